@@ -1,4 +1,4 @@
-"""`python -m agent` is the `agent` command."""
+"""Runs `python -m agent` as the `agent` command."""
 
 import gc
 import sys
@@ -9,7 +9,7 @@ from . import cli
 def main() -> None:
     """Run the command line of this process and exit with its status."""
     status = cli.main()
-    gc.freeze()  # else what is left of a large knowledge base is looked through once more, which takes a second
+    gc.freeze()  # otherwise the last collection walks the rest of a large knowledge base, which takes a second
     sys.exit(status)
 
 

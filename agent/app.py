@@ -25,15 +25,15 @@ from .config import (
     FLUSH_TIMEOUT,
     RECORD_TIMEOUT,
 )
-from .host import Threads
+from .host import WorkerThreads
 from .server.accept import Listens, listening
 from .server.admission import Admission
 from .server.api.rooms import Rooms
 from .server.metrics import Metrics
 from .server.serve import Edge, serve, serve_stream
-from .session.events import Drain, Kill
+from .session.events import DrainStarted, KillRequested
 from .session.registry import Registry
-from .session.turn import Parts
+from .session.turn import SessionContext
 from .settings import Settings
 from .threads.desk import ThreadDesk
 from .wire.pulse import Pulse
@@ -48,7 +48,7 @@ _UPLOADS_READ_AT_ONCE = (
 class App:
     """One server. Start `run` in a nursery; the server is ready for connections once `run` has started.
 
-    siblings: given where this server is one of several, which do not listen themselves.
+    `siblings`: given where this server is one of several, which do not listen themselves.
     """
 
     def __init__(
@@ -76,13 +76,13 @@ class App:
     ) -> None:
         """Serve until drained or stopped. Started, with this `App`, once the server accepts connections.
 
-        The documents are read from then on, and questions wait until they are read (`ready`).
-        listen: False opens no socket: the server serves the streams of `serve_stream` alone, and reads the documents
-        before it starts.
-        Raises UsageError when the users' file, the data folder, the knowledge base, a model or the port cannot be used;
-        of documents that cannot be read, in an ExceptionGroup. Cancelled (or `stop`), every session and turn ends at
-        once; a running action is recorded within RECORD_TIMEOUT, and the ledger closes within LEDGER_CLOSE_TIMEOUT.
-        The log says what a deadline leaves undone.
+        The documents are read from then on, and questions wait until they are read (`ready`). `listen`: `False` opens
+        no socket: the server serves the streams of `serve_stream` alone, and reads the documents before it starts.
+
+        Raises `UsageError` when the users' file, the data folder, the knowledge base, a model or the port cannot be
+        used; of documents that cannot be read, in an `ExceptionGroup`. Cancelled (or `stop`), every session and turn
+        ends at once; a running action is recorded within `RECORD_TIMEOUT`, and the ledger closes within
+        `LEDGER_CLOSE_TIMEOUT`. The log lists the sessions, connections and actions that a deadline leaves undone.
         """
         self._admission = Admission.of(self.settings.server)
         async with open_composition(
@@ -93,7 +93,7 @@ class App:
             on_memory_trouble=self.readiness.note_memory_trouble,
         ) as composition:
             self.readiness.knowledge = composition.documents.knowledge
-            if not listen:  # no client can see how far the reading is
+            if not listen:  # no client can see the progress of the reading
                 await self._read_documents()
             listeners = await self._bind() if listen else []
             try:
@@ -144,11 +144,11 @@ class App:
                     self._log_undone("actions given up")
                 if memory is not None:
                     with trio.move_on_after(_MEMORY_DRAIN):
-                        await memory.keeper.settled()
+                        await memory.keeper.wait_settled()
                 actions.cancel_scope.cancel()
 
     async def _start_timers(
-        self, timers: trio.Nursery, composition: Composition, parts: Parts, runner: Runner
+        self, timers: trio.Nursery, composition: Composition, parts: SessionContext, runner: Runner
     ) -> None:
         """Start the threads over HTTP, where a store keeps them, and then the timers of the sessions."""
         store = composition.storage.store
@@ -159,14 +159,14 @@ class App:
                 store=store,
                 desk=self.desk,
                 registry=self.registry,
-                run_sync=self._adapters.run_sync or Threads(_UPLOADS_READ_AT_ONCE),
+                run_sync=self._adapters.run_sync or WorkerThreads(_UPLOADS_READ_AT_ONCE),
             )
             await timers.start(self.desk.run)
         timers.start_soon(self.registry.keep_time)
         timers.start_soon(self.pulse.run)
 
     async def ready(self) -> None:
-        """Wait until the documents are read, from when on no question waits for them."""
+        """Wait until the documents are read; from then on no question waits for them."""
         await self.readiness.wait_read()
 
     @property
@@ -193,8 +193,8 @@ class App:
     async def serve_stream(self, stream: trio.abc.Stream, peer: str | None = None) -> None:
         """Serve one connection over any stream while `run` runs; returns when it has ended and is closed.
 
-        peer: the IP address that the connection counts for; None takes that of a socket, or else this machine's. After
-        a `stop` the stream is closed at once.
+        `peer`: the IP address that the connection counts for; `None` takes that of a socket, or else this machine's.
+        After a `stop` the stream is closed at once.
         """
         assert self._edge is not None, "the server is not running"
         with trio.CancelScope() as scope:
@@ -214,7 +214,7 @@ class App:
         self.readiness.gate.drain()
         self.registry.draining = True
         self.pulse.hurry()
-        self.registry.post_all(Drain(trio.current_time()))
+        self.registry.post_all(DrainStarted(trio.current_time()))
 
     def stop(self) -> None:
         """End everything now. Idempotent, never blocks."""
@@ -225,28 +225,30 @@ class App:
             scope.cancel()
 
     async def _serve(
-        self, parts: Parts, listeners: Sequence[Listens], task_status: "trio.TaskStatus[App]"
+        self, parts: SessionContext, listeners: Sequence[Listens], task_status: "trio.TaskStatus[App]"
     ) -> None:
         """Serve connections until drained; then end the sessions and the connections, each within its deadline."""
         async with trio.open_nursery() as serving:
             self._edge = self._make_edge(parts)
             if listeners:
                 await serving.start(serve, listeners, self._edge)
-            self.readiness.gate.open()  # also where there is no socket to open it
+            self.readiness.gate.open()  # also where no listener opens it
             task_status.started(self)
             await self._drain.wait()
             with trio.move_on_after(DRAIN_TIMEOUT) as late:
                 await self.registry.wait_empty()
             if late.cancelled_caught:
                 self._log_undone("sessions cut short")
-            self.registry.post_all(Kill(1012, "going down", trio.current_time()))
+            self.registry.post_all(KillRequested(1012, "going down", trio.current_time()))
             with trio.move_on_after(CLOSE_TIMEOUT + FLUSH_TIMEOUT) as late:
-                await self._edge.cap.wait_unused()  # plain HTTP, and handshakes, whose sessions are told too
+                await (
+                    self._edge.cap.wait_unused()
+                )  # plain HTTP, and handshakes; their sessions get the request too
             if late.cancelled_caught:
                 self._log_undone("connections cut off")
             serving.cancel_scope.cancel()
 
-    def _make_edge(self, parts: Parts) -> Edge:
+    def _make_edge(self, parts: SessionContext) -> Edge:
         assert self._admission is not None
         return make_edge(
             settings=self.settings,
@@ -268,11 +270,11 @@ class App:
         return listeners
 
     def _log_undone(self, event: str) -> None:
-        """Log the sessions, connections and actions that a deadline, or an end at once, leaves undone, if any."""
+        """Log how many sessions, connections and actions a deadline or a `stop` leaves undone, unless none is."""
         undone = {
             "sessions": len(self.registry),
             "connections": self._edge.cap.used if self._edge else 0,
-            "actions": self.runner.running if self.runner else 0,
+            "actions": self.runner.running_count if self.runner else 0,
         }
         if any(undone.values()):
             _log.warning(event, **undone)

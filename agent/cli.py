@@ -1,8 +1,8 @@
-"""The `agent` command: which commands there are, and what becomes of an operator's mistake.
+"""The `agent` command: the list of commands, and the handling of an operator's mistakes.
 
-Strategy: a command is named here and imported only when it is run or described, so that each pays for its own
-imports alone (`verify` for none of the server's). Whatever the operator got wrong ends as one line on standard error
-and exit status 2; status 1 is for what the world refused, such as no server there.
+Strategy: a command is named in `COMMANDS` and imported only when it is run or described, so that each pays for its own
+imports alone (`verify` for none of the server's). Every mistake of the operator ends as one line on standard error and
+exit status `USAGE` (2). Status `FAILED` (1) is for failures outside, such as no server at the address.
 """
 
 import sys
@@ -29,7 +29,7 @@ COMMANDS = {
     "diagrams": "agent.commands.describe:diagrams",
     "schema": "agent.commands.describe:schema",
 }
-"""Each command's name and where it is: a function, or a cyclopts App of that name."""
+"""Each command's name, and the place of its function or its cyclopts `App`."""
 
 DEVELOPERS = frozenset(("soak", "verify", "diagrams", "schema"))
 """Commands that only developers need; the overview shows them in a group of their own."""
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     SHOWS_ALL.set(shows_all)
     try:
         if not given or given[0] in app.help_flags:
-            for name in COMMANDS:  # the overview shows what each says of itself, which takes importing it
+            for name in COMMANDS:  # the overview shows each command's own help, so it imports them all
                 app[name]
         status = app(given)
     except (CycloptsError, UsageError) as error:

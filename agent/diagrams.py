@@ -1,18 +1,19 @@
-"""Pictures of the code, drawn from the code: `agent diagrams` writes them, `agent diagrams --check` finds stale ones.
+"""Diagrams that are drawn from the code: `agent diagrams` writes them, `agent diagrams --check` finds stale ones.
 
-Strategy: each file is a pure function of the state tables, the message types or the import statements, so the
-same code gives the same bytes. Imports are read from the syntax trees, not by importing.
+Strategy: each file is a pure function of the state tables, the message types or the import statements, so the same
+code gives the same bytes. Imports are read from the syntax trees, not by importing.
 """
 
 import ast
 import difflib
 from collections.abc import Mapping
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
 from .actions.suggestions import TABLE as SUGGESTION
-from .fsm import Table, matrix, mermaid
+from .fsm import StateTable, draw_matrix, draw_mermaid
 from .memory.states import TABLE as ITEM
 from .protocol import asyncapi, openapi
 from .session.states import TABLE as SESSION
@@ -37,7 +38,7 @@ def render() -> dict[str, str]:
 
 
 def write(folder: Path) -> list[str]:
-    """Write every diagram into `folder`, made if absent, and return the names of those that changed."""
+    """Write every diagram into `folder`, made if absent, and return the names of the changed files."""
     folder.mkdir(parents=True, exist_ok=True)
     changed = []
     for name, text in render().items():
@@ -49,9 +50,9 @@ def write(folder: Path) -> list[str]:
 
 
 def check(folder: Path) -> str:
-    """Return a unified diff from what is in `folder` to what the code says; empty when nothing is stale.
+    """Return a unified diff from the files in `folder` to the diagrams of the code; empty when nothing is stale.
 
-    A file that no diagram is made for counts as stale too.
+    A file without a diagram of its name counts as stale too.
     """
     fresh = render()
     present = (path.name for path in folder.glob("*") if path.is_file() and not path.name.startswith("."))
@@ -63,7 +64,7 @@ def check(folder: Path) -> str:
 def imports(package: Path) -> Imports:
     """Return, for each room of `package`, the rooms that it imports from.
 
-    A room is a module or a folder directly below the package. Read once in a process.
+    A room is a module or a folder directly below the package. The result is cached for the process.
     """
     found: dict[str, set[str]] = {}
     for path in sorted(package.rglob("*.py")):
@@ -80,7 +81,7 @@ def imports(package: Path) -> Imports:
 
 
 def _rooms(tree: ast.Module, folder: tuple[str, ...], package: str) -> set[str]:
-    """Return the first part, below the package, of everything that a module in `folder` imports."""
+    """Return the first part, below `package`, of every import of a module in `folder`."""
     targets: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -97,20 +98,20 @@ def _rooms(tree: ast.Module, folder: tuple[str, ...], package: str) -> set[str]:
     return targets
 
 
-def _table(table: Table[Any, Any, Any, Any], source: str) -> str:
+def _table(table: StateTable[Any, Any, Any, Any], source: str) -> str:
     return (
         f"# {table.title}\n\n"
         f"Drawn from `{source}` by `agent diagrams`; change the table, not this file. An arrow reads: trigger,\n"
         f"[guard], / what is done. Guards of one state and trigger are tried from top to bottom.\n\n"
-        f"```mermaid\n{mermaid(table)}```\n\n"
+        f"```mermaid\n{draw_mermaid(table)}```\n\n"
         f"What each state makes of each trigger (a dash: refused, nothing changes):\n\n"
-        f"{matrix(table)}"
+        f"{draw_matrix(table)}"
     )
 
 
 def _layers(package: Path) -> str:
     rooms = imports(package)
-    heights = {room: _height(room, rooms, ()) for room in rooms}
+    heights = _heights(rooms)
     order = sorted(rooms, key=lambda room: (-heights[room], room))
     arrows = [
         f"    {_node(room)} --> {_node(each)}" for room in order for each in sorted(_direct(room, rooms))
@@ -154,6 +155,18 @@ def _below(room: str, rooms: Imports) -> set[str]:
     return seen
 
 
+def _heights(rooms: Imports) -> dict[str, int]:
+    """Return the longest way down from each room; quickly where no rooms import each other."""
+    try:
+        order = [*TopologicalSorter(rooms).static_order()]
+    except CycleError:
+        return {room: _height(room, rooms, ()) for room in rooms}
+    heights: dict[str, int] = {}
+    for room in order:
+        heights[room] = 1 + max((heights[each] for each in rooms[room]), default=-1)
+    return heights
+
+
 def _height(room: str, rooms: Imports, above: tuple[str, ...]) -> int:
     """Return the longest way down from `room`."""
     below = [each for each in rooms[room] if each not in above]
@@ -161,7 +174,7 @@ def _height(room: str, rooms: Imports, above: tuple[str, ...]) -> int:
 
 
 def _node(room: str) -> str:
-    return room.strip("_") + "_"  # "end" and the like are words of Mermaid's own
+    return room.strip("_") + "_"  # "end" and the like are keywords of Mermaid
 
 
 def _read(path: Path) -> str | None:

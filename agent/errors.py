@@ -1,7 +1,7 @@
-"""What can go wrong, and whose fault it is.
+"""The errors that the package raises on purpose, by whose fault each is.
 
-Everything the server raises on purpose derives from `AgentError`; libraries' own exceptions are mapped
-to one of these once, in the adapter that called the library.
+Every one derives from `AgentError`. A library's own exceptions are mapped to one of these once, in the adapter that
+called the library.
 """
 
 from typing import Literal, TypeAlias
@@ -12,14 +12,14 @@ class AgentError(Exception):
 
 
 class UsageError(AgentError):
-    """The operator asked for something that cannot be done; the message is one line that says what to do."""
+    """The operator asked for something impossible; the message is one line with the remedy."""
 
 
 class BadFrame(AgentError):
     """A client sent a frame that the wire does not allow.
 
-    `code` is the wire's error code (`bad_json` or `bad_message`), `message` a sentence for the client that
-    never repeats what it sent, `ref` the message id where one could be read.
+    `code` is the wire's error code (`bad_json` or `bad_message`). `message` is a sentence for the client that never
+    repeats the frame. `ref` is the message id where one could be read.
     """
 
     def __init__(self, code: str, message: str, ref: str | None = None) -> None:
@@ -30,9 +30,9 @@ class BadFrame(AgentError):
 
 
 class BadRequest(AgentError):
-    """A client asked over HTTP for what cannot be answered.
+    """A client sent an HTTP request that cannot be answered.
 
-    `code` is a word for programs, `message` a sentence for the client that never repeats what it sent.
+    `code` is a word for programs, `message` a sentence for the client that never repeats the request.
     """
 
     def __init__(self, code: str, message: str) -> None:
@@ -42,11 +42,11 @@ class BadRequest(AgentError):
 
 
 class BadDocument(BadRequest):
-    """A document that was sent cannot be used. Codes: `unsupported`, `not_utf8`, `too_long`, `empty`, `unreadable`."""
+    """A document of a client cannot be used. Codes: `unsupported`, `not_utf8`, `too_long`, `empty`, `unreadable`."""
 
 
 class BadItem(BadRequest):
-    """What is to be remembered cannot be kept as it is; the message says what to change.
+    """A memory item cannot be kept as it is; the message says how to change it.
 
     Codes: `empty`, `too_long`, `no_source`, `bad_source`, `no_key`, `bad_time`, `no_limit`, `bad_confidence`,
     `by_rule`.
@@ -54,7 +54,7 @@ class BadItem(BadRequest):
 
 
 class WireClosed(AgentError):
-    """The connection is gone. `code` is the WebSocket close code (1006 when there was none)."""
+    """The connection has ended. `code` is the WebSocket close code (1006 when there was none)."""
 
     def __init__(self, code: int = 1006) -> None:
         super().__init__(f"connection closed ({code})")
@@ -70,10 +70,10 @@ breaks the protocol; one that ended before its end; not tried, since its breaker
 
 
 class ModelFailed(AgentError):
-    """The model failed, timed out or said too much; nothing of its draft may be shown.
+    """The model failed, timed out or wrote too much; nothing of its draft may be shown.
 
-    The message is a line of our own: neither the key, nor the address, nor what the model or its server said.
-    kind: see `ModelFault`. retry_after: seconds that a server asked to be left alone for; None where it asked nothing.
+    The message is a line of our own, without the key, the address, or any text of the model or its server. `kind`: see
+    `ModelFault`. `retry_after`: seconds that a server asked to be left alone for; `None` where it asked nothing.
     """
 
     def __init__(self, message: str, kind: ModelFault = "protocol", retry_after: float | None = None) -> None:
@@ -83,27 +83,27 @@ class ModelFailed(AgentError):
 
 
 class Withdrawn(AgentError):
-    """A text cites what was remembered and is not any more."""
+    """A text cites a memory item that is no longer remembered."""
 
 
 class GivenUp(AgentError):
-    """Nobody waits any more for what a worker thread does, so it stopped; nothing half done is kept."""
+    """The caller of a worker thread waits no more, so the thread's work stopped; nothing half done is kept."""
 
 
 class SandboxFailed(AgentError):
-    """The process that works on what others have sent is not there; nothing is wrong with what it was to work on."""
+    """The process that reads untrusted files has failed; its input is not at fault."""
 
 
 class SandboxKilled(AgentError):
-    """What that process was given ended it: it went over a limit of memory or CPU, or took too long."""
+    """The process that reads untrusted files was ended by its input: a limit of memory or CPU, or its deadline."""
 
 
 class EmbeddingFailed(AgentError):
     """A served model gave no vectors; the message holds neither texts, nor the key, nor the address.
 
-    `kind` says what a caller can do: `unreachable` (no connection, or one that broke), `timeout` and `busy` (429, 5xx)
-    may be tried again later; `refused` (any other status) and `bad_answer` (not the vectors that were asked for)
-    fail again until the operator changes something.
+    `kind` says how a caller can react. `unreachable` (no connection, or a broken one), `timeout` and `busy` (429, 5xx)
+    may be tried again later. `refused` (any other status) and `bad_answer` (not the requested vectors) fail again
+    until the operator changes something.
     """
 
     def __init__(
@@ -114,10 +114,10 @@ class EmbeddingFailed(AgentError):
 
 
 class BadTool(AgentError):
-    """A tool's definition cannot be used; the message is one line that says which part and why.
+    """A tool's definition cannot be used; the message is one line with the part and the reason.
 
-    `why` is a clause that repeats nothing of the definition but a name; `pointer` the JSON Pointer of the part, where
-    one is known, its names shortened to what can stand in a line.
+    `why` is a clause that repeats nothing of the definition but a name. `pointer` is the JSON Pointer of the part,
+    where one is known, with its names shortened to fit a line.
     """
 
     def __init__(self, why: str, pointer: str = "") -> None:
@@ -127,7 +127,7 @@ class BadTool(AgentError):
 
 
 class BadDecision(AgentError):
-    """What a model wrote is no decision. `problems` says why, a line each, for its second try and for nobody else."""
+    """The output of a model is no decision. `problems`: the reasons, a line each, for the model's second try only."""
 
     def __init__(self, problems: tuple[str, ...]) -> None:
         super().__init__("what the model wrote is no decision")
@@ -135,10 +135,10 @@ class BadDecision(AgentError):
 
 
 class McpFailed(AgentError):
-    """An MCP server did not do what it was asked; the message is a clause of our own, without a word of the server's.
+    """An MCP server failed at a request; the message is a clause of our own, without a word of the server's.
 
-    `kind` says what that means for a request: `refused`, nothing of it was done; `broken`, it answered an error, or
-    what is no answer; `gone`, it has ended or cannot be reached.
+    `kind` says what became of the request. `refused`: nothing of it was done. `broken`: the server answered an error,
+    or no valid answer. `gone`: the server has ended or cannot be reached.
     """
 
     def __init__(self, kind: Literal["refused", "broken", "gone"], message: str) -> None:
@@ -151,15 +151,15 @@ class ActionFailed(AgentError):
 
 
 class ActionUnknown(AgentError):
-    """The action began and its outcome is not known; it is never retried by itself."""
+    """The action began and its outcome is not known; the server never retries it by itself."""
 
 
 class NotFound(AgentError):
-    """There is no such thing, or it is another project's: nobody is told which."""
+    """No such thing exists, or it is another project's; the client is not told which of the two."""
 
 
 class Conflict(AgentError):
-    """It cannot be done as things are now. `code` is a word for programs that says why."""
+    """The request does not fit the present state. `code` is a word for programs that says why."""
 
     def __init__(self, code: str) -> None:
         super().__init__(code)
@@ -167,8 +167,10 @@ class Conflict(AgentError):
 
 
 class BadEdit(AgentError):
-    """Arguments that somebody approved in place of others, and that the tool does not take; a sentence for whom did."""
+    """Arguments that an approver put in place of others do not fit the tool; the message is a sentence for the
+    approver.
+    """
 
 
 class StorageFailed(AgentError):
-    """What is kept could not be read or written just now; nothing half-written is left. The message names no file."""
+    """Stored data could not be read or written at present; nothing half-written is left. The message names no file."""

@@ -1,4 +1,4 @@
-"""What a process takes from the machine that it runs on: open files, the time, worker threads and chance."""
+"""The resources of the machine: open files, the time, worker threads and randomness."""
 
 import resource
 import secrets
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def raise_file_limit(wanted: int) -> None:
-    """Let this process open `wanted` files if it may; the server works with fewer, turning clients away sooner."""
+    """Raise the limit of open files to `wanted` if allowed; with fewer, the server refuses clients sooner."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < wanted:
         allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
@@ -27,34 +27,35 @@ def raise_file_limit(wanted: int) -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
 
 
-def switch_soon() -> None:
-    """Let the event loop have the interpreter back sooner from threads of this process that compute.
+def shorten_switch_interval() -> None:
+    """Let computing threads of this process return the interpreter to the event loop sooner.
 
-    A turn over HTTP waits for it some twenty times, each time for as long as every such thread may keep it: beside two
-    that read large documents it took 60 to 70 ms and at most 190, at Python's own 5 ms 160 and at most 600.
+    A turn over HTTP waits for the interpreter some twenty times, each time for as long as every such thread may keep
+    it: beside two threads that read large documents a turn took 60 to 70 ms and at most 190, at Python's own 5 ms 160
+    and at most 600.
     """
     sys.setswitchinterval(SWITCH_INTERVAL)
 
 
 class WallClock:
-    """The world's time (implements `agent.ports.clock.Clock`)."""
+    """The system's clock (implements `agent.ports.clock.Clock`)."""
 
     def now_ms(self) -> int:
         """Return Unix time in milliseconds."""
         return time.time_ns() // 1_000_000
 
 
-class Threads:
-    """Blocking work in worker threads, a few at a time (implements `agent.ports.work.RunSync`).
+class WorkerThreads:
+    """Runs blocking work in worker threads, a few at a time (implements `agent.ports.work.RunSync`).
 
-    size: how many threads. One that is left behind keeps its place until its function returns.
+    `size`: the number of threads. An abandoned thread keeps its place until its function returns.
     """
 
     def __init__(self, size: int = _THREADS) -> None:
         self._limiter = trio.CapacityLimiter(size)
 
     async def __call__(self, function: Callable[[], T]) -> T:
-        """Return `function()`. Cancelled, it raises at once; what has begun goes on, which the log says."""
+        """Return `function()`. Cancelled, this raises at once; a call that has begun goes on, and is logged."""
         began = trio.current_time()
         running = False
 
@@ -71,12 +72,14 @@ class Threads:
         except trio.Cancelled:
             if running:
                 seconds = round(trio.current_time() - began, 1)
-                _log.warning("blocking call left behind", function=_name(function), seconds=seconds)
+                _log.warning(
+                    "blocking call left behind", function=find_function_name(function), seconds=seconds
+                )
             raise
 
 
-def _name(function: Callable[..., object]) -> str:
-    """Return what a function is called in the code, whatever it is wrapped in."""
+def find_function_name(function: Callable[..., object]) -> str:
+    """Return the qualified name that a function has in the code, whatever it is wrapped in."""
     while (inner := getattr(function, "__wrapped__", None) or getattr(function, "func", None)) is not None:
         function = inner
     return str(getattr(function, "__qualname__", type(function).__name__))

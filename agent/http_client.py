@@ -1,19 +1,20 @@
-"""Asks another server over HTTP: one POST, on a connection of its own. Models, actions and served vectors do so.
+"""Sends a POST to another server over HTTP, on a connection of its own: for models, actions and served vectors.
 
-One client and one connection a request, and none is kept: a kept one may have been closed by the other side, which
-shows only at the next request (measured against a server of llama.cpp: 3 of 10), and a request that is cancelled once
-its connection stands, before its first byte, leaves that connection in httpcore's pool for good, counted among the
-pool's most. No redirect is followed, no proxy or credential is taken from the environment, no cookie is kept. httpx's
-own loggers, which tell addresses, are raised to WARNING. Nothing waits by a clock here and nothing is tried again: that
-is for whoever asks.
+Each request has one client and one connection, and no connection is reused: the other side may have closed it, which
+shows only at the next request (measured against a server of llama.cpp: 3 of 10), and a request that is cancelled after
+its connection was made, before its first byte, leaves that connection in httpcore's pool for good, where it counts
+towards the pool's limit. No redirect is followed, no proxy or credential is taken from the environment, no cookie is
+kept. httpx's own loggers, which write addresses, are raised to WARNING. There are no timeouts and no retries here:
+these are left to the caller.
 
 An answer that is left early is closed first and then read until that fails: httpx nests generators, and closing the
 outermost alone would leave the others to the garbage collector. A request that is cancelled while it is sent would
-leave the one that gives httpx the body, so ours is no generator. One that is cancelled in its TLS handshake would leave
-its connection, so connections are noted as they are made (httpcore's trace extension) and closed here.
+leave a generator that gives httpx the body, so `RequestBody` is none. A request that is cancelled in its TLS handshake
+would leave its connection, so connections are recorded as they are made (httpcore's trace extension) and closed here.
 
-An answer's bytes are counted as they come and not as they are announced, so that a server which announces nothing, or
-something else, fills no memory. httpx is installed only with what asks other servers, so those alone import this.
+An answer's bytes are counted as they arrive and not by their announced length, so that a server that announces no
+length, or a wrong one, fills no memory. httpx is installed only with the extras that need other servers, so only their
+modules import this one.
 """
 
 import logging
@@ -30,23 +31,23 @@ import trio
 from .config import HTTP_LEAVE_TIMEOUT
 
 FAILURES = (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError, UnicodeError)
-"""What a request and its answer may raise. Their texts hold what was sent, and where to."""
+"""The exceptions of a request and its answer. Their texts hold the sent data and the address."""
 
 _CONNECTED = "connection.connect_tcp.complete"
 _SENDING = "http11.send_request_headers.started"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """An answer whose head has come. body: its bytes as they come over the wire, read at most once."""
+class HttpAnswer:
+    """An answer whose head has come. `body`: its bytes as they come over the wire, read at most once."""
 
     head: httpx.Response
     body: AsyncIterator[bytes]
 
-    async def within(self, most: int) -> bytes | None:
-        """Return the whole body, or None when it is longer than `most` bytes, read no further.
+    async def read_body(self, most: int) -> bytes | None:
+        """Return the whole body, or `None` when it is longer than `most` bytes, read no further.
 
-        Raises httpx.HTTPError when it breaks off before.
+        Raises `httpx.HTTPError` when it breaks off before its end.
         """
         read = bytearray()
         async for piece in self.body:
@@ -57,10 +58,10 @@ class Answer:
 
 
 class HttpClient:
-    """Asks one address.
+    """Sends requests to one address.
 
-    url: http or https; user and password in it are sent as basic authentication. headers: sent with each request.
-    transport: makes what carries one request; None is the network.
+    `url`: http or https; user and password in it are sent as basic authentication. `headers`: sent with each request.
+    `transport`: makes the transport of one request; `None` means the network.
     """
 
     def __init__(
@@ -73,7 +74,7 @@ class HttpClient:
             logging.getLogger(name).setLevel(logging.WARNING)
         self._url = url
         self._headers = {"Accept-Encoding": "identity", "Content-Type": "application/json", **headers}
-        self._transport = transport or _network(url)
+        self._transport = transport or _find_transport(url)
 
     @asynccontextmanager
     async def post(
@@ -81,14 +82,14 @@ class HttpClient:
         body: bytes,
         headers: Mapping[str, str] | None = None,
         sending: Callable[[], None] | None = None,
-    ) -> AsyncGenerator[Answer, None]:
-        """POST a body and give, for the time of a block, the answer, once its head has come.
+    ) -> AsyncGenerator[HttpAnswer, None]:
+        """POST a body and yield the answer once its head has come, for the time of a block.
 
-        headers: sent with this request only. sending: called when the connection stands (TLS included) and before the
-        first byte of the request leaves; what it raises ends the request there.
+        `headers`: sent with this request only. `sending`: called when the connection is made (TLS included), before the
+        first byte of the request leaves; its exceptions end the request there.
 
-        Raises one of FAILURES. Left at any moment, cancelled too, the answer and then the connection are closed, each
-        within HTTP_LEAVE_TIMEOUT seconds.
+        Raises one of `FAILURES`. On leaving, also by a cancel, the answer and then the connection are closed, each
+        within `HTTP_LEAVE_TIMEOUT` seconds.
         """
         connections: list[Any] = []
 
@@ -103,13 +104,13 @@ class HttpClient:
                 request = client.build_request(
                     "POST", self._url, content=body, headers=headers, extensions={"trace": trace}
                 )
-                request.stream = _Body(body)
+                request.stream = RequestBody(body)
                 response = await client.send(request, stream=True)
                 pieces = response.aiter_raw()
                 try:
-                    yield Answer(response, pieces)
+                    yield HttpAnswer(response, pieces)
                 finally:
-                    await _leave(response, pieces)
+                    await _close_response(response, pieces)
         finally:
             with trio.move_on_after(HTTP_LEAVE_TIMEOUT, shield=True):
                 for connection in connections:
@@ -127,17 +128,17 @@ class HttpClient:
         )
 
 
-class _Body(httpx.AsyncByteStream):
-    """Gives a body in one piece, each time that it is asked for."""
+class RequestBody(httpx.AsyncByteStream):
+    """A body that is sent in one piece, also when httpx iterates over it again."""
 
     def __init__(self, body: bytes) -> None:
         self._body = body
 
     def __aiter__(self) -> AsyncIterator[bytes]:
-        return _Once(self._body)
+        return OnePiece(self._body)
 
 
-class _Once:
+class OnePiece:
     def __init__(self, body: bytes) -> None:
         self._left = [body]
 
@@ -150,17 +151,17 @@ class _Once:
         return self._left.pop()
 
 
-def _network(url: str) -> Callable[[], httpx.AsyncBaseTransport]:
-    """Return what makes connections to `url`. Authorities are read once, 30 ms, and only where there is TLS."""
+def _find_transport(url: str) -> Callable[[], httpx.AsyncBaseTransport]:
+    """Return a function that makes transports to `url`. Authorities are read once, 30 ms, and only for TLS."""
     if url.lower().startswith("https:"):
         trusted = httpx.create_ssl_context(trust_env=False)
     else:
-        trusted = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody: it is never asked
+        trusted = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts no authority: it is never used
     limits = httpx.Limits(max_connections=1, max_keepalive_connections=0)
     return lambda: httpx.AsyncHTTPTransport(verify=trusted, trust_env=False, limits=limits)
 
 
-async def _leave(response: httpx.Response, pieces: AsyncIterator[bytes]) -> None:
+async def _close_response(response: httpx.Response, pieces: AsyncIterator[bytes]) -> None:
     with trio.move_on_after(HTTP_LEAVE_TIMEOUT, shield=True):
         await response.aclose()
         with suppress(*FAILURES):

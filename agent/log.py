@@ -1,18 +1,18 @@
-"""Logging: one line per event, and nothing in it that a client or a model said.
+"""Logging: one line per event, without any words of a client or a model.
 
-Strategy: callers log short fixed words with fields (`log.info("turn ended", reason="done")`) and bind the
-session and the message id with structlog's context variables. A single processor, `_Sanitise`, then makes
-every value plain and small, and withholds what must not be written: fields named for a person's or a
-model's words unless the level is debug, secrets at every level, and the message of an exception, which may
-quote a draft. Fields named for what an id opens (a session, a thread, a project, a call, a message) are written as a
-short hash of it, `short_hash`: lines can be told together, and compared with an id that somebody has, and nothing can
-be opened by what a line says. Only an exception's type and place are written; the object itself goes no further than
-that processor, so a log line keeps no session alive. What libraries log through `logging` takes the same way, and
-within `python_too` what Python itself would print on standard error.
+Strategy: callers log short fixed words with fields (`log.info("turn ended", reason="done")`) and bind the session and
+the message id with structlog's context variables. A single processor, `LogSanitiser`, then makes every value plain and
+small, and withholds private values: fields named for a person's or a model's words unless the level is debug, secrets
+at every level, and the message of an exception, which may quote a draft. Fields that hold an id (of a session, a
+thread, a project, a call, a message) are written as a `short_hash` of it: lines of the same id can be matched with each
+other, and with an id that the operator has, but a line gives nobody access. Only an exception's type and place are
+written; the object itself goes no further than that processor, so a log line keeps no session alive. Lines of libraries
+(`logging`) take the same way, and within `log_python_errors` the texts that Python itself would print on standard
+error.
 
 No caller ever waits for a reader: lines to a stream with a file descriptor go through a `Spool`, whose thread writes
-them; what does not fit is dropped, counted and said. A stream without one, such as a buffer in memory, cannot block
-and is written to at once, so that a test finds each line when the call returns.
+them; lines that do not fit are dropped, counted and reported. A stream without a descriptor, such as a buffer in
+memory, cannot block and is written to at once, so that a test finds each line when the call returns.
 """
 
 import atexit
@@ -45,17 +45,17 @@ WITHHELD = "[withheld]"
 VALUE_MAX = 300  # characters of one value; a line stays readable
 DEPTH_MAX = 4  # of nested values
 
-# Names of fields, or parts of them between underscores, that mean somebody's words or data ...
+# Names of fields, or parts of them between underscores, for a person's words or data ...
 _PRIVATE = re.compile(
     r"(?:^|_)(?:answer|body|citations?|data|deltas?|draft|evidence|frame|number|payload|phone|prompt|query"
     r"|question|result|snippet|subject|text)(?:_|$)",
     re.IGNORECASE,
 )
-# ... and those that mean a secret.
+# ... for secrets ...
 _SECRET = re.compile(
     r"(?:^|_)(?:authorization|bearer|cookie|credential|key|password|secret|token)(?:_|$)", re.IGNORECASE
 )
-# ... and those that mean what an id opens; of a client's own ids too, which may say anything.
+# ... and for ids that give access; for a client's own ids too, which may hold any text.
 _OPENS = re.compile(
     r"(?:^|_)(?:call|document|item|message|project|scope|session|suggestion|thread|user)s?(?:_?ids?)?$",
     re.IGNORECASE,
@@ -69,7 +69,7 @@ _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARN
 
 @dataclass(frozen=True, slots=True)
 class LogSettings:
-    """What is logged, and how.
+    """The form and the level of log lines.
 
     Raises `agent.errors.UsageError`, one line that names the setting, when a value cannot work.
 
@@ -83,7 +83,7 @@ class LogSettings:
     log_level: Level = "info"
 
     def __post_init__(self) -> None:
-        """Check what the types cannot say."""
+        """Check the values that the types cannot express."""
         check(
             (self.log_format not in get_args(Format), "log-format must be console or json"),
             (
@@ -98,27 +98,27 @@ def configure(
     level: Level,
     stream: TextIO | None = None,
     *,
-    dropped: Callable[[], None] = lambda: None,
+    on_dropped: Callable[[], None] = lambda: None,
     worker: int | None = None,
 ) -> None:
     """Send every log line from `level` up to `stream` (default: standard error), as `format`.
 
-    dropped: called for each line that is lost because the stream does not take it, by any thread; it must not raise.
-    worker: the number of this process, told in each line; None where there is but one.
-    May be called again; the last call counts. A stream that cannot be written to loses lines and raises nothing.
+    `on_dropped`: called for each line that is lost because the stream does not take it, by any thread; it must not
+    raise. `worker`: the number of this process, written in each line; `None` for a single process. May be called again;
+    the last call counts. A stream that cannot be written to loses lines and raises nothing.
     """
     threshold = _LEVELS[level]
     render: _Render = _render_json if format == "json" else _render_console
     if worker is not None:
-        render = _of_worker(worker, render)
+        render = _render_for_worker(worker, render)
     close(0)
-    _Lines.present = lines = _Lines(stream if stream is not None else sys.stderr, render, dropped)
+    LineWriter.present = lines = LineWriter(stream if stream is not None else sys.stderr, render, on_dropped)
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            _Sanitise(open_=threshold <= logging.DEBUG),
+            LogSanitiser(open_=threshold <= logging.DEBUG),
             render,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(threshold),
@@ -126,20 +126,20 @@ def configure(
         cache_logger_on_first_use=False,  # module-level loggers must follow a later configure
     )
     root = logging.getLogger()
-    root.handlers = [each for each in root.handlers if not isinstance(each, _FromLibraries)]
-    root.addHandler(_FromLibraries())
+    root.handlers = [each for each in root.handlers if not isinstance(each, LibraryHandler)]
+    root.addHandler(LibraryHandler())
     # A library's own debug and info lines quote frames and requests, and there may be hundreds for each file.
     root.setLevel(max(threshold, logging.WARNING))
 
 
 def short_hash(id: str) -> str:
-    """Return what stands for an id in log lines: the first 12 hex digits of its SHA-256."""
+    """Return the form of an id in log lines: the first `HASH_DIGITS` hex digits of its SHA-256."""
     return sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:HASH_DIGITS]
 
 
 @contextmanager
-def silent() -> Iterator[None]:
-    """Write no line in a block: of a command that tells itself what goes wrong, on its own stream."""
+def silence_log() -> Iterator[None]:
+    """Write no log line in a block, for a command that reports its own errors on its own stream."""
     before = structlog.get_config()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     try:
@@ -149,26 +149,26 @@ def silent() -> Iterator[None]:
 
 
 def close(seconds: float = LOG_FLUSH) -> bool:
-    """Wait until every line so far is written, `seconds` at most; return whether it is. Blocks.
+    """Wait until every line so far is written, `seconds` at most; return whether all are. Blocks.
 
-    The process's own end does this too. A later line is written all the same.
+    The end of the process calls this too. Later lines are still written.
     """
-    return _Lines.present is None or _Lines.present.close(seconds)
+    return LineWriter.present is None or LineWriter.present.close(seconds)
 
 
 atexit.register(close)
 
 
 @contextmanager
-def python_too() -> Iterator[None]:
-    """Log what Python would print on standard error by itself, for which its caller would wait, for a block's time.
+def log_python_errors() -> Iterator[None]:
+    """Log the messages that Python itself would print on standard error, which could block, for the time of a block.
 
-    That is: warnings, exceptions nobody can catch (of finalisers), and those that end a thread.
+    These are warnings, exceptions that cannot be caught (of finalisers), and exceptions that end a thread.
     """
     before = warnings.showwarning, sys.unraisablehook, threading.excepthook
     log = structlog.get_logger("agent.python")
 
-    def warned(
+    def log_warning(
         message: Warning | str,
         category: type[Warning],
         filename: str,
@@ -178,7 +178,7 @@ def python_too() -> Iterator[None]:
     ) -> None:
         log.warning("python warning", category=category.__name__, at=f"{Path(filename).name}:{lineno}")
 
-    warnings.showwarning = warned
+    warnings.showwarning = log_warning
     sys.unraisablehook = lambda given: log.error("exception in a finaliser", exc_info=given.exc_value)
     threading.excepthook = lambda given: log.error("thread broke", exc_info=given.exc_value)
     try:
@@ -187,26 +187,26 @@ def python_too() -> Iterator[None]:
         warnings.showwarning, sys.unraisablehook, threading.excepthook = before
 
 
-class _Lines:
+class LineWriter:
     """Writes lines to a stream; it is both structlog's factory and its logger. `present`: the one configured last."""
 
-    present: "_Lines | None" = None
+    present: "LineWriter | None" = None
 
-    def __init__(self, stream: TextIO | None, render: _Render, dropped: Callable[[], None]) -> None:
+    def __init__(self, stream: TextIO | None, render: _Render, on_dropped: Callable[[], None]) -> None:
         self._stream = stream  # also kept open by this, for the spool
         descriptor = descriptor_of(stream)
         self._spool = (
-            Spool(descriptor, lambda lines: _bytes(_notice(lines, render)), dropped)
+            Spool(descriptor, lambda lines: _encode_line(_make_notice(lines, render)), on_dropped)
             if descriptor is not None
             else None
         )
 
-    def __call__(self, *_: object) -> "_Lines":
+    def __call__(self, *_: object) -> "LineWriter":
         return self
 
     def msg(self, line: str) -> None:
         if self._spool is not None:
-            self._spool.put(_bytes(line))
+            self._spool.put(_encode_line(line))
         elif self._stream is not None:
             try:
                 self._stream.write(line + "\n")
@@ -217,37 +217,37 @@ class _Lines:
     debug = info = warning = error = critical = exception = msg
 
     def close(self, seconds: float) -> bool:
-        """See `close`."""
+        """Wait as `agent.log.close` does."""
         return self._spool is None or self._spool.close(seconds)
 
 
-def _bytes(line: str) -> bytes:
+def _encode_line(line: str) -> bytes:
     return line.encode("ascii", "backslashreplace") + b"\n"  # both formats are ASCII
 
 
-def _notice(lines: int, render: _Render) -> str:
+def _make_notice(lines: int, render: _Render) -> str:
     """Return the line that stands where `lines` lines are missing."""
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     event = {"timestamp": now, "level": "warning", "event": "log lines dropped", "lines": lines}
     return render(None, "warning", event | {"why": "they were not read as fast as they came"})
 
 
-def _of_worker(number: int, render: _Render) -> _Render:
+def _render_for_worker(number: int, render: _Render) -> _Render:
     return lambda logger, method, event: render(logger, method, {**event, "worker": number})
 
 
-class _Sanitise:
-    """Make an event plain and safe to write. `open_`: people's words may be written (debug level)."""
+class LogSanitiser:
+    """Makes an event plain and safe to write. `open_`: people's words may be written (debug level)."""
 
     def __init__(self, open_: bool) -> None:
         self._open = open_
 
     def __call__(self, logger: object, method: str, event: MutableMapping[str, Any]) -> dict[str, Any]:
-        raised = _exception(event.pop("exc_info", None))
+        raised = _exception_of(event.pop("exc_info", None))
         clean = {name: self._value(name, value, 0) for name, value in event.items()}
         if raised is not None:
-            clean["error"] = _names(raised)
-            clean["at"] = _place(raised)
+            clean["error"] = _names_of(raised)
+            clean["at"] = _place_raised(raised)
             if self._open:
                 clean["traceback"] = "".join(traceback.format_exception(raised))
         return clean
@@ -264,7 +264,7 @@ class _Sanitise:
 
     def _plain(self, value: object, depth: int) -> object:
         if isinstance(value, BaseException):
-            return _names(value)
+            return _names_of(value)
         if isinstance(value, Enum):
             return value.name
         if value is None or isinstance(value, bool | int | float):
@@ -279,8 +279,8 @@ class _Sanitise:
         return type(value).__name__  # a repr may hold anything
 
 
-class _FromLibraries(logging.Handler):
-    """Takes what libraries log: the logger's name, the level, and the message without its arguments."""
+class LibraryHandler(logging.Handler):
+    """Logs the lines of libraries: the logger's name, the level, and the message without its arguments."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)  # also where a library lowers the level of its own logger
@@ -290,8 +290,8 @@ class _FromLibraries(logging.Handler):
         structlog.get_logger().log(level, str(record.msg), library=record.name, exc_info=record.exc_info)
 
 
-def _exception(exc_info: object) -> BaseException | None:
-    """Return the exception that an `exc_info` of any of its usual forms means, if any."""
+def _exception_of(exc_info: object) -> BaseException | None:
+    """Return the exception of an `exc_info` in any of its usual forms, if any."""
     if isinstance(exc_info, BaseException):
         return exc_info
     if isinstance(exc_info, tuple):
@@ -299,7 +299,7 @@ def _exception(exc_info: object) -> BaseException | None:
     return sys.exception() if exc_info else None
 
 
-def _names(raised: BaseException) -> str:
+def _names_of(raised: BaseException) -> str:
     """Return an exception's type, the types in a group, and those of its causes: `A(B, C) <- D`."""
     names = []
     seen: set[int] = set()
@@ -308,14 +308,17 @@ def _names(raised: BaseException) -> str:
         seen.add(id(link))
         name = type(link).__name__
         if isinstance(link, BaseExceptionGroup):
-            name += f"({', '.join(sorted({_names(each) for each in link.exceptions}))})"
+            name += f"({', '.join(sorted({_names_of(each) for each in link.exceptions}))})"
         names.append(name)
         link = link.__cause__
     return " <- ".join(names)
 
 
-def place(steps: Iterable[tuple[CodeType, int | None]]) -> str:
-    """Return `agent/module.py:line in function`: of some calls, outermost first, our innermost, else the innermost."""
+def place_of(steps: Iterable[tuple[CodeType, int | None]]) -> str:
+    """Return `agent/module.py:line in function` of the innermost call of our code, else of the innermost call.
+
+    `steps`: the code and line of each call, outermost first.
+    """
     ours = last = ""
     for code, line in steps:
         path = Path(code.co_filename)
@@ -326,41 +329,41 @@ def place(steps: Iterable[tuple[CodeType, int | None]]) -> str:
     return ours or last
 
 
-def _place(raised: BaseException) -> str:
-    """Return where it was raised."""
+def _place_raised(raised: BaseException) -> str:
+    """Return the place where `raised` was raised."""
     while isinstance(raised, BaseExceptionGroup):
         raised = raised.exceptions[0]
-    return place(_calls(raised.__traceback__))
+    return place_of(_walk_traceback(raised.__traceback__))
 
 
-def _calls(step: TracebackType | None) -> Iterator[tuple[CodeType, int]]:
+def _walk_traceback(step: TracebackType | None) -> Iterator[tuple[CodeType, int]]:
     while step is not None:
         yield step.tb_frame.f_code, step.tb_lineno
         step = step.tb_next
 
 
-def _ordered(event: Mapping[str, Any]) -> dict[str, Any]:
+def _order_fields(event: Mapping[str, Any]) -> dict[str, Any]:
     first = {name: event[name] for name in ("timestamp", "level", "event") if name in event}
     return first | dict(event)
 
 
 def _render_json(logger: object, method: str, event: Mapping[str, Any]) -> str:
-    return json.dumps(_ordered(event))  # ASCII, so no stream's encoding can refuse it
+    return json.dumps(_order_fields(event))  # ASCII, so no stream's encoding can refuse it
 
 
 def _render_console(logger: object, method: str, event: Mapping[str, Any]) -> str:
-    fields = _ordered(event)
-    head = f"{fields.pop('timestamp')} {fields.pop('level'):<7} {_bare(fields.pop('event'))}"
-    return " ".join([head, *(f"{name}={_quoted(value)}" for name, value in fields.items())])
+    fields = _order_fields(event)
+    head = f"{fields.pop('timestamp')} {fields.pop('level'):<7} {_escape_text(fields.pop('event'))}"
+    return " ".join([head, *(f"{name}={_quote_value(value)}" for name, value in fields.items())])
 
 
-def _bare(value: object) -> str:
-    """Return text for people on one line: what would break the line, or the stream, is escaped."""
+def _escape_text(value: object) -> str:
+    """Return text for people on one line: characters that would break the line, or the stream, are escaped."""
     text = str(value)
     return text if text.isprintable() and text.isascii() else json.dumps(text)[1:-1]
 
 
-def _quoted(value: object) -> str:
+def _quote_value(value: object) -> str:
     text = value if isinstance(value, str) else json.dumps(value)
     simple = isinstance(value, str) and text.isascii() and text.isprintable() and not set(text) & set(' "=')
     return text if simple or not isinstance(value, str) else json.dumps(text)

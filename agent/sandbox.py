@@ -1,9 +1,9 @@
-"""A process that works on what others have sent, and can be killed at any moment (`sandboxed` is its inside).
+"""A process that works on untrusted data, and can be killed at any moment (`sandboxed.py` is its inside).
 
-Strategy: a new interpreter, not a fork: it has nothing of this process but the module search path. Its input and
-output are pipes; it has no other descriptor that is open here, no socket, an empty environment, and a process group of
-its own. It is started when it is first needed, is kept, and answers one request at a time. A request that ends it, or
-that it does not answer in time, costs that request and nothing else: the next one has another process. Everything here
+Strategy: a new interpreter, not a fork: it inherits nothing of this process but the module search path. Its input and
+output are pipes; it has no other open descriptor of ours, no socket, an empty environment, and a process group of its
+own. It is started when it is first needed, is kept, and answers one request at a time. A request that ends the process,
+or that is not answered in time, costs that request and nothing else: the next one gets a new process. Everything here
 blocks, and is for worker threads; a request waits for the one before it.
 """
 
@@ -27,108 +27,108 @@ _NEEDED = (
     "DYLD_LIBRARY_PATH",
     "PYTHONHOME",
 )  # of the environment, where Python needs them to start
-_LOOK = 0.05  # seconds between two looks at whether somebody still waits
+_LOOK = 0.05  # seconds between two checks whether the caller still waits
 _PIECE = 1 << 20
 
-Look = Callable[[], object]
-"""Is called every few hundredths of a second; what it raises ends the wait."""
+WaitCheck = Callable[[], object]
+"""Called every few hundredths of a second; an exception of it ends the wait."""
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     pass
 
 
 class Sandbox:
     """Has requests answered by `main` of a module, in a process of its own (implements `agent.ports.work.Isolate`).
 
-    module: its `main` is given the number of a descriptor and calls `sandboxed.serve` with it. For any thread.
+    `module`: its `main` gets the number of a descriptor and calls `sandboxed.serve_requests` with it. For any thread.
     """
 
     def __init__(self, module: str) -> None:
         self._module = module
         self._turn = Lock()
-        self._child: _Child | None = None
+        self._child: SandboxProcess | None = None
         self._closed = False
 
     @property
     def pid(self) -> int | None:
-        """The id of the process; None while there is none."""
+        """The id of the process; `None` while it is not running."""
         child = self._child
         return None if child is None else child.pid
 
     def start(self) -> None:
-        """Begin to start the process, unless there is one. Does not wait for it; what fails, `ask` tells."""
+        """Start the process, unless it runs, without waiting for it; `ask` reports a failure."""
         if self._turn.acquire(blocking=False):
             try:
                 with suppress(SandboxFailed, GivenUp):
-                    self._living()
+                    self._ensure_child()
             finally:
                 self._turn.release()
 
-    def ask(self, request: bytes, seconds: float, look: Look, begin: Look = _nothing) -> bytes:
+    def ask(self, request: bytes, seconds: float, look: WaitCheck, begin: WaitCheck = _do_nothing) -> bytes:
         """Return the reply to a request.
 
-        seconds: that it may take, from when the process is there and no other request is. begin: is called then.
-        Raises `SandboxKilled` when the process ended over it, or was killed since it took too long; `SandboxFailed`
-        when there is no process, which is no fault of the request; `GivenUp` once this is closed; and whatever `look`
-        raises, with the process killed if it has begun.
+        `seconds`: the limit, counted from when the process is ready for this request. `begin`: called at that moment.
+        Raises `SandboxKilled` when the process ended during the request, or was killed because it took too long;
+        `SandboxFailed` when the process cannot be started, which is no fault of the request; `GivenUp` once the sandbox
+        is closed; and the exceptions of `look`, with the process killed if the request has begun.
         """
         while not self._turn.acquire(timeout=_LOOK):
             look()
         try:
-            child = self._living()
+            child = self._ensure_child()
             try:
                 child.wait_ready(look)
                 begin()
                 reply, ends = child.exchange(request, monotonic() + seconds, look)
             except BaseException:
-                self._end()
+                self._end_child()
                 if self._closed:
                     raise GivenUp("the process was closed") from None
                 raise
             if ends:
-                self._end()
+                self._end_child()
             return reply
         finally:
             self._turn.release()
 
     def close(self) -> None:
-        """Kill the process, and start none any more. Idempotent; takes a few milliseconds."""
+        """Kill the process, and never start another. Idempotent; takes a few milliseconds."""
         self._closed = True
         child = self._child
         if child is not None:
             child.kill()
-        if self._turn.acquire(blocking=False):  # else whoever asks ends it now
+        if self._turn.acquire(blocking=False):  # else the thread in `ask` ends it now
             try:
-                self._end()
+                self._end_child()
             finally:
                 self._turn.release()
 
-    def _living(self) -> "_Child":
-        """Return the process, a new one where there is none or it has ended."""
+    def _ensure_child(self) -> "SandboxProcess":
+        """Return the running process, or start a new one."""
         if self._child is not None and self._child.has_ended():
-            self._end()
+            self._end_child()
         if self._child is None and not self._closed:
             try:
-                self._child = _Child(self._module)
+                self._child = SandboxProcess(self._module)
             except OSError as error:
                 raise SandboxFailed(f"a process cannot be started: {error.strerror}") from None
         if self._child is None or self._closed:
-            self._end()
+            self._end_child()
             raise GivenUp("the process was closed")
         return self._child
 
-    def _end(self) -> None:
+    def _end_child(self) -> None:
         child, self._child = self._child, None
         if child is not None:
             child.end()
 
 
-class _Child:
-    """One process. For one thread at a time, but for `kill`."""
+class SandboxProcess:
+    """One process. For one thread at a time, except `kill`."""
 
     def __init__(self, module: str) -> None:
-        """Start it. Raises OSError when that cannot be."""
+        """Start the process. Raises OSError when that fails."""
         held, self._lifeline = os.pipe()
         try:
             self._process = subprocess.Popen(
@@ -159,13 +159,16 @@ class _Child:
         return self._process.pid
 
     def has_ended(self) -> bool:
-        """Tell whether it has ended, or said what nobody asked for."""
+        """Tell whether the process has ended, or has written without a request."""
         ready = select.poll()
         ready.register(self._output, 0 if not self._ready else select.POLLIN)
         return bool(ready.poll(0))
 
-    def wait_ready(self, look: Look) -> None:
-        """Wait until it can be asked. Raises `SandboxFailed` when it does not start, and what `look` raises."""
+    def wait_ready(self, look: WaitCheck) -> None:
+        """Wait until the process can take a request.
+
+        Raises `SandboxFailed` when it does not start, and the exceptions of `look`.
+        """
         if self._ready:
             return
         try:
@@ -174,7 +177,7 @@ class _Child:
             raise SandboxFailed("the process that reads files of others does not start") from None
         self._ready = True
 
-    def exchange(self, request: bytes, until: float, look: Look) -> tuple[bytes, bool]:
+    def exchange(self, request: bytes, until: float, look: WaitCheck) -> tuple[bytes, bool]:
         """Return the reply to a request, and whether the process ends with it."""
         self._send(REQUEST.pack(len(request)), until, look)
         self._send(request, until, look)
@@ -184,23 +187,23 @@ class _Child:
         return self._receive(length, until, look), ends
 
     def kill(self) -> None:
-        """End it, and all that it has started, at once. For any thread; idempotent."""
+        """Kill the process and its children at once. For any thread; idempotent."""
         if self._process.returncode is None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
 
     def end(self) -> None:
-        """Kill it and let go of what is held of it."""
+        """Kill the process and close its pipes."""
         self.kill()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 with suppress(OSError):
                     pipe.close()
         os.close(self._lifeline)
-        with suppress(subprocess.TimeoutExpired):  # one that the system does not let go of
+        with suppress(subprocess.TimeoutExpired):  # the system does not end it
             self._process.wait(PROCESS_LEAVE_TIMEOUT)
 
-    def _send(self, data: bytes, until: float, look: Look) -> None:
+    def _send(self, data: bytes, until: float, look: WaitCheck) -> None:
         view = memoryview(data)
         while view:
             self._wait(self._input, select.POLLOUT, until, look)
@@ -211,7 +214,7 @@ class _Child:
             except BrokenPipeError:
                 raise SandboxKilled("the process has ended") from None
 
-    def _receive(self, length: int, until: float, look: Look) -> bytes:
+    def _receive(self, length: int, until: float, look: WaitCheck) -> bytes:
         data = bytearray()
         while len(data) < length:
             self._wait(self._output, select.POLLIN, until, look)
@@ -221,8 +224,8 @@ class _Child:
             data += piece
         return bytes(data)
 
-    def _wait(self, descriptor: int, event: int, until: float, look: Look) -> None:
-        """Wait until a pipe can be used."""
+    def _wait(self, descriptor: int, event: int, until: float, look: WaitCheck) -> None:
+        """Wait until a pipe is ready for `event`."""
         ready = select.poll()
         ready.register(descriptor, event)
         while True:

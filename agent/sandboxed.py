@@ -1,9 +1,9 @@
-"""The inside of a process that works on what others have sent (`sandbox` is its outside).
+"""The inside of a process that works on untrusted data (`sandbox.py` is its outside).
 
-Strategy: everything that the work needs is imported before the first limit is set. From then on the process can take
-no more memory, write no file, and use only so much CPU for one request; what goes over a limit ends it, and its owner
-starts another one. It ends with its owner too, however that ends and whatever this process is at: the system signals
-it when the other end of a pipe that nothing is ever written to is closed.
+Strategy: every module that the work needs is imported before the first limit is set. From then on the process has a
+limit on its memory, writes no file, and has a limit of CPU for each request; a request over a limit ends the process,
+and its owner starts another one. It ends with its owner too, in any state of either process: the system signals it when
+the other end of a pipe, to which nothing is ever written, is closed.
 """
 
 import fcntl
@@ -16,34 +16,34 @@ from struct import Struct
 from .config import SANDBOX_CPU, SANDBOX_FILES, SANDBOX_MEMORY, SANDBOX_REPLY, SANDBOX_SPENT
 
 REQUEST = Struct(">I")
-"""Before a request: its length."""
+"""The header of a request: its length."""
 
 REPLY = Struct(">?I")
-"""Before a reply: whether the process ends with it, and its length."""
+"""The header of a reply: whether the process ends after it, and its length."""
 
 _NICE = 5  # steps behind the server, whose turns come first
 _PIECE = 1 << 20
 
 
-def serve(work: Callable[[bytes], bytes], lifeline: int) -> None:
-    """Answer the requests of standard input on standard output, one at a time, until it ends.
+def serve_requests(work: Callable[[bytes], bytes], lifeline: int) -> None:
+    """Answer the requests of standard input on standard output, one at a time, until the input ends.
 
-    work: makes a reply of a request; an error that it raises ends the process. lifeline: the descriptor of a pipe whose
-    other end the owner holds.
+    `work`: makes a reply of a request; its exceptions end the process. `lifeline`: the descriptor of a pipe, of which
+    the owner holds the other end.
     """
-    _end_with(lifeline)
+    _end_with_owner(lifeline)
     out = os.dup(1)
-    os.dup2(2, 1)  # what a library prints is no reply
+    os.dup2(2, 1)  # a library's prints are no replies
     os.nice(_NICE)
     gc.collect()
     gc.freeze()
-    _limit(resource.RLIMIT_CORE, 0)
-    _limit(resource.RLIMIT_FSIZE, 0)
-    _limit(resource.RLIMIT_NOFILE, SANDBOX_FILES)
-    _limit(resource.RLIMIT_AS, SANDBOX_MEMORY)
-    _write(out, REPLY.pack(False, 0))
-    while header := _read(REQUEST.size):
-        request = _read(*REQUEST.unpack(header))
+    _set_limit(resource.RLIMIT_CORE, 0)
+    _set_limit(resource.RLIMIT_FSIZE, 0)
+    _set_limit(resource.RLIMIT_NOFILE, SANDBOX_FILES)
+    _set_limit(resource.RLIMIT_AS, SANDBOX_MEMORY)
+    _write_all(out, REPLY.pack(False, 0))
+    while header := _read_exactly(REQUEST.size):
+        request = _read_exactly(*REQUEST.unpack(header))
         used = resource.getrusage(resource.RUSAGE_SELF)
         until = int(used.ru_utime + used.ru_stime + SANDBOX_CPU) + 1
         resource.setrlimit(resource.RLIMIT_CPU, (until, resource.getrlimit(resource.RLIMIT_CPU)[1]))
@@ -52,28 +52,28 @@ def serve(work: Callable[[bytes], bytes], lifeline: int) -> None:
             return
         del request
         gc.collect()
-        spent = _size() > SANDBOX_SPENT
-        _write(out, REPLY.pack(spent, len(reply)))
-        _write(out, reply)
+        spent = _address_space() > SANDBOX_SPENT
+        _write_all(out, REPLY.pack(spent, len(reply)))
+        _write_all(out, reply)
         if spent:
             return
 
 
-def _end_with(lifeline: int) -> None:
+def _end_with_owner(lifeline: int) -> None:
     """Let the system kill this process, by SIGIO, when the other end of a pipe is closed."""
     fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
 
 
-def _limit(what: int, most: int) -> None:
+def _set_limit(resource_id: int, most: int) -> None:
     """Set a limit that cannot be raised again, unless a lower one is set already."""
-    hard = resource.getrlimit(what)[1]
+    hard = resource.getrlimit(resource_id)[1]
     most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-    resource.setrlimit(what, (most, most))
+    resource.setrlimit(resource_id, (most, most))
 
 
-def _size() -> int:
-    """Return the bytes of this process's address space; 0 where the system does not tell."""
+def _address_space() -> int:
+    """Return the size of this process's address space in bytes; 0 where /proc is missing."""
     try:
         with open("/proc/self/statm", "rb") as statm:
             return int(statm.read().split()[0]) * resource.getpagesize()
@@ -81,8 +81,8 @@ def _size() -> int:
         return 0
 
 
-def _read(length: int) -> bytes:
-    """Return so many bytes of standard input; b"" when it has ended."""
+def _read_exactly(length: int) -> bytes:
+    """Return `length` bytes of standard input; b"" when it has ended."""
     data = bytearray()
     while len(data) < length:
         piece = os.read(0, min(length - len(data), _PIECE))
@@ -92,7 +92,7 @@ def _read(length: int) -> bytes:
     return bytes(data)
 
 
-def _write(out: int, data: bytes) -> None:
+def _write_all(out: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(out, view) :]

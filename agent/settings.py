@@ -1,6 +1,6 @@
-"""What an operator may choose: the settings of every room, as one frozen value.
+"""The settings of an operator: those of every room, as one frozen value.
 
-Each room has its own, with what they mean and what they may be; none of them knows another's.
+Each room defines its own settings, with their meaning and their bounds; no room knows another's.
 """
 
 from dataclasses import dataclass, field, fields
@@ -24,7 +24,7 @@ from .tools.settings import ToolSettings
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of a server; no name is in two of the rooms."""
+    """The settings of a server, by room; no two rooms share a setting's name."""
 
     server: ServerSettings = field(default_factory=ServerSettings)
     documents: DocumentSettings = field(default_factory=DocumentSettings)
@@ -42,9 +42,9 @@ class Settings:
 
     @classmethod
     def of(cls, **chosen: Any) -> "Settings":
-        """Return settings of which some are chosen, by their own names (`port=0`), whichever room they are of.
+        """Return default settings with the values `chosen`, each by its own name (`port=0`) in any room.
 
-        Raises `agent.errors.UsageError` for a value that cannot work, and for a name that there is none of.
+        Raises `agent.errors.UsageError` for a value that cannot work, and for an unknown name.
         """
         rooms = {}
         for room in fields(cls):

@@ -1,9 +1,9 @@
-"""Lines on their way to a file descriptor that may not take them, such as a pipe that nobody reads.
+"""Queues lines for a file descriptor that may block, such as a pipe without a reader.
 
-Strategy: `put` only appends to a bounded queue; one daemon thread writes. What does not fit is dropped and counted,
-and goes on being dropped until half of the queue is free again: then one notice stands where the lines are missing.
-Nobody waits for the thread longer than `close` is told to, and the interpreter's end does not wait for it at all: it
-writes the descriptor itself, since a thread inside `sys.stderr` would hold a lock that this end needs.
+Strategy: `put` only appends to a bounded queue; one daemon thread writes. Lines that do not fit are dropped and
+counted, until half of the queue is free again: then one notice stands in place of the missing lines. `close` waits for
+the thread for a limited time, and the interpreter's end does not wait at all: the thread writes the descriptor itself,
+since a thread inside `sys.stderr` would hold a lock that the interpreter needs to end.
 """
 
 import os
@@ -16,7 +16,7 @@ from .config import LOG_BYTES, LOG_LINES
 
 
 def descriptor_of(stream: object) -> int | None:
-    """Return the file descriptor behind a stream; None where there is none (a buffer in memory, a closed file)."""
+    """Return the file descriptor of a stream; `None` without one (a buffer in memory, a closed file)."""
     try:
         return int(stream.fileno())  # type: ignore[attr-defined]
     except (AttributeError, OSError, ValueError):
@@ -24,30 +24,30 @@ def descriptor_of(stream: object) -> int | None:
 
 
 class Spool:
-    """A bounded queue of lines before a file descriptor, and the thread that writes them, in order.
+    """A bounded queue of lines for a file descriptor, and the thread that writes them, in order.
 
-    descriptor: where to. notice: makes the line that says how many are missing. dropped: called once for each line
-    that is lost, by any thread; it must not raise. lines, size: how many lines and bytes may wait.
+    `descriptor`: the destination. `notice`: makes the line for a number of missing lines. `on_dropped`: called once for
+    each lost line, by any thread; it must not raise. `lines`, `size`: most lines and bytes that may wait.
 
-    A forked child begins with an empty queue: what waits is its parent's to write.
+    A forked child begins with an empty queue: waiting lines are left to its parent.
     """
 
     def __init__(
         self,
         descriptor: int,
         notice: Callable[[int], bytes],
-        dropped: Callable[[], None] = lambda: None,
+        on_dropped: Callable[[], None] = lambda: None,
         lines: int = LOG_LINES,
         size: int = LOG_BYTES,
     ) -> None:
         self._descriptor = descriptor
         self._notice = notice
-        self._count = dropped
+        self._count = on_dropped
         self._lines = lines
         self._size = size
-        self._begin()
+        self._reset()
 
-    def _begin(self) -> None:
+    def _reset(self) -> None:
         self._pid = os.getpid()
         self._state = threading.Condition()  # reentrant: a collection of garbage inside it may log
         self._queue: deque[tuple[bytes, int]] = deque()  # a line; of a notice, how many are missing there
@@ -63,9 +63,9 @@ class Spool:
         self._thread: threading.Thread | None = None
 
     def put(self, line: bytes) -> bool:
-        """Queue a line, which brings its own line break; return whether it is going to be written. Never blocks."""
+        """Queue a line, with its line break; return whether there was room for it. Never blocks."""
         if os.getpid() != self._pid:
-            self._begin()
+            self._reset()
         with self._state:
             taken = self._has_room(len(line))
             if taken:
@@ -75,22 +75,22 @@ class Spool:
             else:
                 self._full = True
                 self._missing += 1
-            self._wake()
+            self._wake_thread()
         if not taken:
             self._count()
         return taken
 
     def close(self, seconds: float) -> bool:
-        """Wait until everything is written, `seconds` at most; return whether it is.
+        """Wait until every line is written, `seconds` at most; return whether all are.
 
-        The thread ends once nothing waits; a later `put` starts another. Who has waited in vain does not wait again
-        unless something was written since.
+        The thread ends when the queue is empty; a later `put` starts another. After a wait in vain, a second call does
+        not wait again unless a line was written since.
         """
         if os.getpid() != self._pid:
-            self._begin()
+            self._reset()
         with self._state:
             self._closing = True
-            self._wake()
+            self._wake_thread()
             if self._gave_up_at == self._written:
                 seconds = 0
             written = self._state.wait_for(lambda: not self._at_work(), seconds)
@@ -117,8 +117,8 @@ class Spool:
         # After a write that failed a notice would fail too, again and again: it waits for the next line.
         return self._missing > 0 and not self._failing
 
-    def _wake(self) -> None:
-        """See that a thread writes: the first, or another where one has died."""
+    def _wake_thread(self) -> None:
+        """Wake the writing thread, or start one when there is none or it has died."""
         if self._thread is not None and self._thread.is_alive():
             self._state.notify_all()
         elif self._queue or self._owes_a_notice():
@@ -130,16 +130,16 @@ class Spool:
             self._thread = thread
 
     def _run(self) -> None:
-        while (entry := self._next()) is not None:
+        while (entry := self._next_entry()) is not None:
             line, missing = entry
             written = False
             try:
-                written = self._write(line)
+                written = self._write_all(line)
             finally:  # also when this thread dies of it
-                self._settle(written, missing)
+                self._settle_entry(written, missing)
 
-    def _next(self) -> tuple[bytes, int] | None:
-        """Return what is to be written next, as soon as there is something; None when that was all, for good."""
+    def _next_entry(self) -> tuple[bytes, int] | None:
+        """Return the next entry to write, as soon as there is one; `None` when the queue is empty and closing."""
         with self._state:
             while not self._queue:
                 if self._owes_a_notice():
@@ -155,7 +155,7 @@ class Spool:
             self._writing = True
             return entry
 
-    def _settle(self, written: bool, missing: int) -> None:
+    def _settle_entry(self, written: bool, missing: int) -> None:
         with self._state:
             self._writing = False
             self._failing = not written
@@ -166,14 +166,14 @@ class Spool:
         if not written and not missing:
             self._count()
 
-    def _write(self, data: bytes) -> bool:
-        """Write all of it, however long that takes; return whether that worked."""
+    def _write_all(self, data: bytes) -> bool:
+        """Write all of `data`, without a time limit; return whether that worked."""
         rest = memoryview(b"\n" + data if self._torn else data)
         whole = len(rest)
         while rest:
             try:
                 rest = rest[os.write(self._descriptor, rest) :]
-            except BlockingIOError:  # somebody who shares the descriptor has made it non-blocking
+            except BlockingIOError:  # another process that shares the descriptor has made it non-blocking
                 ready = select.poll()
                 ready.register(self._descriptor, select.POLLOUT)
                 ready.poll()

@@ -24,7 +24,7 @@ both = pytest.mark.parametrize("workers", EACH)
 both_at_length = pytest.mark.parametrize("workers", EACH_AT_LENGTH)
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def leave_out_lengths(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is only for `-m pair`, unless the run names that, or a test by itself."""
     if _AT_LENGTH in config.option.markexpr.split() or any("::" in each for each in config.args):
         return

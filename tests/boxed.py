@@ -4,7 +4,7 @@ import os
 import time
 
 from agent.config import SANDBOX_CPU
-from agent.sandboxed import serve
+from agent.sandboxed import serve_requests
 
 _held: list[bytes] = []
 
@@ -38,4 +38,4 @@ def work(request: bytes) -> bytes:
 
 def main(lifeline: int) -> None:
     """Serve."""
-    serve(work, lifeline)
+    serve_requests(work, lifeline)

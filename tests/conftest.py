@@ -5,24 +5,23 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
+from importlib import import_module
 
 import pytest
 import structlog
-from hypothesis import settings
 
 from agent.numeric import THREADS
 
-from .both import pytest_collection_modifyitems
+from . import both, deadline, examples
 from .deadline import (
-    pytest_addoption,
     pytest_runtest_call,
     pytest_runtest_setup,
     pytest_runtest_teardown,
 )
+from .examples import pytest_configure
 
 __all__ = [
-    "pytest_addoption",
-    "pytest_collection_modifyitems",
+    "pytest_configure",
     "pytest_runtest_call",
     "pytest_runtest_setup",
     "pytest_runtest_teardown",
@@ -35,18 +34,29 @@ os.environ.update(dict.fromkeys(THREADS, "1"))
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# Other examples each time, but where changes are judged; no deadline, since shared machines stall.
-settings.register_profile("suite", max_examples=50, derandomize="CI" in os.environ, deadline=None)
-settings.load_profile("suite")
-
 # A test that fails prints what was logged. Drawn with every local variable, each error that is meant costs 20 ms.
 structlog.dev.ConsoleRenderer.get_active().exception_formatter = structlog.dev.plain_traceback
 
 gc.disable()  # while modules are loaded: nothing of them is garbage, and to look for it takes a second in all
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let a run choose a deadline, and how many examples are drawn."""
+    deadline.add_option(parser)
+    examples.add_option(parser)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Decide which tests belong to this run, before pytest leaves out those of other markers."""
+    examples.mark_properties(config, items)
+    both.leave_out_lengths(config, items)
+
+
 def pytest_collection_finish() -> None:
     """Collect garbage again, but none of what is there: to look at all of it once takes half a second."""
+    if "sqlalchemy" in sys.modules:  # it is loaded by the tests that keep something
+        import_module("tests.statements").share_statements()
     gc.freeze()
     gc.enable()
 

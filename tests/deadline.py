@@ -13,7 +13,7 @@ SECONDS = 60.0  # for each of set-up, test and clean-up; the slowest test takes 
 PROOF_SECONDS = 1200.0
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def add_option(parser: pytest.Parser) -> None:
     """Let a run choose another deadline."""
     parser.addoption("--deadline", type=float, default=SECONDS, help="seconds that a test may take")
 

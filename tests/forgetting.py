@@ -6,15 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from agent.memory.desk import OwnMemory
-from agent.ports.calls import ApprovalGiven, CallReport
+from agent.ports.calls import CallApproval, CallReport
 from agent.ports.clock import Clock
 from agent.ports.conversation import Scope
 from agent.ports.memory import MemoryStore
 from agent.ports.projects import HOUSE
-from agent.ports.requests import Answered
+from agent.ports.requests import StoredAnswer
 from agent.ports.work import RunSync
-from agent.storage.memories.store import memory_in
-from agent.storage.open import opened_store
+from agent.storage.memories.store import open_sqlite_memory
+from agent.storage.open import open_store
 from agent.storage.settings import StorageSettings
 from agent.storage.store import Store
 
@@ -32,8 +32,8 @@ async def both_files(
 ) -> AsyncGenerator[tuple[OwnMemory, MemoryStore, Store], None]:
     """Open what is remembered in a folder, and its threads, with what takes a user's decisions about both."""
     async with (
-        memory_in(folder, run_sync, clock) as memory,
-        opened_store(StorageSettings(str(folder)), Path("kb"), run_sync, clock) as store,
+        open_sqlite_memory(folder, run_sync, clock) as memory,
+        open_store(StorageSettings(str(folder)), Path("kb"), run_sync, clock) as store,
     ):
         yield OwnMemory(memory, clock, [store.threads]), memory, store
 
@@ -43,18 +43,24 @@ async def say_everywhere(memory: MemoryStore, store: Store) -> str:
     again = f"I said: {TEXT}!"
     call = a_call("c1", message="m2", turn=2, position=1, arguments={"text": TEXT})
     await store.threads.begin_turn(an_opening(content=TEXT))
-    await store.threads.say(said(answer=an_answer()))
+    await store.threads.record_step(said(answer=an_answer()))
     await store.threads.begin_turn(an_opening("m2", new=False, content="A ticket"))
-    await store.threads.say(said("m2", answer=an_answer("a2", turn=2), calls=(call,)))
+    await store.threads.record_step(said("m2", answer=an_answer("a2", turn=2), calls=(call,)))
     await store.threads.begin_turn(an_opening("m3", new=False, content=again))
-    await store.threads.say(said("m3", answer=an_answer("a3", turn=3)))
-    await store.calls.approve(ApprovalGiven(HOUSE, "c1", "u1", NOW))
-    await store.calls.begin(HOUSE, "c1", NOW, LATER)
+    await store.threads.record_step(said("m3", answer=an_answer("a3", turn=3)))
+    await store.calls.approve_call(CallApproval(project=HOUSE, call="c1", by="u1", at=NOW))
+    await store.calls.begin_call(HOUSE, "c1", NOW, LATER)
     result = {"success": True, "data": {"text": TEXT}}
-    await store.calls.report(CallReport(HOUSE, "c1", True, result, "d", NOW))
-    await store.requests.first("o1", "k1", "d", NOW)
-    await store.requests.answered("o1", "k1", Answered(200, f'{{"id":"c1","text":"{TEXT}"}}'.encode()))
+    await store.calls.report_call(
+        CallReport(project=HOUSE, call="c1", ok=True, result=result, digest="d", at=NOW)
+    )
+    await store.requests.begin_request("o1", "k1", "d", NOW)
+    await store.requests.record_answer(
+        "o1", "k1", StoredAnswer(200, f'{{"id":"c1","text":"{TEXT}"}}'.encode())
+    )
     draft = a_draft(TEXT, "code of the door", message="m1")
-    [[made]] = await memory.keep([an_exchange("m1", TEXT, "Noted", draft, scope=WHOSE)], NOW)
-    await memory.keep([an_exchange("m3", again, f"Right: {TEXT}", scope=replace(WHOSE, thread="t2"))], NOW)
-    return (await memory.accept(WHOSE, made.item.id, NOW)).id
+    [[made]] = await memory.keep_exchanges([an_exchange("m1", TEXT, "Noted", draft, scope=WHOSE)], NOW)
+    await memory.keep_exchanges(
+        [an_exchange("m3", again, f"Right: {TEXT}", scope=replace(WHOSE, thread="t2"))], NOW
+    )
+    return (await memory.accept_item(WHOSE, made.item.id, NOW)).id

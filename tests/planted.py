@@ -2,19 +2,19 @@
 
 import pytest
 
-from agent.ports.remember import Answered
-from agent.session.effects import Keep
-from agent.session.turns import Turns
+from agent.ports.remember import FinishedAnswer
+from agent.session.effects import RecordExchange
+from agent.session.turns import SessionTurns
 
 
 def kept_when_cancelled(patch: pytest.MonkeyPatch) -> None:
     """A turn that is cancelled is remembered, too."""
-    real = Turns.cancel
+    real = SessionTurns.cancel_turn
 
-    def cancel(self: Turns) -> None:
+    def cancel(self: SessionTurns) -> None:
         turn = self._turn
         real(self)
         if turn is not None:
-            self._out.add(Keep(turn.question, Answered("So it is.")))
+            self._out.add(RecordExchange(turn.question, FinishedAnswer("So it is.")))
 
-    patch.setattr(Turns, "cancel", cancel)
+    patch.setattr(SessionTurns, "cancel_turn", cancel)

@@ -2,9 +2,19 @@
 
 from typing import Any
 
-from agent.memory.items import draft
+from agent.memory.items import make_draft
 from agent.ports.conversation import Scope
-from agent.ports.memory import Candidate, Draft, Item, ItemType, Kept, MemoryStore, Proposed, Remark, Source
+from agent.ports.memory import (
+    Candidate,
+    Draft,
+    ExchangeRecord,
+    Item,
+    ItemType,
+    MemoryStore,
+    ProposalOutcome,
+    Remark,
+    Source,
+)
 from agent.testing.fakes import Noon
 
 NOW = Noon().now_ms()
@@ -32,7 +42,17 @@ def a_draft(
     **other: Any,
 ) -> Draft:
     """What somebody said, made sound."""
-    return draft(Candidate(type, subject, text, "en", (Source("message", message, quote=text),), **other), at)
+    return make_draft(
+        Candidate(
+            type=type,
+            subject=subject,
+            text=text,
+            lang="en",
+            sources=(Source("message", message, quote=text),),
+            **other,
+        ),
+        at,
+    )
 
 
 def budget(amount: int, **other: Any) -> Draft:
@@ -48,17 +68,20 @@ def an_exchange(
     scope: Scope = ANA,
     at: int = NOW,
     **other: Any,
-) -> Kept:
+) -> ExchangeRecord:
     """A question and its answer."""
-    remarks = (Remark(message, "user", asked, at), Remark(message, "assistant", said, at + 1, **other))
-    return Kept(scope, remarks, drafts)
+    remarks = (
+        Remark(message=message, role="user", text=asked, at=at),
+        Remark(message=message, role="assistant", text=said, at=at + 1, **other),
+    )
+    return ExchangeRecord(scope, remarks, drafts)
 
 
-async def proposed(memory: MemoryStore, draft: Draft, scope: Scope = ANA, at: int = NOW) -> Proposed:
+async def proposed(memory: MemoryStore, draft: Draft, scope: Scope = ANA, at: int = NOW) -> ProposalOutcome:
     """Propose one."""
-    return (await memory.propose(scope, [draft], at))[0]
+    return (await memory.propose_drafts(scope, [draft], at))[0]
 
 
 async def accepted(memory: MemoryStore, draft: Draft, scope: Scope = ANA, at: int = NOW) -> Item:
     """Propose one and accept it."""
-    return await memory.accept(scope, (await proposed(memory, draft, scope, at)).item.id, at)
+    return await memory.accept_item(scope, (await proposed(memory, draft, scope, at)).item.id, at)

@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from agent.ports.calls import StoredCall
-from agent.ports.projects import HOUSE, Document
-from agent.ports.threads import Opening, Said, StoredMessage
+from agent.ports.projects import HOUSE, StoredDocument
+from agent.ports.threads import StoredMessage, TurnOpening, TurnStep
 from agent.storage.store import Store
 from agent.testing.fakes import Noon
 
@@ -39,30 +39,53 @@ def a_call(id: str = "c1", **other: Any) -> StoredCall:
     return replace(made, **other)
 
 
-def an_opening(id: str = "m1", **other: Any) -> Opening:
+def an_opening(id: str = "m1", **other: Any) -> TurnOpening:
     """A message that begins the house's thread t1."""
-    return replace(Opening(HOUSE, "t1", "u1", id, f"text of {id}", NOW, new=True), **other)
+    return replace(
+        TurnOpening(project=HOUSE, thread="t1", user="u1", id=id, content=f"text of {id}", at=NOW, new=True),
+        **other,
+    )
 
 
-def said(message: str | None = "m1", **other: Any) -> Said:
+def said(message: str | None = "m1", **other: Any) -> TurnStep:
     """The end of a turn of thread t1."""
-    return replace(Said(HOUSE, "t1", message, "done", NOW + 1), **other)
+    return replace(TurnStep(project=HOUSE, thread="t1", message=message, status="done", at=NOW + 1), **other)
 
 
 def an_answer(id: str = "a1", **other: Any) -> StoredMessage:
     """The assistant's message in the first turn of thread t1."""
     cited = ({"file": "pricing.md", "lines": [1, 2]},)
-    made = StoredMessage(id, "t1", 1, "assistant", f"text of {id}", "done", NOW + 1, cited)
+    made = StoredMessage(
+        id=id,
+        thread="t1",
+        turn=1,
+        role="assistant",
+        content=f"text of {id}",
+        status="done",
+        created_at=NOW + 1,
+        citations=cited,
+    )
     return replace(made, **other)
 
 
-def a_document(id: str = "d1", **other: Any) -> Document:
+def a_document(id: str = "d1", **other: Any) -> StoredDocument:
     """A document of the house."""
-    made = Document(id, HOUSE, "FACTS", "prices.md", "text/markdown", SHA, 20, 1, 1, NOW)
+    made = StoredDocument(
+        id=id,
+        project=HOUSE,
+        category="FACTS",
+        filename="prices.md",
+        mime="text/markdown",
+        sha256=SHA,
+        size=20,
+        pieces=1,
+        version=1,
+        created_at=NOW,
+    )
     return replace(made, **other)
 
 
 async def with_calls(store: Store, *calls: StoredCall) -> None:
     """Keep the house's thread t1 with a turn that has ended and led to these."""
     await store.threads.begin_turn(an_opening())
-    await store.threads.say(said(answer=an_answer(), calls=calls))
+    await store.threads.record_step(said(answer=an_answer(), calls=calls))

@@ -11,17 +11,17 @@ import trio
 import trio.testing
 
 from agent.app import App
-from agent.client.client import over
+from agent.client.client import connect_over
 from agent.compose.adapters import Adapters
 from agent.config import DRAIN_TIMEOUT
 from agent.errors import UsageError, WireClosed
-from agent.host import Threads, WallClock, new_id
-from agent.retrieval.load import Source
-from agent.retrieval.watch import Touched
+from agent.host import WallClock, WorkerThreads, new_id
+from agent.retrieval.load import SourceFile
+from agent.retrieval.watch import TouchedPaths
 from agent.settings import Settings
 from agent.testing.network import inline, network
 
-KB = (Source.of("kb/pricing.md", "# Pricing\n\nThe Standard plan costs 299 kr a month.\n"),)
+KB = (SourceFile.of("kb/pricing.md", "# Pricing\n\nThe Standard plan costs 299 kr a month.\n"),)
 QUIET = Settings.of(pace_ms=0, rate_limit=0)
 
 
@@ -136,7 +136,7 @@ async def test_a_client_that_has_left_is_freed_without_a_garbage_collection(
     try:
         async with network(settings, documents=KB) as net:
             pipe = net.open()
-            async with over(pipe) as client:
+            async with connect_over(pipe) as client:
                 await client.next_frame()
                 asked = await client.ask("What does the standard plan cost?")
                 if not thinks:
@@ -162,11 +162,11 @@ async def test_a_changed_file_is_what_the_next_turn_answers_from(
 ) -> None:
     """A session goes on over a reload, and the watch ends with the server."""
     (tmp_path / "pricing.md").write_text("The Standard plan costs 299 kr a month.")
-    send, receive = trio.open_memory_channel[Touched](0)
+    send, receive = trio.open_memory_channel[TouchedPaths](0)
     watched: list[Path] = []
 
     @asynccontextmanager
-    async def watch(folder: Path) -> AsyncGenerator[AsyncIterator[Touched], None]:
+    async def watch(folder: Path) -> AsyncGenerator[AsyncIterator[TouchedPaths], None]:
         watched.append(folder)
         try:
             yield receive
@@ -200,7 +200,7 @@ async def test_the_system_watches_the_folder_by_default(tmp_path: Path) -> None:
         async with trio.open_nursery() as nursery:
             await nursery.start(app.run, False)
             nursery.start_soon(app.serve_stream, far)
-            async with over(near, f"127.0.0.1:{app.port}") as client:
+            async with connect_over(near, f"127.0.0.1:{app.port}") as client:
                 path.write_text("The Standard plan costs 349 kr a month.")
                 said = ""
                 while "349" not in said:
@@ -240,7 +240,7 @@ async def test_payloads_of_a_model_need_one(model: str) -> None:
 
 async def test_blocking_work_runs_in_a_thread_and_returns() -> None:
     """The real `RunSync`."""
-    assert await Threads()(lambda: 6 * 7) == 42
+    assert await WorkerThreads()(lambda: 6 * 7) == 42
 
 
 def test_ids_are_unguessable_and_the_clock_is_the_world_s() -> None:

@@ -21,7 +21,7 @@ from structlog.testing import capture_logs
 from agent import cli, log
 from agent.client import chat
 from agent.client.client import CannotConnect
-from agent.client.telling import closing
+from agent.client.telling import describe_close
 from agent.commands import ask as asking
 from agent.commands import serve as serving
 from agent.commands import talk
@@ -29,7 +29,7 @@ from agent.commands.settings import GROUPS
 from agent.compose.adapters import Adapters
 from agent.config import SWITCH_INTERVAL
 from agent.errors import UsageError, WireClosed
-from agent.host import switch_soon
+from agent.host import shorten_switch_interval
 from agent.server.lag import watch_loop
 from agent.settings import Settings
 from agent.workers import process as worker
@@ -90,9 +90,9 @@ def logged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[Any
     monkeypatch.setattr(serving, "Server", FakeServer)
     monkeypatch.setattr(log, "configure", lambda *_, **__: None)
     monkeypatch.setattr(serving, "share_heaps", lambda: None)
-    monkeypatch.setattr(serving, "switch_soon", lambda: None)
-    monkeypatch.setattr(serving, "set_aside", lambda: None)
-    monkeypatch.setattr(serving, "set_aside_so_far", lambda: None)
+    monkeypatch.setattr(serving, "shorten_switch_interval", lambda: None)
+    monkeypatch.setattr(serving, "freeze_heap", lambda: None)
+    monkeypatch.setattr(serving, "freeze_so_far", lambda: None)
     monkeypatch.setattr(FakeServer, "made", [])
     monkeypatch.setattr(FakeServer, "signals", [])
     with capture_logs() as entries:
@@ -225,9 +225,9 @@ def test_serve_prepares_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
         seen.append(f"{what}, servers {len(FakeServer.made)}")
 
     monkeypatch.setattr(serving, "share_heaps", lambda: note("heaps"))
-    monkeypatch.setattr(serving, "set_aside", lambda: note("aside"))
-    monkeypatch.setattr(serving, "set_aside_so_far", lambda: note("read"))
-    monkeypatch.setattr(serving, "collect_as_usual", lambda: note("over"))
+    monkeypatch.setattr(serving, "freeze_heap", lambda: note("aside"))
+    monkeypatch.setattr(serving, "freeze_so_far", lambda: note("read"))
+    monkeypatch.setattr(serving, "restore_collection", lambda: note("over"))
     served()
     assert seen == ["heaps, servers 0", "aside, servers 1", "read, servers 1", "over, servers 1"]
 
@@ -238,7 +238,7 @@ def test_serve_lets_threads_that_compute_keep_the_interpreter_for_a_moment_only(
     """In a process of its own, and in those of its workers."""
     intervals: list[float] = []
     for module in (serving, worker):
-        monkeypatch.setattr(module, "switch_soon", switch_soon)
+        monkeypatch.setattr(module, "shorten_switch_interval", shorten_switch_interval)
         monkeypatch.setattr(module, "share_heaps", lambda: None)
     monkeypatch.setattr("sys.setswitchinterval", intervals.append)
     served()
@@ -425,7 +425,7 @@ def test_a_question_may_end_in_all(
         return 0
 
     connecting(monkeypatch, [])
-    monkeypatch.setattr(chat, "ask", ask)
+    monkeypatch.setattr(chat, "ask_once", ask)
     assert cli.main(["ask", "is", "that", "all"]) == 0
     assert cli.main(["ask", "--", "--help", "all"]) == 0
     assert asked == ["is that all", "--help all"]
@@ -512,7 +512,7 @@ def test_ask_joins_its_words(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
         return 0
 
     dialled = connecting(monkeypatch, [])
-    monkeypatch.setattr(chat, "ask", ask)
+    monkeypatch.setattr(chat, "ask_once", ask)
     assert cli.main(["ask", "what", "does", "it", "cost", "--url", "localhost:1"]) == 0
     assert cli.main(["ask", "what does it", "cost?"]) == 0
     assert asked == ["what does it cost", "what does it cost?"]
@@ -552,10 +552,10 @@ def test_chat_ends_with_the_connection(
         yield ""
 
     connecting(monkeypatch, [])
-    monkeypatch.setattr("agent.client.open.stdin_lines", nobody)
+    monkeypatch.setattr("agent.client.open.read_stdin_lines", nobody)
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     assert cli.main(["chat", "localhost:1"]) == 1
-    assert capsys.readouterr().out == f"{chat.HELP}\n! {closing(4401)}\n"
+    assert capsys.readouterr().out == f"{chat.HELP}\n! {describe_close(4401)}\n"
 
 
 def test_diagrams_are_written_and_checked(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from agent import diagrams
 from agent.diagrams import check, imports, render, write
-from agent.session.states import TABLE, State, Trigger
+from agent.session.states import TABLE, SessionState, SessionTrigger
 
 
 def test_session_diagram_holds_every_row_and_state() -> None:
@@ -20,8 +20,8 @@ def test_session_diagram_holds_every_row_and_state() -> None:
         guard = f" [{row.guard.value}]" if row.guard else ""
         assert f"{row.source.value} --> {target.value}: {row.trigger.value}{guard}" in arrows
     matrix = text[text.index("| state |") :]
-    assert all(f"| {state.value} |" in matrix for state in State)
-    assert all(f" {trigger.value} |" in matrix.splitlines()[0] for trigger in Trigger)
+    assert all(f"| {state.value} |" in matrix for state in SessionState)
+    assert all(f" {trigger.value} |" in matrix.splitlines()[0] for trigger in SessionTrigger)
 
 
 def test_every_promised_file_is_rendered_the_same_twice() -> None:

@@ -16,14 +16,14 @@ from agent.client.client import Client
 from agent.compose.adapters import Adapters
 from agent.config import ACTION_TIMEOUT, LEDGER_CLOSE_TIMEOUT, LEDGER_RETRY, RECORD_TIMEOUT
 from agent.errors import WireClosed
-from agent.host import Threads
+from agent.host import WorkerThreads
 from agent.log import short_hash
-from agent.retrieval.load import Source
+from agent.retrieval.load import SourceFile
 from agent.settings import Settings
 from agent.storage import database
 from agent.storage.file import DatabaseFile
 from agent.storage.memory import MemoryLedger
-from agent.storage.trust import FILE, afresh
+from agent.storage.trust import FILE, connect_afresh
 from agent.testing.network import Disk, Network, network
 from tests.logs import logged
 
@@ -33,14 +33,14 @@ UPGRADE = (
 )
 LONG = "How is the special parcel packed?"
 WORDY = (
-    Source.of(
+    SourceFile.of(
         "kb/parcels.md",
         "# Parcels\n\nThe special parcel is packed "
         + ", ".join(f"with {colour} paper" for colour in ("red", "blue", "green", "white", "black", "brown"))
         + " and by hand, until it is ready.\n",
     ),
 )
-KB = (Source.of("kb/pricing.md", "# Pricing\n\nThe Standard plan costs 299 kr a month.\n"),)
+KB = (SourceFile.of("kb/pricing.md", "# Pricing\n\nThe Standard plan costs 299 kr a month.\n"),)
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ async def readyz(net: Network) -> str:
 
 def status(folder: Path, suggestion_id: str) -> str:
     """Return what the ledger's file says of an action."""
-    with closing(afresh(folder / FILE, 0.0)) as file:
+    with closing(connect_afresh(folder / FILE, 0.0)) as file:
         query = "SELECT status FROM actions WHERE suggestion_id = ?"
         return str(file.execute(query, (suggestion_id,)).fetchone()[0])
 
@@ -329,7 +329,7 @@ async def test_a_connection_in_its_handshake_is_told_that_the_server_goes_down(
 
 async def test_a_blocking_call_is_left_behind_when_it_is_cancelled(log: io.StringIO) -> None:
     """Its caller is away at once, it goes on and keeps its place, and the log names it."""
-    threads, go_on, ended = Threads(1), threading.Event(), threading.Event()
+    threads, go_on, ended = WorkerThreads(1), threading.Event(), threading.Event()
 
     def block_for_long() -> None:
         go_on.wait(5)

@@ -40,7 +40,7 @@ def _frozen() -> Iterator[None]:
 def test_what_is_set_aside_is_not_visited() -> None:
     """It is garbage no more, whatever happens to it; what comes later is collected as ever."""
     there = [object()]
-    heap.set_aside()
+    heap.freeze_heap()
     known = {id(each) for each in gc.get_objects()}
     later = [object()]
     assert id(there) not in known
@@ -51,12 +51,12 @@ def test_what_is_set_aside_is_not_visited() -> None:
 @pytest.mark.usefixtures("_frozen")
 def test_what_is_read_beside_clients_is_set_aside_without_a_collection() -> None:
     """However many there are by then, so that nobody waits."""
-    heap.set_aside()
+    heap.freeze_heap()
     made: list[int] = []
     gc.callbacks.append(lambda phase, info: made.append(info["generation"]) if phase == "start" else None)
     clients: list[list[None]] = [[] for _ in range(100)]
     made.clear()
-    heap.set_aside_so_far()
+    heap.freeze_so_far()
     assert made == []
     assert id(clients) not in {id(each) for each in gc.get_objects()}
 
@@ -64,10 +64,10 @@ def test_what_is_read_beside_clients_is_set_aside_without_a_collection() -> None
 @pytest.mark.usefixtures("_frozen")
 def test_when_the_server_has_ended_garbage_is_collected_as_before() -> None:
     """Whoever goes on in its process finds nothing of it in the collector."""
-    heap.set_aside()
-    heap.collect_as_usual()
-    heap.collect_as_usual()
-    assert heap._age not in gc.callbacks
+    heap.freeze_heap()
+    heap.restore_collection()
+    heap.restore_collection()
+    assert heap._after_collection not in gc.callbacks
     assert gc.get_threshold() == heap._USUAL
 
 
@@ -79,7 +79,7 @@ class Kept:
     pass
 
 heap._full = itertools.count(1)
-heap.set_aside()
+heap.freeze_heap()
 ring = []
 ring.append(ring)
 lost = weakref.ref(kept := Kept())
@@ -106,7 +106,7 @@ class Kept:
         ended.add(threading.get_ident())
 
 def let_go():
-    for _ in range(20):
+    for _ in range(100):
         some = [Kept() for _ in range(1000)]
         gc.collect(1)
         gc.collect(1)
@@ -117,7 +117,7 @@ sys.setswitchinterval(1e-6)
 other = threading.Thread(target=let_go)
 other.start()
 while other.is_alive():
-    heap._age("stop", {"generation": 1})
+    heap._after_collection("stop", {"generation": 1})
 assert ended == {other.ident}
 """
 
@@ -135,7 +135,7 @@ def test_a_full_collection_looks_only_at_what_has_come_since_the_last() -> None:
 @pytest.mark.usefixtures("_frozen")
 def test_when_much_has_come_it_is_looked_at_and_set_aside_at_once() -> None:
     """A crowd's objects are not left to grow until a look at them holds everybody up."""
-    heap.set_aside()
+    heap.freeze_heap()
     few: list[list[None]] = [[] for _ in range(heap.MANY // 2)]
     gc.collect(1)
     assert id(few[0]) in {id(each) for each in gc.get_objects()}
@@ -151,8 +151,8 @@ import gc
 from agent import heap
 
 there = [object()]
-heap.set_aside()
-with heap.all_in_view():
+heap.freeze_heap()
+with heap.unfreeze_heap():
     gc.collect()
     assert id(there) in {id(each) for each in gc.get_objects()}
 assert id(there) not in {id(each) for each in gc.get_objects()}

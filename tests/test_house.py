@@ -7,6 +7,8 @@ from pathlib import Path
 
 import agent
 
+from . import words
+
 ROOT = Path(agent.__file__).parent
 MODULES = {
     path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
@@ -15,12 +17,18 @@ MODULES = {
 
 
 @cache
-def walked() -> tuple[tuple[str, ast.AST], ...]:
-    return tuple((name, node) for name, tree in MODULES.items() for node in ast.walk(tree))
+def walked() -> dict[type[ast.AST], list[tuple[str, ast.AST]]]:
+    found: dict[type[ast.AST], list[tuple[str, ast.AST]]] = {}
+    for name, tree in MODULES.items():
+        for node in ast.walk(tree):
+            found.setdefault(type(node), []).append((name, node))
+    return found
 
 
 def nodes(kind: type[ast.AST], under: str = "") -> Iterator[tuple[str, ast.AST]]:
-    return ((name, node) for name, node in walked() if isinstance(node, kind) and name.startswith(under))
+    for each, found in walked().items():
+        if issubclass(each, kind):
+            yield from (item for item in found if item[0].startswith(under))
 
 
 def called(node: ast.AST) -> str:
@@ -50,7 +58,7 @@ def test_only_the_policy_decides_on_approval() -> None:
 
 def test_prompts_are_put_together_in_one_place() -> None:
     """One module makes a model's messages of what a turn knows, and it alone lists the tools that may be called."""
-    makers = {name for name, node in nodes(ast.Call) if called(node) == "Message"}
+    makers = {name for name, node in nodes(ast.Call) if called(node) == "ModelMessage"}
     assert {name for name in makers if not name.startswith(("structured/", "testing/"))} == {
         "llm/assembling.py",  # what is structured goes on from the messages that it is given
         "llm/noting.py",  # of a message that was answered: it is in no turn
@@ -167,3 +175,41 @@ def test_commands_print_in_one_place() -> None:
         "soak/command.py",
         "soak/phases.py",
     }
+
+
+LONG_FUNCTIONS = {("commands/recall.py", "recall"): 76, ("commands/search.py", "search"): 70}
+"""Functions of more lines than others may have, with how many; it only shrinks."""
+
+
+def test_docstrings_name_things() -> None:
+    """Of 1,000 words fewer than 5 stand in place of a name, and at least 40 are names of code."""
+    for room, figures in words.measure_rooms(MODULES).items():
+        assert figures.riddles < 5, f"python -m tests.words {room} lists them"
+        assert figures.code_names >= 40, f"{room}: put names of code in backticks"
+
+
+def test_functions_are_not_named_by_participles() -> None:
+    """A function is a verb with its object, or a noun; fewer than 2 % are not."""
+    functions = sum(1 for tree in MODULES.values() for _ in words.find_functions(tree))
+    assert len(words.find_participles(MODULES)) < 0.01 * functions, "python -m tests.words ROOM lists them"
+
+
+def test_class_names_are_unique() -> None:
+    """One word for one thing, in the whole package."""
+    assert words.find_shared_classes(MODULES) == {}
+
+
+def test_long_records_take_their_fields_by_name() -> None:
+    """From six fields on two are soon swapped."""
+    assert len(words.find_positional_records(MODULES)) <= 13, "python -m tests.words ROOM lists them"
+
+
+def test_functions_are_short() -> None:
+    """Up to 60 lines."""
+    long = {
+        (name, node.name): (node.end_lineno or 0) - node.lineno + 1
+        for name, tree in MODULES.items()
+        for node in words.find_functions(tree)
+        if (node.end_lineno or 0) - node.lineno >= 60
+    }
+    assert {place: lines for place, lines in long.items() if lines > LONG_FUNCTIONS.get(place, 60)} == {}

@@ -20,7 +20,7 @@ import structlog
 
 from agent.config import LOG_LINES
 from agent.errors import ModelFailed
-from agent.log import WITHHELD, Format, Level, close, configure, python_too, short_hash
+from agent.log import WITHHELD, Format, Level, close, configure, log_python_errors, short_hash
 
 SENTINEL = "864209753"
 log = structlog.get_logger()
@@ -338,7 +338,7 @@ def test_nobody_waits_for_the_reader_of_a_pipe(pipe: tuple[int, TextIO]) -> None
     """Far more than a pipe holds is logged by us and by a library; what was dropped is counted, and said once."""
     read, stream = pipe
     lost: list[None] = []
-    configure("json", "info", stream, dropped=lambda: lost.append(None))
+    configure("json", "info", stream, on_dropped=lambda: lost.append(None))
     put = LOG_LINES + 1000
 
     def make_noise() -> None:
@@ -391,7 +391,7 @@ def test_what_python_itself_would_print_is_logged(capfd: pytest.CaptureFixture[s
             fail(SENTINEL)
 
     before = warnings.showwarning, sys.unraisablehook, threading.excepthook
-    with warnings.catch_warnings(), python_too():
+    with warnings.catch_warnings(), log_python_errors():
         warnings.simplefilter("always")
         warnings.warn(SENTINEL, ResourceWarning, stacklevel=1)
         Broken()

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from agent.numeric import THREADS, one_thread
+from agent.numeric import THREADS, use_one_thread
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +22,7 @@ def said() -> dict[str, str]:
 
 def test_one_thread_is_said_inside_of_the_block_only() -> None:
     """Programs that are started later are not told, even when the import failed."""
-    with suppress(ImportError), one_thread():
+    with suppress(ImportError), use_one_thread():
         assert said() == dict.fromkeys(THREADS, "1")
         raise ImportError
     assert said() == {}
@@ -31,7 +31,7 @@ def test_one_thread_is_said_inside_of_the_block_only() -> None:
 def test_what_the_operator_set_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """One of the names is enough to leave all of them alone."""
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
-    with one_thread():
+    with use_one_thread():
         assert said() == {"OMP_NUM_THREADS": "2"}
     assert said() == {"OMP_NUM_THREADS": "2"}
 
@@ -39,5 +39,5 @@ def test_what_the_operator_set_counts(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_where_numpy_is_loaded_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """It would not be heard."""
     monkeypatch.setitem(sys.modules, "numpy", sys)
-    with one_thread():
+    with use_one_thread():
         assert said() == {}

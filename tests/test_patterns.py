@@ -50,11 +50,10 @@ def test_every_pattern_of_the_package_is_linear() -> None:
     assert len(every) > 300
     assert {each.module.split(".")[1] for each in every} >= {
         "text",
-        "recall",
         "memory",
         "numbers",
         "documents",
-        "actions",
+        "intents",
     }
     assert {True, False} == {bool(each.uses and each.uses <= ONCE) for each in every}
     said = [f"{each.module}.{each.name}: {text!r}" for each in every if (text := slow(each))]

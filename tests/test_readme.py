@@ -81,5 +81,7 @@ async def test_a_model_is_written_as_the_readme_shows() -> None:
     names: dict[str, Any] = {"AsyncGenerator": AsyncGenerator, **vars(model)}
     exec(example, names)
     drafter = ModelDrafter(names["Parrot"]())
-    async with aclosing(drafter.stream(Prompt("Rules.", "What does it cost?", "en"), ())) as pieces:
+    async with aclosing(
+        drafter.stream(Prompt(instructions="Rules.", question="What does it cost?", lang="en"), ())
+    ) as pieces:
         assert "".join([piece.text async for piece in pieces]).endswith("What does it cost?")

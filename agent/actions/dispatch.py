@@ -1,4 +1,4 @@
-"""Carries out each action where its tool says, and every other one where the operator's actions go."""
+"""Chooses the executor of each action: by its name, by its server, or the default one."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -9,8 +9,9 @@ from ..ports.action import Call, Executor
 class DispatchExecutor:
     """Hands a call to the executor of its action.
 
-    by_name: those that have one of their own. otherwise: the rest's. by_server: those of servers, for every action
-    whose name is the server's, a dot and anything: it is never another's, also when the server has none of that name.
+    `by_name`: executors of single actions. `otherwise`: the executor of all other actions. `by_server`: executors of
+    MCP servers, for every action named by the server, a dot and any rest; such an action never goes to another
+    executor, even if the server has no tool of that name.
     """
 
     def __init__(
@@ -24,7 +25,7 @@ class DispatchExecutor:
         self._by_server = dict(by_server or {})
 
     async def run(self, call: Call, begin: Callable[[], None]) -> Mapping[str, Any]:
-        """Carry out the call as the executor of its action does, with its result, its errors and its way to cancel."""
+        """Run the call with the executor of its action: result, errors and cancellation are that executor's."""
         server, dot, _ = call.action.partition(".")
         if dot and server in self._by_server:
             return await self._by_server[server].run(call, begin)

@@ -1,4 +1,4 @@
-"""The default executor: it carries nothing out and returns what it would have done."""
+"""The default executor: it carries nothing out and returns a record of the call."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,10 +12,10 @@ _log = structlog.get_logger(__name__)
 
 
 class RecordExecutor:
-    """Returns what it would do, after as long a wait as it is told to.
+    """Returns a record of the call, after an adjustable wait.
 
-    before, after: seconds it waits before `begin()` and after it, so that a person and a test can reach the
-    moments in between.
+    `before`, `after`: seconds to wait before and after `begin()`, so that a person or a test can reach the moments in
+    between.
     """
 
     def __init__(self, before: float = 0.0, after: float = 0.0) -> None:
@@ -23,9 +23,9 @@ class RecordExecutor:
         self._after = after
 
     async def run(self, call: Call, begin: Callable[[], None]) -> Mapping[str, Any]:
-        """Return the action and its payload as what would have been done; the log line holds no payload.
+        """Return the action and its payload as a record; the log line holds no payload.
 
-        Cancelled before `begin()`, nothing is logged; after it the line is written and the wait is cut short.
+        On cancel before `begin()` nothing is logged; after it the line is written and the wait is cut short.
         """
         await trio.sleep(self._before)
         begin()

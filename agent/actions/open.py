@@ -1,11 +1,11 @@
-"""Names the executor that the settings ask for; httpx is imported only when one needs it.
+"""Makes the executor that the settings name; httpx is imported only for a webhook.
 
-To add an action: its keywords go to a field of `Keywords` in `agent.lang.language`, and what its payload takes from the
-user's text to `_payload` in `triggers`. Actions are carried out by one executor, but for tools of the operator that say
-otherwise: the webhook POSTs `{suggestionId, action, payload}` with an `Idempotency-Key`; another is a class with
-`run(call, begin)` (see `agent.ports.action`), opened here and added to the contract in tests/contracts/. Nothing
-outside the process may happen before `begin()`: that is what makes a cancel before it safe, and a second run
-impossible.
+To add an action: put its keywords in a field of `Keywords` in `agent.lang.language`, and the parts of its payload that
+come from the user's text in `agent.intents.triggers`. One executor carries out all actions, except tools of the
+operator with a place of their own. The webhook POSTs `{suggestionId, action, payload}` with an `Idempotency-Key`. To
+add an executor: write a class with `run(call, begin)` (see `agent.ports.action`), open it here and add it to the
+contract in tests/contracts/. Nothing outside the process may happen before `begin()`: that makes a cancel before it
+safe, and a second run impossible.
 """
 
 from collections.abc import AsyncGenerator, Iterable, Mapping
@@ -22,19 +22,20 @@ from .settings import ActionSettings
 
 
 @asynccontextmanager
-async def opened_executor(
+async def open_executor(
     settings: ActionSettings,
     tools: Iterable[ToolDefinition] = (),
     by_server: Mapping[str, Executor] | None = None,
     own: Mapping[str, Executor] | None = None,
 ) -> AsyncGenerator[Executor, None]:
-    """Give, for the time of a block, the webhook executor when there is a URL for it, else the one that only records.
+    """Open the executor for the time of a block: the webhook if it has a URL, else one that only records.
 
-    tools: the operator's. One that its caller runs is passed over, one with a URL of its own is carried out there, one
-    that is to be recorded is recorded, and every other action goes where it would without them. by_server: what calls
-    the tools of each MCP server. own: what carries out actions of the server itself, whose names no tool may have.
-    Raises `agent.errors.UsageError`, without the URL's text, when the URL cannot be called or httpx is not installed,
-    and when a tool runs at a webhook that nobody has given.
+    `tools`: the operator's tools. One that its caller runs is skipped, one with its own URL is posted there, one with
+    `runs_at` "record" is recorded; every other action goes to the default. `by_server`: the executors of MCP servers.
+    `own`: executors of the server's own actions, whose names no tool may have.
+
+    Raises `agent.errors.UsageError`, without the URL's text, if the URL is not a web address, httpx is not installed,
+    or a tool runs at a webhook without a URL.
     """
     before, after = settings.action_delay_ms
     record = RecordExecutor(before / 1000, after / 1000)
@@ -42,22 +43,22 @@ async def opened_executor(
     if settings.action_webhook is not None:
         if not is_web_address(settings.action_webhook):
             raise UsageError("action-webhook must be a URL like https://example.com/hook")
-        otherwise = _webhook("action-webhook", settings.action_webhook)
+        otherwise = _make_webhook("action-webhook", settings.action_webhook)
     by_name: dict[str, Executor] = dict(own or {})
     for tool in tools:
         if own and tool.name in own:
             raise UsageError(
-                f"the tool {tool.name} has the name of an action of the server's own: give it another"
+                f"the tool {tool.name} has the name of one of the server's own actions: rename it"
             )
         if tool.runs_at == "caller":
             continue
         if tool.runs_at == "record":
             by_name[tool.name] = record
         elif tool.url is not None:
-            by_name[tool.name] = _webhook(f"the url of the tool {tool.name}", tool.url)
+            by_name[tool.name] = _make_webhook(f"the url of the tool {tool.name}", tool.url)
         elif settings.action_webhook is None:
             raise UsageError(
-                f"the tool {tool.name} runs at a webhook: give it a url, or all with action-webhook"
+                f"the tool {tool.name} runs at a webhook: give it a url, or set action-webhook for all tools"
             )
     yield DispatchExecutor(by_name, otherwise, by_server) if by_name or by_server else otherwise
 
@@ -67,7 +68,7 @@ def can_post() -> bool:
     return find_spec("httpx") is not None
 
 
-def _webhook(setting: str, url: str) -> Executor:
+def _make_webhook(setting: str, url: str) -> Executor:
     if not can_post():
         raise UsageError(f"{setting} needs httpx: pip install 'agent-server[webhook]'")
     from .webhook import WebhookExecutor

@@ -1,6 +1,6 @@
 """Runs confirmed actions: claim, run, record, report. One task each, in the app's nursery, never in a session's.
 
-An action passes four steps in its task, and this is what a stop, a deadline or a fault does in each:
+An action passes four steps in its task. A stop, a deadline or a fault has this effect in each:
 
 | step | stop() | deadline | fault |
 | --- | --- | --- | --- |
@@ -9,23 +9,24 @@ An action passes four steps in its task, and this is what a stop, a deadline or 
 | run, after begin() | no effect | unknown | unknown |
 | record (shielded), report | no effect | the real result is reported all the same | the same, and it is logged |
 
-`begin()` and `stop()` are both synchronous, so one of them is first: a stop that was granted makes a later `begin()`
-raise `Stopped`, and whatever the executor then does or returns, the outcome is cancelled; a `begin()` that was granted
-makes every later stop a no-op. "Cancelled" is therefore never said of something that began. An executor's own word
-goes before these rules: ActionFailed is always failed, ActionUnknown always unknown.
+`begin()` and `stop()` are both synchronous, so one of them is first. After a granted stop, `begin()` raises
+`BeginRefused`, and the outcome is cancelled regardless of the executor's result. After a granted `begin()`, every stop
+is a no-op. So "cancelled" is never said of an action that began. An executor's own report overrides these rules:
+`ActionFailed` is always failed, `ActionUnknown` always unknown.
 
-Another process may take back what an action belongs to. Where a `still` is given it is asked every BEGIN_LOOK seconds
-until `begin()`, and its no is a stop. What it said last, or the claim, is trusted for BEGIN_SURE seconds: a `begin()`
-after that is not granted. So who takes it back and waits that long knows that nothing begins any more.
+Another process may withdraw the turn or thread of an action. If a `still` check is given, it is asked every
+`BEGIN_LOOK` seconds until `begin()`, and the answer False is a stop. Its last True, or the claim, is trusted for
+`BEGIN_SURE` seconds; a later `begin()` is refused. So a process that withdraws an action and waits that long knows that
+it will not begin any more.
 
-After `begin()` no scope of a session is above the run, so nothing of a session can cut it. The one cancel that can is
-the app nursery's own ("end it now"): the run ends at once, as cancelled or, when it had begun, as unknown; that is
-recorded (shielded) and reported before the task ends.
+After `begin()` no cancel scope of a session is above the run, so nothing in a session can cut it. Only a cancel of the
+app's nursery ("end it now") can: the run ends at once, as cancelled or, after `begin()`, as unknown; that is recorded
+(shielded) and reported before the task ends.
 
-Nobody waits for a ledger whose disk hangs: it says so itself after RECORD_TIMEOUT seconds of that disk's silence, which
-are no seconds in which the event loop is late. One that says nothing has STORE_TIMEOUT. A claim that is late is left to
-it: nothing is run, and if the row turns out to have been made, the ledger records that it was cancelled. A record that
-is late is left to it as well: it keeps the outcome until it is written.
+A ledger whose disk hangs delays no action for long: it gives up after RECORD_TIMEOUT seconds of the disk's silence, not
+counting seconds in which the event loop is late. A silent ledger has `STORE_TIMEOUT`. A late claim is left to the
+ledger: nothing is run, and if the row was made after all, the ledger records it as cancelled. A late record is left to
+it as well: it keeps the outcome until it is written.
 """
 
 from collections.abc import Callable, Mapping
@@ -37,7 +38,16 @@ import trio
 
 from ..config import ACTION_TIMEOUT, BEGIN_LOOK, BEGIN_SURE, STORE_TIMEOUT
 from ..errors import ActionFailed, ActionUnknown, AgentError, Conflict, NotFound
-from ..ports.action import CANCELLED, Before, Call, Ended, Executor, Outcome, Running, Still
+from ..ports.action import (
+    CANCELLED,
+    ActionHandle,
+    BeginCheck,
+    Call,
+    ClaimPrecondition,
+    EndStatus,
+    Executor,
+    Outcome,
+)
 from ..ports.clock import Clock
 from ..ports.ledger import Ledger
 from ..ports.observe import Observer
@@ -47,38 +57,40 @@ _log = structlog.get_logger(__name__)
 IGNORED: Mapping[str, Any] = {"ignored": True}
 
 
-class Stopped(AgentError):
-    """`begin()` came too late: a stop or a deadline was first. Nothing may be done any more."""
+class BeginRefused(AgentError):
+    """`begin()` was refused: a stop or a deadline came first. The executor may do nothing any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Ending:
-    status: Ended
+    status: EndStatus
     result: Mapping[str, Any]
 
 
-def _failed(message: str) -> _Ending:
+def _failed_ending(message: str) -> _Ending:
     return _Ending("failed", {"success": False, "error": message})
 
 
-def _unknown(message: str) -> _Ending:
+def _unknown_ending(message: str) -> _Ending:
     return _Ending("unknown", {"success": False, "unknown": True, "error": message})
 
 
 _STOPPED = _Ending("cancelled", CANCELLED)
-_NOT_CLAIMED = _failed(
+_NOT_CLAIMED = _failed_ending(
     "The action could not be claimed, so it was not run and never will be. Ask again to get a new suggestion."
 )
-_NEVER_BEGAN = _failed(f"The action did not begin within {ACTION_TIMEOUT:g} s and was given up.")
-_NOT_SURE = _failed("Whether the action may still begin could not be looked up, so it did not begin.")
-_NO_OUTCOME = _unknown(f"The action began but did not finish within {ACTION_TIMEOUT:g} s.")
-_CUT_OFF = _unknown("The server went down after the action had begun.")
-_FAULT_BEFORE = _failed("The action failed before it began.")
-_FAULT_AFTER = _unknown("The action began and then failed; its outcome is not known.")
+_NEVER_BEGAN = _failed_ending(f"The action did not begin within {ACTION_TIMEOUT:g} s and was given up.")
+_NOT_SURE = _failed_ending(
+    "The server could not check whether the action was still wanted, so it did not begin."
+)
+_NO_OUTCOME = _unknown_ending(f"The action began but did not finish within {ACTION_TIMEOUT:g} s.")
+_CUT_OFF = _unknown_ending("The server went down after the action had begun.")
+_FAULT_BEFORE = _failed_ending("The action failed before it began.")
+_FAULT_AFTER = _unknown_ending("The action began and then failed; its outcome is not known.")
 
 
-class Action:
-    """One action in progress, as the runner carries it out. Its session holds it as `Running`, and sees no more."""
+class RunningAction:
+    """One action in progress. Its session holds it as an `ActionHandle`, and sees no more of it."""
 
     __slots__ = (
         "_begun",
@@ -98,57 +110,57 @@ class Action:
         self,
         call: Call,
         report: Callable[[Outcome], None],
-        before: Before | None = None,
-        still: Still | None = None,
+        before: ClaimPrecondition | None = None,
+        still: BeginCheck | None = None,
     ) -> None:
         self.call = call
         self.before = before
         self.still = still
-        self.sure_at = trio.current_time()  # when it was last asked for whether it may begin, and it might
-        self._unsure = False  # begin() was not granted because that was too long ago
+        self.sure_at = trio.current_time()  # when the last check allowed it to begin
+        self._unsure = False  # begin() was refused because that was too long ago
         self._report: Callable[[Outcome], None] | None = report
         self._scope = trio.CancelScope()
         self._begun = False
-        self._refused = False  # begin() was called and not granted
+        self._refused = False  # begin() was called and refused
         self._stopping = trio.Event()  # stop() was called before begin()
         self._told = False
 
     @property
-    def begun(self) -> bool:
+    def has_begun(self) -> bool:
         """Whether `begin()` was granted."""
         return self._begun
 
     @property
-    def stopped(self) -> bool:
-        """Whether a stop came before `begin()`, so that nothing will begin any more."""
+    def is_stopped(self) -> bool:
+        """Whether a stop came before `begin()`, so that the action will never begin."""
         return self._stopping.is_set()
 
     def stop(self) -> None:
-        """Let no `begin()` be granted from now on, and cancel the run; once one was granted, do nothing."""
+        """Refuse `begin()` from now on and cancel the run; do nothing after a granted `begin()`."""
         if not self._begun:
             self._stopping.set()
             self._scope.cancel()
 
     def detach(self) -> None:
-        """Drop the report, and with it what holds the session."""
+        """Drop the report, and with it the reference to the session."""
         self._report = None
 
     def _begin(self) -> None:
-        """Be told that the effect is about to start; a second call changes nothing. Raises `Stopped`."""
+        """Grant the start of the effect; a second call changes nothing. Raises `BeginRefused`."""
         if self._begun:
             return
-        if self._scope.cancel_called or _over():
+        if self._scope.cancel_called or _is_over():
             self._refused = True
-            raise Stopped("begin() came after a stop or a deadline")
+            raise BeginRefused("begin() came after a stop or a deadline")
         if self.still is not None and trio.current_time() - self.sure_at > BEGIN_SURE:
             self._refused = self._unsure = True
-            raise Stopped("whether it may begin is not known")
+            raise BeginRefused("the last check that it may begin is too old")
         self._begun = True
         self._scope.deadline = trio.current_time() + ACTION_TIMEOUT
 
     async def run(self, executor: Executor) -> _Ending:
-        """Run the executor to its ending. Raises `trio.Cancelled` only when the app's nursery is cancelled."""
-        if self.stopped:
+        """Run the executor to its ending. Raises `trio.Cancelled` only if the app's nursery is cancelled."""
+        if self.is_stopped:
             return _STOPPED
         ending: _Ending | None = None
         self._scope.deadline = trio.current_time() + ACTION_TIMEOUT
@@ -157,48 +169,48 @@ class Action:
                 data = await executor.run(self.call, self._begin)
                 ending = _Ending("done", {"success": True, "data": dict(data)})
         except ActionFailed as error:
-            ending = _failed(str(error))
+            ending = _failed_ending(str(error))
         except ActionUnknown as error:
-            return _unknown(str(error))
+            return _unknown_ending(str(error))
         except Exception as error:  # noqa: BLE001  the edge of one action: a fault becomes its outcome
             ending = _FAULT_AFTER if self._begun else _FAULT_BEFORE
-            if not isinstance(error, Stopped):
-                _complain("action broke", self.call, error)
+            if not isinstance(error, BeginRefused):
+                _log_error("action broke", self.call, error)
         if self._begun:
             return ending or _NO_OUTCOME
-        if self.stopped or (self._refused and not self._scope.cancel_called and _over()):
+        if self.is_stopped or (self._refused and not self._scope.cancel_called and _is_over()):
             return _STOPPED  # the second: the app's nursery was cancelled before begin()
         if self._unsure:
             return _NOT_SURE
         return _NEVER_BEGAN if self._refused else ending or _NEVER_BEGAN
 
-    def cut_off(self) -> _Ending:
-        """Return the ending of a run that the app's nursery has cut."""
+    def ending_if_cut(self) -> _Ending:
+        """Return the ending of a run that a cancel of the app's nursery cut."""
         return _CUT_OFF if self._begun else _STOPPED
 
-    async def answer_a_stop(self) -> None:
-        """Tell a stop during the claim at once: whatever the ledger answers, nothing will begin any more."""
+    async def report_stop(self) -> None:
+        """Report a stop during the claim at once: nothing will begin, whichever way the ledger answers."""
         await self._stopping.wait()
-        self.tell(Outcome(self.call.suggestion_id, True, _STOPPED.status, _STOPPED.result))
+        self.report_outcome(Outcome(self.call.suggestion_id, True, _STOPPED.status, _STOPPED.result))
 
-    def tell(self, outcome: Outcome) -> bool:
-        """Report the outcome, if none was; False when nobody was there to take one."""
+    def report_outcome(self, outcome: Outcome) -> bool:
+        """Report the outcome unless one was reported; return False if no report was left to call."""
         report, self._report = self._report, None
         if report is not None:
             self._told = True
             try:
                 report(outcome)
             except Exception as error:  # noqa: BLE001  the same edge: a session's fault is not the runner's
-                _complain("action report broke", self.call, error)
+                _log_error("action report broke", self.call, error)
         return self._told
 
 
 class Runner:
     """Runs every confirmed action of the process.
 
-    nursery: the app's; it must be open for as long as actions may be started.
-    clock: for the ledger's stamps. observer: measures `action_seconds` from start to report, keeps the level
-    `actions_running`, and counts `actions` by how they ended when no session is left to do so.
+    `nursery`: the app's; it must be open for as long as actions may be started. `clock`: for the ledger's stamps.
+    `observer`: measures `action_seconds` from start to report, keeps the level `actions_running`, and counts `actions`
+    by outcome if no session is left to do so.
     """
 
     def __init__(
@@ -213,91 +225,93 @@ class Runner:
         self._idle = trio.Event()
 
     @property
-    def running(self) -> int:
-        """How many actions have been started and not yet reported."""
+    def running_count(self) -> int:
+        """The number of actions started and not yet reported."""
         return self._running
 
     def start(
         self,
         call: Call,
         report: Callable[[Outcome], None],
-        before: Before | None = None,
-        still: Still | None = None,
-    ) -> Running:
+        before: ClaimPrecondition | None = None,
+        still: BeginCheck | None = None,
+    ) -> ActionHandle:
         """Start a confirmed action and return its handle at once.
 
-        report: called exactly once, synchronously, from the action's task, unless detached; what it raises is
-        logged and goes no further. before: awaited before the claim, within its time. still: asked between the claim
-        and `begin()`, as this module's opening says.
+        `report`: called exactly once, synchronously, from the action's task, unless detached; its exceptions are logged
+        and go no further. `before`: awaited before the claim, within the claim's time. `still`: asked between the claim
+        and `begin()` (see the opening of this module).
         """
-        action = Action(call, report, before, still)
+        action = RunningAction(call, report, before, still)
         self._nursery.start_soon(self._carry_out, action, name=f"action {call.action}")
         self._running += 1
         self._observer.gauge("actions_running", 1)
         return action
 
     async def wait_idle(self) -> None:
-        """Wait until no action is running; the caller sets the deadline. Cancelled, nothing has changed."""
+        """Wait until no action is running; the caller sets the deadline. A cancel changes nothing."""
         await trio.lowlevel.checkpoint()
         while self._running:
             await self._idle.wait()
 
-    async def _carry_out(self, action: Action) -> None:
+    async def _carry_out(self, action: RunningAction) -> None:
         call, started = action.call, trio.current_time()
         claimed = await self._claim(action)
         ending: _Ending | None = None
         if not claimed:
-            ending = _STOPPED if action.stopped else _NOT_CLAIMED
+            ending = _STOPPED if action.is_stopped else _NOT_CLAIMED
         try:
             if claimed:
                 ending = await self._run(action)
         finally:  # also when the app's nursery is cancelled
-            ending = ending or action.cut_off()
+            ending = ending or action.ending_if_cut()
             if claimed:
                 await self._record(call, ending)
             outcome = Outcome(call.suggestion_id, True, ending.status, ending.result)
             if claimed is False:
                 outcome = Outcome(call.suggestion_id, False, None, IGNORED)
             self._observer.measure("action_seconds", trio.current_time() - started)
-            if not action.tell(outcome):
+            if not action.report_outcome(outcome):
                 self._observer.count("actions", outcome.status or "ignored")
-            self._finished()
+            self._count_finished()
 
-    async def _claim(self, action: Action) -> bool | None:
-        """Return the ledger's answer, or None when it gave none in time. Shielded."""
+    async def _claim(self, action: RunningAction) -> bool | None:
+        """Return the ledger's answer, or None if none came in time. Shielded."""
         claimed: bool | None = None
         call = action.call
         with trio.move_on_after(STORE_TIMEOUT, shield=True) as scope:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(action.answer_a_stop, name=f"action {call.action}: a stop")
+                nursery.start_soon(action.report_stop, name=f"action {call.action}: a stop")
                 try:
                     if action.before is not None:
                         await action.before()
                     action.sure_at = trio.current_time()
                     now = self._clock.now_ms()
                     claimed = await self._ledger.claim(call.suggestion_id, call.action, now, call.scope)
-                except Exception as error:  # noqa: BLE001  the edge of one action: what cannot be claimed is not run
-                    if _taken_back(error):
+                except Exception as error:  # noqa: BLE001  the edge of one action: an unclaimed action is not run
+                    if _is_withdrawn(error):
                         _log.info("action taken back", action=call.action, suggestionId=call.suggestion_id)
                     else:
-                        _complain("action claim failed", call, error)
+                        _log_error("action claim failed", call, error)
                 nursery.cancel_scope.cancel()
         if scope.cancelled_caught and claimed is None:
             _log.error("action claim late", action=call.action, suggestionId=call.suggestion_id)
         return claimed
 
-    async def _run(self, action: Action) -> _Ending:
+    async def _run(self, action: RunningAction) -> _Ending:
         if action.still is None:
             return await action.run(self._executor)
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._look, action, action.still, name=f"action {action.call.action}: still")
+            nursery.start_soon(
+                self._watch_still, action, action.still, name=f"action {action.call.action}: still"
+            )
             ending = await action.run(self._executor)
             nursery.cancel_scope.cancel()
         return ending
 
-    async def _look(self, action: Action, still: Still) -> None:
-        """Stop an action that may not begin any more. A look that fails says nothing, and what was sure grows old."""
-        while not action.begun and not action.stopped:
+    async def _watch_still(self, action: RunningAction, still: BeginCheck) -> None:
+        """Stop an action that may not begin any more. A failed check changes nothing, and the last answer grows old."""
+        while not action.has_begun and not action.is_stopped:
             await trio.sleep(BEGIN_LOOK)
             asked_at = trio.current_time()
             try:
@@ -305,21 +319,21 @@ class Runner:
                     action.stop()
                 action.sure_at = asked_at
             except Exception as error:  # noqa: BLE001  the edge of one action
-                _complain("action look failed", action.call, error)
+                _log_error("action look failed", action.call, error)
 
     async def _record(self, call: Call, ending: _Ending) -> None:
-        """Record the ending, waiting for at most STORE_TIMEOUT. Shielded; a failure is logged, no more."""
+        """Record the ending, waiting for at most `STORE_TIMEOUT`. Shielded; a failure is only logged."""
         try:
             with trio.move_on_after(STORE_TIMEOUT, shield=True) as scope:
-                await self._ledger.record(
+                await self._ledger.record_outcome(
                     call.suggestion_id, ending.status, ending.result, self._clock.now_ms()
                 )
             if scope.cancelled_caught:
                 _log.error("action record late", action=call.action, suggestionId=call.suggestion_id)
         except Exception as error:  # noqa: BLE001  the edge of one action: the real result is still reported
-            _complain("action record failed", call, error)
+            _log_error("action record failed", call, error)
 
-    def _finished(self) -> None:
+    def _count_finished(self) -> None:
         self._running -= 1
         self._observer.gauge("actions_running", -1)
         if not self._running:
@@ -327,15 +341,15 @@ class Runner:
             self._idle = trio.Event()
 
 
-def _over() -> bool:
-    """Whether the current task is cancelled, or a deadline around it has passed, though it may not know yet."""
+def _is_over() -> bool:
+    """Return whether the current task is cancelled, or a deadline around it has passed, even before it is delivered."""
     return trio.current_effective_deadline() <= trio.current_time()
 
 
-def _taken_back(error: Exception) -> bool:
-    """Whether nobody wants an action any more that was to be claimed: its turn was cancelled, or its thread deleted."""
+def _is_withdrawn(error: Exception) -> bool:
+    """Return whether the claim failed because the turn was cancelled or the thread deleted."""
     return isinstance(error, NotFound) or (isinstance(error, Conflict) and error.code == "cancelled")
 
 
-def _complain(event: str, call: Call, error: Exception) -> None:
+def _log_error(event: str, call: Call, error: Exception) -> None:
     _log.error(event, action=call.action, suggestionId=call.suggestion_id, exc_info=error)

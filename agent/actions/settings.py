@@ -1,4 +1,4 @@
-"""The settings of what carries actions out."""
+"""The settings of actions."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,15 +8,15 @@ from ..config import check, finite
 
 @dataclass(frozen=True, slots=True)
 class ActionSettings:
-    """What carries actions out.
+    """The place where actions are carried out, and the source of their fields.
 
-    Raises `agent.errors.UsageError`, one line that names the setting, when a value cannot work.
+    Raises `agent.errors.UsageError`, one line that names the setting, for an impossible value.
 
     Args:
         action_webhook: URL that confirmed actions are posted to. Without it, actions are only recorded.
         action_delay_ms: Milliseconds that a recorded action takes, BEFORE[,AFTER] the point of no return.
-        payloads: What fills in the fields of an action: words reads them from the message; model asks the language
-            model too, and takes only numbers, names and times that the user wrote. Keywords choose the action.
+        payloads: Source of an action's fields: words reads them from the message; model asks the language model too,
+            and takes only numbers, names and times that the user wrote. Keywords choose the action.
     """
 
     action_webhook: str | None = None
@@ -24,7 +24,7 @@ class ActionSettings:
     payloads: Literal["words", "model"] = "words"
 
     def __post_init__(self) -> None:
-        """Check what the types cannot say."""
+        """Check the values beyond their types."""
         check(
             finite(*self.action_delay_ms),
             (

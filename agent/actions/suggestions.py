@@ -1,22 +1,22 @@
-"""A suggestion's own state table, and the suggestion itself.
+"""The state table of a suggestion, and the suggestion itself.
 
-A suggestion belongs to the session that made it; until it is confirmed nothing of it is stored anywhere else. Its
-table answers every confirm, reject and cancel in whatever state the session is; only what it accepts reaches the
-session's table. What the last column says is done by the session's core, which has the method for each deed.
+A suggestion belongs to the session that made it; before it is confirmed, it is stored nowhere else. Its table answers
+every confirm, reject and cancel in any state of the session; only accepted steps reach the session's table. The deeds
+in the last column are methods of the session's core.
 """
 
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from ..fsm import Row, Table, Word, rows
+from ..fsm import StateTable, TableWord, TransitionRow, make_rows
+from ..intents.fields import TOO_LARGE, explain_mismatch
 from ..ports.action import Payload
 from ..ports.brain import Proposal, Question
-from ..protocol.payload import fits
-from .fields import TOO_LARGE, lacking
+from ..protocol.payload import is_valid_payload
 
 
-class Status(Word):
-    """How far a suggestion has come; the last seven are final."""
+class SuggestionState(TableWord):
+    """The states of a suggestion; the last seven are final."""
 
     SUGGESTED = "suggested"
     CONFIRMED = "confirmed"
@@ -30,8 +30,8 @@ class Status(Word):
     ANSWERED = "answered"
 
 
-class Step(Word):
-    """What can happen to a suggestion."""
+class SuggestionStep(TableWord):
+    """The events that can happen to a suggestion."""
 
     GRANT = "grant"
     CONFIRM = "confirm"
@@ -46,8 +46,8 @@ class Step(Word):
     UNKNOWN = "unknown"
 
 
-class Guard(Word):
-    """What a row can ask for."""
+class SuggestionGuard(TableWord):
+    """The conditions of a row."""
 
     LATE = "late"
     DRAINING = "draining"
@@ -58,8 +58,8 @@ class Guard(Word):
     WAS_CONFIRMED = "was_confirmed"
 
 
-class Deed(Word):
-    """What a row can do."""
+class SuggestionDeed(TableWord):
+    """The effects of a row."""
 
     EXPIRED_UNSEEN = "expired_unseen"
     TURN_AWAY_CONFIRM = "turn_away_confirm"
@@ -81,70 +81,201 @@ class Deed(Word):
     DECLINE = "decline"
 
 
-SuggestionRow: TypeAlias = Row[Status, Step, Guard, Deed]
-SuggestionTable: TypeAlias = Table[Status, Step, Guard, Deed]
+SuggestionRow: TypeAlias = TransitionRow[SuggestionState, SuggestionStep, SuggestionGuard, SuggestionDeed]
+SuggestionTable: TypeAlias = StateTable[SuggestionState, SuggestionStep, SuggestionGuard, SuggestionDeed]
 
-_ENDED_RUN = (Status.DONE, Status.FAILED, Status.UNKNOWN)
-_CLOSED = (Status.CANCELLED, Status.REJECTED, Status.EXPIRED, Status.ANSWERED)
+_ENDED_RUN = (SuggestionState.DONE, SuggestionState.FAILED, SuggestionState.UNKNOWN)
+_CLOSED = (
+    SuggestionState.CANCELLED,
+    SuggestionState.REJECTED,
+    SuggestionState.EXPIRED,
+    SuggestionState.ANSWERED,
+)
 
-TABLE: SuggestionTable = Table(
+TABLE: SuggestionTable = StateTable(
     title="Suggestion",
-    states=Status,
-    triggers=Step,
-    guards=Guard,
-    deeds=Deed,
-    initial=Status.SUGGESTED,
+    states=SuggestionState,
+    triggers=SuggestionStep,
+    guards=SuggestionGuard,
+    deeds=SuggestionDeed,
+    initial=SuggestionState.SUGGESTED,
     rows=(
-        Row(Step.GRANT, Status.SUGGESTED, Guard.NEEDS_APPROVAL, Status.CANCELLED, (Deed.REFUSE_GRANT,)),
-        Row(Step.GRANT, Status.SUGGESTED, Guard.THEIRS, Status.CONFIRMED, (Deed.HAND_OVER,)),
-        Row(Step.GRANT, Status.SUGGESTED, None, Status.CONFIRMED, (Deed.GRANTED,)),
-        Row(Step.CONFIRM, Status.SUGGESTED, Guard.LATE, Status.EXPIRED, (Deed.EXPIRED_UNSEEN,)),
-        Row(Step.CONFIRM, Status.SUGGESTED, Guard.THEIRS, Status.CONFIRMED, (Deed.RELEASE,)),
-        Row(Step.CONFIRM, Status.SUGGESTED, Guard.DRAINING, None, (Deed.TURN_AWAY_CONFIRM,)),
-        Row(Step.CONFIRM, Status.SUGGESTED, Guard.EDIT_INVALID, None, (Deed.REFUSE_EDIT,)),
-        Row(Step.CONFIRM, Status.SUGGESTED, Guard.INCOMPLETE, None, (Deed.ASK_TO_FILL_IN,)),
-        Row(Step.CONFIRM, Status.SUGGESTED, None, Status.CONFIRMED, (Deed.CONFIRMED,)),
-        *rows(Step.CONFIRM, (Status.CONFIRMED, Status.CLAIMED, *_ENDED_RUN), None, None, Deed.ANSWER_IGNORED),
-        Row(Step.CONFIRM, Status.CANCELLED, Guard.WAS_CONFIRMED, None, (Deed.ANSWER_IGNORED,)),
-        *rows(
-            Step.CONFIRM,
-            (Status.CANCELLED, Status.REJECTED, Status.ANSWERED),
-            None,
-            None,
-            Deed.ANSWER_CANCELLED,
+        TransitionRow(
+            SuggestionStep.GRANT,
+            SuggestionState.SUGGESTED,
+            SuggestionGuard.NEEDS_APPROVAL,
+            SuggestionState.CANCELLED,
+            (SuggestionDeed.REFUSE_GRANT,),
         ),
-        Row(Step.CONFIRM, Status.EXPIRED, None, None, (Deed.ANSWER_EXPIRED,)),
-        Row(Step.REJECT, Status.SUGGESTED, None, Status.REJECTED, (Deed.LAPSED, Deed.DECLINE)),
-        Row(Step.REJECT, Status.CONFIRMED, None, Status.CANCELLED, (Deed.WITHDRAW,)),
-        Row(Step.REJECT, Status.CLAIMED, None, None, (Deed.STOP_ACTION,)),
-        *rows(Step.REJECT, _ENDED_RUN, None, None, Deed.ANSWER_IGNORED),
-        *rows(Step.REJECT, _CLOSED, None, None, Deed.TELL_CLOSED),
-        Row(Step.ANSWER, Status.SUGGESTED, Guard.LATE, Status.EXPIRED, (Deed.EXPIRED_UNSEEN,)),
-        Row(Step.ANSWER, Status.SUGGESTED, Guard.DRAINING, None, (Deed.TURN_AWAY_CONFIRM,)),
-        Row(Step.ANSWER, Status.SUGGESTED, None, Status.ANSWERED, (Deed.LAPSED, Deed.TAKE_ANSWER)),
-        *rows(Step.ANSWER, (Status.CONFIRMED, Status.CLAIMED, *_ENDED_RUN), None, None, Deed.ANSWER_IGNORED),
-        *rows(Step.ANSWER, _CLOSED, None, None, Deed.TELL_CLOSED),
-        Row(Step.CANCEL, Status.SUGGESTED, None, Status.CANCELLED, (Deed.LAPSED,)),
-        Row(Step.CANCEL, Status.CONFIRMED, None, Status.CANCELLED, (Deed.WITHDRAW,)),
-        Row(Step.CANCEL, Status.CLAIMED, None, None, (Deed.STOP_ACTION,)),
-        Row(Step.EXPIRE, Status.SUGGESTED, None, Status.EXPIRED, (Deed.LAPSED,)),
-        Row(Step.CLAIM, Status.CONFIRMED, None, Status.CLAIMED),
-        Row(Step.DONE, Status.CLAIMED, None, Status.DONE),
-        Row(Step.FAILED, Status.CLAIMED, None, Status.FAILED),
-        Row(Step.CANCELLED, Status.CLAIMED, None, Status.CANCELLED),
-        Row(Step.UNKNOWN, Status.CLAIMED, None, Status.UNKNOWN),
+        TransitionRow(
+            SuggestionStep.GRANT,
+            SuggestionState.SUGGESTED,
+            SuggestionGuard.THEIRS,
+            SuggestionState.CONFIRMED,
+            (SuggestionDeed.HAND_OVER,),
+        ),
+        TransitionRow(
+            SuggestionStep.GRANT,
+            SuggestionState.SUGGESTED,
+            None,
+            SuggestionState.CONFIRMED,
+            (SuggestionDeed.GRANTED,),
+        ),
+        TransitionRow(
+            SuggestionStep.CONFIRM,
+            SuggestionState.SUGGESTED,
+            SuggestionGuard.LATE,
+            SuggestionState.EXPIRED,
+            (SuggestionDeed.EXPIRED_UNSEEN,),
+        ),
+        TransitionRow(
+            SuggestionStep.CONFIRM,
+            SuggestionState.SUGGESTED,
+            SuggestionGuard.THEIRS,
+            SuggestionState.CONFIRMED,
+            (SuggestionDeed.RELEASE,),
+        ),
+        TransitionRow(
+            SuggestionStep.CONFIRM,
+            SuggestionState.SUGGESTED,
+            SuggestionGuard.DRAINING,
+            None,
+            (SuggestionDeed.TURN_AWAY_CONFIRM,),
+        ),
+        TransitionRow(
+            SuggestionStep.CONFIRM,
+            SuggestionState.SUGGESTED,
+            SuggestionGuard.EDIT_INVALID,
+            None,
+            (SuggestionDeed.REFUSE_EDIT,),
+        ),
+        TransitionRow(
+            SuggestionStep.CONFIRM,
+            SuggestionState.SUGGESTED,
+            SuggestionGuard.INCOMPLETE,
+            None,
+            (SuggestionDeed.ASK_TO_FILL_IN,),
+        ),
+        TransitionRow(
+            SuggestionStep.CONFIRM,
+            SuggestionState.SUGGESTED,
+            None,
+            SuggestionState.CONFIRMED,
+            (SuggestionDeed.CONFIRMED,),
+        ),
+        *make_rows(
+            SuggestionStep.CONFIRM,
+            (SuggestionState.CONFIRMED, SuggestionState.CLAIMED, *_ENDED_RUN),
+            None,
+            None,
+            SuggestionDeed.ANSWER_IGNORED,
+        ),
+        TransitionRow(
+            SuggestionStep.CONFIRM,
+            SuggestionState.CANCELLED,
+            SuggestionGuard.WAS_CONFIRMED,
+            None,
+            (SuggestionDeed.ANSWER_IGNORED,),
+        ),
+        *make_rows(
+            SuggestionStep.CONFIRM,
+            (SuggestionState.CANCELLED, SuggestionState.REJECTED, SuggestionState.ANSWERED),
+            None,
+            None,
+            SuggestionDeed.ANSWER_CANCELLED,
+        ),
+        TransitionRow(
+            SuggestionStep.CONFIRM, SuggestionState.EXPIRED, None, None, (SuggestionDeed.ANSWER_EXPIRED,)
+        ),
+        TransitionRow(
+            SuggestionStep.REJECT,
+            SuggestionState.SUGGESTED,
+            None,
+            SuggestionState.REJECTED,
+            (SuggestionDeed.LAPSED, SuggestionDeed.DECLINE),
+        ),
+        TransitionRow(
+            SuggestionStep.REJECT,
+            SuggestionState.CONFIRMED,
+            None,
+            SuggestionState.CANCELLED,
+            (SuggestionDeed.WITHDRAW,),
+        ),
+        TransitionRow(
+            SuggestionStep.REJECT, SuggestionState.CLAIMED, None, None, (SuggestionDeed.STOP_ACTION,)
+        ),
+        *make_rows(SuggestionStep.REJECT, _ENDED_RUN, None, None, SuggestionDeed.ANSWER_IGNORED),
+        *make_rows(SuggestionStep.REJECT, _CLOSED, None, None, SuggestionDeed.TELL_CLOSED),
+        TransitionRow(
+            SuggestionStep.ANSWER,
+            SuggestionState.SUGGESTED,
+            SuggestionGuard.LATE,
+            SuggestionState.EXPIRED,
+            (SuggestionDeed.EXPIRED_UNSEEN,),
+        ),
+        TransitionRow(
+            SuggestionStep.ANSWER,
+            SuggestionState.SUGGESTED,
+            SuggestionGuard.DRAINING,
+            None,
+            (SuggestionDeed.TURN_AWAY_CONFIRM,),
+        ),
+        TransitionRow(
+            SuggestionStep.ANSWER,
+            SuggestionState.SUGGESTED,
+            None,
+            SuggestionState.ANSWERED,
+            (SuggestionDeed.LAPSED, SuggestionDeed.TAKE_ANSWER),
+        ),
+        *make_rows(
+            SuggestionStep.ANSWER,
+            (SuggestionState.CONFIRMED, SuggestionState.CLAIMED, *_ENDED_RUN),
+            None,
+            None,
+            SuggestionDeed.ANSWER_IGNORED,
+        ),
+        *make_rows(SuggestionStep.ANSWER, _CLOSED, None, None, SuggestionDeed.TELL_CLOSED),
+        TransitionRow(
+            SuggestionStep.CANCEL,
+            SuggestionState.SUGGESTED,
+            None,
+            SuggestionState.CANCELLED,
+            (SuggestionDeed.LAPSED,),
+        ),
+        TransitionRow(
+            SuggestionStep.CANCEL,
+            SuggestionState.CONFIRMED,
+            None,
+            SuggestionState.CANCELLED,
+            (SuggestionDeed.WITHDRAW,),
+        ),
+        TransitionRow(
+            SuggestionStep.CANCEL, SuggestionState.CLAIMED, None, None, (SuggestionDeed.STOP_ACTION,)
+        ),
+        TransitionRow(
+            SuggestionStep.EXPIRE,
+            SuggestionState.SUGGESTED,
+            None,
+            SuggestionState.EXPIRED,
+            (SuggestionDeed.LAPSED,),
+        ),
+        TransitionRow(SuggestionStep.CLAIM, SuggestionState.CONFIRMED, None, SuggestionState.CLAIMED),
+        TransitionRow(SuggestionStep.DONE, SuggestionState.CLAIMED, None, SuggestionState.DONE),
+        TransitionRow(SuggestionStep.FAILED, SuggestionState.CLAIMED, None, SuggestionState.FAILED),
+        TransitionRow(SuggestionStep.CANCELLED, SuggestionState.CLAIMED, None, SuggestionState.CANCELLED),
+        TransitionRow(SuggestionStep.UNKNOWN, SuggestionState.CLAIMED, None, SuggestionState.UNKNOWN),
     ),
 )
 
 
 class Suggestion:
-    """An action that waits for its user's word, or runs by its definition's.
+    """An action that waits for its user's confirmation, or runs without one if its definition allows.
 
-    id: unguessable. asked: the message that led to it. deadline: seconds on the loop's clock; a confirm that arrives
-    at or after it is late. payload: what runs, once it is confirmed; `missing` are the fields that a confirm must fill
-    in. scope: whose it is. answer: what its user said in place of a yes. theirs: the caller runs it, not the server.
-    item: what it would have remembered. `late` and `draining` are what its table's guards see: set by `see`;
-    `incomplete` and `edit_invalid` are set by `hear`.
+    `id`: unguessable. `asked`: the message that led to it. `deadline`: seconds on the loop's clock; a confirm at or
+    after it is late. `payload`: the arguments of the run, once confirmed. `missing`: the fields that a confirm must
+    fill in. `scope`: its owner. `answer`: the user's message in place of a yes. `theirs`: the caller runs it, not the
+    server. `item`: the memory item that it would make live. The table's guards read `late` and `draining`, which
+    `set_conditions` sets, and `incomplete` and `edit_invalid`, which `read_payload` sets.
     """
 
     __slots__ = (
@@ -182,7 +313,7 @@ class Suggestion:
         self.scope = asked.scope
         self.tools = asked.tools
         self.deadline = deadline
-        self.state = Status.SUGGESTED
+        self.state = SuggestionState.SUGGESTED
         self.was_confirmed = False
         self.late = False
         self.draining = False
@@ -200,53 +331,57 @@ class Suggestion:
 
     @property
     def incomplete(self) -> bool:
-        """Whether the confirm that was heard last does not fill in what is missing, or not only that."""
+        """Whether the last confirm fails to fill in exactly the missing fields."""
         return self.lacks is not None
 
     @property
     def edit_invalid(self) -> bool:
-        """Whether the confirm that was heard last has other arguments, which the tool does not take."""
+        """Whether the last confirm has edited arguments that the tool does not accept."""
         return self.spoiled is not None
 
-    def hear(self, payload: Mapping[str, Any] | None, held: bool) -> None:
-        """Take in the payload of a confirm; `lacks` or `spoiled` say then what it should do in place of that.
+    def read_payload(self, payload: Mapping[str, Any] | None, held: bool) -> None:
+        """Read the payload of a confirm; `lacks` or `spoiled` then hold the sentence that explains a refusal.
 
-        Of a tool's call it stands in place of the arguments; else it fills in fields by their names. held: without
-        one it fills in nothing; else it comes from a client that knows nothing of missing fields, and confirms what it
-        was shown. Nothing of it counts before `complete`.
+        For a tool's call the payload replaces the arguments; otherwise it fills in fields by name. `held`: the
+        client knows of missing fields, so that a confirm without a payload fills in nothing; otherwise such a confirm
+        accepts the suggestion as shown. The payload takes effect only in `apply_payload`.
         """
         self._heard, self.lacks, self.spoiled = self.payload, None, None
         if self._accepts is not None:
-            self._hear_edit(payload)
+            self._read_edit(payload)
         elif payload is not None or held:
-            self._hear_filled(payload or {})
+            self._read_filled(payload or {})
 
-    def complete(self) -> None:
-        """Make the payload what was heard with the confirm: once, for what is confirmed does not change."""
+    def apply_payload(self) -> None:
+        """Make the payload of the confirm the suggestion's own: once, since a confirmed suggestion does not change."""
         self.payload = self._heard
 
-    def let_go(self) -> None:
-        """Let go of what only a call that may still run needs: many are remembered, to be answered for."""
+    def release_data(self) -> None:
+        """Drop the data that only a call that may still run needs: many suggestions are kept, to answer late
+        confirms.
+        """
         self.payload, self._heard, self.sources, self.tools, self.answer = {}, {}, {}, (), ""
         self._accepts = self.spoiled = None
 
-    def _hear_edit(self, payload: Mapping[str, Any] | None) -> None:
+    def _read_edit(self, payload: Mapping[str, Any] | None) -> None:
         if payload is None or self._accepts is None:
             return
-        self.spoiled = self._accepts(payload) if fits(payload) else TOO_LARGE
+        self.spoiled = self._accepts(payload) if is_valid_payload(payload) else TOO_LARGE
         if self.spoiled is None:
             self._heard = payload
 
-    def _hear_filled(self, filled: Mapping[str, Any]) -> None:
-        self.lacks = lacking(self.missing, filled)
+    def _read_filled(self, filled: Mapping[str, Any]) -> None:
+        self.lacks = explain_mismatch(self.missing, filled)
         if self.lacks is None:
             heard = {**self.payload, **{name: value.strip() for name, value in filled.items()}}
-            if fits(heard):
+            if is_valid_payload(heard):
                 self._heard = heard
             else:
                 self.lacks = TOO_LARGE
 
-    def see(self, now: float, draining: bool) -> None:
-        """Tell the guards the time (seconds on the loop's clock) and whether the server is going down."""
+    def set_conditions(self, now: float, draining: bool) -> None:
+        """Set the values that guards read: the time (seconds on the loop's clock), and whether the server is going
+        down.
+        """
         self.late = now >= self.deadline
         self.draining = draining

@@ -1,11 +1,11 @@
-"""One turn from question to verified answer: retrieve, draft, verify, once more if need be, or refuse.
+"""One turn from question to verified answer: retrieve, draft, verify, redraft if need be, or refuse.
 
-The evidence is fetched first, and a question without any is refused before a model is asked. A draft is shown to
-nobody; only what `grounding` makes of it, or a refusal, is emitted. The user's words choose the actions to propose
-and the evidence to look for, and are never a source. What is no question (a greeting, thanks) has a fixed answer.
+The evidence is fetched first, and a question without evidence is refused before a model is asked. No client sees a
+draft; only the text that `grounding` verifies, or a refusal, is emitted. The user's words choose the actions to propose
+and the evidence to look for, and are never a source. A courtesy (a greeting, thanks) has a fixed answer.
 
-How a draft becomes an answer is one of three ways (`ways`): whole, sentence by sentence, or as claims. This module
-is what they have in common: the evidence, the redraft and the refusals.
+A draft becomes an answer in one of three ways (`ways.py`): whole, sentence by sentence, or as claims. This module has
+their common parts: the evidence, the redraft and the refusals.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,49 +16,49 @@ from typing import ParamSpec
 import structlog
 import trio
 
-from ..actions.triggers import asked, proposals
 from ..config import READ_AT_ONCE
 from ..errors import ModelFailed, StorageFailed, Withdrawn
 from ..grounding import refusals
 from ..grounding.binding import Binding
-from ..grounding.courtesies import noted, reply, stated
+from ..grounding.courtesies import acknowledge_statement, answer_courtesy, confirm_order
 from ..grounding.verify import read_ahead
+from ..intents.triggers import propose_actions, remove_requests
 from ..lang import LANGUAGES
-from ..numbers.read import Token
+from ..numbers.read import NumberToken
 from ..ports.brain import (
-    Act,
-    Beside,
     Confidence,
-    Drafted,
+    DraftCompleted,
+    MemoryNotice,
     Proposal,
     Question,
     Redraft,
-    Refused,
+    RunCall,
     TurnEvent,
-    Verified,
+    TurnRefusal,
+    VerifiedPart,
     VerifiedText,
 )
 from ..ports.conversation import Exchange
 from ..ports.draft import NO_CHARTER, NO_REMINDER, Charter, Drafter, Prompt, Reminder
-from ..ports.remember import MEMORY_FILES, NOTHING_REMEMBERED, Memory
+from ..ports.remember import EMPTY_MEMORY, MEMORY_FILES, Memory
 from ..ports.search import Hit, Lang, Library, Query, Retriever
-from ..text.courtesy import courtesy, without
-from ..text.language import language
-from .drafting import Drafting
+from ..text.courtesy import find_courtesy, strip_courtesies
+from ..text.language import detect_language
+from .drafting import DraftReader
 from .explain import (
     NEAREST,
     Explain,
-    Judged,
-    courtesy_lines,
-    draft_lines,
-    ended_lines,
-    failed_lines,
-    found_lines,
-    nearest_lines,
+    JudgedDraft,
+    describe_courtesy,
+    describe_draft,
+    describe_end,
+    describe_failure,
+    describe_nearest,
+    describe_search,
 )
-from .prompts import instructions, within
+from .prompts import fit_hits, make_instructions
 from .settings import AnswerSettings
-from .ways import Failed, Tell, Way, by_claims, by_sentences, whole
+from .ways import DraftWay, FailedDraft, TurnReporter, answer_by_claims, answer_by_sentences, answer_whole
 
 _log = structlog.get_logger("agent.answering")
 
@@ -67,14 +67,14 @@ HITS = 40  # statements that a model is given at most
 P = ParamSpec("P")
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What a turn has to answer from.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnEvidence:
+    """The evidence and the context of one turn.
 
-    text: the question, less its courtesies. hits: the evidence, best first, of what is remembered last. reminder: what
-    is remembered, to be told and not to be cited. stated: nothing is asked, and it can be remembered. beside: some of
-    it can, or something is proposed; told where nothing was found alone. unread: some of what is remembered could not
-    be read.
+    `text`: the question without its courtesies. `hits`: the evidence, best first, with memory items last. `reminder`:
+    memory items and messages to show the model, which are not to be cited. `only_states`: the message asks nothing, and
+    can be remembered. `beside`: a part of it can be remembered, or an action is proposed; told only when nothing was
+    found. `unread`: some of the memory could not be read.
     """
 
     text: str
@@ -82,18 +82,18 @@ class Found:
     hits: tuple[Hit, ...]
     history: tuple[Exchange, ...]
     reminder: Reminder = NO_REMINDER
-    stated: bool = False
-    beside: Beside | None = None
+    only_states: bool = False
+    beside: MemoryNotice | None = None
     unread: bool = False
 
 
 class GroundedBrain:
-    """Answers from a knowledge base, and refuses what it cannot show: implements `agent.ports.brain.Brain`.
+    """Answers from a knowledge base, and refuses answers without support (implements `agent.ports.brain.Brain`).
 
-    It keeps nothing between turns, so one serves every session at once; a turn keeps the snapshot of the documents
-    that was present when it began. explain: hears why each answer is what it is, which is for the operator alone.
-    charter: what a project says in every prompt; no number stands because it stands there. memory: what users want
-    remembered; None remembers nothing.
+    It keeps nothing between turns, so one instance serves every session at once; a turn keeps the snapshot of the
+    documents that was present when it began. `explain`: receives the reasons of each answer, for the operator alone.
+    `charter`: a project's role and rules, part of every prompt; they support no number. `memory`: `None` where nothing
+    is remembered.
     """
 
     def __init__(
@@ -109,140 +109,157 @@ class GroundedBrain:
         self.memory = memory
         self._library = library
         self._settings = settings
-        self._heard_by = explain
-        self._drafting = Drafting(drafter, settings.turn_timeout)
+        self._listener = explain
+        self._drafting = DraftReader(drafter, settings.turn_timeout)
         self._confidence: Confidence | None = None if settings.confidence else "low"
-        way = whole
+        way = answer_whole
         if settings.answer == "claims":
-            way = by_claims
+            way = answer_by_claims
         elif settings.verify == "sentence":
-            way = by_sentences
-        self._way: Way = partial(way, binding=settings.binding, counts=settings.own_counts)
+            way = answer_by_sentences
+        self._way: DraftWay = partial(way, binding=settings.binding, counts=settings.own_counts)
 
     async def answer(
         self,
         question: Question,
         emit: Callable[[TurnEvent], None],
-        act: Act | None = None,
-        found: Callable[[Sequence[Hit]], None] = lambda hits: None,
+        act: RunCall | None = None,
+        on_evidence: Callable[[Sequence[Hit]], None] = lambda hits: None,
     ) -> None:
         """Answer one question; the last event, answer or refusal, carries the proposals.
 
-        found: hears of the evidence, before it is drafted from.
-        Cancelled, nothing more is emitted and the model's stream is closed before it returns (its closing is
-        shielded for UNWIND_TIMEOUT seconds at most).
+        `on_evidence`: called with the evidence before the draft. Cancelled, nothing more is emitted, and the model's
+        stream is closed before this returns (closing is shielded for `UNWIND_TIMEOUT` seconds at most).
         """
-        asked_for = proposals(question.text)
-        said = courtesy(question.text)
+        asked_for = propose_actions(question.text)
+        said = find_courtesy(question.text)
         if said is not None:
-            retriever = await self._library.present()
+            retriever = await self._library.load_snapshot()
             lang = question.lang or said.lang
-            self._explain(courtesy_lines, said.what)
-            emit(Drafted())
-            emit(Verified(reply(said.what, lang, retriever.topics(lang)), proposals=asked_for))
+            self._explain(describe_courtesy, said.kind)
+            emit(DraftCompleted())
+            emit(
+                VerifiedPart(
+                    text=answer_courtesy(said.kind, lang, retriever.topics(lang)), proposals=asked_for
+                )
+            )
             return
-        if self.told(question):
-            emit(Drafted())
-            emit(Verified(noted(self._lang(question)), proposals=asked_for))
+        if self.is_order_to_remember(question):
+            emit(DraftCompleted())
+            emit(VerifiedPart(text=confirm_order(self._lang_of(question)), proposals=asked_for))
             return
-        evidence = await self.find(question)
-        found(evidence.hits)
-        await self.draft(evidence, emit, asked_for)
+        evidence = await self.find_evidence(question)
+        on_evidence(evidence.hits)
+        await self.draft_answer(evidence, emit, asked_for)
 
-    def told(self, question: Question) -> bool:
-        """Return whether a question is nothing but the order to remember something, and that can be done."""
-        return self.memory is not None and self.memory.told(question, self._lang(question))
+    def is_order_to_remember(self, question: Question) -> bool:
+        """Tell whether `question` is only an order to remember something that can be remembered."""
+        return self.memory is not None and self.memory.is_memory_order(question, self._lang_of(question))
 
-    def _lang(self, question: Question) -> Lang:
-        return question.lang or language(question.text) or self._settings.lang
+    def _lang_of(self, question: Question) -> Lang:
+        return question.lang or detect_language(question.text) or self._settings.lang
 
-    async def find(self, question: Question) -> Found:
-        """Return what the documents say about a question. Cancelled, nothing is left."""
+    async def find_evidence(self, question: Question) -> TurnEvidence:
+        """Return the evidence for a question, of documents and memory. Cancelled, nothing is left."""
         settings = self._settings
-        retriever = await self._library.present()
-        text, before = without(question.text), _before(question)
-        lang = self._lang(question)
-        query = Query(asked(text), lang, HITS, asked(before), question.scope)
+        retriever = await self._library.load_snapshot()
+        text, before = strip_courtesies(question.text), _find_previous_question(question)
+        lang = self._lang_of(question)
+        query = Query(remove_requests(text), lang, HITS, remove_requests(before), question.scope)
         every = await retriever.search(query)
-        hits = within(every, settings.evidence_tokens)
-        self._explain(found_lines, query, every, len(hits))
-        remembered, told, beside, unread = NOTHING_REMEMBERED, False, None, question.unread
+        hits = fit_hits(every, settings.evidence_tokens)
+        self._explain(describe_search, query, every, len(hits))
+        remembered, told, beside, unread = EMPTY_MEMORY, False, None, question.unread
         if self.memory is not None:
-            remembered = await self.memory.remembered(question, text, lang)
+            remembered = await self.memory.load_memory(question, text, lang)
             unread = unread or remembered.unread
-            hits = within((*(() if remembered.asked else hits), *remembered.hits), 0)
+            hits = fit_hits((*(() if remembered.asked else hits), *remembered.hits), 0)
             if not hits:
-                told, beside = self.memory.stated(question, lang), self.memory.beside(question, lang)
+                told, beside = (
+                    self.memory.is_statement(question, lang),
+                    self.memory.find_notice(question, lang),
+                )
         if not hits:
-            await self._explain_nothing(retriever, query)
+            await self._explain_nearest(retriever, query)
         reminder = remembered.reminder
         if unread:
-            reminder = reminder.saying(LANGUAGES[lang].prompting.unreadable)
-        return Found(text, lang, hits, question.history, reminder, told, beside, unread)
+            reminder = reminder.with_recalled(LANGUAGES[lang].prompting.unreadable)
+        return TurnEvidence(
+            text=text,
+            lang=lang,
+            hits=hits,
+            history=question.history,
+            reminder=reminder,
+            only_states=told,
+            beside=beside,
+            unread=unread,
+        )
 
-    async def check(self, text: VerifiedText) -> None:
-        """Raise `Withdrawn` where a text cites what is not remembered any more, `StorageFailed` where nobody knows.
+    async def check_citations(self, text: VerifiedText) -> None:
+        """Raise `Withdrawn` when `text` cites a memory item that was forgotten meanwhile.
 
-        A cancel leaves nothing.
+        Raise `StorageFailed` when the memory cannot be read. Cancelled, nothing is left.
         """
         cited = {each.file for each in text.citations if each.file.startswith(MEMORY_FILES)}
-        if cited and self.memory is not None and not await self.memory.stands(cited):
+        if cited and self.memory is not None and not await self.memory.are_citable(cited):
             raise Withdrawn
 
-    async def draft(
+    async def draft_answer(
         self,
-        found: Found,
+        found: TurnEvidence,
         emit: Callable[[TurnEvent], None],
         asked_for: tuple[Proposal, ...] = (),
         first: str = "",
     ) -> None:
-        """Draft from what was found, and tell the answer or the refusal, with what was asked for.
+        """Draft from the evidence `found`, and emit the answer or the refusal with the proposals `asked_for`.
 
-        first: a draft that is there already, which is verified before the drafter is asked. Cancelled as `answer`.
+        `first`: a ready draft, which is verified before the drafter is asked. Cancelled as `answer`.
         """
         settings, lang, hits = self._settings, found.lang, found.hits
         if found.unread:
-            emit = without_memory(emit)
+            emit = mark_without_memory(emit)
         if not hits:
-            self._end_with_nothing(found, emit, asked_for)
+            self._end_without_evidence(found, emit, asked_for)
             return
-        await read(hits, settings.binding)
+        await read_numbers(hits, settings.binding)
         try:
             written = first if settings.answer == "text" else ""
-            result = await self._answer(self.prompt(found), hits, emit, written)
-            last = _last(result, lang, hits, asked_for)
-            await self.check(last.text)
+            result = await self._write_answer(self.make_prompt(found), hits, emit, written)
+            last = _make_last_event(result, lang, hits, asked_for)
+            await self.check_citations(last.text)
         except Withdrawn:
             kept = [hit for hit in hits if not hit.snippet.file.startswith(MEMORY_FILES)]
-            last = Refused(refusals.number_mismatch(lang, kept, ()), asked_for)
+            last = TurnRefusal(refusals.number_mismatch(lang, kept, ()), asked_for)
         except StorageFailed:
-            last = Refused(refusals.no_sources(lang, unread=True), asked_for)
+            last = TurnRefusal(refusals.no_sources(lang, unread=True), asked_for)
         except ModelFailed as error:
             _log.warning("model failed", exc_info=error)
-            self._explain(failed_lines, error)
-            emit(Refused(refusals.model_failed(lang), asked_for))
+            self._explain(describe_failure, error)
+            emit(TurnRefusal(refusals.model_failed(lang), asked_for))
             return
-        self._explain(ended_lines, last.text)
+        self._explain(describe_end, last.text)
         emit(last)
 
-    def _end_with_nothing(
-        self, found: Found, emit: Callable[[TurnEvent], None], asked_for: tuple[Proposal, ...]
+    def _end_without_evidence(
+        self, found: TurnEvidence, emit: Callable[[TurnEvent], None], asked_for: tuple[Proposal, ...]
     ) -> None:
         beside = "suggested" if asked_for else found.beside
-        last: Verified | Refused = Refused(refusals.no_sources(found.lang, beside, found.unread), asked_for)
-        if found.stated:
-            emit(Drafted())
-            last = Verified(stated(found.lang), proposals=asked_for)
-        self._explain(ended_lines, last.text)
+        last: VerifiedPart | TurnRefusal = TurnRefusal(
+            refusals.no_sources(found.lang, beside, found.unread), asked_for
+        )
+        if found.only_states:
+            emit(DraftCompleted())
+            last = VerifiedPart(text=acknowledge_statement(found.lang), proposals=asked_for)
+        self._explain(describe_end, last.text)
         emit(last)
 
-    def prompt(self, found: Found) -> Prompt:
-        """Return what is asked for a first draft from what was found."""
+    def make_prompt(self, found: TurnEvidence) -> Prompt:
+        """Return the prompt for a first draft from the evidence `found`."""
         settings = self._settings
         return Prompt(
-            instructions(found.lang, settings.answer, settings.clarify),
-            found.text,
-            found.lang,
+            instructions=make_instructions(found.lang, settings.answer, settings.clarify),
+            question=found.text,
+            lang=found.lang,
             form=settings.answer,
             may_ask=settings.clarify and settings.answer == "text",
             history=found.history,
@@ -251,74 +268,75 @@ class GroundedBrain:
         )
 
     def _explain(self, lines: Callable[P, Sequence[str]], *args: P.args, **kwargs: P.kwargs) -> None:
-        """Let the operator hear some lines, which are made only where somebody listens."""
-        if self._heard_by is not None:
-            self._heard_by(lines(*args, **kwargs))
+        """Give the operator's listener the lines of `lines(...)`, which are made only when there is a listener."""
+        if self._listener is not None:
+            self._listener(lines(*args, **kwargs))
 
-    async def _explain_nothing(self, retriever: Retriever, query: Query) -> None:
-        """Let the operator hear what a search that found nothing came nearest to."""
-        if self._heard_by is not None:
+    async def _explain_nearest(self, retriever: Retriever, query: Query) -> None:
+        """Give the operator's listener the statements nearest to a query that found nothing."""
+        if self._listener is not None:
             self._explain(
-                nearest_lines,
-                await retriever.nearest(Query(query.text, query.lang, NEAREST, scope=query.scope)),
+                describe_nearest,
+                await retriever.search_nearest(Query(query.text, query.lang, NEAREST, scope=query.scope)),
             )
 
-    async def _answer(
+    async def _write_answer(
         self, asked: Prompt, hits: Sequence[Hit], emit: Callable[[TurnEvent], None], first: str
-    ) -> VerifiedText | Sequence[Token]:
-        """Return the text to say last, or the numbers for which every draft was refused.
+    ) -> VerifiedText | Sequence[NumberToken]:
+        """Return the last text of the turn, or the numbers for which every draft was refused.
 
-        Raises `ModelFailed`, also when no draft could be read at all.
+        Raises `ModelFailed`, also when no draft could be parsed at all.
         """
         settings = self._settings
-        tell = Tell(emit, self.check)
+        tell = TurnReporter(emit, self.check_citations)
         prompt = asked
-        refused: list[Token] = []
-        failed: Failed | None = None
+        refused: list[NumberToken] = []
+        failed: FailedDraft | None = None
         for attempt in range(1 + settings.redrafts):
             if failed is not None:
                 emit(Redraft())
-                prompt = asked.retold(attempt, failed.again(asked.lang))
-            hear = partial(self._explain_draft, attempt, hits) if self._heard_by is not None else None
-            drafting = self._drafting.given(first) if first and not attempt else self._drafting
-            result = await self._way(drafting, prompt, hits, tell, self._confidence, told=hear)
+                prompt = asked.for_redraft(attempt, failed.explain_redraft(asked.lang))
+            hear = partial(self._explain_draft, attempt, hits) if self._listener is not None else None
+            drafting = self._drafting.from_draft(first) if first and not attempt else self._drafting
+            result = await self._way(drafting, prompt, hits, tell, self._confidence, on_draft=hear)
             if isinstance(result, VerifiedText):
                 return result
             failed = result
             refused += failed.refused
-            if failed.partly_said:
+            if failed.is_partly_said:
                 return refused
-        if failed is not None and failed.unread:
+        if failed is not None and failed.is_unparsed:
             raise ModelFailed("the draft is not what was asked for")
-        kept = failed.standing() if failed is not None and settings.keep_standing else None
+        kept = failed.keep_standing() if failed is not None and settings.keep_standing else None
         return refused if kept is None else kept
 
-    def _explain_draft(self, attempt: int, hits: Sequence[Hit], judged: Judged) -> None:
-        self._explain(draft_lines, attempt, judged, hits)
+    def _explain_draft(self, attempt: int, hits: Sequence[Hit], judged: JudgedDraft) -> None:
+        self._explain(describe_draft, attempt, judged, hits)
 
 
-def without_memory(emit: Callable[[TurnEvent], None]) -> Callable[[TurnEvent], None]:
-    """Return what emits each text as one that was made without some of what is remembered."""
+def mark_without_memory(emit: Callable[[TurnEvent], None]) -> Callable[[TurnEvent], None]:
+    """Return an `emit` that marks each text as made without some of the memory."""
 
     def emit_unsure(event: TurnEvent) -> None:
-        if isinstance(event, Verified | Refused):
+        if isinstance(event, VerifiedPart | TurnRefusal):
             event = event.without_memory()
         emit(event)
 
     return emit_unsure
 
 
-def _before(question: Question) -> str:
-    """Return the newest question of the conversation that was one; "" where there is none."""
+def _find_previous_question(question: Question) -> str:
+    """Return the newest message of the conversation that is no courtesy, or ""."""
     asked_before = (each.question for each in reversed(question.history))
-    return next((without(each) for each in asked_before if courtesy(each) is None), "")
+    return next((strip_courtesies(each) for each in asked_before if find_courtesy(each) is None), "")
 
 
-async def read(hits: Sequence[Hit], binding: Binding) -> None:
-    """Read the numbers of the evidence, so that no verdict has to read much of it at once.
+async def read_numbers(hits: Sequence[Hit], binding: Binding) -> None:
+    """Read the numbers of the evidence ahead, so that no verdict has to read much of it at once.
 
-    A search returns few of a knowledge base's statements, so no other is ever read: reading all of them was a third
-    of a start's CPU. The other tasks have their turn after every READ_AT_ONCE characters. A cancel leaves nothing.
+    A search returns few of a knowledge base's statements, and the others are never read: reading all of them was a
+    third of a start's CPU. Other tasks get their turn after every `READ_AT_ONCE` characters. Cancelled, nothing is
+    left.
     """
     characters = 0
     for hit in hits:
@@ -328,9 +346,12 @@ async def read(hits: Sequence[Hit], binding: Binding) -> None:
             await trio.lowlevel.checkpoint()
 
 
-def _last(
-    result: VerifiedText | Sequence[Token], lang: Lang, hits: Sequence[Hit], asked_for: tuple[Proposal, ...]
-) -> Verified | Refused:
+def _make_last_event(
+    result: VerifiedText | Sequence[NumberToken],
+    lang: Lang,
+    hits: Sequence[Hit],
+    asked_for: tuple[Proposal, ...],
+) -> VerifiedPart | TurnRefusal:
     if isinstance(result, VerifiedText):
-        return Verified(result, proposals=asked_for)
-    return Refused(refusals.number_mismatch(lang, hits, result), asked_for)
+        return VerifiedPart(text=result, proposals=asked_for)
+    return TurnRefusal(refusals.number_mismatch(lang, hits, result), asked_for)

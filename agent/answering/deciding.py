@@ -1,12 +1,13 @@
 """A turn with tools: decide, call, decide again, then answer, ask or suggest.
 
-The evidence is fetched first, as without tools. Then the model, or what stands in for it, decides: answer (the draft
-goes the way of every draft), ask, or call a tool. A call goes through the gate (`calls`): what it gets wrong it may
-mend once, and where it fails again, or an argument stands nowhere, the user is asked. A call that needs no approval
-is made inside the turn, and its result is evidence like any other, to be cited as `tool/<call id>`; one that needs it
-ends the turn with a suggestion. So nothing that a model, a document or a result says can do more than suggest.
+The evidence is fetched first, as without tools. Then the decider (a model, or a stand-in for one) decides: answer (the
+draft is verified like every draft), ask, or call a tool. A call passes the `CallGate` (`calls.py`): an invalid call may
+be corrected once, and when it fails again, or an argument has no source, the user is asked. A call that needs no
+approval is made inside the turn, and its result is evidence like any other, to be cited as `tool/<call id>`; one that
+needs approval ends the turn with a suggestion. So nothing that a model, a document or a result says can do more than
+suggest.
 
-What is said passes the number guard; a question, or a sentence beside a call, that does not is replaced by a fixed one.
+Every text passes the number rule; a question, or a sentence beside a call, that does not is replaced by a fixed one.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -21,41 +22,42 @@ import trio
 from ..config import ASKED_CHARACTERS, READ_AT_ONCE
 from ..errors import BadDecision, ModelFailed, StorageFailed, Withdrawn
 from ..grounding import refusals
-from ..grounding.questions import confirming, handing_over, telling
+from ..grounding.questions import announce_hand_over, ask_approval, ask_parameters
 from ..grounding.verify import verify
-from ..ports.brain import Act as ActNow
-from ..ports.brain import Brain, Drafted, Question, Refused, TurnEvent, Verified, VerifiedText
-from ..ports.decide import Act, Ask, Briefing, Decider, Decision, Noop, Result
+from ..ports.brain import Brain, DraftCompleted, Question, TurnEvent, TurnRefusal, VerifiedPart, VerifiedText
+from ..ports.brain import RunCall as ActNow
+from ..ports.decide import Act, Ask, Briefing, CallResult, Decider, Decision, Noop
 from ..ports.draft import Charter
 from ..ports.observe import Observer
 from ..ports.search import Hit, Passage
-from ..ports.tools import Arguments, ReadTools, Risk, ToolDefinition
-from ..text.courtesy import courtesy
+from ..ports.tools import CheckerFactory, ReadTools, Risk, ToolDefinition
+from ..text.courtesy import find_courtesy
 from ..tools.catalogue import Catalogue
 from ..tools.proposing import PROPOSING
-from ..tools.results import Shown, told
-from ..tools.sources import Sources
-from .brain import Found, GroundedBrain, read, without_memory
-from .calls import Gate, Sound, Unsourced, Wrong
-from .proposing import Proposing
+from ..tools.results import ResultLines, format_outcome
+from ..tools.sources import SourceTexts
+from .brain import GroundedBrain, TurnEvidence, mark_without_memory, read_numbers
+from .calls import CallGate, CheckedCall, InvalidCall, UnsourcedCall
+from .proposing import TurnProposals
 
 _log = structlog.get_logger("agent.answering")
 
 Emit = Callable[[TurnEvent], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Tools:
-    """What turns may call, and how.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnTools:
+    """The tools that turns may call, and the limits of their use.
 
-    operator: the operator's tools; they may change, and a turn has those that stand when it decides. read: makes tools
-    of what comes with a message. rounds: calls in one turn that wait for no approval. approve_from: the risk from which
-    a call needs one. timeout: seconds for a decision. today: the day, by the clock.
+    `operator`: the operator's tools; they may change, and a turn uses those of the moment when it decides.
+    read_tools: parses the tools that come with a message. `rounds`: most calls in one turn that need no approval.
+    `approve_from`: the risk from which a call needs approval. `timeout`: seconds for a decision. `today`: returns the
+    date.
     """
 
     operator: Collection[ToolDefinition]
     read: ReadTools
-    arguments: Arguments
+    arguments: CheckerFactory
     rounds: int
     approve_from: Risk
     timeout: float
@@ -63,13 +65,14 @@ class Tools:
 
 
 class DecidingBrain:
-    """Answers with tools where some are offered, and as `plain` does where none are (implements `Brain`).
+    """Answers with tools when some are offered, else as `plain` does (implements `agent.ports.brain.Brain`).
 
-    plain: answers what needs no tools. grounded: finds the evidence and drafts from it. It keeps nothing between turns.
+    `plain`: answers questions without tools. `grounded`: finds the evidence and drafts from it. Keeps nothing between
+    turns.
     """
 
     def __init__(
-        self, plain: Brain, grounded: GroundedBrain, decider: Decider, tools: Tools, observer: Observer
+        self, plain: Brain, grounded: GroundedBrain, decider: Decider, tools: TurnTools, observer: Observer
     ) -> None:
         self._plain = plain
         self._grounded = grounded
@@ -78,159 +81,173 @@ class DecidingBrain:
         self._observer = observer
 
     async def answer(self, question: Question, emit: Emit, act: ActNow | None = None) -> None:
-        """Answer one question; the last event carries the call to approve, where there is one.
+        """Answer one question; the last event carries the call to approve, if there is one.
 
         Cancelled, nothing more is emitted or begun, and the streams of its models are closed before it returns.
         """
-        said = courtesy(question.text) is not None or self._grounded.told(question)
+        said = find_courtesy(question.text) is not None or self._grounded.is_order_to_remember(question)
         if act is None or not self._decides(question) or said:
             await self._plain.answer(question, emit, act)
             return
         turn = await self._begin(question)
         try:
-            decided = await turn.decide(act)
+            decided = await turn.decide_turn(act)
         except ModelFailed as error:
             _log.warning("model failed", exc_info=error)
-            emit(Refused(refusals.model_failed(turn.found.lang)))
+            emit(TurnRefusal(refusals.model_failed(turn.found.lang)))
             return
-        tell = partial(_tell, without_memory(emit) if turn.found.unread else emit, turn.proposing)
+        tell = partial(_emit_event, mark_without_memory(emit) if turn.found.unread else emit, turn.proposing)
         if isinstance(decided, Noop):
-            await self._grounded.draft(turn.evidence(), tell, first=decided.message)
+            await self._grounded.draft_answer(turn.collect_evidence(), tell, first=decided.message)
             return
-        tell(Drafted())
+        tell(DraftCompleted())
         tell(decided)
 
-    async def brief(self, question: Question) -> Briefing | None:
-        """Return what the first decision of a question's turn is made from; None where there is none to make.
+    async def make_briefing(self, question: Question) -> Briefing | None:
+        """Return the briefing for the first decision of a question's turn; `None` when there is nothing to decide.
 
         Cancelled, nothing is left.
         """
-        return (await self._begin(question)).briefing() if self._decides(question) else None
+        return (await self._begin(question)).make_briefing() if self._decides(question) else None
 
     def _decides(self, question: Question) -> bool:
-        """Return whether there is anything to decide: some tool is offered, or a call has ended."""
+        """Tell whether there is anything to decide: a tool is offered, or a call has ended."""
         return bool(self._tools.operator or question.tools or question.results)
 
-    async def _begin(self, question: Question) -> "_Turn":
-        """Return a question's turn with its evidence, in which nothing is decided yet. A cancel leaves nothing."""
-        found = await self._grounded.find(question)
-        catalogue, proposing = self._offered(question, found)
-        turn = _Turn(
-            question,
-            found,
-            catalogue,
-            self._grounded.charter,
-            self._decider,
-            self._tools,
-            self._observer,
-            self._grounded.check,
-            proposing,
+    async def _begin(self, question: Question) -> "_DecidingTurn":
+        """Return a question's turn with its evidence, before the first decision. Cancelled, nothing is left."""
+        found = await self._grounded.find_evidence(question)
+        catalogue, proposing = self._offer_tools(question, found)
+        turn = _DecidingTurn(
+            question=question,
+            found=found,
+            catalogue=catalogue,
+            charter=self._grounded.charter,
+            decider=self._decider,
+            tools=self._tools,
+            observer=self._observer,
+            check_citations=self._grounded.check_citations,
+            proposing=proposing,
         )
-        turn.go_on(question.results)
+        turn.add_results(question.results)
         return turn
 
-    def _offered(self, question: Question, found: Found) -> tuple[Catalogue, Proposing]:
-        """Return what a turn may call, and what takes its proposals."""
+    def _offer_tools(self, question: Question, found: TurnEvidence) -> tuple[Catalogue, TurnProposals]:
+        """Return the tools that a turn may call, and the collector of its memory proposals."""
         operator = tuple(self._tools.operator)
         memory = self._grounded.memory
         tools = PROPOSING if memory is not None else ()
-        return Catalogue((*operator, *tools), question.tools), Proposing(question, found.lang, memory, tools)
+        return Catalogue((*operator, *tools), question.tools), TurnProposals(
+            question=question, lang=found.lang, memory=memory, tools=tools
+        )
 
 
-@dataclass(slots=True)
-class _Turn:
-    """One turn with tools: what was called, and what came of it."""
+@dataclass(slots=True, kw_only=True)
+class _DecidingTurn:
+    """One turn with tools: its calls and their results."""
 
     question: Question
-    found: Found
+    found: TurnEvidence
     catalogue: Catalogue
     charter: Charter
     decider: Decider
-    tools: Tools
+    tools: TurnTools
     observer: Observer
-    check: Callable[[VerifiedText], Awaitable[None]]
-    proposing: Proposing
-    results: list[Result] = field(default_factory=list)
+    check_citations: Callable[[VerifiedText], Awaitable[None]]
+    proposing: TurnProposals
+    results: list[CallResult] = field(default_factory=list)
     hits: list[Hit] = field(default_factory=list)  # of the results
-    made: dict[bytes, Result] = field(default_factory=dict)
-    mended: set[str] = field(default_factory=set)  # which kinds of mistake were told once
+    results_by_key: dict[bytes, CallResult] = field(default_factory=dict)
+    mistakes_told: set[str] = field(default_factory=set)  # which kinds of mistake were told once
 
-    def go_on(self, results: Sequence[Result]) -> None:
-        """Take up the results of calls that ended before this turn began."""
+    def add_results(self, results: Sequence[CallResult]) -> None:
+        """Add the results of calls that ended before this turn began."""
         for result in results:
             self.results.append(result)
-            self.hits += _hits(result, Shown(result.lines, result.cut), self.found)
+            self.hits += _hits_of(result, ResultLines(result.lines, result.cut), self.found)
 
-    def evidence(self) -> Found:
-        """Return what was found, and what the calls have returned before it."""
+    def collect_evidence(self) -> TurnEvidence:
+        """Return the evidence with the results of the calls before it."""
         found, hits = self.found, (*self.hits, *self.found.hits)
         beside = "suggested" if self.proposing.drafts else found.beside
-        return Found(found.text, found.lang, hits, found.history, found.reminder, found.stated, beside)
+        return TurnEvidence(
+            text=found.text,
+            lang=found.lang,
+            hits=hits,
+            history=found.history,
+            reminder=found.reminder,
+            only_states=found.only_states,
+            beside=beside,
+        )
 
-    async def decide(self, act: ActNow) -> Noop | Verified:
-        """Decide and call until there is something to say: an answer to draft, or a text with what to approve."""
-        gate = Gate(self.catalogue, self.tools.arguments, self.tools.approve_from)
-        sources = _sources(self.question, self.found.hits)
+    async def decide_turn(self, act: ActNow) -> Noop | VerifiedPart:
+        """Decide and call until the turn can end: with an answer to draft, or a text with a call to approve."""
+        gate = CallGate(self.catalogue, self.tools.arguments, self.tools.approve_from)
+        sources = _sources_of(self.question, self.found.hits)
         for result in self.results:
             sources = sources.with_result("\n".join(result.lines))
         problems: tuple[str, ...] = ()
         while True:
-            decision = await self._decided(problems)
+            decision = await self._next_decision(problems)
             problems = ()
             if isinstance(decision, Noop):
                 self._count("noop")
                 return decision
             if isinstance(decision, Ask):
                 self._count("ask")
-                asked = await self._verified(decision.message) or telling((), self.found.lang)
-                return Verified(asked, asks=True)
-            call = await self._checked(gate, decision, sources) if self._left() else Unsourced(())
-            if isinstance(call, Sound) and self.proposing.takes(call.tool.name):
-                taken = self.proposing.take(call, self.evidence().hits, self.tools.today())
-                if isinstance(taken, Result):
+                asked = await self._verify_message(decision.message) or ask_parameters((), self.found.lang)
+                return VerifiedPart(text=asked, asks=True)
+            call = (
+                await self._check_call(gate, decision, sources)
+                if self._has_rounds_left()
+                else UnsourcedCall(())
+            )
+            if isinstance(call, CheckedCall) and self.proposing.is_proposing_tool(call.tool.name):
+                taken = self.proposing.add_proposal(call, self.collect_evidence().hits, self.tools.today())
+                if isinstance(taken, CallResult):
                     self._count("propose")
                     self.results.append(taken)
                     continue
                 call = taken
-            if isinstance(call, Wrong) and "call" not in self.mended:
+            if isinstance(call, InvalidCall) and "call" not in self.mistakes_told:
                 self._mend("call")
                 problems = call.problems
                 continue
-            if not isinstance(call, Sound):
+            if not isinstance(call, CheckedCall):
                 self._count("ask")
-                names = call.names if isinstance(call, Unsourced) else ()
-                return Verified(telling(names, self.found.lang), asks=True)
+                names = call.names if isinstance(call, UnsourcedCall) else ()
+                return VerifiedPart(text=ask_parameters(names, self.found.lang), asks=True)
             if call.proposal.needs_approval or call.proposal.handed_over:
                 self._count("suggest")
-                fixed = handing_over if call.proposal.handed_over else confirming
-                beside = await self._verified(decision.message) or fixed(self.found.lang)
-                return Verified(beside, proposals=(call.proposal,))
+                fixed = announce_hand_over if call.proposal.handed_over else ask_approval
+                beside = await self._verify_message(decision.message) or fixed(self.found.lang)
+                return VerifiedPart(text=beside, proposals=(call.proposal,))
             self._count("act")
-            lines = await self._call(call, act)
+            lines = await self._run_call(call, act)
             sources = sources.with_result(lines)
 
-    def briefing(self) -> Briefing:
-        """Return what the next decision is made from."""
+    def make_briefing(self) -> Briefing:
+        """Return the briefing for the next decision."""
         question, found = self.question, self.found
         return Briefing(
-            question.text,
-            found.lang,
-            self.catalogue.tools if self._left() else (),
-            found.hits,
-            tuple(self.results),
-            question.history,
-            self.charter,
-            found.reminder,
+            question=question.text,
+            lang=found.lang,
+            tools=self.catalogue.tools if self._has_rounds_left() else (),
+            evidence=found.hits,
+            results=tuple(self.results),
+            history=question.history,
+            charter=self.charter,
+            reminder=found.reminder,
         )
 
-    async def _decided(self, problems: Sequence[str]) -> Decision:
-        """Return a decision; what is none is told once, and then the user is asked."""
-        briefing = self.briefing()
+    async def _next_decision(self, problems: Sequence[str]) -> Decision:
+        """Return a decision; an invalid one is reported to the model once, and after that the user is asked."""
+        briefing = self.make_briefing()
         while True:
             try:
                 return await self._in_time(self.decider.decide(briefing, problems))
             except BadDecision as error:
-                if "decision" in self.mended:
+                if "decision" in self.mistakes_told:
                     return Ask("")
                 self._mend("decision")
                 problems = error.problems
@@ -240,74 +257,78 @@ class _Turn:
             return await deciding
         raise ModelFailed("the decision took too long", "timeout")
 
-    async def _call(self, call: Sound, act: ActNow) -> str:
-        """Make a call, unless it was made in this turn already; return the lines of its result."""
-        result = self.made.get(call.key)
+    async def _run_call(self, call: CheckedCall, act: ActNow) -> str:
+        """Make a call, unless this turn has made it already; return the lines of its result."""
+        result = self.results_by_key.get(call.key)
         if result is None:
             outcome = await act(call.proposal)
-            returned = told(outcome.status == "done", outcome.result)
-            result = Result(
-                outcome.suggestion_id,
-                call.tool.name,
-                call.proposal.payload,
-                outcome.status == "done",
-                returned.lines,
-                returned.cut,
+            returned = format_outcome(outcome.status == "done", outcome.result)
+            result = CallResult(
+                call_id=outcome.suggestion_id,
+                tool=call.tool.name,
+                arguments=call.proposal.payload,
+                ok=outcome.status == "done",
+                lines=returned.lines,
+                cut=returned.cut,
             )
-            self.made[call.key] = result
-            self.hits += _hits(result, returned, self.found)
+            self.results_by_key[call.key] = result
+            self.hits += _hits_of(result, returned, self.found)
         self.results.append(result)
         return "\n".join(result.lines)
 
-    def _left(self) -> bool:
+    def _has_rounds_left(self) -> bool:
         return len(self.results) < self.tools.rounds
 
-    async def _checked(self, gate: Gate, act: Act, sources: Sources) -> Sound | Unsourced | Wrong:
-        """Return what a gate says; what was found is read only where the conversation is not enough, in small steps."""
+    async def _check_call(
+        self, gate: CallGate, act: Act, sources: SourceTexts
+    ) -> CheckedCall | UnsourcedCall | InvalidCall:
+        """Return the gate's result for `act`; read evidence, in small steps, only if the conversation is no source."""
         today = self.tools.today()
-        if self.proposing.takes(act.tool):
-            sources = await self.proposing.sources(act, self.evidence().hits)
-        call = gate.check(act, sources.said, today)
-        if not isinstance(call, Unsourced):
+        if self.proposing.is_proposing_tool(act.tool):
+            sources = await self.proposing.find_sources(act, self.collect_evidence().hits)
+        call = gate.check_call(act, sources.conversation_only, today)
+        if not isinstance(call, UnsourcedCall):
             return call
         characters = 0
-        for read_now in sources.read():
+        for read_now in sources.read_texts():
             characters += read_now
             if characters >= READ_AT_ONCE:
                 characters = 0
                 await trio.lowlevel.checkpoint()
-        return gate.check(act, sources, today)
+        return gate.check_call(act, sources, today)
 
-    async def _verified(self, message: str) -> VerifiedText | None:
-        """Return a question, or what is said beside a call, where it stands; None where a fixed one is said."""
+    async def _verify_message(self, message: str) -> VerifiedText | None:
+        """Return `message`, a question or a sentence beside a call, when it is verified, else `None`."""
         if len(message) > ASKED_CHARACTERS or not any(map(str.isalnum, message)):
             return None
-        hits = self.evidence().hits
-        await read(hits, "off")
+        hits = self.collect_evidence().hits
+        await read_numbers(hits, "off")
         text = verify(message, hits, confidence="low").text
         if text is not None:
             with suppress(Withdrawn, StorageFailed):
-                await self.check(text)
+                await self.check_citations(text)
                 return text
         return None
 
     def _mend(self, kind: str) -> None:
-        self.mended.add(kind)
+        self.mistakes_told.add(kind)
         self._count("mended")
 
     def _count(self, what: str) -> None:
         self.observer.count("decisions", what)
 
 
-def _tell(emit: Emit, proposing: Proposing, event: TurnEvent) -> None:
-    """Tell an event; the last one says what the turn proposes to remember."""
-    if proposing.drafts and (isinstance(event, Refused) or (isinstance(event, Verified) and event.last)):
+def _emit_event(emit: Emit, proposing: TurnProposals, event: TurnEvent) -> None:
+    """Emit an event; the last one carries the turn's memory proposals."""
+    if proposing.drafts and (
+        isinstance(event, TurnRefusal) or (isinstance(event, VerifiedPart) and event.last)
+    ):
         event = event.with_drafts(tuple(proposing.drafts))
     emit(event)
 
 
-def _sources(question: Question, hits: Sequence[Hit]) -> Sources:
-    return Sources(
+def _sources_of(question: Question, hits: Sequence[Hit]) -> SourceTexts:
+    return SourceTexts(
         question.text,
         thread=[each.question for each in question.history],
         snippets=[hit.snippet for hit in hits],
@@ -315,8 +336,8 @@ def _sources(question: Question, hits: Sequence[Hit]) -> Sources:
     )
 
 
-def _hits(result: Result, returned: Shown, found: Found) -> list[Hit]:
-    """Return a result as evidence: of a call that was done as sure as can be, for it is what was asked for."""
-    snippets = returned.snippets(result.call_id)
+def _hits_of(result: CallResult, returned: ResultLines, found: TurnEvidence) -> list[Hit]:
+    """Return a call's result as hits; a call that was done scores 1, since the model asked for just this result."""
+    snippets = returned.make_snippets(result.call_id)
     passage = Passage(f"tool/{result.call_id}", (), found.lang, snippets)
     return [Hit(snippet, passage, 1.0 if result.ok else 0.0) for snippet in snippets]

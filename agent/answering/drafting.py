@@ -1,4 +1,4 @@
-"""Reads a model's draft within its bounds, and closes the model's stream whatever happens."""
+"""Reads a model's draft within its bounds, and always closes the model's stream."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -11,63 +11,65 @@ from ..ports.draft import Delta, Drafter, Prompt
 from ..ports.search import Hit
 
 
-class Drafting:
-    """A model and the bounds of its drafts. timeout: seconds that a draft may take."""
+class DraftReader:
+    """Reads the drafts of `model`. `timeout`: seconds that a draft may take."""
 
     def __init__(self, model: Drafter, timeout: float) -> None:
         self._model = model
         self._timeout = timeout
 
-    def given(self, draft: str) -> "Drafting":
-        """Return what reads a draft that is there already, within the same bounds."""
-        return Drafting(_Given(draft), self._timeout)
+    def from_draft(self, draft: str) -> "DraftReader":
+        """Return a reader of the ready text `draft`, within the same bounds."""
+        return DraftReader(_FixedDrafter(draft), self._timeout)
 
-    async def whole(self, prompt: Prompt, hits: Sequence[Hit]) -> str:
-        """Return the whole draft; raises as `pieces` does."""
+    async def read_whole(self, prompt: Prompt, hits: Sequence[Hit]) -> str:
+        """Return the whole draft; raises as `read_pieces` does."""
         found: list[str] = []
-        bounds = _Bounds()
-        async with self._read(prompt, hits) as deltas:
+        bounds = _DraftBounds()
+        async with self._open_stream(prompt, hits) as deltas:
             async for delta in deltas:
-                found.append(bounds.within(delta.text))
-            bounds.end()
+                found.append(bounds.add_piece(delta.text))
+            bounds.finish()
         return "".join(found)
 
     @asynccontextmanager
-    async def pieces(self, prompt: Prompt, hits: Sequence[Hit]) -> AsyncGenerator[AsyncIterator[str], None]:
-        """Give the draft piece by piece, for as long as the block lasts.
+    async def read_pieces(
+        self, prompt: Prompt, hits: Sequence[Hit]
+    ) -> AsyncGenerator[AsyncIterator[str], None]:
+        """Yield an iterator over the pieces of the draft, for the time of the block.
 
-        Raises `ModelFailed` when the model fails, takes longer than the timeout, is over DRAFT_MAX bytes, is no
-        text, or says nothing. Leaving the block, also by a cancel, closes the stream (UNWIND_TIMEOUT seconds at most).
+        Raises `ModelFailed` when the model fails, takes longer than the timeout, is over `DRAFT_MAX` bytes, is no text,
+        or says nothing. Leaving the block, also by a cancel, closes the stream (`UNWIND_TIMEOUT` seconds at most).
         """
-        async with self._read(prompt, hits) as deltas:
-            yield _Bounded(deltas)
+        async with self._open_stream(prompt, hits) as deltas:
+            yield _BoundedPieces(deltas)
 
     @asynccontextmanager
-    async def _read(
+    async def _open_stream(
         self, prompt: Prompt, hits: Sequence[Hit]
     ) -> AsyncGenerator[AsyncGenerator[Delta, None], None]:
-        """Give the model's deltas within its time, and close its stream."""
+        """Yield the model's deltas, within the timeout, and close its stream."""
         with trio.move_on_after(self._timeout) as deadline:
-            async with _closed(self._model.stream(prompt, hits)) as deltas:
+            async with _close_after(self._model.stream(prompt, hits)) as deltas:
                 yield deltas
         if deadline.cancelled_caught:
             raise ModelFailed("the draft took too long", "timeout")
 
 
-class _Given:
-    """A drafter that has its draft (implements `agent.ports.draft.Drafter`)."""
+class _FixedDrafter:
+    """A drafter with a ready draft (implements `agent.ports.draft.Drafter`)."""
 
     def __init__(self, draft: str) -> None:
         self._draft = draft
 
     async def stream(self, prompt: Prompt, evidence: Sequence[Hit]) -> AsyncGenerator[Delta, None]:
-        """Yield it whole."""
+        """Yield the whole draft."""
         await trio.lowlevel.checkpoint()
         yield Delta(self._draft)
 
 
-class _Bounds:
-    """What a draft may be; raises `ModelFailed` where its pieces are not."""
+class _DraftBounds:
+    """The bounds of a draft; raises `ModelFailed` when a piece breaks them."""
 
     __slots__ = ("_empty", "_size")
 
@@ -75,8 +77,8 @@ class _Bounds:
         self._size = 0
         self._empty = True
 
-    def within(self, text: str) -> str:
-        """Return the next piece."""
+    def add_piece(self, text: str) -> str:
+        """Count and return the next piece."""
         try:
             self._size += len(text) if text.isascii() else len(text.encode())
         except UnicodeEncodeError:
@@ -86,33 +88,35 @@ class _Bounds:
         self._empty = self._empty and not text.strip()
         return text
 
-    def end(self) -> None:
-        """Take that there is no further piece."""
+    def finish(self) -> None:
+        """Raise `ModelFailed` when the draft ended empty."""
         if self._empty:
             raise ModelFailed("the draft is empty")
 
 
-class _Bounded:
-    """Iterates over the text of deltas within the bounds."""
+class _BoundedPieces:
+    """Iterates over the texts of deltas within the bounds."""
 
     def __init__(self, deltas: AsyncGenerator[Delta, None]) -> None:
         self._deltas = deltas
-        self._bounds = _Bounds()
+        self._bounds = _DraftBounds()
 
-    def __aiter__(self) -> "_Bounded":
+    def __aiter__(self) -> "_BoundedPieces":
         return self
 
     async def __anext__(self) -> str:
         delta = await anext(self._deltas, None)
         if delta is None:
-            self._bounds.end()
+            self._bounds.finish()
             raise StopAsyncIteration
-        return self._bounds.within(delta.text)
+        return self._bounds.add_piece(delta.text)
 
 
 @asynccontextmanager
-async def _closed(deltas: AsyncGenerator[Delta, None]) -> AsyncGenerator[AsyncGenerator[Delta, None], None]:
-    """Close a model's stream when its reader leaves, also on cancel, in UNWIND_TIMEOUT seconds at most."""
+async def _close_after(
+    deltas: AsyncGenerator[Delta, None],
+) -> AsyncGenerator[AsyncGenerator[Delta, None], None]:
+    """Close a model's stream when its reader leaves, also on cancel, in `UNWIND_TIMEOUT` seconds at most."""
     try:
         yield deltas
     finally:

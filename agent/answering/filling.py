@@ -1,12 +1,13 @@
-"""A brain around another that has a language model fill in what is proposed, while the other one answers.
+"""Has a language model fill in the payloads of proposals while another Brain answers.
 
-Strategy: keywords choose the actions (`agent.actions.wishes`), the model fills in their fields beside the draft, from
-the same evidence, and `agent.actions.filled` keeps what is the user's own or cited. All of it is one nursery within the
-turn, so a cancel ends both. The answer is said as soon as it stands. A payload that is not there PAYLOAD_WAIT seconds
-later, or for which the model failed, is what the words give. What an action still lacks then is asked for in one fixed
-question behind the answer; its wish stays open for the next message, and nothing is suggested.
+Strategy: keywords choose the actions (`agent.intents.wishes`), the model fills in their fields beside the draft, from
+the same evidence, and `agent.intents.grounded_fields` keeps the values that are the user's own or cited. Both run in
+one nursery within the turn, so a cancel ends both. The answer is streamed as soon as it is verified. When a payload is
+not ready `PAYLOAD_WAIT` seconds later, or the model failed, the payload is read from the user's words. Fields that an
+action still lacks then are asked for in one fixed question after the answer; the wish stays open for the next message,
+and the action is not suggested.
 
-Where nobody could confirm an action (a plain request), or none is asked for, the other brain answers alone.
+When no action can be confirmed (a plain request), or none is asked for, the other Brain answers alone.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,19 +16,28 @@ from typing import Any
 import structlog
 import trio
 
-from ..actions.filled import Source, filled
-from ..actions.wishes import only_tells, wishes
 from ..config import PAYLOAD_WAIT
 from ..errors import ModelFailed
 from ..grounding import questions, refusals
-from ..grounding.evidence import evidence_for, shown
+from ..grounding.evidence import citation_text, evidence_for
+from ..intents.grounded_fields import NumberSource, ground_fields
+from ..intents.wishes import only_completes, read_wishes
 from ..lang import LANGUAGES, Lang
-from ..ports.brain import Act, Drafted, Proposal, Question, Refused, TurnEvent, Verified, Wish
+from ..ports.brain import (
+    DraftCompleted,
+    Proposal,
+    Question,
+    RunCall,
+    TurnEvent,
+    TurnRefusal,
+    VerifiedPart,
+    Wish,
+)
 from ..ports.draft import Charter, Prompt
 from ..ports.fill import Filler
 from ..ports.observe import Observer
 from ..ports.search import Hit, Snippet
-from ..text.language import language
+from ..text.language import detect_language
 from .brain import GroundedBrain
 from .settings import AnswerSettings
 
@@ -36,9 +46,9 @@ _NOTHING_FOUND = ("no_sources", "memory_unread")  # codes of refusals
 
 
 class FillingBrain:
-    """Answers as another brain does, and proposes with payloads that a model filled in: implements `Brain`.
+    """Answers as `grounded`, and proposes actions with payloads of a model (implements `agent.ports.brain.Brain`).
 
-    It keeps nothing between turns: what a message leaves open goes to the session, and comes back with the next one.
+    It keeps nothing between turns: open wishes go to the session, and come back with the next message.
     """
 
     def __init__(
@@ -51,117 +61,127 @@ class FillingBrain:
         self._observer = observer
 
     async def answer(
-        self, question: Question, emit: Callable[[TurnEvent], None], act: Act | None = None
+        self, question: Question, emit: Callable[[TurnEvent], None], act: RunCall | None = None
     ) -> None:
         """Answer one question; the last event carries the proposals, and the wishes that are left open.
 
-        Takes PAYLOAD_WAIT seconds longer at most than the other brain. Cancelled, nothing more is emitted, and
-        the streams of both models are closed before it returns.
+        Takes `PAYLOAD_WAIT` seconds longer at most than `grounded`. Cancelled, nothing more is emitted, and the streams
+        of both models are closed before this returns.
         """
-        wanted = wishes(question.text, question.wishes) if question.wishes is not None else ()
+        wanted = read_wishes(question.text, question.wishes) if question.wishes is not None else ()
         if not wanted:
             await self._grounded.answer(question, emit)
             return
-        lang = self._lang(question, wanted)
-        turn = _Turn(emit)
-        await trio.lowlevel.checkpoint()  # the other brain reads the message too, which may be long
+        lang = self._lang_of(question, wanted)
+        turn = EventRelay(emit)
+        await trio.lowlevel.checkpoint()  # the other Brain reads the message too, which may be long
         async with trio.open_nursery() as nursery:
-            filling = _Filling(
+            filling = _PayloadFilling(
                 self._filler, self._settings.turn_timeout, question, wanted, lang, self._charter
             )
             for wish in wanted:
-                nursery.start_soon(filling.fill, wish)
-            if only_tells(question.text, wanted):
-                turn.hear(Drafted())
-                turn.hear(Verified(questions.received(lang)))
+                nursery.start_soon(filling.fill_payload, wish)
+            if only_completes(question.text, wanted):
+                turn.pass_on(DraftCompleted())
+                turn.pass_on(VerifiedPart(text=questions.acknowledge_details(lang)))
             else:
-                await self._grounded.answer(question, turn.hear, found=filling.found)
-            filling.found(())  # where nothing was searched for, or found
+                await self._grounded.answer(question, turn.pass_on, on_evidence=filling.start_filling)
+            filling.start_filling(())  # where nothing was searched for, or found
             with trio.move_on_after(PAYLOAD_WAIT):
                 await filling.ended.wait()
             nursery.cancel_scope.cancel()
-        await self._finish(question, turn, filling, lang)
+        await self._finish_turn(question, turn, filling, lang)
 
-    def _lang(self, question: Question, wanted: Sequence[Wish]) -> Lang:
-        """Return the language of the answer; a message that is but a number has that of the wish."""
+    def _lang_of(self, question: Question, wanted: Sequence[Wish]) -> Lang:
+        """Return the language of the answer; for a message that is only a number, the language of the wish."""
         if question.lang:
             return question.lang
-        told = (language(words) for words in reversed((*wanted[0].words[:-1], question.text)))
+        told = (detect_language(words) for words in reversed((*wanted[0].words[:-1], question.text)))
         return next((each for each in told if each), self._settings.lang)
 
-    async def _finish(self, question: Question, turn: "_Turn", filling: "_Filling", lang: Lang) -> None:
-        """Say what is missing, and propose the rest."""
+    async def _finish_turn(
+        self, question: Question, turn: "EventRelay", filling: "_PayloadFilling", lang: Lang
+    ) -> None:
+        """Ask for missing fields, and propose the complete actions."""
         last = turn.last
         if last is None:
-            return  # a brain that said no last word: its session tells
-        said = await _read([*(each.question for each in question.history), *filling.words()])
-        cited = [Source(shown(each), evidence_for(each)) for each in turn.cited]
+            return  # a Brain without a last event: its session reports that
+        said = await _read_texts([*(each.question for each in question.history), *filling.collect_messages()])
+        cited = [NumberSource(citation_text(each), evidence_for(each)) for each in turn.cited]
         proposed: list[Proposal] = []
         left: list[Wish] = []
-        for wish in filling.wanted:
+        for wish in filling.wishes:
             await trio.lowlevel.checkpoint()
             proposal, outcome = wish.proposal, filling.outcomes.get(wish.proposal.action, "late")
             if outcome == "filled":
-                proposal = filled(wish, filling.fields[proposal.action], said, cited)
+                proposal = ground_fields(wish, filling.fields[proposal.action], said, cited)
                 if proposal.missing:
                     outcome = "asked"
-                    left.append(_left(wish, proposal.missing))
+                    left.append(_open_wish(wish, proposal.missing))
             if outcome != "asked":
                 proposed.append(proposal)
             self._observer.count("payloads", outcome)
             if outcome not in ("filled", "asked"):
                 _log.warning("payload from words", action=proposal.action, why=outcome)
         missing = {name for wish in left for name in wish.proposal.missing}
-        turn.end(last, missing, lang, tuple(proposed), tuple(left))
+        turn.end_turn(last, missing, lang, tuple(proposed), tuple(left))
 
 
-class _Turn:
-    """What the other brain says, passed on; its last word is said here, and the last one of the turn is not.
+class EventRelay:
+    """Passes on the other Brain's events, and holds back the end of the turn.
 
-    last: that word. cited: what all that was said cites.
+    `last`: the other Brain's last event. `cited`: the snippets that its texts cite.
     """
 
     def __init__(self, emit: Callable[[TurnEvent], None]) -> None:
         self._emit = emit
-        self.last: Verified | Refused | None = None
+        self.last: VerifiedPart | TurnRefusal | None = None
         self.cited: list[Snippet] = []
 
-    def hear(self, event: TurnEvent) -> None:
-        """Pass on what is said; a refusal is kept, since it ends a turn."""
-        if isinstance(event, Verified | Refused):
+    def pass_on(self, event: TurnEvent) -> None:
+        """Pass on an event, marking the last text as not last; a refusal is held back, since it ends a turn."""
+        if isinstance(event, VerifiedPart | TurnRefusal):
             self.cited += event.text.citations
-        if isinstance(event, Refused):
+        if isinstance(event, TurnRefusal):
             self.last = event
-        elif isinstance(event, Verified) and event.last:
+        elif isinstance(event, VerifiedPart) and event.last:
             self.last = event
-            self._emit(Verified(event.text, last=False))
+            self._emit(VerifiedPart(text=event.text, last=False))
         else:
             self._emit(event)
 
-    def end(
+    def end_turn(
         self,
-        last: Verified | Refused,
+        last: VerifiedPart | TurnRefusal,
         missing: set[str],
         lang: Lang,
         proposed: tuple[Proposal, ...],
         left: tuple[Wish, ...],
     ) -> None:
-        """Say the last word of the turn."""
-        if isinstance(last, Refused):
+        """Emit the last event of the turn, with the question for the missing fields."""
+        if isinstance(last, TurnRefusal):
             if not proposed and last.text.blocked and last.text.blocked.code in _NOTHING_FOUND:
-                last = Refused(
+                last = TurnRefusal(
                     refusals.no_sources(lang, unread=last.text.unread)
-                )  # nothing of what was to be suggested is
-            self._emit(Refused(questions.together(last.text, missing, lang), proposed, left))
+                )  # no action is suggested after all
+            self._emit(TurnRefusal(questions.join_refusal(last.text, missing, lang), proposed, left))
             return
-        self._emit(Drafted())
-        self._emit(Verified(questions.after(last.text, missing, lang), True, proposed, left))
+        self._emit(DraftCompleted())
+        self._emit(
+            VerifiedPart(
+                text=questions.follow_answer(last.text, missing, lang),
+                last=True,
+                proposals=proposed,
+                wishes=left,
+            )
+        )
 
 
-class _Filling:
+class _PayloadFilling:
     """The payloads of one turn while they are filled in.
 
-    fields, outcomes: by action, what the model gave and what became of it: filled, or why not. ended: all of them are.
+    `fields`, `outcomes`: by action, the model's values, and `filled` or the reason why not. `ended`: set when all have
+    an outcome.
     """
 
     def __init__(
@@ -173,7 +193,7 @@ class _Filling:
         lang: Lang,
         charter: Charter,
     ) -> None:
-        self.wanted = wanted
+        self.wishes = wanted
         self.fields: dict[str, Mapping[str, Any]] = {}
         self.outcomes: dict[str, str] = {}
         self.ended = trio.Event()
@@ -185,24 +205,26 @@ class _Filling:
         self._evidence: Sequence[Hit] = ()
         self._begin = trio.Event()
 
-    def words(self) -> tuple[str, ...]:
-        """Return the messages that the wishes were made in, the one that is answered last, each once."""
-        return tuple(dict.fromkeys(each for wish in self.wanted for each in wish.words))
+    def collect_messages(self) -> tuple[str, ...]:
+        """Return the messages of the wishes, each once, the present message last."""
+        return tuple(dict.fromkeys(each for wish in self.wishes for each in wish.words))
 
-    def found(self, hits: Sequence[Hit]) -> None:
-        """Begin, with this evidence; what comes later is too late."""
+    def start_filling(self, hits: Sequence[Hit]) -> None:
+        """Begin to fill in, with the evidence `hits`; a second call does nothing."""
         if not self._begin.is_set():
             self._evidence = hits
             self._begin.set()
 
-    async def fill(self, wish: Wish) -> None:
-        """Have one payload filled in, once the evidence is there."""
+    async def fill_payload(self, wish: Wish) -> None:
+        """Have the model fill in one payload, once the evidence is there."""
         await self._begin.wait()
         action, outcome = wish.proposal.action, "late"
         told = "\n\n".join(wish.words)
         instructions = LANGUAGES[self._lang].prompting.filling
         history = self._question.history
-        prompt = Prompt(instructions, told, self._lang, history=history, charter=self._charter)
+        prompt = Prompt(
+            instructions=instructions, question=told, lang=self._lang, history=history, charter=self._charter
+        )
         with trio.move_on_after(self._timeout):
             try:
                 self.fields[action] = await self._filler.fill(action, prompt, self._evidence)
@@ -210,20 +232,20 @@ class _Filling:
             except ModelFailed as error:
                 outcome = error.kind
         self.outcomes[action] = outcome
-        if len(self.outcomes) == len(self.wanted):
+        if len(self.outcomes) == len(self.wishes):
             self.ended.set()
 
 
-def _left(wish: Wish, missing: tuple[str, ...]) -> Wish:
-    """Return what is open of a wish: what its words gave of the rest; the model fills it in anew."""
+def _open_wish(wish: Wish, missing: tuple[str, ...]) -> Wish:
+    """Return the open part of a wish: the fields `missing`, and the others as the words give them, to fill in anew."""
     given = {name: value for name, value in wish.proposal.payload.items() if name not in missing}
-    return Wish(Proposal(wish.proposal.action, given, missing), wish.words)
+    return Wish(Proposal(action=wish.proposal.action, payload=given, missing=missing), wish.words)
 
 
-async def _read(texts: Sequence[str]) -> list[Source]:
-    """Read the numbers of the user's messages, one a step. A cancel leaves nothing."""
-    read: list[Source] = []
+async def _read_texts(texts: Sequence[str]) -> list[NumberSource]:
+    """Read the numbers of the user's messages, one message a step. Cancelled, nothing is left."""
+    read: list[NumberSource] = []
     for text in texts:
-        read.append(Source.of(text))
+        read.append(NumberSource.of(text))
         await trio.lowlevel.checkpoint()
     return read

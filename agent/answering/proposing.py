@@ -1,10 +1,10 @@
-"""What a model proposes to remember within a turn.
+"""The memory items that a model proposes within a turn.
 
-Such a call goes through the gate as every call does, and is then carried out by nobody: what it proposes is made sound
-and waits for the turn's end, with which it is handed over, to be stored as proposed and asked about. A turn that does
-not end leaves nothing of it. Its sources are the message that is answered and, for each number, name or word that this
-does not hold, the earlier message, document or result that does. What was answered is no source of it, nor what is
-remembered already, but for the item that it would replace.
+A proposing call passes the `CallGate` like every call, but has no executor: its item is checked and waits for the
+turn's end, with which it is handed over, to be stored as `proposed` and shown to its user. A turn without an end leaves
+no proposal. The sources of an item are the present message and, for each number, name or word that the message does not
+hold, the earlier message, document or result that does. Earlier answers are no source of it, nor are memory items,
+except the one that it would replace.
 """
 
 from collections.abc import Sequence
@@ -14,61 +14,61 @@ from typing import Final
 
 from ..config import ITEM_QUOTE, PROPOSALS_PER_TURN
 from ..errors import BadItem
-from ..grounding.evidence import shown
+from ..grounding.evidence import citation_text
 from ..lang import Lang
 from ..ports.brain import Question
 from ..ports.conversation import Exchange
-from ..ports.decide import Act, Result
+from ..ports.decide import Act, CallResult
 from ..ports.memory import Draft, Item, Source
 from ..ports.remember import MEMORY_FILES, Memory
 from ..ports.search import Hit
 from ..ports.tools import ToolDefinition
 from ..tools.proposing import UPDATE
-from ..tools.sources import Sources, holders
-from .calls import Sound, Wrong
+from ..tools.sources import SourceTexts, find_holders
+from .calls import CheckedCall, InvalidCall
 
 TOOL_FILES: Final = "tool/"
 _TOLD: Final = ("status: proposed; its user will be asked",)
-_UNKNOWN: Final = Wrong(("/item: nothing of this id is remembered; propose it as something new",))
-_FULL: Final = Wrong((f"{PROPOSALS_PER_TURN} proposals are the most of one message; answer now",))
+_UNKNOWN: Final = InvalidCall(("/item: nothing of this id is remembered; propose it as something new",))
+_FULL: Final = InvalidCall((f"{PROPOSALS_PER_TURN} proposals are the most of one message; answer now",))
 
 
-@dataclass(slots=True)
-class Proposing:
-    """The proposals of one turn. tools: by which they are made, () where nothing is remembered."""
+@dataclass(slots=True, kw_only=True)
+class TurnProposals:
+    """The proposals of one turn. `tools`: the tools that propose, () where nothing is remembered."""
 
     question: Question
     lang: Lang
     memory: Memory | None
     tools: tuple[ToolDefinition, ...]
     drafts: list[Draft] = field(default_factory=list)
-    made: dict[bytes, Result] = field(default_factory=dict)
-    item: Item | None = None  # that the call which is looked at would replace
+    results_by_key: dict[bytes, CallResult] = field(default_factory=dict)
+    item: Item | None = None  # that the call at hand would replace
 
-    def takes(self, name: str) -> bool:
-        """Return whether a call of a tool proposes something."""
+    def is_proposing_tool(self, name: str) -> bool:
+        """Tell whether `name` is a tool that proposes a memory item."""
         return any(tool.name == name for tool in self.tools)
 
-    async def sources(self, act: Act, hits: Sequence[Hit]) -> Sources:
-        """Return where the arguments of such a call may come from.
+    async def find_sources(self, act: Act, hits: Sequence[Hit]) -> SourceTexts:
+        """Return the sources that the arguments of a proposing call may come from.
 
-        Its user's words, what was found and returned, and the item that it would replace; neither what was answered
-        before nor what is remembered besides.
+        These are the user's words, documents, results, and the item that it would replace; neither earlier answers nor
+        other memory items.
         """
         question = self.question
         remembered: tuple[str, ...] = ()
         self.item = None
         id = act.args.get("item")
         if act.tool == UPDATE and isinstance(id, str) and self.memory is not None:
-            self.item = await self.memory.live(question, id.removeprefix(MEMORY_FILES))
+            self.item = await self.memory.find_live_item(question, id.removeprefix(MEMORY_FILES))
         if self.item is not None:
             remembered = (f"{id} {self.item.text}",)
         asked = [each.question for each in question.history]
-        return Sources(question.text, asked, remembered, [hit.snippet for hit in _new(hits)])
+        return SourceTexts(question.text, asked, remembered, [hit.snippet for hit in _drop_memory_hits(hits)])
 
-    def take(self, call: Sound, hits: Sequence[Hit], today: date) -> Result | Wrong:
-        """Take what a call proposes, which waits for the turn's end; return what its model is told."""
-        again = self.made.get(call.key)
+    def add_proposal(self, call: CheckedCall, hits: Sequence[Hit], today: date) -> CallResult | InvalidCall:
+        """Add the item that `call` proposes, until the turn's end; return the result or problem for the model."""
+        again = self.results_by_key.get(call.key)
         if again is not None:
             return again
         if call.tool.name == UPDATE and self.item is None:
@@ -78,37 +78,41 @@ class Proposing:
         given = call.proposal.payload
         subject, text = str(given.get("subject", "")), str(given["text"])
         about = self.item if self.item is not None else given.get("type", "fact")
-        named = self._named((subject, text), _new(hits), today)
+        named = self._find_item_sources((subject, text), _drop_memory_hits(hits), today)
         try:
-            draft = self.memory.drafted(self.question, about, subject, text, self.lang, named)
+            draft = self.memory.draft_item(self.question, about, subject, text, self.lang, named)
         except BadItem as error:
-            return Wrong((error.message,))
+            return InvalidCall((error.message,))
         self.drafts.append(draft)
         id = f"proposal{len(self.drafts)}"
-        self.made[call.key] = Result(id, call.tool.name, given, True, _TOLD)
-        return self.made[call.key]
+        self.results_by_key[call.key] = CallResult(
+            call_id=id, tool=call.tool.name, arguments=given, ok=True, lines=_TOLD
+        )
+        return self.results_by_key[call.key]
 
-    def _named(self, values: Sequence[str], hits: Sequence[Hit], today: date) -> tuple[Source, ...]:
-        """Return the sources beside the message itself: for each thing that it does not say, the first that does."""
+    def _find_item_sources(
+        self, values: Sequence[str], hits: Sequence[Hit], today: date
+    ) -> tuple[Source, ...]:
+        """Return the sources beside the message itself: for each value that it does not hold, the first that does."""
         asked = [each for each in self.question.history if each.message]
         every = [
-            *((each.question, _said(each)) for each in asked),
-            *((shown(hit.snippet), _source(hit)) for hit in hits),
+            *((each.question, _message_source(each)) for each in asked),
+            *((citation_text(hit.snippet), _source_of(hit)) for hit in hits),
         ]
-        places = holders(values, Sources(self.question.text), [text for text, _ in every], today)
+        places = find_holders(values, SourceTexts(self.question.text), [text for text, _ in every], today)
         return tuple(every[place][1] for place in places)
 
 
-def _new(hits: Sequence[Hit]) -> list[Hit]:
+def _drop_memory_hits(hits: Sequence[Hit]) -> list[Hit]:
     return [hit for hit in hits if not hit.snippet.file.startswith(MEMORY_FILES)]
 
 
-def _said(exchange: Exchange) -> Source:
+def _message_source(exchange: Exchange) -> Source:
     return Source("message", exchange.message, quote=exchange.question[:ITEM_QUOTE])
 
 
-def _source(hit: Hit) -> Source:
-    """Return what was found, or returned by a call, as an item's source."""
+def _source_of(hit: Hit) -> Source:
+    """Return a document's or result's hit as an item's source."""
     snippet = hit.snippet
     quote = snippet.text[:ITEM_QUOTE]
     if snippet.file.startswith(TOOL_FILES):

@@ -7,7 +7,7 @@ from ..config import HTTP_TIMEOUT, check, finite
 from ..lang import DEFAULT, LANGUAGES, Lang, either
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerSettings:
     """How a question is answered.
 
@@ -42,7 +42,7 @@ class AnswerSettings:
     confidence: bool = True
 
     def __post_init__(self) -> None:
-        """Check what the types cannot say."""
+        """Check the ranges that the types cannot express."""
         check(
             finite(self.turn_timeout),
             (self.lang not in LANGUAGES, f"lang must be {either()}"),
@@ -60,5 +60,5 @@ class AnswerSettings:
 
     @property
     def limit(self) -> float:
-        """How many seconds a turn may think: its drafts, each within its own limit, and all that is no draft."""
+        """The seconds that a turn may take: its drafts, each within `turn_timeout`, and all other work."""
         return (1 + self.redrafts) * self.turn_timeout + HTTP_TIMEOUT

@@ -1,7 +1,7 @@
-"""The three ways from a draft to a text that may be said: whole, sentence by sentence, as claims.
+"""The three ways from a draft to a text that may be sent: whole, sentence by sentence, as claims.
 
-Each asks the model once and tells what happens: `Drafted` when something is being verified, and in
-sentence mode each sentence but the last. It returns the last text, or how the draft failed.
+Each way asks the model once and emits its progress: `DraftCompleted` when a text is being verified, and in sentence
+mode each sentence but the last. It returns the last text, or a `FailedDraft`.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -10,207 +10,213 @@ from typing import Protocol
 
 from ..errors import ModelFailed
 from ..grounding.binding import Binding
-from ..grounding.claims import parse, render
+from ..grounding.claims import parse_claims, render_claims
 from ..grounding.verify import Verdict, verify
-from ..numbers.read import Token, tokens
-from ..ports.brain import Confidence, Drafted, TurnEvent, Verified, VerifiedText
+from ..numbers.read import NumberToken, tokens
+from ..ports.brain import Confidence, DraftCompleted, TurnEvent, VerifiedPart, VerifiedText
 from ..ports.draft import Prompt
 from ..ports.search import Hit, Lang
 from . import prompts
-from .drafting import Drafting
-from .explain import Judged
-from .sentences import Sentences
-from .standing import standing
+from .drafting import DraftReader
+from .explain import JudgedDraft
+from .sentences import SentenceStream
+from .standing import verify_standing
 
 Emit = Callable[[TurnEvent], None]
 Check = Callable[[VerifiedText], Awaitable[None]]
-"""Is asked about each text before it is said; whatever it raises ends the answer there."""
+"""Checks each text before it is sent; an exception of it ends the answer."""
 
-Told = Callable[[Judged], None]
-"""Is told what became of a draft; for the operator alone."""
+DraftListener = Callable[[JudgedDraft], None]
+"""Receives each draft with its verdict; for the operator alone."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tell:
-    """How a way tells what happens. check: is asked about each text that it says itself, before."""
+class TurnReporter:
+    """Emits the progress of a way. `check`: called with each sentence before it is sent."""
 
     emit: Emit
     check: Check
 
-    def drafted(self) -> None:
-        """Something is being verified."""
-        self.emit(Drafted())
+    def report_draft(self) -> None:
+        """Report that a text is being verified."""
+        self.emit(DraftCompleted())
 
-    async def say(self, text: VerifiedText) -> None:
-        """Say a sentence that stands, and that another one follows."""
+    async def say_sentence(self, text: VerifiedText) -> None:
+        """Send a verified sentence that another one follows."""
         await self.check(text)
-        self.drafted()
-        self.emit(Verified(text, last=False))
+        self.report_draft()
+        self.emit(VerifiedPart(text=text, last=False))
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """A draft that does not stand.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedDraft:
+    """A draft that is not supported.
 
-    refused: its numbers that no citation holds. said, wrong: what the redraft is told about, and the numbers that
-    were wrong in it. partly_said: a part of the draft has reached the client, so there is no second one.
-    unread: it was not in the form that was asked for. keep: its sentences that stand, when asked for.
+    `refused`: its numbers that no citation holds. `text`, `wrong`: the text to quote to the model for the redraft, and
+    the unsupported numbers in it. `is_partly_said`: a part of the draft was sent, so there is no redraft.
+    `is_unparsed`: the draft was not in the requested form. `find_standing`: returns the supported sentences, if any.
     """
 
-    refused: Sequence[Token]
-    said: str = ""
-    wrong: Sequence[Token] = ()
-    partly_said: bool = False
-    unread: bool = False
-    keep: Callable[[], VerifiedText | None] | None = None
+    refused: Sequence[NumberToken]
+    text: str = ""
+    wrong: Sequence[NumberToken] = ()
+    is_partly_said: bool = False
+    is_unparsed: bool = False
+    find_standing: Callable[[], VerifiedText | None] | None = None
 
-    def again(self, lang: Lang) -> str:
-        """Return why there is a redraft, for the model."""
-        return prompts.unread(lang) if self.unread else prompts.again(lang, self.said, self.wrong)
+    def explain_redraft(self, lang: Lang) -> str:
+        """Return the reason for the redraft, for the model."""
+        return (
+            prompts.explain_unparsed(lang)
+            if self.is_unparsed
+            else prompts.explain_redraft(lang, self.text, self.wrong)
+        )
 
-    def standing(self) -> VerifiedText | None:
-        """Return what stands of the draft, when that is a claim at least."""
-        return self.keep() if self.keep is not None else None
+    def keep_standing(self) -> VerifiedText | None:
+        """Return the supported sentences of the draft when at least one of them makes a claim, else `None`."""
+        return self.find_standing() if self.find_standing is not None else None
 
 
-class Way(Protocol):
-    """Asks the model once, and makes what it can of the draft."""
+class DraftWay(Protocol):
+    """A way from a draft to a text: asks the model once and verifies its draft."""
 
     async def __call__(
         self,
-        drafting: Drafting,
+        drafting: DraftReader,
         prompt: Prompt,
         hits: Sequence[Hit],
-        tell: Tell,
+        tell: TurnReporter,
         confidence: Confidence | None,
         *,
-        told: Told | None,
-    ) -> VerifiedText | Failed:
-        """Return the last text of the turn, or how the draft failed; raises `agent.errors.ModelFailed`.
+        on_draft: DraftListener | None,
+    ) -> VerifiedText | FailedDraft:
+        """Return the last text of the turn, or the `FailedDraft`; raises `agent.errors.ModelFailed`.
 
-        hits: the evidence, best first. confidence: of the text; None works it out. A clarifying question is as sure
-        as can be told from a question: low. told: hears of the draft; None is nobody.
+        `hits`: the evidence, best first. `confidence`: of the text; `None` computes it. A clarifying question always
+        has `low`. `on_draft`: receives the draft and its verdict, if given.
         """
         ...
 
 
-async def whole(
-    drafting: Drafting,
+async def answer_whole(
+    drafting: DraftReader,
     prompt: Prompt,
     hits: Sequence[Hit],
-    tell: Tell,
+    tell: TurnReporter,
     confidence: Confidence | None,
     *,
     binding: Binding = "off",
     counts: bool = False,
-    told: Told | None = None,
-) -> VerifiedText | Failed:
-    """Verify a draft when all of it is here."""
-    draft = await drafting.whole(prompt, hits)
-    tell.drafted()
-    sure: Confidence | None = "low" if prompts.asks(draft) else confidence
-    said = prompts.unmarked(draft)
+    on_draft: DraftListener | None = None,
+) -> VerifiedText | FailedDraft:
+    """Verify the whole draft at its end."""
+    draft = await drafting.read_whole(prompt, hits)
+    tell.report_draft()
+    sure: Confidence | None = "low" if prompts.asks_back(draft) else confidence
+    said = prompts.strip_ask_mark(draft)
     if not said.strip():
         raise ModelFailed("the draft is empty")
     verdict = verify(said, hits, confidence=sure, binding=binding, counts=counts)
-    if told is not None:
-        told(Judged(draft, verdict))
+    if on_draft is not None:
+        on_draft(JudgedDraft(draft, verdict))
     if verdict.text is not None:
-        return _said(verdict.text)
-    return Failed(
-        verdict.refused,
-        verdict.said,
-        verdict.refused,
-        keep=lambda: standing(verdict, hits, confidence=sure, binding=binding, counts=counts),
+        return _require_words(verdict.text)
+    return FailedDraft(
+        refused=verdict.refused,
+        text=verdict.said,
+        wrong=verdict.refused,
+        find_standing=lambda: verify_standing(verdict, hits, confidence=sure, binding=binding, counts=counts),
     )
 
 
-async def by_sentences(
-    drafting: Drafting,
+async def answer_by_sentences(
+    drafting: DraftReader,
     prompt: Prompt,
     hits: Sequence[Hit],
-    tell: Tell,
+    tell: TurnReporter,
     confidence: Confidence | None,
     *,
     binding: Binding = "off",
     counts: bool = False,
-    told: Told | None = None,
-) -> VerifiedText | Failed:
-    """Say each sentence once it stands; the model goes on meanwhile."""
-    sentences = Sentences(hits, prompt.lang, confidence, binding, counts)
+    on_draft: DraftListener | None = None,
+) -> VerifiedText | FailedDraft:
+    """Send each sentence as soon as it is verified; the model goes on meanwhile."""
+    sentences = SentenceStream(hits, prompt.lang, confidence, binding, counts)
     drafted: list[str] = []
-    async with drafting.pieces(prompt, hits) as pieces:
+    async with drafting.read_pieces(prompt, hits) as pieces:
         async for piece in pieces:
-            if told is not None:
+            if on_draft is not None:
                 drafted.append(piece)
             for text in sentences.feed(piece):
-                await tell.say(text)
-            if sentences.failed is not None:
+                await tell.say_sentence(text)
+            if sentences.failed_verdict is not None:
                 break
-    tell.drafted()
+    tell.report_draft()
     last = sentences.finish()
-    if told is not None:
-        told(
-            Judged(
+    if on_draft is not None:
+        on_draft(
+            JudgedDraft(
                 "".join(drafted),
-                sentences.failed or verify(sentences.said, hits, binding=binding, counts=counts),
+                sentences.failed_verdict or verify(sentences.sent_text, hits, binding=binding, counts=counts),
             )
         )
     if last is None:
-        return _failed(sentences.failed, bool(sentences.said))
-    _check_said(sentences.said)
+        return _make_failed_draft(sentences.failed_verdict, bool(sentences.sent_text))
+    _check_words(sentences.sent_text)
     return last
 
 
-async def by_claims(
-    drafting: Drafting,
+async def answer_by_claims(
+    drafting: DraftReader,
     prompt: Prompt,
     hits: Sequence[Hit],
-    tell: Tell,
+    tell: TurnReporter,
     confidence: Confidence | None,
     *,
     binding: Binding = "off",
     counts: bool = False,
-    told: Told | None = None,
-) -> VerifiedText | Failed:
-    """Verify each claim on the evidence it names, and say those that stand."""
-    draft = await drafting.whole(prompt, hits)
-    claims = parse(draft)
-    tell.drafted()
+    on_draft: DraftListener | None = None,
+) -> VerifiedText | FailedDraft:
+    """Verify each claim against the evidence it names, and return the text of the supported claims."""
+    draft = await drafting.read_whole(prompt, hits)
+    claims = parse_claims(draft)
+    tell.report_draft()
     if claims is None:
-        if told is not None:
-            told(Judged(draft, dropped=("all of it: it is not the JSON that was asked for",)))
-        return Failed((), unread=True)
+        if on_draft is not None:
+            on_draft(JudgedDraft(draft, dropped=("all of it: it is not the JSON that was asked for",)))
+        return FailedDraft(refused=(), is_unparsed=True)
     if not any(claim.text.strip() for claim in claims):
         raise ModelFailed("the draft is empty")
-    rendered = render(claims, hits, confidence=confidence, counts=counts)
+    rendered = render_claims(claims, hits, confidence=confidence, counts=counts)
     verdict: Verdict | None = None
-    if rendered.text is not None and (binding != "off" or told is not None):
+    if rendered.text is not None and (binding != "off" or on_draft is not None):
         its = [hit for hit in hits if hit.snippet in rendered.text.citations]
         verdict = verify(rendered.text.text, its, confidence=confidence, binding=binding, counts=counts)
-    if told is not None:
-        told(Judged(draft, verdict, rendered.refused, rendered.dropped))
+    if on_draft is not None:
+        on_draft(JudgedDraft(draft, verdict, rendered.refused, rendered.dropped))
     if rendered.text is None:
         said = "\n".join(rendered.dropped)
-        return Failed(rendered.refused, said, tokens(said))
-    _check_said(rendered.text.text)
+        return FailedDraft(refused=rendered.refused, text=said, wrong=tokens(said))
+    _check_words(rendered.text.text)
     if binding == "off" or verdict is None:
         return rendered.text
-    return verdict.text or Failed(verdict.refused, verdict.said, verdict.refused)
+    return verdict.text or FailedDraft(refused=verdict.refused, text=verdict.said, wrong=verdict.refused)
 
 
-def _said(text: VerifiedText) -> VerifiedText:
-    """Return a text that says something; what holds marks only, such as those of footnotes, is no answer."""
-    _check_said(text.text)
+def _require_words(text: VerifiedText) -> VerifiedText:
+    """Return `text`; raise `ModelFailed` when it holds only marks, such as those of footnotes."""
+    _check_words(text.text)
     return text
 
 
-def _check_said(text: str) -> None:
-    """Raise `ModelFailed` when nothing is left of a draft but marks."""
+def _check_words(text: str) -> None:
+    """Raise `ModelFailed` when `text` has no letter or digit."""
     if not any(map(str.isalnum, text)):
         raise ModelFailed("the draft is empty")
 
 
-def _failed(verdict: Verdict | None, partly_said: bool) -> Failed:
+def _make_failed_draft(verdict: Verdict | None, partly_said: bool) -> FailedDraft:
     assert verdict is not None
-    return Failed(verdict.refused, verdict.said, verdict.refused, partly_said)
+    return FailedDraft(
+        refused=verdict.refused, text=verdict.said, wrong=verdict.refused, is_partly_said=partly_said
+    )

@@ -1,7 +1,7 @@
 """A person at a terminal talks to a server: `agent chat`, and one question: `agent ask`.
 
-Strategy: `Chat` knows frames and lines and nothing of terminals; it is given where lines come from, where
-interrupts come from and how to write. Each field that the server sends is cleaned before it is shown, names too,
+Strategy: `TerminalChat` knows frames and lines and nothing of terminals; it is given the source of lines, the source
+of interrupts and a function that writes. Each field that the server sends is cleaned before it is shown, names too,
 since a source or a webhook may hold anything. A line typed during an answer interrupts it, as in any client; lines
 from a pipe wait for the answer before them.
 """
@@ -15,9 +15,17 @@ import trio
 from ..errors import WireClosed
 from ..text.terminal import printable, printable_line
 from .client import Client, Frame
-from .memory import COMMANDS, REMEMBER, Memory, is_remembered, to_remember, usage
-from .opened import CannotOpen, Opener
-from .telling import CLOSED, after, closing, filled, lacking, outcome, said
+from .memory import COMMANDS, REMEMBER, MemoryCommands, describe_proposal, describe_usage, is_remembered
+from .opened import CannotOpen, SourceOpener
+from .telling import (
+    CLOSED,
+    describe_close,
+    describe_missing,
+    describe_outcome,
+    describe_response,
+    describe_value,
+    parse_fields,
+)
 
 HELP = """\
 Type a question. While it is answered: /cancel or Ctrl-C stops it, another
@@ -37,18 +45,18 @@ _DIGITS = 6  # of a number that a person types
 Write = Callable[[str], None]
 
 
-class Chat:
+class TerminalChat:
     """One conversation on a terminal.
 
-    interactive: a person types, so a new question interrupts; otherwise it waits for the answer before it.
-    now: the wall clock in seconds, against which `expiresAt` is read. opener: opens a citation in its source.
+    `interactive`: a person types, so a new question interrupts; otherwise it waits for the previous answer.
+    `now`: returns the wall clock in seconds, for `expiresAt`. `opener`: opens a citation in its source.
     """
 
     def __init__(
         self,
         client: Client,
         write: Write,
-        opener: Opener,
+        opener: SourceOpener,
         interactive: bool = True,
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -63,14 +71,14 @@ class Chat:
         self._quiet.set()
         self._heard = trio.Event()  # set by the next frame
         self._midline = False
-        self._suggested: list[str] = []  # every suggestion of this chat; N is its place, from 1
+        self._suggested: list[str] = []  # every suggestion of this chat; the user types its place, from 1
         self._live: list[str] = []
-        self._missing: dict[str, tuple[str, ...]] = {}  # what each suggestion lacks
-        self._memory = Memory()
+        self._missing: dict[str, tuple[str, ...]] = {}  # the fields that each suggestion lacks
+        self._memory = MemoryCommands()
         self._scope = trio.CancelScope()
 
     async def run(self, lines: AsyncIterator[str], interrupts: AsyncIterator[object]) -> int:
-        """Talk until the person leaves (0) or the connection ends (1). Cancelled, it stops at once."""
+        """Run the chat until the user leaves (return 0) or the connection ends (1). Cancelled, it stops at once."""
         status = ANSWERED
 
         async def show_all() -> None:
@@ -80,7 +88,7 @@ class Chat:
                     self._show(await self._client.next_frame())
             except WireClosed as closed:
                 status = FAILED
-                self._line(f"! {closing(closed.code)}")
+                self._write_lines(f"! {describe_close(closed.code)}")
             self._scope.cancel()
 
         async def heed() -> None:
@@ -90,7 +98,7 @@ class Chat:
                     self._scope.cancel()
                     return
                 last = trio.current_time()
-                self._line("(Ctrl-C again leaves)")
+                self._write_lines("(Ctrl-C again leaves)")
                 if self._open:  # with no answer in progress a cancel would close the suggestions
                     await self._client.cancel()
 
@@ -100,16 +108,16 @@ class Chat:
                 nursery.start_soon(heed)
                 try:
                     async for line in lines:
-                        await self._typed(line.strip())
+                        await self._run_line(line.strip())
                     await self._quiet.wait()
                     if not self._interactive:
-                        await self._lull()
+                        await self._wait_for_lull()
                     self._scope.cancel()
                 except WireClosed:
                     await trio.sleep_forever()  # show_all says so and ends it
         return status
 
-    async def _typed(self, line: str) -> None:
+    async def _run_line(self, line: str) -> None:
         command, _, rest = line.partition(" ")
         if not line:
             return
@@ -121,70 +129,72 @@ class Chat:
             await self._client.cancel()
         elif command in ("/confirm", "/reject"):
             if not self._interactive:
-                await self._lull()
+                await self._wait_for_lull()
             await (self._confirm if command == "/confirm" else self._reject)(rest.strip())
         elif command in COMMANDS:
-            await self._remember(command, rest.strip())
+            await self._run_memory_command(command, rest.strip())
         elif command == "/source":
             await self._open_source(rest)
         elif command.startswith("/"):
-            self._line(HELP)
+            self._write_lines(HELP)
         else:
-            self._begin(await self._client.ask(line))
+            self._note_begin(await self._client.ask(line))
 
     async def _confirm(self, typed: str) -> None:
-        """Confirm the suggestion that a person means, with what it lacks; say what that is where it is not typed."""
+        """Confirm the typed suggestion with its missing fields, or show how to type them."""
         number, _, rest = typed.partition(" ")
         if not number.isdecimal():
             number, rest = "", typed
-        suggestion = self._chosen(number)
+        suggestion = self._find_suggestion(number)
         if suggestion is None:
             return
         missing = self._missing[suggestion]
-        values = filled(rest, missing)
+        values = parse_fields(rest, missing)
         if values is None:
             place = self._suggested.index(suggestion) + 1
-            self._line(f"! type it so, with what is missing: /confirm {place}{lacking(missing)}")
+            self._write_lines(
+                f"! type it so, with what is missing: /confirm {place}{describe_missing(missing)}"
+            )
             return
-        self._begin(suggestion)
+        self._note_begin(suggestion)
         await self._client.confirm(suggestion, values if missing else None)
 
     async def _reject(self, number: str) -> None:
-        suggestion = self._chosen(number)
+        suggestion = self._find_suggestion(number)
         if suggestion is not None:
-            self._begin(suggestion)
+            self._note_begin(suggestion)
             await self._client.reject(suggestion)
 
-    async def _remember(self, command: str, typed: str) -> None:
-        """Ask what is remembered, or decide about it."""
-        frame = self._memory.frame(command, typed)
+    async def _run_memory_command(self, command: str, typed: str) -> None:
+        """Send a memory command, or show its usage when it is typed wrongly."""
+        frame = self._memory.make_frame(command, typed)
         if frame is None:
-            self._line(f"! {usage(command)}")
+            self._write_lines(f"! {describe_usage(command)}")
             return
-        self._begin(frame["id"])
+        self._note_begin(frame["id"])
         await self._client.send(frame)
 
     async def _open_source(self, number: str) -> None:
-        """Show a citation of the last answer in its source: the N-th, or without N the first."""
-        place = _place(number.strip() or "1", len(self._cited))
+        """Show a citation of the last answer in its source: the typed one, or without a number the first."""
+        place = _parse_place(number.strip() or "1", len(self._cited))
         if place is None:
-            self._line("There is no such source.")
+            self._write_lines("There is no such source.")
             return
         if is_remembered(self._cited[place]):
-            self._line("This is remembered, and stands in no file; /memory lists what is.")
+            self._write_lines("This is remembered, and stands in no file; /memory lists what is.")
             return
         try:
-            self._line(*await self._opener(self._cited[place]))
+            self._write_lines(*await self._opener(self._cited[place]))
         except CannotOpen as error:
-            self._line(f"! the source cannot be opened: {error}")
+            self._write_lines(f"! the source cannot be opened: {error}")
 
-    def _begin(self, id: str) -> None:
-        """Note a message or an action that the server owes an end."""
+    def _note_begin(self, id: str) -> None:
+        """Note a message or an action that the server has not ended yet."""
         self._open.add(id)
         self._quiet = trio.Event()
 
-    async def _lull(self) -> None:
-        """Wait until the server has said it all: nothing tells how many suggestions an answer leads to."""
+    async def _wait_for_lull(self) -> None:
+        """Wait until no frame has come for `LULL` seconds: no frame says how many suggestions follow an answer."""
         heard = True
         while heard:
             self._heard = trio.Event()
@@ -192,14 +202,14 @@ class Chat:
                 await self._heard.wait()
             heard = not waiting.cancelled_caught
 
-    def _chosen(self, number: str) -> str | None:
-        """Return the suggestion a person means: the N-th, or without N the newest that is live."""
+    def _find_suggestion(self, number: str) -> str | None:
+        """Return the suggestion with the typed number, or without one the newest that is live."""
         if not number and self._live:
             return self._live[-1]
-        place = _place(number, len(self._suggested))
+        place = _parse_place(number, len(self._suggested))
         if place is not None:
             return self._suggested[place]
-        self._line("There is no such suggestion.")
+        self._write_lines("There is no such suggestion.")
         return None
 
     def _show(self, frame: Frame) -> None:
@@ -208,69 +218,69 @@ class Chat:
         if show:
             show(self, frame)
 
-    def _stream(self, frame: Frame) -> None:
+    def _show_delta(self, frame: Frame) -> None:
         self._write(printable(frame["delta"]))
         self._midline = True
 
-    def _stream_end(self, frame: Frame) -> None:
+    def _show_stream_end(self, frame: Frame) -> None:
         if frame["reason"] == "cancelled":
-            self._line("(stopped)")
-            self._ended(frame)
+            self._write_lines("(stopped)")
+            self._note_end(frame)
 
-    def _response(self, frame: Frame) -> None:
+    def _show_response(self, frame: Frame) -> None:
         self._cited = frame["citations"] or self._cited
-        self._line(*after(frame, numbered=True))
-        self._ended(frame)
+        self._write_lines(*describe_response(frame, numbered=True))
+        self._note_end(frame)
 
-    def _suggestion(self, frame: Frame) -> None:
+    def _show_suggestion(self, frame: Frame) -> None:
         self._suggested.append(frame["suggestionId"])
         self._live.append(frame["suggestionId"])
         missing = self._missing[frame["suggestionId"]] = tuple(frame.get("missing", ()))
         number = len(self._suggested)
         left = max(0, round(frame.get("expiresAt", 0) / 1000 - self._now()))
         countdown = f"; {left} s left" if "expiresAt" in frame else ""
-        asked = [f"{printable_line(frame['action'])} ({said(frame['payload'])})"]
+        asked = [f"{printable_line(frame['action'])} ({describe_value(frame['payload'])})"]
         if frame["action"] == REMEMBER and "text" in frame["payload"]:
-            asked = to_remember(frame["payload"])
-        self._line(
+            asked = describe_proposal(frame["payload"])
+        self._write_lines(
             f"? [{number}] {asked[0]}",
             *asked[1:],
-            f"  /confirm {number}{lacking(missing)} runs it, /reject {number} declines it{countdown}",
+            f"  /confirm {number}{describe_missing(missing)} runs it, /reject {number} declines it{countdown}",
         )
 
-    def _executed(self, frame: Frame) -> None:
+    def _show_executed(self, frame: Frame) -> None:
         if "action" in frame:  # a call that its turn made by itself, and the turn goes on
-            named = f"{printable_line(frame['action'])} ({said(frame['payload'])})"
-            self._line(f"= {named}: {outcome(frame['result'])}")
+            named = f"{printable_line(frame['action'])} ({describe_value(frame['payload'])})"
+            self._write_lines(f"= {named}: {describe_outcome(frame['result'])}")
         else:
-            self._settled(frame, outcome(frame["result"]))
+            self._settle_suggestion(frame, describe_outcome(frame["result"]))
 
-    def _closed(self, frame: Frame) -> None:
-        self._settled(frame, CLOSED.get(frame["reason"], "closed"))
+    def _show_closed(self, frame: Frame) -> None:
+        self._settle_suggestion(frame, CLOSED.get(frame["reason"], "closed"))
 
-    def _settled(self, frame: Frame, words: str) -> None:
+    def _settle_suggestion(self, frame: Frame, words: str) -> None:
         id = frame["suggestionId"]
         if id in self._live:
             self._live.remove(id)
         number = self._suggested.index(id) + 1 if id in self._suggested else "?"
-        self._line(f"= [{number}] {words}")
-        self._ended(frame)
+        self._write_lines(f"= [{number}] {words}")
+        self._note_end(frame)
 
-    def _remembered(self, frame: Frame) -> None:
-        self._line(*self._memory.lines(frame))
-        self._ended(frame)
+    def _show_memory(self, frame: Frame) -> None:
+        self._write_lines(*self._memory.describe_answer(frame))
+        self._note_end(frame)
 
-    def _error(self, frame: Frame) -> None:
-        self._line(f"! {printable_line(frame['message'])} ({printable_line(str(frame['code']))})")
+    def _show_error(self, frame: Frame) -> None:
+        self._write_lines(f"! {printable_line(frame['message'])} ({printable_line(str(frame['code']))})")
         if frame["code"] != "internal":  # after that one the message is still refused, and ends then
-            self._ended(frame)
+            self._note_end(frame)
 
-    def _ended(self, frame: Frame) -> None:
+    def _note_end(self, frame: Frame) -> None:
         self._open.difference_update((frame.get("id"), frame.get("suggestionId")))
         if not self._open:
             self._quiet.set()
 
-    def _line(self, *lines: str) -> None:
+    def _write_lines(self, *lines: str) -> None:
         """Write whole lines, below a streamed text that is still on its line."""
         if self._midline:
             self._write("\n")
@@ -278,30 +288,32 @@ class Chat:
         for line in lines:
             self._write(line + "\n")
 
-    _SHOW: ClassVar[dict[str, Callable[["Chat", Frame], None]]] = {
-        "stream": _stream,
-        "stream_end": _stream_end,
-        "response": _response,
-        "action_suggestion": _suggestion,
-        "action_executed": _executed,
-        "action_closed": _closed,
-        "memory": _remembered,
-        "memory_changed": _remembered,
-        "error": _error,
+    _SHOW: ClassVar[dict[str, Callable[["TerminalChat", Frame], None]]] = {
+        "stream": _show_delta,
+        "stream_end": _show_stream_end,
+        "response": _show_response,
+        "action_suggestion": _show_suggestion,
+        "action_executed": _show_executed,
+        "action_closed": _show_closed,
+        "memory": _show_memory,
+        "memory_changed": _show_memory,
+        "error": _show_error,
     }
 
 
-def _place(number: str, count: int) -> int | None:
-    """Return the place of the N-th of `count`, from 0; None where there is no such one."""
+def _parse_place(number: str, count: int) -> int | None:
+    """Return the index that a typed number means, of `count` entries; `None` for an invalid number."""
     if not number.isdecimal() or len(number) > _DIGITS:
         return None
     return int(number) - 1 if 1 <= int(number) <= count else None
 
 
-async def ask(client: Client, question: str, write: Write, complain: Write, lang: str | None = None) -> int:
+async def ask_once(
+    client: Client, question: str, write: Write, complain: Write, lang: str | None = None
+) -> int:
     """Ask one question, write the answer as it comes and its sources, and return the exit status.
 
-    0 answered, 3 refused, 1 when there was no answer; `complain` gets the one line that says why.
+    0 answered, 3 refused, 1 when there was no answer; `complain` gets one line with the reason.
     """
     id = await client.ask(question, lang=lang)
     while True:
@@ -312,7 +324,7 @@ async def ask(client: Client, question: str, write: Write, complain: Write, lang
         if kind == "stream":
             write(printable(frame["delta"]))
         elif kind == "response":
-            write("\n" + "".join(f"{line}\n" for line in after(frame)))
+            write("\n" + "".join(f"{line}\n" for line in describe_response(frame)))
             return REFUSED if "blocked" in frame else ANSWERED
         elif kind == "error" and frame["code"] != "internal":
             complain(f"{printable_line(frame['message'])} ({printable_line(str(frame['code']))})\n")

@@ -2,7 +2,7 @@
 
 Strategy: a thin layer over trio-websocket that speaks JSON objects and knows no more of the protocol than its
 message types. Foreign errors become two of ours: `CannotConnect` before the handshake is done, `WireClosed`
-after it. What the body of `connect` or `over` raises comes out as it is, not wrapped in a group.
+after it. An exception in the body of `connect` or `connect_over` is raised as it is, not wrapped in a group.
 """
 
 import json
@@ -30,7 +30,7 @@ from ..protocol.asyncapi import SUBPROTOCOL
 DEFAULT_URL = "ws://127.0.0.1:8787/ws"
 CONNECT_TIMEOUT = 10.0  # seconds for TCP, TLS and the handshake together
 START = "start a server with agent serve, or say where it is with a URL such as ws://host:8787/ws"
-QUEUE = 1024  # frames read ahead, so that pings are answered while nobody takes frames
+QUEUE = 1024  # frames read ahead, so that pings are answered while the caller takes no frame
 
 Frame: TypeAlias = dict[str, Any]
 TokenAs = Literal["header", "subprotocol"]
@@ -64,11 +64,11 @@ class Client:
         return label
 
     async def cancel(self, id: str | None = None) -> None:
-        """Cancel what is in progress, or only the message with that id."""
+        """Cancel the message or action in progress, or only the message with that id."""
         await self.send({"type": "cancel"} | ({} if id is None else {"id": id}))
 
     async def confirm(self, suggestion_id: str, payload: dict[str, str] | None = None) -> None:
-        """Confirm a suggested action; `payload` fills in what it lacks."""
+        """Confirm a suggested action; `payload` fills in its missing fields."""
         frame: Frame = {"type": "confirm_action", "suggestionId": suggestion_id}
         await self.send(frame | ({} if payload is None else {"payload": payload}))
 
@@ -81,30 +81,30 @@ class Client:
         await self.send_raw(json.dumps(frame))
 
     async def send_raw(self, message: str | bytes) -> None:
-        """Send one whole text or binary message. Cancelled, it may leave half a frame; raises WireClosed."""
+        """Send one whole text or binary message. Cancelled, it may leave half a frame; raises `WireClosed`."""
         try:
             await self._connection.send_message(message)
         except ConnectionClosed as closed:
-            raise WireClosed(_code(closed)) from None
+            raise WireClosed(_close_code(closed)) from None
 
     async def next_frame(self) -> Frame:
-        """Return the next frame; raises WireClosed, with the server's close code, when there is none."""
+        """Return the next frame; raises `WireClosed`, with the server's close code, when there is none."""
         try:
             message = await self._connection.get_message()
         except ConnectionClosed as closed:
-            raise WireClosed(_code(closed)) from None
+            raise WireClosed(_close_code(closed)) from None
         frame: Frame = json.loads(message)
         return frame
 
     async def frames_until(self, kind: str) -> list[Frame]:
-        """Return the frames up to and including the next one of type `kind`; raises WireClosed."""
+        """Return the frames up to and including the next one of type `kind`; raises `WireClosed`."""
         frames = [await self.next_frame()]
         while frames[-1]["type"] != kind:
             frames.append(await self.next_frame())
         return frames
 
     async def close(self, code: int = 1000) -> None:
-        """Close the session, and wait at most CLOSE_TIMEOUT seconds for the server's half of it."""
+        """Close the session, and wait at most `CLOSE_TIMEOUT` seconds for the server's half of it."""
         with trio.move_on_after(CLOSE_TIMEOUT):
             await self._connection.aclose(code)
 
@@ -115,20 +115,20 @@ async def connect(
 ) -> AsyncGenerator[Client, None]:
     """Open a session at `url` (ws, wss, http or https; the path defaults to /ws) and close it afterwards.
 
-    token: sent as a Bearer header, or as browsers must as a second subprotocol.
-    Raises `CannotConnect`, and `agent.errors.UsageError` for a URL that is none.
+    `token`: sent as a Bearer header, or as browsers must as a second subprotocol.
+    Raises `CannotConnect`, and `agent.errors.UsageError` for an invalid URL.
     """
     stream, host, path = await open_stream(url)
-    async with over(stream, host, path, token, token_as) as client:
+    async with connect_over(stream, host, path, token, token_as) as client:
         yield client
 
 
 async def open_stream(url: str) -> tuple[trio.abc.Stream, str, str]:
-    """Connect to the server of `url`; return the stream, what its Host header is, and the path of its socket.
+    """Connect to the server of `url`; return the stream, the value of the Host header, and the path of the WebSocket.
 
     Raises as `connect` does.
     """
-    host, port, secure, path = _parts(url)
+    host, port, secure, path = _parse_url(url)
     try:
         with trio.fail_after(CONNECT_TIMEOUT):
             stream: trio.abc.Stream = await trio.open_tcp_stream(host, port)
@@ -137,13 +137,13 @@ async def open_stream(url: str) -> tuple[trio.abc.Stream, str, str]:
     except trio.TooSlowError:
         raise CannotConnect(f"cannot connect to {url}: no answer in {CONNECT_TIMEOUT:g} s; {START}") from None
     except OSError as error:
-        raise CannotConnect(f"cannot connect to {url}: {_reason(error)}; {START}") from None
+        raise CannotConnect(f"cannot connect to {url}: {_reason_of(error)}; {START}") from None
     name = f"[{host}]" if ":" in host else host
     return stream, f"{name}:{port}", path
 
 
 @asynccontextmanager
-async def over(
+async def connect_over(
     stream: trio.abc.Stream,
     host: str = "127.0.0.1:8787",
     path: str = "/ws",
@@ -176,9 +176,9 @@ async def over(
                 nursery.cancel_scope.cancel()
                 await trio.aclose_forcefully(stream)
     except BaseExceptionGroup as group:
-        foreign = [each for each in _leaves(group) if each is not raised]
+        foreign = [each for each in _flatten_group(group) if each is not raised]
         if foreign:
-            raised = _mapped(foreign[0], host, opened)
+            raised = _map_error(foreign[0], host, opened)
             if raised is None or len(foreign) > 1:
                 raise
     if raised is not None:
@@ -188,8 +188,8 @@ async def over(
             raised = None  # its traceback holds this frame
 
 
-def _mapped(error: BaseException, host: str, opened: bool) -> AgentError | None:
-    """Return ours for an error of the library's reader task, None for one that is not the peer's doing."""
+def _map_error(error: BaseException, host: str, opened: bool) -> AgentError | None:
+    """Return our error for one of the library's reader task, `None` for an error that the peer did not cause."""
     if isinstance(error, ConnectionRejected):
         status = error.status_code
         return CannotConnect(f"{host} refused the connection with HTTP status {status}", status)
@@ -209,7 +209,7 @@ async def _handshake(
     with trio.move_on_after(CONNECT_TIMEOUT) as waiting:
         return await wrap_client_stream(
             nursery,
-            cast(trio.SocketStream, _Watched(stream, waiting.cancel)),  # any stream will do
+            cast(trio.SocketStream, WatchedStream(stream, waiting.cancel)),  # any stream will do
             host,
             path,
             subprotocols=subprotocols,
@@ -219,8 +219,8 @@ async def _handshake(
     raise CannotConnect(f"{host} closed the connection, or did not answer, before the handshake was done")
 
 
-class _Watched(trio.abc.Stream):
-    """A stream that calls `ended` when nothing more comes: the library's handshake would wait on."""
+class WatchedStream(trio.abc.Stream):
+    """A stream that calls `ended` at its end, where the library's handshake would wait on."""
 
     def __init__(self, stream: trio.abc.Stream, ended: Callable[[], None]) -> None:
         self._stream = stream
@@ -246,36 +246,36 @@ class _Watched(trio.abc.Stream):
         await self._stream.aclose()
 
 
-def _parts(url: str) -> tuple[str, int, bool, str]:
+def _parse_url(url: str) -> tuple[str, int, bool, str]:
     """Return host, port, whether TLS is used, and path."""
     wrong = UsageError("the URL must look like ws://127.0.0.1:8787/ws")
     try:
         split = urlsplit(url if "://" in url else f"ws://{url}")
         secure = split.scheme in ("wss", "https")
         port = split.port or (443 if secure else 80)
-    except ValueError:  # odd brackets, or a port that is none
+    except ValueError:  # odd brackets, or an invalid port
         raise wrong from None
     if not split.hostname or split.scheme not in ("ws", "wss", "http", "https"):
         raise wrong
     return split.hostname, port, secure, split.path if split.path not in ("", "/") else "/ws"
 
 
-def _code(closed: ConnectionClosed) -> int:
+def _close_code(closed: ConnectionClosed) -> int:
     return closed.reason.code if closed.reason is not None else 1006
 
 
-def _reason(error: OSError) -> str:
+def _reason_of(error: OSError) -> str:
     """Return the system's words for a failed connection, without the address that trio's text repeats."""
     cause = error.__cause__ if error.__cause__ is not None else error
-    leaves = _leaves(cause) if isinstance(cause, BaseExceptionGroup) else [cause]
+    leaves = _flatten_group(cause) if isinstance(cause, BaseExceptionGroup) else [cause]
     first = leaves[0]
     if isinstance(first, OSError) and first.errno is not None and first.errno > 0:
         return os.strerror(first.errno)
     return getattr(first, "strerror", None) or str(first)  # a name that does not resolve has no errno
 
 
-def _leaves(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:
+def _flatten_group(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:
     found: list[BaseException] = []
     for each in group.exceptions:
-        found += _leaves(each) if isinstance(each, BaseExceptionGroup) else [each]
+        found += _flatten_group(each) if isinstance(each, BaseExceptionGroup) else [each]
     return found

@@ -1,4 +1,4 @@
-"""The lines that a person typed in earlier chats, in a file that nobody else can read."""
+"""The lines that a user typed in earlier chats, in a file that other users cannot read."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -6,13 +6,13 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-from .editor import REMEMBERED
+from .editor import HISTORY_LINES
 
 _MOST = 1024 * 1024  # bytes of the file that are read: its end
 
 
-def history_file(environment: Mapping[str, str] = os.environ) -> Path | None:
-    """Return where it is kept (XDG base directories); None for a user without a home folder."""
+def find_history_file(environment: Mapping[str, str] = os.environ) -> Path | None:
+    """Return the path of the history file (XDG base directories); `None` for a user without a home folder."""
     chosen = Path(environment.get("XDG_STATE_HOME", ""))
     if not chosen.is_absolute():
         home = environment.get("HOME", "")
@@ -23,7 +23,7 @@ def history_file(environment: Mapping[str, str] = os.environ) -> Path | None:
 
 
 def read_history(file: Path | None) -> list[str]:
-    """Return the lines that are kept, oldest first; none where they cannot be read. Blocks."""
+    """Return the lines of `file`, oldest first; none when it cannot be read. Blocks."""
     if file is None:
         return []
     try:
@@ -34,14 +34,14 @@ def read_history(file: Path | None) -> list[str]:
     except OSError:
         return []
     lines = data.decode(errors="replace").split("\n")
-    return ["".join(filter(str.isprintable, line)) for line in lines if line.strip()][-REMEMBERED:]
+    return ["".join(filter(str.isprintable, line)) for line in lines if line.strip()][-HISTORY_LINES:]
 
 
-def keep_history(file: Path | None, typed: Sequence[str]) -> None:
-    """Keep what was typed behind what other chats have kept meanwhile; nothing where that cannot be. Blocks."""
+def append_history(file: Path | None, typed: Sequence[str]) -> None:
+    """Append `typed` to the lines that other chats have written meanwhile; do nothing when that fails. Blocks."""
     if file is None or not typed:
         return
-    lines = [*read_history(file), *typed][-REMEMBERED:]
+    lines = [*read_history(file), *typed][-HISTORY_LINES:]
     with suppress(OSError):
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with NamedTemporaryFile("w", dir=file.parent, encoding="utf-8", delete=False) as new:  # of mode 0600

@@ -1,4 +1,4 @@
-"""Opens a terminal for `agent chat`: one whose lines can be edited, where there is one."""
+"""Opens a terminal for `agent chat`, with line editing where the terminal allows it."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, asynccontextmanager
@@ -7,43 +7,43 @@ from importlib.util import find_spec
 import trio
 
 from .chat import Write
-from .editor import Editor
-from .history import history_file, keep_history, read_history
-from .stdin import stdin_lines
+from .editor import LineEditor
+from .history import append_history, find_history_file, read_history
+from .stdin import read_stdin_lines
 
 
 @asynccontextmanager
-async def opened_terminal(
+async def open_terminal(
     write: Write, steer: Callable[[str], None], able: bool
 ) -> AsyncGenerator[tuple[Write, AsyncGenerator[str, None]], None]:
-    """Give what writes to the person, and the lines that the person types, for the time of a block.
+    """Yield a function that writes to the user, and the lines that the user types, for the time of a block.
 
-    write: for what is no terminal, or can do nothing but show text. steer: writes to a terminal as it is. able:
-    whether there is one that lines can be edited on.
-    A SIGTERM ends the block early where lines are edited, so that the terminal is left as it was.
+    `write`: used for plain output, without line editing. `steer`: writes control sequences to a terminal. `able`:
+    whether the terminal supports line editing. With line editing, a SIGTERM ends the block early, so that the terminal
+    is restored.
     """
     if not able or find_spec("termios") is None:
-        yield write, stdin_lines()
+        yield write, read_stdin_lines()
         return
-    from .tty import Screen, heed, keys, lines
+    from .tty import Screen, read_keys, read_lines, watch_signals
 
-    file = history_file()
-    editor = Editor(read_history(file))
+    file = find_history_file()
+    editor = LineEditor(read_history(file))
     typed: list[str] = []
     screen = Screen(editor, steer)
 
-    async def noted() -> AsyncGenerator[str, None]:
-        async with aclosing(lines(screen, editor)) as found:
+    async def record_lines() -> AsyncGenerator[str, None]:
+        async with aclosing(read_lines(screen, editor)) as found:
             async for line in found:
                 if line.strip():
                     typed.append(line)
                 yield line
 
     try:
-        with keys(screen, steer):
+        with read_keys(screen, steer):
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(heed, screen, 0, nursery.cancel_scope)
-                yield screen.write, noted()
+                nursery.start_soon(watch_signals, screen, 0, nursery.cancel_scope)
+                yield screen.write, record_lines()
                 nursery.cancel_scope.cancel()
     finally:
-        keep_history(file, typed)
+        append_history(file, typed)

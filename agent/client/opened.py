@@ -1,8 +1,8 @@
-"""A source as `agent chat` opens it: asked for over HTTP on the same server, and shown as lines of a terminal.
+"""Fetches a source for `agent chat` over HTTP from the same server, and shows it as lines of a terminal.
 
-Strategy: one GET on a connection of its own, bounded in time and in bytes, so that a server that hangs costs the person
-a moment and no more. The cited lines have a mark in front, and the numbers in them a row of carets below: that needs no
-colour, and what the server sends is cleaned like everything else.
+Strategy: one GET on a connection of its own, bounded in time and in bytes, so that a server that hangs costs the user
+a moment and no more. Cited lines have a mark in front, and the numbers in them a row of carets below: that needs no
+colour. The server's text is cleaned like everything else.
 """
 
 import shutil
@@ -29,7 +29,7 @@ _TROUBLE = {
     503: "the documents are being read; try again in a moment",
 }
 
-Opener = Callable[[Frame], Awaitable[list[str]]]
+SourceOpener = Callable[[Frame], Awaitable[list[str]]]
 """Returns the lines that show a citation in its source; raises `CannotOpen`."""
 
 
@@ -37,21 +37,21 @@ class CannotOpen(AgentError):
     """A source cannot be shown; the message is one line."""
 
 
-def opener(url: str, token: str | None) -> Opener:
-    """Return what opens the sources of the server at `url`."""
+def make_opener(url: str, token: str | None) -> SourceOpener:
+    """Return a function that fetches sources from the server at `url`."""
 
     async def open_source(citation: Frame) -> list[str]:
-        found = await _fetched(url, token, citation)
+        found = await _fetch_source(url, token, citation)
         try:
-            return lines(found, citation["snippet"], shutil.get_terminal_size().columns - _FRONT - 1)
+            return format_source(found, citation["snippet"], shutil.get_terminal_size().columns - _FRONT - 1)
         except (KeyError, TypeError, AttributeError):
             raise CannotOpen("the server sent no source") from None
 
     return open_source
 
 
-async def _fetched(url: str, token: str | None, citation: Frame) -> Any:
-    """Return what the server holds around a citation, as JSON values."""
+async def _fetch_source(url: str, token: str | None, citation: Frame) -> Any:
+    """Return the source around a citation, as JSON values."""
     first, last = citation.get("lines", (None, None))
     wanted = "" if first is None else f"?lines={first}-{last}"
     target = f"/source/{quote(citation['file'], safe='/', errors='replace')}{wanted}"
@@ -59,7 +59,7 @@ async def _fetched(url: str, token: str | None, citation: Frame) -> Any:
         with trio.fail_after(CONNECT_TIMEOUT):
             stream, host, _ = await open_stream(url)
             async with stream:
-                status, body = await get(stream, host, target, token)
+                status, body = await send_get(stream, host, target, token)
     except trio.TooSlowError:
         raise CannotOpen(f"the server did not answer within {CONNECT_TIMEOUT:g} s") from None
     except (CannotConnect, OSError, trio.BrokenResourceError, h11.RemoteProtocolError):
@@ -72,10 +72,10 @@ async def _fetched(url: str, token: str | None, citation: Frame) -> Any:
         raise CannotOpen("the server sent no source") from None
 
 
-async def get(stream: trio.abc.Stream, host: str, target: str, token: str | None) -> tuple[int, bytes]:
+async def send_get(stream: trio.abc.Stream, host: str, target: str, token: str | None) -> tuple[int, bytes]:
     """Send one GET over a connected stream; return the status and the body of the answer.
 
-    Raises `CannotOpen` for a body over MOST bytes, and what the stream and h11 raise.
+    Raises `CannotOpen` for a body over `MOST` bytes, and the exceptions of the stream and of h11.
     """
     headers = [("Host", host), ("Accept", "application/json"), ("Connection", "close")]
     if token is not None:
@@ -98,12 +98,11 @@ async def get(stream: trio.abc.Stream, host: str, target: str, token: str | None
             return status, bytes(body)
 
 
-def lines(found: Any, snippet: str, width: int = WIDTH) -> list[str]:
-    """Return a source as lines of a terminal. snippet: what the citation shows, of a long line a part.
+def format_source(found: Any, snippet: str, width: int = WIDTH) -> list[str]:
+    """Return a source as lines of a terminal.
 
-    width: characters of a row, WIDTH at most.
-
-    Raises KeyError, TypeError or AttributeError for what is no source.
+    `found`: the server's JSON. `snippet`: the text of the citation, which may be a part of a long line. `width`:
+    characters of a row, `WIDTH` at most. Raises `KeyError`, `TypeError` or `AttributeError` for JSON that is no source.
     """
     every = [line for part in found["parts"] for line in part["lines"]]
     cited = [line for line in every if line["cited"]]
@@ -116,7 +115,7 @@ def lines(found: Any, snippet: str, width: int = WIDTH) -> list[str]:
         before = None
         for line in part["lines"]:
             number = line["line"]
-            told += _rows(
+            told += _format_line(
                 line["text"],
                 "" if number in (None, before) else str(number),
                 line in own,
@@ -128,14 +127,14 @@ def lines(found: Any, snippet: str, width: int = WIDTH) -> list[str]:
     return told
 
 
-def _rows(runs: Sequence[str], number: str, cited: bool, width: int) -> list[str]:
-    """Return one line of a source, wrapped, with carets below its numbers where it is cited."""
+def _format_line(runs: Sequence[str], number: str, cited: bool, width: int) -> list[str]:
+    """Return one line of a source, wrapped, with carets below its numbers when it is cited."""
     clean = [printable_line(run) for run in runs]
     text = "".join(clean)
     under = "".join(("^" if at % 2 and cited else " ") * len(run) for at, run in enumerate(clean))
     rows = []
     front = f"{'>' if cited else ' '}{number:>5}  "
-    for start, end in _wrapped(text, width):
+    for start, end in _wrap_text(text, width):
         rows.append((front + text[start:end]).rstrip())
         if "^" in under[start:end]:
             rows.append((" " * len(front) + under[start:end]).rstrip())
@@ -143,8 +142,8 @@ def _rows(runs: Sequence[str], number: str, cited: bool, width: int) -> list[str
     return rows
 
 
-def _wrapped(text: str, width: int) -> list[tuple[int, int]]:
-    """Return where each row of a text begins and ends, cut at spaces where there are any."""
+def _wrap_text(text: str, width: int) -> list[tuple[int, int]]:
+    """Return the start and end of each row of a text, cut at spaces where there are any."""
     places = []
     at = 0
     while len(text) - at > width:

@@ -1,4 +1,4 @@
-"""The lines of standard input, read where nobody waits for them."""
+"""Reads the lines of standard input in a daemon thread."""
 
 import os
 import threading
@@ -7,25 +7,25 @@ from collections.abc import AsyncGenerator
 import trio
 
 
-async def stdin_lines(descriptor: int = 0) -> AsyncGenerator[str, None]:
+async def read_stdin_lines(descriptor: int = 0) -> AsyncGenerator[str, None]:
     """Yield the lines of a file descriptor, terminal, pipe or file, until its end.
 
-    They are read in a daemon thread that nobody waits for: a person who types nothing holds up no exit. It reads
-    the descriptor itself, because a thread inside `sys.stdin` holds a lock that the interpreter's own end needs.
+    They are read in a daemon thread that no exit waits for, even when the user types nothing. The thread reads the
+    descriptor itself, because a thread inside `sys.stdin` holds a lock that the interpreter needs to end.
     """
     send, receive = trio.open_memory_channel[bytes](0)
     token = trio.lowlevel.current_trio_token()
 
-    def read() -> None:
+    def send_pieces() -> None:
         data = b"x"
         try:
             while data:
-                data = _read(descriptor)
+                data = _read_some(descriptor)
                 trio.from_thread.run(send.send, data, trio_token=token)
         except (trio.RunFinishedError, trio.Cancelled, trio.BrokenResourceError, trio.ClosedResourceError):
-            return  # nobody listens any more
+            return  # the reader of the channel has gone
 
-    threading.Thread(target=read, name="stdin", daemon=True).start()
+    threading.Thread(target=send_pieces, name="stdin", daemon=True).start()
     rest = b""
     async with receive:
         async for data in receive:
@@ -38,7 +38,7 @@ async def stdin_lines(descriptor: int = 0) -> AsyncGenerator[str, None]:
         yield rest.decode(errors="replace")
 
 
-def _read(descriptor: int) -> bytes:
+def _read_some(descriptor: int) -> bytes:
     try:
         return os.read(descriptor, 4096)
     except OSError:  # a terminal that has gone

@@ -1,4 +1,4 @@
-"""What a terminal shows of the server's frames, in words: sources, outcomes, why a connection was closed.
+"""Puts the server's frames into words for a terminal: sources, outcomes, the reason why a connection was closed.
 
 Each field that the server sends is cleaned before it is shown, names too, since a source or a webhook may hold
 anything.
@@ -28,14 +28,14 @@ DEEPEST = 4  # levels of an action's result that are shown
 UNAUTHORISED = 4401  # closes a WebSocket without its token
 
 
-def closing(code: int) -> str:
-    """Return in words that the server closed the connection, and what to do where that is known."""
+def describe_close(code: int) -> str:
+    """Return the sentence for a closed connection, with the remedy where one is known."""
     advice = "; give the server's token with --token or AGENT_TOKEN" if code == UNAUTHORISED else ""
     return f"the connection was closed: {CLOSE_CODES.get(code, 'connection lost')} ({code}){advice}"
 
 
-def after(response: Frame, numbered: bool = False) -> list[str]:
-    """Return the lines that follow a response's text: why it was refused, and its sources, numbered from 1 or not."""
+def describe_response(response: Frame, numbered: bool = False) -> list[str]:
+    """Return the lines after a response's text: the reason of a refusal, and the sources, numbered from 1 if asked."""
     lines = []
     if "blocked" in response:
         code = response["blocked"]["code"]
@@ -54,15 +54,15 @@ def after(response: Frame, numbered: bool = False) -> list[str]:
     return lines
 
 
-def lacking(missing: Sequence[str]) -> str:
-    """Return how what a suggestion lacks is typed behind /confirm and its number, with a space before it; or ""."""
+def describe_missing(missing: Sequence[str]) -> str:
+    """Return the missing fields as they are typed after /confirm and a number, each after a space; "" for none."""
     return "".join(f" {printable_line(name)}=..." for name in missing)
 
 
-def filled(typed: str, missing: Sequence[str]) -> dict[str, str] | None:
-    """Return the fields that somebody typed as name=value, of those missing; None where that is not what it is.
+def parse_fields(typed: str, missing: Sequence[str]) -> dict[str, str] | None:
+    """Return the fields that were typed as name=value; `None` unless exactly the `missing` fields were.
 
-    A value goes on up to the next name, so that it may hold spaces.
+    A value extends up to the next name, so it may hold spaces.
     """
     names = "|".join(map(re.escape, missing)) or "(?!)"
     parts = re.split(rf"(?:^|\s+)({names})=", f" {typed.strip()}")
@@ -71,13 +71,13 @@ def filled(typed: str, missing: Sequence[str]) -> dict[str, str] | None:
     return values if good and set(values) == set(missing) else None
 
 
-def outcome(result: Frame) -> str:
+def describe_outcome(result: Frame) -> str:
     """Return an action's result in words."""
     if result.get("success"):
         data = result.get("data", {})
         if data.get("recorded") is True:
             return "done: it was noted only, as this server carries nothing out"
-        return f"done ({said(data)})" if data else "done"
+        return f"done ({describe_value(data)})" if data else "done"
     if result.get("ignored"):
         return "ignored: it was confirmed before and runs only once"
     if result.get("expired"):
@@ -89,8 +89,8 @@ def outcome(result: Frame) -> str:
     return f"failed: {printable_line(str(result.get('error', '')))}"
 
 
-def said(value: Any, depth: int = 0) -> str:
-    """Return a value of a result in words; a list or an object within it down to DEEPEST levels."""
+def describe_value(value: Any, depth: int = 0) -> str:
+    """Return a value of a result in words; lists and objects down to `DEEPEST` levels."""
     if value is None or isinstance(value, bool):
         return {None: "nothing", True: "yes", False: "no"}[value]
     if not isinstance(value, dict | list):
@@ -98,5 +98,7 @@ def said(value: Any, depth: int = 0) -> str:
     if depth >= DEEPEST:
         return "…"
     if isinstance(value, list):
-        return ", ".join(said(each, depth + 1) for each in value)
-    return ", ".join(f"{printable_line(name)}: {said(each, depth + 1)}" for name, each in value.items())
+        return ", ".join(describe_value(each, depth + 1) for each in value)
+    return ", ".join(
+        f"{printable_line(name)}: {describe_value(each, depth + 1)}" for name, each in value.items()
+    )

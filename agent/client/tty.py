@@ -1,9 +1,9 @@
-"""A terminal whose last row is the line that a person types, whatever is written above it meanwhile.
+"""A terminal with the user's line on its last row, while other text is written above it.
 
-Strategy: the terminal is told to hand on each key, and `Editor` makes lines of them. Reading waits on the event loop
-for the terminal to have something, so a cancel ends it at once and no thread is left behind. Before anything is written
-the row is taken off, and afterwards it is put back: where a streamed text stopped in the middle of a line, the next
-piece goes on there. However it ends, the terminal is as it was.
+Strategy: the terminal hands on each key, and `LineEditor` makes lines of them. Reading waits on the event loop until
+the terminal has input, so a cancel ends it at once and no thread is left behind. Before any text is written the row is
+erased, and afterwards it is drawn again: when a streamed text stopped in the middle of a line, the next piece continues
+there. The terminal is always restored at the end.
 """
 
 import os
@@ -16,23 +16,23 @@ from contextlib import contextmanager, suppress
 import trio
 
 from ..text.terminal import printable
-from .editor import PROMPT, Editor, columns
+from .editor import PROMPT, LineEditor, count_columns
 
-AGAIN = (signal.SIGCONT, signal.SIGWINCH)  # after which the row is drawn anew
-LEAVE = (signal.SIGTERM, signal.SIGHUP)  # which would leave the terminal as it is now
+REDRAW_SIGNALS = (signal.SIGCONT, signal.SIGWINCH)  # after which the row is drawn anew
+LEAVE_SIGNALS = (signal.SIGTERM, signal.SIGHUP)  # which would leave the terminal as it is now
 _PASTES = "\x1b[?2004h", "\x1b[?2004l"  # mark what is pasted, and do so no more
 _ERASE = "\r\x1b[K"
 
 
 class Screen:
-    """Where a chat is shown.
+    """The screen of a chat.
 
-    steer: writes to the terminal as it is, at once. width: tells how many columns a row has.
+    `steer`: writes control sequences to the terminal at once. `width`: returns the number of columns of a row.
     """
 
     def __init__(
         self,
-        editor: Editor,
+        editor: LineEditor,
         steer: Callable[[str], None],
         width: Callable[[], int] = lambda: shutil.get_terminal_size().columns,
     ) -> None:
@@ -45,52 +45,52 @@ class Screen:
         self._drawn = False
 
     def write(self, text: str) -> None:
-        """Write a text above the row; what could steer the terminal is taken out of it."""
-        self._put(printable(text))
+        """Write a text above the row; control characters are taken out of it."""
+        self._write_above(printable(text))
 
-    def typed(self, line: str) -> None:
-        """Leave a line that was finished where it stands, as a part of what was said."""
+    def write_typed(self, line: str) -> None:
+        """Write a finished line above the row, as a part of the conversation."""
         self._wrapped = False
-        self._put(f"{chr(10) if self._used else ''}{PROMPT}{line}\n")
+        self._write_above(f"{chr(10) if self._used else ''}{PROMPT}{line}\n")
 
     def draw(self) -> None:
         """Draw the row anew."""
-        self._steer(self._off() + self._on())
+        self._steer(self._erase_row() + self._draw_row())
 
     def leave(self) -> None:
-        """Take the row off."""
-        self._steer(self._off())
+        """Erase the row."""
+        self._steer(self._erase_row())
 
-    def _put(self, said: str) -> None:
-        before = self._off()
+    def _write_above(self, said: str) -> None:
+        before = self._erase_row()
         if self._wrapped and said.startswith("\n"):
             said = said[1:]
         *whole, last = said.split("\n")
-        self._used = columns(last) + (0 if whole else self._used)
+        self._used = count_columns(last) + (0 if whole else self._used)
         self._wrapped = self._used > 0 and self._used % self._columns() == 0
         end = ""
         if self._wrapped:
             self._used, end = 0, "\n"
-        self._steer(before + said + end + self._on())
+        self._steer(before + said + end + self._draw_row())
 
     def _columns(self) -> int:
         return max(1, self._width())
 
-    def _off(self) -> str:
-        """Return what takes the row off and goes back to where the text above it ended."""
+    def _erase_row(self) -> str:
+        """Return the sequence that erases the row and moves back to the end of the text above it."""
         if not self._drawn:
             return ""
         self._drawn = False
         return f"{_ERASE}\x1b[A\x1b[{self._used % self._columns() + 1}G" if self._below else _ERASE
 
-    def _on(self) -> str:
-        row, cursor = self._editor.row(self._width())
+    def _draw_row(self) -> str:
+        row, cursor = self._editor.visible_row(self._width())
         self._drawn, self._below = True, self._used > 0
         return f"{chr(10) if self._below else ''}{_ERASE}{row}\r\x1b[{cursor}C"
 
 
-async def lines(screen: Screen, editor: Editor, descriptor: int = 0) -> AsyncGenerator[str, None]:
-    """Yield the lines that a person types, until there are no more. Cancelled, it ends at once."""
+async def read_lines(screen: Screen, editor: LineEditor, descriptor: int = 0) -> AsyncGenerator[str, None]:
+    """Yield the lines that the user types, until the input ends. Cancelled, it ends at once."""
     screen.draw()
     while not editor.ended:
         await trio.lowlevel.wait_readable(descriptor)
@@ -101,16 +101,16 @@ async def lines(screen: Screen, editor: Editor, descriptor: int = 0) -> AsyncGen
         if not data:
             return
         for line in editor.feed(data):
-            screen.typed(line)
+            screen.write_typed(line)
             yield line
         screen.draw()
 
 
-async def heed(screen: Screen, descriptor: int, scope: trio.CancelScope) -> None:
-    """Draw the row anew when the terminal came back or has another size, and leave when told to; until cancelled."""
-    with trio.open_signal_receiver(*AGAIN, *LEAVE) as signals:
+async def watch_signals(screen: Screen, descriptor: int, scope: trio.CancelScope) -> None:
+    """Redraw the row after SIGCONT and SIGWINCH, and cancel `scope` on SIGTERM and SIGHUP, until cancelled."""
+    with trio.open_signal_receiver(*REDRAW_SIGNALS, *LEAVE_SIGNALS) as signals:
         async for number in signals:
-            if number in LEAVE:
+            if number in LEAVE_SIGNALS:
                 scope.cancel()
                 return
             _hand_on_keys(descriptor)
@@ -118,8 +118,8 @@ async def heed(screen: Screen, descriptor: int, scope: trio.CancelScope) -> None
 
 
 @contextmanager
-def keys(screen: Screen, steer: Callable[[str], None], descriptor: int = 0) -> Iterator[None]:
-    """Let the terminal hand on each key for the time of a block, and be as it was afterwards."""
+def read_keys(screen: Screen, steer: Callable[[str], None], descriptor: int = 0) -> Iterator[None]:
+    """Put the terminal into a mode that hands on each key, for the time of a block, and restore it afterwards."""
     before = termios.tcgetattr(descriptor)
     _hand_on_keys(descriptor)
     steer(_PASTES[0])

@@ -1,4 +1,4 @@
-"""`agent actions`: what the ledger remembers of confirmed actions."""
+"""`agent actions`: lists the confirmed actions in the ledger."""
 
 import json
 from datetime import UTC, datetime
@@ -9,9 +9,9 @@ from cyclopts import Parameter
 
 from ..config import MEMORY, USER_DATA
 from ..errors import UsageError
-from ..host import Threads, WallClock
-from ..ports.ledger import Row
-from ..storage.open import kb_label, ledger_folder, opened_ledger
+from ..host import WallClock, WorkerThreads
+from ..ports.ledger import LedgerRow
+from ..storage.open import kb_label, ledger_folder, open_ledger
 from ..storage.settings import StorageSettings
 from ..storage.trust import FILE
 from ..text.terminal import printable_line
@@ -25,20 +25,19 @@ async def actions(
         str, Parameter(env_var="AGENT_DATA", help="Folder of the ledger, or user for your data folder.")
     ] = USER_DATA,
     limit: Annotated[int, Parameter(name=["--limit", "-n"], help="How many, newest first.")] = 20,
-    kb: Annotated[
-        Path | None, Parameter(help="Folder of another knowledge base, whose actions to list.")
-    ] = None,
+    kb: Annotated[Path | None, Parameter(help="List the actions of this other knowledge base.")] = None,
     every: Annotated[
-        bool, Parameter(name="--all", negative=(), help="List those of every knowledge base, and say which.")
+        bool,
+        Parameter(name="--all", negative=(), help="List the actions of every knowledge base, and name it."),
     ] = False,
     as_json: Annotated[bool, Parameter(name="--json", help="One JSON object per line.")] = False,
 ) -> int:
     """List confirmed actions, newest first: when, which, and how they ended.
 
-    Those of the server of this folder's knowledge base, as agent serve would
-    find it; several servers may share a ledger.
+    The list has the actions of the server of this folder's knowledge base, as
+    `agent serve` would find it; several servers may share a ledger.
 
-    An action that was running when its process died is listed as unknown; it is
+    An action that was running when its process died is listed as `unknown`; it is
     never run again by itself. Safe to use while servers run.
 
     Example: agent actions --limit 5
@@ -57,7 +56,7 @@ async def actions(
         return OK
     kb = kb or read_settings().documents.kb
     of = None if every else kb_label(kb)
-    async with opened_ledger(StorageSettings(data), kb, Threads(1), WallClock()) as ledger:
+    async with open_ledger(StorageSettings(data), kb, WorkerThreads(1), WallClock()) as ledger:
         rows = await ledger.rows(limit, of)
         others = not rows and bool(await ledger.rows(1))
     for row in rows:
@@ -66,7 +65,7 @@ async def actions(
         else:
             write(printable_line(_line(row) + (f"  {row.kb or 'unknown'}" if every else "")) + "\n")
     if others:
-        complain(f"nothing was confirmed with the knowledge base {of}; --all lists what was with others")
+        complain(f"nothing was confirmed with the knowledge base {of}; --all lists the actions of others")
     elif not rows:
         complain(_nothing_in(folder))
     return OK
@@ -76,12 +75,12 @@ def _nothing_in(folder: Path) -> str:
     return f"nothing was confirmed yet: no action is in the ledger of {folder}"
 
 
-def _line(row: Row) -> str:
+def _line(row: LedgerRow) -> str:
     when = datetime.fromtimestamp(row.claimed_at / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
     return f"{when}Z  {row.status:<9}  {row.action:<20}  {row.suggestion_id}"
 
 
-def _json(row: Row) -> bytes:
+def _json(row: LedgerRow) -> bytes:
     text = json.dumps(
         {
             "suggestionId": row.suggestion_id,

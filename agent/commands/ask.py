@@ -1,7 +1,7 @@
-"""`agent ask`: one question to a server; or with --explain to the same brain in this process, which says why.
+"""`agent ask`: puts one question to a server, or with `--explain` to the same brain in this process, with its reasons.
 
-Strategy: why an answer is what it is holds what was refused, which no client may be told. So it is not asked of a
-server: the documents are read here, by who can read them anyway, and the question takes the same way as there, from the
+Strategy: the reasons of an answer hold refused drafts, which no client may see. So `--explain` does not ask a server:
+it reads the documents here, with the rights of its own user, and takes the question the same way as there, from the
 same settings, to this terminal.
 """
 
@@ -16,16 +16,16 @@ from cyclopts import Parameter
 from .. import log
 from ..client import chat as terminal
 from ..client.client import DEFAULT_URL, CannotConnect, connect
-from ..client.telling import after, closing
+from ..client.telling import describe_close, describe_response
 from ..compose.adapters import Adapters
 from ..compose.answering import AnswerSources, open_answering
 from ..compose.knowledge import make_knowledge
 from ..errors import UsageError, WireClosed
-from ..ports.brain import Question, Refused, TurnEvent, Verified
+from ..ports.brain import Question, TurnEvent, TurnRefusal, VerifiedPart
 from ..ports.search import Lang
-from ..retrieval.foreign import foreign_files
+from ..retrieval.foreign import open_foreign_files
 from ..server.metrics import Metrics
-from ..session.turns import citations
+from ..session.turns import collect_citations
 from ..text.terminal import printable, printable_line
 from .output import FAILED, OK, REFUSED, complain, write
 from .settings import read_settings
@@ -49,44 +49,44 @@ async def ask(
     Parameters
     ----------
     lang
-        Language of the answer; without it, the question's own words tell.
+        Language of the answer; by default that of the question.
     explain
-        Answer here, without a server, with the settings that agent serve would have, and print why: query, sections
-        with scores, drafts, each number with what holds it or is nearest. A server tells that to no client, only to
-        its own log with --log-level debug.
+        Answer here, without a server, with the settings that `agent serve` would have, and print the reasons: query,
+        sections with scores, drafts, each number with its source or the nearest one. A server tells them to no
+        client, only to its own log with `--log-level debug`.
     kb
-        Folder of the documents for --explain.
+        Folder of the documents for `--explain`.
     """
     text = " ".join(question).strip()
     if not text:
         raise UsageError('there is no question: agent ask "What does it cost?"')
     if explain:
-        return await _explained(text, lang, kb)
+        return await _answer_here(text, lang, kb)
     if kb is not None:
         raise UsageError(
             "--kb goes with --explain: a server answers from the documents that it was started with"
         )
     try:
         async with connect(url, token) as client:
-            return await terminal.ask(client, text, write, complain, lang)
+            return await terminal.ask_once(client, text, write, complain, lang)
     except CannotConnect as error:
         complain(str(error))
     except WireClosed as closed:
-        complain(closing(closed.code))
+        complain(describe_close(closed.code))
     return FAILED
 
 
-async def _explained(text: str, lang: Lang | None, kb: Path | None) -> int:
-    """Answer a question in this process, and print why on the way."""
+async def _answer_here(text: str, lang: Lang | None, kb: Path | None) -> int:
+    """Answer a question in this process, and print the reasons on the way."""
     settings = read_settings([] if kb is None else ["--kb", str(kb)])
     log.configure("console", "warning")
-    said: list[Verified | Refused] = []
+    said: list[VerifiedPart | TurnRefusal] = []
 
     def hear(event: TurnEvent) -> None:
-        if isinstance(event, Verified | Refused):
+        if isinstance(event, VerifiedPart | TurnRefusal):
             said.append(event)
 
-    with foreign_files() as foreign:
+    with open_foreign_files() as foreign:
         adapters = Adapters()
         knowledge = make_knowledge(settings=settings, adapters=adapters, foreign=foreign)
         async with open_answering(
@@ -94,20 +94,20 @@ async def _explained(text: str, lang: Lang | None, kb: Path | None) -> int:
             adapters=adapters,
             observer=Metrics(),
             sources=AnswerSources(knowledge=knowledge),
-            explain=_tell,
+            explain=_write_reasons,
         ) as answering:
             await knowledge.read()
-            await answering.brain.answer(Question("1", text, lang, trio.current_time()), hear)
+            await answering.brain.answer(Question(id="1", text=text, lang=lang, at=trio.current_time()), hear)
     texts = [event.text for event in said]
     blocked = texts[-1].blocked
-    cited = msgspec.to_builtins(citations(texts))
+    cited = msgspec.to_builtins(collect_citations(texts))
     answer = {"citations": cited} | ({} if blocked is None else {"blocked": {"code": blocked.code}})
     answered = "".join(each.text for each in texts if each.blocked is None)
     gap = " " if answered and blocked is not None and not answered[-1].isspace() else ""
     write("\n" + printable(answered + (gap + texts[-1].text if blocked is not None else "")) + "\n")
-    write("".join(f"{line}\n" for line in after(answer)))
+    write("".join(f"{line}\n" for line in describe_response(answer)))
     return OK if blocked is None else REFUSED
 
 
-def _tell(lines: Sequence[str]) -> None:
+def _write_reasons(lines: Sequence[str]) -> None:
     write("".join(f"{printable_line(line)}\n" for line in lines))

@@ -1,6 +1,6 @@
 """`agent memory decide`, and each decision as a command of its own: an operator's decisions about one item.
 
-The state table of the item says which decisions it takes; a refused decision prints them.
+The item's state table (`agent.memory.states`) says which decisions it takes; a refused decision prints them.
 """
 
 from collections.abc import Iterator
@@ -14,15 +14,15 @@ from ..errors import Conflict, UsageError
 from ..host import WallClock
 from ..lang import DEFAULT, Lang
 from ..memory.desk import OwnMemory
-from ..memory.states import decisions
-from ..ports.archive import Entry
-from ..ports.memory import LIVE, Decision, Item
-from ..text.language import language
-from .items import replacing, row
+from ..memory.states import allowed_decisions
+from ..ports.archive import ArchiveEntry
+from ..ports.memory import LIVE, Item, ItemDecision
+from ..text.language import detect_language
+from .items import describe_replacement, make_row
 from .output import OK, write
-from .remembered import Data, opened_memory, opened_threads
+from .remembered import Data, open_for_command, open_threads
 
-_BECOMES: Final[dict[Decision, str]] = {
+_BECOMES: Final[dict[ItemDecision, str]] = {
     "accept": "accepted",
     "reject": "rejected",
     "start": "started",
@@ -38,12 +38,14 @@ Replaces = Annotated[
 ]
 
 
-async def decide(id: str, decision: Decision, /, *, data: Data = USER_DATA, replaces: Replaces = ()) -> int:
+async def decide(
+    id: str, decision: ItemDecision, /, *, data: Data = USER_DATA, replaces: Replaces = ()
+) -> int:
     """Decide about an item: accept or reject a proposal; start, done, block or
     unblock an open matter; reopen an ended item, which proposes it again.
 
     An item takes the decisions of its status; another decision prints them.
-    --replaces goes with accept: see agent memory accept --help.
+    `--replaces` goes with accept: see `agent memory accept --help`.
 
     Example: agent memory decide i12 accept
     """
@@ -51,28 +53,28 @@ async def decide(id: str, decision: Decision, /, *, data: Data = USER_DATA, repl
         return await accept(id, data=data, replaces=replaces)
     if replaces:
         raise UsageError(f"--replaces goes with accept: leave it out to {decision} {id}")
-    return await _decided(id, data, decision)
+    return await _decide_item(id, data, decision)
 
 
 async def accept(id: str, /, *, data: Data = USER_DATA, replaces: Replaces = ()) -> int:
     """Accept a proposed item: it is remembered from now on.
 
     Where the item contradicts other items, the command prints them and changes
-    nothing, unless --replaces names each of them; then the item replaces them.
+    nothing, unless `--replaces` names each of them; then the item replaces them.
 
     Example: agent memory accept i12 --replaces i3
     """
-    async with opened_memory(data, id) as opened:
+    async with open_for_command(data, id) as opened:
         entry = await opened.archive.entry(id)
         item = entry.item
         if item.status not in LIVE:
             if {each.id for each in entry.replaces} != set(replaces):
                 for each in entry.replaces:
-                    write(replacing(item, each))
+                    write(describe_replacement(item, each))
                 raise UsageError(_not_what_it_replaces(entry))
-            with _table(item, _BECOMES["accept"]):
-                item = await opened.desk.decide(item.scope, id, "accept", item.revision, replaces)
-    write(row(item))
+            with _report_conflict(item, _BECOMES["accept"]):
+                item = await opened.desk.decide_item(item.scope, id, "accept", item.revision, replaces)
+    write(make_row(item))
     return OK
 
 
@@ -81,7 +83,7 @@ async def reject(id: str, /, *, data: Data = USER_DATA) -> int:
 
     Example: agent memory reject i12
     """
-    return await _decided(id, data, "reject")
+    return await _decide_item(id, data, "reject")
 
 
 async def start(id: str, /, *, data: Data = USER_DATA) -> int:
@@ -89,7 +91,7 @@ async def start(id: str, /, *, data: Data = USER_DATA) -> int:
 
     Example: agent memory start i12
     """
-    return await _decided(id, data, "start")
+    return await _decide_item(id, data, "start")
 
 
 async def done(id: str, /, *, data: Data = USER_DATA) -> int:
@@ -97,7 +99,7 @@ async def done(id: str, /, *, data: Data = USER_DATA) -> int:
 
     Example: agent memory done i12
     """
-    return await _decided(id, data, "done")
+    return await _decide_item(id, data, "done")
 
 
 async def block(id: str, /, *, data: Data = USER_DATA) -> int:
@@ -105,7 +107,7 @@ async def block(id: str, /, *, data: Data = USER_DATA) -> int:
 
     Example: agent memory block i12
     """
-    return await _decided(id, data, "block")
+    return await _decide_item(id, data, "block")
 
 
 async def unblock(id: str, /, *, data: Data = USER_DATA) -> int:
@@ -113,7 +115,7 @@ async def unblock(id: str, /, *, data: Data = USER_DATA) -> int:
 
     Example: agent memory unblock i12
     """
-    return await _decided(id, data, "unblock")
+    return await _decide_item(id, data, "unblock")
 
 
 async def reopen(id: str, /, *, data: Data = USER_DATA) -> int:
@@ -123,7 +125,7 @@ async def reopen(id: str, /, *, data: Data = USER_DATA) -> int:
 
     Example: agent memory reopen i12
     """
-    return await _decided(id, data, "reopen")
+    return await _decide_item(id, data, "reopen")
 
 
 async def edit(id: str, text: str, /, *, data: Data = USER_DATA, lang: Lang | None = None) -> int:
@@ -138,21 +140,21 @@ async def edit(id: str, text: str, /, *, data: Data = USER_DATA, lang: Lang | No
     text
         A sentence that can be understood alone, 500 characters at most.
     lang
-        Its language; without it, its own words tell.
+        Its language; by default it is detected from the words.
     """
-    async with opened_memory(data, id) as opened:
+    async with open_for_command(data, id) as opened:
         item = (await opened.archive.entry(id)).item
-        with _table(item, "corrected"):
-            if "edit" not in _can(item):
+        with _report_conflict(item, "corrected"):
+            if "edit" not in _list_commands(item):
                 raise Conflict("refused")
-            told = lang or language(text) or DEFAULT
-            item = await opened.desk.edit(item.scope, id, text, told, item.revision)
-    write(row(item))
+            told = lang or detect_language(text) or DEFAULT
+            item = await opened.desk.edit_item(item.scope, id, text, told, item.revision)
+    write(make_row(item))
     return OK
 
 
 async def forget(id: str, /, *, data: Data = USER_DATA) -> int:
-    """Forget an item, whatever its status. This cannot be undone.
+    """Forget an item of any status. This cannot be undone.
 
     Its text leaves every file, and so do the messages that it comes from or that
     repeat it, and the answers that cite or repeat it. An item that it replaced has
@@ -161,31 +163,33 @@ async def forget(id: str, /, *, data: Data = USER_DATA) -> int:
 
     Example: agent memory forget i12
     """
-    async with opened_memory(data, id) as opened, opened_threads(data) as threads:
+    async with open_for_command(data, id) as opened, open_threads(data) as threads:
         desk = OwnMemory(opened.store, WallClock(), threads)
-        left = await desk.forget(await opened.archive.scope(id), id)
+        left = await desk.forget_item(await opened.archive.scope(id), id)
     write(f"{left.item.id} is forgotten, and {len(left.turns)} messages and answers with it\n")
     return OK
 
 
-async def _decided(id: str, data: str, decision: Decision) -> int:
-    """Decide about an item, and print how it stands then."""
-    async with opened_memory(data, id) as opened:
+async def _decide_item(id: str, data: str, decision: ItemDecision) -> int:
+    """Decide about an item, and print its new state."""
+    async with open_for_command(data, id) as opened:
         item = (await opened.archive.entry(id)).item
-        with _table(item, _BECOMES[decision]):
-            item = await opened.desk.decide(item.scope, id, decision, item.revision)
-    write(row(item))
+        with _report_conflict(item, _BECOMES[decision]):
+            item = await opened.desk.decide_item(item.scope, id, decision, item.revision)
+    write(make_row(item))
     return OK
 
 
 @contextmanager
-def _table(item: Item, becomes: str) -> Iterator[None]:
-    """Say what an item's table refuses, and what it takes. becomes: what it was to become."""
+def _report_conflict(item: Item, becomes: str) -> Iterator[None]:
+    """Raise a `UsageError` with the decisions that `item` takes when the block raises `Conflict`. `becomes`: its new
+    state.
+    """
     try:
         yield
     except Conflict as error:
         if error.code == "refused":
-            can = " or ".join(f"agent memory {each} {item.id}" for each in _can(item))
+            can = " or ".join(f"agent memory {each} {item.id}" for each in _list_commands(item))
             why = f"{item.id} is {item.status}, of type {item.type}, and cannot be {becomes} now"
             raise UsageError(f"{why}; what can be done: {can}") from None
         raise UsageError(
@@ -193,16 +197,16 @@ def _table(item: Item, becomes: str) -> Iterator[None]:
         ) from None
 
 
-def _can(item: Item) -> tuple[str, ...]:
-    """Return the commands that an item takes as it stands."""
+def _list_commands(item: Item) -> tuple[str, ...]:
+    """Return the commands that `item` takes in its present state."""
     edits = ("edit",) if item.status in ("proposed", *LIVE) else ()
     forgets = ("forget",) if item.status != "forgotten" else ("show",)
-    return (*decisions(item, WallClock().now_ms()), *edits, *forgets)
+    return (*allowed_decisions(item, WallClock().now_ms()), *edits, *forgets)
 
 
-def _not_what_it_replaces(entry: Entry) -> str:
+def _not_what_it_replaces(entry: ArchiveEntry) -> str:
     named = "".join(f" --replaces {each.id}" for each in entry.replaces)
-    what = "it replaces what is named above" if named else "it replaces nothing"
+    what = "it replaces the items above" if named else "it replaces nothing"
     return (
         f"{entry.item.id} was not accepted: {what}; to accept it, agent memory accept {entry.item.id}{named}"
     )

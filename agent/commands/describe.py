@@ -1,4 +1,4 @@
-"""`agent diagrams` and `agent schema`: what the code says of itself."""
+"""`agent diagrams` and `agent schema`: descriptions that are drawn from the code."""
 
 from pathlib import Path
 from typing import Literal
@@ -9,7 +9,7 @@ from .output import FAILED, OK, write
 
 
 def diagrams(folder: Path = Path("diagrams"), *, check: bool = False) -> int:
-    """Write the diagrams that are drawn from the code; with --check, print what is stale instead and exit 1.
+    """Write the diagrams that are drawn from the code; with `--check`, print their stale parts and exit 1.
 
     Example: agent diagrams --check
     """

@@ -1,4 +1,4 @@
-"""What is remembered, as `agent memory` prints it: lines for people, and JSON lines for programs."""
+"""Memory items, as `agent memory` prints them: lines for people, and JSON lines for programs."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -6,25 +6,25 @@ from typing import Any
 
 import msgspec
 
-from ..ports.archive import Entry
+from ..ports.archive import ArchiveEntry
 from ..ports.conversation import Scope
 from ..ports.memory import Item, StoredTurn
 from ..text.terminal import printable_line
 
 
-def row(item: Item) -> str:
-    """Return an item as a line of a list."""
+def make_row(item: Item) -> str:
+    """Return `item` as a line of a list."""
     line = f"{item.id:<7} {item.status:<10} {item.type:<10} {_day(item.valid_from)}  {_whose(item.scope)}  {item.text}"
     return printable_line(line.rstrip()) + "\n"
 
 
-def replacing(item: Item, other: Item) -> str:
-    """Return the line that tells what an item replaces."""
+def describe_replacement(item: Item, other: Item) -> str:
+    """Return the line that says that `item` replaces, or would replace, `other`."""
     return printable_line(f"{item.id} replaces {other.id}: {other.text}") + "\n"
 
 
 def _whose(scope: Scope) -> str:
-    """Name a scope: project, and user, or thread where there is no name."""
+    """Name a `scope`: project and user, or thread where the user has no name."""
     return f"{scope.project or '-'}/{scope.user or f'thread {scope.thread}'}"
 
 
@@ -36,8 +36,8 @@ def _moment(at: int | None) -> str:
     return "-" if at is None else datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
 
 
-def shown(entry: Entry) -> Iterator[str]:
-    """Yield the lines that tell all of an item; they may hold anything that somebody said."""
+def describe_item(entry: ArchiveEntry) -> Iterator[str]:
+    """Yield the lines that tell all of an item; they may hold any text of users."""
     item = entry.item
     yield f"{item.id}  {item.status}  {item.type}  {_whose(item.scope)}"
     yield f"  says      {item.text or '(forgotten)'}"
@@ -57,14 +57,14 @@ def shown(entry: Entry) -> Iterator[str]:
 
 
 def turn_line(turn: StoredTurn) -> bytes:
-    """Return what was said as a line of JSON."""
+    """Return a message or an answer as a line of JSON."""
     said = msgspec.to_builtins(turn)
     del said["remark"]["cites"]  # a turn is kept without
     return msgspec.json.encode({"kind": "turn", "id": turn.id, "scope": said["scope"], **said["remark"]})
 
 
-def entry_line(entry: Entry) -> bytes:
-    """Return all of an item as a line of JSON."""
+def entry_line(entry: ArchiveEntry) -> bytes:
+    """Return an item, with its sources and history, as a line of JSON."""
     line: dict[str, Any] = {"kind": "item", **msgspec.to_builtins(entry.item)}
     line["history"] = msgspec.to_builtins(entry.history)
     line["replaces"] = [each.id for each in entry.replaces]

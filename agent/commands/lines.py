@@ -1,4 +1,4 @@
-"""JSON lines from files or standard input, as every command reads them."""
+"""Reads JSON lines from files or standard input, in the same way for every command."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -16,8 +16,9 @@ T = TypeVar("T")
 def read_lines(files: Sequence[Path], kind: type[T], wanted: str) -> Iterator[tuple[str, T]]:
     """Yield each line that is not blank as a `kind`, with its place for messages ("a.jsonl, line 3").
 
-    files: read one after the other; none is standard input. wanted: what to write, in a few words.
-    Raises UsageError, one line that names the place and says what is wanted, at the first line that is no `kind`.
+    `files`: read one after the other; without any, standard input is read. `wanted`: the expected form of a line, as
+    an order ("write {...}"). Raises `UsageError`, one line with the place and `wanted`, at the first line that is no
+    `kind`.
     """
     decoder = msgspec.json.Decoder(kind)
     for file in files or (None,):
@@ -30,7 +31,7 @@ def read_lines(files: Sequence[Path], kind: type[T], wanted: str) -> Iterator[tu
 
 
 def _lines(file: Path | None) -> Iterator[tuple[str, bytes]]:
-    """Yield each line of a file that is not blank, and where it stands."""
+    """Yield each line of `file` that is not blank, with its place."""
     name = "standard input" if file is None else str(file)
     try:
         with nullcontext(sys.stdin.buffer) if file is None else open(file, "rb") as source:

@@ -1,7 +1,7 @@
 """`agent memory`: lists, decides, exports and imports the items of all users, on the machine that keeps them.
 
-Each command opens the data folder of a server, which may run meanwhile, and ends with its result. The operator names an
-item, and the command finds its owner. A command that cannot be done prints one line with the remedy, and changes
+Each command opens the data folder of a server, which may run meanwhile, and ends with its result. The operator names
+an item, and the command finds its owner. A command that cannot be done prints one line with the remedy, and changes
 nothing.
 """
 
@@ -17,19 +17,19 @@ from ..config import ITEM_QUOTE, USER_DATA
 from ..errors import UsageError
 from ..host import WallClock
 from ..lang import DEFAULT, Lang
-from ..memory.items import draft
-from ..ports.archive import Whose
+from ..memory.items import make_draft
+from ..ports.archive import ScopeFilter
 from ..ports.conversation import Scope
 from ..ports.memory import Candidate, ItemStatus, ItemType, Source
 from ..ports.projects import HOUSE
-from ..text.language import language
+from ..text.language import detect_language
 from ..text.terminal import printable_line
 from .deciding import accept, block, decide, done, edit, forget, reject, reopen, start, unblock
-from .items import entry_line, replacing, row, shown, turn_line
+from .items import describe_item, describe_replacement, entry_line, make_row, turn_line
 from .output import OK, REFUSED, complain, write, write_line
-from .paging import paged
+from .paging import read_pages
 from .rebuild import rebuild
-from .remembered import Data, opened_memory
+from .remembered import Data, open_for_command
 from .turns import import_turns
 
 _FIRST = {"list": 1, "decide": 2, "forget": 3, "export": 4, "import": 5}
@@ -61,26 +61,26 @@ Json = Annotated[bool, Parameter(name="--json", negative=(), help="One JSON obje
 
 
 @dataclass(frozen=True, slots=True)
-class _Owner:
-    """Whose something is to be."""
+class _ItemOwner:
+    """The owner of a new item."""
 
     project: Annotated[
         str, Parameter(help="The project: over HTTP its id, over a socket the knowledge base's folder.")
     ] = HOUSE
-    user: Annotated[str, Parameter(help="Name of the user whose it is.")] = ""
+    user: Annotated[str, Parameter(help="Name of the user that it belongs to.")] = ""
     thread: Annotated[str, Parameter(help="Thread that it belongs to, where its user has no name.")] = ""
 
 
 @dataclass(frozen=True, slots=True)
-class _Times:
-    """When something is to hold, as it was written."""
+class _ItemTimes:
+    """The times of a new item, as given."""
 
     valid_from: Annotated[str | None, Parameter(help="From when it holds; by default from now.")] = None
     valid_to: Annotated[str | None, Parameter(help="Until when it holds, that time not included.")] = None
     expires_at: Annotated[str | None, Parameter(help="When it ends by itself; a metric needs it.")] = None
 
 
-NOBODYS, ANY_TIME = _Owner(), _Times()
+NOBODYS, ANY_TIME = _ItemOwner(), _ItemTimes()
 
 
 @command.command(name="list", sort_key=_FIRST["list"])
@@ -97,23 +97,23 @@ async def list_items(
 ) -> int:
     """List the items of all users by status: id, status, type, day, owner and text.
 
-    Without --status, all items but forgotten ones. Safe to use while servers run.
+    Without `--status`, all items but forgotten ones. Safe to use while servers run.
 
     Example: agent memory list --status proposed --user ana
     """
     wanted = status or tuple(each for each in get_args(ItemStatus) if each != "forgotten")
-    whose = Whose(project, user, thread)
+    whose = ScopeFilter(project, user, thread)
     found = False
-    async with opened_memory(data) as opened:
+    async with open_for_command(data) as opened:
         for each in dict.fromkeys(wanted):
-            async for item in paged(partial(opened.archive.items, whose, statuses=(each,))):
+            async for item in read_pages(partial(opened.archive.items, whose, statuses=(each,))):
                 found = True
                 if as_json:
                     write_line(msgspec.json.encode(item))
                 else:
-                    write(row(item))
+                    write(make_row(item))
     if not found:
-        complain("nothing of that is remembered")
+        complain("no item matches: leave out a filter, or name another folder with --data DIR")
     return OK
 
 
@@ -124,12 +124,12 @@ async def show(id: str, /, *, data: Data = USER_DATA, as_json: Json = False) -> 
 
     Example: agent memory show i12
     """
-    async with opened_memory(data, id) as opened:
+    async with open_for_command(data, id) as opened:
         entry = await opened.archive.entry(id)
     if as_json:
         write_line(entry_line(entry))
     else:
-        write("".join(f"{printable_line(line)}\n" for line in shown(entry)))
+        write("".join(f"{printable_line(line)}\n" for line in describe_item(entry)))
     return OK
 
 
@@ -141,8 +141,8 @@ async def propose(
     /,
     *,
     data: Data = USER_DATA,
-    owner: Annotated[_Owner, Parameter(name="*")] = NOBODYS,
-    times: Annotated[_Times, Parameter(name="*")] = ANY_TIME,
+    owner: Annotated[_ItemOwner, Parameter(name="*")] = NOBODYS,
+    times: Annotated[_ItemTimes, Parameter(name="*")] = ANY_TIME,
     lang: Lang | None = None,
 ) -> int:
     """Propose an item. It is remembered once its user or an operator accepts it;
@@ -158,32 +158,32 @@ async def propose(
     type
         fact, rule, decision, open_loop, idea, event, metric, preference or lesson.
     subject
-        What it is about, in words: what is said of one subject can contradict.
+        Its topic, in words: two items of one subject can contradict each other.
     text
         A sentence that can be understood alone, 500 characters at most.
     lang
-        Its language; without it, its own words tell.
+        Its language; by default it is detected from the words.
     """
     if not owner.user and not owner.thread:
-        raise UsageError("say whose it is: --user NAME, or --thread ID of somebody who has no name")
+        raise UsageError("name the owner of the item: --user NAME, or --thread ID for a user without a name")
     source = Source("message", "command:propose", quote=text.encode("utf-8", "replace").decode()[:ITEM_QUOTE])
     candidate = Candidate(
-        type,
-        subject,
-        text,
-        lang or language(text) or DEFAULT,
-        (source,),
+        type=type,
+        subject=subject,
+        text=text,
+        lang=lang or detect_language(text) or DEFAULT,
+        sources=(source,),
         valid_from=_time("valid-from", times.valid_from),
         valid_to=_time("valid-to", times.valid_to),
         expires_at=_time("expires-at", times.expires_at),
     )
     scope = Scope(owner.project, owner.thread, owner.user)
     now = WallClock().now_ms()
-    async with opened_memory(data) as opened:
-        (made,) = await opened.store.propose(scope, [draft(candidate, now)], now)
-    write(row(made.item))
+    async with open_for_command(data) as opened:
+        (made,) = await opened.store.propose_drafts(scope, [make_draft(candidate, now)], now)
+    write(make_row(made.item))
     for each in made.conflicts:
-        write(replacing(made.item, each))
+        write(describe_replacement(made.item, each))
     return OK
 
 
@@ -194,22 +194,22 @@ async def export(
     project: Project = None,
     user: User = None,
     thread: Thread = None,
-    turns: Annotated[bool, Parameter(negative=(), help="Also what was said.")] = False,
+    turns: Annotated[bool, Parameter(negative=(), help="Also the messages and answers.")] = False,
 ) -> int:
-    """Print all items as JSON lines, oldest first; with --turns the messages too.
+    """Print all items as JSON lines, oldest first; with `--turns` the messages too.
 
-    An item is {"kind": "item", ...} with its sources and history, a message
-    {"kind": "turn", ...}. Times are Unix milliseconds. A forgotten item has only
+    An item is `{"kind": "item", ...}` with its sources and history, a message
+    `{"kind": "turn", ...}`. Times are Unix milliseconds. A forgotten item has only
     its ids and times left.
 
     Example: agent memory export --user ana --turns > ana.jsonl
     """
-    whose = Whose(project, user, thread)
-    async with opened_memory(data) as opened:
-        async for entry in paged(partial(opened.archive.entries, whose)):
+    whose = ScopeFilter(project, user, thread)
+    async with open_for_command(data) as opened:
+        async for entry in read_pages(partial(opened.archive.entries, whose)):
             write_line(entry_line(entry))
         if turns:
-            async for turn in paged(partial(opened.archive.turns, whose)):
+            async for turn in read_pages(partial(opened.archive.turns, whose)):
                 write_line(turn_line(turn))
     return OK
 
@@ -224,7 +224,7 @@ async def check(*, data: Data = USER_DATA) -> int:
 
     Example: agent memory check
     """
-    async with opened_memory(data) as opened:
+    async with open_for_command(data) as opened:
         faults = await opened.archive.faults()
         for fault in faults:
             write(printable_line(f"damaged: {fault}") + "\n")
@@ -247,7 +247,7 @@ async def check(*, data: Data = USER_DATA) -> int:
 
 
 def _time(name: str, given: str | None) -> int | None:
-    """Return a date as Unix milliseconds."""
+    """Return a date as Unix milliseconds, or `None` for none. `name`: its flag, for the error message."""
     if given is None:
         return None
     try:

@@ -1,9 +1,9 @@
-"""What a command prints, and the exit statuses it may end with.
+"""Prints the output of commands, and names their exit statuses.
 
-Strategy: results go to standard output and what went wrong to standard error, one line each, at once; so a pipe gets
-what is ready, and a person reads one line for one mistake. Nothing else prints: files, names and answers of servers
-may hold anything, and whatever could steer a terminal is taken out here. A field that belongs on one line is made one
-(`agent.text.terminal.printable_line`) where the line is put together.
+Strategy: results go to standard output and mistakes to standard error, one line each, at once. So a pipe gets each
+result when it is ready, and a person reads one line for one mistake. Nothing else prints: files, names and answers of
+servers may hold anything, and this module takes out the characters that could steer a terminal. A field that belongs
+on one line is made one (`agent.text.terminal.printable_line`) where the line is put together.
 """
 
 import os
@@ -26,23 +26,23 @@ def write(text: str) -> None:
 
 
 def on_a_terminal() -> bool:
-    """Tell whether a person types, and reads what is printed on a terminal that can do more than show text."""
+    """Return whether input and output are a terminal, and it can do more than show text."""
     return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
 def steer(text: str) -> None:
-    """Print text to a terminal as it is: whoever calls this has cleaned what is not its own."""
+    """Print `text` to a terminal unchanged; the caller has cleaned the parts that are not its own."""
     print(_encodable(text, sys.stdout), end="", flush=True)
 
 
 def write_line(line: bytes) -> None:
-    """Print one line of JSON as UTF-8, whatever the terminal's encoding is."""
+    """Print one line of JSON as UTF-8, in any encoding of the terminal."""
     sys.stdout.buffer.write(printable_json(line) + b"\n")
     sys.stdout.flush()
 
 
 def complain(line: str) -> None:
-    """Print one line, whatever breaks are in it, to standard error; where nobody reads that, nothing."""
+    """Print `line` to standard error, without its own line breaks; print nothing where standard error is closed."""
     said = printable_line(" ".join(line.split()))
     try:
         print(_encodable(f"agent: {said}", sys.stderr), file=sys.stderr, flush=True)
@@ -51,13 +51,13 @@ def complain(line: str) -> None:
 
 
 def discard(stream: TextIO) -> None:
-    """Let what is still to be written to a stream, whose reader has left, go nowhere: nothing may fail at exit."""
+    """Send the unwritten rest of `stream` to `os.devnull`, since its reader has left: no flush may fail at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
 
 
 def _encodable(text: str, stream: TextIO | None) -> str:
-    """Return text that the stream's encoding can say; what it cannot is escaped."""
+    """Return `text` with the characters escaped that the encoding of `stream` lacks."""
     encoding = getattr(stream, "encoding", None) or "utf-8"
     return text.encode(encoding, "backslashreplace").decode(encoding)

@@ -1,4 +1,4 @@
-"""Lists that are too long to be there at once, page by page."""
+"""Reads lists that are too long for memory, page by page."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TypeVar
@@ -9,8 +9,8 @@ from ..ports.pages import Page, Window
 T = TypeVar("T")
 
 
-async def paged(read: Callable[[Window], Awaitable[Page[T]]]) -> AsyncIterator[T]:
-    """Yield the entries of all pages, one page in memory at a time."""
+async def read_pages(read: Callable[[Window], Awaitable[Page[T]]]) -> AsyncIterator[T]:
+    """Yield the entries of all pages that `read` returns, one page in memory at a time."""
     after: int | None = 0
     while after is not None:
         page = await read(Window(PAGE_MOST, after))

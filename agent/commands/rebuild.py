@@ -1,4 +1,4 @@
-"""`agent memory rebuild`: what is made of what is remembered, thrown away and made anew, and looked over."""
+"""`agent memory rebuild`: makes the index and the vectors of the memory again, and checks that no id is missing."""
 
 from typing import Annotated
 
@@ -8,20 +8,20 @@ from cyclopts import Parameter
 from ..config import USER_DATA
 from ..embedding.open import open_near
 from ..errors import StorageFailed, UsageError
-from ..host import Threads, WallClock
-from ..log import silent
-from ..ports.archive import EVERYBODY, MemoryArchive
+from ..host import WallClock, WorkerThreads
+from ..log import silence_log
+from ..memory.recall.recall import IndexRecaller
+from ..ports.archive import EVERY_SCOPE, MemoryArchive
 from ..ports.memory import LIVE
 from ..ports.work import RunSync
-from ..recall.recall import Recall
-from ..storage.open import opened_archive
+from ..storage.open import open_archive
 from ..storage.settings import StorageSettings
 from .output import OK, REFUSED, complain, write
-from .paging import paged
+from .paging import read_pages
 from .remembered import Data
 from .search import SERVED
 
-_NAMED = 20  # ids that are told
+_NAMED = 20  # missing ids that are printed
 
 
 async def rebuild(
@@ -42,44 +42,44 @@ async def rebuild(
     Parameters
     ----------
     vectors
-        The vectors to make and keep: minilm or bert:FOLDER. Static ones are made
+        The vectors to make and keep: `minilm` or `bert:FOLDER`. Static ones are made
         faster than they are read, and are not kept; off makes none.
     """
     if vectors.startswith(SERVED):
         raise UsageError(
             "agent memory rebuild asks no model server: take --vectors auto, off, static, minilm or bert:FOLDER"
         )
-    threads = Threads(2)
+    threads = WorkerThreads(2)
     try:
-        with silent():
-            async with opened_archive(StorageSettings(data), Threads(1), WallClock()) as (store, archive):
-                recall = Recall(store, threads, await open_near(vectors, None, threads, store))
+        with silence_log():
+            async with open_archive(StorageSettings(data), WorkerThreads(1), WallClock()) as (store, archive):
+                recall = IndexRecaller(store, threads, await open_near(vectors, None, threads, store))
                 write(f"thrown away: {await store.drop_vectors()} vectors\n")
-                missing = await _index(recall, archive, threads)
-                unkept = await _vectors(recall, archive)
+                missing = await _make_index(recall, archive, threads)
+                unkept = await _make_vectors(recall, archive)
     except StorageFailed as error:
         raise UsageError(
             f"{error}; what was said and approved is as it was: put that right and try again"
         ) from None
     if unkept:
-        raise UsageError(f"{unkept} vectors could not be kept: put the disk right and try again")
+        raise UsageError(f"{unkept} vectors could not be kept: repair the disk and try again")
     if missing:
         some = ", ".join(sorted(missing)[:_NAMED])
-        complain(f"the index lacks {len(missing)} of them ({some}): nothing is lost, but report that, please")
+        complain(f"the index lacks {len(missing)} of them ({some}): nothing is lost, but please report it")
         return REFUSED
     return OK
 
 
-async def _index(recall: Recall, archive: MemoryArchive, run_sync: RunSync) -> set[str]:
-    """Make the index and print what it holds; return the ids of what it lacks."""
-    wanted = await _kept(archive)
+async def _make_index(recall: IndexRecaller, archive: MemoryArchive, run_sync: RunSync) -> set[str]:
+    """Make the index and print its size; return the ids that it lacks."""
+    wanted = await _find_expected(archive)
     began = trio.current_time()
     await recall.catch_up()
     seconds = trio.current_time() - began
-    held = await run_sync(lambda: set(recall.index.held()))
+    held = await run_sync(lambda: set(recall.index.indexed_ids()))
     missing = wanted - held
-    if missing:  # or it was forgotten meanwhile
-        missing &= await _kept(archive)
+    if missing:  # unless it was forgotten meanwhile
+        missing &= await _find_expected(archive)
     counts = [
         f"{sum(id[0] == letter for id in held)} of {sum(id[0] == letter for id in wanted)} {what}"
         for letter, what in (("t", "messages and answers"), ("i", "live items"))
@@ -88,11 +88,11 @@ async def _index(recall: Recall, archive: MemoryArchive, run_sync: RunSync) -> s
     return missing
 
 
-async def _vectors(recall: Recall, archive: MemoryArchive) -> int:
+async def _make_vectors(recall: IndexRecaller, archive: MemoryArchive) -> int:
     """Make and keep vectors, and print how many there are; return how many could not be kept."""
     began = trio.current_time()
-    await recall.embed()
-    unkept = await recall.keep_vectors()
+    await recall.embed_rows()
+    unkept = await recall.save_vectors()
     seconds = trio.current_time() - began
     tally = await archive.tally()
     counts = [f"{count} of {name.partition(':')[0]}" for name, count in sorted(tally.vectors.items())]
@@ -100,11 +100,13 @@ async def _vectors(recall: Recall, archive: MemoryArchive) -> int:
     return unkept
 
 
-async def _kept(archive: MemoryArchive) -> set[str]:
-    """Return the ids of what a search has to find: what was said and not refused, and live items."""
+async def _find_expected(archive: MemoryArchive) -> set[str]:
+    """Return the ids that a search has to find: messages and answers that were not refused, and live items."""
     said = {
         turn.id
-        async for turn in paged(lambda window: archive.turns(EVERYBODY, window))
+        async for turn in read_pages(lambda window: archive.turns(EVERY_SCOPE, window))
         if turn.remark.text and not turn.remark.blocked
     }
-    return said | {item.id async for item in paged(lambda window: archive.items(EVERYBODY, window, LIVE))}
+    return said | {
+        item.id async for item in read_pages(lambda window: archive.items(EVERY_SCOPE, window, LIVE))
+    }

@@ -1,4 +1,4 @@
-"""A memory that `agent memory` works on, opened for one command, and what is said where it cannot be."""
+"""Opens a memory for one command of `agent memory`, and turns its failures into `UsageError`."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -9,13 +9,13 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from ..errors import BadItem, NotFound, StorageFailed, UsageError
-from ..host import Threads, WallClock
-from ..log import silent
+from ..host import WallClock, WorkerThreads
+from ..log import silence_log
 from ..memory.desk import OwnMemory
 from ..ports.archive import MemoryArchive
 from ..ports.memory import MemoryStore
 from ..ports.remember import Transcript
-from ..storage.open import ledger_folder, opened_archive, opened_store
+from ..storage.open import ledger_folder, open_archive, open_store
 from ..storage.settings import StorageSettings
 from ..storage.trust import FILE as LEDGER_FILE
 
@@ -25,8 +25,8 @@ Data = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """A memory that is open. desk: takes decisions."""
+class OpenedMemory:
+    """An opened memory. `desk`: carries out decisions."""
 
     store: MemoryStore
     archive: MemoryArchive
@@ -34,13 +34,16 @@ class Opened:
 
 
 @asynccontextmanager
-async def opened_memory(data: str, id: str = "") -> AsyncIterator[Opened]:
-    """Open a memory for the time of a block. Raises UsageError for what the block cannot do. id: the item it is of."""
+async def open_for_command(data: str, id: str = "") -> AsyncIterator[OpenedMemory]:
+    """Open a memory for the time of a block. `id`: the item that the block is about, for the error message.
+
+    Raises `UsageError` with the remedy when the block fails for a reason that its operator can change.
+    """
     clock = WallClock()
     try:
-        with silent():
-            async with opened_archive(StorageSettings(data), Threads(1), clock) as (store, archive):
-                yield Opened(store, archive, OwnMemory(store, clock))
+        with silence_log():
+            async with open_archive(StorageSettings(data), WorkerThreads(1), clock) as (store, archive):
+                yield OpenedMemory(store, archive, OwnMemory(store, clock))
     except NotFound:
         raise UsageError(f"there is no item {id}: agent memory list shows those that there are") from None
     except BadItem as error:
@@ -53,11 +56,11 @@ async def opened_memory(data: str, id: str = "") -> AsyncIterator[Opened]:
 
 
 @asynccontextmanager
-async def opened_threads(data: str) -> AsyncIterator[tuple[Transcript, ...]]:
-    """Open the threads that a server keeps beside its memory, for the time of a block; none where it keeps none."""
+async def open_threads(data: str) -> AsyncIterator[tuple[Transcript, ...]]:
+    """Open the threads that a server keeps beside its memory, for the time of a block; give `()` without any."""
     if not (ledger_folder(data) / LEDGER_FILE).is_file():
         yield ()
         return
-    with silent():
-        async with opened_store(StorageSettings(data), Path(), Threads(1), WallClock()) as store:
+    with silence_log():
+        async with open_store(StorageSettings(data), Path(), WorkerThreads(1), WallClock()) as store:
             yield (store.threads,)

@@ -1,4 +1,4 @@
-"""`agent search`: what the knowledge base gives for a question, without a server or a model."""
+"""`agent search`: searches the knowledge base for a question, without a server or a model."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,14 +10,14 @@ from cyclopts import Parameter
 
 from ..embedding.open import open_meaning
 from ..errors import UsageError
-from ..host import Threads
+from ..host import WorkerThreads
 from ..lang import DEFAULT, Lang
 from ..ports.search import Hit
-from ..retrieval.foreign import foreign_files
-from ..retrieval.load import load
+from ..retrieval.foreign import open_foreign_files
+from ..retrieval.load import load_documents
 from ..retrieval.search import KnowledgeBase
 from ..retrieval.synonyms import read_synonyms
-from ..text.language import language
+from ..text.language import detect_language
 from ..text.terminal import printable, printable_line
 from .lines import read_lines
 from .output import OK, write, write_line
@@ -28,14 +28,14 @@ SERVED = "openai:"
 _WANTED = 'write {"id": "...", "text": "..."} on one line'
 
 
-class _Query(msgspec.Struct):
+class _SearchQuestion(msgspec.Struct):
     """A question of a file; `id` is any JSON value and comes back with the hits."""
 
     id: msgspec.Raw
     text: str
 
 
-class _Found(msgspec.Struct):
+class _SearchHit(msgspec.Struct):
     """A hit as JSON; `lines` are the first and the last line of the snippet, counted from 1."""
 
     file: str
@@ -43,11 +43,11 @@ class _Found(msgspec.Struct):
     lines: tuple[int, int]
 
 
-class _Answer(msgspec.Struct, kw_only=True):
+class _SearchHits(msgspec.Struct, kw_only=True):
     """The hits for one question, best first."""
 
     id: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    hits: list[_Found]
+    hits: list[_SearchHit]
 
 
 def search(
@@ -61,13 +61,13 @@ def search(
     floor: float | None = None,
     vectors: Annotated[str, Parameter(env_var="AGENT_VECTORS")] = "auto",
 ) -> int:
-    """Search the knowledge base as a turn of the server does: what is too far from
-    the question is no hit, so nothing may be found.
+    """Search the knowledge base as a turn of the server does: a section that is too
+    far from the question is no hit, so nothing may be found.
 
-    With --json each question gives one line:
+    With `--json` each question gives one line:
       {"id": ..., "hits": [{"file": "kb/a.md", "score": 0.9, "lines": [3, 4]}]}
-    lines: the first and the last of the snippet. id: that of the line in
-    --queries; a question given here has none.
+    `lines`: the first and the last of the snippet. `id`: that of the line in
+    `--queries`; a question given here has none.
 
     Exit status: 0 searched, whether or not anything was found; 2 there is no
     knowledge base, or a line cannot be read (those before it are answered).
@@ -85,12 +85,12 @@ def search(
     queries
         File of JSON lines, {"id": ..., "text": "..."}, to search for one after the other.
     lang
-        Language of the questions; without it, each one's own words tell.
+        Language of the questions; by default each is detected from its words.
     floor
         How sure the best hit must be for anything to be found, 0 to 1; 0 ranks
-        whatever matches. By default what a turn of the server takes.
+        all matches. By default the floor of a turn of the server.
     vectors
-        As agent serve takes it: auto, off, static, minilm or bert:FOLDER.
+        As for `agent serve`: auto, off, static, minilm or bert:FOLDER.
     """
     if (text is None) == (queries is None):
         raise UsageError("give one question, or a file of them with --queries FILE.jsonl")
@@ -103,17 +103,17 @@ def search(
             f"agent search asks no model server: {vectors} works with agent serve; here take --vectors auto, off, "
             "static, minilm or bert:FOLDER"
         )
-    loaded = load(kb)
+    loaded = load_documents(kb)
     synonyms, _ = read_synonyms(kb)
-    meaning = trio.run(open_meaning, vectors, None, Threads(1))
-    with foreign_files() as foreign:
+    meaning = trio.run(open_meaning, vectors, None, WorkerThreads(1))
+    with open_foreign_files() as foreign:
         knowledge = KnowledgeBase.build(
             loaded.sources, loaded.skipped, synonyms, meaning, foreign.passages_of
         )
-    for query in _asked(text, queries):
-        asked = lang or language(query.text) or DEFAULT
-        vector = trio.run(knowledge.vector, query.text, asked)
-        hits = knowledge.find(query.text, asked, k, floor, vector)
+    for query in _read_questions(text, queries):
+        asked = lang or detect_language(query.text) or DEFAULT
+        vector = trio.run(knowledge.embed_question, query.text, asked)
+        hits = knowledge.find_hits(query.text, asked, k, floor, vector)
         if json:
             write_line(msgspec.json.encode(_answer(query, hits)))
         else:
@@ -122,30 +122,31 @@ def search(
     return OK
 
 
-def _asked(text: str | None, queries: Path | None) -> Iterator[_Query]:
-    """Yield what is to be searched for."""
+def _read_questions(text: str | None, queries: Path | None) -> Iterator[_SearchQuestion]:
+    """Yield the questions of the command line, or of the file `queries`."""
     if text is not None:
-        yield _Query(msgspec.Raw(), text)
+        yield _SearchQuestion(msgspec.Raw(), text)
     if queries is not None:
-        for _, query in read_lines([queries], _Query, _WANTED):
+        for _, query in read_lines([queries], _SearchQuestion, _WANTED):
             yield query
 
 
-def _answer(query: _Query, hits: Sequence[Hit]) -> _Answer:
+def _answer(query: _SearchQuestion, hits: Sequence[Hit]) -> _SearchHits:
     found = [
-        _Found(hit.snippet.file, round(hit.score, 4), (hit.snippet.first, hit.snippet.last)) for hit in hits
+        _SearchHit(hit.snippet.file, round(hit.score, 4), (hit.snippet.first, hit.snippet.last))
+        for hit in hits
     ]
-    return _Answer(id=query.id if bytes(query.id) else msgspec.UNSET, hits=found)
+    return _SearchHits(id=query.id if bytes(query.id) else msgspec.UNSET, hits=found)
 
 
-def _heading(query: _Query) -> str:
-    """Return the line above a question's hits: its id, as it was given, and the question."""
+def _heading(query: _SearchQuestion) -> str:
+    """Return the line above a question's hits: its given id, and the question."""
     id = bytes(query.id).decode("utf-8", "replace")
     return printable_line(f"{id} {' '.join(query.text.split())}") + "\n"
 
 
 def _for_people(hit: Hit) -> str:
-    """Return a hit as it is read in a terminal: score, place, and the snippet under it."""
+    """Return a hit as lines for people: score, place, and the snippet under them."""
     snippet = hit.snippet
     last = f"-{snippet.last}" if snippet.last > snippet.first else ""
     place = f"{printable_line(snippet.file)}:{snippet.first}{last}"

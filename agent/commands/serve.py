@@ -1,8 +1,8 @@
-"""`agent serve`: settings from flags, environment and agent.toml; a server until it is told to stop.
+"""`agent serve`: reads settings from flags, environment and `agent.toml`, and runs a server until it is told to stop.
 
-Strategy: cyclopts reads the three sources into one `Settings`; the server is composed by `app`. Signals are heard
-before the knowledge base is read, so that a start can be broken off too. Nothing that the server says, on standard
-output or in its log, waits for a reader; at the end each gets LOG_FLUSH seconds to be written.
+Strategy: cyclopts reads the three sources into one `Settings`; `agent.app` composes the server. Signals are handled
+before the knowledge base is read, so that a start can be broken off too. No output of the server, on standard output
+or in its log, waits for a reader; at the end each gets `LOG_FLUSH` seconds to be written.
 """
 
 import signal
@@ -22,8 +22,8 @@ from ..app import App as Server
 from ..compose.adapters import Adapters
 from ..config import LOG_FLUSH
 from ..errors import AgentError, UsageError
-from ..heap import collect_as_usual, set_aside, set_aside_so_far, share_heaps
-from ..host import switch_soon
+from ..heap import freeze_heap, freeze_so_far, restore_collection, share_heaps
+from ..host import shorten_switch_interval
 from ..server.lag import watch_loop
 from ..settings import Settings
 from ..spool import Spool, descriptor_of
@@ -43,23 +43,23 @@ command = settings_app()
 async def serve(*, settings: Annotated[Flags, Parameter(name="*")] = DEFAULTS) -> int:
     """Serve the page, the WebSocket and the HTTP API on one port, until SIGTERM or Ctrl-C; a second one ends it now.
 
-    Each setting is a flag, an AGENT_* environment variable or a line in agent.toml; the first of them counts.
-    Every setting: agent serve --help all
+    Each setting is a flag, an `AGENT_*` environment variable or a line in `agent.toml`; the first of them counts.
+    Every setting: `agent serve --help all`
 
     Example: agent serve --kb docs --port 9000
     """
     share_heaps()
-    switch_soon()
+    shorten_switch_interval()
     if not settings.documents.kb.is_dir():
         raise UsageError(
             f"there is no knowledge base in {settings.documents.kb.absolute()}: "
             f"point to a folder of documents with --kb DIR, AGENT_KB, or kb in {CONFIG_FILE}"
         )
     life = _Life(settings)
-    log.configure(settings.log.log_format, settings.log.log_level, dropped=life.log_line_dropped)
-    with _signals_ignored():  # while it ends: before that they are heard
+    log.configure(settings.log.log_format, settings.log.log_level, on_dropped=life.log_line_dropped)
+    with _signals_ignored():  # while the server ends; before that `heed` handles them
         try:
-            with log.python_too(), trio.open_signal_receiver(*_SIGNALS) as signals:
+            with log.log_python_errors(), trio.open_signal_receiver(*_SIGNALS) as signals:
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(life.heed, signals, nursery.cancel_scope)
                     nursery.start_soon(life.run, nursery.cancel_scope)
@@ -78,7 +78,7 @@ async def serve(*, settings: Annotated[Flags, Parameter(name="*")] = DEFAULTS) -
 
 @contextmanager
 def _signals_ignored() -> Iterator[None]:
-    """Let a signal that nobody hears end nothing for the time of a block: what it asks for is being done."""
+    """Ignore further signals for the time of a block: the server is already ending, as they ask."""
     before = [(number, signal.signal(number, lambda *_: None)) for number in _SIGNALS]
     try:
         yield
@@ -91,7 +91,7 @@ _SHOW_AFTER, _SHOW_EVERY = 1.0, 0.2  # seconds of reading, until it is shown, an
 
 
 class _Life:
-    """One server of this process: from its start to its end, and what is said of both."""
+    """One server of this process, from its start to its end, with its announcements and log lines."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -108,22 +108,22 @@ class _Life:
         self._said: Spool | None = None
 
     def log_line_dropped(self) -> None:
-        """Count it; called by any thread."""
+        """Count a dropped line of the log; any thread may call it."""
         self._server.metrics.count("log_lines_dropped")
 
     async def run(self, scope: trio.CancelScope) -> None:
-        """Run the server until it has drained, and say where it is once it listens."""
+        """Run the server until it has drained, and announce its address once it listens."""
         async with trio.open_nursery() as around:
             async with trio.open_nursery() as nursery:
                 await nursery.start(self._server.run)
-                self._started()
+                self._announce_start()
                 around.start_soon(self._say_when_ready)
             around.cancel_scope.cancel()
         self._end = "stopped" if self._stopped else "drained"
         scope.cancel()
 
     async def _say_when_ready(self) -> None:
-        """Show how far the reading is, where somebody looks at a terminal; then leave all of it out of collections."""
+        """Show the progress of the reading on a terminal; then freeze the knowledge base out of garbage collections."""
         shown = sys.stderr.isatty()
         with trio.move_on_after(_SHOW_AFTER):
             await self._server.ready()
@@ -135,10 +135,10 @@ class _Life:
                 await self._server.ready()
         if shown:
             sys.stderr.write("\r\x1b[K")
-        set_aside_so_far()
+        freeze_so_far()
 
     async def heed(self, signals: AsyncIterable[int], scope: trio.CancelScope) -> None:
-        """The first signal drains, the second ends it now; one that comes before the server listens ends it too."""
+        """Drain at the first signal, and end at the second, or at one that comes before the server listens."""
         async for _ in signals:
             if not self._listens:
                 scope.cancel()
@@ -149,8 +149,8 @@ class _Life:
                 self._draining = True
                 self._server.drain()
 
-    def _started(self) -> None:
-        set_aside()
+    def _announce_start(self) -> None:
+        freeze_heap()
         self._listens = True
         self._began = time.monotonic()
         settings = self._settings
@@ -170,7 +170,7 @@ class _Life:
         )
 
     def _announce(self, text: str) -> None:
-        """Print a text without waiting for its reader."""
+        """Print `text` without waiting for its reader."""
         descriptor = descriptor_of(sys.stdout)
         if descriptor is None:
             write(text)
@@ -179,8 +179,8 @@ class _Life:
             self._said.put(printable(text).encode())
 
     def end(self) -> None:
-        """Say how it ended, and wait a moment for what still is to be written. Blocks."""
-        collect_as_usual()
+        """Log how the server ended, and wait up to `LOG_FLUSH` seconds for unwritten output. Blocks."""
+        restore_collection()
         if self._listens:
             _log.info("server ended", how=self._end, seconds=round(time.monotonic() - self._began, 1))
         if self._said is not None:
@@ -196,7 +196,7 @@ def _version() -> str:
 
 
 def _single(error: BaseException) -> BaseException:
-    """Return what a group holds, where it holds one exception."""
+    """Return the exception of a group that holds one exception; any other exception unchanged."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     return error

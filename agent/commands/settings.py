@@ -1,6 +1,6 @@
-"""A server's settings from flags, environment and agent.toml, for every command that needs them.
+"""Reads a server's settings from flags, environment and `agent.toml`, for every command that needs them.
 
-`--help` shows the settings of the first group alone, and `--help all` every group. All settings can stand in each of
+`--help` shows the settings of the first group alone, and `--help all` every group. Every setting can stand in each of
 the three places, shown or not.
 """
 
@@ -108,7 +108,7 @@ _USUAL: Final = next(iter(GROUPS))
 
 
 class _File(Toml):
-    """agent.toml, with errors that name the file."""
+    """`agent.toml`, with errors that name the file."""
 
     def _load_config(self, path: Path) -> dict[str, Any]:
         try:
@@ -119,7 +119,7 @@ class _File(Toml):
 
 
 def _delays(type_: Any, tokens: Sequence[Token]) -> tuple[float, float]:
-    """Read BEFORE[,AFTER] in milliseconds."""
+    """Read `BEFORE[,AFTER]` in milliseconds."""
     values = ",".join(token.value for token in tokens).split(",")
     try:
         before, after = [float(value) for value in values] if len(values) > 1 else [float(values[0]), 0.0]
@@ -129,26 +129,26 @@ def _delays(type_: Any, tokens: Sequence[Token]) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Actions(ActionSettings):
+class _ActionFlags(ActionSettings):
     action_delay_ms: Annotated[tuple[float, float], Parameter(converter=_delays, n_tokens=1)] = (0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
-class _Storage(StorageSettings):
+class _StorageFlags(StorageSettings):
     data: str = USER_DATA
 
 
 @dataclass(frozen=True, slots=True)
-class _Memory(MemorySettings):
+class _MemoryFlags(MemorySettings):
     memory: Literal["on", "off"] = "on"
 
 
 _FLAT = Parameter(name="*")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Flags(Settings):
-    """The settings as a command line spells them: without the names of the rooms."""
+    """The settings as flags of a command line, without the names of the rooms."""
 
     server: Annotated[ServerSettings, _FLAT] = field(default_factory=ServerSettings)
     documents: Annotated[DocumentSettings, _FLAT] = field(default_factory=DocumentSettings)
@@ -157,11 +157,11 @@ class Flags(Settings):
     mock: Annotated[MockSettings, _FLAT] = field(default_factory=MockSettings)
     vectors: Annotated[VectorSettings, _FLAT] = field(default_factory=VectorSettings)
     session: Annotated[SessionSettings, _FLAT] = field(default_factory=SessionSettings)
-    actions: Annotated[_Actions, _FLAT] = field(default_factory=_Actions)
+    actions: Annotated[_ActionFlags, _FLAT] = field(default_factory=_ActionFlags)
     tools: Annotated[ToolSettings, _FLAT] = field(default_factory=ToolSettings)
     threads: Annotated[ThreadSettings, _FLAT] = field(default_factory=ThreadSettings)
-    memory: Annotated[_Memory, _FLAT] = field(default_factory=_Memory)
-    storage: Annotated[_Storage, _FLAT] = field(default_factory=_Storage)
+    memory: Annotated[_MemoryFlags, _FLAT] = field(default_factory=_MemoryFlags)
+    storage: Annotated[_StorageFlags, _FLAT] = field(default_factory=_StorageFlags)
     log: Annotated[LogSettings, _FLAT] = field(default_factory=LogSettings)
 
 
@@ -174,7 +174,7 @@ class _SettingsApp(App):
     def assemble_argument_collection(
         self, *, default_parameter: Parameter | None = None, parse_docstring: bool = False
     ) -> ArgumentCollection:
-        """Return the arguments of the command; for the help, where docstrings are read, in their groups."""
+        """Return the arguments of the command; for the help, when `parse_docstring` is set, in their groups."""
         arguments = super().assemble_argument_collection(
             default_parameter=default_parameter, parse_docstring=parse_docstring
         )
@@ -184,7 +184,7 @@ class _SettingsApp(App):
 
 
 def _arrange(arguments: ArgumentCollection, shows_all: bool) -> None:
-    """Put `arguments` in the groups and the order of `GROUPS`. shows_all: else only the first group is shown."""
+    """Put `arguments` in the groups and the order of `GROUPS`. `shows_all`: show every group, not only the first."""
     groups = {name: Group(name, sort_key=place) for place, name in enumerate(GROUPS)}
     places = {f"--{flag}": (name, place) for name in GROUPS for place, flag in enumerate(GROUPS[name])}
     last = len(places)
@@ -199,22 +199,22 @@ def _arrange(arguments: ArgumentCollection, shows_all: bool) -> None:
 
 
 def settings_app() -> App:
-    """Return an App whose command, once it is given one, reads settings as `agent serve` does."""
+    """Return an `App` that gives its command, set as `default`, the settings that `agent serve` reads."""
     return _SettingsApp(name="serve", config=[Env("AGENT_", command=False), _File(CONFIG_FILE)])
 
 
 def read_settings(flags: Sequence[str] = ()) -> Settings:
-    """Return the settings that a server started here with these flags would have.
+    """Return the settings that a server started here with `flags` would have.
 
-    Raises `agent.errors.UsageError` and `cyclopts.CycloptsError` for what cannot be one.
+    Raises `agent.errors.UsageError` and `cyclopts.CycloptsError` for settings that cannot work.
     """
     app, serve = App(), settings_app()
-    serve.default(_given)
+    serve.default(_return_settings)
     app.command(serve)
     found = app(["serve", *flags], print_error=False, exit_on_error=False, result_action="return_value")
     assert isinstance(found, Settings)
     return found
 
 
-def _given(*, settings: Annotated[Flags, Parameter(name="*")] = DEFAULTS) -> Settings:
+def _return_settings(*, settings: Annotated[Flags, Parameter(name="*")] = DEFAULTS) -> Settings:
     return settings

@@ -1,4 +1,4 @@
-"""`agent chat`: a server's other end, in the terminal."""
+"""`agent chat`: talks to a server from the terminal."""
 
 import signal
 import sys
@@ -10,8 +10,8 @@ from cyclopts import Parameter
 
 from ..client import chat as terminal
 from ..client.client import DEFAULT_URL, CannotConnect, connect
-from ..client.open import opened_terminal
-from ..client.opened import opener
+from ..client.open import open_terminal
+from ..client.opened import make_opener
 from .output import FAILED, complain, on_a_terminal, steer, write
 
 Url = Annotated[str, Parameter(env_var="AGENT_URL", help="The server's page or socket.")]
@@ -19,7 +19,7 @@ Secret = Annotated[str | None, Parameter(env_var="AGENT_TOKEN", help="The server
 
 
 async def chat(url: Url = DEFAULT_URL, *, token: Secret = None) -> int:
-    """Talk to a server from the terminal: answers stream in, Ctrl-C stops one, /help lists the commands.
+    """Talk to a server from the terminal: answers stream in, Ctrl-C stops one, `/help` lists the commands.
 
     Example: agent chat ws://127.0.0.1:8787/ws
     """
@@ -28,11 +28,11 @@ async def chat(url: Url = DEFAULT_URL, *, token: Secret = None) -> int:
     try:
         async with connect(url, token) as client:
             with trio.open_signal_receiver(signal.SIGINT) as interrupts:
-                async with opened_terminal(write, steer, on_a_terminal()) as (show, typed):
+                async with open_terminal(write, steer, on_a_terminal()) as (show, typed):
                     if interactive:
                         show(terminal.HELP + "\n")
                     async with aclosing(typed) as lines:
-                        talk = terminal.Chat(client, show, opener(url, token), interactive)
+                        talk = terminal.TerminalChat(client, show, make_opener(url, token), interactive)
                         status = await talk.run(lines, interrupts)
             return status
     except CannotConnect as error:

@@ -2,11 +2,12 @@
 
 Each wing is opened by an asynchronous context manager `open_<wing>(...) -> <Wing>`, which takes keyword arguments only.
 `composition.open_composition` nests the wings; `sessions` and `edge` make the parts that connections meet; `agent.app`
-runs them. Start reading at `composition`. An adapter (`adapters.Adapters`) takes the place of any part.
+runs them. Start reading in `composition.py`. An adapter (`adapters.Adapters`) takes the place of any part. The room
+may import every room below; only `agent.app` and the commands import it.
 
 The nesting is the order of shutdown: a wing closes after everything that uses it. From the outermost:
 
-    storage     ledger and store. Closes last, within LEDGER_CLOSE_TIMEOUT: everything that has an outcome records it.
+    storage     ledger and store. Closes last, within `LEDGER_CLOSE_TIMEOUT`: every outcome is recorded.
     memory      the memory model, then the store of items, which closes before the model.
     actions     MCP servers, then the executor over them.
     documents   the process that reads foreign files, killed on exit, and `Knowledge`, which holds nothing open.
@@ -18,13 +19,13 @@ The operator's tools are read before all of this and hold nothing open. A wing t
 Inside all wings, `agent.app` nests three nurseries, which a drain ends from the inside out:
 
     actions     runs confirmed actions, and the tasks of the memory. A drain waits here for the actions that run, for
-                2 * ACTION_TIMEOUT + 2 * RECORD_TIMEOUT at most, and then five seconds for the memory to keep what
-                waits; then the nursery is cancelled.
+                `2 * ACTION_TIMEOUT + 2 * RECORD_TIMEOUT` at most, and then five seconds for the memory to keep
+                the waiting exchanges; then the nursery is cancelled.
     timers      threads over HTTP, deadlines, pings and pace of sessions, the reading of documents, the watch of the
                 event loop. Cancelled as soon as the server has ended.
-    serving     listeners and connections. A drain accepts no connection, waits DRAIN_TIMEOUT for the sessions and
-                CLOSE_TIMEOUT + FLUSH_TIMEOUT for the connections; then the nursery is cancelled.
+    serving     listeners and connections. A drain accepts no connection, waits `DRAIN_TIMEOUT` for the sessions and
+                `CLOSE_TIMEOUT + FLUSH_TIMEOUT` for the connections; then the nursery is cancelled.
 
 `App.stop` cancels the three nurseries at once, and also the connections that other tasks serve (`App.serve_stream`). A
-running action is still recorded, within RECORD_TIMEOUT: the ledger is open until the last wing closes.
+running action is still recorded, within `RECORD_TIMEOUT`: the ledger is open until the last wing closes.
 """

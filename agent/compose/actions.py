@@ -1,10 +1,10 @@
-"""Opens what carries out confirmed actions and the calls of tools."""
+"""Opens the executor of confirmed actions and tool calls."""
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 
-from ..actions.open import opened_executor
-from ..mcp.open import opened_servers
+from ..actions.open import open_executor
+from ..mcp.open import open_servers
 from ..ports.action import Executor
 from ..settings import Settings
 from .adapters import Adapters
@@ -21,17 +21,17 @@ async def open_actions(
 ) -> AsyncGenerator[Executor, None]:
     """Start the MCP servers of `toolbox`, and open the executor over them, for the time of a block.
 
-    memory_executors: carry out the actions of the memory, by action name; None where there is no memory. An executor of
-    `adapters` takes the place of all of it, and no MCP server is started.
-    Raises `agent.errors.UsageError` when an executor or a server cannot be used. On exit, also when cancelled, the
-    executor closes first; then all MCP servers end, at the same time.
+    `memory_executors`: carry out the actions of the memory, by action name; `None` where there is no memory.
+    `adapters.executor` replaces all of it, and no MCP server is started. Raises `agent.errors.UsageError` when an
+    executor or a server cannot be used. On exit, also when cancelled, the executor closes first; then all MCP servers
+    end, at the same time.
     """
     if adapters.executor is not None:
         yield adapters.executor
         return
     async with _open_servers(adapters=adapters, toolbox=toolbox) as by_server:
         tools = toolbox.operator.own
-        async with opened_executor(settings.actions, tools, by_server, memory_executors) as executor:
+        async with open_executor(settings.actions, tools, by_server, memory_executors) as executor:
             yield executor
 
 
@@ -39,9 +39,9 @@ async def open_actions(
 async def _open_servers(
     *, adapters: Adapters, toolbox: Toolbox
 ) -> AsyncGenerator[Mapping[str, Executor] | None, None]:
-    """Start the MCP servers for the time of a block; give None where no tool can be called."""
+    """Start the MCP servers for the time of a block; give `None` where no tool can be called."""
     if toolbox.arguments is None:
         yield None
         return
-    async with opened_servers(toolbox.operator, toolbox.arguments, adapters.mcp) as by_server:
+    async with open_servers(toolbox.operator, toolbox.arguments, adapters.mcp) as by_server:
         yield by_server

@@ -1,4 +1,4 @@
-"""Parts that a test or an embedding program puts in the place of the parts that the settings name."""
+"""The parts of a server that a test or an embedding program replaces."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -22,15 +22,16 @@ from ..storage.store import Store
 
 @dataclass(frozen=True, kw_only=True)
 class Adapters:
-    """Parts of a server that replace the parts that its settings name; None takes the part of the settings.
+    """Parts of a server that replace the parts that its settings name; `None` takes the part of the settings.
 
-    model: drafts answers. knowledge: a snapshot of documents that is never reloaded. mcp: starts the MCP servers of the
-    tools file. store: keeps all data, the ledger included. ledger: keeps actions; given without `store`, nothing else
-    is kept, and the HTTP API has no threads.
-    run_sync: does blocking work. The system's watcher of the documents uses a thread of its own, so with `run_sync` the
-    folder is watched only when `watch` is given. remember_sync: does the blocking work of the memory's database, two
-    pieces at a time. isolate: reads documents that other people wrote.
-    watch_loop: measures the event loop on real time while the server runs; None measures nothing.
+    `model`: drafts answers. `knowledge`: a snapshot of documents that is never reloaded. `mcp`: starts the MCP servers
+    of the tools file. `store`: keeps all data, the ledger included. `ledger`: keeps actions; given without `store`,
+    nothing else is kept, and the HTTP API has no threads.
+
+    `run_sync`: does blocking work. The system's watcher of the documents uses a thread of its own, so with `run_sync`
+    the folder is watched only when `watch` is given. `remember_sync`: does the blocking work of the memory's database,
+    two pieces at a time. `isolate`: reads documents that other people wrote. `watch_loop`: measures the event loop on
+    real time while the server runs; `None` measures nothing.
     """
 
     model: Drafter | None = None

@@ -1,4 +1,4 @@
-"""Opens what answers: the language model, the parts that use it, and the brains over documents.
+"""Opens the language model, the drafter, filler and decider over it, and the brains over documents.
 
 There are two brains. One answers over sockets, from the operator's documents. The other answers over HTTP, each
 question from the documents of its project.
@@ -12,21 +12,21 @@ from functools import partial
 import structlog
 
 from ..answering.brain import GroundedBrain
-from ..answering.deciding import DecidingBrain, Tools
+from ..answering.deciding import DecidingBrain, TurnTools
 from ..answering.explain import Explain
 from ..answering.filling import FillingBrain
-from ..answering.projects import ProjectsBrain, Prompts
+from ..answering.projects import ProjectsBrain, PromptViewer
 from ..answering.settings import AnswerSettings
 from ..errors import UsageError
-from ..host import Threads
+from ..host import WorkerThreads
 from ..llm.open import (
-    model_decider,
-    model_drafter,
-    model_filler,
-    opened_decider,
-    opened_drafter,
-    shown_decision,
-    shown_draft,
+    decision_sections,
+    draft_sections,
+    make_model_decider,
+    make_model_drafter,
+    make_model_filler,
+    open_decider,
+    open_drafter,
 )
 from ..models.open import open_language_model
 from ..ports.brain import Brain
@@ -54,8 +54,9 @@ _INDEXES_AT_ONCE = 2  # indexes of projects that are built at a time
 class AnswerSources:
     """The sources that answers are made from.
 
-    knowledge: the operator's documents. projects: documents of projects; None where there are no projects. memory:
-    selects a user's items for a turn; None remembers nothing. read_text: cuts the texts of projects into sections.
+    `knowledge`: the operator's documents. `projects`: documents of projects; `None` where there are no projects.
+    `memory`: selects a user's items for a turn; `None` remembers nothing. `read_text`: cuts the texts of projects into
+    sections.
     """
 
     knowledge: Knowledge
@@ -68,8 +69,8 @@ class AnswerSources:
 class Answering:
     """The opened brains.
 
-    brain: answers over sockets. threads: answers over HTTP. prompts: shows the prompt of a question over HTTP and asks
-    no model; None where a brain of the adapters answers.
+    `brain`: answers over sockets. `threads`: answers over HTTP. `prompts`: shows the prompt of a question over HTTP
+    and asks no model; `None` where a brain of the adapters answers.
     """
 
     brain: Brain
@@ -90,11 +91,11 @@ async def open_answering(
     """Open the language model that the settings name, and the brains that use it, for the time of a block.
 
     `adapters.model`, `filler` and `decider` take the places of the parts that the settings name. No language model is
-    opened where nothing uses one. observer: gets the model's metrics. explain: called with the reasons of each answer.
-    Raises `agent.errors.UsageError` when a part cannot be used. On exit, also when cancelled, the drafter and the
-    decider close before the language model that they ask.
+    opened where nothing uses one. `observer`: gets the model's metrics. `explain`: called with the reasons of each
+    answer. Raises `agent.errors.UsageError` when a part cannot be used. On exit, also when cancelled, the drafter and
+    the decider close before the language model that they ask.
     """
-    run_sync = adapters.run_sync or Threads()
+    run_sync = adapters.run_sync or WorkerThreads()
     toolbox = toolbox or Toolbox(operator=Offering())
     async with AsyncExitStack() as stack:
         model = None
@@ -118,7 +119,9 @@ async def open_answering(
             explain=explain,
             memory=sources.memory,
         )
-        indexes = _make_indexes(sources=sources, run_sync=adapters.run_sync or Threads(_INDEXES_AT_ONCE))
+        indexes = _make_indexes(
+            sources=sources, run_sync=adapters.run_sync or WorkerThreads(_INDEXES_AT_ONCE)
+        )
         yield _make_answering(brains=brains, toolbox=toolbox, knowledge=sources.knowledge, indexes=indexes)
 
 
@@ -131,13 +134,13 @@ def log_reasons(lines: Sequence[str]) -> None:
 def _uses_language_model(settings: Settings, adapters: Adapters) -> bool:
     """Return whether a drafter or a filler asks the language model that the settings name."""
     fills = settings.actions.payloads == "model" and adapters.filler is None
-    return not settings.model.drafts_alone and (adapters.model is None or fills)
+    return not settings.model.uses_no_model and (adapters.model is None or fills)
 
 
 def _make_filler(
     *, settings: Settings, adapters: Adapters, model: LanguageModel | None, run_sync: RunSync
 ) -> Filler | None:
-    """Return the part that fills in payloads with a language model; None where the settings want words only.
+    """Return the part that fills in payloads with a language model; `None` where the settings want words only.
 
     Raises `agent.errors.UsageError` when there is no language model to ask.
     """
@@ -150,36 +153,36 @@ def _make_filler(
             f"payloads model needs a language model, and {settings.model.model.partition(':')[0]} is none: "
             "choose one with model openai:NAME or anthropic:NAME, or leave payloads at words"
         )
-    return model_filler(model, run_sync)
+    return make_model_filler(model, run_sync)
 
 
 @asynccontextmanager
 async def _open_drafter(
     *, settings: Settings, model: LanguageModel | None, texts: Callable[[], Iterable[str]]
 ) -> AsyncGenerator[Drafter, None]:
-    """Open the drafter over `model`, or the mock or the script where `model` is None.
+    """Open the drafter over `model`, or the mock or the script where `model` is `None`.
 
-    texts: returns texts of the knowledge base, for the mock's inventions.
+    `texts`: returns texts of the knowledge base, for the mock's inventions.
     """
     if model is not None:
-        yield model_drafter(model, settings.model.answer_tokens, settings.answers.answer)
+        yield make_model_drafter(model, settings.model.answer_tokens, settings.answers.answer)
         return
-    async with opened_drafter(settings.model.model, settings.mock, texts) as drafter:
+    async with open_drafter(settings.model.model, settings.mock, texts) as drafter:
         yield drafter
 
 
 @asynccontextmanager
 async def _open_decider(*, settings: Settings, model: LanguageModel | None) -> AsyncGenerator[Decider, None]:
-    """Open the decider over `model`, or the mock or the script where `model` is None."""
+    """Open the decider over `model`, or the mock or the script where `model` is `None`."""
     if model is not None:
-        yield model_decider(model, settings.model.answer_tokens)
+        yield make_model_decider(model, settings.model.answer_tokens)
         return
-    async with opened_decider(settings.model.model, settings.mock) as decider:
+    async with open_decider(settings.model.model, settings.mock) as decider:
         yield decider
 
 
 def _make_indexes(*, sources: AnswerSources, run_sync: RunSync) -> ProjectIndexes | None:
-    """Return the indexes of projects, which are built on demand; None where there are no projects."""
+    """Return the indexes of projects, which are built on demand; `None` where there are no projects."""
     if sources.projects is None:
         return None
     return ProjectIndexes(
@@ -189,7 +192,7 @@ def _make_indexes(*, sources: AnswerSources, run_sync: RunSync) -> ProjectIndexe
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _BrainFactory:
-    """The parts that all brains of a server share, whatever documents a brain is over."""
+    """The parts that all brains of a server share, over any documents."""
 
     settings: AnswerSettings
     drafter: Drafter
@@ -199,7 +202,7 @@ class _BrainFactory:
     explain: Explain | None
     memory: Memory | None
 
-    def make_brain(self, tools: Tools | None, holdings: Holdings) -> Brain:
+    def make_brain(self, tools: TurnTools | None, holdings: Holdings) -> Brain:
         """Return a brain over `holdings`, with payloads and tools where the server has some."""
         grounded = self._make_grounded(holdings, self.explain)
         plain: Brain = grounded
@@ -208,9 +211,9 @@ class _BrainFactory:
         return self._make_deciding(tools, grounded, plain) or plain
 
     def make_prompting(
-        self, tools: Tools | None, holdings: Holdings
+        self, tools: TurnTools | None, holdings: Holdings
     ) -> tuple[GroundedBrain, DecidingBrain | None]:
-        """Return the brains whose prompts are shown: the drafting one, and the deciding one where there are tools."""
+        """Return the brains that show their prompts: the drafting one, and the deciding one where there are tools."""
         grounded = self._make_grounded(holdings, None)
         return grounded, self._make_deciding(tools, grounded, grounded)
 
@@ -220,7 +223,7 @@ class _BrainFactory:
         )
 
     def _make_deciding(
-        self, tools: Tools | None, grounded: GroundedBrain, plain: Brain
+        self, tools: TurnTools | None, grounded: GroundedBrain, plain: Brain
     ) -> DecidingBrain | None:
         if tools is None or self.decider is None:
             return None
@@ -237,5 +240,7 @@ def _make_answering(
     return Answering(
         brain=brains.make_brain(toolbox.sockets, house),
         threads=ProjectsBrain(make_brain(house), indexes, make_brain),
-        prompts=Prompts(make_prompting(house), indexes, make_prompting, shown_draft, shown_decision),
+        prompts=PromptViewer(
+            make_prompting(house), indexes, make_prompting, draft_sections, decision_sections
+        ),
     )

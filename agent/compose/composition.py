@@ -1,4 +1,4 @@
-"""Opens all wings of a server, one inside the other; the room's opening says in which order, and why."""
+"""Opens all wings of a server, one inside the other; the docstring of `agent.compose` says in which order, and why."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -23,8 +23,8 @@ from .tools import Toolbox, read_toolbox
 class Composition:
     """The opened wings of a server.
 
-    new_id: returns an unguessable id at each call. executor: carries out confirmed actions and calls of tools. memory:
-    None where users are not remembered.
+    `new_id`: returns an unguessable id at each call. `executor`: carries out confirmed actions and tool calls.
+    `memory`: `None` where users are not remembered.
     """
 
     settings: Settings
@@ -39,7 +39,7 @@ class Composition:
 
     @property
     def read_socket_tools(self) -> ReadTools | None:
-        """The reader of tools that arrive with a message over a socket; None where the settings take none."""
+        """The reader of tools that arrive with a message over a socket; `None` where the settings take none."""
         sockets = self.toolbox.sockets
         return sockets.read if sockets is not None and self.settings.tools.client_tools else None
 
@@ -55,10 +55,10 @@ async def open_composition(
 ) -> AsyncGenerator[Composition, None]:
     """Open the wings that the settings name, or the parts of `adapters` instead, for the time of a block.
 
-    No document is read yet. on_ledger_trouble, on_memory_trouble: called with the reason when no action can be claimed,
-    or nothing can be remembered, and with "" when that works again.
-    Raises `agent.errors.UsageError` when a wing cannot be opened; the wings before it close. On exit, also when
-    cancelled, the wings close in the opposite order: the storage is last, and takes LEDGER_CLOSE_TIMEOUT at most.
+    No document is read yet. `on_ledger_trouble`, `on_memory_trouble`: called with the reason when no action can be
+    claimed, or nothing can be remembered, and with "" when that works again. Raises `agent.errors.UsageError` when a
+    wing cannot be opened; the wings before it close. On exit, also when cancelled, the wings close in the opposite
+    order: the storage is last, and takes `LEDGER_CLOSE_TIMEOUT` at most.
     """
     clock = adapters.clock or WallClock()
     toolbox = read_toolbox(settings=settings, clock=clock)

@@ -1,9 +1,9 @@
-"""Makes the edge of a server: what each connection meets, from the admission to the session or the HTTP API."""
+"""Makes the edge of a server: the parts between a connection and its session or the HTTP API, admission first."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from ..fsm import mermaid
+from ..fsm import draw_mermaid
 from ..ports.remember import NO_BACKLOG
 from ..ports.work import RunSync
 from ..protocol import asyncapi
@@ -11,22 +11,22 @@ from ..protocol.routes import Shape
 from ..server.accept import Listens
 from ..server.addresses import Addresses
 from ..server.admission import Admission
-from ..server.admitted import Service
 from ..server.api.keys import Keys, make_key
 from ..server.api.questions import Questions
 from ..server.api.reading import Reading
 from ..server.api.rooms import Rooms
 from ..server.api.router import HttpApi
-from ..server.http import HttpServer
+from ..server.http_server import HttpServer
 from ..server.limits import Cap, Shared
 from ..server.metrics import Metrics
-from ..server.pages import Contents, pages
+from ..server.page_routes import Contents, pages
 from ..server.serve import Edge
+from ..server.service import RouteService
 from ..server.websocket import Connection
 from ..session.registry import Registry
 from ..session.session import Session
 from ..session.states import TABLE
-from ..session.turn import Parts
+from ..session.turn import SessionContext
 from ..settings import Settings
 from ..storage.store import Store
 from ..threads.desk import ThreadDesk
@@ -39,9 +39,9 @@ from .sessions import list_transcripts
 class Siblings:
     """The parts that a server shares with other servers, where clients see several servers as one.
 
-    listens: gives the connections of this server. port: that the clients connect to. limits: hold for all servers
-    together. figures: returns the Prometheus text of all servers. unready: returns why a server is not ready, "" when
-    all are.
+    `listens`: gives the connections of this server. `port`: that the clients connect to. `limits`: hold for all
+    servers together. `figures`: returns the Prometheus text of all servers. `unready`: returns why a server is not
+    ready, "" when all are.
     """
 
     listens: Listens
@@ -59,7 +59,7 @@ def make_api_rooms(
     registry: Registry,
     run_sync: RunSync,
 ) -> Rooms:
-    """Return the parts that the HTTP API works on. registry: lists all sessions. run_sync: reads uploads."""
+    """Return the parts that the HTTP API works on. `registry`: lists all sessions. `run_sync`: reads uploads."""
     memory = composition.memory
     return Rooms(
         desk=desk,
@@ -81,13 +81,13 @@ def make_edge(
     *,
     settings: Settings,
     admission: Admission,
-    parts: Parts,
+    parts: SessionContext,
     readiness: Readiness,
     metrics: Metrics,
     rooms: Rooms | None,
     siblings: Siblings | None,
 ) -> Edge:
-    """Return the edge over the parts of the sessions. rooms: of the HTTP API; None where no store is kept."""
+    """Return the edge over the parts of the sessions. `rooms`: of the HTTP API; `None` where no store is kept."""
 
     def handle_connection(connection: Connection) -> Awaitable[None]:
         return Session(parts, connection, connection.agent_v1, user=connection.user).run()
@@ -113,11 +113,11 @@ def make_edge(
 
 
 def _make_services(
-    *, settings: Settings, parts: Parts, readiness: Readiness, metrics: Metrics, rooms: Rooms | None
-) -> dict[Shape, Service]:
+    *, settings: Settings, parts: SessionContext, readiness: Readiness, metrics: Metrics, rooms: Rooms | None
+) -> dict[Shape, RouteService]:
     """Return the services of plain questions and, over `rooms`, of the HTTP API, by the shape of their errors."""
     explain, limit = readiness.explain_unanswerable, settings.answers.limit
-    services: dict[Shape, Service] = {"openai": Questions(parts, explain, limit, settings.server.name)}
+    services: dict[Shape, RouteService] = {"openai": Questions(parts, explain, limit, settings.server.name)}
     if rooms is not None:
         pace = settings.session.pace_ms / 1000
         services["problem"] = HttpApi(rooms, metrics, explain, lambda: readiness.gate.draining, pace)
@@ -131,7 +131,7 @@ def _make_contents(
     metrics: Metrics,
     siblings: Siblings | None,
 ) -> Contents:
-    """Return what the page and the probes show; `siblings` answer for all servers where there are several."""
+    """Return the contents of the page and the probes; `siblings` answer for all servers where there are several."""
 
     async def read_figures() -> bytes:
         return metrics.text()
@@ -142,7 +142,7 @@ def _make_contents(
     knowledge = readiness.knowledge
     return Contents(
         asyncapi=asyncapi.document(),
-        session_diagram=mermaid(TABLE),
+        session_diagram=draw_mermaid(TABLE),
         metrics=siblings.figures if siblings is not None else read_figures,
         unready=siblings.unready if siblings is not None else explain_unready,
         sections=knowledge.sections if knowledge is not None else lambda _: (),

@@ -15,35 +15,35 @@ import trio
 from ..config import MEMORY
 from ..embedding.open import choose, open_meaning
 from ..errors import UsageError
-from ..grounding.openers import openers
-from ..heap import give_back, set_aside_so_far
-from ..host import Threads
+from ..grounding.openers import find_openers
+from ..heap import freeze_so_far, trim_heap
+from ..host import WorkerThreads
 from ..lang import LANGUAGES, Lang
 from ..ports.observe import Observer
 from ..ports.search import Passage, Retriever
 from ..ports.work import RunSync
-from ..retrieval.again import Again
+from ..retrieval.again import CachedRetriever
 from ..retrieval.cache import Cache
-from ..retrieval.foreign import ForeignFiles, foreign_files
+from ..retrieval.foreign import ForeignFiles, open_foreign_files
 from ..retrieval.live import LiveKnowledge
-from ..retrieval.meaning import Meaning
+from ..retrieval.meaning import KnowledgeEmbedder
 from ..retrieval.search import KnowledgeBase
-from ..retrieval.watch import Watch, watching
+from ..retrieval.watch import Watch, watch_folder
 from ..settings import Settings
 from ..storage.open import ledger_folder
 from .adapters import Adapters
 
 _log = structlog.get_logger("agent.app")
 
-_FILES = 50  # files that are read between two calls of `set_aside_so_far`
+_FILES = 50  # files that are read between two calls of `freeze_so_far`
 
 
 class Knowledge:
     """The documents of one server as they are now (implements `agent.ports.search.Library`).
 
-    snapshot: replaces the folder of `settings`, and is never reloaded. run_sync: does the blocking work. watch: reports
-    changes of the folder; None leaves changes unnoticed. observer: counts searches where hits are kept. foreign: see
-    `agent.retrieval.folder.Folder`.
+    `snapshot`: replaces the folder of `settings`, and is never reloaded. `run_sync`: does the blocking work. `watch`:
+    reports changes of the folder; `None` leaves changes unnoticed. `observer`: counts searches where hits are kept.
+    `foreign`: see `agent.retrieval.folder.Folder`.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Knowledge:
         self._openers_of: KnowledgeBase | None = None
         self._openers: dict[Lang, tuple[str, ...]] = {}
         self._live: LiveKnowledge | None = None
-        self._meaning: Meaning | None = None
+        self._meaning: KnowledgeEmbedder | None = None
         self._opened = trio.Event()  # `_meaning` is final
         self._read = trio.Event()  # all documents are read
         self._files = (0, 0)  # files read so far, and files in all
@@ -83,7 +83,7 @@ class Knowledge:
         return f"The documents are being read{so_far}."
 
     def check_settings(self) -> None:
-        """Raise UsageError for a mistake that shows before any document is read."""
+        """Raise `UsageError` for a mistake that shows before any document is read."""
         choose(self._vectors.vectors, self._vectors.vectors_url)
         if self._fixed is None and not self._kb.is_dir():
             raise UsageError(
@@ -91,7 +91,7 @@ class Knowledge:
             )
 
     async def read(self) -> None:
-        """Read all documents. Raises UsageError when none can be read. Cancelled, it gives its reading thread up."""
+        """Read all documents. Raises `UsageError` when none can be read. Cancelled, it gives its reading thread up."""
         if self._fixed is None:
             meaning = await open_meaning(self._vectors.vectors, self._vectors.vectors_url, self._run_sync)
             self._meaning = meaning
@@ -99,29 +99,30 @@ class Knowledge:
             self._live = await LiveKnowledge.open(
                 self._kb, self._run_sync, meaning, self._cache(), self._note_progress, self._foreign
             )
-            await self._run_sync(give_back)
+            await self._run_sync(trim_heap)
         for skipped in self._snapshot().skipped:
             _log.warning("file left out of the knowledge base", file=skipped.file, why=skipped.reason)
         self._opened.set()
         self._read.set()
 
-    async def another_meaning(self) -> Meaning | None:
-        """Return the model that makes the vectors of a project's documents; None where no vectors are used.
+    async def another_meaning(self) -> KnowledgeEmbedder | None:
+        """Return the model that makes the vectors of a project's documents; `None` where no vectors are used.
 
-        Waits until the model is opened. A model of sentences makes no vectors of projects: see `Meaning.another`.
+        Waits until the model is opened. A model of sentences makes no vectors of projects: see
+        `KnowledgeEmbedder.for_another_base`.
         """
         await self._opened.wait()
-        return None if self._meaning is None else self._meaning.another()
+        return None if self._meaning is None else self._meaning.for_another_base()
 
     async def wait_read(self) -> None:
         """Wait until all documents are read."""
         await self._read.wait()
 
-    async def present(self) -> Retriever:
+    async def load_snapshot(self) -> Retriever:
         """Wait until all documents are read, and return the present snapshot; later changes make another one."""
         await self._read.wait()
         present = self._snapshot()
-        return Again(present, self._observer) if self._keeps_hits else present
+        return CachedRetriever(present, self._observer) if self._keeps_hits else present
 
     def texts(self) -> Iterator[str]:
         """Yield the text of every statement, in microseconds each; no text before all documents are read."""
@@ -133,14 +134,14 @@ class Knowledge:
     async def keep(self) -> None:
         """Take over changes of the folder until cancelled; return at once where no watch reports them."""
         if self._live is not None and self._watch is not None:
-            await self._live.keep(self._watch)
+            await self._live.keep_current(self._watch)
 
     def sections(self, file: str) -> Sequence[Passage] | None:
-        """Return the sections of `file` in their order: () for an unknown file, None until all documents are read."""
+        """Return the sections of `file` in their order: `()` for an unknown file, `None` until all are read."""
         return self._snapshot().of_file(file) if self._read.is_set() else None
 
     def openers(self, lang: Lang) -> Sequence[str] | None:
-        """Return questions that a chat can begin with; None until all documents are read.
+        """Return questions that a chat can begin with; `None` until all documents are read.
 
         They are in `lang`, or in the first other language that has some.
         """
@@ -152,7 +153,7 @@ class Knowledge:
         if lang not in self._openers:
             langs = (lang, *(each for each in LANGUAGES if each != lang))
             questions = (
-                openers(present.passages, present.topics(each), each, partial(_has_hit, present, each))
+                find_openers(present.passages, present.topics(each), each, partial(_has_hit, present, each))
                 for each in langs
             )
             self._openers[lang] = next(filter(None, questions), ())
@@ -164,18 +165,18 @@ class Knowledge:
         return present
 
     def _cache(self) -> Cache | None:
-        """Return the cache of documents that were read; None where the data folder is in memory."""
+        """Return the cache of documents that were read; `None` where the data folder is in memory."""
         return None if self._data == MEMORY else Cache(ledger_folder(self._data), self._kb)
 
     def _note_progress(self, done: int, total: int) -> None:
-        """Take down how far the reading is; called by the reading thread."""
+        """Record how far the reading is; the reading thread calls it."""
         self._files = (done, total)
         if done and done % _FILES == 0:
-            set_aside_so_far()
+            freeze_so_far()
 
 
 def _has_hit(snapshot: KnowledgeBase, lang: Lang, question: str) -> bool:
-    return bool(snapshot.find(question, lang, 1))
+    return bool(snapshot.find_hits(question, lang, 1))
 
 
 def make_knowledge(
@@ -183,14 +184,14 @@ def make_knowledge(
 ) -> Knowledge:
     """Return the documents of a server, checked but not read yet.
 
-    foreign: reads the documents that must not be read in this process. observer: counts searches.
-    Raises `agent.errors.UsageError` as `Knowledge.check_settings` does.
+    `foreign`: reads the documents that must not be read in this process. `observer`: counts searches. Raises
+    `agent.errors.UsageError` as `Knowledge.check_settings` does.
     """
     # The system's watcher of the folder needs a thread of its own, which `run_sync` stands for.
-    watch = adapters.watch or (None if adapters.run_sync else watching)
+    watch = adapters.watch or (None if adapters.run_sync else watch_folder)
     knowledge = Knowledge(
         settings=settings,
-        run_sync=adapters.run_sync or Threads(),
+        run_sync=adapters.run_sync or WorkerThreads(),
         snapshot=adapters.knowledge,
         watch=watch,
         observer=observer,
@@ -204,8 +205,8 @@ def make_knowledge(
 class Documents:
     """The opened documents of a server.
 
-    foreign: reads uploads, and the files of the folder that must not be read in this process. knowledge: None where a
-    brain of the adapters answers without the folder.
+    `foreign`: reads uploads, and the files of the folder that must not be read in this process. `knowledge`: `None`
+    where a brain of the adapters answers without the folder.
     """
 
     foreign: ForeignFiles
@@ -218,10 +219,10 @@ async def open_documents(
 ) -> AsyncGenerator[Documents, None]:
     """Open the documents for the time of a block; `Knowledge.read` reads them, and `Knowledge.keep` reloads them.
 
-    observer: counts searches. Raises `agent.errors.UsageError` for a mistake that shows before any document is read.
+    `observer`: counts searches. Raises `agent.errors.UsageError` for a mistake that shows before any document is read.
     On exit, also when cancelled, the process that reads foreign files is killed, which takes a few milliseconds.
     """
-    with foreign_files(adapters.isolate) as foreign:
+    with open_foreign_files(adapters.isolate) as foreign:
         knowledge = None
         if adapters.brain is None:
             knowledge = make_knowledge(

@@ -1,14 +1,14 @@
-"""Whether a server can answer just now, as `/readyz`, the page and the refusals of questions tell it."""
+"""Reports whether a server can answer at present, for `/readyz`, the page and the refusals of questions."""
 
 from ..server.serve import Gate
 from .knowledge import Knowledge
 
 
 class Readiness:
-    """What keeps a server from answering, from its start to its end.
+    """The reasons why a server cannot answer, from its start to its end.
 
-    gate: whether the server takes connections. knowledge: the documents, once they are opened; None where another brain
-    answers.
+    `gate`: whether the server takes connections. `knowledge`: the documents, once they are opened; `None` where
+    another brain answers.
     """
 
     def __init__(self) -> None:
@@ -40,9 +40,9 @@ class Readiness:
         return self._memory_trouble
 
     def note_ledger_trouble(self, trouble: str) -> None:
-        """Take down why no action can be claimed, or "" when actions can be claimed again."""
+        """Record why no action can be claimed, or "" when actions can be claimed again."""
         self.gate.trouble = f"Actions cannot be run, because of the ledger: {trouble}." if trouble else ""
 
     def note_memory_trouble(self, trouble: str) -> None:
-        """Take down why nothing can be remembered, or "" when it can be again. Turns go on meanwhile."""
+        """Record why nothing can be remembered, or "" when it can be again. Turns go on meanwhile."""
         self._memory_trouble = f"What is said is not remembered: {trouble}." if trouble else ""

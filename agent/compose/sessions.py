@@ -7,11 +7,11 @@ from typing import Any
 from ..actions.runner import Runner
 from ..errors import BadTool
 from ..ports.observe import Observer
-from ..ports.remember import UNKEPT, Transcript
+from ..ports.remember import NO_RECORDER, Transcript
 from ..ports.tools import ToolDefinition
 from ..session.forgetting import Conversations
 from ..session.registry import Registry
-from ..session.turn import Parts, no_tools
+from ..session.turn import SessionContext, refuse_tools
 from ..storage.store import Store
 from ..threads.desk import ThreadDesk
 from ..threads.waking import Stores
@@ -21,10 +21,10 @@ from .composition import Composition
 
 def make_parts(
     *, composition: Composition, runner: Runner, registry: Registry, pulse: Pulse, observer: Observer
-) -> Parts:
-    """Return the parts that all sessions over sockets share. registry: lists the sessions of the server."""
+) -> SessionContext:
+    """Return the parts that all sessions over sockets share. `registry`: lists the sessions of the server."""
     memory = composition.memory
-    return Parts(
+    return SessionContext(
         settings=composition.settings.session,
         brain=composition.answering.brain,
         runner=runner,
@@ -35,13 +35,15 @@ def make_parts(
         new_id=composition.new_id,
         lang=composition.settings.answers.lang,
         project=str(composition.settings.documents.kb),
-        read_tools=composition.read_socket_tools or no_tools,
-        recorder=memory.keeper if memory is not None else UNKEPT,
+        read_tools=composition.read_socket_tools or refuse_tools,
+        recorder=memory.keeper if memory is not None else NO_RECORDER,
         memory=None if memory is None else memory.make_consulted(list_transcripts(composition, registry)),
     )
 
 
-def make_thread_desk(*, composition: Composition, store: Store, parts: Parts, runner: Runner) -> ThreadDesk:
+def make_thread_desk(
+    *, composition: Composition, store: Store, parts: SessionContext, runner: Runner
+) -> ThreadDesk:
     """Return the threads over HTTP, not running yet.
 
     Their sessions share `parts` with the sockets, but for the brain of projects, the callers' own tools, and no pace.
@@ -66,12 +68,12 @@ def make_thread_desk(*, composition: Composition, store: Store, parts: Parts, ru
 
 
 def list_transcripts(composition: Composition, registry: Registry) -> tuple[Transcript, ...]:
-    """Return all that holds users' messages beside the memory: the sessions in progress, and the kept threads."""
+    """Return every holder of users' messages beside the memory: the sessions in progress, and the stored threads."""
     store = composition.storage.store
     threads = (store.threads,) if store is not None else ()
     return (Conversations(registry), *threads)
 
 
 def _refuse_tools(given: Sequence[Mapping[str, Any]]) -> tuple[ToolDefinition, ...]:
-    """Refuse the tools of a message, because nothing that checks their arguments is installed."""
+    """Raise `BadTool` for the tools of a message, because jsonschema-rs is not installed to check arguments."""
     raise BadTool("this server needs jsonschema-rs for tools: pip install 'agent-server[structured]'")

@@ -4,19 +4,19 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from ..host import Threads
+from ..host import WorkerThreads
 from ..ports.clock import Clock
 from ..ports.ledger import Ledger
 from ..ports.observe import Observer
 from ..settings import Settings
-from ..storage.open import opened_store
+from ..storage.open import open_store
 from ..storage.store import Store
 from .adapters import Adapters
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Storage:
-    """The opened storage. store: None where an adapter gives a ledger alone."""
+    """The opened storage. `store`: `None` where an adapter gives a ledger alone."""
 
     ledger: Ledger
     store: Store | None
@@ -33,18 +33,18 @@ async def open_storage(
 ) -> AsyncGenerator[Storage, None]:
     """Open the ledger and the store for the time of a block, or take those of `adapters`, which stay open.
 
-    observer: gets the level `actions_unrecorded`. on_trouble: called with the reason when no action can be claimed, and
-    with "" when actions can be claimed again.
-    Raises `agent.errors.UsageError` when the data folder cannot be used. On exit, also when cancelled, the ledger
-    writes what it holds and closes, within LEDGER_CLOSE_TIMEOUT.
+    `observer`: gets the level `actions_unrecorded`. `on_trouble`: called with the reason when no action can be
+    claimed, and with "" when actions can be claimed again. Raises `agent.errors.UsageError` when the data folder
+    cannot be used. On exit, also when cancelled, the ledger writes its waiting outcomes and closes, within
+    `LEDGER_CLOSE_TIMEOUT`.
     """
     if adapters.ledger is not None:
         yield Storage(ledger=adapters.ledger, store=adapters.store)
     elif adapters.store is not None:
         yield Storage(ledger=adapters.store.ledger, store=adapters.store)
     else:
-        run_sync = adapters.run_sync or Threads(1)
-        async with opened_store(
+        run_sync = adapters.run_sync or WorkerThreads(1)
+        async with open_store(
             settings.storage, settings.documents.kb, run_sync, clock, observer, on_trouble
         ) as store:
             yield Storage(ledger=store.ledger, store=store)

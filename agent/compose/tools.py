@@ -6,30 +6,30 @@ The MCP servers behind some of them are started with the actions (`agent.compose
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from ..answering.deciding import Tools
+from ..answering.deciding import TurnTools
 from ..ports.clock import Clock
-from ..ports.tools import Arguments, RunsAt
+from ..ports.tools import CheckerFactory, RunsAt
 from ..settings import Settings
-from ..structured.open import ArgumentsLater, can_check, open_arguments
-from ..tools.catalogue import offered
-from ..tools.definitions import Definitions
+from ..structured.open import LazyArguments, can_check, open_arguments
+from ..tools.catalogue import check_request_tools
+from ..tools.definitions import DefinitionReader
 from ..tools.file import read_tools
 from ..tools.offering import Offering
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Toolbox:
-    """The tools that turns may call.
+    """The tools that a turn can call, by its transport.
 
-    operator: the operator's tools. arguments: checks the arguments of a call; None where no tool can be called.
-    sockets: tools of turns over a socket; None is no tools. threads: tools of turns over HTTP, whose own tools the
-    caller runs.
+    `operator`: the operator's tools. `arguments`: checks the arguments of a call; `None` where no tool can be called.
+    `sockets`: tools of turns over a socket; `None` is no tools. `threads`: tools of turns over HTTP, where the caller
+    runs its own tools.
     """
 
     operator: Offering
-    arguments: Arguments | None = None
-    sockets: Tools | None = None
-    threads: Tools | None = None
+    arguments: CheckerFactory | None = None
+    sockets: TurnTools | None = None
+    threads: TurnTools | None = None
 
 
 def read_toolbox(*, settings: Settings, clock: Clock) -> Toolbox:
@@ -44,22 +44,22 @@ def read_toolbox(*, settings: Settings, clock: Clock) -> Toolbox:
     if not offers_tools and not can_check():
         return Toolbox(operator=Offering())
     runs_at: RunsAt = "record" if settings.actions.action_webhook is None else "webhook"
-    arguments = open_arguments() if offers_tools else ArgumentsLater()
+    arguments = open_arguments() if offers_tools else LazyArguments()
     operator = read_tools(file, arguments, runs_at) if file is not None else Offering()
-    definitions = Definitions(arguments)
-    threads = Tools(
-        operator,
-        lambda given: offered(operator, definitions.read(given, "request", "caller")),
-        arguments,
-        settings.tools.rounds,
-        settings.tools.approve_from,
-        settings.answers.turn_timeout,
-        lambda: datetime.fromtimestamp(clock.now_ms() / 1000, UTC).astimezone().date(),
+    definitions = DefinitionReader(arguments)
+    threads = TurnTools(
+        operator=operator,
+        read=lambda given: check_request_tools(operator, definitions.read_list(given, "request", "caller")),
+        arguments=arguments,
+        rounds=settings.tools.rounds,
+        approve_from=settings.tools.approve_from,
+        timeout=settings.answers.turn_timeout,
+        today=lambda: datetime.fromtimestamp(clock.now_ms() / 1000, UTC).astimezone().date(),
     )
     sockets = replace(
         threads,
-        operator=operator.here,
-        read=lambda given: offered(operator, definitions.read(given, "request", runs_at)),
+        operator=operator.server_run,
+        read=lambda given: check_request_tools(operator, definitions.read_list(given, "request", runs_at)),
     )
     return Toolbox(
         operator=operator,

@@ -1,4 +1,4 @@
-"""How a reader stays answerable: it draws breath at every small step, and asks now and then whether to go on."""
+"""Cancellation of a reader: it calls `Breath.draw` at every small step, and now and then that asks whether to go on."""
 
 from agent.errors import GivenUp
 
@@ -8,7 +8,7 @@ _STEPS = 64
 
 
 class Breath:
-    """Counts steps of well under 0.1 ms; every 64th asks `given_up`."""
+    """A counter of steps of well under 0.1 ms each; at every 64th it calls `given_up`."""
 
     __slots__ = ("_given_up", "_left")
 
@@ -17,13 +17,13 @@ class Breath:
         self._left = 1
 
     def draw(self) -> None:
-        """Count one step. Raises `GivenUp` when the asker has given up."""
+        """Count one step. Raises `GivenUp` when the caller no longer wants the document."""
         self._left -= 1
         if self._left <= 0:
             self.ask()
 
     def ask(self) -> None:
-        """Ask at once, after a longer step. Raises `GivenUp` when the asker has given up."""
+        """Call `given_up` at once, after a longer step. Raises `GivenUp` when it returns true."""
         self._left = _STEPS
         if self._given_up():
             raise GivenUp("reading was given up")

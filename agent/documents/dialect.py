@@ -1,8 +1,8 @@
-"""What Sphinx and others add to reStructuredText: roles and directives that docutils does not know.
+"""Roles and directives of reStructuredText that docutils does not know: Sphinx's and those of other tools.
 
-Strategy: the names that a file uses and docutils lacks are registered, in docutils' own tables, before it is read.
-An unknown role says its text; an unknown directive says its argument as a title over its content. Directives that
-would read other files or hold something for a machine are known, and say nothing.
+Strategy: the names that a file uses and docutils lacks are registered in docutils' own tables before the file is read.
+An unknown role becomes its text; an unknown directive becomes its content, with its argument as a title. Directives
+that would read other files or hold data for a machine are registered too, and produce no nodes.
 """
 
 import re
@@ -16,7 +16,7 @@ from docutils.parsers.rst.languages import en
 from .tags import names
 
 TITLE = "agent-title"
-"""The attribute of a container that has a title."""
+"""The attribute in which a container node carries its title."""
 
 _DIRECTIVE = re.compile(r"\.\. (?:\|[^|\n]{1,100}\| )?([A-Za-z][\w:.+-]{0,60})::(?=\s|$)")
 _ROLE = re.compile(r":([A-Za-z][\w:.+-]{0,60}):(?=`)")
@@ -31,16 +31,16 @@ _NOTHING = names(
     "bibliography plot video youtube iframe"
 )
 _NOTES = names("seealso versionadded versionchanged versionremoved deprecated todo centered glossary hlist")
-_NAMES = 1_000  # registered in one process; what comes after is read without them
+_NAMES = 1_000  # registered in one process; a file read after that does without further names
 
 
-class _Any(Directive):
-    """A directive of which nothing is known."""
+class _UnknownDirective(Directive):
+    """An unknown directive: its content, with its argument, `title` or `caption` as a title."""
 
     has_content = True
     optional_arguments = 1
     final_argument_whitespace = True
-    # Any option is taken; docutils wants to see that there are some.
+    # Accepts any option; docutils requires a mapping that is not empty.
     option_spec: ClassVar[Any] = defaultdict(lambda: directives.unchanged, {"class": directives.unchanged})
 
     def run(self) -> list[nodes.Node]:
@@ -65,22 +65,22 @@ class _Any(Directive):
         return [container]
 
 
-class _Note(_Any):
-    """A directive whose text may begin on its first line."""
+class _NoteDirective(_UnknownDirective):
+    """A directive whose text may begin on its first line, such as `versionadded`."""
 
     optional_arguments = 0
 
 
-class _Nothing(_Any):
-    """A directive that says nothing to a reader."""
+class _SilentDirective(_UnknownDirective):
+    """A directive that holds no text for a reader."""
 
     def run(self) -> list[nodes.Node]:
         """Return no nodes."""
         return []
 
 
-def _said(text: str) -> str:
-    """Return what a reader sees of a role's text: of `title <target>` the title, of `~a.b` "b", of `!a` "a"."""
+def _visible_text(text: str) -> str:
+    """Return the visible text of a role: of `title <target>` the title, of `~a.b` "b", of `!a` "a"."""
     explicit = _EXPLICIT.fullmatch(text)
     if explicit:
         return explicit[1]
@@ -88,9 +88,9 @@ def _said(text: str) -> str:
 
 
 def _any_role(*arguments: Any, **options: Any) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-    """A role of which nothing is known: (name, source, text, ...) to what the reader sees."""
+    """Return the visible text of an unknown role as an inline node; docutils passes (name, source, text, ...)."""
     role, source, text = arguments[:3]
-    label = _said(text.replace("\0", ""))
+    label = _visible_text(text.replace("\0", ""))
     numbered = role.lower() in ("pep", "rfc") and label.isdigit()
     return [nodes.inline(source, f"{role.upper()} {label}" if numbered else label)], []
 
@@ -106,17 +106,17 @@ def _register(name: str, directive: type[Directive] | None = None) -> None:
 
 
 for _name in _CODE:
-    _register(_name, _Any)
+    _register(_name, _UnknownDirective)
 for _name in _NOTHING:
-    _register(_name, _Nothing)
+    _register(_name, _SilentDirective)
 for _name in _NOTES:
-    _register(_name, _Note)
+    _register(_name, _NoteDirective)
 for _name in ("pep", "rfc"):  # docutils' own take a number only
     _register(_name)
 
 
-def learn(source: str) -> None:
-    """Register the directives and roles that a source uses and docutils does not know."""
+def register_names(source: str) -> None:
+    """Register the directives and roles that `source` uses and docutils does not know."""
     found = {(name.lower(), "directive") for name in _DIRECTIVE.findall(source)}
     found |= {(name.lower(), "role") for name in _ROLE.findall(source)}
     for name, what in sorted(found):
@@ -126,4 +126,4 @@ def learn(source: str) -> None:
         if what == "role" and name not in en.roles:
             _register(name)
         elif what == "directive" and name not in en.directives and name not in _CODE | _NOTHING | _NOTES:
-            _register(name, _Any)
+            _register(name, _UnknownDirective)

@@ -1,7 +1,7 @@
-"""Reads DOCX, with python-docx: headings, paragraphs, lists and tables by their styles.
+"""Reads DOCX with python-docx: headings, paragraphs, lists and tables by their styles.
 
-Strategy: the body in its order. A line, which such a file does not have, is one paragraph or one row of a table.
-Headers, footers, comments and pictures are left out. The archive is measured before it is unpacked.
+Strategy: the body is read in its order. Such a file has no lines, so one paragraph or one row of a table counts as a
+line. Headers, footers, comments and pictures are left out. The archive is measured before it is unpacked.
 """
 
 import io
@@ -19,11 +19,11 @@ from docx.table import Table, _Cell
 from docx.text.paragraph import Paragraph
 
 from .breath import Breath
-from .builder import NOWHERE, Builder, Lead, Place, Row
+from .builder import NOWHERE, BlockPlace, Builder, Lead, TableRow
 from .form import Document, Unreadable
 from .front import language_of
-from .rows import Cell, Filled, Grid, joined
-from .say import said
+from .rows import Cell, Filled, Grid, join_header
+from .say import join_lines
 
 _UNPACKED = 64 * 1024 * 1024  # bytes
 _HEADING = re.compile(r"heading ([1-9])", re.IGNORECASE)
@@ -33,8 +33,8 @@ _LIST = re.compile(r"list (?:bullet|number|paragraph)?\s*(\d)?", re.IGNORECASE)
 _DEEPEST = 9
 
 
-def read(file: str, data: bytes, breath: Breath) -> Document:
-    """Read a document. Raises `Unreadable`, `GivenUp`, and whatever python-docx stumbles over."""
+def read_docx(file: str, data: bytes, breath: Breath) -> Document:
+    """Read a DOCX file. Raises `Unreadable`, `GivenUp`, and any exception of python-docx."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             size = sum(entry.file_size for entry in archive.infolist())
@@ -46,34 +46,34 @@ def read(file: str, data: bytes, breath: Breath) -> Document:
     body = docx.Document(io.BytesIO(data))
     breath.ask()
     core = body.core_properties
-    reader = _Reader(breath)
+    reader = _DocxReader(breath)
     reader.run(body)
     builder = reader.builder
     return Document(
-        file,
-        reader.title or builder.headings.first_of_level_1 or said([core.title or ""])[0],
-        said([core.subject or ""])[0],
-        language_of(core.language or ""),
-        tuple(reader.lines),
-        "line",
-        tuple(builder.blocks),
+        file=file,
+        title=reader.title or builder.headings.first_of_level_1 or join_lines([core.title or ""])[0],
+        description=join_lines([core.subject or ""])[0],
+        lang=language_of(core.language or ""),
+        lines=tuple(reader.lines),
+        unit="line",
+        blocks=tuple(builder.blocks),
     )
 
 
-class _Reader:
-    """The lines and blocks of one document."""
+class _DocxReader:
+    """The pass over the body of one document, which collects its lines and blocks."""
 
     def __init__(self, breath: Breath) -> None:
         self.builder = Builder(breath)
         self.lines: list[str] = []
         self.title = ""
-        self._items: list[Place] = []  # of what hangs under the items that are open, by their depth
+        self._items: list[BlockPlace] = []  # the place of an item, by its depth in the open list
         self._group = 0
         self._styles: dict[str | None, str] = {}
         self._lead = Lead()
 
     def run(self, body: Body) -> None:
-        """Read the body, by its elements: they know what python-docx's paragraphs and tables do not tell."""
+        """Read the XML elements of `body`: they hold facts that python-docx's paragraphs and tables do not show."""
         for element in body.element.body.inner_content_elements:
             self.builder.breath.draw()
             if isinstance(element, CT_Tbl):
@@ -82,7 +82,7 @@ class _Reader:
                 self._paragraph(element, body)
 
     def _style(self, element: CT_P, paragraph: Paragraph) -> str:
-        """Return the name of a paragraph's style; python-docx looks through all styles for each."""
+        """Return the name of a paragraph's style. Cached, since python-docx searches all styles each time."""
         known = self._styles.get(element.style)
         if known is None:
             known = (paragraph.style.name if paragraph.style else "") or ""
@@ -90,7 +90,7 @@ class _Reader:
         return known
 
     def _line(self, text: str) -> int:
-        """Add a line; return its number."""
+        """Add a line and return its number."""
         self.lines.append(" ".join(text.split()))
         return len(self.lines)
 
@@ -111,7 +111,7 @@ class _Reader:
             if heading:
                 self.builder.heading(min(int(heading[1]), 6), text)
             else:
-                self.title = self.title or said([text])[0]
+                self.title = self.title or join_lines([text])[0]
             return
         depth = _list_depth(element, style)
         if depth is not None:
@@ -125,22 +125,22 @@ class _Reader:
         lines = text.split("\n")
         first = len(self.lines) + 1
         self.lines += lines
-        self.builder.code(lines, first, Place(NOWHERE.below(self._lead.text)))
+        self.builder.code(lines, first, BlockPlace(NOWHERE.below(self._lead.text)))
         self._lead.after("")
 
     def _item(self, text: str, line: int, depth: int) -> None:
         if not self._items:
             self._group = self.builder.group()
-            self._items = [Place(NOWHERE.below(self._lead.line), self._group)]
+            self._items = [BlockPlace(NOWHERE.below(self._lead.line), self._group)]
             self._lead.after("")
         depth = min(depth, len(self._items) - 1)
         place = self._items[depth]
         told = self.builder.text("item", [text], line, place)
-        self._items[depth + 1 :] = [Place(place.below(told), self._group, depth + 1)]
+        self._items[depth + 1 :] = [BlockPlace(place.below(told), self._group, depth + 1)]
 
     def _table(self, element: CT_Tbl, body: Body) -> None:
         self._items = []
-        place = Place(NOWHERE.below(self._lead.line), self.builder.group())
+        place = BlockPlace(NOWHERE.below(self._lead.line), self.builder.group())
         self._lead.after("")
         grid = Grid()
         rows, table = element.tr_lst, Table(element, body)
@@ -151,18 +151,18 @@ class _Reader:
             self.builder.breath.draw()
             texts = _cells(row, table, above)
             line = self._line(" | ".join(text for text, _ in texts))
-            places = grid.row([Cell((said([text])[0],), line, across) for text, across in texts])
+            places = grid.row([Cell((join_lines([text])[0],), line, across) for text, across in texts])
             if index == 0 and len(rows) > 1 and _has_header(element):
                 head, header_line = [places], line
             else:
-                self.builder.row(Row(places, joined(head), header_line), line, line, place)
+                self.builder.row(TableRow(places, join_header(head), header_line), line, line, place)
 
 
 def _cells(row: CT_Row, table: Table, above: dict[int, str]) -> Sequence[tuple[str, int]]:
-    """Return the text of each cell of a row and how many columns it takes; one that goes on from above repeats it.
+    """Return the text of each cell of `row` with the number of columns it spans; a merged cell repeats the text above.
 
-    above: the texts of the row above by their first columns, which become those of this row. Read off the elements:
-    python-docx makes an object for each column that a cell says it takes.
+    `above`: the texts of the row above by their first columns; they are replaced by those of this row. The cells are
+    read from the XML elements, since python-docx makes an object for each column that a cell claims to span.
     """
     cells: list[tuple[str, int]] = []
     texts: dict[int, str] = {}
@@ -178,7 +178,10 @@ def _cells(row: CT_Row, table: Table, above: dict[int, str]) -> Sequence[tuple[s
 
 
 def _has_header(table: CT_Tbl) -> bool:
-    """Return whether a table's first row is set apart; Word's own tables say so, and others nearly always are."""
+    """Return whether the first row of `table` is a header.
+
+    Word writes this in `w:tblLook`; without it, a header is assumed.
+    """
     properties = table.tblPr
     look = properties.find(qn("w:tblLook")) if properties is not None else None
     if look is None:
@@ -191,7 +194,7 @@ def _has_header(table: CT_Tbl) -> bool:
 
 
 def _list_depth(paragraph: CT_P, style: str) -> int | None:
-    """Return how deep in a list a paragraph stands, None when it is in none."""
+    """Return the depth of a paragraph in a list, `None` when it is not in one."""
     properties = paragraph.pPr
     numbers: Any = properties.numPr if properties is not None else None
     if numbers is not None and (numbers.numId is None or numbers.numId.val != 0):

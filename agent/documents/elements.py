@@ -1,19 +1,19 @@
-"""From HTML's tags to blocks.
+"""Turns HTML's tags into blocks.
 
-Strategy: a stack of the open elements, and beside it a stack of those that decide what a text is (heading, item,
-term, quote, ...). Text gathers until a tag ends the paragraph; what pages say around their text (navigation, headers,
-footers, forms, what is hidden) is not gathered. Ends that were left out are put in where HTML lets one leave them out.
+Strategy: one stack holds the open elements, and a second one those that decide the kind of a text (heading, item,
+term, quote, ...). Text is collected until a tag ends the paragraph. Text around the page's own (navigation, headers,
+footers, forms, hidden elements) is not collected. End tags that HTML allows to be left out are put in.
 """
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from .builder import Builder, Lead, Place
+from .builder import BlockPlace, Builder, Lead
 from .form import Kind
 from .front import language_of
-from .headings import Scope
-from .say import said, speaks
+from .headings import TitleScope
+from .say import has_text, join_lines
 from .tables import Table
 from .tags import INLINE, UNSAID, names
 
@@ -26,7 +26,7 @@ _BESIDE = re.compile(r"nav|toc|sidebar|menu|breadcrumb", re.IGNORECASE)
 _ANCHOR = re.compile(r"headerlink|hash-link|anchor", re.IGNORECASE)
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _HEADING = re.compile(r"h([1-6])")
-_CLOSES = {  # what a tag ends when it is still open, and what that is not looked for beyond
+_CLOSES = {  # by tag: the open elements that it closes, and the elements beyond which none is closed
     "li": (("li",), ("ul", "ol", "menu")),
     "dt": (("dt", "dd"), ("dl",)),
     "dd": (("dt", "dd"), ("dl",)),
@@ -37,25 +37,28 @@ _CLOSES = {  # what a tag ends when it is still open, and what that is not looke
     "tbody": (("thead", "tbody", "tfoot"), ("table",)),
     "tfoot": (("thead", "tbody", "tfoot"), ("table",)),
 }
-_FAR = 200  # open elements among which an end that was left out is looked for
+_FAR = 200  # open elements that are searched for one to close
 _FOREVER = 1 << 62
 
 
 @dataclass(slots=True)
 class _Context:
-    """An element that decides what the text in it is. at: how many elements are open around it."""
+    """An element that decides the kind of its text.
+
+    `at`: the number of elements open around it. `mark`: the heading depth.
+    """
 
     kind: str
     at: int
-    place: Place
+    place: BlockPlace
     fresh: bool = True
     mark: int = 0
 
 
 class Elements:
-    """Feeds a builder with the tags and texts of one source, in order."""
+    """The tags and texts of one source, in order, as blocks of a `Builder`."""
 
-    def __init__(self, builder: Builder, plain: Callable[[str], str], place: Place) -> None:
+    def __init__(self, builder: Builder, plain: Callable[[str], str], place: BlockPlace) -> None:
         self.title = ""
         self.description = ""
         self.lang = ""
@@ -65,16 +68,16 @@ class Elements:
         self._count: dict[str, int] = {}
         self._contexts = [_Context("", 0, place)]
         self._tables: list[tuple[int, Table]] = []
-        self._silent = 0  # elements open when the one began whose content is left out; 0: none
+        self._silent = 0  # depth of the element whose content is left out; 0: none
         self._bold = 0
         self._parts: list[tuple[int, str]] = []
         self._term: list[tuple[int, str]] = []
         self._lead = Lead()
 
-    # --- what the parser calls
+    # --- events from the parser
 
     def start(self, name: str, attributes: Mapping[str, str | None], line: int) -> None:
-        """A tag begins an element."""
+        """Open an element for a start tag."""
         self._builder.breath.draw()
         if name in _VOID:
             if not self._silent:
@@ -98,19 +101,19 @@ class Elements:
             self._begin(name, attributes)
 
     def end(self, name: str) -> None:
-        """A tag ends an element, and those in it that are still open."""
+        """Close the element `name`, and the elements in it that are still open."""
         self._builder.breath.draw()
         if not self._count.get(name):
             return
         while True:
             popped = self._open.pop()
             self._count[popped] -= 1
-            self._ended(popped)
+            self._leave(popped)
             if popped == name:
                 return
 
     def data(self, text: str, line: int) -> None:
-        """Text, which begins on a line."""
+        """Collect `text`, which begins on `line`."""
         if self._silent:
             return
         self._builder.breath.draw()
@@ -119,7 +122,7 @@ class Elements:
         if cell is not None and self._contexts[-1].kind != "pre":
             cell.parts += (
                 (at, self._plain(part) + " ") if more else (at, self._plain(part))
-                for at, part, more in _marked(parts)
+                for at, part, more in _mark_breaks(parts)
             )
             if not self._bold and text.strip():
                 cell.bold = False
@@ -127,9 +130,9 @@ class Elements:
             self._parts += parts
 
     def finish(self) -> None:
-        """The source is at its end."""
+        """Close all elements at the end of the source."""
         while self._open:
-            self._ended(self._open.pop())
+            self._leave(self._open.pop())
         self._flush()
 
     # --- elements
@@ -142,10 +145,10 @@ class Elements:
         elif name == "meta":
             key = (attributes.get("name") or attributes.get("property") or "").lower()
             if key in ("description", "og:description"):
-                self.description = self.description or said([attributes.get("content") or ""])[0]
+                self.description = self.description or join_lines([attributes.get("content") or ""])[0]
 
     def _imply(self, name: str) -> None:
-        """End what a tag ends without a word."""
+        """Close the open elements whose end tag may be left out before the tag `name`."""
         if name not in INLINE and _HEADING.fullmatch(self._contexts[-1].kind):
             self.end(self._contexts[-1].kind)
         ended, beyond = _CLOSES.get(name, ((), ()))
@@ -157,7 +160,7 @@ class Elements:
                 return
 
     def _is_around(self, name: str, attributes: Mapping[str, str | None]) -> bool:
-        """Return whether an element is none of the page's text."""
+        """Return whether an element is not part of the page's own text."""
         if name in _AROUND or "hidden" in attributes or (attributes.get("role") or "") in _ROLES:
             return True
         if _HIDDEN.search(attributes.get("style") or ""):
@@ -178,7 +181,7 @@ class Elements:
             group = context.place.group or self._builder.group()
             depth = context.place.depth + 1 if context.kind in ("li", "dd") else 0
             self._contexts.append(
-                _Context(name, at, Place(context.place.below(self._lead.line), group, depth))
+                _Context(name, at, BlockPlace(context.place.below(self._lead.line), group, depth))
             )
         elif name in ("li", "dt", "dd", "blockquote", "summary", "title", "caption", "pre") or (
             _HEADING.fullmatch(name) and not self._tables and context.kind in ("", "details", "header")
@@ -189,13 +192,13 @@ class Elements:
             self._contexts.append(_Context(name, at, context.place, mark=mark))
 
     def _within(self) -> bool:
-        """Return whether there is an element around that has a header of its own, which is text."""
+        """Return whether an element is open whose `header` is text, such as `article`."""
         return any(self._count.get(name) for name in ("article", "main", "section", "dialog"))
 
     def _begin_table(self, at: int, context: _Context) -> None:
         if self._tables and self._tables[-1][1].cell is not None:
-            self._tables[-1][1].close_row()  # a table in a cell: the outer one only lays the page out
-        self._tables.append((at, Table(self._builder, Place(context.place.below(self._lead.line)))))
+            self._tables[-1][1].close_row()  # a table in a cell: the outer table is only layout
+        self._tables.append((at, Table(self._builder, BlockPlace(context.place.below(self._lead.line)))))
         self._lead.after("")
 
     def _in_table(self, name: str, attributes: Mapping[str, str | None]) -> None:
@@ -207,8 +210,8 @@ class Elements:
         else:
             table.in_head = name == "thead"
 
-    def _ended(self, name: str) -> None:
-        """Leave an element that was the innermost one."""
+    def _leave(self, name: str) -> None:
+        """Leave `name`, the innermost element, which has just been popped."""
         at = len(self._open) + 1
         if self._silent:
             if self._silent == at:
@@ -239,7 +242,7 @@ class Elements:
     # --- text
 
     def _flush(self) -> None:
-        """Make what has gathered a block, a heading, or what else the element around it makes of it."""
+        """Turn the collected text into a block, a heading, a title or a term, by the element around it."""
         if self._tables and self._tables[-1][1].cell is not None and self._contexts[-1].kind != "pre":
             self._tables[-1][1].cell.parts.append((0, " "))
             return
@@ -248,7 +251,7 @@ class Elements:
         if context.kind == "pre":
             self._code(parts, context)
             return
-        parts = _trimmed(parts)
+        parts = _trim_parts(parts)
         if not parts:
             return
         first = parts[0][0]
@@ -258,13 +261,13 @@ class Elements:
             self._builder.heading(int(heading[1]), " ".join(lines))
             self._lead.after("")
         elif context.kind == "title":
-            self.title = self.title or said([" ".join(lines)])[0]
+            self.title = self.title or join_lines([" ".join(lines)])[0]
         elif context.kind == "summary":
-            title = said([" ".join(lines)])[0]
-            if speaks(title):
-                self._builder.enter(Scope(first, _FOREVER, title))
+            title = join_lines([" ".join(lines)])[0]
+            if has_text(title):
+                self._builder.enter(TitleScope(first, _FOREVER, title))
         elif context.kind == "caption" and self._tables:
-            self._tables[-1][1].caption(said([" ".join(lines)])[0])
+            self._tables[-1][1].caption(join_lines([" ".join(lines)])[0])
         elif context.kind == "dt":
             self._term += [*parts, (parts[-1][0], " ")]
         elif context.kind != "header":
@@ -277,8 +280,8 @@ class Elements:
         elif context.kind == "dd" and context.fresh:
             kind = "item"
             if self._term:
-                term = _trimmed(self._term)
-                end = said(_lines(term))[0]
+                term = _trim_parts(self._term)
+                end = join_lines(_lines(term))[0]
                 between = " " if end.endswith((":", "?", "!", ".")) else ": "
                 parts = [*term, (term[-1][0], between), *parts]
                 lines = [self._plain(line) for line in _lines(parts)]
@@ -287,22 +290,22 @@ class Elements:
         text = self._builder.text(kind, lines, parts[0][0], context.place)
         if kind == "item" and text:
             place = context.place
-            context.place = Place(place.below(text), place.group, place.depth)
+            context.place = BlockPlace(place.below(text), place.group, place.depth)
         self._lead.after(text if kind == "paragraph" else "")
 
     def _code(self, parts: list[tuple[int, str]], context: _Context) -> None:
         if parts:
-            place = Place(context.place.below(self._lead.text), context.place.group)
+            place = BlockPlace(context.place.below(self._lead.text), context.place.group)
             self._builder.code(_lines(parts), parts[0][0], place)
 
 
-def _marked(parts: Sequence[tuple[int, str]]) -> list[tuple[int, str, bool]]:
-    """Return pieces of text with whether a line break follows them."""
+def _mark_breaks(parts: Sequence[tuple[int, str]]) -> list[tuple[int, str, bool]]:
+    """Return the pieces of text, each with whether a line break follows it."""
     return [(line, text, index < len(parts) - 1) for index, (line, text) in enumerate(parts)]
 
 
-def _trimmed(parts: list[tuple[int, str]]) -> list[tuple[int, str]]:
-    """Return pieces of text without blank ones at the ends."""
+def _trim_parts(parts: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Return `parts` without the blank pieces at both ends."""
     begin, end = 0, len(parts)
     while begin < end and not parts[begin][1].strip():
         begin += 1
@@ -312,7 +315,7 @@ def _trimmed(parts: list[tuple[int, str]]) -> list[tuple[int, str]]:
 
 
 def _lines(parts: Sequence[tuple[int, str]]) -> list[str]:
-    """Return pieces of text by line, from the first one's to the last one's."""
+    """Join the pieces of text by line, from the line of the first piece to that of the last one."""
     first = parts[0][0]
     lines: list[list[str]] = [[] for _ in range(max(line for line, _ in parts) - first + 1)]
     for line, text in parts:

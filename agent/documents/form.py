@@ -1,7 +1,8 @@
-"""The one form that every readable file becomes: blocks of plain text, each with its headings and its lines.
+"""The form that every readable file becomes: blocks of plain text, each with its headings and its lines.
 
 Strategy: readers of any format build these values and nothing else, so that searching, citing and showing know no
-format. A block's text is what a person reads, without markup; `Document.lines` is what the file holds, for citing.
+format. The text of a `Block` is the visible text without markup; `Document.lines` holds the lines of the file, for
+citations.
 """
 
 from collections.abc import Callable
@@ -16,31 +17,31 @@ GiveUp = Callable[[], bool]
 
 
 class Unreadable(AgentError):
-    """A file cannot be read; the message says why in a few words, as in "is not UTF-8 (byte 12)"."""
+    """A file cannot be read; the message gives the reason in a few words, as in "is not UTF-8 (byte 12)"."""
 
 
 class NotInstalled(Unreadable):
-    """The file may be fine: what reads its kind is not installed."""
+    """The parser for this kind of file is not installed; the file itself may be fine."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
     """A paragraph, list item, table row, piece of code or quoted paragraph.
 
-    kind: which of them.
-    text: plain text with single spaces, or code as it is written. A row reads "first cell; header: cell; ...": a cell
-        without a header stands alone, an empty one is left out, and one that spans several rows or columns is told
+    `kind`: which of these it is.
+    `text`: plain text with single spaces, or code as it is written. A row reads "first cell; header: cell; ...": a cell
+        without a header stands alone, an empty one is left out, and one that spans several rows or columns is repeated
         in each of them (so a row's text can hold a cell whose words stand on an earlier line).
-    first, last: places in `Document.lines`, from 1, inclusive.
-    path: the headings above it, outermost first, in plain text. A document that has a title of its own begins with
-        it; one whose first heading of level 1 is its title has that heading where it stands.
-    starts: where in `text` each of the lines first..last begins; never decreasing.
-    parents: what it hangs under, outermost first: the line that leads into its list ("...:") and the items around it;
-        for code and a table, the line that leads to it.
-    cells, header: a row's plain cells, and those of its table's header ("" where empty; () when there is none).
-    header_line: the place of a row's header, 0 when there is none.
-    group: a number above 0 that the blocks of one list or of one table share; 0 for others.
-    depth: of an item, 0 for an outermost one.
+    `first`, `last`: places in `Document.lines`, from 1, inclusive.
+    `path`: the headings above it, outermost first, in plain text. In a document with a title of its own the path begins
+        with the title; a first heading of level 1 that serves as the title stays where it is.
+    `starts`: the offset in `text` of each of the lines `first` to `last`; never decreasing.
+    `parents`: the texts it hangs under, outermost first: the line that leads into its list ("...:") and the items
+        around it; for code and a table, the line that leads to it.
+    `cells`, `header`: the plain cells of a row, and those of its table's header ("" where empty; () without a header).
+    `header_line`: the place of a row's header, 0 without a header.
+    `group`: a number above 0 that the blocks of one list or table share; 0 for other blocks.
+    `depth`: the level of an item in its list, 0 for an outermost one.
     """
 
     kind: Kind
@@ -57,19 +58,19 @@ class Block:
     depth: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    r"""What one file says.
+    r"""The content of one file.
 
-    file: "kb/" and the path below the folder, with forward slashes.
-    title, description: of its front matter or of the format's own fields; the title else its first heading of
-        level 1, else "". Never an answer.
-    lang: the language the file says it is in ("sv", "en"), "" where it says nothing; never guessed here.
-    lines: the file as it stands, split at \n, \r\n and \r. Where a format has no lines, what a reader would take for
-        them: a line of text on a PDF's page; a paragraph, or a table's row, of a DOCX.
-    unit: what a reader finds a place by: "page" when `pages` says on which page each of the lines stands.
-    pages: from 1, one for each of `lines`; () where the unit is the line.
-    blocks: in the order of the file.
+    `file`: "kb/" and the path below the folder, with forward slashes.
+    `title`, `description`: from the front matter or the format's own fields; without them, the title is the first
+        heading of level 1, else "". Neither is ever quoted as an answer.
+    `lang`: the language that the file declares ("sv", "en"), "" without a declaration; never guessed here.
+    `lines`: the file split at \n, \r\n and \r. A format without lines has its nearest equivalent: a line of text on a
+        PDF's page; a paragraph, or a table's row, of a DOCX.
+    `unit`: the unit in which a reader finds a place: "page" when `pages` gives the page of each line, else "line".
+    `pages`: from 1, one for each of `lines`; () when `unit` is "line".
+    `blocks`: in the order of the file.
     """
 
     file: str

@@ -1,8 +1,8 @@
-"""Front matter: what a page says of itself before its text (YAML between ---, TOML between +++).
+"""Reads front matter: the fields before a page's text (YAML between ---, TOML between +++).
 
 Strategy: only a title, a description and a language are looked for, and only as texts of the outermost level. Of
-YAML, the lines of those keys alone are read: nothing else that stands there can break or burden the reading. What
-cannot be read is passed over; it is front matter all the same, never text.
+YAML, the lines of those keys alone are parsed, so that no other content can break or burden the reading. Front matter
+that cannot be parsed is skipped; it never becomes text.
 """
 
 import re
@@ -19,7 +19,7 @@ _LOADER: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TITLE = tuple(dict.fromkeys(key for each in LANGUAGES.values() for key in each.filing.title))
 _DESCRIPTION = tuple(dict.fromkeys(key for each in LANGUAGES.values() for key in each.filing.description))
 _LANG = tuple(dict.fromkeys(key for each in LANGUAGES.values() for key in each.filing.lang))
-_LINES = 500  # of a front matter; a longer one is none
+_LINES = 500  # of a front matter; a longer block is text
 _VALUE = 4_096  # characters of one key's lines
 _TOML = 32_768
 _NESTING = 32
@@ -31,7 +31,7 @@ _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?![A-Za-z])")
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """What was found; "" for what was not. after: the lines that the front matter takes."""
+    """The fields that were found, "" for a missing one. `after`: the number of lines that the front matter takes."""
 
     title: str = ""
     description: str = ""
@@ -40,7 +40,7 @@ class Front:
 
 
 def front_matter(lines: Sequence[str]) -> Front:
-    """Return what the lines' front matter says; `Front()` when they begin with none. Never raises."""
+    """Read the front matter at the beginning of `lines`; `Front()` when there is none. Never raises."""
     fence = lines[0].rstrip() if lines else ""
     if fence not in ("---", "+++"):
         return Front()
@@ -59,13 +59,13 @@ def front_matter(lines: Sequence[str]) -> Front:
 
 
 def language_of(tag: str) -> str:
-    """Return the language of a tag such as "sv-SE", in lower case; "" when it is none."""
+    """Return the language of a tag such as "sv-SE" in lower case, "" for an invalid tag."""
     match = _LANGUAGE.match(tag.strip())
     return match.group().lower() if match else ""
 
 
 def _looks_like_one(inside: Sequence[str], fence: str) -> bool:
-    """Return whether lines between two fences are data, and not text between two rules."""
+    """Return whether the lines between two fences are data rather than text between two rules."""
     for line in inside:
         if line.strip() and not line.lstrip().startswith("#"):
             return bool(_KEY.match(line)) if fence == "---" else "=" in line or line.startswith("[")
@@ -73,7 +73,7 @@ def _looks_like_one(inside: Sequence[str], fence: str) -> bool:
 
 
 def _yaml(inside: Sequence[str]) -> dict[str, str]:
-    """Return the texts of the keys that are looked for, of the outermost level."""
+    """Return the texts of the wanted keys of the outermost level."""
     found: dict[str, str] = {}
     at = 0
     while at < len(inside):
@@ -89,11 +89,11 @@ def _yaml(inside: Sequence[str]) -> dict[str, str]:
 
 
 def _value(rest: str, more: Sequence[str]) -> str:
-    """Return the text of one key's value, "" when it is no text."""
+    """Return the text of one key's value, "" when it is not a text."""
     source = "\n".join([f"k: {rest}", *more])
     if len(source) > _VALUE or sum(map(source.count, "[{-?")) > _NESTING * 4:
         return ""
-    if not any(line.strip() for line in more):  # nearly all of them: no need for the whole of YAML
+    if not any(line.strip() for line in more):  # nearly all values are on one line and need no YAML parser
         if _PLAIN.fullmatch(rest):
             return rest
         quoted = _QUOTED.fullmatch(rest)
@@ -119,6 +119,6 @@ def _toml(inside: Sequence[str]) -> Mapping[str, object]:
 
 
 def _first(found: Mapping[str, object], keys: Sequence[str]) -> str:
-    """Return the first of the keys that has a text, on one line."""
+    """Return the text of the first of `keys` that has one, on one line."""
     texts = (found.get(key) for key in keys)
     return next((" ".join(text.split()) for text in texts if isinstance(text, str) and text.strip()), "")

@@ -1,9 +1,9 @@
-"""The block structure of markdown: markdown-it's rules, with tables of our own.
+"""The block structure of markdown: markdown-it's rules, with our own rule for tables.
 
-Strategy: markdown-it's block rules as they are, but for three. HTML and link definitions are gone before. A table is
-one token with its rows as they stand, since three tokens a cell are most of the time and memory of a large table, and
-cells beyond the header's are text too. And before each block, and at each line of a paragraph, the reader may be
-given up.
+Strategy: markdown-it's block rules are used with three changes. HTML and link definitions are removed before. A table
+is one token with its rows as they are written, since three tokens a cell are most of the time and memory of a large
+table, and cells beyond the header's are text too. The `Breath` is drawn before each block and at each line of a
+paragraph, so that reading can be cancelled there.
 """
 
 import logging
@@ -20,7 +20,7 @@ from markdown_it.token import Token
 from .breath import Breath
 from .clean import Clean, columns
 
-# At debug level it writes a line for each rule it tries.
+# At debug level markdown-it logs a line for each rule it tries.
 logging.getLogger("markdown_it").setLevel(logging.WARNING)
 
 _DELIMITERS = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*+)*+\|?")
@@ -30,18 +30,18 @@ _NESTING = 100  # markdown-it's levels: a list in a list takes two
 
 
 def _breathe(state: StateBlock, first: int, end: int, silent: bool) -> bool:
-    """A rule that matches nothing: it only asks whether to go on."""
+    """Draw a breath; as a rule, match nothing."""
     cast(Breath, state.env["breath"]).draw()
     return False
 
 
 def _edge(state: StateBlock, first: int, end: int, silent: bool) -> bool:
-    """A rule that ends a paragraph before lines that are known to begin another."""
+    """End a paragraph before a line in `Clean.edges`."""
     return silent and first + cast(int, state.env["first"]) in cast(Clean, state.env["clean"]).edges
 
 
 def cells(line: str) -> list[str]:
-    r"""Return the cells of a table's line; \| is a pipe in a cell. What is beyond _CELLS of them is one more."""
+    r"""Return the cells of a table's line; \| is a pipe in a cell. The text beyond `_CELLS` cells is one more cell."""
     line = line.strip()
     parts = _PIPE.split(line, _CELLS)
     if line.startswith("|"):
@@ -52,7 +52,7 @@ def cells(line: str) -> list[str]:
 
 
 def _table(state: StateBlock, first: int, end: int, silent: bool) -> bool:
-    """A line of names, a line of dashes, and rows up to a blank line or another block."""
+    """Match a table: a line of names, a line of dashes, and rows up to a blank line or another block."""
     if first + 1 >= end or state.sCount[first + 1] < state.blkIndent or state.is_code_block(first + 1):
         return False
     dashes = _line(state, first + 1)
@@ -99,13 +99,13 @@ _BEGINS: Mapping[str, tuple[RuleFuncBlockType, frozenset[str], list[str]]] = {
 
 
 def _only_at(rule: RuleFuncBlockType, begins: frozenset[str]) -> RuleFuncBlockType:
-    """Return a rule that is tried only where its block can begin: most lines begin with a letter."""
+    """Wrap `rule` so that it is tried only where its block can begin: most lines begin with a letter."""
 
-    def tried(state: StateBlock, first: int, end: int, silent: bool) -> bool:
+    def apply_rule(state: StateBlock, first: int, end: int, silent: bool) -> bool:
         at = state.bMarks[first] + state.tShift[first]
         return state.src[at : at + 1] in begins and rule(state, first, end, silent)
 
-    return tried
+    return apply_rule
 
 
 def _parser(*without: str) -> MarkdownIt:
@@ -124,12 +124,13 @@ _INDENTED_CODE = _parser()
 _NO_INDENTED_CODE = _parser("code")
 
 
-def parsed(
+def parse_blocks(
     lines: Sequence[str], first: int, clean: Clean, breath: Breath, *, indented_code: bool
 ) -> list[Token]:
-    """Return markdown-it's tokens for a part of a document whose first line is `first`, from 0.
+    """Return markdown-it's tokens for a part of a document; `first` is the number of its first line, from 0.
 
-    Their lines count from the part's own. A token "table" has in `meta` its "header", and its "rows" with their lines.
+    Lines of tokens count from the start of the part. A "table" token has `meta` with "header" and with "rows", which
+    are (line, text). `indented_code`: whether lines indented by four columns are code.
     """
     parser = _INDENTED_CODE if indented_code else _NO_INDENTED_CODE
     tokens: list[Token] = []
@@ -140,7 +141,7 @@ def parsed(
 
 
 def _measure(state: StateBlock, lines: Sequence[str], breath: Breath) -> None:
-    """Do what the state's constructor does with its source, where it would not stop for breath."""
+    """Set the fields that the constructor of `state` computes from its source, with pauses for `breath`."""
     state.src = "\n".join(lines)
     state.bMarks = [0, *accumulate(len(line) + 1 for line in lines)]
     state.eMarks = [begin + len(line) for begin, line in zip(state.bMarks, lines, strict=False)]

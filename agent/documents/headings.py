@@ -1,22 +1,22 @@
-"""Which headings stand above a place: those of the format, titles of components, and lines that act as headings.
+"""The headings above a place: headings of the format, titles of components, and lines that act as headings.
 
 Strategy: one stack. A heading closes those of its own level and below. A component's title ("Can I get a refund?" on
 something that folds) holds for the component's lines, and headings inside it end with it. A paragraph that is only
-bold text holds until the next heading, bold line or end of what it stands in.
+bold text holds until the next heading, bold line or end of the element around it.
 """
 
 from dataclasses import dataclass
 
-from .say import said
+from .say import join_lines
 
-_BOLD = 90  # ranks: headings have their level; a title is never closed by one
+_BOLD = 90  # ranks: a heading's rank is its level; no heading closes a title
 _TITLE = 0
-_DEEPEST = 32  # entries; nobody reads a longer path
+_DEEPEST = 32  # entries; no reader follows a longer path
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
-    """A title that holds for the lines first..last (last 0: until a heading or bold line)."""
+class TitleScope:
+    """A title that holds for the lines `first` to `last` (`last` 0: until a heading or bold line)."""
 
     first: int
     last: int
@@ -24,24 +24,24 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _HeadingEntry:
     rank: int
     text: str
     last: int = 0
 
 
 class Headings:
-    """The stack for one document, fed in the order of its lines."""
+    """The stack of headings of one document, fed in the order of its lines."""
 
     def __init__(self, title: str = "") -> None:
-        """title: the document's own, which stands above everything; "" for none."""
-        self._stack: list[_Entry] = [_Entry(_TITLE, title, 1 << 62)] if title else []
+        """Start below `title`, the document's own; "" for none."""
+        self._stack: list[_HeadingEntry] = [_HeadingEntry(_TITLE, title, 1 << 62)] if title else []
         self._path: tuple[str, ...] | None = None
         self.first_of_level_1 = ""
 
     @property
     def path(self) -> tuple[str, ...]:
-        """The texts, outermost first; one that repeats the entry before it is left out."""
+        """The texts of the headings, outermost first; an entry that repeats the one before it is left out."""
         if self._path is None:
             path: list[str] = []
             for entry in self._stack:
@@ -51,38 +51,38 @@ class Headings:
         return self._path
 
     def heading(self, level: int, text: str) -> None:
-        """Go below a heading of level 1 to 6."""
-        text = said([text])[0]
+        """Open a heading of level 1 to 6."""
+        text = join_lines([text])[0]
         if level == 1 and not self.first_of_level_1:
             self.first_of_level_1 = text
         self._close(level)
-        self._push(_Entry(level, text))
+        self._push(_HeadingEntry(level, text))
 
     def bold(self, text: str) -> None:
-        """Go below a line that acts as a heading."""
+        """Open a line that acts as a heading."""
         self._close(_BOLD)
-        self._push(_Entry(_BOLD, text))
+        self._push(_HeadingEntry(_BOLD, text))
 
-    def enter(self, scope: Scope) -> None:
-        """Go below a component's title."""
+    def enter(self, scope: TitleScope) -> None:
+        """Open the title of a component."""
         if scope.last:
-            self._push(_Entry(_TITLE, scope.title, scope.last))
+            self._push(_HeadingEntry(_TITLE, scope.title, scope.last))
         else:
             self.bold(scope.title)
 
     def reach(self, line: int) -> None:
-        """Leave the components that end before a line."""
+        """Close the components that end before `line`."""
         for index, entry in enumerate(self._stack):
             if entry.rank == _TITLE and entry.last < line:
                 self._cut(index)
                 return
 
     def depth(self) -> int:
-        """Return a mark of the current place, for `back_to`."""
+        """Return the current depth of the stack, for `back_to`."""
         return len(self._stack)
 
     def back_to(self, depth: int) -> None:
-        """Leave what was entered since `depth` was taken."""
+        """Close the entries opened since `depth` was taken."""
         if len(self._stack) > depth:
             self._cut(depth)
 
@@ -92,7 +92,7 @@ class Headings:
             at -= 1
         self._cut(at)
 
-    def _push(self, entry: _Entry) -> None:
+    def _push(self, entry: _HeadingEntry) -> None:
         if len(self._stack) < _DEEPEST:
             self._stack.append(entry)
             self._path = None

@@ -1,7 +1,7 @@
-"""Reads HTML, files and elements inside markdown.
+"""Reads HTML: files, and elements inside markdown.
 
-Strategy: the standard library's parser, which knows the line of each tag, after a pass that leaves it nothing to
-stumble over: comments, declarations, scripts and styles are gone, and a "<" that begins no tag is text.
+Strategy: the standard library's parser, which knows the line of each tag, after a pass that removes its stumbling
+blocks: comments, declarations, scripts and styles are gone, and a "<" that begins no tag is text.
 """
 
 import re
@@ -9,10 +9,10 @@ from collections.abc import Callable
 from html.parser import HTMLParser
 
 from .breath import Breath
-from .builder import NOWHERE, Builder, Place
+from .builder import NOWHERE, BlockPlace, Builder
 from .elements import Attributes, Elements
 from .form import Document
-from .source import decoded, split
+from .source import decode_text, split_lines
 
 _TAG = re.compile(
     r"</?[A-Za-z](?:[^<>\"']++|\"[^\"]{0,8000}+\"|'[^']{0,8000}+'){0,400}+>|</?[A-Za-z][^<>]{0,8000}+>"
@@ -27,37 +27,47 @@ _LONGEST = (
 _DECLARATION = 2_000  # characters of <!...> and <?...?>
 
 
-def read(file: str, data: bytes, breath: Breath) -> Document:
-    """Read a page. Raises `Unreadable`, and `GivenUp`."""
+def read_html(file: str, data: bytes, breath: Breath) -> Document:
+    """Read an HTML page. Raises `Unreadable`, and `GivenUp`."""
     named = _CHARSET.search(data, 0, _HEAD)
-    lines = split(decoded(data, named[1].decode() if named else ""))
+    lines = split_lines(decode_text(data, named[1].decode() if named else ""))
     builder = Builder(breath)
-    elements = _fed("\n".join(lines), 1, builder, lambda text: text, NOWHERE)
+    elements = _feed_elements("\n".join(lines), 1, builder, lambda text: text, NOWHERE)
     title = builder.headings.first_of_level_1 or elements.title
     return Document(
-        file, title, elements.description, elements.lang, tuple(lines), "line", tuple(builder.blocks)
+        file=file,
+        title=title,
+        description=elements.description,
+        lang=elements.lang,
+        lines=tuple(lines),
+        unit="line",
+        blocks=tuple(builder.blocks),
     )
 
 
-def read_part(source: str, first: int, builder: Builder, plain: Callable[[str], str], place: Place) -> None:
-    """Read elements that stand in another text, whose first line is `first` there.
+def read_part(
+    source: str, first: int, builder: Builder, plain: Callable[[str], str], place: BlockPlace
+) -> None:
+    """Read elements that stand inside another text; `first` is the line where `source` begins in it.
 
-    plain: takes out what that text's own format marks. place: where they stand.
+    `plain`: removes the marks of that text's own format. `place`: the place of the elements.
     """
-    _fed(source, first, builder, plain, place)
+    _feed_elements(source, first, builder, plain, place)
 
 
-def _fed(source: str, first: int, builder: Builder, plain: Callable[[str], str], place: Place) -> Elements:
+def _feed_elements(
+    source: str, first: int, builder: Builder, plain: Callable[[str], str], place: BlockPlace
+) -> Elements:
     elements = Elements(builder, plain, place)
-    parser = _Parser(elements, first - 1)
+    parser = _HtmlParser(elements, first - 1)
     parser.feed(_harmless(source, builder.breath))
     parser.close()
     elements.finish()
     return elements
 
 
-class _Parser(HTMLParser):
-    """Hands on tags and text with their lines."""
+class _HtmlParser(HTMLParser):
+    """Passes tags and text with their lines to `Elements`."""
 
     def __init__(self, elements: Elements, lines_before: int) -> None:
         super().__init__(convert_charrefs=True)
@@ -75,10 +85,10 @@ class _Parser(HTMLParser):
 
 
 def _harmless(source: str, breath: Breath) -> str:
-    """Return a source in which every "<" begins a tag, with its lines where they were; no reference makes one more."""
+    """Return `source`, with its lines unmoved, so that every "<" begins a tag and no reference becomes a line break."""
     source = _BREAK.sub(" ", source)
     out: list[str] = []
-    ends: dict[str, int] = {}  # what was looked for in vain, and from where
+    ends: dict[str, int] = {}  # an end mark that was not found -> the offset the search began at
     at = 0
     while (begin := source.find("<", at)) >= 0:
         breath.draw()
@@ -99,7 +109,7 @@ def _harmless(source: str, breath: Breath) -> str:
 
 
 def _silent_end(source: str, begin: int, ends: dict[str, int]) -> int:
-    """Return the offset after a comment, declaration, script or style that begins here; 0 when none does."""
+    """Return the offset after a comment, declaration, script or style that begins at `begin`, 0 when none does."""
     if source.startswith("<!--", begin):
         return _after("-->", source, begin + 4, ends)
     if source.startswith(("<!", "<?"), begin):

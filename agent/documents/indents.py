@@ -1,8 +1,8 @@
 """The line-wise marks of markdown's dialects: admonitions, alerts, footnotes, link definitions, and indentation.
 
-Strategy: one walk over the lines after the tags are gone. What indents its content (a component, an admonition, a
-footnote) gets it back to where it stands itself, since four columns would make it code; the marks become blank, their
-titles stand over their lines. On the way the lines are noted at which the text can be cut into parts.
+Strategy: one walk over the lines after the tags are gone. The content of a component, an admonition or a footnote is
+moved back to the column of its mark, since four columns would make it code; the marks become blank, and their titles
+become scopes over their lines. The walk also records the lines at which the text can be cut into parts.
 """
 
 import re
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from .breath import Breath
 from .clean import Clean, columns
-from .headings import Scope
+from .headings import TitleScope
 
 _SPECIAL = re.compile(r"[ \t>]*(?:[:!?=]{3}|\*?\[)")
 _COLONS = re.compile(r"[ \t>]*(:{3,})[ \t]*(.*)$")
@@ -34,8 +34,8 @@ _LONG_LIST = 100_000  # ... and when only a list stands between them
 
 
 @dataclass(slots=True)
-class _Open:
-    """What indents its content, until a line that is not indented."""
+class _OpenMark:
+    """A mark whose content is indented; it ends at a line that is not."""
 
     base: int
     first: int
@@ -49,12 +49,12 @@ class Indents:
     def __init__(self, clean: Clean, breath: Breath) -> None:
         self._clean = clean
         self._breath = breath
-        self._open: list[_Open] = []
+        self._open: list[_OpenMark] = []
         self._colons: list[tuple[int, int, str]] = []  # first line, length, title
         self._last = 0  # line with a text
 
     def run(self) -> None:
-        """Walk."""
+        """Walk over all lines."""
         lines = self._clean.lines
         fences = iter(sorted(self._clean.fences))
         fence = next(fences, None)
@@ -76,7 +76,7 @@ class Indents:
                 fence = next(fences, None)
             in_fence = fence is not None and fence[0] <= at
             if more:
-                line = lines[at] = _dedented(line, more)
+                line = lines[at] = _dedent_line(line, more)
             if self._open:
                 line = lines[at] = self._undo(at, line)
             if not (fence and fence[0] < at <= fence[1]) and _SPECIAL.match(line):
@@ -91,12 +91,12 @@ class Indents:
         self._clean.scopes.sort(key=lambda scope: scope.first)
 
     def _undo(self, at: int, line: str) -> str:
-        """Leave what ends before a line, and take the indentation of the rest from it."""
+        """Close the marks that end before `line`, and remove the indentation of those still open from it."""
         indent = columns(line)
         self._close(indent)
         if not self._open:
             return line
-        return _dedented(line, sum(each.columns for each in self._open))
+        return _dedent_line(line, sum(each.columns for each in self._open))
 
     def _close(self, indent: int, *, all_: bool = False) -> None:
         while self._open and (all_ or indent <= self._open[-1].base):
@@ -105,10 +105,10 @@ class Indents:
 
     def _title(self, first: int, last: int, title: str) -> None:
         if title.strip():
-            self._clean.scopes.append(Scope(first, last, title))
+            self._clean.scopes.append(TitleScope(first, last, title))
 
     def _special(self, at: int, line: str) -> None:
-        """Take a line that begins like a mark of one of the dialects."""
+        """Handle a line that begins like a mark of one of the dialects."""
         lines = self._clean.lines
         if match := _COLONS.match(line):
             lines[at] = ""
@@ -132,7 +132,7 @@ class Indents:
     def _indent(self, at: int, line: str, title: str) -> None:
         outer = sum(each.columns for each in self._open)
         if len(self._open) < 16:
-            self._open.append(_Open(columns(line) + outer, at, title, 4))
+            self._open.append(_OpenMark(columns(line) + outer, at, title, 4))
 
     def _directive(self, at: int, length: int, rest: str) -> None:
         """Open or close a block between colons."""
@@ -145,7 +145,7 @@ class Indents:
             self._title(first, at, title)
 
     def _can_cut(self, at: int, line: str, size: int) -> bool:
-        """Return whether a line ends everything that stands before it, or is an item of a very long list."""
+        """Return whether a line ends everything above it, or is an item of a very long list."""
         if self._open or line[0] in " \t":
             return False
         if line[0] == "#":
@@ -160,7 +160,7 @@ class Indents:
         return False
 
 
-def _dedented(line: str, more: int) -> str:
-    """Return a line with up to `more` columns of its indentation gone."""
+def _dedent_line(line: str, more: int) -> str:
+    """Return `line` without up to `more` columns of its indentation."""
     text = line.lstrip(" \t")
     return " " * max(0, columns(line) - more) + text

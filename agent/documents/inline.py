@@ -1,8 +1,8 @@
-"""What stands inside a line of markdown, as plain text: no emphasis, links, images, code marks or entities.
+"""Removes the marks inside a line of markdown: emphasis, links, images, code marks and entities become plain text.
 
 Strategy: markdown-it's inline rules, of which those that read HTML are off (tags are gone by then) and the text rule
-stops only where a rule can begin. Text without any mark takes no parser at all. A long text is read in pieces, and
-one whose brackets nest like nobody's is read without links, so that the time stays linear in the length.
+stops only where another rule can begin. Text without any mark takes no parser at all. A long text is read in pieces,
+and a text with extremely nested brackets is read without links, so that the time stays linear in the length.
 """
 
 import re
@@ -18,7 +18,7 @@ from .breath import Breath
 _MARKS = re.compile(r"[\\`*_~\[&<]")
 _REAL_MARKS = re.compile(r"[\\`*~\[&<]|(?<![^\W_])_|_(?![^\W_])")
 _STOPS = re.compile(r"[\n\\`*_~\[\]&<!]")
-# What nearly all marks are. The parser, which knows the rest, takes several times as long. Every branch begins with
+# Nearly all marks. The parser, which knows the rest, takes several times as long. Every branch begins with
 # a character of its own: that is what makes the search fast.
 _CODE_OR_LINK = re.compile(r"`([^`\n]+)`(?!`)|\[(?<!!\[)([^\[\]!<&`\\\n]*)\]\([^()\s<>`\\]*\)")
 _EMPHASIS = re.compile(
@@ -31,8 +31,8 @@ _NESTED = 16  # brackets in brackets
 Rule = Callable[[StateInline, bool], bool]
 
 
-class _Parser(MarkdownIt):
-    """Takes addresses as they are: they are not shown."""
+class _InlineParser(MarkdownIt):
+    """Leaves addresses as they are, since they are not shown."""
 
     def normalizeLink(self, url: str) -> str:
         return url
@@ -45,7 +45,7 @@ class _Parser(MarkdownIt):
 
 
 def _text(state: StateInline, silent: bool) -> bool:
-    """The rule for what is no mark: up to the next place where another rule can begin."""
+    """Match text without marks, up to the next place where another rule can begin."""
     stop = _STOPS.search(state.src, state.pos, state.posMax)
     end = stop.start() if stop else state.posMax
     if end == state.pos:
@@ -56,27 +56,27 @@ def _text(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def _told_lines(rule: Rule) -> Rule:
-    """Return a rule that leaves with its last token how many line breaks stand before its end, if it swallowed any."""
+def _with_break_counts(rule: Rule) -> Rule:
+    """Wrap `rule` to record on its last token the number of line breaks before its end, if it consumed any."""
 
-    def told(state: StateInline, silent: bool) -> bool:
+    def apply_rule(state: StateInline, silent: bool) -> bool:
         begin = state.pos
         matched = rule(state, silent)
         if matched and not silent and state.src.find("\n", begin, state.pos) >= 0:
             state.tokens[-1].meta["line"] = state.src.count("\n", 0, state.pos)
         return matched
 
-    return told
+    return apply_rule
 
 
 def _parser(*without: str) -> MarkdownIt:
-    parser = _Parser("commonmark").enable("strikethrough").disable(["html_inline", *without])
+    parser = _InlineParser("commonmark").enable("strikethrough").disable(["html_inline", *without])
     ruler = parser.inline.ruler
     ruler.at("text", _text)
     rules: dict[str, Rule] = {"link": link, "image": image, "autolink": autolink, "backticks": backtick}
     for name, rule in rules.items():
         if name not in without:
-            ruler.at(name, _told_lines(rule))
+            ruler.at(name, _with_break_counts(rule))
     return parser
 
 
@@ -85,10 +85,10 @@ _NO_LINKS = _parser("link", "image")
 
 
 class Inline:
-    """Reads the inline markup of one document."""
+    """The reader of one document's inline markup."""
 
     def __init__(self, labels: Sequence[str], breath: Breath) -> None:
-        """labels: of the links that are defined anywhere in the document, as in `[label]: address`."""
+        """Prepare for a document; `labels` are those of all its link definitions, as in `[label]: address`."""
         self._env = {
             "references": {normalizeReference(label): {"href": "#", "title": ""} for label in labels}
         }
@@ -103,20 +103,20 @@ class Inline:
             if not _REAL_MARKS.search(simple):
                 return simple.split("\n")
         if len(content) <= _PIECE:
-            return self._parsed(content)
+            return self._parse(content)
         lines = [""]
         for piece in _pieces(content):
             self._breath.ask()
-            first, *more = self._parsed(piece) if _MARKS.search(piece) else piece.split("\n")
+            first, *more = self._parse(piece) if _MARKS.search(piece) else piece.split("\n")
             lines[-1] += first
             lines += more
         return lines
 
     def plain(self, content: str) -> str:
-        """Return the plain text of something that stands on one line."""
+        """Return the plain text of `content`, which stands on one line."""
         return " ".join(self.lines(content)) if _MARKS.search(content) else content
 
-    def _parsed(self, content: str) -> list[str]:
+    def _parse(self, content: str) -> list[str]:
         self._breath.draw()
         parser = _NO_LINKS if content.count("[") > _NESTED and _too_deep(content) else _ALL
         tokens: list[Token] = []
@@ -144,7 +144,7 @@ def _too_deep(content: str) -> bool:
 
 
 def _pieces(content: str) -> list[str]:
-    """Return a long text in pieces that end at a line break, else at a space, else anywhere."""
+    """Cut a long text into pieces that end at a line break, else at a space, else anywhere."""
     pieces: list[str] = []
     at = 0
     while at < len(content):

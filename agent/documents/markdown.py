@@ -1,7 +1,8 @@
 """Reads markdown (.md, .markdown, .mdx).
 
-Strategy: front matter off, tags and the dialects' marks out (they leave their line breaks), then markdown-it for the
-structure of blocks, in parts of some ten thousand characters, and its inline rules for what stands in them.
+Strategy: remove the front matter (`front.py`), then the tags and the dialects' marks, which leave their line breaks
+(`markup.py`, `indents.py`). markdown-it finds the block structure, in parts of some ten thousand characters
+(`grammar.py`), and its inline rules read the content of the blocks (`inline.py`); `outline.py` makes blocks of both.
 """
 
 from collections.abc import Sequence
@@ -12,20 +13,20 @@ from .builder import Builder
 from .clean import Clean
 from .form import Document
 from .front import front_matter
-from .grammar import parsed
+from .grammar import parse_blocks
 from .indents import Indents
 from .inline import Inline
 from .markup import Markup
 from .outline import Outline
-from .source import decoded, split
+from .source import decode_text, split_lines
 
 
-def read(file: str, data: bytes, breath: Breath, *, mdx: bool = False) -> Document:
-    """Read a markdown file. mdx: braces hold expressions, and indented lines are no code.
+def read_markdown(file: str, data: bytes, breath: Breath, *, mdx: bool = False) -> Document:
+    """Read a markdown file. `mdx`: braces hold expressions, and indented lines are no code.
 
     Raises `Unreadable`, and `GivenUp`.
     """
-    lines = split(decoded(data))
+    lines = split_lines(decode_text(data))
     front = front_matter(lines)
     rest = [""] * front.after + lines[front.after :]
     clean = Markup(rest, breath, mdx=mdx).run()
@@ -33,22 +34,24 @@ def read(file: str, data: bytes, breath: Breath, *, mdx: bool = False) -> Docume
     builder = Builder(breath, front.title)
     outline = Outline(builder, Inline(clean.labels, breath), clean)
     for first, part in _parts(clean):
-        outline.read(
-            parsed(part, first, clean, breath, indented_code=not mdx), first, goes_on=first in clean.list_cuts
+        outline.add_tokens(
+            parse_blocks(part, first, clean, breath, indented_code=not mdx),
+            first,
+            goes_on=first in clean.list_cuts,
         )
     outline.finish()
     return Document(
-        file,
-        front.title or builder.headings.first_of_level_1,
-        front.description,
-        front.lang,
-        tuple(lines),
-        "line",
-        tuple(builder.blocks),
+        file=file,
+        title=front.title or builder.headings.first_of_level_1,
+        description=front.description,
+        lang=front.lang,
+        lines=tuple(lines),
+        unit="line",
+        blocks=tuple(builder.blocks),
     )
 
 
 def _parts(clean: Clean) -> Sequence[tuple[int, list[str]]]:
-    """Return the lines in parts that can be read one after the other, each with its first line's number from 0."""
+    """Cut the lines into parts that can be read one after the other, each with the number of its first line from 0."""
     cuts = [0, *clean.cuts, len(clean.lines)]
     return [(first, clean.lines[first:end]) for first, end in pairwise(cuts)]

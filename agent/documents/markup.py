@@ -1,8 +1,8 @@
-"""Takes out of markdown what is no text: tags, comments, expressions, template marks. What stands inside them stays.
+"""Takes tags, comments, expressions and template marks out of markdown. The text inside them stays.
 
-Strategy: one pass over the whole source, from one place where something may begin to the next, past fences and code
-spans. What is taken out leaves its line breaks behind, so that every line keeps its number and the markdown parser
-that comes after sees nothing but markdown. What a tag means for the lines around it is kept beside the text.
+Strategy: one pass over the whole source, from one place where markup may begin to the next, past fences and code
+spans. Removed markup leaves its line breaks behind, so that every line keeps its number and the markdown parser that
+comes after sees nothing but markdown. The effect of a tag on the lines around it is recorded in a `Clean`.
 """
 
 import re
@@ -44,7 +44,10 @@ class Markup:
     """The pass over one document."""
 
     def __init__(self, lines: Sequence[str], breath: Breath, *, mdx: bool) -> None:
-        """lines: without front matter (blank lines in its place). mdx: whether braces hold expressions."""
+        """Prepare for `lines`, with blank lines in place of the front matter.
+
+        `mdx`: whether braces hold expressions.
+        """
         self._lines = lines
         self._source = "\n".join(lines)
         self._begins = [0, *accumulate(len(line) + 1 for line in lines)]
@@ -60,11 +63,11 @@ class Markup:
         self._text_on = -1
         self._out: list[str] = []
         self._done = 0
-        self._clean = Clean([])
+        self._clean = Clean(lines=[])
         self._components = Components(lines, self._clean)
 
     def run(self) -> Clean:
-        """Return the markdown that is left, and what was learned on the way."""
+        """Return the markdown that is left, and the facts learned from the removed markup."""
         handlers: dict[str, Callable[[int], int]] = {
             "`": self._ticks,
             "~": self._ticks,
@@ -99,7 +102,7 @@ class Markup:
         return bisect_right(self._begins, at) - 1
 
     def _take(self, first: int, end: int, instead: str = "") -> int:
-        """Take out what stands from one offset to another, but for its line breaks; return where to go on."""
+        """Replace the source from `first` to `end` by `instead`, keep its line breaks, and return `end`."""
         kept = self._source[self._done : first]
         if (kept.rsplit("\n", 1)[-1] + instead).strip(" \t>"):
             self._text_on = self._line(first)
@@ -108,7 +111,7 @@ class Markup:
         return end
 
     def _find(self, what: str, at: int) -> int:
-        """Return the offset of `what` from `at` on, -1 when there is none; asking in vain again costs nothing."""
+        """Return the offset of `what` from `at` on, -1 when there is none. Repeating a failed search costs nothing."""
         if self._none_after.get(what, len(self._source) + 1) <= at:
             return -1
         found = self._source.find(what, at)
@@ -117,7 +120,7 @@ class Markup:
         return found
 
     def _where(self, first: int, end: int) -> Where:
-        """Return the lines of what stands from one offset to another."""
+        """Return the lines of the source from `first` to `end`."""
         line, last = self._line(first), self._line(end - 1)
         before = self._source[max(self._begins[line], self._done) : first]
         starts = self._text_on != line and not before.strip(" \t>")
@@ -128,7 +131,7 @@ class Markup:
     # --- code and statements
 
     def _ticks(self, at: int) -> int:
-        """Go past a fenced block of code, or a span of code."""
+        """Skip a fenced block of code or a code span."""
         run = _RUN.match(self._source, at)
         if run is None:
             return at + 1
@@ -145,13 +148,13 @@ class Markup:
         return end.end() if end else len(self._source)
 
     def _statement(self, at: int) -> int:
-        """Take out an import or export statement."""
+        """Remove an import or export statement."""
         line = self._line(at)
         after = self._statements.after(line)
         return self._take(at, self._begins[after] - 1) if after > line else at
 
     def _note(self, at: int) -> int:
-        """Take out a footnote's mark."""
+        """Remove the mark of a footnote."""
         match = _NOTE.match(self._source, at)
         if not match:
             return at + 1
@@ -161,7 +164,7 @@ class Markup:
         return self._take(at, match.end())
 
     def _in_code(self, at: int) -> bool:
-        """Return whether a place is in a block of code by its indentation (never in MDX or inside a component)."""
+        """Return whether `at` is in a block of indented code (never in MDX or inside a component)."""
         line = self._line(at)
         if self._mdx or self._components or columns(self._lines[line]) < 4:
             return False
@@ -192,7 +195,7 @@ class Markup:
         return at + 1
 
     def _template_literal(self, at: int) -> int:
-        """Take what stands between {` and `} for what it is: text on one line, code on more."""
+        """Replace {`...`} by its content: text on one line, code on several."""
         close = self._find("`}", at + 2)
         if close < 0:
             return at + 2
@@ -203,12 +206,12 @@ class Markup:
         return self._take(at, close + 2)
 
     def _code(self, first: int, end: int) -> None:
-        """Keep what stands from one offset to another as code."""
+        """Record the source from `first` to `end` as code."""
         source = f"<pre>{escape(self._source[first:end], quote=False)}</pre>"
         self._clean.wholes.append((self._line(first), self._line(end), source))
 
     def _template(self, at: int, length: int, mark: str) -> int:
-        """Take out a mark of liquid, jinja or hugo; what it says to a reader counts as with a component."""
+        """Remove a mark of liquid, jinja or hugo; its attributes that people read count as those of a component."""
         if _COMMENTED.match(self._source, at):
             close = self._find("endcomment", at)
             close = self._find("%}", close) if close >= 0 else -1
@@ -219,11 +222,18 @@ class Markup:
         end = close + len(mark)
         called = _CALLED.match(self._source, at + length, close)
         if called and mark != "}}":
-            self._called(called[1], called[2], self._where(at, end), _NAMED.findall(self._source, at, close))
+            self._handle_shortcode(
+                called[1], called[2], self._where(at, end), _NAMED.findall(self._source, at, close)
+            )
         return self._take(at, end)
 
-    def _called(self, closes: str, name: str, where: Where, named: Sequence[tuple[str, str, str]]) -> None:
-        """Meet a shortcode or block of a template; closes: what says that it is the end of one."""
+    def _handle_shortcode(
+        self, closes: str, name: str, where: Where, named: Sequence[tuple[str, str, str]]
+    ) -> None:
+        """Open or close a shortcode or block of a template.
+
+        `closes`: the characters that make it the end of one, else "".
+        """
         if closes:
             self._components.end(f"{{{name}", where)
             return
@@ -268,7 +278,7 @@ class Markup:
         return self._take(at, tag.end, "" if where.starts else " ")
 
     def _is_placeholder(self, tag: Tag) -> bool:
-        """Return whether it only looks like a tag, as in `PORT=<port>`: no element, no component, and never closed."""
+        """Return whether `tag` only looks like one, as in `PORT=<port>`: no element, no component, and never closed."""
         if tag.html or tag.closing or tag.alone or not tag.bare or _COMPONENT.match(tag.name):
             return False
         if self._closing is None:
@@ -276,7 +286,10 @@ class Markup:
         return tag.name not in self._closing
 
     def _element_end(self, at: int, tag: Tag) -> int:
-        """Take out elements that are more than their tags; return where to go on, 0 for others."""
+        """Remove an element together with its content where that is not markdown.
+
+        Return the offset after it, 0 for others.
+        """
         name = tag.html
         if name in UNSAID:
             close = self._find(f"</{tag.name}", tag.end)
@@ -316,7 +329,7 @@ class Markup:
 
 
 def _text_end(line: str) -> int:
-    """Return the offset in a line after which there are nothing but tags."""
+    """Return the offset in `line` after which only tags follow."""
     ends = {match.end(): match.start() for match in _ANY_TAG.finditer(line)}
     at = len(line)
     while True:

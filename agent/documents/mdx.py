@@ -1,4 +1,4 @@
-"""What only MDX has: import and export statements between the paragraphs."""
+"""Finds the import and export statements between the paragraphs of MDX."""
 
 import re
 from collections.abc import Sequence
@@ -14,17 +14,17 @@ _UNCLOSED = 20
 
 
 class Statements:
-    """Finds the import and export statements of one document."""
+    """The search for the import and export statements of one document."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
         self._unclosed = 0
 
     def after(self, first: int) -> int:
-        """Return the line after the statement that begins on line `first`; `first` when none does.
+        """Return the line after the statement that begins on line `first`; `first` when none begins there.
 
-        A statement goes on to the end of its paragraph, and beyond it while its brackets are open. A document with
-        many statements that never close has none: looking for their ends would take too long.
+        A statement goes on to the end of its paragraph, and beyond it while its brackets are open. A document with many
+        statements that never close is treated as having none: looking for their ends would take too long.
         """
         if self._unclosed > _UNCLOSED or not _BEGINS.match(self._lines[first]):
             return first

@@ -1,4 +1,4 @@
-"""Chooses the reader of a file by its suffix; what only some formats need is imported when such a file is there."""
+"""Chooses the reader of a file by its suffix; the parser of a format is imported when the first such file is read."""
 
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -13,45 +13,45 @@ Reader = Callable[[str, bytes, Breath], Document]
 
 
 def _markdown(file: str, data: bytes, breath: Breath) -> Document:
-    from .markdown import read as reader
+    from .markdown import read_markdown as reader
 
     return reader(file, data, breath)
 
 
 def _mdx(file: str, data: bytes, breath: Breath) -> Document:
-    from .markdown import read as reader
+    from .markdown import read_markdown as reader
 
     return reader(file, data, breath, mdx=True)
 
 
 def _text(file: str, data: bytes, breath: Breath) -> Document:
-    from .text import read as reader
+    from .text import read_text as reader
 
     return reader(file, data, breath)
 
 
 def _html(file: str, data: bytes, breath: Breath) -> Document:
-    from .html import read as reader
+    from .html import read_html as reader
 
     return reader(file, data, breath)
 
 
 def _rst(file: str, data: bytes, breath: Breath) -> Document:
-    from .rst import read as reader
+    from .rst import read_rst as reader
 
     return reader(file, data, breath)
 
 
 def _pdf(file: str, data: bytes, breath: Breath) -> Document:
     _want("pypdfium2")
-    from .pdf import read as reader
+    from .pdf import read_pdf as reader
 
     return reader(file, data, breath)
 
 
 def _docx(file: str, data: bytes, breath: Breath) -> Document:
     _want("docx")
-    from .docx import read as reader
+    from .docx import read_docx as reader
 
     return reader(file, data, breath)
 
@@ -74,17 +74,16 @@ _READERS: dict[str, Reader] = {
 }
 
 SUFFIXES: frozenset[str] = frozenset(_READERS)
-"""Of the files that can be read, in lower case."""
+"""The suffixes of the files that can be read, in lower case."""
 
 
-def read(file: str, data: bytes, given_up: GiveUp = lambda: False) -> Document:
+def parse_document(file: str, data: bytes, given_up: GiveUp = lambda: False) -> Document:
     """Read one file.
 
-    file: its name as it will be cited; its suffix, in any case, says what it is. data: its bytes. given_up: asked
-    every few milliseconds at most; once it is true, reading ends; it may also raise an `AgentError` of its own.
-    Blocks; the time is linear in the length.
-    Raises `Unreadable`, which says why in a few words, `agent.errors.GivenUp`, and MemoryError; else nothing, whatever
-    the bytes.
+    `file`: its name as it will be cited; its suffix, in any case, decides the format. `data`: its bytes. `given_up`:
+    called every few milliseconds at most; reading ends once it returns true; it may also raise an `AgentError` of its
+    own. Blocks; the time is linear in the length. Raises `Unreadable` with the reason in a few words,
+    `agent.errors.GivenUp`, and `MemoryError`; nothing else, for any bytes.
     """
     suffix = PurePosixPath(file).suffix.lower()
     reader = _READERS.get(suffix)
@@ -98,5 +97,5 @@ def read(file: str, data: bytes, given_up: GiveUp = lambda: False) -> Document:
         raise
     except RecursionError:
         raise Unreadable("is nested too deeply") from None
-    except Exception as error:  # parsers of other people, on bytes of other people
+    except Exception as error:  # third-party parsers may raise anything on untrusted bytes
         raise Unreadable(f"cannot be read as {suffix[1:]} ({type(error).__name__})") from error

@@ -1,7 +1,7 @@
-"""From markdown-it's tokens to blocks: what hangs under what.
+"""Turns markdown-it's tokens into blocks, each with its parents.
 
-Strategy: one walk over the tokens with a stack of the lists, items and quotes that are open. Titles of components,
-whole elements of HTML and what was said in attributes come in by their lines.
+Strategy: one walk over the tokens with a stack of the open lists, items and quotes. Titles of components, whole
+elements of HTML and the texts of attributes are inserted by their lines.
 """
 
 import re
@@ -11,15 +11,15 @@ from functools import partial
 
 from markdown_it.token import Token
 
-from .builder import NOWHERE, Builder, Lead, Place, Row
+from .builder import NOWHERE, BlockPlace, Builder, Lead, TableRow
 from .clean import Clean
 from .form import Kind
 from .grammar import cells
-from .headings import Scope
+from .headings import TitleScope
 from .html import read_part
 from .inline import Inline
-from .rows import Filled, joined
-from .say import said
+from .rows import Filled, join_header
+from .say import join_lines
 
 _BOLD = re.compile(r"(\*\*|__)(?!\s)[^\n]{1,300}?(?<!\s)\1[ \t]*:?")
 _BOLD_THEN_TEXT = re.compile(r"(?:\*\*|__)(?!\s)[^\n]{1,300}(?:[?:.](?:\*\*|__)|(?:\*\*|__)[?:])[ \t]*\\?$")
@@ -31,10 +31,10 @@ _HEADING = 240  # characters; a longer text above a line of dashes is a paragrap
 
 @dataclass(slots=True)
 class _Level:
-    """A list, an item or a quote that is open. place: where what it holds stands. mark: of the headings above it."""
+    """An open list, item or quote. `place`: the place of its content. `mark`: the heading depth before it."""
 
     kind: str
-    place: Place
+    place: BlockPlace
     fresh: bool = False
     mark: int = 0
 
@@ -45,11 +45,11 @@ class _Event:
     happen: Callable[[], None]
 
 
-class _Record:
-    """What is told in records, one after another with rules between them: a short list names it, text tells of it.
+class _NamedRecord:
+    """A record among several that rules separate: a short list names it, and the text after the list describes it.
 
-    Components that list properties do so: the list `- name` and `- type`, then what it means. Without the list that
-    text would be about nothing.
+    Components that list properties have this form: the list `- name` and `- type`, then the meaning. Without the list
+    as a parent, that text would lack its subject.
     """
 
     def __init__(self) -> None:
@@ -58,28 +58,28 @@ class _Record:
         self.parents: tuple[str, ...] = ()
 
     def begin(self) -> None:
-        """A component or a rule: a record may begin."""
+        """Begin a possible record, at a component or a rule."""
         self._open, self._names, self.parents = True, [], ()
 
     def item(self, text: str, depth: int) -> None:
-        """An item of a list."""
+        """Add an item of a list to the names of the record."""
         if self._open:
             self._names.append(text)
             self._open = depth == 0 and len(self._names) <= _NAMES and len(text) <= _NAME
 
     def list_ends(self) -> None:
-        """A list is at its end: what follows is told of its items."""
+        """End the list: the blocks that follow hang under its items."""
         if self._open and self._names:
             self.parents = tuple(self._names)
         self._open = False
 
     def end(self) -> None:
-        """A heading, or anything but a list at the beginning: no record."""
+        """End the record, at a heading or at anything but a list at its beginning."""
         self._open, self.parents = False, ()
 
 
 class Outline:
-    """Feeds a builder with the tokens of one document."""
+    """The tokens of one document, as blocks of a `Builder`."""
 
     def __init__(self, builder: Builder, inline: Inline, clean: Clean) -> None:
         self._builder = builder
@@ -87,21 +87,21 @@ class Outline:
         self._levels: list[_Level] = []
         self._lead = Lead()
         self._first = 0
-        self._list: _Level | None = None  # the last outermost one
+        self._list: _Level | None = None  # the last outermost list
         self._goes_on = False
-        self._record = _Record()
+        self._record = _NamedRecord()
         events = [
             *(_Event(scope.first, partial(self._enter, scope)) for scope in clean.scopes),
             *(_Event(whole[0], partial(self._whole, *whole)) for whole in clean.wholes),
-            *(_Event(each[0], partial(self._said, *each)) for each in clean.said),
+            *(_Event(each[0], partial(self._add_text, *each)) for each in clean.said),
             *(_Event(line, self._record.begin) for line in clean.begins),
         ]
         self._events = sorted(events, key=lambda event: event.line, reverse=True)
 
-    def read(self, tokens: Sequence[Token], first: int, *, goes_on: bool) -> None:
-        """Take the tokens of the next part, whose lines count from `first` (from 0).
+    def add_tokens(self, tokens: Sequence[Token], first: int, *, goes_on: bool) -> None:
+        """Read the tokens of the next part, whose lines count from `first` (from 0).
 
-        goes_on: the part begins with an item of the list that the part before ended with.
+        `goes_on`: the part begins with an item of the list that the part before ended with.
         """
         self._first = first
         self._goes_on = goes_on
@@ -133,36 +133,36 @@ class Outline:
             at += 1
 
     def finish(self) -> None:
-        """Take what stands after the last token."""
+        """Insert everything that stands after the last token."""
         self._reach(1 << 62)
         self._builder.settle()
 
-    # --- what comes in by its line
+    # --- events by line
 
     def _reach(self, line: int) -> None:
         while self._events and self._events[-1].line <= line:
             self._events.pop().happen()
 
-    def _enter(self, scope: Scope) -> None:
-        title = said([self._inline.plain(scope.title)])[0]
+    def _enter(self, scope: TitleScope) -> None:
+        title = join_lines([self._inline.plain(scope.title)])[0]
         last = scope.last + 1 if scope.last else 0
         self._builder.settle()
         self._builder.headings.reach(scope.first + 1)
-        self._builder.enter(Scope(scope.first + 1, last, title))
+        self._builder.enter(TitleScope(scope.first + 1, last, title))
 
     def _whole(self, first: int, last: int, source: str) -> None:
-        place = Place(self._place().below(self._lead.line))
+        place = BlockPlace(self._place().below(self._lead.line))
         read_part(source, first + 1, self._builder, self._inline.plain, place)
 
-    def _said(self, first: int, last: int, text: str) -> None:
+    def _add_text(self, first: int, last: int, text: str) -> None:
         self._builder.text("paragraph", [self._inline.plain(text), *[""] * (last - first)], first + 1)
 
     # --- lists and quotes
 
-    def _place(self) -> Place:
+    def _place(self) -> BlockPlace:
         if self._levels:
             return self._levels[-1].place
-        return Place(self._record.parents) if self._record.parents else NOWHERE
+        return BlockPlace(self._record.parents) if self._record.parents else NOWHERE
 
     def _open_list(self) -> None:
         outer = self._place()
@@ -172,7 +172,7 @@ class Outline:
             return
         lists = sum(level.kind == "list" for level in self._levels)
         parents = outer.below(self._lead.line)
-        self._levels.append(_Level("list", Place(parents, outer.group or self._builder.group(), lists)))
+        self._levels.append(_Level("list", BlockPlace(parents, outer.group or self._builder.group(), lists)))
 
     def _close(self) -> None:
         level = self._levels.pop()
@@ -213,13 +213,13 @@ class Outline:
                 self._record.end()
             if kind == "item" and inner:
                 self._record.item(text, inner.place.depth)
-                inner.place = Place(inner.place.below(text), inner.place.group, inner.place.depth)
+                inner.place = BlockPlace(inner.place.below(text), inner.place.group, inner.place.depth)
                 self._lead.after("")
             else:
                 self._lead.after(text)
 
     def _bold(self, source: str, first: int, kind: Kind) -> bool:
-        """Take a paragraph that is a bold line, or begins with one, as the heading of what follows."""
+        """Handle a paragraph that is a bold line, or begins with one, as a heading. Return whether it was one."""
         if source[:2] not in ("**", "__"):
             return False
         line, _, rest = source.partition("\n")
@@ -242,17 +242,17 @@ class Outline:
             del lines[-1]
         first = token.map[0] + self._first + (2 if fenced else 1)
         place = self._place()
-        self._builder.code(lines, first, Place(place.below(self._lead.text), place.group))
+        self._builder.code(lines, first, BlockPlace(place.below(self._lead.text), place.group))
         self._lead.after("")
 
     def _table(self, token: Token) -> None:
-        place = Place(self._place().below(self._lead.line), self._builder.group())
+        place = BlockPlace(self._place().below(self._lead.line), self._builder.group())
         names = [self._inline.plain(name) for name in cells(token.meta["header"])]
         assert token.map is not None
         line = token.map[0] + self._first + 1
-        header = joined([[Filled(said([name])[0], line) for name in names]])
+        header = join_header([[Filled(join_lines([name])[0], line) for name in names]])
         for at, row in token.meta["rows"]:
             line_of_row = at + self._first + 1
-            places = [Filled(said([self._inline.plain(cell)])[0], line_of_row) for cell in cells(row)]
-            self._builder.row(Row(places, header, line), line_of_row, line_of_row, place)
+            places = [Filled(join_lines([self._inline.plain(cell)])[0], line_of_row) for cell in cells(row)]
+            self._builder.row(TableRow(places, header, line), line_of_row, line_of_row, place)
         self._lead.after("")

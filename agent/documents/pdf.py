@@ -1,4 +1,4 @@
-"""Reads PDF, with PDFium (pypdfium2): its lines of text, put together into paragraphs by how they are set.
+"""Reads PDF with PDFium (pypdfium2), and joins its lines of text into paragraphs by their layout.
 
 Strategy: PDFium gives a page's text in lines, and for each letter its place and size. Most letters have the size of
 the running text: larger ones make a heading. A paragraph ends where the distance to the next line grows, where a
@@ -18,10 +18,10 @@ import pypdfium2
 from pypdfium2 import raw
 
 from .breath import Breath
-from .builder import NOWHERE, Builder, Lead, Place, Row
+from .builder import NOWHERE, BlockPlace, Builder, Lead, TableRow
 from .form import Document, Unreadable
-from .rows import Filled, joined
-from .say import said, speaks, without_blobs
+from .rows import Filled, join_header
+from .say import has_text, join_lines, without_blobs
 
 _PAGES = 2_000
 _CHARACTERS = 8_000_000  # of a document
@@ -29,23 +29,26 @@ _HEADING = 1.15  # times the size of the running text
 _SAME = 1.12  # times the size of one line, for another of the same paragraph at most
 _LONGEST = 160  # characters of a heading
 _APART = 1.45  # times the usual distance between lines
-_GAP = 1.6  # times the height of a line, between two pieces of it
-_PIECES = 60  # of a line; one with more is a drawing
+_GAP = 1.6  # times the height of a line: a larger space parts two of its pieces
+_PIECES = 60  # of a line; a line with more is a drawing
 _ITEM = re.compile(r"\s*(?:[-•‣▪●◦–·*]|\d{1,3}[.)]|[a-z]\))\s+(?=\S)")
 _DIGIT = re.compile(r"\d")
 _BULLET = re.compile(r"\s*[^\w\s(]")
 _SOFT = re.compile(
     "[\u00ad\ufffe\x02]"
-)  # PDFium joins words that are parted at a line's end, with one of these between
+)  # PDFium joins words that a line's end parts, and puts one of these between
 _LEADERS = re.compile(r"(?:\. ?){5}[\divxlc]*$")  # from an entry of a table of contents to its page
-_REPEATED = 3  # pages that begin or end with the same line, but for its digits: such a line is no text
+_REPEATED = 3  # pages with the same first or last line except for its digits: a header or footer
 _DIGITS = re.compile(r"\d+|^[ivxlc]+$")
 _ONE_AT_A_TIME = Lock()  # PDFium keeps global state
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
-    """A line of a page: its text, the size of its letters, where it stands, and its pieces when there are gaps."""
+class _PdfLine:
+    """A line of a page. `size`: of its letters.
+
+    `bottom`: its position. `cells`: its pieces when there are gaps, else ().
+    """
 
     text: str
     page: int
@@ -54,8 +57,8 @@ class _Line:
     cells: tuple[str, ...]
 
 
-def read(file: str, data: bytes, breath: Breath) -> Document:
-    """Read a PDF file. Raises `Unreadable`, `GivenUp`, and whatever PDFium stumbles over."""
+def read_pdf(file: str, data: bytes, breath: Breath) -> Document:
+    """Read a PDF file. Raises `Unreadable`, `GivenUp`, and any exception of PDFium."""
     with _ONE_AT_A_TIME:
         try:
             pdf = pypdfium2.PdfDocument(data)
@@ -63,7 +66,7 @@ def read(file: str, data: bytes, breath: Breath) -> Document:
             locked = "password" in str(error).lower()
             raise Unreadable("needs a password" if locked else "is not a PDF file that can be read") from None
         try:
-            title = said([pdf.get_metadata_value("Title")])[0]
+            title = join_lines([pdf.get_metadata_value("Title")])[0]
             lines = list(_lines(pdf, breath))
         finally:
             pdf.close()
@@ -72,19 +75,19 @@ def read(file: str, data: bytes, breath: Breath) -> Document:
     builder = Builder(breath)
     _Paragraphs(builder, lines).run()
     return Document(
-        file,
-        builder.headings.first_of_level_1 or title,
-        "",
-        "",
-        tuple(line.text for line in lines),
-        "page",
-        tuple(builder.blocks),
-        tuple(line.page for line in lines),
+        file=file,
+        title=builder.headings.first_of_level_1 or title,
+        description="",
+        lang="",
+        lines=tuple(line.text for line in lines),
+        unit="page",
+        blocks=tuple(builder.blocks),
+        pages=tuple(line.page for line in lines),
     )
 
 
-def _lines(pdf: pypdfium2.PdfDocument, breath: Breath) -> Iterator[_Line]:
-    """Yield the lines with a text, page by page."""
+def _lines(pdf: pypdfium2.PdfDocument, breath: Breath) -> Iterator[_PdfLine]:
+    """Yield the lines that have a text, page by page."""
     total = 0
     for number in range(min(len(pdf), _PAGES)):
         breath.ask()
@@ -102,7 +105,7 @@ def _lines(pdf: pypdfium2.PdfDocument, breath: Breath) -> Iterator[_Line]:
             page.close()
 
 
-def _page(text: pypdfium2.PdfTextPage, number: int, breath: Breath) -> Iterator[_Line]:
+def _page(text: pypdfium2.PdfTextPage, number: int, breath: Breath) -> Iterator[_PdfLine]:
     at = 0
     for piece in re.split("(\r\n|\r|\n)", text.get_text_range()):
         begin, at = at, at + len(piece)
@@ -116,7 +119,7 @@ def _page(text: pypdfium2.PdfTextPage, number: int, breath: Breath) -> Iterator[
         size = (
             float(raw.FPDFText_GetFontSize(text, last)) or top - bottom
         )  # a bullet may be larger than its line
-        yield _Line(plain, number, round(size, 1), bottom, _cells(text, first, last - first + 1, size))
+        yield _PdfLine(plain, number, round(size, 1), bottom, _cells(text, first, last - first + 1, size))
 
 
 def _cells(text: pypdfium2.PdfTextPage, first: int, length: int, size: float) -> tuple[str, ...]:
@@ -137,13 +140,13 @@ def _cells(text: pypdfium2.PdfTextPage, first: int, length: int, size: float) ->
         text.get_text_bounded(min(left), min(bottom), max(right), max(top))
         for left, bottom, right, top in bounds
     ]
-    return tuple(said([cell.replace("\r", " ").replace("\n", " ")])[0] for cell in told)
+    return tuple(join_lines([cell.replace("\r", " ").replace("\n", " ")])[0] for cell in told)
 
 
 class _Paragraphs:
-    """Puts lines together."""
+    """The lines of one document, joined into paragraphs."""
 
-    def __init__(self, builder: Builder, lines: list[_Line]) -> None:
+    def __init__(self, builder: Builder, lines: list[_PdfLine]) -> None:
         self._builder = builder
         self._lines = lines
         sizes: Counter[float] = Counter()
@@ -166,7 +169,7 @@ class _Paragraphs:
         self._base = NOWHERE
 
     def run(self) -> None:
-        """Make the blocks."""
+        """Add the blocks of all lines to the builder."""
         at = 0
         while at < len(self._lines):
             if at in self._around:
@@ -186,7 +189,7 @@ class _Paragraphs:
             self._take(at, end)
             at = end
 
-    def _goes_on(self, above: _Line, below: _Line) -> bool:
+    def _goes_on(self, above: _PdfLine, below: _PdfLine) -> bool:
         """Return whether two lines belong to one paragraph."""
         if above.cells or below.cells or not _alike(above.size, below.size) or _ITEM.match(below.text):
             return False
@@ -198,7 +201,7 @@ class _Paragraphs:
         )
 
     def _table(self, first: int) -> int:
-        """Take lines that all have the same number of pieces as a table; return the line after it."""
+        """Add lines that all have the same number of pieces as a table; return the line after it."""
         end, columns = first, len(self._lines[first].cells)
         while columns and end < len(self._lines) and len(self._lines[end].cells) == columns:
             end += 1
@@ -207,9 +210,9 @@ class _Paragraphs:
         lines = self._lines[first:end]
         rows = [[Filled(cell, first + index + 1) for cell in line.cells] for index, line in enumerate(lines)]
         head = [] if any(map(_DIGIT.search, lines[0].cells)) else [rows[0]]
-        place = Place(NOWHERE.below(self._lead.line), self._builder.group())
+        place = BlockPlace(NOWHERE.below(self._lead.line), self._builder.group())
         for index, row in enumerate(rows[len(head) :], first + len(head) + 1):
-            self._builder.row(Row(row, joined(head), first + 1), index, index, place)
+            self._builder.row(TableRow(row, join_header(head), first + 1), index, index, place)
         self._lead.after("")
         return end
 
@@ -217,7 +220,7 @@ class _Paragraphs:
         texts = [line.text for line in self._lines[first:end]]
         item = _ITEM.match(texts[0])
         level = None if item and _BULLET.match(texts[0]) else self._levels.get(self._lines[first].size)
-        if level and sum(map(len, texts)) <= _LONGEST and speaks("".join(texts)):
+        if level and sum(map(len, texts)) <= _LONGEST and has_text("".join(texts)):
             self._builder.heading(level, " ".join(texts))
             self._lead.after("")
             self._group = 0
@@ -225,13 +228,13 @@ class _Paragraphs:
         if item and not self._lines[first].cells:
             if not self._group:
                 self._group = self._builder.group()
-                self._base = Place(NOWHERE.below(self._lead.line), self._group)
+                self._base = BlockPlace(NOWHERE.below(self._lead.line), self._group)
             texts[0] = texts[0][item.end() :]
-            self._builder.text("item", unbroken(texts), first + 1, self._base)
+            self._builder.text("item", rejoin_words(texts), first + 1, self._base)
             self._lead.after("")
             return
         self._group = 0
-        self._lead.after(self._builder.text("paragraph", unbroken(texts), first + 1))
+        self._lead.after(self._builder.text("paragraph", rejoin_words(texts), first + 1))
 
 
 def _alike(one: float, other: float) -> bool:
@@ -239,8 +242,8 @@ def _alike(one: float, other: float) -> bool:
     return max(one, other) <= _SAME * min(one, other)
 
 
-def _around(lines: list[_Line]) -> set[int]:
-    """Return the indices of lines that are no text: heads and feet of pages, and entries of a table of contents."""
+def _around(lines: list[_PdfLine]) -> set[int]:
+    """Return the indices of lines outside the text: headers and footers of pages, entries of a table of contents."""
     edges = [
         index
         for index, line in enumerate(lines)
@@ -253,8 +256,8 @@ def _around(lines: list[_Line]) -> set[int]:
     return repeated | {index for index, line in enumerate(lines) if _LEADERS.search(line.text)}
 
 
-def unbroken(texts: list[str]) -> list[str]:
-    """Return lines with a word that is broken at a line's end whole, on that line."""
+def rejoin_words(texts: list[str]) -> list[str]:
+    """Rejoin words that a hyphen breaks at a line's end; the whole word goes on the first of the two lines."""
     whole = list(texts)
     for index in range(len(whole) - 1):
         following = whole[index + 1]

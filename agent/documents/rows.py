@@ -1,21 +1,24 @@
-"""Tables: rows whose cells may span, the header above them, and a row's text.
+"""Rows of tables: cells that may span, the header above them, and the text of a row.
 
 Strategy: rows arrive as cells with their lines; spans are filled, so that each row has a value under each header. The
-rows of the header join into one name for a column. What spans could multiply without end has bounds.
+rows of a header are joined into one name for each column. Limits keep spans from multiplying without end.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_COLUMNS = 200  # of a row; what is beyond has no header
+_COLUMNS = 200  # of a row; cells beyond these have no header
 _DOWN = 5_000  # rows that one cell may span
-_FILLED = 20_000  # cells of one table that spans may add
+_FILLED = 20_000  # cells that the spans of one table may add
 _NAME = 80  # characters of a header's cell in a row's text; the whole is in `Block.header`
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell: its text by line (`first` is the line of the first), and how far it spans."""
+    """A cell as it is written.
+
+    `lines`: its text; `first`: the line of the first; `across`, `down`: the span; `heads`: `th`.
+    """
 
     lines: tuple[str, ...]
     first: int
@@ -26,14 +29,14 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """One place in a row: plain text, and the line it begins at; 0 when it came down from an earlier row."""
+    """One place in a row: plain text, and the line it begins at; 0 when it is repeated from an earlier row."""
 
     text: str
     line: int
 
 
 class Grid:
-    """Fills the spans of one table's rows, which are given from top to bottom."""
+    """The spans of one table, filled row by row from top to bottom."""
 
     def __init__(self) -> None:
         self._down: dict[int, tuple[int, str]] = {}  # column -> rows still to fill, text
@@ -63,8 +66,8 @@ class Grid:
             filled.append(Filled(text, 0))
 
 
-def joined(rows: Sequence[Sequence[Filled]]) -> tuple[str, ...]:
-    """Return one name for each column of a header of one or more rows; () when none has a text."""
+def join_header(rows: Sequence[Sequence[Filled]]) -> tuple[str, ...]:
+    """Join the rows of a header into one name for each column; () when none has a text."""
     names: list[list[str]] = [[] for _ in range(max(map(len, rows), default=0))]
     for row in rows:
         for column, place in enumerate(row):
@@ -77,7 +80,7 @@ def joined(rows: Sequence[Sequence[Filled]]) -> tuple[str, ...]:
 def row_text(
     places: Sequence[Filled], header: Sequence[str], first: int, last: int
 ) -> tuple[str, tuple[int, ...]]:
-    """Return a row as "first cell; header: cell; ..." and where in it each of the lines first..last begins."""
+    """Return a row as "first cell; header: cell; ...", and the offset in it of each of the lines `first` to `last`."""
     names = [name if len(name) <= _NAME else "" for name in header]
     parts: list[str] = []
     begins: dict[int, int] = {}

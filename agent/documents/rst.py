@@ -1,8 +1,8 @@
 """Reads reStructuredText.
 
-Strategy: docutils makes the tree, with no file but this one, nothing raw, and its messages switched off; a walk over
-the tree makes the blocks. docutils knows the line of most nodes; where it does not, the text is looked for below the
-place before. No transforms run: they serve publishing.
+Strategy: docutils makes the tree, without access to other files, without raw content, and with its messages switched
+off; a walk over the tree makes the blocks. docutils knows the line of most nodes; for the others, the text is looked
+for below the place before. No transforms run: they serve publishing.
 """
 
 import re
@@ -15,14 +15,14 @@ from docutils.parsers.rst import Parser, states
 from docutils.utils import new_document
 
 from .breath import Breath
-from .builder import NOWHERE, Builder, Lead, Place, Row
-from .dialect import TITLE, learn
+from .builder import NOWHERE, BlockPlace, Builder, Lead, TableRow
+from .dialect import TITLE, register_names
 from .form import Document, Kind
-from .headings import Scope
-from .rows import Cell, Filled, Grid, joined
-from .say import said, speaks
-from .sections import MARK, parts, to_here
-from .source import decoded, split
+from .headings import TitleScope
+from .rows import Cell, Filled, Grid, join_header
+from .say import has_text, join_lines
+from .sections import MARK, cut_parts, titles_to
+from .source import decode_text, split_lines
 
 _SETTINGS = {
     "file_insertion_enabled": False,
@@ -37,7 +37,7 @@ _SETTINGS = {
 }
 _BREAKS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")  # docutils would end a line there
 _LONGEST = 20_000  # characters of a paragraph; the marks inside a longer one take docutils too long
-_AHEAD = 400  # lines in which a text is looked for
+_AHEAD = 400  # lines that are searched for a text
 _FOREVER = 1 << 62
 _SILENT = (
     nodes.comment,
@@ -55,24 +55,32 @@ _SILENT = (
 )
 
 
-def read(file: str, data: bytes, breath: Breath) -> Document:
-    """Read a reStructuredText file. Raises `Unreadable`, `GivenUp`, and whatever docutils stumbles over."""
-    lines = split(decoded(data))
-    learn("\n".join(lines))
+def read_rst(file: str, data: bytes, breath: Breath) -> Document:
+    """Read a reStructuredText file. Raises `Unreadable`, `GivenUp`, and any exception of docutils."""
+    lines = split_lines(decode_text(data))
+    register_names("\n".join(lines))
     builder = Builder(breath)
     walk = _Walk(builder, lines)
     styles: list[Sequence[str]] = []
-    for first, part in parts(lines):
-        before = to_here(styles, walk.depth)
+    for first, part in cut_parts(lines):
+        before = titles_to(styles, walk.depth)
         tree, styles = _tree("\n".join([*before, *part]), breath)
         walk.run(tree, first - len(before))
     builder.settle()
     title = builder.headings.first_of_level_1
-    return Document(file, title, "", "", tuple(lines), "line", tuple(builder.blocks))
+    return Document(
+        file=file,
+        title=title,
+        description="",
+        lang="",
+        lines=tuple(lines),
+        unit="line",
+        blocks=tuple(builder.blocks),
+    )
 
 
 def _tree(source: str, breath: Breath) -> tuple[nodes.document, list[Sequence[str]]]:
-    """Return docutils' tree of a source, and the styles of its titles."""
+    """Return docutils' tree of `source`, and the styles of its titles."""
     settings = get_default_settings(Parser)
     for name, value in _SETTINGS.items():
         setattr(settings, name, value)
@@ -82,7 +90,7 @@ def _tree(source: str, breath: Breath) -> tuple[nodes.document, list[Sequence[st
     parse = inliner.parse
     styles: list[Sequence[str]] = []
 
-    def bounded(text: str, lineno: int, memo: Any, parent: nodes.Element) -> Any:
+    def parse_inline(text: str, lineno: int, memo: Any, parent: nodes.Element) -> Any:
         breath.ask()
         nonlocal styles
         styles = memo.title_styles
@@ -90,25 +98,25 @@ def _tree(source: str, breath: Breath) -> tuple[nodes.document, list[Sequence[st
             return [nodes.Text(text)], []
         return parse(text, lineno, memo, parent)
 
-    inliner.parse = bounded  # type: ignore[method-assign]
+    inliner.parse = parse_inline  # type: ignore[method-assign]
     Parser(inliner=inliner).parse(_BREAKS.sub(" ", source), tree)
     return tree, styles
 
 
 class _Walk:
-    """Feeds a builder with docutils' trees of the parts of a document, in their order."""
+    """The trees of all parts of a document, in their order, as blocks of a `Builder`."""
 
     def __init__(self, builder: Builder, lines: Sequence[str]) -> None:
-        self.depth = 0  # sections that the part before ended in
+        self.depth = 0  # open sections at the end of the previous part
         self._builder = builder
         self._tree: nodes.document
         self._lines = lines
         self._offset = 0
-        self._at = 1  # the line of the block before
+        self._at = 1  # the line of the previous block
         self._level = 0
         self._quotes = 0
         self._lead = Lead()
-        self._names: list[tuple[Any, Callable[[Any, Place], object]]] = [
+        self._names: list[tuple[Any, Callable[[Any, BlockPlace], object]]] = [
             (nodes.section, self._section),
             (nodes.title, self._nothing),
             (nodes.subtitle, self._nothing),
@@ -134,45 +142,47 @@ class _Walk:
         self._tree, self._offset = tree, offset
         self._inside(tree, NOWHERE)
 
-    def _inside(self, node: nodes.Element, place: Place) -> None:
-        """Take what stands in a node; the title of an admonition or the like stands over it."""
+    def _inside(self, node: nodes.Element, place: BlockPlace) -> None:
+        """Read the children of `node`, under the title of an admonition if it has one."""
         mark = self._builder.headings.depth()
         title = node.get(TITLE) or next(
-            (self._said(child) for child in node.children if isinstance(child, nodes.title)), ""
+            (self._visible_text(child) for child in node.children if isinstance(child, nodes.title)), ""
         )
         titled = title and not isinstance(node, nodes.section | nodes.document)
         if titled:
-            self._builder.enter(Scope(1, _FOREVER, said([title])[0]))
+            self._builder.enter(TitleScope(1, _FOREVER, join_lines([title])[0]))
         for child in node.children:
             self._node(child, place)
         if titled:
             self._builder.settle()
             self._builder.headings.back_to(mark)
 
-    def _node(self, node: nodes.Node, place: Place) -> None:
+    def _node(self, node: nodes.Node, place: BlockPlace) -> None:
         for kinds, take in self._names:
             if isinstance(node, kinds):
                 take(node, place)
                 return
 
-    def _nothing(self, node: nodes.Node, place: Place) -> None:
-        """Leave out what says nothing here."""
+    def _nothing(self, node: nodes.Node, place: BlockPlace) -> None:
+        """Skip a node that holds no text."""
 
-    def _section(self, node: nodes.section, place: Place) -> None:
+    def _section(self, node: nodes.section, place: BlockPlace) -> None:
         self._level += 1
         self._lead.after("")
-        title = next((self._said(child) for child in node.children if isinstance(child, nodes.title)), "")
+        title = next(
+            (self._visible_text(child) for child in node.children if isinstance(child, nodes.title)), ""
+        )
         if title != MARK:
             self._builder.heading(min(self._level, 6), title)
         self.depth = self._level
         self._inside(node, place)
         self._level -= 1
 
-    def _rubric(self, node: nodes.rubric, place: Place) -> None:
+    def _rubric(self, node: nodes.rubric, place: BlockPlace) -> None:
         text, first = self._text(node)
         self._builder.bold(text, first)
 
-    def _paragraph(self, node: nodes.Element, place: Place, kind: Kind = "paragraph") -> str:
+    def _paragraph(self, node: nodes.Element, place: BlockPlace, kind: Kind = "paragraph") -> str:
         lines, first = self._text(node)
         if kind == "paragraph" and self._quotes:
             kind = "quote"
@@ -180,47 +190,47 @@ class _Walk:
         self._lead.after(text if kind != "item" else "")
         return text
 
-    def _quote(self, node: nodes.block_quote, place: Place) -> None:
+    def _quote(self, node: nodes.block_quote, place: BlockPlace) -> None:
         self._quotes += 1
         self._inside(node, place)
         self._quotes -= 1
 
-    def _code(self, node: nodes.Element, place: Place) -> None:
+    def _code(self, node: nodes.Element, place: BlockPlace) -> None:
         lines = node.astext().split("\n")
         first = self._place_of(node, next((line for line in lines if line.strip()), ""))
-        self._builder.code(lines, first, Place(place.below(self._lead.text), place.group))
+        self._builder.code(lines, first, BlockPlace(place.below(self._lead.text), place.group))
         self._lead.after("")
 
-    def _list(self, node: nodes.Element, place: Place) -> None:
+    def _list(self, node: nodes.Element, place: BlockPlace) -> None:
         group = place.group or self._builder.group()
         depth = place.depth + 1 if place.group else 0
-        inner = Place(place.below(self._lead.line), group, depth)
+        inner = BlockPlace(place.below(self._lead.line), group, depth)
         self._lead.after("")
         for item in node.children:
             if isinstance(item, nodes.Element):
                 self._item(item.children, inner)
         self._lead.after("")
 
-    def _item(self, children: Sequence[nodes.Node], place: Place) -> None:
-        """Take an item: its first paragraph, and what hangs under it."""
+    def _item(self, children: Sequence[nodes.Node], place: BlockPlace) -> None:
+        """Read an item: its first paragraph, and the blocks that hang under it."""
         below = place
         for index, child in enumerate(children):
             if index == 0 and isinstance(child, nodes.paragraph):
                 text = self._paragraph(child, place, "item")
-                below = Place(place.below(text), place.group, place.depth)
+                below = BlockPlace(place.below(text), place.group, place.depth)
             else:
                 self._node(child, below)
 
-    def _definitions(self, node: nodes.Element, place: Place) -> None:
-        """Take a list of terms and what they mean: a term and its first paragraph are one item."""
+    def _definitions(self, node: nodes.Element, place: BlockPlace) -> None:
+        """Read a list of terms and definitions: a term and its first paragraph are one item."""
         group = place.group or self._builder.group()
-        inner = Place(place.below(self._lead.line), group, place.depth)
+        inner = BlockPlace(place.below(self._lead.line), group, place.depth)
         self._lead.after("")
         for entry in node.children:
             if not isinstance(entry, nodes.Element) or not entry.children:
                 continue
             *terms, body = entry.children
-            term = " ".join(self._said(each) for each in terms)
+            term = " ".join(self._visible_text(each) for each in terms)
             first = self._place_of(entry, term)
             rest = list(body.children) if isinstance(body, nodes.Element) else []
             if rest and isinstance(rest[0], nodes.paragraph):
@@ -235,14 +245,16 @@ class _Walk:
             else:
                 text = self._builder.text("item", [term], first, inner)
             for child in rest:
-                self._node(child, Place(inner.below(text or term), group, inner.depth))
+                self._node(child, BlockPlace(inner.below(text or term), group, inner.depth))
 
     # --- tables
 
-    def _table(self, node: nodes.table, place: Place) -> None:
-        title = next((self._said(child) for child in node.children if isinstance(child, nodes.title)), "")
-        lead = said([title])[0] or self._lead.line
-        inner = Place(place.below(lead), self._builder.group())
+    def _table(self, node: nodes.table, place: BlockPlace) -> None:
+        title = next(
+            (self._visible_text(child) for child in node.children if isinstance(child, nodes.title)), ""
+        )
+        lead = join_lines([title])[0] or self._lead.line
+        inner = BlockPlace(place.below(lead), self._builder.group())
         self._lead.after("")
         grid = Grid()
         head: list[list[Filled]] = []
@@ -259,7 +271,9 @@ class _Walk:
                 header_line = header_line or first
                 continue
             last = max(cell.first + len(cell.lines) - 1 for cell in told)
-            self._builder.row(Row(places, joined(head), header_line), first, max(first, last), inner)
+            self._builder.row(
+                TableRow(places, join_header(head), header_line), first, max(first, last), inner
+            )
 
     def _cell(self, entry: nodes.entry) -> Cell:
         lines: list[str] = []
@@ -268,34 +282,34 @@ class _Walk:
             text, line = self._text(leaf)
             first = first or line
             lines += text
-        plain = tuple(said([line])[0] for line in lines)
+        plain = tuple(join_lines([line])[0] for line in lines)
         return Cell(plain, first, entry.get("morecols", 0) + 1, entry.get("morerows", 0) + 1)
 
     # --- text and lines
 
     def _text(self, node: nodes.Node) -> tuple[list[str], int]:
-        """Return a node's text by line, and its first line."""
-        lines = self._said(node).split("\n")
-        first = self._place_of(node, next((line for line in lines if speaks(line)), ""))
+        """Return the text of `node` by line, and its first line."""
+        lines = self._visible_text(node).split("\n")
+        first = self._place_of(node, next((line for line in lines if has_text(line)), ""))
         return lines[: max(1, len(self._lines) - first + 1)], first
 
-    def _said(self, node: nodes.Node) -> str:
-        """Return the text that a reader sees of a node."""
+    def _visible_text(self, node: nodes.Node) -> str:
+        """Return the visible text of `node`."""
         if isinstance(node, nodes.Text | nodes.option_argument):
             return node.astext()
         if isinstance(node, nodes.substitution_reference):
             meant = self._tree.substitution_defs.get(node.get("refname", ""))
-            return "".join(map(self._said_simply, meant.children)) if meant is not None else node.astext()
+            return "".join(map(self._simple_text, meant.children)) if meant is not None else node.astext()
         if isinstance(node, _SILENT):
             return ""
         between = "\n" if isinstance(node, nodes.line_block) else ""
-        return between.join(self._said(child) for child in node.children)
+        return between.join(self._visible_text(child) for child in node.children)
 
-    def _said_simply(self, node: nodes.Node) -> str:
+    def _simple_text(self, node: nodes.Node) -> str:
         return "" if isinstance(node, _SILENT) else node.astext()
 
     def _place_of(self, node: nodes.Node, text: str) -> int:
-        """Return the line where a node's text begins: where docutils says, if it stands there, else a line near it."""
+        """Return the line where `text` begins: docutils' line of `node` if it stands there, else a line near it."""
         words = text.split()[:2]
         told = int(node.line) + self._offset if node.line else 0
         near = range(self._at, min(self._at + _AHEAD, len(self._lines) + 1))

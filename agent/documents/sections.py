@@ -1,21 +1,21 @@
-"""Parts of a long reStructuredText file: docutils takes more than linear time for many sections in one.
+"""Cuts a long reStructuredText file into parts: docutils takes more than linear time for many sections in one source.
 
-Strategy: a file is cut before titles, and each part begins with titles of our own that bring docutils to where the
-part before ended: first every style of title in the order in which they came, then those of the open sections.
+Strategy: a file is cut before titles, and each part begins with extra titles that bring docutils to the state at the
+end of the previous part: first every style of title in the order in which they came, then those of the open sections.
 """
 
 import re
 from collections.abc import Sequence
 
 MARK = "part-of-a-document"
-"""The text of a title that stands for one of a part before."""
+"""The text of a title that stands for a title of a previous part."""
 
 _PART = 50_000  # characters, at least
 _ADORNMENT = re.compile(r"([^\w\s])\1{2,}[ \t]*")
 
 
-def parts(lines: Sequence[str]) -> list[tuple[int, list[str]]]:
-    """Return the lines in parts, each with its first line's number from 0."""
+def cut_parts(lines: Sequence[str]) -> list[tuple[int, list[str]]]:
+    """Cut the lines into parts, each with the number of its first line from 0."""
     cuts = [0]
     size = 0
     for at, line in enumerate(lines):
@@ -36,8 +36,8 @@ def _is_title(lines: Sequence[str], at: int) -> bool:
     return lines[at][:1].isalnum() and _ADORNMENT.fullmatch(lines[at + 1]) is not None
 
 
-def to_here(styles: Sequence[Sequence[str]], depth: int) -> list[str]:
-    """Return lines that bring docutils below `depth` titles, when titles have come in these styles so far."""
+def titles_to(styles: Sequence[Sequence[str]], depth: int) -> list[str]:
+    """Return lines that open `depth` titles in docutils, after `styles`, the styles of title seen so far."""
     lines: list[str] = []
     for style in [*styles, *styles[:depth]] if depth < len(styles) else styles:
         drawn = style[0] * (len(MARK) + 2)

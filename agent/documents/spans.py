@@ -1,4 +1,4 @@
-"""Code spans in markdown: where one that begins at a run of backticks ends."""
+"""Finds the ends of code spans in markdown."""
 
 import re
 from bisect import bisect_right
@@ -16,7 +16,7 @@ class Spans:
         self._runs: dict[int, list[int]] = {}
 
     def after(self, at: int) -> int:
-        """Return the offset after the span that begins at `at`, or after the run of backticks when none does."""
+        """Return the offset after the span that begins at `at`, or after the run of backticks if none begins there."""
         if at >= self._end:
             self._load(at)
         run = _TICKS.match(self._source, at)

@@ -1,33 +1,33 @@
-"""A table as its tags come: cells with their lines, spans, and the rows that are its header."""
+"""Builds a table from its HTML tags: cells with their lines, spans, and the rows of the header."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from .builder import Builder, Place, Row
-from .rows import Cell, Filled, Grid, joined
-from .say import said
+from .builder import BlockPlace, Builder, TableRow
+from .rows import Cell, Filled, Grid, join_header
+from .say import join_lines
 
 _HEADER_ROWS = 4
 
 
 @dataclass(slots=True)
 class OpenCell:
-    """A cell that is being filled: pieces of text with their lines."""
+    """A cell whose text is still arriving, as pieces with their lines."""
 
     heads: bool
     across: int
     down: int
     parts: list[tuple[int, str]] = field(default_factory=list)
-    bold: bool = True  # whether all of its text is
+    bold: bool = True  # whether all of its text is bold
 
 
 class Table:
     """One table, from its first tag to its last."""
 
-    def __init__(self, builder: Builder, place: Place) -> None:
-        """place: where the table stands; its rows get a group of their own."""
+    def __init__(self, builder: Builder, place: BlockPlace) -> None:
+        """Begin a table at `place`; its rows get a group of their own."""
         self._builder = builder
-        self._place = Place(place.parents, builder.group())
+        self._place = BlockPlace(place.parents, builder.group())
         self._grid = Grid()
         self._head: list[list[Filled]] = []
         self._header: tuple[str, ...] = ()
@@ -38,8 +38,8 @@ class Table:
         self.in_head = False
 
     def caption(self, text: str) -> None:
-        """Let the rows hang under a text."""
-        self._place = Place(self._place.below(text), self._place.group)
+        """Let the rows hang under the caption `text`."""
+        self._place = BlockPlace(self._place.below(text), self._place.group)
 
     def open_cell(self, name: str, attributes: Mapping[str, str | None]) -> None:
         """Begin a cell."""
@@ -47,7 +47,7 @@ class Table:
         self._cells.append(self.cell)
 
     def close_row(self) -> None:
-        """End the row: a part of the header, or a block."""
+        """End the row, which becomes a part of the header or a block."""
         cells, self._cells, self.cell = self._cells, [], None
         if not cells:
             return
@@ -63,21 +63,21 @@ class Table:
         first, last = min(lines), max(lines)
         if self._is_header(cells):
             self._head.append(places)
-            self._header = joined(self._head)
+            self._header = join_header(self._head)
             self._header_line = self._header_line or first
             return
         self._rows += 1
         self._builder.row(
-            Row(places, () if alone else self._header, self._header_line), first, last, self._place
+            TableRow(places, () if alone else self._header, self._header_line), first, last, self._place
         )
 
     def finish(self) -> None:
-        """End the table. One that has nothing but a header says what stands there."""
+        """End the table. A table with only a header becomes rows of its texts."""
         self.close_row()
         if self._head and not self._rows:
             for places in self._head:
                 line = next((place.line for place in places if place.line), self._header_line)
-                self._builder.row(Row(places, (), 0), line, line, self._place)
+                self._builder.row(TableRow(places, (), 0), line, line, self._place)
 
     def _is_header(self, cells: list[OpenCell]) -> bool:
         if self._rows or len(self._head) >= _HEADER_ROWS:
@@ -89,7 +89,7 @@ class Table:
 
 
 def _text(cell: OpenCell) -> str:
-    return said(["".join(text for _, text in cell.parts)])[0]
+    return join_lines(["".join(text for _, text in cell.parts)])[0]
 
 
 def _line(cell: OpenCell) -> int:

@@ -1,7 +1,7 @@
-"""Tags as they stand in markdown: HTML and components (JSX), with the attributes that people read.
+"""Reads tags in markdown: HTML and components (JSX), with the attributes that people read.
 
-Strategy: one tag at a time, from a "<" that may begin one. Nothing here searches far: a tag, its attributes and their
-values have bounds, and the ends of braces are looked up in a table that is made once.
+Strategy: one tag at a time, from a "<" that may begin one. Every search is bounded: a tag, its attributes and their
+values have limits, and the ends of braces are looked up in a table that is made once.
 """
 
 import re
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 
 def names(listed: str) -> frozenset[str]:
-    """Return the words of a text as a set."""
+    """Return the words of `listed` as a set."""
     return frozenset(listed.split())
 
 
@@ -28,7 +28,7 @@ UNSAID = names("audio canvas iframe math noscript object script style svg templa
 """Elements whose content is not text."""
 
 READ = names("title subtitle summary label question answer heading header caption description eyebrow")
-"""Attributes of components that people read; of HTML's own elements none is (`title` there is a tooltip)."""
+"""Attributes of components that people read. HTML's own elements have none (their `title` is a tooltip)."""
 
 _NAME = re.compile(r"<(/?)([A-Za-z][\w.-]*)(?=[\s/>])")
 _ATTRIBUTE = re.compile(
@@ -40,15 +40,16 @@ _END = re.compile(r"\s*(/?)>")
 _LITERAL = re.compile(r"\"([^\"]*)\"|'([^']*)'|`([^`$]*)`")
 _ATTRIBUTES = 100
 _LONGEST = 20_000  # characters
-_BRACES = 100_000  # in a document; with more, none of them is markup
+_BRACES = 100_000  # in a document; with more, no brace counts as markup
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Tag:
     """One tag.
 
-    texts: the attributes that people read, in their order. codes: offsets of template literals over several lines,
-    which are code as an attribute. end: the offset after it.
+    `closing`: it is an end tag. `alone`: it ends in "/>". `bare`: it has no attributes. `texts`: the attributes that
+    people read, in their order. `codes`: offsets of template literals over several lines, which are code in an
+    attribute. `end`: the offset after the tag.
     """
 
     name: str
@@ -61,20 +62,20 @@ class Tag:
 
     @property
     def html(self) -> str:
-        """The name of HTML's element, "" for a component."""
+        """The name of the HTML element, "" for a component."""
         name = self.name.lower()
         return name if name in INLINE or name in BLOCK or name in UNSAID else ""
 
 
 class Braces:
-    """Which "}" closes which "{" of a text, found in one pass when first asked for."""
+    """The pairs of braces of a text, found in one pass at the first call."""
 
     def __init__(self, source: str) -> None:
         self._source = source
         self._ends: dict[int, int] | None = None
 
     def end(self, at: int) -> int:
-        """Return the offset of the brace that closes the one at `at`, -1 when there is none."""
+        """Return the offset of the brace that closes the one at `at`, -1 when none does."""
         if self._ends is None:
             self._ends = {}
             if self._source.count("{") <= _BRACES:
@@ -88,13 +89,13 @@ class Braces:
 
 
 def literal(expression: str) -> str:
-    """Return what a JSX expression says when it is nothing but a string, else ""."""
+    """Return the text of a JSX `expression` that is only a string, else ""."""
     match = _LITERAL.fullmatch(expression.strip())
     return next((group for group in match.groups() if group), "") if match else ""
 
 
 def tag_at(source: str, at: int, braces: Braces) -> Tag | None:
-    """Return the tag that begins at `at`, None when none does."""
+    """Return the tag that begins at `at`, `None` when none does."""
     name = _NAME.match(source, at)
     if not name:
         return None
@@ -105,7 +106,13 @@ def tag_at(source: str, at: int, braces: Braces) -> Tag | None:
         end = _END.match(source, pos)
         if end:
             return Tag(
-                name[2], bool(name[1]), bool(end[1]), count == 0, tuple(texts), tuple(codes), end.end()
+                name=name[2],
+                closing=bool(name[1]),
+                alone=bool(end[1]),
+                bare=count == 0,
+                texts=tuple(texts),
+                codes=tuple(codes),
+                end=end.end(),
             )
         match = _ATTRIBUTE.match(source, pos)
         if not match or match.end() == pos or match.end() - at > _LONGEST:
@@ -130,7 +137,7 @@ def tag_at(source: str, at: int, braces: Braces) -> Tag | None:
 
 
 def sentence(texts: Sequence[tuple[str, str]]) -> str:
-    """Return attributes that people read, as (name, text), on one line: "title: description"."""
+    """Join the texts of attributes, given as (name, text), into one line: "title: description"."""
     line = ""
     for _, text in texts:
         line += (" " if line.endswith((".", "?", "!", ":")) else ": ") + text if line else text

@@ -1,17 +1,17 @@
-"""Reads plain text (.txt): paragraphs between blank lines, lists, and headings that are underlined.
+"""Reads plain text (.txt): paragraphs between blank lines, lists, and underlined headings.
 
-Strategy: nothing in such a file is markup, so only what every reader sees is taken for structure: a line below which
-there is a line of dashes or the like, and lines that begin with a bullet or a number.
+Strategy: such a file has no markup, so only structure that every reader sees counts: a line above a line of dashes or
+the like, and lines that begin with a bullet or a number.
 """
 
 import re
 from dataclasses import dataclass
 
 from .breath import Breath
-from .builder import NOWHERE, Builder, Lead, Place
+from .builder import NOWHERE, BlockPlace, Builder, Lead
 from .clean import columns
 from .form import Document
-from .source import decoded, split
+from .source import decode_text, split_lines
 
 _UNDERLINE = re.compile(r"[ \t]*(?:=+|-+|~+|\*+|\^+|#+|_+|—+)[ \t]*")
 _ITEM = re.compile(r"[ \t]*(?:[-*+•‣▪●◦–]|\d{1,3}[.)]|\(?[a-z]\)|\(\d{1,3}\))[ \t]+(?=\S)")
@@ -20,25 +20,25 @@ _DEEPEST = 12
 
 
 @dataclass(slots=True)
-class _Item:
+class _ListItem:
     columns: int
-    place: Place
+    place: BlockPlace
 
 
-class _Reader:
-    """The blocks of one text."""
+class _TextReader:
+    """The pass over the lines of one text."""
 
     def __init__(self, lines: list[str], breath: Breath) -> None:
         self.builder = Builder(breath)
         self._lines = lines
         self._levels: dict[str, int] = {}
-        self._items: list[_Item] = []
+        self._items: list[_ListItem] = []
         self._group = 0
         self._base: tuple[str, ...] = ()
         self._lead = Lead()
 
     def run(self) -> None:
-        """Read."""
+        """Add the blocks of all lines to the builder."""
         at = 0
         while at < len(self._lines):
             self.builder.breath.draw()
@@ -55,7 +55,7 @@ class _Reader:
                 at = self._paragraph(at)
 
     def _is_heading(self, at: int) -> bool:
-        """Return whether a line stands alone above a line drawn under it."""
+        """Return whether the line at `at` stands alone above a line of signs."""
         if at + 1 >= len(self._lines) or (
             at and self._lines[at - 1].strip() and not _UNDERLINE.fullmatch(self._lines[at - 1])
         ):
@@ -65,7 +65,7 @@ class _Reader:
         return drawn and len(text) <= _HEADING and len(under) * 2 >= len(text)
 
     def _paragraph(self, first: int) -> int:
-        """Take a paragraph or an item; return the line after it."""
+        """Read a paragraph or an item; return the line after it."""
         item = _ITEM.match(self._lines[first])
         indent = columns(self._lines[first])
         at = first + 1
@@ -92,16 +92,26 @@ class _Reader:
         while self._items and self._items[-1].columns >= indent:
             self._items.pop()
         outer = self._items[-1].place.parents if self._items else self._base
-        place = Place(outer, self._group, len(self._items))
+        place = BlockPlace(outer, self._group, len(self._items))
         text = self.builder.text("item", lines, first + 1, place)
         if len(self._items) < _DEEPEST:
-            self._items.append(_Item(indent, Place(place.below(text), self._group, len(self._items))))
+            self._items.append(
+                _ListItem(indent, BlockPlace(place.below(text), self._group, len(self._items)))
+            )
 
 
-def read(file: str, data: bytes, breath: Breath) -> Document:
+def read_text(file: str, data: bytes, breath: Breath) -> Document:
     """Read a text file. Raises `Unreadable`, and `GivenUp`."""
-    lines = split(decoded(data))
-    reader = _Reader(lines, breath)
+    lines = split_lines(decode_text(data))
+    reader = _TextReader(lines, breath)
     reader.run()
     title = reader.builder.headings.first_of_level_1
-    return Document(file, title, "", "", tuple(lines), "line", tuple(reader.builder.blocks))
+    return Document(
+        file=file,
+        title=title,
+        description="",
+        lang="",
+        lines=tuple(lines),
+        unit="line",
+        blocks=tuple(reader.builder.blocks),
+    )

@@ -1,6 +1,8 @@
-"""Vectors of texts (`agent.ports.embed`): static ones, those of a BERT, and those of a server.
+"""Embeddings of texts and words (`agent.ports.embed`): static ones, those of a BERT model, and those of a server.
 
-`open.py` names the embedder that the settings ask for, and imports numpy only then: `static.py` and `bert.py` compute
-here, from the files that `weights.py` and `shape.py` read, and `served.py` asks another server. Start reading in
-`open.py`. Nothing but `open.py` and the settings is imported from outside.
+Entry points: `choose`, `open_embedder`, `open_words`, `open_meaning` and `open_near` in `open.py`. They choose the
+embedder that the settings name, and import numpy only then. `static.py` (`Static`) and `bert.py` (`Bert`) compute in
+this process, from the files that `weights.py` and `shape.py` read; `served.py` (`ServedEmbedder`) asks a server;
+`threaded.py` (`Threaded`) runs an `Encoder` in worker threads. Start reading in `open.py`.
+Only `open.py` and the settings are imported by other rooms.
 """

@@ -1,12 +1,12 @@
 """Sentence vectors of a BERT (https://arxiv.org/abs/1810.04805): an encoder whose layers normalise after they add.
 
-Strategy: numpy, float32, no graph and no padding. Texts are packed: the tokens of several stand below each other in one
-matrix, so that every product with weights is one large one, and only attention goes text by text. Packs of PACK tokens
-make the products as fast as they get; larger ones would only be slower to stop. Between the parts of a layer it is
-asked whether somebody still waits. Nothing is written to what threads share.
+Strategy: numpy, float32, no graph and no padding. Texts are packed: the tokens of several texts stand below each other
+in one matrix, so that every product with weights is one large product, and only attention goes text by text. Packs of
+`PACK` tokens make the products as fast as they get; larger packs would only be slower to stop. Between the parts of a
+layer `given_up` is called, so that a cancel ends the work. No state that threads share is written.
 
-RoBERTa and its kin are the same but for where positions begin to count. What follows the layers is what
-sentence-transformers does: the mean of a text's tokens or its first one, perhaps a dense layer, and length 1.
+RoBERTa and its kin differ only in the first position. After the layers come the steps of sentence-transformers: the
+mean of a text's tokens or its first one, an optional dense layer, and length 1.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,16 +16,16 @@ import msgspec
 import numpy as np
 
 from ..errors import GivenUp, UsageError
-from ..ports.embed import Role, Vectors
+from ..ports.embed import TextRole, Vectors
 from ..ports.search import Lang
-from .parts import Linear, Norm, Weights, activate, softmax
+from .parts import Linear, ModelWeights, Norm, activate, softmax
 from .rows import readable, unit
 from .shape import Shape, read_shape
 from .tokens import read_tokenizer
 from .weights import Files, Matrix, digest, tensors
 
 PACK = 256
-"""Tokens in one matrix, unless one text alone has more: products of 400 are a tenth faster, of 64 a third slower."""
+"""Tokens in one matrix, unless a single text has more. Products of 400 are a tenth faster, of 64 a third slower."""
 
 _WEIGHTS = "model.safetensors"
 _SPELLING = "tokenizer.json"
@@ -34,8 +34,9 @@ _SPELLING = "tokenizer.json"
 class Bert:
     """A sentence model (an `Encoder`).
 
-    files: what sentence-transformers saved. kind: what the name begins with. langs: the languages it was made for.
-    Raises `agent.errors.UsageError`, one line that says what is missing or not computed here, `GivenUp` when told to.
+    `files`: as sentence-transformers saved them. `kind`: the prefix of `name`. `langs`: the languages it was made for.
+    Raises `agent.errors.UsageError` with one line that names a missing file or a setting that is not supported here,
+    and `GivenUp` when `given_up` returns true.
     """
 
     def __init__(
@@ -47,16 +48,16 @@ class Bert:
     ) -> None:
         self.langs = langs
         self._shape = shape = read_shape(files)
-        spelling = files.read(_SPELLING)
+        spelling = files.read_bytes(_SPELLING)
         if spelling is None:
             raise UsageError(
                 f"{_SPELLING} is missing in {files.place}: transformers' AutoTokenizer saves one"
             )
         content = files.view(_WEIGHTS, given_up)
-        weights = Weights(tensors(content, f"{_WEIGHTS} in {files.place}", given_up), files.place)
+        weights = ModelWeights(tensors(content, f"{_WEIGHTS} in {files.place}", given_up), files.place)
         self._embeddings = _Embeddings(weights, shape)
         self._layers = [_Layer(weights, shape, number) for number in range(shape.layers)]
-        dense = _Dense.read(files, shape, given_up) if shape.dense is not None else None
+        dense = _DenseLayer.load(files, shape, given_up) if shape.dense is not None else None
         self._dense = dense
         self.dimension = dense.linear.out if dense else shape.width
         self._tokenizer = read_tokenizer(spelling, f"{_SPELLING} in {files.place}")
@@ -73,9 +74,9 @@ class Bert:
         self.name = f"{kind}:{digest(parts, given_up)}"
 
     def encode(
-        self, texts: Sequence[str], role: Role = "passage", given_up: Callable[[], bool] = lambda: False
+        self, texts: Sequence[str], role: TextRole = "passage", given_up: Callable[[], bool] = lambda: False
     ) -> Vectors:
-        """Return one row a text: some 40 ms of CPU for 200 tokens and the 6 layers of MiniLM."""
+        """Return one row for each text: some 40 ms of CPU for 200 tokens and the 6 layers of MiniLM."""
         rows = np.zeros((len(texts), self.dimension), np.float32)
         pack: list[list[int]] = []
         places: list[int] = []
@@ -83,17 +84,17 @@ class Bert:
             _look(given_up)
             tokens = self._tokens(text, role)
             if pack and sum(map(len, pack)) + len(tokens) > PACK:
-                rows[places] = self._pooled(pack, given_up)
+                rows[places] = self._pool(pack, given_up)
                 pack, places = [], []
             if tokens:
                 pack.append(tokens)
                 places.append(place)
         if pack:
-            rows[places] = self._pooled(pack, given_up)
+            rows[places] = self._pool(pack, given_up)
         return unit(rows)
 
-    def _tokens(self, text: str, role: Role) -> list[int]:
-        """Return a text's tokens with the model's own around them; none when there are only those."""
+    def _tokens(self, text: str, role: TextRole) -> list[int]:
+        """Return the tokens of `text` with the model's special tokens around them; [] when there are only those."""
         text = readable(text)
         if not text:
             return []
@@ -101,7 +102,7 @@ class Bert:
         found = self._tokenizer.encode(whole.lower() if self._shape.lower else whole)
         return found.ids if 0 in found.special_tokens_mask else []
 
-    def _pooled(self, pack: Sequence[list[int]], given_up: Callable[[], bool]) -> Matrix:
+    def _pool(self, pack: Sequence[list[int]], given_up: Callable[[], bool]) -> Matrix:
         """Return one row for each text of a pack."""
         starts = [0, *accumulate(map(len, pack))]
         x = self._embeddings(pack)
@@ -115,9 +116,9 @@ class Bert:
 
 
 class _Embeddings:
-    """Tokens into rows: the sum of what a token is, where it stands and which of two texts it is in (the first)."""
+    """Maps tokens to rows: the sum of the vectors of the token, of its position, and of the first of two texts."""
 
-    def __init__(self, weights: Weights, shape: Shape) -> None:
+    def __init__(self, weights: ModelWeights, shape: Shape) -> None:
         self._words = weights.of("embeddings.word_embeddings.weight", None, shape.width)
         positions = weights.of("embeddings.position_embeddings.weight", shape.positions, shape.width)
         first = weights.of("embeddings.token_type_embeddings.weight", None, shape.width)[0]
@@ -131,9 +132,9 @@ class _Embeddings:
 
 
 class _Layer:
-    """Attention of the tokens of a text to each other, then two maps of each token; each added and normalised."""
+    """Attention of a text's tokens to each other, then two linear maps of each token; each is added and normalised."""
 
-    def __init__(self, weights: Weights, shape: Shape, number: int) -> None:
+    def __init__(self, weights: ModelWeights, shape: Shape, number: int) -> None:
         width, inner, name = shape.width, shape.inner, f"encoder.layer.{number}."
         self._query, self._key, self._value = (
             Linear(weights, f"{name}attention.self.{part}", width, width)
@@ -147,7 +148,7 @@ class _Layer:
         self._heads, self._activation = shape.heads, shape.activation
 
     def __call__(self, x: Matrix, starts: Sequence[int], given_up: Callable[[], bool]) -> Matrix:
-        """Return the rows after this layer; text i of the pack has rows starts[i] to starts[i + 1]."""
+        """Return the rows after this layer; text `i` of the pack has the rows `starts[i]` to `starts[i + 1]`."""
         query, key, value = self._query(x), self._key(x), self._value(x)
         mixed = np.empty_like(x)
         for start, end in pairwise(starts):
@@ -166,7 +167,7 @@ class _Layer:
         return self._after_maps(x)
 
     def _attend(self, query: Matrix, key: Matrix, value: Matrix) -> Matrix:
-        """Return for each token of one text the mean of all values, weighted by how its query fits their keys."""
+        """Return for each token of one text the mean of all values, weighted by the fit of its query to their keys."""
         tokens, width = query.shape
         heads = (tokens, self._heads, width // self._heads)
         q, k, v = (part.reshape(heads).transpose(1, 0, 2) for part in (query, key, value))
@@ -188,28 +189,28 @@ class _DenseConfig(msgspec.Struct):
     activation_function: str = "torch.nn.modules.activation.Tanh"
 
 
-class _Dense:
-    """The dense layer that some models have after the pooling. `content` is its file of weights."""
+class _DenseLayer:
+    """The dense layer that some models have after the pooling. `content`: the bytes of its weights file."""
 
     def __init__(self, linear: Linear, tanh: bool, content: memoryview) -> None:
         self.linear, self._tanh, self.content = linear, tanh, content
 
     @classmethod
-    def read(cls, files: Files, shape: Shape, given_up: Callable[[], bool]) -> "_Dense":
-        """Return the layer of the folder `shape.dense`. Raises UsageError when it is not computed here."""
+    def load(cls, files: Files, shape: Shape, given_up: Callable[[], bool]) -> "_DenseLayer":
+        """Read the layer in the folder `shape.dense`. Raises `UsageError` when it is not supported here."""
         name = f"{shape.dense}/config.json"
         try:
-            config = msgspec.json.decode(files.read(name) or b"", type=_DenseConfig)
+            config = msgspec.json.decode(files.read_bytes(name) or b"", type=_DenseConfig)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise UsageError(f"{name} in {files.place} cannot be read: {error}") from None
         kind = config.activation_function.rpartition(".")[2]
         if kind not in ("Tanh", "Identity"):
             raise UsageError(
-                f"{name} in {files.place} has activation_function {kind}; what is computed here: Tanh, Identity"
+                f"{name} in {files.place} has activation_function {kind}; supported: Tanh, Identity"
             )
         place = f"{shape.dense}/{_WEIGHTS}"
         content = files.view(place, given_up)
-        weights = Weights(tensors(content, f"{place} in {files.place}"), files.place)
+        weights = ModelWeights(tensors(content, f"{place} in {files.place}"), files.place)
         linear = Linear(weights, "linear", shape.width, config.out_features, config.bias)
         return cls(linear, kind == "Tanh", content)
 

@@ -1,9 +1,9 @@
-"""Names the embedder that the settings ask for, without importing numpy until one is opened.
+"""Chooses the embedder that the settings name, without importing numpy until one is opened.
 
-Strategy: `choose` only looks whether packages and files are there (a package is found without running it), so that it
-costs a start nothing and says at once what is missing; `open_embedder` imports and reads in a worker thread, half a
-second of CPU for the largest kind that is shipped, while the server serves. WordLlama's package is never imported: its
-own loader wants the network and sets up everybody's logging.
+Strategy: `choose` only checks that packages and files exist (a package is found without running it), so that it costs
+nothing at the start and reports at once which are missing. `open_embedder` imports and reads in a worker thread, half
+a second of CPU for the largest kind that is shipped, while the server serves. WordLlama's package is never imported:
+its own loader wants the network and sets up the logging of the whole process.
 """
 
 import os
@@ -18,13 +18,13 @@ from urllib.parse import urlsplit
 import trio
 
 from ..errors import UsageError
-from ..numeric import one_thread
-from ..ports.embed import Embedder, Encoder, Role, Vectors, WordVectors
+from ..memory.recall.index import RecallIndex
+from ..memory.recall.recall import VectorArm
+from ..numeric import use_one_thread
+from ..ports.embed import Embedder, Encoder, TextRole, Vectors, WordVectors
 from ..ports.vectors import VectorStore
 from ..ports.work import RunSync
-from ..recall.index import Index
-from ..recall.recall import Near
-from ..retrieval.meaning import Meaning
+from ..retrieval.meaning import KnowledgeEmbedder
 from .threaded import Threaded, given_up
 
 KEY = "AGENT_VECTORS_KEY"
@@ -36,9 +36,10 @@ _LOCAL = ("numpy", "tokenizers")
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An embedder that can be opened. place: the folder, archive or package of the weights, or the server's model.
+    """An embedder that can be opened.
 
-    url, key: the server's; the key is in no `repr`.
+    `place`: the folder, archive or package of the weights, or the server's model. `url`, `key`: of the server; the key
+    is in no `repr`.
     """
 
     kind: Literal["static", "minilm", "bert", "openai"]
@@ -50,10 +51,12 @@ class Choice:
 def choose(
     vectors: str, url: str | None = None, environment: Mapping[str, str] = os.environ
 ) -> Choice | None:
-    """Return what the setting `vectors` (one of KINDS) names; None is off, and auto where static is not installed.
+    """Return the embedder that the setting `vectors` (one of `KINDS`) names; `None` for off.
 
-    url: the setting `vectors-url`, needed by openai:MODEL and by nothing else. environment: may hold KEY.
-    Raises `agent.errors.UsageError`, one line, when the setting is none, or something that it needs is missing.
+    "auto" is off where the packages of "static" are not installed. `url`: the setting `vectors-url`, needed by
+    openai:MODEL and by no other kind. `environment`: may hold `KEY`.
+    Raises `agent.errors.UsageError`, one line, when the setting is invalid or a package, file or URL that it needs is
+    missing.
     """
     kind, _, name = vectors.partition(":")
     if url is not None and kind != "openai":
@@ -79,15 +82,15 @@ def choose(
             )
         return Choice("bert", str(folder))
     if kind == "openai" and name:
-        return _served(name, url, environment)
+        return _choose_server(name, url, environment)
     raise UsageError(f"vectors must be {KINDS}")
 
 
 async def open_embedder(choice: Choice, run_sync: RunSync) -> Embedder:
-    """Open what was chosen. Raises `agent.errors.UsageError`, one line, when its files cannot be used.
+    """Open the embedder of `choice`. Raises `agent.errors.UsageError`, one line, when its files cannot be used.
 
-    run_sync: does the blocking work, now and for each text. A cancel ends the reading within some 50 ms, but for the
-    tokenizer's, which nothing interrupts.
+    `run_sync`: does the blocking work, now and for each text. A cancel ends the reading within some 50 ms, except that
+    of the tokenizer, which cannot be interrupted.
     """
     if choice.kind == "openai":
         return await run_sync(lambda: _ask_server(choice))
@@ -95,9 +98,9 @@ async def open_embedder(choice: Choice, run_sync: RunSync) -> Embedder:
 
 
 async def open_words(run_sync: RunSync, beside: Embedder | None = None) -> WordVectors | None:
-    """Return vectors of single words: the static ones, whatever `beside` embeds texts; None where not installed.
+    """Return the static vectors of single words, whichever kind embeds texts; `None` where they are not installed.
 
-    beside: an opened embedder, whose weights are taken if they are these.
+    `beside`: an opened embedder; its weights are shared if they are the static ones.
     """
     if _missing(*_LOCAL, _STATIC):
         return None
@@ -111,10 +114,10 @@ async def open_words(run_sync: RunSync, beside: Embedder | None = None) -> WordV
     return shared
 
 
-async def open_meaning(vectors: str, url: str | None, run_sync: RunSync) -> Meaning | None:
-    """Return what makes the vectors of a knowledge base; None where there are none.
+async def open_meaning(vectors: str, url: str | None, run_sync: RunSync) -> KnowledgeEmbedder | None:
+    """Return the embedder of a knowledge base, `None` when vectors are off.
 
-    vectors, url: as `choose` takes them. Raises `agent.errors.UsageError`, one line, when what is named cannot be used.
+    `vectors`, `url`: as for `choose`. Raises `agent.errors.UsageError`, one line, when the embedder cannot be used.
     A cancel ends the reading of weights within some 50 ms.
     """
     choice = choose(vectors, url)
@@ -127,10 +130,10 @@ async def open_meaning(vectors: str, url: str | None, run_sync: RunSync) -> Mean
 
 async def open_near(
     vectors: str, url: str | None, run_sync: RunSync, kept: VectorStore | None = None
-) -> Callable[[Index], Near] | None:
-    """Return what makes the vectors of what was said, for an index of it; None where there are none.
+) -> Callable[[RecallIndex], VectorArm] | None:
+    """Return a function that makes the vector arm of a recall index, `None` when vectors are off.
 
-    kept: where they are kept, None is nowhere. As `open_meaning` otherwise.
+    `kept`: the store of its vectors; with `None` they are not stored. Otherwise as `open_meaning`.
     """
     choice = choose(vectors, url)
     if choice is None:
@@ -141,35 +144,44 @@ async def open_near(
 
 def _near(
     choice: Choice, embedder: Embedder, run_sync: RunSync, kept: VectorStore | None
-) -> Callable[[Index], Near]:
-    with one_thread():
-        from ..recall.dense import Dense
+) -> Callable[[RecallIndex], VectorArm]:
+    with use_one_thread():
+        from ..memory.recall.dense import RowVectors
 
     at_once = embedder.encoder if isinstance(embedder, Threaded) and choice.kind == "static" else None
-    return lambda index: Dense(index.rows, embedder, run_sync, at_once, kept)
+    return lambda index: RowVectors(index.rows, embedder, run_sync, at_once, kept)
 
 
-def _meaning(choice: Choice, embedder: Embedder, words: WordVectors | None) -> Meaning:
-    with one_thread():
-        from ..lexical.meanings import Words
-        from ..retrieval.matrix import Sections, unpacked
+def _meaning(choice: Choice, embedder: Embedder, words: WordVectors | None) -> KnowledgeEmbedder:
+    with use_one_thread():
+        from ..lexical.meanings import VocabularyMeanings
+        from ..retrieval.matrix import SectionMatrix, unpack_rows
 
     if isinstance(embedder, Threaded):
         at_once = embedder.encoder if choice.kind == "static" else None
-        return Meaning(embedder, embedder.encoder.encode, words, Sections, Words, at_once, unpacked)
-    return Meaning(embedder, partial(_from_thread, embedder), words, Sections, Words, unpacked=unpacked)
+        return KnowledgeEmbedder(
+            embedder, embedder.encoder.encode, words, SectionMatrix, VocabularyMeanings, at_once, unpack_rows
+        )
+    return KnowledgeEmbedder(
+        embedder,
+        partial(_from_thread, embedder),
+        words,
+        SectionMatrix,
+        VocabularyMeanings,
+        unpacked=unpack_rows,
+    )
 
 
 def _from_thread(
-    embedder: Embedder, texts: Sequence[str], role: Role, given_up: Callable[[], bool]
+    embedder: Embedder, texts: Sequence[str], role: TextRole, given_up: Callable[[], bool]
 ) -> Vectors:
-    """Let the event loop ask a server, for a thread that waits for it."""
+    """Run `embedder.embed` in the event loop, for a thread that waits for its result."""
     given_up()
     return trio.from_thread.run(embedder.embed, texts, role)
 
 
 def _load(choice: Choice) -> Encoder:
-    with one_thread():
+    with use_one_thread():
         from .bert import Bert
         from .static import Static
         from .weights import Archive, Folder
@@ -183,14 +195,14 @@ def _load(choice: Choice) -> Encoder:
 
 
 def _ask_server(choice: Choice) -> Embedder:
-    with one_thread():
+    with use_one_thread():
         from .served import ServedEmbedder
 
     return ServedEmbedder(choice.url, choice.place, choice.key)
 
 
-def _served(model: str, url: str | None, environment: Mapping[str, str]) -> Choice:
-    """Return the choice of a server, without the address or the key in a message."""
+def _choose_server(model: str, url: str | None, environment: Mapping[str, str]) -> Choice:
+    """Return the choice of a server. No message holds the address or the key."""
     if url is None:
         raise UsageError("vectors openai:MODEL needs vectors-url, such as http://127.0.0.1:11434/v1")
     try:
@@ -218,11 +230,11 @@ def _need(what: str, *packages: str) -> None:
 
 
 def _missing(*packages: str) -> list[str]:
-    """Return which packages are not installed; none of them is run to see."""
+    """Return the packages that are not installed; none of them is imported for that."""
     return [package for package in packages if find_spec(package) is None]
 
 
 def _folder(package: str) -> str:
     spec = find_spec(package)
-    assert spec is not None, "looked for before"
+    assert spec is not None, "callers check that the package is installed"
     return next(iter(spec.submodule_search_locations or [""]))

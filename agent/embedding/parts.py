@@ -1,4 +1,4 @@
-"""What a transformer is made of: weights that are where they should be, linear maps, norms and activations."""
+"""The parts of a transformer: checked weights, linear maps, norms and activations."""
 
 from collections.abc import Sequence
 
@@ -11,11 +11,10 @@ from .weights import Matrix, Tensors
 _F = np.float32
 
 
-class Weights:
-    """The tensors of a model by their names in BERT, whatever stands before those in its file.
+class ModelWeights:
+    """The tensors of a model by their names in BERT, whatever prefix those have in its file.
 
-    place: where they are from, for messages. `of` raises `agent.errors.UsageError` for one that is not there or has
-    other sizes.
+    `place`: the source of the weights, for messages.
     """
 
     def __init__(self, tensors: Tensors, place: str) -> None:
@@ -25,7 +24,10 @@ class Weights:
         self._place = place
 
     def of(self, name: str, *sizes: int | None) -> Matrix:
-        """Return the tensor of that name; None as a size is any."""
+        """Return the tensor `name`; `None` in `sizes` allows any size.
+
+        Raises `UsageError` when it is missing or does not fit.
+        """
         tensor = self._tensors.get(self._before + name)
         if tensor is None:
             raise UsageError(f"{name} is missing in the weights in {self._place}")
@@ -42,9 +44,9 @@ class Weights:
 
 
 class Linear:
-    """Rows times a matrix, plus a bias. `out` is how many numbers a row then has."""
+    """A linear map: rows times a matrix, plus a bias. `out`: the width of the resulting rows."""
 
-    def __init__(self, weights: Weights, name: str, from_: int, to: int, biased: bool = True) -> None:
+    def __init__(self, weights: ModelWeights, name: str, from_: int, to: int, biased: bool = True) -> None:
         self._matrix = weights.of(f"{name}.weight", to, from_).T
         self._bias = weights.of(f"{name}.bias", to) if biased else None
         self.out = to
@@ -57,9 +59,9 @@ class Linear:
 
 
 class Norm:
-    """Makes each row's mean 0 and its variance 1, then scales and shifts it (layer normalisation)."""
+    """Layer normalisation: makes each row's mean 0 and its variance 1, then scales and shifts it."""
 
-    def __init__(self, weights: Weights, name: str, width: int, eps: float) -> None:
+    def __init__(self, weights: ModelWeights, name: str, width: int, eps: float) -> None:
         self._scale = weights.of(f"{name}.weight", width)
         self._shift = weights.of(f"{name}.bias", width)
         self._eps = _F(eps)
@@ -74,7 +76,7 @@ class Norm:
 
 
 def softmax(scores: Matrix) -> Matrix:
-    """Make the numbers along the last axis positive and 1 in sum, in place."""
+    """Make the numbers along the last axis of `scores` positive with the sum 1, in place."""
     scores -= scores.max(axis=-1, keepdims=True)
     np.exp(scores, out=scores)
     scores /= scores.sum(axis=-1, keepdims=True)
@@ -82,7 +84,7 @@ def softmax(scores: Matrix) -> Matrix:
 
 
 def activate(kind: Activation, x: Matrix) -> Matrix:
-    """Return what the activation makes of each number, in place."""
+    """Apply the activation `kind` to each number of `x`, in place."""
     if kind == "relu":
         np.maximum(x, _F(0), out=x)
         return x
@@ -94,7 +96,7 @@ def activate(kind: Activation, x: Matrix) -> Matrix:
 
 
 def _tanh_of_cube(x: Matrix) -> Matrix:
-    """Return tanh(sqrt(2/pi) (x + 0.044715 x^3)), the other way to write erf(x / sqrt 2), right to 0.0005."""
+    """Return tanh(sqrt(2/pi) (x + 0.044715 x^3)), which approximates erf(x / sqrt 2) to 0.0005."""
     inner = x * x
     inner *= _F(0.044715)
     inner += _F(1)
@@ -111,7 +113,10 @@ _A: Sequence[np.float32] = [
 
 
 def _erf(x: Matrix) -> Matrix:
-    """Return erf, in place, right to 2e-7 (Abramowitz and Stegun 7.1.26): 1 - t (a1 + t (a2 + ...)) exp(-x^2)."""
+    """Return erf of `x`, in place, exact to 2e-7.
+
+    The formula is Abramowitz and Stegun 7.1.26: 1 - t (a1 + t (a2 + ...)) exp(-x^2).
+    """
     size = np.abs(x)
     t = size * _P
     t += _F(1)

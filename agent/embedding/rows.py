@@ -1,4 +1,4 @@
-"""What every kind of vectors has in common: which texts it reads, and that rows are 1 long."""
+"""The rules for all kinds of vectors: the part of a text that is read, and rows of length 1."""
 
 import numpy as np
 
@@ -7,9 +7,9 @@ from ..ports.embed import Vectors
 
 
 def readable(text: str) -> str:
-    """Return what is read of a text: its first EMBED_TEXT_MAX characters, and "" when they are white space.
+    """Return the first `EMBED_TEXT_MAX` characters of `text`, "" when they are only white space.
 
-    Halves of characters, which no tokenizer takes and no UTF-8 holds, become question marks.
+    Lone surrogates, which neither a tokenizer nor UTF-8 takes, become question marks.
     """
     text = text[:EMBED_TEXT_MAX]
     if text.isspace():
@@ -18,19 +18,19 @@ def readable(text: str) -> str:
 
 
 def unit(rows: Vectors) -> Vectors:
-    """Return rows made 1 long, in place; one that is all zeros stays."""
+    """Scale rows to length 1, in place; a row of zeros stays."""
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, np.newaxis]
     np.divide(rows, lengths, out=rows, where=lengths > 0)
     return rows
 
 
-class Rows:
-    """The vectors of some words as they are (implements `agent.ports.embed.HeldWords`)."""
+class WordRows:
+    """The vectors of some words, held as they are (implements `agent.ports.embed.HeldWords`)."""
 
     def __init__(self, rows: Vectors) -> None:
         self._rows = rows
 
     def cosines(self, row: Vectors) -> Vectors:
-        """Return the cosine of each with a row."""
+        """Return the cosine of each word with `row`."""
         found: Vectors = self._rows @ row
         return found

@@ -1,9 +1,8 @@
-"""Vectors from another server, by the one call that all of them know: OpenAI's `POST /v1/embeddings`.
+"""Vectors from another server, by the call that all of them offer: OpenAI's `POST /v1/embeddings`.
 
-Strategy: SERVED_BATCH texts a request, one request after the other, each with its own connection (see
+Strategy: `SERVED_BATCH` texts a request, one request after the other, each with its own connection (see
 `agent.http_client`) and deadline. Nothing is retried here, since only the caller knows whether it can wait; asking
-again is safe. Neither the key nor the address nor a text stands in an error, a `repr` or a log. On cancel the
-connection is closed.
+again is safe. No key, address or text stands in an error, a `repr` or a log. On cancel the connection is closed.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,28 +16,28 @@ import trio
 
 from ..config import SERVED_ANSWER_MAX, SERVED_BATCH, SERVED_TIMEOUT
 from ..errors import EmbeddingFailed
-from ..http_client import Answer, HttpClient
-from ..ports.embed import Role, Vectors
+from ..http_client import HttpAnswer, HttpClient
+from ..ports.embed import TextRole, Vectors
 from ..ports.search import Lang
 from .rows import readable, unit
 
-_CONNECTIONS = 16  # at once; one more waits, within its deadline
+_CONNECTIONS = 16  # at once; a further request waits, within its deadline
 
 
-class _Row(msgspec.Struct):
+class _EmbeddingRow(msgspec.Struct):
     index: int
     embedding: list[float]
 
 
-class _Answer(msgspec.Struct):
-    data: list[_Row]
+class _EmbeddingAnswer(msgspec.Struct):
+    data: list[_EmbeddingRow]
 
 
 class ServedEmbedder:
-    """Asks an OpenAI-compatible server (an `Embedder`).
+    """The client of an OpenAI-compatible server (an `Embedder`).
 
-    url: http or https, up to `/v1` or to `/v1/embeddings`. model: its name there. key: sent as a bearer token.
-    transport: makes what carries one request; None is the network.
+    `url`: http or https, up to `/v1` or to `/v1/embeddings`. `model`: its name there. `key`: sent as a bearer token.
+    `transport`: makes the transport of one request; `None` is the network.
     """
 
     langs: frozenset[Lang] | None = None
@@ -58,11 +57,13 @@ class ServedEmbedder:
         self._client = HttpClient(url, {"Accept": "application/json", **bearer}, transport)
         self._connections = trio.CapacityLimiter(_CONNECTIONS)
 
-    async def embed(self, texts: Sequence[str], role: Role = "passage") -> Vectors:
-        """Return one row a text; those without text are not sent. The role is not: this call knows none.
+    async def embed(self, texts: Sequence[str], role: TextRole = "passage") -> Vectors:
+        """Return one row for each text; empty texts are not sent.
 
-        Raises `agent.errors.EmbeddingFailed` when a request gets no vectors within SERVED_TIMEOUT seconds; what
-        earlier ones brought is then lost. On cancel the connection is closed.
+        `role` is ignored, since the call has no field for it.
+
+        Raises `agent.errors.EmbeddingFailed` when a request gets no vectors within `SERVED_TIMEOUT` seconds; the
+        vectors of earlier requests are then lost. On cancel the connection is closed.
         """
         asked = [(at, text) for at, text in enumerate(map(readable, texts)) if text]
         parts = [
@@ -75,7 +76,7 @@ class ServedEmbedder:
         return unit(rows)
 
     async def _ask(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors of at most SERVED_BATCH texts, of any length."""
+        """Return the vectors of at most `SERVED_BATCH` texts, of any length."""
         body = {"model": self._model, "input": texts, "encoding_format": "float"}
         with trio.move_on_after(SERVED_TIMEOUT):
             try:
@@ -90,7 +91,7 @@ class ServedEmbedder:
     def _vectors(self, body: bytes, wanted: int) -> Vectors:
         """Return the rows of an answer in the order of their texts, of any length."""
         try:
-            found = sorted(msgspec.json.decode(body, type=_Answer).data, key=lambda row: row.index)
+            found = sorted(msgspec.json.decode(body, type=_EmbeddingAnswer).data, key=lambda row: row.index)
             rows = np.array([row.embedding for row in found], np.float64)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError):
             raise EmbeddingFailed("bad_answer", "the server for vectors answered something else") from None
@@ -106,13 +107,13 @@ class ServedEmbedder:
                 "its model was changed; restart this server",
             )
         self.dimension = rows.shape[1]
-        largest = np.abs(rows).max(axis=1, keepdims=True)  # by which no square of a number is then too large
+        largest = np.abs(rows).max(axis=1, keepdims=True)  # dividing by it keeps every square finite
         np.divide(rows, largest, out=rows, where=largest > 0)
         return rows.astype(np.float32)
 
 
-async def _body(answer: Answer) -> bytes:
-    """Return the body of a good answer. Raises EmbeddingFailed for another status and when it is too long."""
+async def _body(answer: HttpAnswer) -> bytes:
+    """Return the body of a good answer. Raises `EmbeddingFailed` for another status, and when the body is too long."""
     status = answer.head.status_code
     if status == 429 or status >= 500:
         raise EmbeddingFailed("busy", f"the server for vectors cannot answer now (status {status})")
@@ -121,7 +122,7 @@ async def _body(answer: Answer) -> bytes:
             "refused",
             f"the server for vectors refused (status {status}): see vectors, vectors-url and AGENT_VECTORS_KEY",
         )
-    body = await answer.within(SERVED_ANSWER_MAX)
+    body = await answer.read_body(SERVED_ANSWER_MAX)
     if body is None:
         raise EmbeddingFailed("bad_answer", f"the server for vectors answered over {SERVED_ANSWER_MAX} bytes")
     return body

@@ -1,11 +1,11 @@
-"""The settings of vectors. What they name is looked for when it is opened."""
+"""The settings of vectors. Their packages and files are looked for only when an embedder is opened."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class VectorSettings:
-    """What finds the same said in other words.
+    """Settings of the search by meaning.
 
     Args:
         vectors: Vectors that find the same meaning in other words: static (small, any language), minilm (English),

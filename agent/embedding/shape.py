@@ -1,8 +1,8 @@
-"""What the files beside a sentence model's weights say of it, and whether that is a shape that is computed here.
+"""Reads the configuration beside a sentence model's weights, and checks that its shape is supported here.
 
-A folder is what sentence-transformers saves (https://sbert.net): `config.json` and `tokenizer.json` of the transformer,
-`modules.json` for what follows it, `1_Pooling/config.json` for how tokens become one vector, and others that may be
-left out, which mean what they mean there. What cannot be computed is said before the first text, in one line that names
+A folder is one that sentence-transformers saved (https://sbert.net): `config.json` and `tokenizer.json` of the
+transformer, `modules.json` for the modules after it, `1_Pooling/config.json` for the pooling, and optional files with
+the meaning they have there. A shape that is not supported is reported before the first text, in one line that names
 the file and the value.
 """
 
@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import msgspec
 
 from ..errors import UsageError
-from ..ports.embed import Role
+from ..ports.embed import TextRole
 from .weights import Files
 
 Activation: TypeAlias = Literal["gelu", "gelu_tanh", "relu"]
@@ -26,17 +26,17 @@ _ACTIVATIONS: dict[str, Activation] = {
     "gelu_pytorch_tanh": "gelu_tanh",
     "relu": "relu",
 }
-_READ_AS: dict[Role, tuple[str, ...]] = {"question": ("query",), "passage": ("document", "passage")}
+_READ_AS: dict[TextRole, tuple[str, ...]] = {"question": ("query",), "passage": ("document", "passage")}
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """A transformer and what follows it. Sizes are numbers of floats unless the name says otherwise.
+    """A transformer and the modules after it. Sizes are numbers of floats unless the name says otherwise.
 
-    eps: what is added to a variance before its root is taken. positions: rows of the position table; first_position:
-    the one that the first token gets. max_tokens: of one text, the special ones included. dense: the folder of a layer
-    after the pooling. prompts: what is put before a text. lower: whether texts are made lower case first.
+    `eps`: added to a variance before its root is taken. `positions`: rows of the position table; `first_position`: the
+    row of the first token. `max_tokens`: of one text, special tokens included. `dense`: the folder of a layer after the
+    pooling. `prompts`: the prefix of a text by its role. `lower`: whether texts are put in lower case first.
     """
 
     width: int
@@ -50,11 +50,11 @@ class Shape:
     max_tokens: int
     pooling: Pooling
     dense: str | None
-    prompts: dict[Role, str]
+    prompts: dict[TextRole, str]
     lower: bool
 
 
-class _Transformer(msgspec.Struct):
+class _TransformerConfig(msgspec.Struct, kw_only=True):
     model_type: str
     hidden_size: int
     num_hidden_layers: int
@@ -68,7 +68,7 @@ class _Transformer(msgspec.Struct):
     is_decoder: bool = False
 
 
-class _Sentence(msgspec.Struct):
+class _SentenceConfig(msgspec.Struct):
     max_seq_length: int | None = None
     do_lower_case: bool = False
 
@@ -83,14 +83,14 @@ class _Prompts(msgspec.Struct):
 
 
 def read_shape(files: Files) -> Shape:
-    """Return the shape of the model in `files`. Raises `agent.errors.UsageError`, one line, when it is not for here."""
-    config = _read(files, "config.json", _Transformer)
+    """Read the shape of the model in `files`. Raises `agent.errors.UsageError`, one line, when it is not supported."""
+    config = _read_json(files, "config.json", _TransformerConfig)
     if config is None:
         raise UsageError(f"config.json is missing in {files.place}: it should be a sentence model's folder")
     first = 0 if config.model_type == "bert" else (config.pad_token_id or 0) + 1
     longest = config.max_position_embeddings - first
     _check(files, config, longest)
-    sentence = _read(files, "sentence_bert_config.json", _Sentence) or _Sentence()
+    sentence = _read_json(files, "sentence_bert_config.json", _SentenceConfig) or _SentenceConfig()
     pooling, dense = _after(files)
     return Shape(
         width=config.hidden_size,
@@ -109,7 +109,7 @@ def read_shape(files: Files) -> Shape:
     )
 
 
-def _check(files: Files, config: _Transformer, longest: int) -> None:
+def _check(files: Files, config: _TransformerConfig, longest: int) -> None:
     sizes = (
         config.hidden_size,
         config.num_attention_heads,
@@ -132,9 +132,7 @@ def _check(files: Files, config: _Transformer, longest: int) -> None:
     )
     for wrong, name, value, allowed in problems:
         if wrong:
-            raise UsageError(
-                f"config.json in {files.place} has {name} {value}; what is computed here: {allowed}"
-            )
+            raise UsageError(f"config.json in {files.place} has {name} {value}; supported: {allowed}")
     if config.hidden_size % config.num_attention_heads:
         raise UsageError(
             f"config.json in {files.place}: hidden_size {config.hidden_size} is not a multiple of "
@@ -143,8 +141,8 @@ def _check(files: Files, config: _Transformer, longest: int) -> None:
 
 
 def _after(files: Files) -> tuple[Pooling, str | None]:
-    """Return what follows the transformer: how tokens are pooled, and the folder of a dense layer if there is one."""
-    modules = _read(files, "modules.json", list[_Module])
+    """Return the pooling after the transformer, and the folder of a dense layer if there is one."""
+    modules = _read_json(files, "modules.json", list[_Module])
     if modules is None:
         return _pooling(files, "1_Pooling"), None
     pooling: Pooling = "mean"
@@ -157,15 +155,15 @@ def _after(files: Files) -> tuple[Pooling, str | None]:
             dense = module.path
         elif kind not in ("Transformer", "Normalize"):
             raise UsageError(
-                f"modules.json in {files.place} has a module {module.type}; what is computed here: "
+                f"modules.json in {files.place} has a module {module.type}; supported: "
                 "Transformer, Pooling, one Dense, Normalize"
             )
     return pooling, dense
 
 
 def _pooling(files: Files, folder: str) -> Pooling:
-    """Return how a folder says that tokens are pooled; sentence-transformers takes the mean where it says nothing."""
-    said = _read(files, f"{folder}/config.json", dict[str, Any])
+    """Return the pooling that a folder's `config.json` names; without one, the mean, as in sentence-transformers."""
+    said = _read_json(files, f"{folder}/config.json", dict[str, Any])
     if said is None:
         return "mean"
     on = {key.removeprefix("pooling_mode_") for key, value in said.items() if value is True}
@@ -185,18 +183,18 @@ def _pooling(files: Files, folder: str) -> Pooling:
         return "cls"
     raise UsageError(
         f"{folder}/config.json in {files.place} pools by {', '.join(sorted(on)) or 'nothing'}; "
-        "what is computed here: mean_tokens or cls_token"
+        "supported: mean_tokens or cls_token"
     )
 
 
-def _prompts(files: Files) -> dict[Role, str]:
-    """Return the words that the model wants before a question and before a passage, where its files name them."""
-    named = (_read(files, "config_sentence_transformers.json", _Prompts) or _Prompts()).prompts
+def _prompts(files: Files) -> dict[TextRole, str]:
+    """Return the prefixes that the model wants before a question and before a passage, where its files name them."""
+    named = (_read_json(files, "config_sentence_transformers.json", _Prompts) or _Prompts()).prompts
     return {role: next((named[key] for key in keys if key in named), "") for role, keys in _READ_AS.items()}
 
 
-def _read(files: Files, name: str, kind: type[T]) -> T | None:
-    content = files.read(name)
+def _read_json(files: Files, name: str, kind: type[T]) -> T | None:
+    content = files.read_bytes(name)
     if content is None:
         return None
     try:

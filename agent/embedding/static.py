@@ -1,13 +1,14 @@
-"""Static vectors: a text is the mean of its tokens' vectors, each of which is the same wherever it stands.
+"""Static vectors: a text is the mean of its tokens' vectors, and a token has the same vector in every text.
 
 The weights are those of WordLlama (https://github.com/dleemiller/WordLlama): the token embeddings of large language
-models, trained down to 256 numbers so that their plain mean tells what a text is about. Mostly English; other languages
-of the tokenizer's alphabet are split into smaller pieces, which helps less and, on the Swedish sets tried, did no harm.
+models, trained down to 256 numbers so that their plain mean shows the subject of a text. Mostly English; other
+languages of the tokenizer's alphabet are split into smaller pieces, which helps less and, on the Swedish sets tried,
+did no harm.
 
 Strategy: in this vocabulary no token reaches from one word into the next (only runs of spaces are tokens too), so a
-text's tokens are its words' tokens, one after the other. Each word is tokenized once and remembered, and a text costs a
+text's tokens are its words' tokens, one after the other. Each word is tokenized once and cached, and a text costs a
 look-up for each word and one mean: a third of tokenizing it. White space of any kind and length is one space, and
-what is written like a special token (`<s>`) is text.
+characters that look like a special token (`<s>`) are text.
 """
 
 from array import array
@@ -17,39 +18,39 @@ import numpy as np
 
 from ..config import EMBED_WORDS_KEPT
 from ..errors import GivenUp, UsageError
-from ..ports.embed import HeldWords, Role, Vectors
+from ..ports.embed import HeldWords, TextRole, Vectors
 from ..ports.search import Lang
-from .rows import Rows, readable, unit
+from .rows import WordRows, readable, unit
 from .tokens import read_tokenizer
 from .weights import Files, digest, tensors
 
 WEIGHTS = "weights/l2_supercat_256.safetensors"
 TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
-_TOGETHER = 512  # words whose vectors are there at once, to be measured
-_FEW = 4_000  # words whose vectors take 4 MB
+_TOGETHER = 512  # words whose vectors are in memory at once, to compute their lengths
+_FEW = 4_000  # words; their vectors take 4 MB
 _LAYERS = 8  # tokens of a word that are added side by side with those of others; few words have more
 _LONG = 18.0
-"""Length of a word's vector, before it is made 1 long, from which the word tells all it can.
+"""Length of a word's vector, before it is scaled to 1, from which the word has the weight 1.
 
 Training for plain means gave common words short vectors, so that they count little in a mean. Of the 1,210 English
-words of the questions that this was tried on, those said a hundred times in a million words (as `wordfreq` counts) or
-more are 10 to 12 long, and those said less than ten times 17 to 20; most Swedish words, being in pieces, are longer.
+words of the questions that this was tried on, those used a hundred times in a million words (as `wordfreq` counts) or
+more are 10 to 12 long, and those used less than ten times 17 to 20; most Swedish words, being in pieces, are longer.
 """
-_WORDS = 64  # between two looks at whether somebody still waits
+_WORDS = 64  # between two calls of `given_up`
 
 
 class Static:
     """Means of token vectors (an `Encoder`, and `WordVectors`).
 
-    files: the package of the weights. Reads them, some 0.1 s of CPU. Raises `agent.errors.UsageError` when one is
-    missing or is not what it should be, `agent.errors.GivenUp` when told to.
+    `files`: the package of the weights. Reads them, some 0.1 s of CPU. Raises `agent.errors.UsageError` when a file is
+    missing or invalid, and `agent.errors.GivenUp` when `given_up` returns true.
     """
 
     langs: frozenset[Lang] | None = None
 
     def __init__(self, files: Files, given_up: Callable[[], bool] = lambda: False) -> None:
         weights = files.view(WEIGHTS, given_up)
-        spelling = files.read(TOKENIZER)
+        spelling = files.read_bytes(TOKENIZER)
         if spelling is None:
             raise UsageError(f"{TOKENIZER} is missing in {files.place}")
         table = next(iter(tensors(weights, WEIGHTS, given_up).values()), None)
@@ -59,17 +60,15 @@ class Static:
         tokenizer = read_tokenizer(spelling, f"{TOKENIZER} in {files.place}")
         if tokenizer.get_vocab_size() > len(table):
             raise UsageError(f"{TOKENIZER} in {files.place} has more tokens than there are vectors")
-        self._spelling = (
-            tokenizer.model
-        )  # what comes before it only puts "▁" for spaces, and takes twice the time
+        self._spelling = tokenizer.model  # the normaliser only puts "▁" for spaces, and takes twice the time
         self.dimension = table.shape[1]
         self.name = "static:" + digest({"weights": weights, "tokenizer": spelling}, given_up)
         self._known: dict[str, bytes] = {}  # uint32 each, as bytes: a quarter of a list's memory
 
     def encode(
-        self, texts: Sequence[str], role: Role = "passage", given_up: Callable[[], bool] = lambda: False
+        self, texts: Sequence[str], role: TextRole = "passage", given_up: Callable[[], bool] = lambda: False
     ) -> Vectors:
-        """Return one row a text: the mean of its tokens' vectors, made 1 long, and so as good as their sum."""
+        """Return one row for each text: the sum of its tokens' vectors, scaled to length 1 like their mean would be."""
         rows = np.zeros((len(texts), self.dimension), np.float32)
         since = 0
         for row, text in zip(rows, texts, strict=True):
@@ -88,43 +87,43 @@ class Static:
                 np.add.reduce(self._table.take(tokens, 0), 0, out=row)
         return unit(rows)
 
-    def words(self, words: Sequence[str], given_up: Callable[[], bool] = lambda: False) -> Vectors:
-        """Return one row a word, as for a text of this word alone."""
+    def embed_words(self, words: Sequence[str], given_up: Callable[[], bool] = lambda: False) -> Vectors:
+        """Return one row for each word, as for a text of this word alone."""
         return self.encode(words, given_up=given_up)
 
-    def telling(self, word: str) -> float:
-        """Return how much a word tells in any text, 0..1: the square of its vector's length, against _LONG's."""
+    def weigh_word(self, word: str) -> float:
+        """Return the weight of a word in any text, 0..1: the square of its vector's length, relative to `_LONG`."""
         tokens = np.frombuffer(b"".join(map(self._tokens, readable(word).split())), np.uint32)
         row = np.add.reduce(self._table.take(tokens, 0), 0, dtype=np.float32)
         return min(1.0, float(row @ row) / _LONG**2)
 
-    def held(self, words: Sequence[str]) -> HeldWords:
-        """Return words to be compared: as tokens, where their vectors would be many."""
+    def hold_words(self, words: Sequence[str]) -> HeldWords:
+        """Return words to compare with, as tokens when there are more than `_FEW`: their vectors would be large."""
         if len(words) <= _FEW:
-            return Rows(self.words(words))
+            return WordRows(self.embed_words(words))
         known, self._known = self._known, {}  # a large knowledge base has been embedded: 20 MB of words
-        tokens = [(known.get(each) or self._spelled(each)) if each else b"" for each in map(readable, words)]
-        return _Spelled(self._table, tokens)
+        tokens = [(known.get(each) or self._spell(each)) if each else b"" for each in map(readable, words)]
+        return _TokenizedWords(self._table, tokens)
 
-    def _spelled(self, word: str) -> bytes:
+    def _spell(self, word: str) -> bytes:
         return array("I", [token.id for token in self._spelling.tokenize(f"▁{word}")]).tobytes()
 
     def _tokens(self, word: str) -> bytes:
         tokens = self._known.get(word)
         if tokens is None:
-            tokens = self._spelled(word)
+            tokens = self._spell(word)
             if len(self._known) >= EMBED_WORDS_KEPT:
                 self._known = {}
             self._known[word] = tokens
         return tokens
 
 
-class _Spelled:
-    """Words as their tokens, a twentieth of their vectors (implements `agent.ports.embed.HeldWords`).
+class _TokenizedWords:
+    """Words held as their tokens, a twentieth of their vectors (implements `agent.ports.embed.HeldWords`).
 
-    The cosine of a word's vector with another is the sum of what its tokens' vectors give, over its length. Only the
-    tokens that some word has are looked at, a third of the table, which a processor's cache may hold. The words stand
-    in the order of how many tokens they have, so that the first tokens of all are added at once, then the second ones.
+    The cosine of a word's vector with another is the sum of the products of its tokens' vectors, over its length. Only
+    the tokens of these words are multiplied, a third of the table, which fits a processor's cache. The words are
+    ordered by their number of tokens, so that the first tokens of all words are added at once, then the second ones.
     """
 
     def __init__(self, table: Vectors, words: Sequence[bytes]) -> None:
@@ -155,7 +154,7 @@ class _Spelled:
             self._per_length[at : at + _TOGETHER] = found
 
     def cosines(self, row: Vectors) -> Vectors:
-        """Return the cosine of each with a row."""
+        """Return the cosine of each word with `row`."""
         given = self._table @ row
         sums = np.zeros_like(self._per_length)
         for tokens in self._layers:

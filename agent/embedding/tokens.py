@@ -1,4 +1,4 @@
-"""Texts into a model's tokens, as its `tokenizer.json` says."""
+"""Splits texts into a model's tokens, by its `tokenizer.json`."""
 
 from tokenizers import Tokenizer
 
@@ -6,10 +6,10 @@ from ..errors import UsageError
 
 
 def read_tokenizer(content: bytes, place: str) -> Tokenizer:
-    """Return the tokenizer of a tokenizer.json, which neither pads nor cuts, and to which a text holds no commands.
+    """Read the tokenizer of a `tokenizer.json`; it neither pads nor cuts, and reads special tokens in a text as text.
 
-    place: the file's name, for messages. Raises UsageError when it is none. The library keeps Python's lock while it
-    reads, so every other thread waits: 0.04 s a megabyte, once.
+    `place`: the file's name, for messages. Raises `UsageError` when `content` is no tokenizer. The library keeps
+    Python's lock while it reads, so every other thread waits: 0.04 s a megabyte, once.
     """
     try:
         tokenizer = Tokenizer.from_buffer(content)

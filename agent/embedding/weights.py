@@ -1,10 +1,10 @@
-"""A model's files, in a folder or in a zip archive, and the tensors of a safetensors file.
+"""Reads a model's files from a folder or a zip archive, and the tensors of a safetensors file.
 
 Strategy: a file in a folder is mapped into memory, so that its pages are read when they are used and shared with other
 processes; a member of an archive is unpacked into memory once. Tensors of float32 are views of those bytes, halves are
-widened. The format is 8 bytes, a JSON table and the numbers (https://github.com/huggingface/safetensors#format), read
-here and not by its library, which copies every tensor, knows no bfloat16 without torch, and reads nothing from an
-archive. A table is believed only where its numbers fit the file. No code is ever run from a file (no pickle).
+widened. The format is 8 bytes, a JSON table and the numbers (https://github.com/huggingface/safetensors#format). It is
+read here rather than by its library, which copies every tensor, knows no bfloat16 without torch, and reads nothing
+from an archive. A table is believed only where its numbers fit the file. No code is ever run from a file (no pickle).
 """
 
 import hashlib
@@ -25,24 +25,27 @@ Matrix: TypeAlias = NDArray[np.float32]
 Tensors: TypeAlias = Mapping[str, Matrix]
 GivenUpAsked: TypeAlias = Callable[[], bool]
 
-_PIECE = 1 << 20  # bytes between two looks at whether somebody still waits: about a millisecond
+_PIECE = 1 << 20  # bytes between two calls of `given_up`: about a millisecond
 _SMALL_MAX = 64 << 20  # bytes of a configuration or a tokenizer
 
 
 class Files(Protocol):
-    """Where a model's files are."""
+    """The files of a model."""
 
     @property
     def place(self) -> str:
-        """Return how an operator knows it."""
+        """The place of the files, as an operator knows it."""
         ...
 
-    def read(self, name: str) -> bytes | None:
-        """Return a small file's bytes; None when it is not there. Raises UsageError when it cannot be read."""
+    def read_bytes(self, name: str) -> bytes | None:
+        """Return a small file's bytes; `None` when it is missing. Raises `UsageError` when it cannot be read."""
         ...
 
     def view(self, name: str, given_up: GivenUpAsked) -> memoryview:
-        """Return a large file's bytes. Raises UsageError when it is not there, GivenUp when told to."""
+        """Return a large file's bytes.
+
+        Raises `UsageError` when it is missing, `GivenUp` when `given_up` returns true.
+        """
         ...
 
 
@@ -53,8 +56,8 @@ class Folder:
         self._path = path
         self.place = str(path)
 
-    def read(self, name: str) -> bytes | None:
-        """Return a small file's bytes; None when it is not there. Raises UsageError when it cannot be read."""
+    def read_bytes(self, name: str) -> bytes | None:
+        """Return a small file's bytes; `None` when it is missing. Raises `UsageError` when it cannot be read."""
         path = self._path / name
         try:
             if path.stat().st_size > _SMALL_MAX:
@@ -66,14 +69,14 @@ class Folder:
             raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
 
     def view(self, name: str, given_up: GivenUpAsked) -> memoryview:
-        """Return a file's bytes, mapped; it must not be changed in place while they are in use."""
+        """Return a file's bytes, mapped into memory; the file must not be changed in place while they are in use."""
         path = self._path / name
         try:
             with path.open("rb") as file:
                 return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         except FileNotFoundError:
             raise UsageError(f"{path} is missing") from None
-        except (OSError, ValueError) as error:  # mmap says ValueError of an empty file
+        except (OSError, ValueError) as error:  # mmap raises ValueError for an empty file
             raise UsageError(f"cannot read {path}: {error}") from None
 
 
@@ -84,8 +87,8 @@ class Archive:
         self._path = path
         self.place = str(path)
 
-    def read(self, name: str) -> bytes | None:
-        """Return a small member's bytes; None when it is not there. Raises UsageError when it cannot be read."""
+    def read_bytes(self, name: str) -> bytes | None:
+        """Return a small member's bytes; `None` when it is missing. Raises `UsageError` when it cannot be read."""
         try:
             with zipfile.ZipFile(self._path) as archive:
                 if name not in archive.namelist():
@@ -116,9 +119,9 @@ class Archive:
 
 
 def digest(parts: Mapping[str, bytes | memoryview], given_up: GivenUpAsked) -> str:
-    """Return 16 hexadecimal digits that tell these contents from others. Raises GivenUp when told to.
+    """Return 16 hexadecimal digits that identify these contents. Raises `GivenUp` when `given_up` returns true.
 
-    sha256, since processors have instructions for it: 90 MB in 0.05 s.
+    The hash is sha256, since processors have instructions for it: 90 MB in 0.05 s.
     """
     told = hashlib.sha256()
     for name, content in sorted(parts.items()):
@@ -130,27 +133,28 @@ def digest(parts: Mapping[str, bytes | memoryview], given_up: GivenUpAsked) -> s
     return told.hexdigest()[:16]
 
 
-class _Entry(msgspec.Struct):
+class _TensorEntry(msgspec.Struct):
     dtype: str
     shape: list[int]
     data_offsets: tuple[int, int]
 
 
 def tensors(content: memoryview, place: str, given_up: GivenUpAsked = lambda: False) -> Tensors:
-    """Return the tensors of a safetensors file by name, as float32 that cannot be written to.
+    """Read the tensors of a safetensors file by name, as float32 arrays that cannot be written to.
 
-    place: the file's name, for messages. Raises UsageError, one line, when it is not such a file, is cut short, or
-    holds floats of a kind that is not read; tensors of integers are left out. Raises GivenUp when told to.
+    `place`: the file's name, for messages. Raises `UsageError`, one line, when it is not such a file, is cut short, or
+    holds floats of an unsupported kind; tensors of integers are left out. Raises `GivenUp` when `given_up` returns
+    true.
     """
     size = int.from_bytes(content[:8], "little")
     if size > len(content) - 8:
-        raise UsageError(f"{place} is no safetensors file, or not all of it")
+        raise UsageError(f"{place} is not a safetensors file, or is cut short")
     try:
         table = msgspec.json.decode(content[8 : 8 + size], type=dict[str, msgspec.Raw])
         table.pop("__metadata__", None)
-        entries = {name: msgspec.json.decode(entry, type=_Entry) for name, entry in table.items()}
+        entries = {name: msgspec.json.decode(entry, type=_TensorEntry) for name, entry in table.items()}
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise UsageError(f"{place} is no safetensors file: its table cannot be read") from None
+        raise UsageError(f"{place} is not a safetensors file: its table cannot be read") from None
     found: dict[str, Matrix] = {}
     for name, entry in entries.items():
         if given_up():
@@ -160,10 +164,10 @@ def tensors(content: memoryview, place: str, given_up: GivenUpAsked = lambda: Fa
     return found
 
 
-def _tensor(numbers: memoryview, entry: _Entry, what: str) -> Matrix:
+def _tensor(numbers: memoryview, entry: _TensorEntry, what: str) -> Matrix:
     stored = {"F32": "<f4", "F16": "<f2", "BF16": "<u2", "F64": "<f8"}.get(entry.dtype)
     if stored is None:
-        raise UsageError(f"{what} is of type {entry.dtype}; F32, F16, BF16 and F64 can be read")
+        raise UsageError(f"{what} is of type {entry.dtype}; supported: F32, F16, BF16, F64")
     first, end = entry.data_offsets
     wanted = math.prod(entry.shape) * np.dtype(stored).itemsize
     if min(entry.shape, default=0) < 0 or not 0 <= first <= end <= len(numbers) or end - first != wanted:

@@ -1,4 +1,4 @@
-"""Binding, as an option: a number must be said of something that its source says it of.
+"""Binding, as an option: a number must belong to the same thing in the answer as in its source.
 
 A snippet is cut into rows, list items and sentences. A number of the answer is bound when one of them holds it and
 shares a content word with the answer's sentence. Headings and a table's header row name what their rows do not:
@@ -20,12 +20,12 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from agent.lang import LANGUAGES
-from agent.numbers.given import Given
+from agent.numbers.given import SourceNumbers
 from agent.numbers.number_words import classify
-from agent.numbers.read import Token
+from agent.numbers.read import NumberToken
 from agent.numbers.units import currency_of, unit_of
 from agent.ports.search import Snippet
-from agent.text.sentences import by_line
+from agent.text.sentences import find_line_sentences
 from agent.text.words import FUNCTION_WORDS
 
 from .evidence import evidence_of
@@ -34,8 +34,8 @@ Binding = Literal["off", "strict"]
 
 STEM: Final = 4
 """Letters in which two words must agree."""
-KEPT: Final = 16_384
-"""Snippets whose rows are kept."""
+CACHED_SNIPPETS: Final = 16_384
+"""Size of the caches of names and rows, in texts."""
 
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 _RULE: Final = re.compile(r"[ \t:|]*+-[ \t:|-]*")
@@ -43,29 +43,29 @@ _SAID_OF_ALL: Final = FUNCTION_WORDS.union(*[each.stating.said_of_all for each i
 
 
 @lru_cache(maxsize=65_536)
-def _stem(word: str) -> str:
-    """Return what a word is compared by, "" when it names nothing."""
+def _stem_of(word: str) -> str:
+    """Return the first letters by which a word is compared, "" when it is no content word."""
     lower = word.lower()
     if lower in _SAID_OF_ALL or classify(word) is not None or unit_of(word) or currency_of(word):
         return ""
     return lower[:STEM]
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=CACHED_SNIPPETS)
 def names_of(text: str) -> frozenset[str]:
-    """Return what a text's content words are compared by."""
-    return frozenset([stem for word in _WORD.findall(text) if (stem := _stem(word))])
+    """Return the stems of a text's content words."""
+    return frozenset([stem for word in _WORD.findall(text) if (stem := _stem_of(word))])
 
 
 def sentences_of(text: str) -> list[str]:
     """Return the rows, list items and sentences of a text."""
-    return [text[start:end] for start, end in by_line(text)]
+    return [text[start:end] for start, end in find_line_sentences(text)]
 
 
-class _Rows:
+class SnippetRows:
     """The rows, list items and sentences of one snippet, each with its numbers and names.
 
-    headed: its first line is the header of a table, whose row follows; so it is also before a line of dashes.
+    `headed`: the first line is the header of a table, and its row follows. A line of dashes below it says so too.
     """
 
     __slots__ = ("header", "names", "rows")
@@ -74,34 +74,34 @@ class _Rows:
         lines = text.split("\n")
         headed = headed or (len(lines) > 1 and "|" in lines[1] and _RULE.fullmatch(lines[1]) is not None)
         self.header = names_of(lines[0]) if headed else frozenset()
-        self.rows: list[tuple[Given, frozenset[str]]] = [
+        self.rows: list[tuple[SourceNumbers, frozenset[str]]] = [
             (evidence_of(row), names_of(row)) for row in sentences_of(text)
         ]
         below = self.rows[1:] if headed else self.rows
         self.names: frozenset[str] = frozenset().union(*[names for _, names in below])
 
 
-def rows_of(snippet: Snippet) -> _Rows:
+def rows_of(snippet: Snippet) -> SnippetRows:
     """Return the rows of a snippet, from the cache when it was read before."""
     lines = snippet.text.count("\n") + 1
-    return kept_rows(snippet.text, snippet.kind == "row" and lines > snippet.last - snippet.first + 1)
+    return cached_rows(snippet.text, snippet.kind == "row" and lines > snippet.last - snippet.first + 1)
 
 
-kept_rows = lru_cache(maxsize=KEPT)(_Rows)
+cached_rows = lru_cache(maxsize=CACHED_SNIPPETS)(SnippetRows)
 
 
-def bound(
-    said: str, found: Sequence[Token], snippet: Snippet, mask: int, headings: Sequence[str] = ()
+def find_bound(
+    said: str, found: Sequence[NumberToken], snippet: Snippet, mask: int, headings: Sequence[str] = ()
 ) -> int:
-    """Return which of the numbers that a snippet supports are also bound in it, as bits.
+    """Return the numbers of `mask` that are also bound in `snippet`, as bits.
 
-    said: the answer. found: its number tokens. mask: those that the snippet supports, as bits.
-    headings: what stands above the snippet in its file.
+    `said`: the answer. `found`: its number tokens. `mask`: the tokens that the snippet supports, as bits.
+    `headings`: the headings above the snippet in its file.
     """
     if not mask:
         return 0
     rows = rows_of(snippet)
-    cut = list(by_line(said))
+    cut = list(find_line_sentences(said))
     starts = [start for start, _ in cut]
     context = rows.header.union(*[names_of(heading) for heading in headings])
     read: dict[int, frozenset[str]] = {}

@@ -1,9 +1,9 @@
 """Chooses what an answer cites: the smallest set of snippets that supports every number.
 
 Each snippet is a bit mask of the numbers it supports. With at most `EXACT` useful snippets the choice is exact
-(smaller sets first; among equals the better hits); beyond it is greedy: the snippet that supports most of what
-is left, the better hit first. What the answer uses is cited whatever it supports: for each of its sentences the snippet
-that says most of it. Best hits then fill up while there are fewer than are wanted.
+(smaller sets first; among equals the better hits). Beyond it the choice is greedy: the snippet that supports most of
+the remaining numbers, the better hit first. The snippets that the answer uses are cited even without a number: for each
+of its sentences the snippet that says most of it. The best hits fill up until `fill` snippets are cited.
 """
 
 import re
@@ -26,31 +26,31 @@ COMPARED: Final = 128
 may be thousands."""
 
 SAYS: Final = 0.5
-"""Share of a sentence's content words that a snippet must hold to be what it says."""
+"""Share of a sentence's content words that a snippet must hold to be cited for it."""
 
 
 def source_of(snippet: Snippet) -> tuple[str, str, int, int]:
-    """Return what tells one citation from another: several statements may stand in the same lines."""
+    """Return the identity of a citation: its file, text and lines, since several statements may share the lines."""
     return snippet.file, snippet.text, snippet.first, snippet.last
 
 
-def used(said: str, snippets: Sequence[Snippet]) -> tuple[int, ...]:
-    """Return the indexes of the snippets that an answer uses: those it quotes, and for each other sentence one.
+def find_used(said: str, snippets: Sequence[Snippet]) -> tuple[int, ...]:
+    """Return the indexes of the snippets that an answer uses: those it quotes, and one for each other sentence.
 
-    snippets: best first, which decides among equals. What a snippet says is quoted when it stands there word for word,
-    from the beginning of a sentence or a line on. Of the rest, each sentence uses the snippet that says most of it; one
-    that no snippet says, a lead or a greeting, uses none.
+    `snippets`: best first, which decides among equals. A snippet is quoted when its words stand in the answer one for
+    one, from the beginning of a sentence or a line on. Each sentence of the rest uses the snippet that says most of it;
+    a sentence that no snippet says, a lead-in or a greeting, uses none.
     """
     found: dict[int, None] = {}
     rest = said
     for index in sorted(range(len(snippets)), key=lambda index: -len(snippets[index].said)):
         quoted = snippets[index].said
-        at = _begins(rest, quoted) if quoted else -1
+        at = _find_quotation(rest, quoted) if quoted else -1
         if at >= 0:
             found[index] = None
-            rest = f"{rest[:at]}{_TAKEN}{rest[at + len(quoted) :]}"
+            rest = f"{rest[:at]}{_QUOTED}{rest[at + len(quoted) :]}"
     names = [names_of(snippet.text) for snippet in snippets]
-    for sentence in sentences_of(rest.replace(_TAKEN, "\n")):
+    for sentence in sentences_of(rest.replace(_QUOTED, "\n")):
         wanted = names_of(sentence)
         if not wanted:
             continue
@@ -61,12 +61,12 @@ def used(said: str, snippets: Sequence[Snippet]) -> tuple[int, ...]:
     return tuple(found)
 
 
-_TAKEN: Final = "\0"  # stands for what is accounted for
+_QUOTED: Final = "\0"  # stands for a quotation that is accounted for
 _BEGIN: Final = re.compile(r"\A|(?<=[\n\0])|(?<=[.!?…:•\0-] )")
 
 
-def _begins(text: str, quoted: str) -> int:
-    """Return where a quotation stands at the beginning of a sentence, a line or a list item; -1 when it does not."""
+def _find_quotation(text: str, quoted: str) -> int:
+    """Return the offset of `quoted` at the beginning of a sentence, a line or a list item; -1 when there is none."""
     first = text.find(quoted)
     if first < 0:
         return -1
@@ -74,18 +74,18 @@ def _begins(text: str, quoted: str) -> int:
     return next((at for at in places if text.startswith(quoted, at)), -1)
 
 
-def choose(masks: Sequence[int], fill: int = FILL, also: Collection[int] = ()) -> tuple[int, ...]:
+def choose_citations(masks: Sequence[int], fill: int = FILL, also: Collection[int] = ()) -> tuple[int, ...]:
     """Return the indexes of the snippets to cite, best hit first.
 
-    masks: for each snippet, best hit first, the numbers it supports as bits. fill: cite at least so many, if
-    there are so many. also: to be cited anyhow. Numbers that no snippet supports do not count.
+    `masks`: for each snippet, best hit first, the numbers it supports as bits. `fill`: the least number of citations,
+    if there are as many snippets. `also`: indexes to cite anyhow. Numbers that no snippet supports do not count.
     """
     needed = held = 0
     for mask in masks:
         needed |= mask
     for index in also:
         held |= masks[index]
-    chosen = {*also, *_cover([mask & ~held for mask in masks], needed & ~held)}
+    chosen = {*also, *_find_cover([mask & ~held for mask in masks], needed & ~held)}
     for index in range(len(masks)):
         if len(chosen) >= fill:
             break
@@ -93,7 +93,7 @@ def choose(masks: Sequence[int], fill: int = FILL, also: Collection[int] = ()) -
     return tuple(sorted(chosen))
 
 
-def _cover(masks: Sequence[int], needed: int) -> tuple[int, ...]:
+def _find_cover(masks: Sequence[int], needed: int) -> tuple[int, ...]:
     """Return the smallest set whose masks cover `needed`."""
     for index, mask in enumerate(masks):
         if mask == needed:  # also when nothing is needed
@@ -102,9 +102,9 @@ def _cover(masks: Sequence[int], needed: int) -> tuple[int, ...]:
         return ()
     useful = [index for index, mask in enumerate(masks) if mask]
     if len(useful) <= COMPARED:
-        useful = [i for i in useful if not any(_better(masks, j, i) for j in useful)]
+        useful = [i for i in useful if not any(_is_better(masks, j, i) for j in useful)]
     if len(useful) > EXACT:
-        return _greedy(masks, useful, needed)
+        return _cover_greedily(masks, useful, needed)
     for size in range(1, len(useful) + 1):
         for group in combinations(useful, size):
             covered = 0
@@ -115,8 +115,8 @@ def _cover(masks: Sequence[int], needed: int) -> tuple[int, ...]:
     return tuple(useful)
 
 
-def _better(masks: Sequence[int], one: int, other: int) -> bool:
-    """Tell whether snippet `one` makes `other` idle: it supports as much and more, or as much and ranks higher."""
+def _is_better(masks: Sequence[int], one: int, other: int) -> bool:
+    """Tell whether `one` makes `other` useless: it supports the same numbers and more, or the same and ranks higher."""
     return (
         one != other
         and masks[one] | masks[other] == masks[one]
@@ -124,7 +124,7 @@ def _better(masks: Sequence[int], one: int, other: int) -> bool:
     )
 
 
-def _greedy(masks: Sequence[int], useful: Sequence[int], needed: int) -> tuple[int, ...]:
+def _cover_greedily(masks: Sequence[int], useful: Sequence[int], needed: int) -> tuple[int, ...]:
     chosen: list[int] = []
     while needed:
         best = max(useful, key=lambda index: ((masks[index] & needed).bit_count(), -index))

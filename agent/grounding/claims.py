@@ -1,4 +1,4 @@
-"""Claims: a draft as single sentences, each with the snippets that are said to hold it.
+"""Claims: a draft as single sentences, each with the snippets that should hold it.
 
 The server renders text and citations from the claims that check out and drops the rest. A claim checks out when it
 names evidence, all that it names exists, and each of its numbers stands in what it names. The rendered text is then
@@ -12,7 +12,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from agent.numbers.read import Token
+from agent.numbers.read import NumberToken
 from agent.ports.brain import Confidence, VerifiedText
 from agent.ports.search import Hit
 
@@ -29,31 +29,31 @@ _FENCE = re.compile(r"\A```[a-z]*\n(.*)\n```\Z", re.DOTALL)
 _ENDED = re.compile(r"[.!?:…][\"'”’»)\]*_]*\Z")
 
 
-class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One sentence. evidence: which hits hold it, counted from 1."""
+class DraftClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One sentence of a draft. `evidence`: the numbers of the hits that hold it, from 1."""
 
     text: Annotated[str, msgspec.Meta(min_length=1, max_length=CLAIM)]
     evidence: Annotated[tuple[Annotated[int, msgspec.Meta(ge=1)], ...], msgspec.Meta(max_length=EVIDENCE)]
 
 
 @dataclass(frozen=True, slots=True)
-class Rendered:
-    """What claims came to.
+class RenderedClaims:
+    """The text of the claims that check out.
 
-    text: what may be sent, None when no claim checks out. dropped: the texts of the others.
-    refused: their numbers that the evidence they name does not hold.
+    `text`: the verified text, `None` when no claim checks out. `dropped`: the texts of the other claims.
+    `refused`: their numbers that the evidence they name does not hold.
     """
 
     text: VerifiedText | None
     dropped: tuple[str, ...]
-    refused: tuple[Token, ...]
+    refused: tuple[NumberToken, ...]
 
 
-def parse(draft: str) -> tuple[Claim, ...] | None:
-    """Return the claims of a draft: a JSON array of them, or one JSON object a line; None when it is neither.
+def parse_claims(draft: str) -> tuple[DraftClaim, ...] | None:
+    """Return the claims of a draft: a JSON array of them, or one JSON object a line; `None` when it is neither.
 
-    Strict: a field too many, too few or of another type, over CLAIMS claims, or one over its own bounds spoils the
-    draft. A code fence around all of it is taken off.
+    Strict: a field too many, too few or of another type, more than `CLAIMS` claims, or a claim over its own bounds
+    makes the draft invalid. A code fence around the whole draft is taken off.
     """
     text = draft.strip()
     fenced = _FENCE.match(text)
@@ -61,33 +61,33 @@ def parse(draft: str) -> tuple[Claim, ...] | None:
         text = fenced[1].strip()
     try:
         if text.startswith("["):
-            claims = msgspec.json.decode(text, type=tuple[Claim, ...])
+            claims = msgspec.json.decode(text, type=tuple[DraftClaim, ...])
         else:
             lines = [line for line in text.split("\n") if line.strip()]
-            claims = tuple([msgspec.json.decode(line, type=Claim) for line in lines[: CLAIMS + 1]])
+            claims = tuple([msgspec.json.decode(line, type=DraftClaim) for line in lines[: CLAIMS + 1]])
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
         return None
     return claims if len(claims) <= CLAIMS else None
 
 
-def render(
-    claims: Sequence[Claim],
+def render_claims(
+    claims: Sequence[DraftClaim],
     hits: Sequence[Hit],
     *,
     confidence: Confidence | None = None,
     counts: bool = False,
-) -> Rendered:
+) -> RenderedClaims:
     """Return the text of the claims that check out, in their order, as sentences of one paragraph.
 
-    hits: the evidence as the model was given it, best first. confidence: of the text; None works it out.
-    counts: as in `verify`.
+    `hits`: the evidence in the order of the model's prompt, best first. `confidence`: of the text; `None` computes it.
+    `counts`: as in `verify`.
     White space within a claim becomes single spaces; a claim without an end gets a full stop.
     """
     said = ""
     text: VerifiedText | None = None
     named: set[int] = set()
     dropped: list[str] = []
-    refused: list[Token] = []
+    refused: list[NumberToken] = []
     for claim in claims:
         sentence = " ".join(claim.text.split())
         if sentence and not _ENDED.search(sentence):
@@ -106,4 +106,4 @@ def render(
             refused += own.refused or verdict.refused
             continue
         said, text, named = joined, verdict.text, named | its
-    return Rendered(text, tuple(dropped), tuple(refused))
+    return RenderedClaims(text, tuple(dropped), tuple(refused))

@@ -1,47 +1,47 @@
-"""What snippets hold, in the form that number tokens are looked up in.
+"""The numbers of snippets, in the form in which number tokens are looked up.
 
-A snippet's evidence is made once and kept: the cache is keyed by what its citation shows, bounded, and safe to drop.
+A snippet's evidence is made once and cached: the cache is keyed by the citation's text, bounded, and safe to drop.
 """
 
 from functools import lru_cache
 
 from agent.numbers.columns import NOTHING, sums_in
-from agent.numbers.given import Given, given
+from agent.numbers.given import SourceNumbers, collect_keys
 from agent.numbers.rates import rates_in
 from agent.numbers.read import Kind, tokens
 from agent.ports.search import Snippet
 
-KEPT = 65_536
-"""Snippets whose tokens are kept; about 1 KiB each."""
+CACHED_TEXTS = 65_536
+"""Size of the cache in texts; about 1 KiB each."""
 _RATED = frozenset((Kind.NUMBER, Kind.MONEY, Kind.QUANTITY, Kind.PERCENT, Kind.RANGE))
 
 
-def shown(snippet: Snippet) -> str:
-    """Return what a citation shows of a snippet, in one text: its lines and the headings above them."""
+def citation_text(snippet: Snippet) -> str:
+    """Return the text of a snippet's citation: its lines and the headings above them."""
     return f"{snippet.text}\n\n{' › '.join(snippet.headings)}" if snippet.headings else snippet.text
 
 
-def evidence_for(snippet: Snippet) -> Given:
-    """Return the evidence of a snippet: of what its citation shows.
+def evidence_for(snippet: Snippet) -> SourceNumbers:
+    """Return the evidence of a snippet, from the text of its citation.
 
-    A row whose cells only stand apart by spaces or tags is also read as it is said, "Basic; Price (kr): 149": the same
-    lines, with each number beside the header of its column.
+    A row with cells that only spaces or tags separate is also read in its spoken form, "Basic; Price (kr): 149": the
+    same lines, with each number beside the header of its column.
     """
     apart = snippet.kind == "row" and "|" not in snippet.text and snippet.said != snippet.text
-    return evidence_of(shown(snippet), snippet.headings, snippet.said if apart else "")
+    return evidence_of(citation_text(snippet), snippet.headings, snippet.said if apart else "")
 
 
-@lru_cache(maxsize=KEPT)
-def evidence_of(text: str, headings: tuple[str, ...] = (), said: str = "") -> Given:
-    """Return the evidence of a text, from the cache when it was read before."""
-    return read(text, headings, said)
+@lru_cache(maxsize=CACHED_TEXTS)
+def evidence_of(text: str, headings: tuple[str, ...] = (), said: str = "") -> SourceNumbers:
+    """Return the evidence of a text, cached."""
+    return read_evidence(text, headings, said)
 
 
-def read(text: str, headings: tuple[str, ...] = (), said: str = "") -> Given:
-    """Return the evidence of a text, reading it anew.
+def read_evidence(text: str, headings: tuple[str, ...] = (), said: str = "") -> SourceNumbers:
+    """Return the evidence of a text, without the cache.
 
-    headings: what may say what its numbers are per, and what its sums are in; of that the nearest. said: the same lines
-    with their headers beside them.
+    `headings`: outermost first; they may give the rate of the numbers ("per month"), and the nearest with a unit of
+    sums ("in thousands") counts. `said`: the same lines with their headers beside them.
     """
     heading = next((sums for each in reversed(headings) if (sums := sums_in(each)) is not NOTHING), NOTHING)
     found = tokens(text, source=True, heading=heading)
@@ -50,4 +50,4 @@ def read(text: str, headings: tuple[str, ...] = (), said: str = "") -> Given:
     rate = frozenset().union(*map(rates_in, headings))
     if rate:
         found = tuple([t._replace(rate=rate) if not t.rate and t.kind in _RATED else t for t in found])
-    return given(found)
+    return collect_keys(found)

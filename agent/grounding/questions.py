@@ -1,6 +1,6 @@
-"""What is said when an action or a call lacks something: one fixed question, in a language's own words.
+"""The fixed texts around actions and calls: questions for missing fields, and confirmations, in the user's language.
 
-They hold no number and nothing of a user's or a model's but the names of parameters, without their digits; so they cite
+They hold no number, and no words of a user or a model except the names of parameters without digits; so they cite
 nothing.
 """
 
@@ -14,36 +14,36 @@ from agent.numbers.read import tokens
 from agent.ports.brain import VerifiedText
 
 NAMED = 3  # parameters that one question asks for
-NAME = 80  # characters of one that is named
+NAME = 80  # most characters of a parameter's name in a question
 _HUMP = re.compile(r"(?<=[a-zà-ÿ])(?=[A-ZÀ-Þ])")  # "fiveHundred" is as good a number as "five hundred"
 FIELDS = ("phone", "text", "subject")
-"""What can be asked for, in the order of asking."""
+"""Fields that can be asked for, in this order."""
 
 
-def question(missing: Collection[str], lang: Lang) -> str:
-    """Return the one question for all that is missing, by the names of fields; "" for nothing."""
+def ask_missing(missing: Collection[str], lang: Lang) -> str:
+    """Return one question for all fields in `missing`; "" when there are none."""
     completing = LANGUAGES[lang].completing
     fields = [str(table(completing)[name]) for name in FIELDS if name in missing]
     return completing.question.format(fields=completing.joining.join(fields)) if fields else ""
 
 
-def after(said: VerifiedText, missing: Collection[str], lang: Lang) -> VerifiedText:
-    """Return what follows an answer that was said: the question, or nothing; as sure as that."""
-    asked = question(missing, lang)
+def follow_answer(said: VerifiedText, missing: Collection[str], lang: Lang) -> VerifiedText:
+    """Return the text that follows the answer `said`: the question for `missing`, or "", with the same confidence."""
+    asked = ask_missing(missing, lang)
     return replace(said, text=f"\n\n{asked}" if asked else "", citations=())
 
 
-def together(refusal: VerifiedText, missing: Collection[str], lang: Lang) -> VerifiedText:
-    """Return a refusal with the question behind it."""
-    behind = after(refusal, missing, lang)
+def join_refusal(refusal: VerifiedText, missing: Collection[str], lang: Lang) -> VerifiedText:
+    """Return a refusal followed by the question for `missing`."""
+    behind = follow_answer(refusal, missing, lang)
     return replace(refusal, text=refusal.text + behind.text)
 
 
-def telling(names: Collection[str], lang: Lang) -> VerifiedText:
-    """Return the question for parameters of a tool, by the names that its definition gives them; for none, for more.
+def ask_parameters(names: Collection[str], lang: Lang) -> VerifiedText:
+    """Return the question for parameters of a tool, by the names in its definition; a general one for no names.
 
-    Names are written as words, and one that holds a digit is not named, since what it says could be a number; nor is
-    one that is longer than a name, which may be anybody's.
+    Names are written as words. A name with a digit is left out, since it could read as a number; so is a name of more
+    than `NAME` characters, which may hold any text.
     """
     tooling = LANGUAGES[lang].tooling
     said = [
@@ -57,16 +57,16 @@ def telling(names: Collection[str], lang: Lang) -> VerifiedText:
     return VerifiedText(asked, (), "low")
 
 
-def confirming(lang: Lang) -> VerifiedText:
-    """Return what is said beside a call that waits for its user's word, where a model's own words do not stand."""
+def ask_approval(lang: Lang) -> VerifiedText:
+    """Return the text beside a call that waits for approval, for when the model's own text is not verified."""
     return VerifiedText(LANGUAGES[lang].tooling.confirm, (), "low")
 
 
-def handing_over(lang: Lang) -> VerifiedText:
-    """Return what is said beside a call that goes to its caller, where a model's own words do not stand."""
+def announce_hand_over(lang: Lang) -> VerifiedText:
+    """Return the text beside a call that goes to the caller, for when the model's own text is not verified."""
     return VerifiedText(LANGUAGES[lang].tooling.hand_over, (), "low")
 
 
-def received(lang: Lang) -> VerifiedText:
-    """Return what is said to a message that tells what was asked for, and nothing else."""
+def acknowledge_details(lang: Lang) -> VerifiedText:
+    """Return the answer to a message that only gives the fields that were asked for."""
     return VerifiedText(LANGUAGES[lang].completing.received, (), "low")

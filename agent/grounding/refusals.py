@@ -1,11 +1,11 @@
-"""The texts that stand in for an answer; none ever repeats a number of a draft. Their words are the language's."""
+"""The texts in place of an answer, in the user's language; none ever repeats a number of a draft."""
 
 from collections.abc import Sequence
 from typing import Final
 
 from agent.lang import LANGUAGES, Lang
-from agent.numbers.read import Token
-from agent.ports.brain import Beside, Blocked, VerifiedText
+from agent.numbers.read import NumberToken
+from agent.ports.brain import Blocked, MemoryNotice, VerifiedText
 from agent.ports.search import Hit, Snippet
 
 from .citations import source_of
@@ -15,10 +15,11 @@ AT_MOST: Final = 3
 """Citations of a refusal."""
 
 
-def no_sources(lang: Lang, beside: Beside | None = None, unread: bool = False) -> VerifiedText:
-    """Return the refusal for a search that found nothing. beside: told first, since it is what its user asked for.
+def no_sources(lang: Lang, beside: MemoryNotice | None = None, unread: bool = False) -> VerifiedText:
+    """Return the refusal for a search that found nothing.
 
-    unread: some of what is remembered could not be read, so that nobody knows whether anything is known.
+    `beside`: the thing that was done beside the search, told first, since the user asked for it. `unread`: some of the
+    memory could not be read, so it may hold an answer.
     """
     said = LANGUAGES[lang]
     leads = {"suggested": said.refusals.suggested, "noted": said.courtesies.noted}
@@ -35,11 +36,11 @@ def model_failed(lang: Lang) -> VerifiedText:
     )
 
 
-def number_mismatch(lang: Lang, hits: Sequence[Hit], refused: Sequence[Token]) -> VerifiedText:
+def number_mismatch(lang: Lang, hits: Sequence[Hit], refused: Sequence[NumberToken]) -> VerifiedText:
     """Return the refusal for a draft with numbers that its citations do not hold.
 
-    hits: best first; the best `AT_MOST` are cited, without any that shows a refused number in any form.
-    refused: the tokens that were not supported (`Verdict.refused`).
+    `hits`: best first; the best `AT_MOST` are cited, without any that shows a refused number in any form.
+    `refused`: the tokens that were not supported (`Verdict.refused`).
     """
     cited: dict[object, Snippet] = {}
     for hit in hits:

@@ -1,11 +1,11 @@
-"""The number rule: a draft may be said only when each of its numbers stands in a snippet that it cites.
+"""The number rule: a draft may be sent only when each of its numbers stands in a snippet that it cites.
 
 `verify` is the server's form: it renders list markers as bullets, chooses citations among the hits, checks every
-number against those citations alone, and makes the `VerifiedText` that may be sent. `check` is the same rule for
-an answer and snippets of any origin. Both are pure and linear in the draft; snippets' tokens are kept.
+number against those citations alone, and makes the `VerifiedText` that may be sent. `check_numbers` is the same rule
+for an answer and snippets of any origin. Both are pure and linear in the draft; snippets' tokens are cached.
 
-What it cannot catch: a number that stands in a cited snippet but is said of the wrong thing. `binding` "strict" asks
-also that the snippet says it of something that the answer's sentence names; that is a partial answer.
+The rule cannot catch a number that stands in a cited snippet but belongs to another thing there. `binding` "strict"
+also asks that the number's row in the snippet shares a word with the answer's sentence; that catches some of them.
 """
 
 import re
@@ -13,17 +13,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from agent.numbers.given import Given
+from agent.numbers.given import SourceNumbers
 from agent.numbers.layout import bullets, without_source_marks
-from agent.numbers.read import TOO_MANY, Kind, Token, tokens
+from agent.numbers.read import TOO_MANY, Kind, NumberToken, tokens
 from agent.numbers.token import Key
 from agent.ports.brain import Confidence, VerifiedText
 from agent.ports.search import Hit, Snippet
 
-from .binding import Binding, bound, names_of, rows_of
-from .citations import FILL, choose, source_of, used
+from .binding import Binding, find_bound, names_of, rows_of
+from .citations import FILL, choose_citations, find_used, source_of
 from .counts import counts_its_list
-from .evidence import evidence_for, shown
+from .evidence import citation_text, evidence_for
 
 HIGH_SCORE: Final = 0.9
 LOW_SCORE: Final = 0.35
@@ -37,10 +37,10 @@ scores, so these figures are of coverage alone, as for a best hit that scores 1.
 """
 
 
-class Check(NamedTuple):
-    """One number of an answer. supported_by: index of the citation that holds it, or None.
+class NumberCheck(NamedTuple):
+    """One number of an answer. `supported_by`: index of the citation that holds it, or `None`.
 
-    text, kind, value: as in `Token`. start, end: offsets in the verdict's `said`.
+    `text`, `kind`, `value`: as in `Token`. `start`, `end`: offsets in the verdict's `said`.
     """
 
     text: str
@@ -53,27 +53,27 @@ class Check(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the number rule says of an answer.
+    """The decision of the number rule on an answer.
 
-    said: the answer as it would be said, list markers rendered as bullets, marks that count sources left out.
-    citations: the snippets it cites, best first. checks: its numbers in order.
-    refused: the tokens that no citation supports. text: what may be sent, or None when it is blocked.
+    `said`: the text that would be sent: list markers rendered as bullets, marks that count sources left out.
+    `citations`: the snippets it cites, best first. `checks`: its numbers in order.
+    `refused`: the tokens that no citation supports. `text`: the verified text, or `None` when it is blocked.
     """
 
     said: str
     citations: tuple[Snippet, ...]
-    checks: tuple[Check, ...]
-    refused: tuple[Token, ...] = ()
+    checks: tuple[NumberCheck, ...]
+    refused: tuple[NumberToken, ...] = ()
     text: VerifiedText | None = None
 
     @property
-    def passed(self) -> bool:
+    def is_supported(self) -> bool:
         """Whether every number is supported."""
         return not self.refused
 
     @property
-    def unsupported(self) -> tuple[Check, ...]:
-        """The numbers that no citation supports; their offsets tell which sentence fails."""
+    def unsupported_checks(self) -> tuple[NumberCheck, ...]:
+        """The numbers that no citation supports; their offsets show the sentences that fail."""
         return tuple([check for check in self.checks if check.supported_by is None])
 
 
@@ -87,9 +87,9 @@ def verify(
 ) -> Verdict:
     """Return the verdict on a draft whose evidence was `hits`, best first.
 
-    confidence: of the resulting text; None works it out (`confidence_of`). binding: "strict" asks that each number
-    is said of what its snippet, or the headings above it, say it of. counts: a count in words of the items that the
-    answer itself lists needs no snippet (`counts`). The verdict's `text` is None when a number
+    `confidence`: of the resulting text; `None` computes it (`confidence_of`). `binding`: "strict" asks that each number
+    belongs to the same thing as in its snippet or the headings above it (`binding.py`). `counts`: a count in words of
+    the items that the answer itself lists needs no snippet (`counts.py`). The verdict's `text` is `None` when a number
     stands in no cited snippet, or is not bound in one.
     """
     above: dict[Snippet, tuple[str, ...]] = {}
@@ -97,7 +97,7 @@ def verify(
     for hit in hits:
         best = max(best, hit.score)
         above.setdefault(hit.snippet, hit.passage.headings)
-    verdict = check(
+    verdict = check_numbers(
         draft, list(above), fill=None, binding=binding, headings=list(above.values()), counts=counts
     )
     if verdict.refused:
@@ -111,7 +111,7 @@ def verify(
     return Verdict(verdict.said, verdict.citations, verdict.checks, (), text)
 
 
-def check(
+def check_numbers(
     answer: str,
     snippets: Sequence[Snippet],
     *,
@@ -120,41 +120,45 @@ def check(
     headings: Sequence[Sequence[str]] = (),
     counts: bool = False,
 ) -> Verdict:
-    """Return the verdict on an answer against snippets, best first, without making a text of it.
+    """Return the verdict on an answer against snippets, best first, without making a `VerifiedText`.
 
-    fill: best snippets are cited too while fewer than this many are; None cites what the answer uses instead, each
-    sentence the snippet that says most of it. binding, counts: as in `verify`. headings: what stands above each
-    snippet, in the order of `snippets`; none when they are unknown.
+    `fill`: the least number of citations, filled up with the best snippets; `None` cites the snippets that the answer
+    uses instead, for each sentence the snippet that says most of it. `binding`, `counts`: as in `verify`. `headings`:
+    those above each snippet, in the order of `snippets`; empty when they are unknown.
     """
     said = bullets(without_source_marks(answer, len(snippets)))
     evidence = [evidence_for(snippet) for snippet in snippets]
     found = tokens(said, rates=any(one.rated for one in evidence))
     if len(found) > TOO_MANY:
-        return _verdict(said, (), found[-1:], ())
+        return _make_verdict(said, (), found[-1:], ())
     if counts:
         found = tuple([token for token in found if not counts_its_list(said, token)])
-    masks = _masks(evidence, found)
+    masks = _make_masks(evidence, found)
     if binding == "strict":
         above = headings or [()] * len(snippets)
         masks = [
-            bound(said, found, snippet, mask, its)
+            find_bound(said, found, snippet, mask, its)
             for snippet, mask, its in zip(snippets, masks, above, strict=True)
         ]
-    chosen = choose(masks, fill) if fill is not None else choose(masks, 1, used(said, snippets))
+    chosen = (
+        choose_citations(masks, fill)
+        if fill is not None
+        else choose_citations(masks, 1, find_used(said, snippets))
+    )
     once: dict[object, int] = {}
     for index in chosen:
         once.setdefault(source_of(snippets[index]), index)
     cited = once.values()
-    return _verdict(said, tuple([snippets[i] for i in cited]), found, tuple([masks[i] for i in cited]))
+    return _make_verdict(said, tuple([snippets[i] for i in cited]), found, tuple([masks[i] for i in cited]))
 
 
-def _masks(evidence: Sequence[Given], found: Sequence[Token]) -> list[int]:
-    """Return which tokens each snippet supports, as bits.
+def _make_masks(evidence: Sequence[SourceNumbers], found: Sequence[NumberToken]) -> list[int]:
+    """Return the tokens that each snippet supports, as bits.
 
-    Most tokens need one key, of which a snippet gives a few: those are looked up by key, the others one by one.
+    Most tokens need one key, and a snippet has few keys: those are looked up by key, the others one by one.
     """
     alone: dict[Key, int] = {}
-    others: list[tuple[int, Token]] = []
+    others: list[tuple[int, NumberToken]] = []
     bit = 1
     for token in found:
         if token.rate or token.kind is Kind.RANGE or max(map(len, token.needs), default=0) != 1:
@@ -175,7 +179,7 @@ def _masks(evidence: Sequence[Given], found: Sequence[Token]) -> list[int]:
     return masks
 
 
-def _supports(evidence: Given, token: Token) -> bool:
+def _supports(evidence: SourceNumbers, token: NumberToken) -> bool:
     """Tell whether a snippet supports a token."""
     keys, holds = evidence.keys, evidence.keys.issuperset
     for group in token.needs:
@@ -186,11 +190,11 @@ def _supports(evidence: Given, token: Token) -> bool:
     return token.kind is Kind.RANGE and evidence.holds(token)
 
 
-def _verdict(
-    said: str, citations: tuple[Snippet, ...], found: Sequence[Token], masks: Sequence[int]
+def _make_verdict(
+    said: str, citations: tuple[Snippet, ...], found: Sequence[NumberToken], masks: Sequence[int]
 ) -> Verdict:
-    checks: list[Check] = []
-    refused: list[Token] = []
+    checks: list[NumberCheck] = []
+    refused: list[NumberToken] = []
     numbered = tuple(enumerate(masks))
     bit = 1
     for token in found:
@@ -201,18 +205,18 @@ def _verdict(
                 break
         else:
             refused.append(token)
-        checks.append(Check(token.text, token.kind, token.value, by, token.start, token.end))
+        checks.append(NumberCheck(token.text, token.kind, token.value, by, token.start, token.end))
         bit <<= 1
     return Verdict(said, citations, tuple(checks), tuple(refused))
 
 
 def read_ahead(snippet: Snippet, *, binding: Binding = "off") -> int:
-    """Read a snippet, so that a verdict finds it read (`evidence.KEPT`); return how many characters it shows.
+    """Read a snippet into the cache of `evidence_of`; return the number of characters of its citation.
 
-    One of 3,000 characters takes up to some 15 ms of CPU, the usual one 0.1 ms, and nothing when it was read before.
-    binding: of the verdicts to come.
+    A snippet of 3,000 characters takes up to some 15 ms of CPU, a usual one 0.1 ms, and a cached one nothing.
+    `binding`: of the verdicts to come.
     """
-    text = shown(snippet)
+    text = citation_text(snippet)
     evidence_for(snippet)
     names_of(snippet.text)
     if binding == "strict":
@@ -235,7 +239,10 @@ def snippets_of(passages: str, file: str = "passages") -> tuple[Snippet, ...]:
             lead = len(block) - len(block.lstrip("\n"))
             found.append(
                 Snippet(
-                    file, block.strip("\n"), line + lead + 1, line + lead + block.strip("\n").count("\n") + 1
+                    file=file,
+                    text=block.strip("\n"),
+                    first=line + lead + 1,
+                    last=line + lead + block.strip("\n").count("\n") + 1,
                 )
             )
         if gap is not None:
@@ -247,11 +254,11 @@ def snippets_of(passages: str, file: str = "passages") -> tuple[Snippet, ...]:
 def confidence_of(
     said: str, citations: Sequence[Snippet], score: float, headings: Sequence[str] = ()
 ) -> Confidence:
-    """Return how sure an answer is, from its citations and the best hit's score (0..1; 1 when there are no scores).
+    """Return the confidence of an answer, from its citations and the best hit's score (0..1; 1 without scores).
 
-    Coverage is the share of the answer's content words that its citations hold, or `headings`: what stands above
-    them (a row of a table is named by its header). An answer without a content word is covered.
-    high: a score of HIGH_SCORE and a coverage of HIGH_COVERAGE, or more; low: less than LOW_SCORE or LOW_COVERAGE.
+    Coverage is the share of the answer's content words that its citations hold, or the `headings` above them (a row of
+    a table is named by its header). An answer without a content word is covered. high: a score of `HIGH_SCORE` and a
+    coverage of `HIGH_COVERAGE`, or more; low: less than `LOW_SCORE` or `LOW_COVERAGE`.
     """
     names = names_of(said)
     held = frozenset().union(*[names_of(snippet.text) for snippet in citations], *map(names_of, headings))

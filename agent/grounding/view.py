@@ -1,9 +1,9 @@
-"""What a file of the knowledge base says at some lines and around them, as the index holds it.
+"""Shows some lines of a knowledge-base file and their surroundings, as the index holds them.
 
 Strategy: nothing is read from the disk. The lines are those that the snippets of the file's sections cite, put in order
-again: what is in no snippet (front matter, tags, blank lines) is not shown, and nothing else can be. A line of several
-sentences may be told by several snippets, each with a part of it; those parts follow each other under one number. What
-is shown has a bound, and says where it was cut. Pure, and linear in what is shown.
+again: lines in no snippet (front matter, tags, blank lines) are not shown, and nothing else can be. A line of several
+sentences may be in several snippets, each with a part of it; those parts follow each other under one line number. The
+view has a bound, and says where it was cut. Pure, and linear in the size of the view.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,12 +17,12 @@ BEFORE = SOURCE_CHARACTERS // 3
 """Characters of the same heading that are shown before the first of the lines."""
 
 
-@dataclass(slots=True)
-class Piece:
-    """A line, or a part of a long one. line: its number, from 1; None for the header of a table, above its rows.
+@dataclass(slots=True, kw_only=True)
+class ViewLine:
+    """A line, or a part of a long one. `line`: its number, from 1; `None` for the header of a table, above its rows.
 
-    kind: paragraph, item, row, code or quote. cited: it is one of those that were asked for, or the header above one.
-    numbers: where in `text` each number of a cited one begins and ends. header: of a row, that of its table.
+    `kind`: paragraph, item, row, code or quote. `cited`: the line is among the requested ones, or the header above one.
+    `numbers`: the start and end of each number in the `text` of a cited line. `header`: the table's header, for a row.
     """
 
     line: int | None
@@ -34,59 +34,59 @@ class Piece:
 
 
 @dataclass(slots=True)
-class Part:
-    """What stands under one heading path, outermost first."""
+class ViewSection:
+    """The lines under one heading path. `headings`: outermost first."""
 
     headings: tuple[str, ...]
-    pieces: list[Piece] = field(default_factory=list)
+    pieces: list[ViewLine] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class View:
-    """What is shown of a file.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileView:
+    """The shown part of a file.
 
-    lines: the first and the last one that were asked for; None for the whole file. parts: in the order of the file.
-    above: whether something above it under the same heading was cut off. below: the line at which it was cut off, or
-    None. whole: whether this is all of the file.
+    `lines`: the first and the last requested line; `None` for the whole file. `parts`: in the order of the file.
+    `above`: whether lines above it under the same heading were cut off. `below`: the line at which it was cut off, or
+    `None`. `whole`: whether this is all of the file.
     """
 
     file: str
     lines: tuple[int, int] | None
-    parts: tuple[Part, ...]
+    parts: tuple[ViewSection, ...]
     above: bool
     below: int | None
     whole: bool
 
 
-def view(passages: Sequence[Passage], lines: tuple[int, int] | None = None) -> View | None:
-    """Return a file around some lines, or from its beginning; None when nothing is held of those lines.
+def view_source(passages: Sequence[Passage], lines: tuple[int, int] | None = None) -> FileView | None:
+    """Return a file around some lines, or from its beginning; `None` when the index holds none of those lines.
 
-    passages: all sections of one file, in its order. lines: first and last, from 1, inclusive.
+    `passages`: all sections of one file, in its order. `lines`: first and last, from 1, inclusive.
     """
     if not passages:
         return None
     first, end = 0, len(passages)
     above = False
     if lines is not None:
-        places = [number for number, each in enumerate(passages) if _holds(each, lines)]
+        places = [number for number, each in enumerate(passages) if _has_lines(each, lines)]
         if not places:
             return None
-        first = _start(passages, places[0])
+        first = _find_start(passages, places[0])
         above = first > 0 and passages[first - 1].headings == passages[first].headings
-        end = _end(passages, places[-1])
-    parts, below = _parts(passages[first:end], lines)
+        end = _find_end(passages, places[-1])
+    parts, below = _cut_sections(passages[first:end], lines)
     if not parts:
         return None
     whole = (first, end, below) == (0, len(passages), None)
-    return View(passages[0].file, lines, parts, above, below, whole)
+    return FileView(file=passages[0].file, lines=lines, parts=parts, above=above, below=below, whole=whole)
 
 
-def _holds(passage: Passage, lines: tuple[int, int]) -> bool:
+def _has_lines(passage: Passage, lines: tuple[int, int]) -> bool:
     return any(each.first <= lines[1] and each.last >= lines[0] for each in passage.snippets)
 
 
-def _start(passages: Sequence[Passage], place: int) -> int:
-    """Return from which section on those of the same heading are shown."""
+def _find_start(passages: Sequence[Passage], place: int) -> int:
+    """Return the index of the first section to show, of those with the heading of the section at `place`."""
     left = BEFORE
     headings = passages[place].headings
     while place > 0 and passages[place - 1].headings == headings:
@@ -97,33 +97,35 @@ def _start(passages: Sequence[Passage], place: int) -> int:
     return place
 
 
-def _end(passages: Sequence[Passage], place: int) -> int:
-    """Return behind which section those of the same heading end."""
+def _find_end(passages: Sequence[Passage], place: int) -> int:
+    """Return the index after the last section with the heading of the section at `place`."""
     headings = passages[place].headings
     while place < len(passages) and passages[place].headings == headings:
         place += 1
     return place
 
 
-def _parts(passages: Sequence[Passage], lines: tuple[int, int] | None) -> tuple[tuple[Part, ...], int | None]:
-    """Return sections up to the bound, and the line at which they were cut."""
-    parts: list[Part] = []
+def _cut_sections(
+    passages: Sequence[Passage], lines: tuple[int, int] | None
+) -> tuple[tuple[ViewSection, ...], int | None]:
+    """Return the sections up to `SOURCE_CHARACTERS`, and the line at which they were cut, or `None`."""
+    parts: list[ViewSection] = []
     left = SOURCE_CHARACTERS
     for passage in passages:
         if not parts or parts[-1].headings != passage.headings:
-            parts.append(Part(passage.headings))
+            parts.append(ViewSection(passage.headings))
         pieces = parts[-1].pieces
-        for piece in _pieces(passage.snippets, pieces):
+        for piece in _find_new_lines(passage.snippets, pieces):
             left -= len(piece.text)
             if left < 0 and pieces:
                 below = piece.line or passage.snippets[0].first
-                return _told(parts, lines), below
+                return _mark_cited(parts, lines), below
             pieces.append(piece)
-    return _told(parts, lines), None
+    return _mark_cited(parts, lines), None
 
 
-def _pieces(snippets: Sequence[Snippet], before: Sequence[Piece]) -> Iterator[Piece]:
-    """Yield the lines of some snippets that are new, each once; what comes again is in `before`."""
+def _find_new_lines(snippets: Sequence[Snippet], before: Sequence[ViewLine]) -> Iterator[ViewLine]:
+    """Yield the lines of some snippets that are not in `before`, each once."""
     for snippet in snippets:
         texts = snippet.text.split("\n")
         lines = snippet.last - snippet.first + 1
@@ -131,16 +133,16 @@ def _pieces(snippets: Sequence[Snippet], before: Sequence[Piece]) -> Iterator[Pi
         if snippet.kind == "row" and len(texts) == lines + 1:
             header = texts.pop(0)
             if not before or before[-1].header != header:
-                yield Piece(None, header, "row", header)
-        if len(texts) != lines:  # it is told in other words than its lines
+                yield ViewLine(line=None, text=header, kind="row", header=header)
+        if len(texts) != lines:  # the snippet's text is not that of its lines
             texts = [" ".join(texts)]
         for number, text in enumerate(texts, snippet.first):
-            if text.strip() and not _known(number, text, before):
-                yield Piece(number, text, snippet.kind, header)
+            if text.strip() and not _is_known(number, text, before):
+                yield ViewLine(line=number, text=text, kind=snippet.kind, header=header)
 
 
-def _known(line: int, text: str, before: Sequence[Piece]) -> bool:
-    """Tell whether a line, or this part of it, is there; a part that it holds whole makes way for it."""
+def _is_known(line: int, text: str, before: Sequence[ViewLine]) -> bool:
+    """Tell whether `text` of a line is in `before`; an earlier part that it contains is replaced by it."""
     for piece in reversed(before):
         if piece.line is not None and piece.line < line:
             return False
@@ -153,22 +155,22 @@ def _known(line: int, text: str, before: Sequence[Piece]) -> bool:
     return False
 
 
-def _told(parts: Sequence[Part], lines: tuple[int, int] | None) -> tuple[Part, ...]:
-    """Return the parts in which there is something, with what was asked for marked."""
+def _mark_cited(parts: Sequence[ViewSection], lines: tuple[int, int] | None) -> tuple[ViewSection, ...]:
+    """Return the parts that are not empty, with the requested lines marked as cited."""
     for part in parts if lines is not None else ():
-        header: Piece | None = None
+        header: ViewLine | None = None
         for piece in part.pieces:
             if piece.line is None:
                 header = piece
             elif lines is not None and lines[0] <= piece.line <= lines[1]:
-                _mark(piece)
+                _mark_line(piece)
                 if header is not None and header.header == piece.header and not header.cited:
-                    _mark(header)
+                    _mark_line(header)
     return tuple([part for part in parts if part.pieces])
 
 
-def _mark(piece: Piece) -> None:
-    """Mark a line as one that was asked for. An address is read as a number, and is none for a person."""
+def _mark_line(piece: ViewLine) -> None:
+    """Mark a line as cited, with its numbers; an address is left out, since people do not read it as a number."""
     found = tokens(piece.text, source=True)
     piece.cited = True
     piece.numbers = tuple([(token.start, token.end) for token in found if "://" not in token.text])

@@ -1,13 +1,14 @@
-"""The languages that the server speaks: a folder each, found by itself.
+"""The languages that the server speaks: one folder each, found at import.
 
-To add a language, add a folder: `agent/lang/da/`, named by its two letters (ISO 639-1), whose `__init__.py` puts a
-`LANGUAGE = Language(...)` together as those of `en` and `sv` do. The record (`agent.lang.language`) says what it must
-have, and the type checker what it lacks. Nothing else names a language: what the wire takes, the settings, the command
-line, the page, the index, the language of a text and the numbers in it all follow from LANGUAGES. Number words and
-units (`agent.lang.counting`) are read in every text, whatever its language, since it may quote another.
+To add a language, add a folder: `agent/lang/da/`, named by its two letters (ISO 639-1), whose `__init__.py` builds a
+`LANGUAGE = Language(...)` as those of `en` and `sv` do. The record `Language` (`agent.lang.language`) states the fields
+it must have, and the type checker reports missing ones. No other module names a language: the wire's values, the
+settings, the command line, the page, the index, the language of a text and the numbers in it all follow from
+`LANGUAGES`. Number words and units (`agent.lang.counting`) are read in every text, whatever its language, since it may
+quote another.
 
 Strategy: the folders in this package's path are imported once, in the order of their codes, so that the same folders
-give the same patterns and the same wire. They hold data only, and import nothing but the record.
+give the same patterns and the same wire. They hold data only, and import nothing but the records.
 """
 
 import importlib
@@ -19,10 +20,11 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from .language import Language
 
 
-def found(path: Iterable[str]) -> Mapping[str, Language]:
-    """Return the languages whose folders stand in `path`, by code and in that order.
+def load_languages(path: Iterable[str]) -> Mapping[str, Language]:
+    """Load the languages whose folders stand in `path`, by code and in that order.
 
-    Raises TypeError for a folder without a LANGUAGE that is one, and ValueError for one that is named otherwise.
+    Raises `TypeError` for a folder without a `LANGUAGE` of type `Language`, and `ValueError` when its `code` is not the
+    folder's name.
     """
     languages: dict[str, Language] = {}
     for module in sorted(pkgutil.iter_modules(path), key=lambda module: module.name):
@@ -40,11 +42,11 @@ def found(path: Iterable[str]) -> Mapping[str, Language]:
     return MappingProxyType(languages)
 
 
-LANGUAGES: Final = found(__path__)
-"""Every language there is, by its code."""
+LANGUAGES: Final = load_languages(__path__)
+"""All languages, by code."""
 
 DEFAULT: Final = "en"
-"""The language of what does not tell its own, unless a setting says another."""
+"""The language of texts that do not show theirs, unless a setting names another."""
 
 if TYPE_CHECKING:
     Lang: TypeAlias = str

@@ -1,28 +1,30 @@
-"""How a language counts: its number words, units, money, rates, dates and what stands around a number.
+"""The record of a language's counting: number words, units, money, rates, dates, and the words around a number.
 
-One record for each group of words, which the rows of `agent.numbers` build their tables from, over all languages. What
-is written alike everywhere (SI symbols, currency signs and codes, "%") stands there, not here. Words are folded, as
-they are matched whatever their case, unless a field says exact. Where a field holds phrases, each is matched as it is
-written; where it says pattern, it is the alternatives of a regular expression, "" for none.
+There is one record for each group of words; `agent.numbers` builds the tables of its rows from them, over all
+languages. Signs that all languages write alike (SI symbols, currency signs and codes, "%") are in `agent.numbers`.
+Words are folded, as they are matched in any case, unless a field says "exact". A field of phrases holds literal texts;
+a field called a pattern holds the alternatives of a regular expression, "" for none.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cardinals:
     """Number words (`agent.numbers.number_words`, `agent.numbers.runs`).
 
-    words: zero and from two on, which follow one another and are written together: the largest first, from twenty on
-    with a one behind, so that what ten and a one make is a word of its own ("fourteen"). ones: an article, too;
-    pronouns: of these, which are no article ("one"). whole: that no longer word begins with. heads: which may begin a
-    word that goes on with any three letters; weak_heads: of these, only with a further number word. doubtful: of ones,
-    which begin too many other words to be read together with one small number word. tails: beginnings of what may
-    follow any number in one word. groups: ends that make a round group of it. spelt: beginnings of words, and as what
-    they are read. plain: words that only look like one. own: words of other languages that are none in their lines.
-    lookalikes: exact, of letters that look like digits; romans: exact, that look like a Roman numeral.
-    articles: that are no number. points: said for the decimal point. minus: said for the sign.
+    `words`: zero and the numbers from two on, which follow one another and are written together: the largest first,
+    from twenty on with one that goes on with a ones word, while ten and a ones word form a word of their own
+    ("fourteen"). `ones`: the words for one, which may be an article; `pronouns`: those of them that are no article
+    ("one"). `whole`: number words that begin no longer word. `heads`: words that may begin a word with any three
+    letters after them; `weak_heads`: those of them that need a further number word. `doubtful`: words of `ones` that
+    begin too many other words to be joined with one small number word. `tails`: beginnings of endings that any number
+    word may have. `groups`: endings that make a round group of a number. `spelt`: beginnings of words, and their usual
+    spelling. `plain`: words that only look like numbers. `own`: number words that are other words in lines of another
+    language. `lookalikes`: exact words of letters that look like digits; `romans`: exact words that look like Roman
+    numerals. `articles`: words before a number or unit that are no number. `points`: words for the decimal point.
+    `minus`: words for the sign.
     """
 
     words: Mapping[str, int]
@@ -44,12 +46,13 @@ class Cardinals:
     minus: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ordinals:
-    """words: by place. ends: behind a number word; digit_ends: pattern of those behind digits.
+    """Ordinals, and the fractions that they name.
 
-    parts_too: of words below the fourth, which also name a part ("a third"). before_part: pattern of the words before
-    which one of these names a part after an article; before_any_part: the same of ordinals from the fourth on.
+    `words`: by place. `ends`: endings of a number word; `digit_ends`: pattern of those after digits.
+    `parts_too`: words below the fourth that also name a part ("a third"). `before_part`: pattern of the words before
+    which one of these names a part after an article; `before_any_part`: the same for ordinals from the fourth on.
     """
 
     words: Mapping[str, int]
@@ -62,7 +65,10 @@ class Ordinals:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Fractions. words: by what they divide by. ends: behind a number word. halves: that begin a unit's word."""
+    """Fractions.
+
+    `words`: by their divisor. `ends`: endings of a number word. `halves`: beginnings of a unit's word.
+    """
 
     words: Mapping[str, int]
     ends: frozenset[str]
@@ -71,9 +77,10 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Factors:
-    """words: by their factor, a negative one divides. ends: behind a number word; digit_ends: pattern, behind digits.
+    """Factors such as "double" and "tenfold".
 
-    idioms: pattern of what follows a factor that is none ("double click").
+    `words`: by their factor; a negative one divides. `ends`: endings of a number word; `digit_ends`: pattern of those
+    after digits. `idioms`: pattern of the words after which a factor is no number ("double click").
     """
 
     words: Mapping[str, int]
@@ -82,14 +89,15 @@ class Factors:
     idioms: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Groups:
     """Round and vague numbers, and groups of things.
 
-    counts: how many. quantities: how many of which unit ("$SEK" is money). decades: that name ten years. decade_ends:
-    pattern behind digits. vague: words before a scale. scales: powers of ten that may stand behind these. magnitudes:
-    words for a power of ten; with_more: of these, which are one only before another. powers: that multiply what stands
-    before them. slang: powers of ten, where no noun follows; ends_slang: words that may.
+    `counts`: by their number. `quantities`: by number and unit ("$SEK" is money). `decades`: words for ten years.
+    `decade_ends`: pattern of endings after digits. `vague`: words before a scale. `scales`: powers of ten that may
+    follow these. `magnitudes`: words for a power of ten; `with_more`: those of them that count only before another.
+    `powers`: words that multiply the number before them. `slang`: powers of ten, unless a noun follows; `ends_slang`:
+    words that may follow them.
     """
 
     counts: Mapping[str, str]
@@ -105,12 +113,13 @@ class Groups:
     ends_slang: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Percents:
-    """words: for per cent, mille: for thousandths, points: for percentage points or, behind "per cent", for these.
+    """Words for per cent and its relatives.
 
-    point_words: of points, which say so alone. stems, point_stems: beginnings of longer words. phrases, mille_phrases:
-    of several words. sign_ends: behind the sign, "-ig".
+    `words`: for per cent. `mille`: for thousandths. `points`: for percentage points, alone or after "per cent".
+    `point_words`: those of `points` that need no "per cent". `stems`, `point_stems`: beginnings of longer words.
+    `phrases`, `mille_phrases`: forms of several words. `sign_ends`: endings after the sign, "-ig".
     """
 
     words: frozenset[str]
@@ -124,16 +133,17 @@ class Percents:
     sign_ends: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Units:
     """Units by their canonical names (`agent.numbers.units`), which languages share.
 
-    words: of each, separated by spaces. exact: by the word exactly as written. stems: by the beginning of longer words;
-    not_units: that only begin so. weak: exact, that are words or letters, too. glued: by words that are other ones
-    behind a space. joined: of two letters, which are a unit behind a number in one word. per: by the word behind "/".
-    powers: of a length, by the word before it. working: words before a day that make a workday of it. calendar: that
-    make a calendar day of it. fillers: that change nothing. below_zero, above_zero: degrees. idioms: units that are
-    none behind an article.
+    `words`: of each unit, separated by spaces. `exact`: by the word exactly as written. `stems`: by the beginning of
+    longer words; `not_units`: words with such a beginning that are no units. `weak`: exact units that are also words or
+    letters. `glued`: units directly after a number that are other words after a space. `joined`: units of two letters
+    that may end a number word. `per`: by the word after "/". `powers`: of a length, by the word before it. `working`:
+    words before a day that make it a workday. `calendar`: words that make it a calendar day. `fillers`: words before a
+    unit that do not change it. `below_zero`, `above_zero`: words for degrees. `idioms`: units that count nothing after
+    an article.
     """
 
     words: Mapping[str, str]
@@ -153,13 +163,13 @@ class Units:
     idioms: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Money:
     """Currencies by their ISO codes.
 
-    words: of each. before: exact, that may stand before the number. nations: before a currency, which of its kind it
-    is. scaled: power of ten and currency in one word. joined: ends behind a number word; joined_stems: beginnings of
-    such ends.
+    `words`: of each currency. `before`: exact words that may stand before the number. `nations`: adjectives before a
+    currency, with the currency they make of it. `scaled`: power of ten and currency in one word. `joined`: endings of a
+    number word; `joined_stems`: beginnings of such endings.
     """
 
     words: Mapping[str, str]
@@ -170,14 +180,14 @@ class Money:
     joined_stems: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Rates:
-    """What a number is per (`agent.numbers.rates`); things have the names that languages share, the English ones.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateWords:
+    """The units that a number is per (`agent.numbers.rates`); things have names that languages share, the English ones.
 
-    per: phrases before what it is per. each: before it, behind a number only. every: before a time. things: by the
-    word. adverbs: that say it ("monthly"). compounds: beginnings of the name of a charge. charges: pattern of what
-    stands behind these. named: pattern of names of charges; stems: that all names of charges hold. stops: words that
-    do not stand between a number and its rate. asides: abbreviations that may.
+    `per`: phrases before a unit. `each`: words before it after a number only. `every`: words before a time. `things`:
+    by the word. `adverbs`: words such as "monthly". `compounds`: beginnings of the name of a charge. `charges`: pattern
+    of the endings of those. `named`: pattern of names of charges; `stems`: parts that every name of a charge contains.
+    `stops`: words that cannot stand between a number and its rate. `asides`: abbreviations that can.
     """
 
     per: frozenset[str]
@@ -193,13 +203,13 @@ class Rates:
     asides: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Joints:
-    """What stands between numbers, or before one: phrases.
+    """Phrases between numbers, or before a number.
 
-    both: "and"; besides: other words for it, which only stand before the last item of a list. either: "or". to: makes a
-    range. between: opens one. about: before an end of one, and of no account. of: before what is counted. the: after
-    it. by: between the sides of a dimension. within: before the unit of a label.
+    `both`: "and"; `besides`: other words for it, which only stand before the last item of a list. `either`: "or". `to`:
+    makes a range. `between`: opens a range. `about`: before an end of a range, without effect. `of`: before a counted
+    thing. `the`: articles after it. `by`: between the sides of a dimension. `within`: before the unit of a label.
     """
 
     both: frozenset[str]
@@ -214,15 +224,15 @@ class Joints:
     within: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Calendar:
     """Dates and times of day (`agent.numbers.dates`).
 
-    months: by their place in the year, names and abbreviations. dotted: of these, of four letters or more, which are
-    abbreviations. capital: which are months with a capital only. day_of: phrases between a day and its month. the:
-    before a day. after: words before which a further number is a day. day_ends: pattern behind a day's digits.
-    before_noon, after_noon: patterns with the space before them. opening: words after which "9.30" is a time; clock: of
-    these, after which "9-17" are hours.
+    `months`: names and abbreviations, by their place in the year. `dotted`: abbreviations among them of four letters or
+    more. `capital`: words that are months with a capital only. `day_of`: phrases between a day and its month. `the`:
+    words before a day. `after`: words before which a further number is a day. `day_ends`: pattern of endings of a day's
+    digits. `before_noon`, `after_noon`: patterns with the space before them. `opening`: words after which "9.30" is a
+    time; `clock`: those of them after which "9-17" are hours.
     """
 
     months: Mapping[str, int]
@@ -238,16 +248,16 @@ class Calendar:
     clock: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Labels:
-    """What numbers that count nothing belong to.
+    """Words before numbers that count nothing.
 
-    parts: of a text, before their number. letters: exact words that are no number behind these where another word
-    follows; but_before: words that do not count as that. versions: before a version. calls: before a telephone number.
-    accounts: pattern of the ends of words before a number of an account. abbreviations: before a full stop and a
-    number. not_units: words of a few letters that look like a unit's symbol. sources: pattern of what marks that count
-    sources may say. steps: of instructions, before their number; and what is said in place of one and of several of
-    them with it.
+    `parts`: names of parts of a text, before their number. `letters`: exact words that are no number after these where
+    another word follows; `but_before`: words that do not count as such. `versions`: before a version. `calls`: before a
+    telephone number. `accounts`: pattern of the endings of words before an account number. `abbreviations`: before a
+    full stop and a number. `not_units`: words of a few letters that look like a unit's symbol. `sources`: pattern of
+    the words in marks that count sources. `step`, `steps`: words for steps of instructions, before their number;
+    `that_step`, `those_steps`: the words that replace one or several of them with the number.
     """
 
     parts: frozenset[str]
@@ -265,12 +275,12 @@ class Labels:
     those_steps: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Counting:
-    """All of how a language counts.
+    """All data of a language's counting.
 
-    decimal: its mark of decimals, "." or ",". line_words: frequent ones, which tell that a line is in it, where a lone
-    mark may part thousands or decimals.
+    `decimal`: its decimal mark, "." or ",". `line_words`: frequent words, which show that a line is in this language;
+    that decides whether a lone mark in it parts thousands or decimals.
     """
 
     cardinals: Cardinals
@@ -281,7 +291,7 @@ class Counting:
     percents: Percents
     units: Units
     money: Money
-    rates: Rates
+    rates: RateWords
     joints: Joints
     calendar: Calendar
     labels: Labels

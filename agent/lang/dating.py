@@ -1,4 +1,4 @@
-"""How a language says a date by the day on which it is said: "tomorrow", "on Friday", "next week", "in three days".
+"""The record of a language's words for dates by the day on which they are said: "tomorrow", "in three days".
 
 Words are folded. They are read in every text, whatever its language (`agent.numbers.days`), since it may quote another.
 """
@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Dating:
-    """Words for days that are counted from the one on which they are said.
+    """Words for days that are counted from the day on which they are said.
 
-    days: phrases, by how many days they are away. weekdays: names, and then their other forms, by how many days they
-    are behind Monday; gone: of forms that name the last one by themselves. spans: "week", "weekend", "month" and
-    "year" by the word. this, following, last: phrases that stand before a weekday or a span and say which one. ahead,
-    behind: what stands before or behind a length of time and counts it from today on; ago: behind one that is counted
-    back. each: before what comes again and again ("every Friday"). per: those of `this` that after a number say how
-    often ("500 kr i veckan"); one: before what is one of its kind. on, from_now: before a weekday, and before a length
-    of time, where that can only be to come ("is on Friday", "is in three days").
+    `days`: phrases, by their distance in days. `weekdays`: names, and then their other forms, by the days since Monday;
+    `gone`: forms that mean the last such day by themselves. `spans`: the words for "week", "weekend", "month" and
+    "year". `this`, `following`, `last`: phrases before a weekday or a span that select one. `ahead`, `behind`: words
+    before or after a length of time that count it from today on; `ago`: words after one that is counted back. `each`:
+    words before a repeated time ("every Friday"). `per`: those of `this` that after a number tell how often ("500 kr i
+    veckan"); `one`: words before a single thing. `on`, `from_now`: words before a weekday, and before a length of time,
+    where that must be in the future ("is on Friday", "is in three days").
     """
 
     days: Mapping[str, int]

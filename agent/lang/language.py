@@ -1,9 +1,9 @@
-"""What a language must have: one frozen record, put together from small ones by who reads them.
+"""The record of a language: one frozen record, composed of small ones by the modules that read them.
 
-Strategy: no field has a default, so that a language which lacks one is an error of the type checker, and of the first
-import. The records hold data only, no two languages in one place; what is made of it (patterns, tables over all
-languages) is made by the module that uses it. Words are written folded: composed, in small letters, with the plain
-apostrophe. Where a field says pattern, it is the alternatives of a regular expression, matched on word boundaries.
+Strategy: no field has a default, so that a missing field is an error of the type checker, and of the first import. The
+records hold data of one language only; patterns and tables over all languages are built by the modules that use them.
+Words are written folded: composed, in lower case, with the plain apostrophe. A field called a pattern holds the
+alternatives of a regular expression, matched on word boundaries.
 """
 
 import re
@@ -13,29 +13,29 @@ from typing import Any
 
 from .counting import Counting
 from .dating import Dating
-from .page import Page
+from .page import PageTexts
 from .remembering import Remembering
 
 _CODE = re.compile(r"[a-z]{2}")
 
 
 def words(text: str) -> frozenset[str]:
-    """Return the words of `text` as a set: one string of words reads better than a list of quoted ones."""
+    """Split `text` into a set of words: one string of words reads better than a list of quoted ones."""
     return frozenset(text.split())
 
 
 def table(record: Any) -> dict[str, Any]:
-    """Return what a record holds, by the names of its fields and in their order."""
+    """Return the fields of `record` by name, in their order."""
     return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
-    """How it is written (`agent.text.words`, `agent.text.sentences`).
+class Orthography:
+    """How the language is written (`agent.text.words`, `agent.text.sentences`).
 
-    function_words: that carry grammar and no subject: articles, pronouns, prepositions, conjunctions, auxiliaries,
-    question words. letters: its small letters beyond a to z, in any order. abbreviations: without the last full stop,
-    which ends no sentence.
+    `function_words`: words of grammar without a subject: articles, pronouns, prepositions, conjunctions, auxiliaries,
+    question words. `letters`: its lower-case letters beyond a to z, in any order. `abbreviations`: without the last
+    full stop, which ends no sentence.
     """
 
     function_words: frozenset[str]
@@ -45,11 +45,11 @@ class Writing:
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """What tells a text in it from others, beside its function words and letters (`agent.text.language`).
+    """Features that distinguish the language from others, beside function words and letters (`agent.text.language`).
 
-    words: frequent in questions: content words that hardly another language has, and function words as people type
-    them without its letters. endings: pattern of the ends of its words that others hardly have. pairs: pattern of such
-    letters in a row. marks: within its words, such as the apostrophe.
+    `words`: frequent in questions: content words that hardly another language has, and function words as people type
+    them without its letters. `endings`: pattern of endings of its words that are rare in other languages. `pairs`:
+    pattern of such pairs of letters. `marks`: characters inside words, such as the apostrophe.
     """
 
     words: frozenset[str]
@@ -59,8 +59,8 @@ class Telling:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
-    """What asks for a thing of each kind (`agent.retrieval.asked`): patterns. Money and time are numbers too."""
+class AskedKinds:
+    """Patterns of questions for a thing of each kind (`agent.retrieval.asked`). Money and time are numbers too."""
 
     number: str
     money: str
@@ -69,30 +69,29 @@ class Asking:
 
 @dataclass(frozen=True, slots=True)
 class Searching:
-    """How it is searched (`agent.lexical`, `agent.retrieval`).
+    """Data for searching (`agent.lexical`, `agent.retrieval`).
 
-    stemmer: name of the Snowball stemmer as tantivy has it; "" where there is none, and words are compared as they are
-    written. empty_words: that say nothing of what a question is about, beside the function words. joining: pattern of
-    how a question begins that goes on from the one before it. referring: words that stand for something named before.
+    `stemmer`: name of the Snowball stemmer in tantivy; "" where it has none, and words are compared as they are
+    written. `empty_words`: words that do not name the subject of a question, beside the function words. `joining`:
+    pattern of the beginning of a question that continues the one before. `referring`: words for a thing named before.
     """
 
     stemmer: str
     empty_words: frozenset[str]
-    asking: Asking
+    asking: AskedKinds
     joining: str
     referring: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recalling:
-    """How what was said is asked for (`agent.recall`).
+    """Words of questions about earlier conversations (`agent.memory.recall`).
 
-    asker: words by which one means oneself. agent: those by which one means whom one talks to. requests: pattern of how
-    one asks for something to be done, in which such a word says nothing of who said it. everything: pattern of a whole
-    question for all that is remembered of oneself. times: words that say when something was, beside what `Dating` and
-    the calendar hold. endings: pattern of the ends of words that the stemmer leaves on and a talk does not tell apart,
-    each behind three letters at least; "" of none. joints: letters that may stand between the parts of a word made of
-    two; () where words are written apart.
+    `asker`: words for oneself. `agent`: words for the addressee. `requests`: pattern of requests, in which such a word
+    does not tell the speaker. `everything`: pattern of a whole question for all memory items about oneself. `times`:
+    words for points in time, beside those of `Dating` and the calendar. `endings`: pattern of word endings that the
+    stemmer leaves on and that are ignored here, each after three letters at least; "" for none. `joints`: letters that
+    may stand between the parts of a compound; () where words are written apart.
     """
 
     asker: frozenset[str]
@@ -104,14 +103,14 @@ class Recalling:
     joints: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stating:
-    """What surrounds the numbers of a statement (`agent.grounding.binding`, `agent.retrieval.statements`).
+    """Words around the numbers of a statement (`agent.grounding.binding`, `agent.retrieval.statements`).
 
-    said_of_all: words that say of a number what any row says. priced: words that a currency says already. calendar:
-    names of days and months, and words for them. versions: pattern of what stands before a version, with or without a
-    full stop or a colon. parts: pattern of what names the part of a text whose number follows. examples: pattern of
-    what makes an example of a statement. at_most, at_least: patterns of what makes a bound of a number.
+    `said_of_all`: words that any row may say of a number. `priced`: words that a currency already implies. `calendar`:
+    names of days and months, and words for them. `versions`: pattern of the text before a version, with or without a
+    full stop or a colon. `parts`: pattern of names of a text's parts before their number. `examples`: pattern of words
+    that make a statement an example. `at_most`, `at_least`: patterns of words that make a number a bound.
     """
 
     said_of_all: frozenset[str]
@@ -126,7 +125,7 @@ class Stating:
 
 @dataclass(frozen=True, slots=True)
 class Filing:
-    """What a page calls what it says of itself before its text (`agent.documents.front`): keys, the best first."""
+    """Keys of a page's front matter (`agent.documents.front`), the best first."""
 
     title: tuple[str, ...]
     description: tuple[str, ...]
@@ -135,11 +134,11 @@ class Filing:
 
 @dataclass(frozen=True, slots=True)
 class Tooling:
-    """What is said about the call of a tool (`agent.grounding.questions`). A number stands in none.
+    """Sentences about a tool call (`agent.grounding.questions`). None holds a number.
 
-    question: asks for the parameters {names}. joining: between two of them. anything: asks for more, where no parameter
-    can be named. confirm: beside a call that waits for its user's word. hand_over: beside one that waits for nobody's,
-    and is done elsewhere.
+    `question`: asks for the parameters {names}. `joining`: between two of them. `anything`: asks for more, where no
+    parameter can be named. `confirm`: beside a call that waits for its user's approval. `hand_over`: beside a call that
+    waits for no approval and is run elsewhere.
     """
 
     question: str
@@ -151,10 +150,9 @@ class Tooling:
 
 @dataclass(frozen=True, slots=True)
 class Refusals:
-    """What is said in place of an answer (`agent.grounding.refusals`); a number stands in none.
+    """Sentences in place of an answer (`agent.grounding.refusals`); none holds a number.
 
-    memory_unread: in its place, where some of what is remembered could not be read. suggested: before either, where
-    something is suggested.
+    `memory_unread`: when some memory items could not be read. `suggested`: before either, where an action is suggested.
     """
 
     no_sources: str
@@ -166,20 +164,20 @@ class Refusals:
 
 @dataclass(frozen=True, slots=True)
 class Pleasantries:
-    """Something of each of the things that people say to a server which are no question."""
+    """Data for each kind of message that is no question: greetings, thanks, and questions about abilities."""
 
     greeting: str
     thanks: str
     abilities: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Courtesies:
-    """What is no question, and what is said to it (`agent.text.courtesy`, `agent.grounding.courtesies`).
+    """Messages that are no question, and replies to them (`agent.text.courtesy`, `agent.grounding.courtesies`).
 
-    heard: patterns. after: pattern of what may follow. replies: a number stands in none. about: leads into the list of
-    what the documents are about. opener: asks about the topic {}. noted: to the order to remember something.
-    stated: to what asks nothing, and may be remembered; a suggestion follows.
+    `heard`: patterns. `after`: pattern of the text that may follow. `replies`: none holds a number. `about`: leads into
+    the list of the documents' topics. `opener`: asks about the topic {}. `noted`: reply to an order to remember
+    something. `stated`: reply to a message that asks nothing and may be remembered; a suggestion follows.
     """
 
     heard: Pleasantries
@@ -191,13 +189,13 @@ class Courtesies:
     stated: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Quoting:
-    """The frame of an answer that quotes (`agent.llm.wording`); a number stands in none.
+    """The frame of an answer that quotes (`agent.llm.wording`); none holds a number.
 
-    lead: with {section}. other_language: with {language}, which is named as in `names`. nothing: where nothing can be
-    quoted. asking: asks back, after the mark `ASK:`. names: of other languages, by code; one that is not there is
-    called what it calls itself. remembered: leads into what the user has told.
+    `lead`: with {section}. `other_language`: with {language}, which is named as in `names`. `nothing`: where nothing
+    can be quoted. `asking`: asks back, after the mark `ASK:`. `names`: of other languages, by code; a missing one is
+    called by its own `Language.name`. `remembered`: leads into the user's memory items.
     """
 
     lead: str
@@ -209,18 +207,18 @@ class Quoting:
     remembered: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Prompting:
-    """What a model is told (`agent.answering.prompts`); a number stands in none.
+    """The prompts of a model (`agent.answering.prompts`); none holds a number.
 
-    only_snippets: how to answer. ask_back, say_so: what to do when the snippets do not say, where it may ask and where
-    not. claims: the JSON to answer with. again, unread: why there is a second draft. filling: how to fill in a payload.
-    noting: how to find what a user's message has to remember. known, before, message: lead into what is remembered
-    already, into what was said before that message, and into it, between fences.
-    role, rules: lead into what a project says of its model, and into its rules, which both stand between fences.
-    memory, situation, said: lead into what the user wants kept to, into what else is remembered, and into what the
-    agent said before, between fences as well. disagree: of {older} and {newer}, which say different numbers.
-    unreadable: that some of what is remembered could not be read.
+    `only_snippets`: how to answer. `ask_back`, `say_so`: instructions for missing evidence, where the model may ask and
+    where it may not. `claims`: the JSON to answer with. `again`, `unread`: the reason for a second draft. `filling`:
+    how to fill in a payload. `noting`: how to find things to remember in a user's message. `known`, `before`,
+    `message`: lead into the memory items, into the messages before that message, and into the message, between fences.
+    `role`, `rules`: lead into a project's description of its model, and into its rules, both between fences. `memory`,
+    `situation`, `said`: lead into the user's standing rules, into the other memory items, and into the agent's earlier
+    messages, between fences as well. `disagree`: about {older} and {newer}, whose numbers differ. `unreadable`: states
+    that some memory items could not be read.
     """
 
     only_snippets: str
@@ -252,20 +250,20 @@ class Keywords:
     create_ticket: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Mood:
-    """What tells a request from a report, a statement and a question about the action (`agent.actions.wanted`).
+    """Words that distinguish a request from reports, statements and questions about the action (`agent.intents.moods`).
 
-    speakers: the user as a subject. others: anybody else, as a subject or as the one who is asked. users: the user as
-    an object. objects: anybody else as one. anyone: of the others, those who may be called upon. modals: verbs that
-    make a request of a sentence. promising: of those, the ones that only do so before their subject. leave: those with
-    which the user asks for something ("can I"). wanting: verbs of a wish. getting: verbs that make a request of "can
-    I". asking: question words. inverting: verbs that open a question which is answered with yes or no. stating: verbs
-    in a form that no request has. past: pattern of verbs in the past. being: verbs that make the thing before them the
-    subject of a statement. articles: before a thing that is not there yet. known: before a thing that is. endings:
-    pattern of what makes a known thing of a keyword. otherwise: words that make another thing or another wish of it.
-    linking: stand between a verb and its sentence. conditions: begin what is not asked for but supposed. proposing:
-    after a question word, make a request of it. counting: after a word that begins something else, say how much.
+    `speakers`: the user as a subject. `others`: anybody else, as a subject or as the addressee. `users`: the user as an
+    object. `objects`: anybody else as an object. `anyone`: those of `others` that may be called upon. `modals`: verbs
+    that make a sentence a request. `promising`: those that do so only before their subject. `leave`: those with which
+    the user asks for something ("can I"). `wanting`: verbs of a wish. `getting`: verbs that make "can I" a request.
+    `asking`: question words. `inverting`: verbs that open a question for yes or no. `stating`: verbs in a form that no
+    request has. `past`: pattern of verbs in the past. `being`: verbs that make the thing before them the subject of a
+    statement. `articles`: before a new thing. `known`: before a known thing. `endings`: pattern of endings that make a
+    keyword a known thing. `otherwise`: words that make it another thing or another wish. `linking`: stand between a
+    verb and its sentence. `conditions`: begin a condition rather than a request. `proposing`: after a question word,
+    make it a request. `counting`: after a word that begins something else, tell an amount.
     """
 
     speakers: frozenset[str]
@@ -293,19 +291,21 @@ class Mood:
     counting: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Calling:
-    """What stands around a number and says whose and what it is (`agent.actions.phones`).
+    """Words around a number that tell its owner and its kind (`agent.intents.phone_numbers`).
 
-    dialling: keywords of a callback where a number follows at once. reaching: before a number where somebody is
-    reached. phones: words for a phone number. labels: pattern of words
-    whose number is no phone. joining: between such a word and its number. amounts: pattern of what follows an amount.
-    being: pattern of what stands between a number and what it is said to be. outdated: pattern of what stands before a
-    number that is not to be used. lapsed: pattern of what follows one. origins: before the number that somebody called
-    from. addressed: whose number is not the user's. corrections: words that take back the number before them.
-    saying: pattern of what leads into the words to send.
+    `regions`: countries (ISO 3166) with national phone numbers that its speakers write. `dialling`: keywords of a
+    callback with the number right after them. `reaching`: before a number where a person is reached. `phones`: words
+    for a phone number. `labels`: pattern of words before a number that is no phone. `joining`: between such a word and
+    its number. `amounts`: pattern of the text after an amount. `being`: pattern of the text between a number and its
+    description. `outdated`: pattern of the text before a number that is not to be used. `lapsed`: pattern of the text
+    after such a number. `origins`: before the number of a past caller. `addressed`: words for people other than the
+    user, before their number. `corrections`: words that take back the number before them. `saying`: pattern of the text
+    before words to send.
     """
 
+    regions: tuple[str, ...]
     dialling: frozenset[str]
     reaching: frozenset[str]
     phones: frozenset[str]
@@ -321,13 +321,13 @@ class Calling:
     saying: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Acting:
-    """Which words ask for an action, and which of them say that it is not wanted (`agent.actions.triggers`).
+    """Words that ask for an action, and words that show that it is not wanted (`agent.intents.triggers`).
 
-    negators, excluders, fillers, late_negators, followers: as told there. asking: before a negator, makes a request of
-    it ("why not"). new_start: begin something else, which what stands before does not negate. carries_on: after a
-    comma, go on with the same clause. clock: stand before the time of a day.
+    `negators`, `excluders`, `fillers`, `late_negators`, `followers`: as explained there. `asking`: before a negator,
+    makes it a request ("why not"). `new_start`: begin something else, which earlier words do not negate. `carries_on`:
+    after a comma, continue the same clause. `clock`: stand before the time of a day.
     """
 
     keywords: Keywords
@@ -344,13 +344,13 @@ class Acting:
     calling: Calling
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Completing:
-    """What is said and heard when an action lacks what it needs (`agent.grounding.questions`, `agent.actions.wishes`).
+    """Sentences and patterns for an action that lacks a field (`agent.grounding.questions`, `agent.intents.wishes`).
 
-    question: asks for {fields}. joining: between two of them. phone, text, subject: what each field is, as an indirect
-    question. received: said to a message that tells nothing else. A number stands in none. withdrawing: pattern of how
-    a message begins that takes the wish back.
+    `question`: asks for {fields}. `joining`: between two of them. `phone`, `text`, `subject`: each field as an indirect
+    question. `received`: reply to a message that tells nothing else. None holds a number. `withdrawing`: pattern of the
+    beginning of a message that takes the wish back.
     """
 
     question: str
@@ -362,17 +362,18 @@ class Completing:
     withdrawing: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Deciding:
-    """What is said, and what is listened for, where tools are offered.
+    """Sentences and patterns for tools.
 
-    rules: what a language model is told of deciding (`agent.llm.model_decider`). no_tools: that no call is left.
-    nothing: that nothing was found. again: why it is to decide a second time, before a list.
-    which: asks which tool is meant, of {first} and {second}; which_any: without their names. missing: asks for {field},
-    a tool's parameter; missing_any: without its name. unsure: asks again after what could not be done. returned,
-    failed: lead into the lines of a result; empty, failed_empty: where it has none. A number stands in none.
-    mail, dates, times, codes: words in the name of a parameter that say what it holds; codes: a name or a number that
-    is compared letter by letter. joining: pattern of what may stand between a parameter's name and its value.
+    `rules`: the instructions of a language model for deciding (`agent.llm.model_decider`). `no_tools`: states that no
+    call is left. `nothing`: states that nothing was found. `again`: the reason for a second decision, before a list.
+    `which`: asks which of the tools {first} and {second} is meant; `which_any`: without their names. `missing`: asks
+    for {field}, a tool's parameter; `missing_any`: without its name. `unsure`: asks again after a failure. `returned`,
+    `failed`: lead into the lines of a result; `empty`, `failed_empty`: for a result without lines. None holds a number.
+    `mail`, `dates`, `times`, `codes`: words in a parameter's name that show its kind; `codes`: a name or a number that
+    is compared letter by letter. `joining`: pattern of the text that may stand between a parameter's name and its
+    value.
     """
 
     rules: str
@@ -395,9 +396,9 @@ class Deciding:
     joining: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sayings:
-    """A sentence about a made-up number for each kind of it; {} is the number."""
+    """A sentence about an invented number for each kind of number; {} is the number."""
 
     price: str
     phone: str
@@ -409,9 +410,10 @@ class Sayings:
 
 @dataclass(frozen=True, slots=True)
 class Inventing:
-    """What the mock makes numbers up with, so that the rule has something to refuse (`agent.llm.inventions`).
+    """Data for the mock model's invented numbers, which the number rule has to refuse (`agent.llm.inventions`).
 
-    months: some, as they stand in a date. other_units: what each unit is exchanged for, as it stands after a number.
+    `months`: some months, as they stand in a date. `other_units`: the replacement of each unit, as it stands after a
+    number.
     """
 
     sayings: Sayings
@@ -419,17 +421,17 @@ class Inventing:
     other_units: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Language:
-    """A language: all that the server must know to be asked in it, to search in it and to answer in it.
+    """A language: all data that the server needs for questions, searches and answers in it.
 
-    code: two letters (ISO 639-1), the name of its folder. name: what it calls itself.
-    Raises ValueError for another kind of code.
+    `code`: two letters (ISO 639-1), the name of its folder. `name`: its name in the language itself.
+    Raises `ValueError` for an invalid code.
     """
 
     code: str
     name: str
-    writing: Writing
+    writing: Orthography
     telling: Telling
     searching: Searching
     recalling: Recalling
@@ -447,9 +449,9 @@ class Language:
     completing: Completing
     deciding: Deciding
     inventing: Inventing
-    page: Page
+    page: PageTexts
 
     def __post_init__(self) -> None:
-        """Check what the types cannot say."""
+        """Check the form of `code`, which its type does not."""
         if not _CODE.fullmatch(self.code):
             raise ValueError(f"the code of a language has two small letters (ISO 639-1), not {self.code!r}")

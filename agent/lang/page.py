@@ -1,11 +1,11 @@
-"""What the chat page must be able to say in a language: one record, with one for each group of the wire's names."""
+"""The record of all texts of the chat page in a language, with one record for each group of the wire's names."""
 
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class States:
-    """What a session is doing, beside "connecting", "disconnected" and "asleep", which only the page knows."""
+    """The session's states; only the page knows `connecting`, `disconnected` and `asleep`."""
 
     connecting: str
     disconnected: str
@@ -19,7 +19,7 @@ class States:
 
 @dataclass(frozen=True, slots=True)
 class Confidences:
-    """How sure an answer is, by the wire's names."""
+    """The confidence of an answer, by the wire's names."""
 
     low: str
     med: str
@@ -28,7 +28,7 @@ class Confidences:
 
 @dataclass(frozen=True, slots=True)
 class Blockings:
-    """Why there is no answer, by the wire's codes."""
+    """The reasons for a refusal, by the wire's codes."""
 
     no_sources: str
     memory_unread: str
@@ -36,9 +36,9 @@ class Blockings:
     model_failed: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Errors:
-    """What was not done, by the wire's codes."""
+    """The errors of a request, by the wire's codes."""
 
     bad_json: str
     bad_message: str
@@ -60,7 +60,7 @@ class Errors:
 
 @dataclass(frozen=True, slots=True)
 class Closings:
-    """Why the connection ended, where that is worth a sentence; `agent.server.languages` knows the codes."""
+    """The reasons for a closed connection that are worth a sentence; `agent.server.languages` maps codes to them."""
 
     gone: str
     unwelcome: str
@@ -70,17 +70,17 @@ class Closings:
 
 
 @dataclass(frozen=True, slots=True)
-class Actions:
-    """What each action does, by its name on the wire."""
+class ActionTexts:
+    """The descriptions of the actions, by their names on the wire."""
 
     schedule_callback: str
     send_sms: str
     create_ticket: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fields:
-    """What a field of a payload or a result is called; others are called by their own names."""
+    """The labels of the fields of a payload or a result; other fields are labelled with their own names."""
 
     phone: str
     text: str
@@ -100,7 +100,7 @@ class Fields:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """Why a suggestion can no longer be confirmed, by the wire's names."""
+    """The reasons why a suggestion can no longer be confirmed, by the wire's names."""
 
     expired: str
     cancelled: str
@@ -108,9 +108,9 @@ class Ends:
     answered: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Results:
-    """How an action ended."""
+    """The outcomes of an action."""
 
     done: str
     failed: str
@@ -120,11 +120,11 @@ class Results:
     expired: str
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """What is said of a source that is opened, in the page and in a page of its own. on has {line}, marked {lines}.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceViewTexts:
+    """The texts around an opened source, in the page and in a page of its own. `on` has {line}, `marked` {lines}.
 
-    locked, gone, unread, other: why it cannot be shown.
+    `locked`, `gone`, `unread`, `other`: reasons why it cannot be shown.
     """
 
     locked: str
@@ -138,9 +138,9 @@ class Opened:
     held: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Types:
-    """The types of what is remembered, by their names."""
+    """The types of memory items, by their names."""
 
     fact: str
     rule: str
@@ -153,9 +153,9 @@ class Types:
     lesson: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Statuses:
-    """How something stands that is, was or may be remembered, by the wire's names."""
+    """The statuses of memory items, by the wire's names."""
 
     proposed: str
     accepted: str
@@ -168,9 +168,9 @@ class Statuses:
     forgotten: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Decisions:
-    """What a user may decide about something remembered, by the wire's names, as a button says it."""
+    """The labels of the buttons for decisions about a memory item, by the wire's names."""
 
     accept: str
     reject: str
@@ -181,12 +181,12 @@ class Decisions:
     reopen: str
 
 
-@dataclass(frozen=True, slots=True)
-class Remembering:
-    """What is said of what is remembered. since, until and cited have {day}, said {day} and {who}.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryTexts:
+    """The texts around memory items. `since`, `until` and `cited` have {day}, `said` has {day} and {who}.
 
-    message, document, tool: what it comes from, as the page says it to its user. you, agent, rule: who. leave: nothing
-    is done. sure: asked before something is forgotten.
+    `message`, `document`, `tool`: the source of an item, as the page calls it. `you`, `agent`, `rule`: its author.
+    `leave`: changes nothing. `sure`: asks before an item is forgotten.
     """
 
     open: str
@@ -219,11 +219,11 @@ class Remembering:
     decide: Decisions
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Every word the page says.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageTexts:
+    """All texts of the page.
 
-    line has {first}, lines {first} and {last}, left and retry {seconds}, open_it {place}.
+    `line` has {first}, `lines` {first} and {last}, `left` and `retry` {seconds}, `open_it` {place}.
     """
 
     title: str
@@ -247,7 +247,7 @@ class Page:
     shut: str
     whole: str
     loading: str
-    source: Opened
+    source: SourceViewTexts
     stopped: str
     interrupted: str
     lost: str
@@ -268,7 +268,7 @@ class Page:
     unread: str
     error: Errors
     close: Closings
-    action: Actions
+    action: ActionTexts
     field: Fields
     yes: str
     no: str
@@ -276,4 +276,4 @@ class Page:
     recorded: str
     closed: Ends
     result: Results
-    memory: Remembering
+    memory: MemoryTexts

@@ -1,41 +1,39 @@
-"""How people say what is to be remembered: in which words, and which words around them say that it is not meant.
+"""The record of phrases that ask for something to be remembered, and of words around them that show it is not meant.
 
-Every field is a pattern unless it says words; read by `agent.memory.propose`, whose rules are the same for every
-language. What stands at the beginning of a clause is matched there.
+Every field is a pattern unless it says "words". `agent.intents.item_proposals` reads them with the same rules for all
+languages. Patterns of the beginning of a clause are matched there only.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Remembering:
-    """What opens a clause, what makes something to be remembered of it, and what speaks against that.
+    """Phrases that open a clause, phrases that make it worth remembering, and phrases that speak against that.
 
-    openers: what may stand before a clause and says nothing ("well", "please"). when: how an adverbial begins that
-    may stand there, too ("after the meeting"). joining: between two clauses ("and").
-    telling: asks to remember what follows; requesting: may stand before that; kept: asks to remember what stands
-    before. recalling: what follows it where something is only thought back to, or is to be done.
-    henceforth: from now on. defining: says what a word of the user's means. conditional: how a case begins for
-    which an order is meant, where it is one for good; whenever: of itself it says so. commanding: an order in the
-    second person. lasting_order: one that is for good by itself. standing: always or never. ordering: words, verbs
-    in the form of an order.
-    preferring, liking, deciding, intending, obliging: a subject of the first person with such a verb; obliging:
-    what has to be done. habits: may follow `liking`, of whom one talks to. favourite: a word for what is preferred.
-    obliged: a verb that says that something has to be done. living, being, measuring: what the first person does
-    and is for long, and a verb before a number of theirs. rather: stands between what is preferred and what is not.
-    linking: between such a verb and what it is about. topic: before what a decision is for.
-    mine: words, whose is what follows; one: those of them, and of `equals`, that say that there is one of it.
-    yours: words, who or whose is not the user. equals: says what something is; has: that something has it. nearly:
-    what may stand before a number. behind: how what may follow a number begins.
-    talk: words for what is said in the conversation itself; choices: for what is made in it, of which one is
-    chosen. deadline: before what a day is the last one for. until: before the day something is due; lasting: before
-    the day on which something that goes on ends. seeking: words, verbs of who wants an answer. done: a verb of
-    being with the word that something is done; done_with: the first person has done what follows.
-    all_done: a whole sentence, that something is done which was named before.
-    no: a denial. denied: what says that something is not so, by what says that it is. but: after a denied number,
-    before the right one. joking: a mark of what is not meant. supposing: not meant as said, or not sure; imagining:
-    how a sentence begins after which nothing is meant as said. saying: somebody else's words follow.
+    `openers`: phrases before a clause without content ("well", "please"). `when`: beginnings of an adverbial that may
+    also stand there ("after the meeting"). `joining`: between two clauses ("and"). `telling`: asks to remember the text
+    after it; `requesting`: may stand before that; `kept`: asks to remember the text before it. `recalling`: the text
+    after `telling` where it is only a recollection, or a thing to do. `henceforth`: "from now on". `defining`: gives
+    the meaning of the user's word. `conditional`: begins a case in which an order applies, when it is a lasting one;
+    `whenever`: does so and makes it a lasting one by itself. `commanding`: an order in the second person.
+    `lasting_order`: an order that is lasting by itself. `standing`: always or never. `ordering`: words, verbs in the
+    form of an order. `preferring`, `liking`, `deciding`, `intending`, `obliging`: a subject of the first person with
+    such a verb; `obliging`: for a duty. `habits`: may follow `liking`, of the addressee. `favourite`: a word for a
+    preferred thing. `obliged`: a verb of a duty. `living`, `being`, `measuring`: lasting facts about the first person,
+    and a verb before a number of theirs. `rather`: stands between the preferred thing and the other. `linking`: between
+    such a verb and its subject. `topic`: before the purpose of a decision. `mine`: words, owners in the first person;
+    `one`: those of them, and of `equals`, for a single thing. `yours`: words, owners or subjects other than the user.
+    `equals`: links a thing with its value; `has`: links a thing with its property. `nearly`: may stand before a number.
+    `behind`: beginnings of the text after a number. `talk`: words for things said in the conversation itself;
+    `choices`: words for things made in it to choose from. `deadline`: before the last day for something. `until`:
+    before the day on which something is due; `lasting`: before the last day of something that goes on. `seeking`:
+    words, verbs of a person who wants an answer. `done`: a verb of being with a word for done; `done_with`: the first
+    person has done the thing after it. `all_done`: a whole sentence which tells that a thing named before is done.
+    `no`: a denial. `denied`: negative phrases, by the positive ones. `but`: after a denied number, before the right
+    one. `joking`: a mark of a joke. `supposing`: marks a supposition or a doubt; `imagining`: beginnings of a sentence
+    after which no clause is meant as it is said. `saying`: another person's words follow.
     """
 
     openers: str

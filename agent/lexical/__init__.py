@@ -1,7 +1,11 @@
-"""Full-text search by terms, for documents and conversations alike: stems, unknown words, fields, queries, BM25.
+"""Full-text search over numbered documents: stems, 4-grams, BM25 by tantivy, and the likeness of words.
 
-`stems.py` and `subject.py` reduce words to the form in which they are compared; `lexicon.py`, `vocabulary.py`,
-`alike.py` and `misspelt.py` know which words a word may stand for; `queries.py` makes the terms of a query, and
-`searcher.py` ranks documents by them. `agent.retrieval` and `agent.recall` stand on this room. Start reading in
-`queries.py`. It imports `agent.text`, `agent.lang` and `agent.ports`.
+Entry points: `fields.open_index` and `searcher.Searcher` (an index and the searches on it), `queries` (the terms of
+a question), `filters` (conditions beside the terms), `lexicon.Lexicon` (the words of one snapshot: how rare each
+is, and which words may stand for it), and `subject` (the words of a text that carry its subject).
+
+The room knows nothing of files, sections or messages: `agent.retrieval` and `agent.memory.recall` both build on it. It
+imports `agent.text`, `agent.lang` and ports. Only `meanings` needs numpy, and only `agent.embedding` imports that
+module.
+Start reading with `lexicon`, then `alike`.
 """

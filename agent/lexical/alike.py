@@ -1,53 +1,70 @@
-"""Which known words a word of a question may stand for, and how surely.
+"""Finds the known words that a word of a question may stand for, with a confidence for each.
 
-Strategy: a question rarely has the very words of its answer. A word stands fully for itself and for what has its stem;
-less surely for a word that shares most of its letters in runs of three (an inflection, a misspelling, a part of a
-compound); and, with word vectors, for one that means nearly the same. Each is a number 0..1, and the best of them
-counts. Words that an operator's file of synonyms puts together stand for each other almost fully.
+Strategy: a question rarely has the very words of its answer. A word stands fully for itself and for every word with
+its stem. It stands less surely for a word that shares most of its runs of three letters (an inflection, a
+misspelling, a part of a compound), and, with word vectors, for a word that means nearly the same. Each likeness is a
+number 0..1, and the best one counts. Words that the operator's file of synonyms lists together stand for each other
+almost fully.
+
+When no known word is likely enough, the word is guessed: a misspelling of a known word, else a compound of known
+parts. Every spelling at a distance of one (a letter wrong, missing or added, or two swapped) is generated and looked
+up, which does not depend on how many words are known; so is every way to part the word in two. Short words are left
+alone, since they are near too many others.
 """
 
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
+from string import ascii_lowercase
 from typing import Protocol
 
-from .misspelt import neighbours, parts
+from agent.lang import LANGUAGES
+
 from .vocabulary import Vocabulary, runs_of
 
 DICE = 0.55
-"""Least share of runs of three letters that two words have in common, of both together, to be alike ..."""
+"""Least share of the runs of both words that two alike words have in common (Dice coefficient) ..."""
 CONTAINED = 0.75
-"""... or of those of the shorter one, which then may be a part of the other."""
-PART_RUNS = 5  # runs of the shorter one, from which being a part tells anything
+"""... or least share of the runs of the shorter word, which then may be a part of the other."""
+PART_RUNS = 5  # runs of the shorter word from which being a part of another one tells anything
 PART_SURE, FORM_SURE, SYNONYM = 0.8, 0.95, 0.9
 MEANING = 0.4
-"""Least cosine of two word vectors that counts."""
+"""Least cosine of two word vectors that counts as likeness."""
 MEANING_SURE = 0.9
 SURE = 0.85
-"""How surely a word must be stood for, so that nothing else is guessed, and ..."""
+"""Best likeness of a word from which no guesses are added, and ..."""
 GUESSED = 0.8
-"""... how surely what is guessed stands for it."""
-_KEPT = 4096  # words whose likenesses are kept, and of which it is known how much they tell
-_COMMON = 4000  # words that a run of letters may stand in and still be looked up
+"""... the likeness of a guessed word."""
+_KEPT = 4096  # words whose likenesses, and whose general weights, are cached
+_COMMON = 4000  # a run of letters that stands in more words than this is not looked up
+SPELLED, SPELLED_MAX = 5, 24
+"""Least and most letters of a word that may be misspelt."""
+PART = 4
+"""Least letters of a part of a compound."""
+
+_LETTERS = "".join(
+    dict.fromkeys((*ascii_lowercase, *"".join(each.writing.letters for each in LANGUAGES.values()), "é"))
+)
+"""The letters of all languages, and the é of loan words."""
 
 
 class WordMeanings(Protocol):
-    """Tells how near the meanings of words are, and how much each tells."""
+    """Tells how near the meanings of words are, and how much each word tells in general."""
 
-    def near(self, word: str, least: float) -> Sequence[tuple[int, float]]:
-        """Return the numbers of the known words whose cosine with `word` is at least `least`, with it."""
+    def find_near(self, word: str, least: float) -> Sequence[tuple[int, float]]:
+        """Return (number, cosine) of the known words whose cosine with `word` is at least `least`."""
         ...
 
-    def telling(self, word: str) -> float:
-        """Return how much a word tells in any text, 0..1."""
+    def weight_of(self, word: str) -> float:
+        """Return how much `word` tells in any text, 0..1."""
         ...
 
 
-class Alike:
-    """What is like the words of a vocabulary, by their numbers.
+class WordLikeness:
+    """The likeness of words to the words of `vocabulary`, by their numbers.
 
-    Of two over one vocabulary, what the one adds to it the other knows too, which changes nothing for whoever has no
-    text with it; what each learns and keeps is its own.
+    Two instances may share one `Vocabulary`: a word that one snapshot adds is then known to the other, which changes
+    nothing for a snapshot without a text that holds it. Each instance has its own synonyms, meanings and caches.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -55,78 +72,78 @@ class Alike:
         self._meanings: WordMeanings | None = None
         self._synonyms: Mapping[str, Sequence[str]] = {}
         self._synonyms_by_stem: dict[str, list[str]] = {}
-        self._kept: OrderedDict[str, Mapping[int, float]] = OrderedDict()
-        self._told: dict[str, float] = {}
+        self._likeness_cache: OrderedDict[str, Mapping[int, float]] = OrderedDict()
+        self._weight_cache: dict[str, float] = {}
 
     def learn(self, synonyms: Mapping[str, Sequence[str]], meanings: WordMeanings | None) -> None:
-        """Take over what else tells which words are alike, in place of what did."""
+        """Replace the operator's `synonyms` and the word `meanings`, and clear the caches."""
         self._synonyms, self._meanings = synonyms, meanings
         self._synonyms_by_stem = dict[str, list[str]]()
         for word, others in synonyms.items():
             for stem in self.vocabulary.stem(word):
                 self._synonyms_by_stem.setdefault(stem, []).extend(others)
-        self._kept = OrderedDict()
-        self._told = {}
+        self._likeness_cache = OrderedDict()
+        self._weight_cache = {}
 
-    def like(self, word: str) -> Mapping[int, float]:
-        """Return the known words that a folded word may stand for, by number, with how surely; the surest first."""
-        kept = self._kept.get(word)
-        if kept is not None:
-            self._kept.move_to_end(word)
-            return kept
-        found = self._spelled(word)
+    def find_like(self, word: str) -> Mapping[int, float]:
+        """Return the known words that the folded `word` may stand for: number -> likeness 0..1, the surest first."""
+        cached = self._likeness_cache.get(word)
+        if cached is not None:
+            self._likeness_cache.move_to_end(word)
+            return cached
+        found = self._find_by_spelling(word)
         if self._meanings is not None:
-            for number, cosine in self._meanings.near(word, MEANING):
+            for number, cosine in self._meanings.find_near(word, MEANING):
                 found[number] = max(found.get(number, 0.0), cosine * MEANING_SURE)
-        for number in self.explained(word):
+        for number in self.find_synonyms(word):
             found[number] = max(found.get(number, 0.0), SYNONYM)
         for stem in self.vocabulary.stem(word):
             for number in self.vocabulary.by_stem.get(stem):
                 found[number] = 1.0
-        own = self.vocabulary.number(word)
+        own = self.vocabulary.number_of(word)
         if own is not None:
             found[own] = 1.0
         if max(found.values(), default=0.0) < SURE:
-            self._guess(word, found)
-        found = self._kept[word] = dict(sorted(found.items(), key=itemgetter(1), reverse=True))
-        if len(self._kept) > _KEPT:
-            self._kept.popitem(last=False)
+            self._add_guesses(word, found)
+        found = self._likeness_cache[word] = dict(sorted(found.items(), key=itemgetter(1), reverse=True))
+        if len(self._likeness_cache) > _KEPT:
+            self._likeness_cache.popitem(last=False)
         return found
 
-    def telling(self, word: str) -> float | None:
-        """Return how much a folded word tells in any text, 0..1; None where nothing is known of words in general."""
+    def general_weight(self, word: str) -> float | None:
+        """Return how much the folded `word` tells in any text, 0..1; None without `WordMeanings`."""
         if self._meanings is None:
             return None
-        told = self._told.get(word)
-        if told is None:
-            if len(self._told) >= _KEPT:
-                self._told = {}
-            told = self._told[word] = self._meanings.telling(word)
-        return told
+        weight = self._weight_cache.get(word)
+        if weight is None:
+            if len(self._weight_cache) >= _KEPT:
+                self._weight_cache = {}
+            weight = self._weight_cache[word] = self._meanings.weight_of(word)
+        return weight
 
-    def explained(self, word: str) -> Iterator[int]:
-        """Give the known words that a folded word stands for as the operator says, by number."""
-        for synonym in self._synonyms_of(word):
+    def find_synonyms(self, word: str) -> Iterator[int]:
+        """Yield the numbers of the known words that are synonyms of the folded `word` in the operator's list."""
+        for synonym in self._listed_synonyms(word):
             for stem in self.vocabulary.stem(synonym):
                 yield from self.vocabulary.by_stem.get(stem)
 
-    def _guess(self, word: str, found: dict[int, float]) -> None:
-        """Add what a word that is not known may be misspelt from, else put together from."""
-        meant = self.vocabulary.known(neighbours(word))
+    def _add_guesses(self, word: str, likenesses: dict[int, float]) -> None:
+        """Add to `likenesses` the known words that `word` may misspell, else those that it may be compounded from."""
+        meant = self.vocabulary.find_known(_generate_neighbours(word))
         if not meant:
-            stems = {stem for part in parts(word) for stem in self.vocabulary.stem(part)}
+            stems = {stem for part in _split_compound(word) for stem in self.vocabulary.stem(part)}
             meant = [number for stem in stems for number in self.vocabulary.by_stem.get(stem)]
         for number in meant:
-            found[number] = max(found.get(number, 0.0), GUESSED)
+            likenesses[number] = max(likenesses.get(number, 0.0), GUESSED)
 
-    def _synonyms_of(self, word: str) -> Sequence[str]:
-        """Return what the operator says a word stands for, in whatever form it is said."""
+    def _listed_synonyms(self, word: str) -> Sequence[str]:
+        """Return the operator's synonyms of `word`, or of a word with the same stem."""
         return self._synonyms.get(word) or next(
             (found for stem in self.vocabulary.stem(word) if (found := self._synonyms_by_stem.get(stem))), ()
         )
 
-    def _spelled(self, word: str) -> dict[int, float]:
-        """Return the words that share most of their runs of letters with a word."""
+    def _find_by_spelling(self, word: str) -> dict[int, float]:
+        """Return the words that share most of their runs of letters with `word`, with the likeness of each."""
         runs, by_run = runs_of(word), self.vocabulary.by_run
         shared: Counter[int] = Counter()
         for run in runs:
@@ -135,7 +152,7 @@ class Alike:
                 shared.update(numbers)
         found: dict[int, float] = {}
         size, sizes = len(runs), self.vocabulary.runs
-        # Most share one run or two; more than half of them, of the shorter one's, is what both measures ask for.
+        # Most words share one run or two; both measures ask for more than half of the runs of the shorter word.
         near = [each for each in shared.items() if 2 * each[1] > size or 2 * each[1] > sizes[each[0]]]
         for number, count in near:
             other = sizes[number]
@@ -148,3 +165,28 @@ class Alike:
             if sure:
                 found[number] = sure
         return found
+
+
+def _generate_neighbours(word: str) -> Iterator[str]:
+    """Yield every spelling of the folded `word` with one letter mistaken; nothing for a short or a very long word."""
+    if not SPELLED <= len(word) <= SPELLED_MAX:
+        return
+    for at in range(len(word) + 1):
+        head, tail = word[:at], word[at:]
+        if tail:
+            yield head + tail[1:]
+        if len(tail) > 1:
+            yield head + tail[1] + tail[0] + tail[2:]
+        for letter in _LETTERS:
+            yield head + letter + tail
+            if tail:
+                yield head + letter + tail[1:]
+
+
+def _split_compound(word: str) -> Iterator[str]:
+    """Yield the beginnings and ends that `word` may be compounded from, also without a joining s."""
+    for size in range(min(len(word), SPELLED_MAX) - PART, PART - 1, -1):
+        yield word[:size]
+        if word[size - 1] == "s" and size > PART:
+            yield word[: size - 1]
+        yield word[-size:]

@@ -1,7 +1,7 @@
-"""The fields of an index, and how tantivy is opened for it: in memory, or in a folder that it can be found in again.
+"""Defines the fields of an index, and opens tantivy with them, in memory or in a folder that outlives the process.
 
-Strategy: there are four kinds of field, each for one thing. What is in them is cut here, and not by tantivy's parsers,
-so that a document and a query are cut alike.
+Strategy: there are four kinds of field, each for one purpose. Their content is cut here, and not by tantivy's
+parsers, so that a document and a query are cut alike.
 """
 
 import os
@@ -12,7 +12,7 @@ from typing import Final
 import tantivy
 
 GRAM: Final = 4
-"""Letters of a 4-gram."""
+"""Letters of a gram."""
 
 
 def schema_of(
@@ -22,11 +22,13 @@ def schema_of(
     names: Sequence[str] = (),
     numbers: Sequence[str] = (),
 ) -> tantivy.Schema:
-    """Return fields by their names, in this order; an index that was kept can be opened with the same ones only.
+    """Return a schema with the named fields, in this order; an index on disk can only be opened with the same fields.
 
-    terms: texts whose terms, such as stems, stand between white space. grams: texts that are cut into 4-grams; a space
-    before and after each word tells where it begins and ends. Both are ranked by. names: one term each, such as a file
-    or a scope, to filter and to delete by. numbers: whole ones from 0 on, to tell documents and ranges by.
+    `terms`: texts with their terms, such as stems, between white space; searches rank by them.
+    `grams`: texts that are cut into 4-grams; searches rank by them. A space before and after each word marks where
+    it begins and ends.
+    `names`: one term each, such as a file or a scope, to filter and to delete by.
+    `numbers`: integers from 0 on, to identify documents and to filter by range.
     """
     builder = tantivy.SchemaBuilder()
     for name in terms:
@@ -40,8 +42,11 @@ def schema_of(
     return builder.build()
 
 
-def opened(schema: tantivy.Schema, folder: Path | None = None) -> tantivy.Index:
-    """Return tantivy's index in a folder, a new one where none is; None is in memory. Raises ValueError, OSError."""
+def open_index(schema: tantivy.Schema, folder: Path | None = None) -> tantivy.Index:
+    """Return tantivy's index in `folder`, created where there is none; in memory without `folder`.
+
+    Raises ValueError or OSError.
+    """
     index = tantivy.Index(schema) if folder is None else tantivy.Index(schema, path=os.fspath(folder))
     index.register_tokenizer("gram", tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.ngram(GRAM, GRAM)).build())
     return index

@@ -1,7 +1,7 @@
-"""What a document must be for a search to find it, whatever its terms: scopes, and ranges of numbers.
+"""Builds filters: conditions on a document beside the terms of a search, such as scopes and ranges of numbers.
 
-Strategy: a filter is a query of tantivy that says yes or no and counts nothing, so that a score is what it would be
-without it.
+Strategy: a `Filter` is a query of tantivy that only admits or excludes a document, so a score is the same as it would
+be without the filter.
 """
 
 from collections.abc import Iterable
@@ -11,19 +11,19 @@ import tantivy
 
 Filter: TypeAlias = tantivy.Query
 
-_MOST = 2**64 - 1  # what a field of numbers holds
+_MOST = 2**64 - 1  # the largest value of a field of numbers
 
 
-def named(schema: tantivy.Schema, field: str, *names: str) -> Filter:
-    """Return what lets those through whose name, in a field of names, is one of these."""
-    return any_of([tantivy.Query.term_query(schema, field, name, index_option="basic") for name in names])
+def name_filter(schema: tantivy.Schema, field: str, *names: str) -> Filter:
+    """Return a filter for documents with one of `names` in the name field `field`."""
+    return any_filter([tantivy.Query.term_query(schema, field, name, index_option="basic") for name in names])
 
 
-def between(schema: tantivy.Schema, field: str, first: int = 0, last: int = _MOST) -> Filter:
-    """Return what lets those through whose number, in a field of numbers, is from `first` to `last`, both included."""
+def range_filter(schema: tantivy.Schema, field: str, first: int = 0, last: int = _MOST) -> Filter:
+    """Return a filter for documents with a number from `first` to `last`, both included, in the field `field`."""
     return tantivy.Query.range_query(schema, field, tantivy.FieldType.Unsigned, first, last)
 
 
-def any_of(filters: Iterable[Filter]) -> Filter:
-    """Return what lets through what one of these does; nothing where there are none."""
+def any_filter(filters: Iterable[Filter]) -> Filter:
+    """Return a filter for documents that at least one of `filters` admits; without `filters` it admits none."""
     return tantivy.Query.boolean_query([(tantivy.Occur.Should, each) for each in filters])

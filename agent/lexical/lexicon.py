@@ -1,9 +1,10 @@
-"""The words of one snapshot of some documents: which of these hold them, what they may stand for, what they tell.
+"""The words of one snapshot of some documents: which documents hold them, and how much they tell.
 
-Strategy: documents are numbered, and the words of each are counted once. In how many a word stands tells how rare it
-is; the lists of which documents ever held it tell how much of a question whole documents hold, without a look at any.
-A snapshot shares those lists, and the vocabulary, with the ones after it: a number is never given to a second
-document, so that what a later one adds changes nothing for an earlier one.
+Strategy: documents are numbered, and each counts a word once. The number of documents that hold a word gives its
+rarity. The lists of documents that ever held a word give how much of a question whole documents cover, without
+reading any of them. A snapshot shares those lists and the `Vocabulary` with the snapshots after it: a document number
+is never given twice, so a document that a later snapshot adds changes nothing for an earlier one. Which words may
+stand for a word is in `alike`.
 """
 
 import math
@@ -11,113 +12,126 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from agent.text.words import replaced
+from agent.text.words import replace_words
 
-from .alike import Alike
+from .alike import WordLikeness
 from .postings import NUMBERS, Holders, PackedHolders, array_of
-from .stems import stems
+from .stems import stem_keys
 from .vocabulary import PackedWords, Vocabulary
 
-_SCANNED = 8  # entries of a list that are read in the time in which one is looked up in a long one
+_SCANNED = 8  # entries of a list that are scanned in the time of one bisection in a long list
 
 
 class Lexicon:
-    """The words of one snapshot. Filled with `numbers` and `add`, then only read.
+    """The words of one snapshot. Filled with `number_words` and `add_document`, then only read.
 
-    live: how many documents there are. alike: what words may stand for; filled with its `learn`.
+    `live`: how many documents the snapshot has. `likeness`: which words may stand for a word; filled by its `learn`.
     """
 
     def __init__(self, vocabulary: Vocabulary | None = None) -> None:
-        self.vocabulary = vocabulary or Vocabulary(stems)
-        self.alike = Alike(self.vocabulary)
+        self.vocabulary = vocabulary or Vocabulary(stem_keys)
+        self.likeness = WordLikeness(self.vocabulary)
         self.live = 0
         self._counts = array(NUMBERS)  # word -> documents
         self._holders = Holders()  # word -> the documents that ever held it
 
     @classmethod
-    def unpacked(cls, counts: bytes, holders: PackedHolders, words: PackedWords, live: int) -> "Lexicon":
-        """Return what `packed` made something of. Raises ValueError when its parts do not fit together."""
-        made = cls(Vocabulary(stems, words))
-        made._counts, made._holders, made.live = array_of(counts), Holders(holders), live
-        if len(made._counts) != len(made.vocabulary.words):
+    def unpack(cls, counts: bytes, holders: PackedHolders, words: PackedWords, live: int) -> "Lexicon":
+        """Return the lexicon that `pack` wrote. Raises ValueError when its parts do not fit together."""
+        lexicon = cls(Vocabulary(stem_keys, words))
+        lexicon._counts, lexicon._holders, lexicon.live = array_of(counts), Holders(holders), live
+        if len(lexicon._counts) != len(lexicon.vocabulary.words):
             raise ValueError("counts do not fit their words")
-        return made
+        return lexicon
 
-    def packed(self) -> tuple[bytes, PackedHolders, PackedWords]:
-        """Return what is known, but for what `alike` learned, as `unpacked` takes it."""
-        return self._counts.tobytes(), self._holders.packed(), self.vocabulary.packed()
+    def pack(self) -> tuple[bytes, PackedHolders, PackedWords]:
+        """Return the state of the lexicon for `unpack`, without the synonyms and meanings that `likeness` learned."""
+        return self._counts.tobytes(), self._holders.pack(), self.vocabulary.pack()
 
     def copy(self) -> "Lexicon":
-        """Return one that can be changed, and has learned nothing; all that only grows is shared."""
-        made = Lexicon(self.vocabulary)
-        made._counts, made._holders, made.live = array(NUMBERS, self._counts), self._holders, self.live
-        return made
+        """Return a lexicon that can be changed and has learned nothing; all structures that only grow are shared."""
+        lexicon = Lexicon(self.vocabulary)
+        lexicon._counts, lexicon._holders, lexicon.live = (
+            array(NUMBERS, self._counts),
+            self._holders,
+            self.live,
+        )
+        return lexicon
 
-    def settle(self) -> None:
-        """Hold what is known as it takes the least, when most has been added. Nobody else may look meanwhile."""
-        self.vocabulary.settle()
-        self._holders.settle()
+    def compact(self) -> None:
+        """Store the words and lists in their smallest form, after most documents were added.
 
-    def numbers(self, words: Sequence[str]) -> list[int]:
-        """Return the numbers of folded words; those that are not known are made known."""
-        numbers = self.vocabulary.numbers(words)
+        No other thread may read the lexicon meanwhile.
+        """
+        self.vocabulary.compact()
+        self._holders.compact()
+
+    def number_words(self, words: Sequence[str]) -> list[int]:
+        """Return the numbers of folded words; unknown words are added."""
+        numbers = self.vocabulary.number_words(words)
         self._counts.extend([0] * (len(self.vocabulary.words) - len(self._counts)))
         return numbers
 
-    def add(self, document: int, words: Collection[int]) -> None:
-        """Add a document, of a higher number than any before it. words: that it holds, each once."""
+    def add_document(self, document: int, words: Collection[int]) -> None:
+        """Add `document`; its number is higher than any before it. `words`: the numbers of its words, each once."""
         for word in words:
             self._counts[word] += 1
         self._holders.add(words, document)
         self.live += 1
 
-    def forget(self, words: Iterable[int]) -> None:
-        """Count a document no more. words: that it holds, each once."""
+    def remove_document(self, words: Iterable[int]) -> None:
+        """Stop counting a document. `words`: the numbers of its words, each once."""
         for word in words:
             self._counts[word] -= 1
         self.live -= 1
 
     def rarity(self, word: int | None) -> float:
-        """Return how much a word tells: the logarithm of how many documents there are to each that holds it."""
+        """Return log(1 + documents / (1 + documents that hold `word`)): how much the word tells in these documents."""
         count = self._counts[word] if word is not None and word < len(self._counts) else 0
         return math.log(1 + self.live / (1 + count))
 
-    def telling(self, word: str, general: int = 0) -> float:
-        """Return how much a folded word of a question tells: its rarity here, and what it tells in any text.
+    def word_weight(self, word: str, general: int = 0) -> float:
+        """Return how much a folded word of a question tells: a mean of its rarity here and its weight in any text.
 
-        general: how many documents the latter counts as, beside those that there are. In few documents hardly a word is
-        seen twice, so that a common one looks as rare as any other. Where nothing is known of words in general, rarity
-        is all.
+        `general`: how many documents the weight in any text counts as, beside the `live` ones. In few documents
+        hardly a word is seen twice, so a common word looks as rare as any other. Without knowledge of words in
+        general, the rarity is all.
         """
-        here = self.rarity(self.vocabulary.number(word))
-        anywhere = self.alike.telling(word) if general else None
+        here = self.rarity(self.vocabulary.number_of(word))
+        anywhere = self.likeness.general_weight(word) if general else None
         if anywhere is None:
             return here
-        rarest = math.log(1 + self.live)  # that of a word which no document holds
+        rarest = math.log(1 + self.live)  # of a word that no document holds
         return (self.live * here + general * anywhere * rarest) / (self.live + general)
 
     def spelled_as(self, word: str) -> str:
-        """Return the word that a folded word's letters are looked for as.
+        """Return the spelling under which the folded `word` is searched.
 
-        Of one that no document holds it is the first one that one holds of those that the operator says it stands for.
+        That is `word` itself if a document holds it, else the first of its synonyms in the operator's list that a
+        document holds.
         """
-        if self._holds(self.vocabulary.number(word)):
+        if self._is_held(self.vocabulary.number_of(word)):
             return word
         return next(
-            (self.vocabulary.words[each] for each in self.alike.explained(word) if self._holds(each)), word
+            (
+                self.vocabulary.words[each]
+                for each in self.likeness.find_synonyms(word)
+                if self._is_held(each)
+            ),
+            word,
         )
 
-    def reworded(self, text: str) -> str:
-        """Return a text with the words of the documents in place of those that only the operator's synonyms explain."""
-        return replaced(text, self.spelled_as)
+    def reword_text(self, text: str) -> str:
+        """Return `text` in which words of the documents replace those that only synonyms explain."""
+        return replace_words(text, self.spelled_as)
 
-    def _holds(self, word: int | None) -> bool:
+    def _is_held(self, word: int | None) -> bool:
         return word is not None and word < len(self._counts) and self._counts[word] > 0
 
-    def surest(self, words: Mapping[int, float], among: Iterable[int]) -> dict[int, float]:
-        """Return which of some living documents hold a word, anywhere in them, with how sure the first of these is.
+    def find_surest(self, words: Mapping[int, float], among: Iterable[int]) -> dict[int, float]:
+        """Return the documents of `among` that hold a word of `words`, each with the confidence of its surest word.
 
-        words: how sure each is, the surest first.
+        `words`: word number -> confidence, the surest first. `among`: living documents.
         """
         left, found = set(among), dict[int, float]()
         long = len(left) * _SCANNED
@@ -126,7 +140,7 @@ class Lexicon:
             if len(holders) <= long:
                 here = left.intersection(holders)
             else:
-                last = len(holders) - 1  # a later snapshot may be adding some
+                last = len(holders) - 1  # a later snapshot may be appending to the list
                 here = {each for each in left if holders[bisect_left(holders, each, 0, last)] == each}
             if here:
                 found |= dict.fromkeys(here, sure)

@@ -1,7 +1,7 @@
-"""Numbers by key, such as the words that hold a run of letters: added to one by one, or taken over whole.
+"""Lists of numbers by key, such as the words that hold a run of letters: appended to one by one, or loaded whole.
 
-Strategy: what is added stands in one array a key. What was taken over stays one array for all keys, with one number a
-key that says where its part begins; so a table of a hundred thousand keys is there again in milliseconds.
+Strategy: added numbers stand in one array for each key. Loaded numbers stay in one array for all keys, with one
+offset for each key; so a table of a hundred thousand keys is loaded in milliseconds.
 """
 
 from array import array
@@ -13,20 +13,24 @@ from itertools import accumulate
 import msgspec
 
 NUMBERS = "I"
-"""The kind of array that numbers are in: four bytes each."""
+"""Type code of an `array` of numbers: four bytes each."""
 
 
 class PackedHolders(msgspec.Struct, frozen=True, array_like=True):
-    """counts, numbers: arrays as bytes: how many numbers each key has, from 0 on, and these, one after the other."""
+    """The lists of `Holders` as bytes.
+
+    `counts`: how many numbers each key has, from key 0 on. `numbers`: all lists, one after the other. Both are arrays
+    as bytes.
+    """
 
     counts: bytes
     numbers: bytes
 
 
 class Holders:
-    """Numbers by key, in the order in which they were added; keys are numbers from 0 on.
+    """Lists of numbers by key, in the order in which they were added; keys are numbers from 0 on.
 
-    packed: what is taken over; raises ValueError.
+    `packed`: the lists to begin with; raises ValueError when they do not fit together.
     """
 
     def __init__(self, packed: PackedHolders | None = None) -> None:
@@ -34,57 +38,61 @@ class Holders:
         self._ends = array(NUMBERS)
         self._numbers = memoryview(array(NUMBERS))
         if packed is not None:
-            self._take(array_of(packed.counts), array_of(packed.numbers))
+            self._adopt(array_of(packed.counts), array_of(packed.numbers))
 
-    def _take(self, counts: "array[int]", numbers: "array[int]") -> None:
+    def _adopt(self, counts: "array[int]", numbers: "array[int]") -> None:
+        """Replace the loaded lists by those of `counts` and `numbers`."""
         if sum(counts) != len(numbers):
             raise ValueError("numbers do not fit their keys")
         self._ends, self._numbers = array(NUMBERS, accumulate(counts)), memoryview(numbers)
 
-    def settle(self) -> None:
-        """Hold everything in one array. Only for whoever has added all of it: nobody else may look meanwhile."""
+    def compact(self) -> None:
+        """Store all lists in one array. No other thread may read meanwhile."""
         if self._added:
-            self._take(*self._all())
+            self._adopt(*self._merge_all())
             self._added.clear()
 
     def add(self, keys: Iterable[int], number: int) -> None:
-        """Add a number to each of some keys."""
+        """Append `number` to the list of each of `keys`."""
         added = self._added
         for key in keys:
             added[key].append(number)
 
     def get(self, key: int) -> Sequence[int]:
-        """Return the numbers of a key."""
+        """Return the numbers of `key`."""
         added = self._added.get(key, ())
         if key >= len(self._ends):
             return added
-        taken = self._numbers[self._ends[key - 1] if key else 0 : self._ends[key]]
-        return [*taken, *added] if added else taken
+        loaded = self._numbers[self._ends[key - 1] if key else 0 : self._ends[key]]
+        return [*loaded, *added] if added else loaded
 
-    def packed(self) -> PackedHolders:
-        """Return all of it as it can be kept."""
-        counts, numbers = self._all()
+    def pack(self) -> PackedHolders:
+        """Return all lists as bytes."""
+        counts, numbers = self._merge_all()
         return PackedHolders(counts.tobytes(), numbers.tobytes())
 
-    def _all(self) -> "tuple[array[int], array[int]]":
-        """Return how many numbers each key has, and these."""
+    def _merge_all(self) -> "tuple[array[int], array[int]]":
+        """Return how many numbers each key has, and all numbers in the order of their keys."""
         counts, numbers = array(NUMBERS), array(NUMBERS)
         for key in range(max(len(self._ends), max(self._added, default=-1) + 1)):
-            its = self.get(key)
-            counts.append(len(its))
-            numbers.extend(its)
+            of_key = self.get(key)
+            counts.append(len(of_key))
+            numbers.extend(of_key)
         return counts, numbers
 
 
 class PackedPostings(msgspec.Struct, frozen=True, array_like=True):
-    """keys: each once, in the order of their numbers in `held`."""
+    """The lists of `Postings` as bytes. `keys`: each once, in the order of their numbers in `held`."""
 
     keys: list[str]
     held: PackedHolders
 
 
 class Postings:
-    """Numbers by key as in `Holders`, where keys are texts. packed: what is taken over; raises ValueError."""
+    """Lists of numbers by key as in `Holders`, where keys are texts.
+
+    `packed`: the lists to begin with; raises ValueError when they do not fit together.
+    """
 
     def __init__(self, packed: PackedPostings | None = None) -> None:
         self._places: dict[str, int] = {}
@@ -95,27 +103,27 @@ class Postings:
             if not len(self._places) == len(packed.keys) == len(array_of(packed.held.counts)):
                 raise ValueError("numbers do not fit their keys")
 
-    def settle(self) -> None:
-        """As of `Holders`."""
-        self._held.settle()
+    def compact(self) -> None:
+        """Store all lists in one array; see `Holders.compact`."""
+        self._held.compact()
 
     def add(self, keys: Iterable[str], number: int) -> None:
-        """Add a number to each of some keys."""
+        """Append `number` to the list of each of `keys`."""
         places = self._places
         self._held.add([places.setdefault(key, len(places)) for key in keys], number)
 
     def get(self, key: str) -> Sequence[int]:
-        """Return the numbers of a key."""
+        """Return the numbers of `key`."""
         place = self._places.get(key)
         return () if place is None else self._held.get(place)
 
-    def packed(self) -> PackedPostings:
-        """Return all of it as it can be kept."""
-        return PackedPostings(list(self._places), self._held.packed())
+    def pack(self) -> PackedPostings:
+        """Return all keys and lists as bytes."""
+        return PackedPostings(list(self._places), self._held.pack())
 
 
 def array_of(content: bytes) -> "array[int]":
-    """Return the numbers that were bytes. Raises ValueError when these are none."""
+    """Return the numbers that `content` holds. Raises ValueError when its length is no multiple of a number's."""
     numbers = array(NUMBERS)
     numbers.frombytes(content)
     return numbers

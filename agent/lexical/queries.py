@@ -1,6 +1,6 @@
-"""The terms that a question is looked up by, in fields of stems and of 4-grams, and what reading their lists may cost.
+"""Makes the terms by which a question is looked up in fields of stems and of 4-grams, and bounds their cost.
 
-Strategy: stems of its language find the forms of a word, and 4-grams, which know no language, find compounds and
+Strategy: stems of the question's language find the forms of a word. 4-grams know no language, and find compounds and
 inflections that stemming misses.
 """
 
@@ -10,37 +10,37 @@ from typing import Final, TypeAlias
 
 from agent.lang import Lang
 
-from .alike import Alike
+from .alike import WordLikeness
 from .fields import GRAM
 from .stems import stem
 
 Term: TypeAlias = tuple[str, str]
-"""A field, and a term in it."""
+"""The name of a field, and a term in it."""
 
 STEM_POSTINGS: Final = 10_000
-"""Entries of posting lists that a search of stems reads ..."""
+"""Entries of posting lists that a search by stems reads at most ..."""
 GRAM_POSTINGS: Final = 12_000
-"""... and one of 4-grams, of which a query has many more."""
+"""... and a search by 4-grams, of which a query has many more."""
 
-_SURELY = 0.85  # how surely a word must be stood for by another, such as a synonym, to be looked up by it too
+_SURELY = 0.85  # likeness from which a word, such as a synonym, is looked up beside the word of the question
 
 
-def stem_terms(said: Sequence[str], lang: Lang, alike: Alike, field: str) -> Iterable[Term]:
-    """Return the stems of folded words in one language, and of what surely means them, as terms of a field."""
+def stem_terms(words: Sequence[str], lang: Lang, alike: WordLikeness, field: str) -> Iterable[Term]:
+    """Return the stems of folded words in `lang`, and of the words that surely mean the same, as terms of `field`."""
     known = alike.vocabulary.words
-    stood_for = [known[at] for word in said for at, sure in alike.like(word).items() if sure > _SURELY]
-    stems = dict.fromkeys(stem(lang, word) for word in (*said, *stood_for))
+    stood_for = [known[at] for word in words for at, sure in alike.find_like(word).items() if sure > _SURELY]
+    stems = dict.fromkeys(stem(lang, word) for word in (*words, *stood_for))
     return [(field, each) for each in stems]
 
 
-def gram_terms(said: Iterable[str], field: str) -> Iterable[Term]:
-    """Return the 4-grams of folded words, as terms of a field."""
-    grams = dict.fromkeys(gram for word in said for gram in grams_of(word))
+def gram_terms(words: Iterable[str], field: str) -> Iterable[Term]:
+    """Return the 4-grams of folded words, as terms of `field`."""
+    grams = dict.fromkeys(gram for word in words for gram in grams_of(word))
     return [(field, gram) for gram in grams]
 
 
 @lru_cache(maxsize=200_000)
 def grams_of(word: str) -> tuple[str, ...]:
-    """Return the 4-grams of a word between spaces."""
+    """Return the 4-grams of `word` with a space before and after it."""
     padded = f" {word} "
     return tuple([padded[at : at + GRAM] for at in range(max(1, len(padded) - GRAM + 1))])

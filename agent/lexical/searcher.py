@@ -1,11 +1,11 @@
-"""Searches one state of an index term by term (BM25), and tells documents by their numbers.
+"""Searches one state of an index term by term (BM25), and identifies documents by their numbers.
 
-Strategy: queries are built from terms, never parsed, so no character of a question can be an operator. The rarest terms
-of a query are taken first and the rest dropped when the posting lists together get long: that bounds the time of a
-search on a large index, and leaves out only what tells least.
+Strategy: queries are built from terms, never parsed, so no character of a question can be an operator. The rarest
+terms of a query are taken first, and the rest are dropped when their posting lists together get long. That bounds the
+time of a search on a large index, and leaves out only the terms that tell least.
 
-A searcher keeps the state that it began with, whatever is written after it. BM25's counts still know what was deleted,
-until tantivy merges it away.
+A `Searcher` keeps the state of the index that it was made with, whatever is written later. BM25's counts include
+deleted documents until tantivy merges them away.
 """
 
 import math
@@ -19,20 +19,23 @@ from .filters import Filter
 from .queries import Term
 
 _TERMS = 64  # of a query
-_TERMS_KEPT = 8192  # terms of questions that are known, some 0.5 KB each
-_SATURATED = 2.2  # k1 + 1 of BM25: what a term's weight grows towards
+_TERMS_KEPT = 8192  # cached terms of questions, some 0.5 KB each
+_SATURATED = 2.2  # k1 + 1 of BM25: the limit of a term's weight
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What was found: document number -> BM25 score, best first. most: of a document that is full of every term."""
+class RankedDocuments:
+    """The documents that a search found. `scores`: document number -> BM25 score, best first.
+
+    `most`: the score of an imagined document that is full of every term of the query.
+    """
 
     scores: Mapping[int, float]
     most: float
 
 
 class Searcher:
-    """Searches an index as it is now. numbers: the field of numbers below 2^32 that documents are told by."""
+    """Searches an index as it is now. `numbers`: the field that identifies documents, by numbers below 2^32."""
 
     def __init__(self, index: tantivy.Index, numbers: str = "number") -> None:
         index.reload()
@@ -47,30 +50,31 @@ class Searcher:
         return int(self._searcher.num_docs)
 
     def frequency(self, term: Term) -> int:
-        """Return in how many documents a term stands."""
-        return self._term(term)[0]
+        """Return how many documents hold `term`."""
+        return self._look_up_term(term)[0]
 
     def count(self, must: Sequence[Filter], term: Term | None = None) -> int:
-        """Return how many documents all filters let through, of those that hold a term. Some 20 µs."""
-        queries = [*must] if term is None else [*must, self._term(term)[1]]
+        """Return how many documents all filters of `must` admit, of those that hold `term`. Some 20 µs."""
+        queries = [*must] if term is None else [*must, self._look_up_term(term)[1]]
         query = tantivy.Query.boolean_query([(tantivy.Occur.Must, each) for each in queries])
-        found: Any = self._searcher.search(query, 1, count=True)  # its types lack the count
+        found: Any = self._searcher.search(query, 1, count=True)  # tantivy's type stubs lack the count
         return int(found.count)
 
-    def best(
+    def find_best(
         self,
         terms: Iterable[Term],
         limit: int,
         budget: int,
         weights: Mapping[Term, float] | None = None,
         must: Sequence[Filter] = (),
-    ) -> Found:
-        """Return the `limit` best documents for terms, each there once, within a budget of entries of posting lists.
+    ) -> RankedDocuments:
+        """Return the `limit` best documents for `terms`, within a `budget` of entries of posting lists.
 
-        weights: what a term counts, 1 where it is not named. must: the filters that all let a document through.
+        `terms`: each once. `weights`: the factor of a term's score, 1 where it is not named. `must`: filters that
+        must all admit a document.
         """
-        known = self._term
-        counted = sorted([(*known(each), each) for each in terms], key=_rarest)
+        known = self._look_up_term
+        counted = sorted([(*known(each), each) for each in terms], key=_rarity_key)
         total = max(1, self._searcher.num_docs)
         clauses: list[tuple[tantivy.Occur, tantivy.Query]] = []
         postings = 0
@@ -86,17 +90,17 @@ class Searcher:
                 continue
             clauses.append((should, query if weight == 1.0 else tantivy.Query.boost_query(query, weight)))
         if not clauses:
-            return Found({}, most)
+            return RankedDocuments({}, most)
         query = tantivy.Query.boolean_query(clauses)
         if must:
             filters = [tantivy.Query.const_score_query(each, 0.0) for each in must]
             query = tantivy.Query.boolean_query([(tantivy.Occur.Must, each) for each in (query, *filters)])
         hits = self._searcher.search(query, limit, count=False).hits
         numbers: Any = self._searcher.fast_field_values(self._numbers, [at for _, at in hits])
-        return Found(dict(zip(numbers, [score for score, _ in hits], strict=True)), most)
+        return RankedDocuments(dict(zip(numbers, [score for score, _ in hits], strict=True)), most)
 
-    def _term(self, term: Term) -> tuple[int, tantivy.Query]:
-        """Return in how many documents a term stands, and what finds it; kept, since nothing of it changes."""
+    def _look_up_term(self, term: Term) -> tuple[int, tantivy.Query]:
+        """Return how many documents hold `term`, and the query for it; both are cached, since neither changes."""
         known = self._terms.get(term)
         if known is None:
             if len(self._terms) >= _TERMS_KEPT:
@@ -107,6 +111,6 @@ class Searcher:
         return known
 
 
-def _rarest(counted: tuple[int, tantivy.Query, Term]) -> tuple[int, Term]:
-    """Return what terms are sorted by."""
+def _rarity_key(counted: tuple[int, tantivy.Query, Term]) -> tuple[int, Term]:
+    """Return the key that sorts terms by rarity, the rarest first."""
     return counted[0], counted[2]

@@ -1,4 +1,4 @@
-"""The stems that words are compared by, one stemmer a language (Snowball, as tantivy has it), named by `agent.lang`."""
+"""Stems words, with one stemmer for each language (Snowball, in tantivy), named by `agent.lang`."""
 
 from collections.abc import Callable
 from functools import cache, lru_cache
@@ -9,8 +9,8 @@ import tantivy
 
 from agent.lang import LANGUAGES, Lang
 
-_KEPT = 20_000  # words whose stems are kept
-_one_at_a_time = Lock()  # an analyzer is for one thread
+_KEPT = 20_000  # cached stems
+_one_at_a_time = Lock()  # an analyzer is not thread-safe
 
 
 @cache
@@ -22,13 +22,13 @@ def _analyzer(lang: Lang) -> Callable[[str], list[str]]:
 
 @lru_cache(maxsize=_KEPT)
 def stem(lang: Lang, word: str) -> str:
-    """Return the stem of a folded word of one language, the word where it has no stemmer. For any thread."""
+    """Return the stem of a folded word in `lang`, or the word itself where `lang` has no stemmer. Thread-safe."""
     if not LANGUAGES[lang].searching.stemmer:
         return word
     with _one_at_a_time:
         return (_analyzer(lang)(word.removesuffix("'s")) or [word])[0]
 
 
-def stems(word: str) -> tuple[str, ...]:
-    """Return what a folded word is compared by: its stem in each language, after the language's name."""
+def stem_keys(word: str) -> tuple[str, ...]:
+    """Return the keys by which a folded word is compared: its stem in each language, after the language's code."""
     return tuple([f"{lang} {stem(lang, word)}" for lang in LANGUAGES])

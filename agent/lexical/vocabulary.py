@@ -1,8 +1,8 @@
-"""The words of many texts, by number, found again by their stems and by their runs of letters.
+"""Numbers the words of many texts, and finds them by their stems and by their runs of letters.
 
 Strategy: words are folded, and numbered from 0 on in the order in which they come. A number is never taken back, so
-the snapshots of what is searched can share one vocabulary: what a later one adds changes nothing for an earlier one,
-which has no text with it.
+the snapshots of an index can share one `Vocabulary`: a word that a later snapshot adds changes nothing for an earlier
+one, which has no text that holds it.
 """
 
 from array import array
@@ -14,11 +14,11 @@ import msgspec
 from .postings import PackedPostings, Postings
 
 RUN: Final = 3
-"""Letters of a run."""
+"""Letters of a run, such as `abc` of `abcde`."""
 
 
 class PackedWords(msgspec.Struct, frozen=True, array_like=True):
-    """What a `Vocabulary` knows, as its attributes are called. runs: an array as bytes."""
+    """The state of a `Vocabulary`; the fields are named as its attributes. `runs`: an array as bytes."""
 
     words: list[str]
     by_stem: PackedPostings
@@ -27,12 +27,13 @@ class PackedWords(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Vocabulary:
-    """Folded words by number. For one thread at a time to add to, which others may look at meanwhile.
+    """Folded words by number. One thread may add words while others read.
 
-    stem: returns the stems by which a folded word is compared. packed: what another one knew; raises ValueError.
+    `stem`: returns the stems by which a folded word is compared. `packed`: the state to begin with; raises ValueError
+    when its parts do not fit together.
 
-    words: each, by its number. by_stem, by_run: the numbers of the words that have a stem, and that hold a run of RUN
-    letters. runs: how many different ones each word has.
+    `words`: each word, by its number. `by_stem`, `by_run`: the numbers of the words with a stem, and of those that
+    hold a run of `RUN` letters. `runs`: how many different runs each word has.
     """
 
     def __init__(self, stem: Callable[[str], Sequence[str]], packed: PackedWords | None = None) -> None:
@@ -50,18 +51,18 @@ class Vocabulary:
             if len(self._numbers) != len(self.runs):
                 raise ValueError("what is known of words does not fit them")
 
-    def settle(self) -> None:
-        """Hold what is known as it takes the least, when most words have been added."""
-        self.by_stem.settle()
-        self.by_run.settle()
+    def compact(self) -> None:
+        """Store the lists in their smallest form, after most words were added."""
+        self.by_stem.compact()
+        self.by_run.compact()
 
-    def packed(self) -> PackedWords:
-        """Return all of it as it can be kept."""
-        by_stem, by_run = self.by_stem.packed(), self.by_run.packed()
+    def pack(self) -> PackedWords:
+        """Return the state of the vocabulary."""
+        by_stem, by_run = self.by_stem.pack(), self.by_run.pack()
         return PackedWords(list(self.words), by_stem, by_run, self.runs.tobytes())
 
-    def add(self, word: str) -> int:
-        """Return the number of a folded word, which is made known if it is not."""
+    def add_word(self, word: str) -> int:
+        """Return the number of a folded word, which is added if it is unknown."""
         number = self._numbers.get(word)
         if number is None:
             number = self._numbers[word] = len(self.words)
@@ -72,22 +73,22 @@ class Vocabulary:
             self.by_run.add(runs, number)
         return number
 
-    def numbers(self, words: Sequence[str]) -> list[int]:
-        """Return the numbers of folded words, which are made known if they are not."""
+    def number_words(self, words: Sequence[str]) -> list[int]:
+        """Return the numbers of folded words; unknown words are added."""
         found = list(map(self._numbers.get, words))
-        return [self.add(words[at]) if number is None else number for at, number in enumerate(found)]
+        return [self.add_word(words[at]) if number is None else number for at, number in enumerate(found)]
 
-    def number(self, word: str) -> int | None:
+    def number_of(self, word: str) -> int | None:
         """Return the number of a known word, or None."""
         return self._numbers.get(word)
 
-    def known(self, words: Iterable[str]) -> list[int]:
+    def find_known(self, words: Iterable[str]) -> list[int]:
         """Return the numbers of those of some folded words that are known."""
         get = self._numbers.get
         return [number for word in words if (number := get(word)) is not None]
 
 
 def runs_of(word: str) -> set[str]:
-    """Return the runs of RUN letters of a word between spaces."""
+    """Return the runs of `RUN` letters of `word` with a space before and after it."""
     padded = f" {word} "
     return {padded[at : at + RUN] for at in range(len(padded) - RUN + 1)}

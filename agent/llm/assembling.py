@@ -1,22 +1,23 @@
-"""Puts prompts together: the one place where what a turn knows becomes the messages that a model is sent; pure.
+"""Assembles prompts: the one place where the knowledge of a turn becomes the messages of a model; pure.
 
-It stands here, and not with what answers, since what crosses the ports of drafters and deciders is data without an
-order: only where a language model is asked does it become text, and mocks and scripts need none.
+The code stands here, and not in the room that answers, because the data that crosses the ports of drafters and deciders
+has no order. It becomes text only where a language model is asked; mocks and scripts need no text.
 
-Strategy: from what always stays the same to what always differs, so that a service can keep its work on the beginning:
-the rules of the server and the form of a decision, the project's role and its RULES, the tools; then what is remembered
-and how things are just now; then the conversation, what was said earlier that fits, the evidence, the results of this
-turn, the user's message, and last why there is a second try. The first seven are one system message, the same in every
-turn of a thread for as long as its project, its tools, its language and what its user wants remembered are.
+Strategy: order the parts from those that never change to those that always do, so that a service can cache the
+beginning: the server's rules and the form of a decision, the project's role and its RULES, the tools; then the memory
+and the situation; then the conversation, the recalled excerpts, the evidence, the results of this turn, the user's
+message, and last the reason for a second try. The first seven parts are one `system` message. It is the same in every
+turn of a thread for as long as the project, the tools, the language and the remembered rules and preferences of the
+user stay the same.
 
-Roles are honest. The system's words are the operator's and the project owner's, the latter between fences that nothing
-in them can close. A decision's evidence and results are a tool's: they answer calls, and a call follows the user's
-message, so that they stand behind it there, and a further round only adds. A draft's evidence stands in the message of
-the user's side, between fences, before the user's words: not every chat template takes a tool's message, or two of a
-user. The user's words stand byte for byte as they were sent.
+Roles are honest. The `system` message holds the words of the operator and of the project's owner, the latter between
+fences that no text inside can close. The evidence and results of a decision are `tool` messages: they answer calls, and
+a call follows the user's message, so they stand behind it there, and a further round only appends. The evidence of a
+draft stands in the `user` message, between fences, before the user's words: some chat templates take no `tool` message,
+and no second `user` message. The user's words stand byte for byte as they were sent.
 
-Each part has its budget. What was said before is cut to it, in batches, and of the evidence the best stays that fits;
-all else is bounded where it comes in, and a part that is over its budget all the same makes no prompt.
+Each part has its budget (`BUDGETS`). The conversation is cut to its budget in batches, and the best evidence that fits
+is kept. All other parts are bounded where they enter the server; a part over its budget here raises `ModelFailed`.
 """
 
 import json
@@ -39,18 +40,18 @@ from ..config import (
 from ..errors import ModelFailed
 from ..lang import LANGUAGES, Lang
 from ..ports.conversation import Exchange
-from ..ports.decide import Briefing, Result
-from ..ports.draft import Charter, Prompt, Reminder, Section
-from ..ports.model import Message, Tool, ToolCall
+from ..ports.decide import Briefing, CallResult
+from ..ports.draft import Charter, Prompt, PromptSection, Reminder
+from ..ports.model import ModelMessage, Tool, ToolCall
 from ..ports.search import Hit
 from ..ports.tools import ToolDefinition
+from ..text.fences import fence_for, fence_text
 from ..text.terminal import printable_json
 from ..tools.results import SHOWN_BYTES
-from . import fences
 
 DECIDE: Final = "decide"
 SEARCH: Final = "search_documents"
-_PROBLEMS = 16  # that are told
+_PROBLEMS = 16  # that a repair note lists
 _PROBLEM = 300  # characters of each
 _FENCED = 20  # characters around a snippet, about
 
@@ -85,175 +86,206 @@ BUDGETS: Mapping[Part, int] = {
     "message": PROMPT_MESSAGE,
     "repair note": PROMPT_REPAIR,
 }
-"""Characters of each part; evidence is cut to its own, and the others are the server's words, or empty."""
+"""Characters of each part.
+
+Evidence is cut to `PROMPT_EVIDENCE`; parts without an entry are the server's words, or empty.
+"""
 
 
 @dataclass(frozen=True, slots=True)
-class Assembled:
-    """A prompt. sections: its parts in their order, empty ones too. messages: the same as a model is sent it."""
+class AssembledPrompt:
+    """A prompt as parts and as messages.
 
-    sections: tuple[Section, ...]
-    messages: tuple[Message, ...]
-
-
-def draft(prompt: Prompt, evidence: Sequence[Hit]) -> Assembled:
-    """Return what a model is sent for a draft. Raises `ModelFailed` where a part is over its budget."""
-    stable = _stable(prompt.instructions, "", prompt.charter, "", prompt.lang, prompt.reminder)
-    history = window(prompt.history)
-    found = fences.evidence(best(evidence))
-    recalled = prompt.reminder.said
-    sections = (
-        *stable,
-        _section("thread", _told(history), _size(history)),
-        _section("recalled", recalled),
-        _section("evidence", found),
-        _section("results", ""),
-        _section("message", prompt.question),
-        _section("repair note", prompt.again),
-    )
-    before = [part for part in (recalled, found) if part]
-    own = "\n\n".join([*before, prompt.question, *([prompt.again] if prompt.again else [])])
-    return Assembled(sections, (_system(stable), *_said(history), Message("user", own)))
-
-
-def decision(briefing: Briefing, problems: Sequence[str] = ()) -> Assembled:
-    """Return what a model is sent for a decision.
-
-    problems: what was wrong with its last one. Raises `ModelFailed` where a part is over its budget.
+    `sections`: the parts in their order, empty ones too. `messages`: the same text as a model receives it.
     """
-    said = LANGUAGES[briefing.lang].deciding
-    listed = "\n".join(_listed(tool) for tool in briefing.tools) or said.no_tools
-    stable = _stable(said.rules, _FORM, briefing.charter, listed, briefing.lang, briefing.reminder)
-    history = window(briefing.history)
-    found = fences.evidence(best(briefing.evidence)) or said.nothing
-    recalled = briefing.reminder.said
-    results = [_result(result) for result in briefing.results]
-    repair = _repair(said.again, problems) if problems else ""
+
+    sections: tuple[PromptSection, ...]
+    messages: tuple[ModelMessage, ...]
+
+
+def assemble_draft(prompt: Prompt, evidence: Sequence[Hit]) -> AssembledPrompt:
+    """Return the prompt for a draft. Raises `ModelFailed` when a part is over its budget."""
+    stable = _stable_sections(prompt.instructions, "", prompt.charter, "", prompt.lang, prompt.reminder)
+    history = cut_history(prompt.history)
+    evidence_text = _format_evidence(select_evidence(evidence))
+    recalled_text = prompt.reminder.said
     sections = (
         *stable,
-        _section("thread", _told(history), _size(history)),
-        _section("message", briefing.question),
-        _section("recalled", recalled),
-        _section("evidence", found),
-        _section("results", "\n\n".join(results), sum(map(len, results))),
-        _section("repair note", repair),
+        _make_section("thread", _format_history(history), _measure_history(history)),
+        _make_section("recalled", recalled_text),
+        _make_section("evidence", evidence_text),
+        _make_section("results", ""),
+        _make_section("message", prompt.question),
+        _make_section("repair note", prompt.again),
     )
-    messages = [_system(stable), *_said(history), Message("user", briefing.question)]
-    messages += _answered("evidence", SEARCH, {}, f"{recalled}\n\n{found}" if recalled else found)
+    before = [part for part in (recalled_text, evidence_text) if part]
+    own = "\n\n".join([*before, prompt.question, *([prompt.again] if prompt.again else [])])
+    return AssembledPrompt(
+        sections, (_system_message(stable), *_history_messages(history), ModelMessage("user", own))
+    )
+
+
+def assemble_decision(briefing: Briefing, problems: Sequence[str] = ()) -> AssembledPrompt:
+    """Return the prompt for a decision.
+
+    `problems`: the faults of the model's last decision. Raises `ModelFailed` when a part is over its budget.
+    """
+    texts = LANGUAGES[briefing.lang].deciding
+    tool_list = "\n".join(_format_tool(tool) for tool in briefing.tools) or texts.no_tools
+    stable = _stable_sections(
+        texts.rules, _FORM, briefing.charter, tool_list, briefing.lang, briefing.reminder
+    )
+    history = cut_history(briefing.history)
+    evidence_text = _format_evidence(select_evidence(briefing.evidence)) or texts.nothing
+    recalled_text = briefing.reminder.said
+    results = [_format_result(result) for result in briefing.results]
+    repair = _format_repair(texts.again, problems) if problems else ""
+    sections = (
+        *stable,
+        _make_section("thread", _format_history(history), _measure_history(history)),
+        _make_section("message", briefing.question),
+        _make_section("recalled", recalled_text),
+        _make_section("evidence", evidence_text),
+        _make_section("results", "\n\n".join(results), sum(map(len, results))),
+        _make_section("repair note", repair),
+    )
+    messages = [_system_message(stable), *_history_messages(history), ModelMessage("user", briefing.question)]
+    messages += _call_messages(
+        "evidence", SEARCH, {}, f"{recalled_text}\n\n{evidence_text}" if recalled_text else evidence_text
+    )
     for number, (result, shown) in enumerate(zip(briefing.results, results, strict=True), 1):
         decided = {"mode": "ACT", "tool": result.tool, "args": result.arguments}
-        messages += _answered(f"result_{number}", DECIDE, decided, shown)
+        messages += _call_messages(f"result_{number}", DECIDE, decided, shown)
     if repair:
-        messages += _answered("refused", DECIDE, {}, repair)
-    return Assembled(sections, tuple(messages))
+        messages += _call_messages("refused", DECIDE, {}, repair)
+    return AssembledPrompt(sections, tuple(messages))
 
 
-def decide_tool(tools: Sequence[ToolDefinition]) -> Tool:
-    """Return the tool whose arguments are a decision about these tools."""
-    return _decide([tool.name for tool in tools], bool(tools))
+def make_decide_tool(tools: Sequence[ToolDefinition]) -> Tool:
+    """Return the `decide` tool, whose arguments are a decision about `tools`."""
+    return _build_decide_tool([tool.name for tool in tools], bool(tools))
 
 
-def window(history: Sequence[Exchange]) -> Sequence[Exchange]:
-    """Return what is told of a conversation: all, or without its first PROMPT_THREAD_BATCH as often as it takes."""
-    while _size(history) > PROMPT_THREAD:
+def cut_history(history: Sequence[Exchange]) -> Sequence[Exchange]:
+    """Return the end of a conversation that fits `PROMPT_THREAD`.
+
+    Exchanges are dropped from the front, `PROMPT_THREAD_BATCH` at a time, so that a service can cache the rest for some
+    turns.
+    """
+    while _measure_history(history) > PROMPT_THREAD:
         history = history[PROMPT_THREAD_BATCH:]
     return history
 
 
-def best(evidence: Sequence[Hit]) -> Sequence[Hit]:
-    """Return the first of the evidence, which is given best first, up to PROMPT_EVIDENCE; the first one always.
+def select_evidence(evidence: Sequence[Hit]) -> Sequence[Hit]:
+    """Return the first hits of `evidence` (best first) that fit `PROMPT_EVIDENCE`; always at least one.
 
-    Without what stands in the conversation, which comes last.
+    Hits that stand in the conversation are left out; it comes last in the prompt anyway.
     """
     evidence = [hit for hit in evidence if not hit.shown]
     spent = 0
     for number, hit in enumerate(evidence):
-        spent += len(fences.shown(hit)) + _FENCED
+        spent += len(_format_hit(hit)) + _FENCED
         if spent > PROMPT_EVIDENCE and number:
             return evidence[:number]
     return evidence
 
 
-def _stable(
+def _format_evidence(hits: Sequence[Hit]) -> str:
+    """Return the snippets of `hits`, numbered from 1, each between fences with its file and headings."""
+    texts = [_format_hit(hit) for hit in hits]
+    fence = fence_for(texts)
+    return "\n\n".join(f"[{number}]\n{fence}\n{text}\n{fence}" for number, text in enumerate(texts, 1))
+
+
+def _format_hit(hit: Hit) -> str:
+    """Return a snippet below its file, headings and lead."""
+    snippet = hit.snippet
+    above = " › ".join((snippet.file, *snippet.headings))
+    return "\n".join(part for part in (above, snippet.lead, snippet.text) if part)
+
+
+def _stable_sections(
     rules: str, form: str, charter: Charter, tools: str, lang: Lang, reminder: Reminder
-) -> tuple[Section, ...]:
-    """Return the parts that are the same in every turn of a thread, for as long as nothing else is remembered."""
-    said = LANGUAGES[lang].prompting
-    role = f"{said.role}\n{fences.fenced(charter.role)}" if charter.role else ""
-    whole = _rules(said.rules, charter.rules) if charter.rules else ""
+) -> tuple[PromptSection, ...]:
+    """Return the parts that stay the same in every turn of a thread until its memory changes."""
+    texts = LANGUAGES[lang].prompting
+    role = f"{texts.role}\n{fence_text(charter.role)}" if charter.role else ""
+    rules_text = _format_rules(texts.rules, charter.rules) if charter.rules else ""
     return (
-        _section("server rules", rules),
-        _section("decision form", form),
-        _section("role statement", role, len(charter.role)),
-        _section("rules", whole, sum(len(text) for _, text in charter.rules)),
-        _section("tools", tools),
-        _section("memory", reminder.standing),
-        _section("situation", reminder.situation),
+        _make_section("server rules", rules),
+        _make_section("decision form", form),
+        _make_section("role statement", role, len(charter.role)),
+        _make_section("rules", rules_text, sum(len(text) for _, text in charter.rules)),
+        _make_section("tools", tools),
+        _make_section("memory", reminder.standing),
+        _make_section("situation", reminder.situation),
     )
 
 
-def _section(name: Part, text: str, size: int | None = None) -> Section:
-    """Return a part. size: of what its budget is for, in characters; all of its text where none is given.
+def _make_section(name: Part, text: str, size: int | None = None) -> PromptSection:
+    """Return a part of a prompt, or raise `ModelFailed` when it is over its budget.
 
-    Raises `ModelFailed` over the budget: a rule that was cut, or left out, would be worse than no answer.
+    `size`: characters that count against the budget; None for all of `text`. A rule that was cut or left out would be
+    worse than no answer, so nothing is cut here.
     """
     if (len(text) if size is None else size) > BUDGETS.get(name, len(text)):
         raise ModelFailed(f"the prompt's part for the {name} is over its budget", "request")
-    return Section(name, -(-len(text) // CHARACTERS_PER_TOKEN), text)
+    return PromptSection(name, -(-len(text) // CHARACTERS_PER_TOKEN), text)
 
 
-def _system(stable: Iterable[Section]) -> Message:
-    return Message("system", "\n\n".join(section.text for section in stable if section.text))
+def _system_message(stable: Iterable[PromptSection]) -> ModelMessage:
+    return ModelMessage("system", "\n\n".join(section.text for section in stable if section.text))
 
 
-def _rules(lead: str, rules: Iterable[tuple[str, str]]) -> str:
-    """Return the RULES of a project, each whole, between fences that none of them can close."""
-    fence = fences.fence_for(text for _, text in rules)
-    return "\n".join([lead, *(f"{_json(name)}\n{fence}\n{text}\n{fence}" for name, text in rules)])
+def _format_rules(lead: str, rules: Iterable[tuple[str, str]]) -> str:
+    """Return the RULES of a project, each whole, between fences that no rule can close."""
+    fence = fence_for(text for _, text in rules)
+    return "\n".join([lead, *(f"{_encode_json(name)}\n{fence}\n{text}\n{fence}" for name, text in rules)])
 
 
-def _size(history: Iterable[Exchange]) -> int:
+def _measure_history(history: Iterable[Exchange]) -> int:
     return sum(len(exchange.question) + len(exchange.answer) for exchange in history)
 
 
-def _said(history: Iterable[Exchange]) -> list[Message]:
-    messages: list[Message] = []
+def _history_messages(history: Iterable[Exchange]) -> list[ModelMessage]:
+    messages: list[ModelMessage] = []
     for exchange in history:
-        messages += [Message("user", exchange.question), Message("assistant", exchange.answer)]
+        messages += [ModelMessage("user", exchange.question), ModelMessage("assistant", exchange.answer)]
     return messages
 
 
-def _told(history: Iterable[Exchange]) -> str:
-    """Return a conversation as it is shown to people."""
+def _format_history(history: Iterable[Exchange]) -> str:
+    """Return a conversation as people read it."""
     return "\n".join(f"user: {each.question}\nassistant: {each.answer}" for each in history)
 
 
-def _answered(id: str, name: str, arguments: Mapping[str, Any], text: str) -> list[Message]:
-    """Return a call that was made, and what came of it."""
-    call = ToolCall(id, name, _json(arguments))
-    return [Message("assistant", "", (call,)), Message("tool", text, call_id=id)]
+def _call_messages(id: str, name: str, arguments: Mapping[str, Any], text: str) -> list[ModelMessage]:
+    """Return the messages of one tool call: the call of the assistant, and `text` as its answer."""
+    call = ToolCall(id, name, _encode_json(arguments))
+    return [ModelMessage("assistant", "", (call,)), ModelMessage("tool", text, call_id=id)]
 
 
-def _result(result: Result) -> str:
-    """Return a result as data: whether it went well, its lines, and that it was cut."""
+def _format_result(result: CallResult) -> str:
+    """Return a result as data: whether the call succeeded, whether its lines were cut, and the lines."""
     state = {"ok": result.ok, "cut": True} if result.cut else {"ok": result.ok}
-    return f"{_json(state)}\n{fences.fenced(chr(10).join(result.lines))}"
+    return f"{_encode_json(state)}\n{fence_text(chr(10).join(result.lines))}"
 
 
-def _repair(again: str, problems: Sequence[str]) -> str:
-    told = "\n".join(f"- {' '.join(each.split())[:_PROBLEM]}" for each in problems[:_PROBLEMS])
-    return f"{again}\n{fences.fenced(told)}"
+def _format_repair(again: str, problems: Sequence[str]) -> str:
+    problem_lines = "\n".join(f"- {' '.join(each.split())[:_PROBLEM]}" for each in problems[:_PROBLEMS])
+    return f"{again}\n{fence_text(problem_lines)}"
 
 
-def _listed(tool: ToolDefinition) -> str:
-    """Return a tool on one line: nothing in it can end that line and pose as an instruction of ours."""
-    return _json(
+def _format_tool(tool: ToolDefinition) -> str:
+    """Return a tool on one line of JSON, so that no text in it can end the line and pose as an instruction of ours."""
+    return _encode_json(
         {"tool": tool.name, "description": tool.description, "args": tool.parameters, "risk": tool.risk}
     )
 
 
-def _decide(names: Sequence[str], acts: bool) -> Tool:
-    """Return the tool whose arguments are a decision. names: of the tools, () to leave them open."""
+def _build_decide_tool(names: Sequence[str], acts: bool) -> Tool:
+    """Return the `decide` tool. `names`: the tools that can be named; () leaves the name open."""
     modes = ["ACT", "ASK", "NOOP"] if acts else ["ASK", "NOOP"]
     properties: dict[str, Any] = {
         "mode": {"type": "string", "enum": modes},
@@ -263,9 +295,9 @@ def _decide(names: Sequence[str], acts: bool) -> Tool:
         },
     }
     if acts:
-        named = {"enum": list(names)} if names else {}
+        name_schema = {"enum": list(names)} if names else {}
         properties |= {
-            "tool": {"type": "string", **named, "description": "ACT only."},
+            "tool": {"type": "string", **name_schema, "description": "ACT only."},
             "args": {"type": "object", "description": "ACT only: by the schema of the tool, {} for none."},
             "risk": {
                 "type": "string",
@@ -281,11 +313,11 @@ def _decide(names: Sequence[str], acts: bool) -> Tool:
     return Tool(DECIDE, "Says what is to be done next. Leave out the fields of other modes.", schema)
 
 
-def _json(value: Any) -> str:
-    """Return a value as JSON on one line, however lines are told apart; equal values alike."""
+def _encode_json(value: Any) -> str:
+    """Return `value` as JSON on one line, for every definition of a line break. Equal values give equal text."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=dict)
     return printable_json(text.encode("utf-8", "replace")).decode()
 
 
-_FORM: Final = f"{DECIDE}: {_json(_decide((), True).schema)}"
-"""How a decision is written, for a service that knows no tools; their names stand in the list that follows."""
+_FORM: Final = f"{DECIDE}: {_encode_json(_build_decide_tool((), True).schema)}"
+"""The schema of a decision, for a service that knows no tools; the tools' names stand in the list that follows."""

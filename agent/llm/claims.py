@@ -1,8 +1,8 @@
-"""Drafts claims with a language model: each is read, checked against its schema and, where it does not hold, repaired.
+"""Drafts claims with a language model; claims that do not match their schema are repaired.
 
-Strategy: a claim is a value like any other, so `agent.structured` gets them: whatever a model writes around its JSON,
-and whatever it gets wrong in it, is its affair. What comes out of it is a draft as any other, to be verified: the
-schema has the bounds of what reads it, since one claim beyond them would spoil all others there.
+Strategy: a claim is a value like any other, so `agent.structured` obtains it, handles text around the JSON, and repairs
+faults in it. The result is a draft like any other and is verified later. The schema has the bounds of
+`agent.grounding.claims`, which reads the draft: one claim beyond them would spoil all others there.
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -16,43 +16,48 @@ from ..ports.draft import Delta, Prompt
 from ..ports.model import LanguageModel, Tool
 from ..ports.search import Hit
 from ..structured.extract import Extractor
-from .drafter import request
+from .drafter import make_draft_request
 
-ATTEMPTS = 2  # of one draft: the claims, and once more what of them does not hold
+ATTEMPTS = 2  # for one draft: the claims, then once a repair of the invalid ones
 
 
 class ClaimsDrafter:
-    """Drafts claims (implements `agent.ports.draft.Drafter`, for prompts that ask for them). max_tokens: of a draft."""
+    """Drafts claims (implements `agent.ports.draft.Drafter`, for prompts with the form `claims`).
+
+    `max_tokens`: of one draft.
+    """
 
     def __init__(self, model: LanguageModel, max_tokens: int) -> None:
         self._model = model
         self._max_tokens = max_tokens
 
     async def stream(self, prompt: Prompt, evidence: Sequence[Hit]) -> AsyncGenerator[Delta, None]:
-        """Yield the claims as one piece, a JSON array; the first CLAIMS of more.
+        """Yield the claims as one piece, a JSON array of at most `CLAIMS` claims.
 
-        Raises `ModelFailed` when the model fails, declines, or gives none that hold in ATTEMPTS. Closed or cancelled,
-        the model's stream is closed before it returns.
+        Raises `ModelFailed` when the model fails, declines, or gives no valid claim in `ATTEMPTS`. When this generator
+        is closed or cancelled, the model's stream is closed first.
         """
-        tool = Tool("claim", "One full sentence of the answer.", _schema(len(evidence)))
+        tool = Tool("claim", "One full sentence of the answer.", _claim_schema(len(evidence)))
         extractor = Extractor(
             self._model, [tool], max_attempts=ATTEMPTS, max_tokens=self._max_tokens, native=False
         )
-        outcome = await extractor.extract(list(request(prompt, evidence, self._max_tokens).messages))
+        outcome = await extractor.extract(
+            list(make_draft_request(prompt, evidence, self._max_tokens).messages)
+        )
         if outcome.status == "provider_error":
             raise ModelFailed("the model failed", outcome.fault or "protocol", outcome.retry_after)
         if outcome.status == "refused":
             raise ModelFailed("the model declined to answer", "request")
         if outcome.status == "truncated":
             raise ModelFailed("the model's tokens were spent before its claims were whole", "cut")
-        held = [call.value for call in outcome.calls if call.status == "ok"]
-        if not held:
+        claims = [call.value for call in outcome.calls if call.status == "ok"]
+        if not claims:
             raise ModelFailed("the model made no claims that could be read")
-        yield Delta(msgspec.json.encode(held[:CLAIMS]).decode())
+        yield Delta(msgspec.json.encode(claims[:CLAIMS]).decode())
 
 
-def _schema(count: int) -> Mapping[str, Any]:
-    """Return the JSON Schema of a claim over so many snippets."""
+def _claim_schema(count: int) -> Mapping[str, Any]:
+    """Return the JSON Schema of a claim over `count` snippets."""
     return {
         "type": "object",
         "properties": {

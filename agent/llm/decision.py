@@ -1,9 +1,9 @@
-"""From what a model wrote to a decision, strictly; pure.
+"""Decodes the text that a model wrote as a decision, strictly; pure.
 
-Strategy: size and nesting are bounded before anything is decoded, since deep nesting ends in RecursionError. The text
-is then one JSON object and nothing beside it, of which no name is said twice, with the fields of its mode and no other.
-One fence around it is taken off, as most models write one. Everything that is wrong is told at once, so that one second
-try can mend it; what it quotes is the model's own and for nobody else.
+Strategy: size and nesting are bounded before anything is decoded, since deep nesting ends in `RecursionError`. The text
+must then be one JSON object and nothing beside it, with no name twice and only the fields of its mode. One fence around
+the object is removed, since most models write one. All problems are reported at once, so that one second try can mend
+them. A quotation in a problem holds the model's own words; it goes back to the model only.
 """
 
 import json
@@ -18,10 +18,10 @@ from msgspec.structs import fields
 from ..config import DECISION_MAX, DRAFT_MAX, PAYLOAD_BYTES, PAYLOAD_NESTING
 from ..errors import BadDecision
 from ..ports.decide import Act, Ask, Decision, Noop
-from ..protocol.payload import fits
+from ..protocol.payload import is_valid_payload
 
 _MODES: Final[dict[str, type[Act | Ask | Noop]]] = {"ACT": Act, "ASK": Ask, "NOOP": Noop}
-_NAMED = 80  # characters of what is quoted of a decision
+_QUOTED = 80  # characters of a decision that a problem quotes
 _FENCE = re.compile(r"\A(`{3,}|~{3,})[ \t]*+(?:json[ \t]*+)?\n", re.IGNORECASE)
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"?|([\[{])|([\]}])', re.DOTALL)  # strings, or brackets; linear
 _LONG = f"a decision has at most {DECISION_MAX} characters"
@@ -29,18 +29,18 @@ _DEEP = f"arguments are nested at most {PAYLOAD_NESTING} deep"
 _LARGE = f"/args: at most {PAYLOAD_BYTES} bytes as JSON, nested at most {PAYLOAD_NESTING} deep, of whole characters"
 
 
-class _Twice(Exception):
+class _DuplicateName(Exception):
     """A name that an object has twice."""
 
 
-def decode(text: str) -> Decision:
-    """Return the decision that a text is. Raises `agent.errors.BadDecision` with everything that is wrong with it."""
+def decode_decision(text: str) -> Decision:
+    """Return the decision in `text`. Raises `agent.errors.BadDecision` with every problem found."""
     if len(text) > DECISION_MAX:
         raise BadDecision((_LONG,))
-    text = _unfenced(text.strip())
-    if _deeper_than(PAYLOAD_NESTING + 1, text):
+    text = _strip_fence(text.strip())
+    if _is_deeper_than(PAYLOAD_NESTING + 1, text):
         raise BadDecision((_DEEP,))
-    given, problem = _read(text)
+    given, problem = _parse_json(text)
     if problem:
         raise BadDecision((problem,))
     if not isinstance(given, dict):
@@ -48,22 +48,27 @@ def decode(text: str) -> Decision:
     mode = given.pop("mode", None)
     kind = _MODES.get(mode) if isinstance(mode, str) else None
     if kind is None:
-        raise BadDecision((f"/mode: found {_brief(mode)}; one of {', '.join(_MODES)}",))
-    problems = tuple(_problems(kind, given))
+        raise BadDecision((f"/mode: found {_shorten(mode)}; one of {', '.join(_MODES)}",))
+    problems = tuple(_find_problems(kind, given))
     if problems:
         raise BadDecision(problems)
     return kind(**given)
 
 
-def _read(text: str) -> tuple[Any, str]:
-    """Return a JSON value, and "" or why there is none."""
+def _parse_json(text: str) -> tuple[Any, str]:
+    """Return the JSON value of `text` and "", or None and the reason that there is none."""
     try:
         return (
-            json.loads(text, object_pairs_hook=_once, parse_float=_finite, parse_constant=_no_number),
+            json.loads(
+                text,
+                object_pairs_hook=_make_object,
+                parse_float=_parse_float,
+                parse_constant=_refuse_constant,
+            ),
             "",
         )
-    except _Twice as twice:
-        return None, f"the name {_brief(str(twice))} stands twice in one object"
+    except _DuplicateName as twice:
+        return None, f"the name {_shorten(str(twice))} stands twice in one object"
     except OverflowError:
         return None, "it holds a number that is out of range"
     except json.JSONDecodeError as error:
@@ -74,34 +79,34 @@ def _read(text: str) -> tuple[Any, str]:
         return None, "it holds a number that is out of range"
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    object = dict(pairs)
+    if len(object) < len(pairs):
         seen: set[str] = set()
         for name, _ in pairs:
             if name in seen:
-                raise _Twice(name)
+                raise _DuplicateName(name)
             seen.add(name)
-    return made
+    return object
 
 
-def _finite(digits: str) -> float:
+def _parse_float(digits: str) -> float:
     value = float(digits)
     if not math.isfinite(value):
         raise OverflowError
     return value
 
 
-def _no_number(constant: str) -> NoReturn:
+def _refuse_constant(constant: str) -> NoReturn:
     raise OverflowError(constant)
 
 
-def _problems(kind: type[Act | Ask | Noop], given: dict[str, Any]) -> Iterator[str]:
-    """Yield what is wrong with the fields of a decision."""
+def _find_problems(kind: type[Act | Ask | Noop], given: dict[str, Any]) -> Iterator[str]:
+    """Yield the problems of a decision's fields."""
     known = {field.name: field for field in fields(kind)}
     for name in given:
         if name not in known:
-            yield f"/{_brief(name)[1:-1]}: no field of this name is allowed"
+            yield f"/{_shorten(name)[1:-1]}: no field of this name is allowed"
     for name, field in known.items():
         if name not in given:
             if field.required:
@@ -110,15 +115,15 @@ def _problems(kind: type[Act | Ask | Noop], given: dict[str, Any]) -> Iterator[s
         try:
             msgspec.convert(given[name], field.type)
         except msgspec.ValidationError as error:
-            yield f"/{name}: found {_brief(given[name])}; {error}"
+            yield f"/{name}: found {_shorten(given[name])}; {error}"
             continue
-        if name == "args" and not fits(given[name]):
+        if name == "args" and not is_valid_payload(given[name]):
             yield _LARGE
         elif isinstance(given[name], str):
-            yield from _text_problems(kind, name, given[name])
+            yield from _find_text_problems(kind, name, given[name])
 
 
-def _text_problems(kind: type[Act | Ask | Noop], name: str, text: str) -> Iterator[str]:
+def _find_text_problems(kind: type[Act | Ask | Noop], name: str, text: str) -> Iterator[str]:
     try:
         size = len(text.encode())
     except UnicodeEncodeError:
@@ -130,16 +135,16 @@ def _text_problems(kind: type[Act | Ask | Noop], name: str, text: str) -> Iterat
         yield f"/{name}: not empty"
 
 
-def _unfenced(text: str) -> str:
-    """Return a text without the one fence that is around all of it."""
-    begun = _FENCE.match(text)
-    if begun is None or not text.endswith(begun[1]) or begun.end() > len(text) - len(begun[1]):
+def _strip_fence(text: str) -> str:
+    """Return `text` without the one fence around all of it."""
+    opening = _FENCE.match(text)
+    if opening is None or not text.endswith(opening[1]) or opening.end() > len(text) - len(opening[1]):
         return text
-    return text[begun.end() : -len(begun[1])].strip()
+    return text[opening.end() : -len(opening[1])].strip()
 
 
-def _deeper_than(levels: int, text: str) -> bool:
-    """Return whether brackets outside strings stand more than `levels` deep."""
+def _is_deeper_than(levels: int, text: str) -> bool:
+    """Return whether brackets outside strings are nested more than `levels` deep."""
     if text.count("[") + text.count("{") <= levels:
         return False
     depth = 0
@@ -153,7 +158,7 @@ def _deeper_than(levels: int, text: str) -> bool:
     return False
 
 
-def _brief(value: Any) -> str:
-    """Return the beginning of a value, written as JSON in characters that any encoder takes."""
+def _shorten(value: Any) -> str:
+    """Return the beginning of `value` as ASCII JSON, which every encoder takes."""
     text = json.dumps(value)
-    return text if len(text) <= _NAMED else f"{text[: _NAMED - 1]}…"
+    return text if len(text) <= _QUOTED else f"{text[: _QUOTED - 1]}…"

@@ -1,11 +1,11 @@
-"""Decides without a model which tool is called, so that all that surrounds a decision works offline.
+"""Decides without a model which tool is called, so that all code around a decision works offline.
 
-Strategy: words that the user shares with a tool's name and description choose it (`choosing`), and its arguments are
-picked from the same words (`picking`). Where two tools are named alike it asks which, and where something required is
-missing it asks for the first such. What a message lacked the next one may tell: the last messages are read together as
-long as what was said to them was its own question. After a result it says what came back, line by line as it stands,
-or calls a further tool that the user named. Told that its last decision had problems it asks, and never tries its luck.
-Everything follows from the briefing: the same one is decided alike every time, in whatever order.
+Strategy: the words that the user shares with a tool's name and description choose the tool (`choosing`), and its
+arguments are picked from the same words (`picking`). The decider asks which tool is meant when two are named alike, and
+asks for the first required argument that is missing. The next message may give it: the last messages are read together
+as long as each was answered by this decider's own question. After a result it quotes the lines of the result as they
+stand, or calls a further tool that the user named. When its last decision had problems it asks, and never tries again
+by chance. The decision follows from the briefing alone: the same briefing gives the same decision, in any order.
 """
 
 import re
@@ -16,16 +16,16 @@ import trio
 from ..config import WISH_MESSAGES
 from ..lang import LANGUAGES, Lang
 from ..numbers.read import tokens
-from ..ports.decide import Act, Ask, Briefing, Decision, Noop, Result
+from ..ports.decide import Act, Ask, Briefing, CallResult, Decision, Noop
 from ..ports.tools import ToolDefinition
-from ..text.words import composed
-from .choosing import name_words, named
-from .parameters import Parameter, said_first
-from .picking import Picked, pick
+from ..text.words import normalize_text
+from .choosing import find_named_tools, name_words
+from .parameters import Parameter, first_phrase
+from .picking import PickedArguments, pick_arguments
 from .wording import QUOTE_CHARS
 
-_CARRIED = 1000  # characters of a message that the next one may go on from
-_NAMED = 80  # characters of what a parameter is called in a question
+_CARRIED = 1000  # characters of a message that the next message may continue
+_NAMED = 80  # characters of a parameter's name in a question
 _POINTER = re.compile(r"/([^/:\s]+)")
 _WITHDRAWN = re.compile(
     rf"\W*(?:{'|'.join(each.completing.withdrawing for each in LANGUAGES.values())})\b", re.IGNORECASE
@@ -33,117 +33,117 @@ _WITHDRAWN = re.compile(
 
 
 class MockDecider:
-    """Decides by shared words (implements `agent.ports.decide.Decider`). delay: seconds before each decision."""
+    """Decides by shared words (implements `agent.ports.decide.Decider`). `delay`: seconds before each decision."""
 
     def __init__(self, delay: float = 0.0) -> None:
         self._delay = delay
 
     async def decide(self, briefing: Briefing, problems: Sequence[str] = ()) -> Decision:
-        """Return a decision. Raises nothing; cancelled, it leaves nothing."""
+        """Return a decision. Raises nothing; when it is cancelled, it leaves nothing behind."""
         await trio.sleep(self._delay)
         if problems:
-            return Ask(_repeated(briefing, problems))
-        return _after(briefing) if briefing.results else await _first(briefing)
+            return Ask(_ask_about_problems(briefing, problems))
+        return _decide_after_results(briefing) if briefing.results else await _decide_first(briefing)
 
 
-async def _first(briefing: Briefing) -> Decision:
-    """Decide where nothing has been called yet."""
+async def _decide_first(briefing: Briefing) -> Decision:
+    """Decide when no tool has been called yet."""
     tools, lang = briefing.tools, briefing.lang
-    question = composed(briefing.question)
-    alone = _decided(question, lang, tools)
-    left = await _left(briefing)
-    if not left or not isinstance(alone, Noop) or _WITHDRAWN.match(question):
+    question = normalize_text(briefing.question)
+    alone = _decide_text(question, lang, tools)
+    open_text = await _join_open_messages(briefing)
+    if not open_text or not isinstance(alone, Noop) or _WITHDRAWN.match(question):
         return alone
-    together = _decided(f"{left}\n{question}", lang, tools)
+    together = _decide_text(f"{open_text}\n{question}", lang, tools)
     if isinstance(together, Ask) and "?" in question:
-        return alone  # what was asked for is not told: the user asks something else
+        return alone  # the missing argument is not given: the user asks something else
     return together
 
 
-async def _left(briefing: Briefing) -> str:
-    """Return the messages before this one that ended in a question of this decider's, one a line; "" for none.
+async def _join_open_messages(briefing: Briefing) -> str:
+    """Return the messages that the decider answered with a question, one a line; "" when there are none.
 
-    A cancel after one takes back what was asked for.
+    Only messages directly before this one count. A cancel after a message drops it.
     """
-    left = ""
+    open_text = ""
     for exchange in briefing.history[-WISH_MESSAGES:]:
-        said = composed(exchange.question)
-        left = f"{left}\n{said}" if left else said
+        message = normalize_text(exchange.question)
+        open_text = f"{open_text}\n{message}" if open_text else message
         if (
             exchange.withdrawn
-            or len(said) > _CARRIED
-            or not await _asked(left, exchange.answer, briefing.tools)
+            or len(message) > _CARRIED
+            or not await _is_own_question(open_text, exchange.answer, briefing.tools)
         ):
-            left = ""
-    return left
+            open_text = ""
+    return open_text
 
 
-async def _asked(text: str, answer: str, tools: Sequence[ToolDefinition]) -> bool:
-    """Return whether an answer is what is asked about a text, in any language."""
+async def _is_own_question(text: str, answer: str, tools: Sequence[ToolDefinition]) -> bool:
+    """Return whether `answer` is this decider's own question about `text`, in any language."""
     for lang, language in LANGUAGES.items():
-        said = language.deciding
-        asking = (said.which, said.which_any, said.missing, said.missing_any)
-        if any(answer.startswith(each.partition("{")[0]) for each in asking):
-            await trio.lowlevel.checkpoint()  # the text may be long, and there are several
-            if _decided(text, lang, tools) == Ask(answer):
+        texts = language.deciding
+        questions = (texts.which, texts.which_any, texts.missing, texts.missing_any)
+        if any(answer.startswith(each.partition("{")[0]) for each in questions):
+            await trio.lowlevel.checkpoint()  # the text may be long, and there are several languages
+            if _decide_text(text, lang, tools) == Ask(answer):
                 return True
     return False
 
 
-def _decided(text: str, lang: Lang, tools: Sequence[ToolDefinition]) -> Decision:
-    """Decide about a text alone."""
-    found = named(text, lang, tools)
-    if not found.tools:
+def _decide_text(text: str, lang: Lang, tools: Sequence[ToolDefinition]) -> Decision:
+    """Return the decision about `text` alone."""
+    named = find_named_tools(text, lang, tools)
+    if not named.tools:
         return Noop()
-    if found.tied and found.asked.isdisjoint(tool.name for tool in found.tools[:2]):
+    if named.tied and named.requested.isdisjoint(tool.name for tool in named.tools[:2]):
         return Noop()
-    if found.tied:
-        return Ask(_which(lang, *found.tools[:2]))
-    tool = found.tools[0]
-    picked = pick(tool.parameters, found.told)
-    if tool.name not in found.asked and (picked.missing is not None or not picked.arguments):
-        return Noop()  # it is spoken of, and nothing is said that it could be called with
+    if named.tied:
+        return Ask(_ask_which_tool(lang, *named.tools[:2]))
+    tool = named.tools[0]
+    picked = pick_arguments(tool.parameters, named.allowed_text)
+    if tool.name not in named.requested and (picked.missing is not None or not picked.arguments):
+        return Noop()  # the tool is mentioned only: no argument for it is given
     if picked.missing is not None:
-        return Ask(_asking(lang, picked.missing))
-    return _act(tool, picked)
+        return Ask(_ask_for_parameter(lang, picked.missing))
+    return _make_act(tool, picked)
 
 
-def _after(briefing: Briefing) -> Decision:
-    """Decide after a result: a further call, or what came back."""
+def _decide_after_results(briefing: Briefing) -> Decision:
+    """Return the decision after a result: a further call, or the lines of the results."""
     results = briefing.results
     if all(each.ok for each in results):
         done = {each.tool for each in results}
         called = [tool for tool in briefing.tools if tool.name in done]
         others = [tool for tool in briefing.tools if tool.name not in done]
-        found = named(composed(briefing.question), briefing.lang, others, called)
-        if found.tools and not found.tied:
+        named = find_named_tools(normalize_text(briefing.question), briefing.lang, others, called)
+        if named.tools and not named.tied:
             lines = [line for each in results for line in each.lines]
-            picked = pick(found.tools[0].parameters, found.told, lines)
+            picked = pick_arguments(named.tools[0].parameters, named.allowed_text, lines)
             if picked.missing is None:
-                return _act(found.tools[0], picked)
-    return Noop(_told(briefing.lang, results))
+                return _make_act(named.tools[0], picked)
+    return Noop(_quote_results(briefing.lang, results))
 
 
-def _act(tool: ToolDefinition, picked: Picked) -> Act:
+def _make_act(tool: ToolDefinition, picked: PickedArguments) -> Act:
     return Act(tool.name, dict(picked.arguments))
 
 
-def _told(lang: Lang, results: Sequence[Result]) -> str:
-    """Return what came back, in the lines as they stand, so that every number in them stands so in a snippet."""
-    said = LANGUAGES[lang].deciding
+def _quote_results(lang: Lang, results: Sequence[CallResult]) -> str:
+    """Return the results in their lines as they stand, so that every number in the answer stands in a snippet."""
+    texts = LANGUAGES[lang].deciding
     parts: list[str] = []
     for each in results:
-        lines = list(_within(each.lines, QUOTE_CHARS // len(results)))
+        lines = list(_take_fitting(each.lines, QUOTE_CHARS // len(results)))
         if lines:
-            lead = said.returned if each.ok else said.failed
+            lead = texts.returned if each.ok else texts.failed
             parts.append("\n".join([lead, *(f"- {line}" for line in lines)]))
         else:
-            parts.append(said.empty if each.ok else said.failed_empty)
+            parts.append(texts.empty if each.ok else texts.failed_empty)
     return "\n\n".join(dict.fromkeys(parts))
 
 
-def _within(lines: Iterable[str], budget: int) -> Iterable[str]:
-    """Yield the first lines that fit into so many characters; the first one always does."""
+def _take_fitting(lines: Iterable[str], budget: int) -> Iterable[str]:
+    """Yield the first lines that fit into `budget` characters; always at least one."""
     spent = 0
     for line in lines:
         spent += len(line)
@@ -152,37 +152,39 @@ def _within(lines: Iterable[str], budget: int) -> Iterable[str]:
         yield line
 
 
-def _which(lang: Lang, first: ToolDefinition, second: ToolDefinition) -> str:
+def _ask_which_tool(lang: Lang, first: ToolDefinition, second: ToolDefinition) -> str:
     one, other = (" ".join(name_words(tool.name)) for tool in (first, second))
-    said = LANGUAGES[lang].deciding
-    return _unless_counted(said.which.format(first=one, second=other), said.which_any)
+    texts = LANGUAGES[lang].deciding
+    return _replace_if_numbered(texts.which.format(first=one, second=other), texts.which_any)
 
 
-def _repeated(briefing: Briefing, problems: Sequence[str]) -> str:
-    """Return a question about what was wrong: for the parameter that a problem points at, where there is one."""
-    for tool in named(composed(briefing.question), briefing.lang, briefing.tools).tools[:1]:
+def _ask_about_problems(briefing: Briefing, problems: Sequence[str]) -> str:
+    """Return a question about `problems`: for the parameter that a problem points at, if any."""
+    for tool in find_named_tools(normalize_text(briefing.question), briefing.lang, briefing.tools).tools[:1]:
         properties = tool.parameters.get("properties")
         for problem in problems:
-            pointed = _POINTER.match(problem)
-            if pointed and isinstance(properties, dict) and isinstance(properties.get(pointed[1]), dict):
-                given = properties[pointed[1]]
-                return _asking(briefing.lang, Parameter((pointed[1],), given, True, "", frozenset()))
+            match = _POINTER.match(problem)
+            if match and isinstance(properties, dict) and isinstance(properties.get(match[1]), dict):
+                schema = properties[match[1]]
+                return _ask_for_parameter(
+                    briefing.lang, Parameter((match[1],), schema, True, "", frozenset())
+                )
     return LANGUAGES[briefing.lang].deciding.unsure
 
 
-def _asking(lang: Lang, missing: Parameter) -> str:
-    """Return a question for a parameter, by what its description says first, else by its name."""
-    said = LANGUAGES[lang].deciding
+def _ask_for_parameter(lang: Lang, missing: Parameter) -> str:
+    """Return a question for the parameter `missing`, by the first phrase of its description, else by its name."""
+    texts = LANGUAGES[lang].deciding
     description = missing.schema.get("description")
-    first = said_first(description) if isinstance(description, str) else ""
+    phrase = first_phrase(description) if isinstance(description, str) else ""
     name = " ".join(missing.name)
-    for field in (first if len(first) <= _NAMED else "", name[:_NAMED]):
-        question = said.missing.format(field=field) if field else ""
+    for field in (phrase if len(phrase) <= _NAMED else "", name[:_NAMED]):
+        question = texts.missing.format(field=field) if field else ""
         if question and not tokens(question):
             return question
-    return said.missing_any
+    return texts.missing_any
 
 
-def _unless_counted(question: str, otherwise: str) -> str:
-    """Return a question, or another where it holds a number: nothing could be cited for it."""
+def _replace_if_numbered(question: str, otherwise: str) -> str:
+    """Return `question`, or `otherwise` when it holds a number, for which nothing could be cited."""
     return otherwise if tokens(question) else question

@@ -1,14 +1,14 @@
-"""Makes a decider of a language model: it is offered one tool, `decide`, whose arguments are the decision.
+"""Decides with a language model: offers it one tool, `decide`, whose arguments are the decision.
 
-Strategy: whatever the model writes, as a call of `decide` or as a text, is the text of a decision and is read strictly
-(`decision`). The tools to be called are not offered to the service themselves: their names and schemas are anybody's,
-and services refuse names with marks and schemas with words that they do not know. One flat schema is taken by all, with
-or without a grammar; a service that knows no tools is told to write the same as a text. For the same reason there is no
-`form`: services that enforce one take no arguments of any form in it.
+Strategy: the text that the model writes, as a call of `decide` or as plain text, is read strictly (`decision`). The
+tools that can be called are not offered to the service: their names and schemas come from strangers, and services
+refuse names with marks and schemas with unknown keywords. Every service takes the one flat schema, with or without a
+grammar; a service that knows no tools is told to write the same as text. The request has no `form` for the same reason:
+services that enforce a form allow no free-form arguments in it.
 
-What stays the same comes first (`assembling`). What was found and what came back stands behind the user's message in
-the role of tools, as answers to calls: never the user's words or ours. A turn's next round only adds to that, so that a
-service can keep its work on all before.
+The parts that stay the same come first (`assembling`). Evidence and results stand behind the user's message in the role
+of `tool`, as answers to calls, and never as the user's words or ours. A turn's next round only appends, so that a
+service can cache everything before.
 """
 
 from collections.abc import Sequence
@@ -17,13 +17,13 @@ from contextlib import aclosing
 from ..config import ANSWER_TOKENS, DECISION_MAX
 from ..errors import BadDecision, ModelFailed
 from ..ports.decide import Briefing, Decision
-from ..ports.model import CallDelta, Finished, LanguageModel, Named, Request, TextDelta
-from .assembling import DECIDE, SEARCHED, decide_tool, decision
-from .decision import decode
+from ..ports.model import CallDelta, Finish, LanguageModel, ModelRequest, NamedTool, TextDelta
+from .assembling import DECIDE, SEARCHED, assemble_decision, make_decide_tool
+from .decision import decode_decision
 
 
 class ModelDecider:
-    """Decides with a language model (implements `agent.ports.decide.Decider`). max_tokens: of a decision."""
+    """Decides with a language model (implements `agent.ports.decide.Decider`). `max_tokens`: of one decision."""
 
     def __init__(self, model: LanguageModel, max_tokens: int = ANSWER_TOKENS) -> None:
         self._model = model
@@ -32,18 +32,20 @@ class ModelDecider:
     async def decide(self, briefing: Briefing, problems: Sequence[str] = ()) -> Decision:
         """Return the model's decision.
 
-        Raises `ModelFailed` as the model does, and when it declines; `BadDecision` when what it wrote is none, is more
-        than one, or was cut. Cancelled, the model's stream is closed before it returns.
+        Raises `ModelFailed` as the model does, and when it declines; `BadDecision` when its text is no decision, is
+        more than one, or was cut. When it is cancelled, the model's stream is closed first.
         """
-        written = _Written()
-        async with aclosing(self._model.stream(request(briefing, problems, self._max_tokens))) as pieces:
+        buffer = _DecisionBuffer()
+        async with aclosing(
+            self._model.stream(make_decision_request(briefing, problems, self._max_tokens))
+        ) as pieces:
             async for piece in pieces:
-                written.take(piece)
-        return decode(written.decision())
+                buffer.add_piece(piece)
+        return decode_decision(buffer.join_text())
 
 
-class _Written:
-    """What a model has written."""
+class _DecisionBuffer:
+    """Collects the pieces of one decision."""
 
     def __init__(self) -> None:
         self._text = ""
@@ -51,9 +53,12 @@ class _Written:
         self._size = 0
         self._reason = ""
 
-    def take(self, piece: TextDelta | CallDelta | Finished) -> None:
-        """Take its next piece. Raises `BadDecision` as soon as it is too long; `ModelFailed` when it declined."""
-        if isinstance(piece, Finished):
+    def add_piece(self, piece: TextDelta | CallDelta | Finish) -> None:
+        """Add the next piece.
+
+        Raises `BadDecision` as soon as the text is too long; `ModelFailed` when the model declined.
+        """
+        if isinstance(piece, Finish):
             if piece.reason in ("refusal", "filtered"):
                 raise ModelFailed("the model declined to decide", "request")
             self._reason = piece.reason
@@ -68,8 +73,8 @@ class _Written:
         if self._size > DECISION_MAX:
             raise BadDecision((f"a decision has at most {DECISION_MAX} characters",))
 
-    def decision(self) -> str:
-        """Return the text of the decision: what `decide` was called with, else all that was said."""
+    def join_text(self) -> str:
+        """Return the text of the decision: the arguments of the call of `decide`, else all text."""
         if self._reason == "length":
             raise BadDecision(("it was cut, since its tokens were spent: write less",))
         if not self._calls:
@@ -82,8 +87,10 @@ class _Written:
         return arguments
 
 
-def request(briefing: Briefing, problems: Sequence[str], max_tokens: int) -> Request:
-    """Return what a language model is asked for a decision. Raises `ModelFailed` for a prompt over its budget."""
-    messages = decision(briefing, problems).messages
-    tools = (decide_tool(briefing.tools), SEARCHED)
-    return Request(messages, tools, Named(DECIDE), max_tokens=max_tokens, stable=1)
+def make_decision_request(briefing: Briefing, problems: Sequence[str], max_tokens: int) -> ModelRequest:
+    """Return the request for a decision. Raises `ModelFailed` for a prompt over its budget."""
+    messages = assemble_decision(briefing, problems).messages
+    tools = (make_decide_tool(briefing.tools), SEARCHED)
+    return ModelRequest(
+        messages=messages, tools=tools, choice=NamedTool(DECIDE), max_tokens=max_tokens, stable=1
+    )

@@ -1,8 +1,8 @@
-"""Finds what is to be remembered in users' words with a language model: a list of values, from `agent.structured`.
+"""Finds facts to remember in users' words with a language model: a list of values, obtained by `agent.structured`.
 
-Strategy: one message is one request; what was said before it is shown so that "it" and "there" can be understood, and
-what is remembered already lest it comes again. All of that is data between fences. What comes back has the form that
-was asked for and nothing more is known of it: whether it may be proposed is for the caller.
+Strategy: one message is one request. The turns before the message are included so that "it" and "there" can be
+understood, and the known memory items so that they are not proposed again. All of that is data between fences. The
+result has the requested form and no more is known of it: the caller decides whether it may be proposed.
 """
 
 from collections.abc import Sequence
@@ -14,16 +14,16 @@ from ..config import ITEM_QUOTE, ITEM_TEXT, NOTE_TOKENS, PROPOSALS_PER_TURN
 from ..errors import ModelFailed
 from ..lang import DEFAULT, LANGUAGES
 from ..ports.memory import Item
-from ..ports.model import LanguageModel, Message
-from ..ports.note import Found, Unread
+from ..ports.model import LanguageModel, ModelMessage
+from ..ports.note import MemoryNote, UnreadTurn
 from ..ports.work import RunSync
 from ..structured.extract import Extractor
-from ..text.fences import fenced
-from ..text.language import language
+from ..text.fences import fence_text
+from ..text.language import detect_language
 
-ATTEMPTS = 2  # of one message: the list, and once more what of it does not hold
+ATTEMPTS = 2  # for one message: the list, then once a repair of it
 BEFORE_CHARACTERS = 500
-"""Characters of each turn before the message that a model is shown: the first ones."""
+"""Characters that a model sees of each turn before the message: the first ones."""
 
 
 class Noted(msgspec.Struct, frozen=True):
@@ -61,7 +61,7 @@ class Notes(msgspec.Struct, frozen=True):
 class ModelNoter:
     """Reads users' words with a language model (implements `agent.ports.note.Noter`).
 
-    run_sync: mends what is almost JSON, off the loop.
+    `run_sync`: mends text that is almost JSON, off the event loop.
     """
 
     def __init__(self, model: LanguageModel, run_sync: RunSync) -> None:
@@ -69,35 +69,36 @@ class ModelNoter:
             model, [Notes], max_attempts=ATTEMPTS, max_tokens=NOTE_TOKENS, native=False, run_sync=run_sync
         )
 
-    async def find(self, unread: Unread, known: Sequence[Item]) -> tuple[Found, ...]:
-        """Return what a turn has to remember that is not known yet.
+    async def find_notes(self, unread: UnreadTurn, known: Sequence[Item]) -> tuple[MemoryNote, ...]:
+        """Return the facts of a turn that are worth remembering and not known yet.
 
-        Raises `ModelFailed` when the model fails, declines, or gives nothing that holds in ATTEMPTS. Cancelled, the
-        model's stream is closed before it returns.
+        Raises `ModelFailed` when the model fails, declines, or gives no valid list in `ATTEMPTS`. When it is cancelled,
+        the model's stream is closed first.
         """
-        outcome = await self._extractor.extract(_asked(unread, known))
+        outcome = await self._extractor.extract(_make_messages(unread, known))
         if outcome.status == "provider_error":
             raise ModelFailed("the model failed", outcome.fault or "protocol", outcome.retry_after)
         if outcome.status != "ok":
             raise ModelFailed("the model gave no list that holds", "request")
         return tuple(
-            Found(each.type, each.about, each.text, each.quote, each.replaces or None)
+            MemoryNote(each.type, each.about, each.text, each.quote, each.replaces or None)
             for notes in outcome.values
             for each in notes.items
         )
 
 
-def _asked(unread: Unread, known: Sequence[Item]) -> list[Message]:
-    said = unread.turn.remark.text
-    telling = LANGUAGES[language(said) or DEFAULT].prompting
-    before = [
+def _make_messages(unread: UnreadTurn, known: Sequence[Item]) -> list[ModelMessage]:
+    """Return the messages that ask for the facts of one turn."""
+    message = unread.turn.remark.text
+    texts = LANGUAGES[detect_language(message) or DEFAULT].prompting
+    earlier = [
         f"{each.remark.speaker or each.remark.role}: {each.remark.text[:BEFORE_CHARACTERS]}"
         for each in unread.before
     ]
-    shown = [f"[{each.id}] {each.text}" for each in known]
+    items = [f"[{each.id}] {each.text}" for each in known]
     parts = [
-        *([f"{telling.known}\n{fenced(chr(10).join(shown))}"] if shown else []),
-        *([f"{telling.before}\n{fenced(chr(10).join(before))}"] if before else []),
-        f"{telling.message}\n{fenced(said)}",
+        *([f"{texts.known}\n{fence_text(chr(10).join(items))}"] if items else []),
+        *([f"{texts.before}\n{fence_text(chr(10).join(earlier))}"] if earlier else []),
+        f"{texts.message}\n{fence_text(message)}",
     ]
-    return [Message("system", telling.noting), Message("user", "\n\n".join(parts))]
+    return [ModelMessage("system", texts.noting), ModelMessage("user", "\n\n".join(parts))]

@@ -1,9 +1,10 @@
-"""Opens what drafts and what decides: the mock and the script, or a language model, which `agent.models.open` opens.
+"""Opens drafters and deciders: the mock, the script, or a language model that `agent.models.open` opens.
 
-To add one: write a class with `stream(prompt, evidence)`, an async generator of `Delta` (see `agent.ports.draft`), that
-raises `ModelFailed` for what it cannot do, name it here and in `agent.models.settings`, and give it a line in
-tests/contracts/test_drafter_contract.py. A draft is never shown as it is, so it needs no care of its own about numbers.
-A decider (`agent.ports.decide`) is added the same way, beside it; its contract is test_decider_contract.py.
+To add a drafter: write a class with `stream(prompt, evidence)`, an async generator of `Delta` (see `agent.ports.draft`)
+that raises `ModelFailed` for everything it cannot do. Name it here and in `agent.models.settings`, and give it a line
+in tests/contracts/test_drafter_contract.py. No client sees a draft unverified, so a drafter needs no care of its own
+about numbers. A decider (`agent.ports.decide`) is added the same way, beside it; its contract is
+test_decider_contract.py.
 """
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
@@ -13,13 +14,13 @@ from pathlib import Path
 
 from ..errors import UsageError
 from ..ports.decide import Briefing, Decider
-from ..ports.draft import Drafter, Form, Prompt, Section
+from ..ports.draft import Drafter, DraftForm, Prompt, PromptSection
 from ..ports.fill import Filler
 from ..ports.model import LanguageModel
 from ..ports.note import Noter
 from ..ports.search import Hit
 from ..ports.work import RunSync
-from .assembling import decision, draft
+from .assembling import assemble_decision, assemble_draft
 from .drafter import ModelDrafter
 from .mock import MockModel
 from .mock_decider import MockDecider
@@ -29,10 +30,10 @@ from .script_decider import ScriptDecider
 from .settings import MockSettings
 
 
-def model_drafter(model: LanguageModel, max_tokens: int, form: Form) -> Drafter:
-    """Return what drafts with a language model, of the form that answers are asked for.
+def make_model_drafter(model: LanguageModel, max_tokens: int, form: DraftForm) -> Drafter:
+    """Return the drafter of `form` that asks `model`.
 
-    Raises `agent.errors.UsageError` when what reads claims is not installed.
+    Raises `agent.errors.UsageError` when the packages that read claims are not installed.
     """
     if form == "text":
         return ModelDrafter(model, max_tokens)
@@ -42,15 +43,15 @@ def model_drafter(model: LanguageModel, max_tokens: int, form: Form) -> Drafter:
     return ClaimsDrafter(model, max_tokens)
 
 
-def model_decider(model: LanguageModel, max_tokens: int) -> Decider:
-    """Return what decides with a language model. max_tokens: of a decision."""
+def make_model_decider(model: LanguageModel, max_tokens: int) -> Decider:
+    """Return the decider that asks `model`. `max_tokens`: of one decision."""
     return ModelDecider(model, max_tokens)
 
 
-def model_filler(model: LanguageModel, run_sync: RunSync) -> Filler:
-    """Return what fills in payloads with a language model. run_sync: mends what it wrote almost as JSON.
+def make_model_filler(model: LanguageModel, run_sync: RunSync) -> Filler:
+    """Return the `Filler` that asks `model` for payloads. `run_sync`: mends text that is almost JSON.
 
-    Raises `agent.errors.UsageError` when what reads its values is not installed.
+    Raises `agent.errors.UsageError` when the packages that read its values are not installed.
     """
     _check_structured("payloads model")
     from .payloads import PayloadFiller
@@ -58,10 +59,10 @@ def model_filler(model: LanguageModel, run_sync: RunSync) -> Filler:
     return PayloadFiller(model, run_sync)
 
 
-def model_noter(model: LanguageModel, run_sync: RunSync) -> Noter:
-    """Return what finds with a language model what is to be remembered. run_sync: mends what it wrote almost as JSON.
+def make_model_noter(model: LanguageModel, run_sync: RunSync) -> Noter:
+    """Return the `Noter` that asks `model` for facts to remember. `run_sync`: mends text that is almost JSON.
 
-    Raises `agent.errors.UsageError` when what reads its values is not installed.
+    Raises `agent.errors.UsageError` when the packages that read its values are not installed.
     """
     _check_structured("memory-model")
     from .noting import ModelNoter
@@ -69,14 +70,14 @@ def model_noter(model: LanguageModel, run_sync: RunSync) -> Noter:
     return ModelNoter(model, run_sync)
 
 
-def shown_draft(prompt: Prompt, evidence: Sequence[Hit]) -> tuple[Section, ...]:
-    """Return the parts of what a language model would be asked for a draft, in their order."""
-    return draft(prompt, evidence).sections
+def draft_sections(prompt: Prompt, evidence: Sequence[Hit]) -> tuple[PromptSection, ...]:
+    """Return the parts of the prompt for a draft, in their order."""
+    return assemble_draft(prompt, evidence).sections
 
 
-def shown_decision(briefing: Briefing) -> tuple[Section, ...]:
-    """Return the parts of what a language model would be asked for a first decision, in their order."""
-    return decision(briefing).sections
+def decision_sections(briefing: Briefing) -> tuple[PromptSection, ...]:
+    """Return the parts of the prompt for a first decision, in their order."""
+    return assemble_decision(briefing).sections
 
 
 def _check_structured(setting: str) -> None:
@@ -85,13 +86,13 @@ def _check_structured(setting: str) -> None:
 
 
 @asynccontextmanager
-async def opened_drafter(
+async def open_drafter(
     model: str, settings: MockSettings, elsewhere: Callable[[], Iterable[str]] = tuple
 ) -> AsyncGenerator[Drafter, None]:
-    """Open the drafter `model`, mock or script:FILE, for the time of a block.
+    """Open the drafter `model` (`mock` or `script:FILE`) for the time of a block.
 
-    elsewhere: gives texts of the knowledge base, from which the mock takes true numbers to say of the wrong thing.
-    Raises `agent.errors.UsageError` when the script cannot be read or is not a script. Blocks while it reads one.
+    `elsewhere`: gives texts of the knowledge base, from which the mock takes true numbers to state of the wrong thing.
+    Raises `agent.errors.UsageError` when the script cannot be read or is no script. Blocks while it reads the script.
     """
     kind, _, path = model.partition(":")
     if kind == "script":
@@ -107,10 +108,10 @@ async def opened_drafter(
 
 
 @asynccontextmanager
-async def opened_decider(model: str, settings: MockSettings) -> AsyncGenerator[Decider, None]:
-    """Open the decider that goes with the drafter `model`, mock or script:FILE, for the time of a block.
+async def open_decider(model: str, settings: MockSettings) -> AsyncGenerator[Decider, None]:
+    """Open the decider that goes with the drafter `model` (`mock` or `script:FILE`) for the time of a block.
 
-    Raises `agent.errors.UsageError` when the script cannot be read or is not a script. Blocks while it reads one.
+    Raises `agent.errors.UsageError` when the script cannot be read or is no script. Blocks while it reads the script.
     """
     kind, _, path = model.partition(":")
     if kind == "script":

@@ -1,7 +1,7 @@
-"""The parameters of a tool, as its schema has them: what each is called, and what kind of value it holds; pure.
+"""Reads the parameters of a tool from its schema: their names, and the kind of value that each holds; pure.
 
-Strategy: a schema is anybody's, so whatever is not understood in it is read over, and it is followed so far only, since
-its references may lead in circles. What a parameter holds is told by its type and format, else by the words of its name
+Strategy: anyone may write a schema, so unknown parts of it are skipped, and references are followed `_HOPS` times only,
+since they may lead in circles. A parameter's kind follows from its type and format, else from the words of its name
 (`agent.lang`): `order_id` is compared letter by letter, `to_email` is an address.
 """
 
@@ -12,83 +12,87 @@ from functools import lru_cache
 from typing import Any, Final
 
 from ..lang import LANGUAGES
-from ..text.words import FUNCTION_WORDS, words
+from ..text.words import FUNCTION_WORDS, split_words
 from .choosing import Stems, name_words, stems
 
 _DEEP = 4  # objects in objects that are filled in
-_PARAMETERS = 48  # of one tool that are looked at, with objects that they stand in
+_PARAMETERS = 48  # of one tool that are read, with the objects around them
 _HOPS = 8  # of references in a schema
-_ASIDE = re.compile(r"[,;:(\n]|[.!?](?=\s|\Z)|\s[-–—]\s")  # ends what a description says first
+_ASIDE = re.compile(r"[,;:(\n]|[.!?](?=\s|\Z)|\s[-–—]\s")  # ends the first phrase of a description
 _CODE_LEAST = 3  # letters of a word that another may end with ("ordernummer")
 
 
-def _of_all(pick: Callable[[Any], frozenset[str]]) -> frozenset[str]:
+def _join_languages(pick: Callable[[Any], frozenset[str]]) -> frozenset[str]:
     return frozenset().union(*(pick(language) for language in LANGUAGES.values()))
 
 
-_MAIL = _of_all(lambda each: each.deciding.mail)
-_DATES = _of_all(lambda each: each.deciding.dates)
-_TIMES = _of_all(lambda each: each.deciding.times)
-_CODES = _of_all(lambda each: each.deciding.codes)
-_PHONES = _of_all(lambda each: each.acting.calling.phones) - _CODES
+_MAIL = _join_languages(lambda each: each.deciding.mail)
+_DATES = _join_languages(lambda each: each.deciding.dates)
+_TIMES = _join_languages(lambda each: each.deciding.times)
+_CODES = _join_languages(lambda each: each.deciding.codes)
+_PHONES = _join_languages(lambda each: each.acting.calling.phones) - _CODES
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter. path: the names that lead to it. required: a call must have it.
+    """A parameter of a tool.
 
-    form: what it holds: listed, whole, count, yes, mail, link, phone, date, time, code, text or other. meant: the words
-    of its name and its description.
+    `path`: the names that lead to it. `required`: a call must have it. `form`: the kind of its value: `listed`,
+    `whole`, `count`, `yes`, `mail`, `link`, `phone`, `date`, `time`, `code`, `text` or `other`. `stems`: of the words
+    of its name and description.
     """
 
     path: tuple[str, ...]
     schema: Mapping[str, Any]
     required: bool
     form: str
-    meant: Stems
+    stems: Stems
 
     @property
     def name(self) -> list[str]:
-        """The words of its own name."""
+        """The words of its own name, the last of `path`."""
         return name_words(self.path[-1])
 
 
-def parameters_of(schema: Mapping[str, Any]) -> list[Parameter]:
-    """Return the parameters of a tool, in the order of its schema, a JSON Schema of an object."""
-    return list(_flat(schema, schema, (), True, iter(range(_PARAMETERS))))
+def find_parameters(schema: Mapping[str, Any]) -> list[Parameter]:
+    """Return the parameters of a tool in the order of `schema`, a JSON Schema of an object."""
+    return list(_walk_parameters(schema, schema, (), True, iter(range(_PARAMETERS))))
 
 
-def _flat(
+def _walk_parameters(
     root: Mapping[str, Any],
     schema: Mapping[str, Any],
     path: tuple[str, ...],
     required: bool,
     visits: Iterator[int],
 ) -> Iterator[Parameter]:
-    """Yield the parameters of an object, those of objects in it too. visits: gives out how many are looked at."""
+    """Yield the parameters of an object and of the objects in it. `visits`: ends after `_PARAMETERS` steps."""
     needed = schema.get("required")
     needed = needed if isinstance(needed, list | tuple) else ()
     properties = schema.get("properties")
     if not isinstance(properties, Mapping) or len(path) >= _DEEP:
         return
     for (name, given), _ in zip(properties.items(), visits, strict=False):
-        its = _plain(root, given)
+        resolved = _resolve_schema(root, given)
         here = (*path, str(name))
         must = required and name in needed
-        if isinstance(its.get("properties"), Mapping):
-            yield from _flat(root, its, here, must, visits)
+        if isinstance(resolved.get("properties"), Mapping):
+            yield from _walk_parameters(root, resolved, here, must, visits)
             continue
-        description = its.get("description")
-        said = [*name_words(here[-1]), *words(description if isinstance(description, str) else "")]
-        meant = frozenset().union(
-            *(stems(word) for word in said if word not in FUNCTION_WORDS),
+        description = resolved.get("description")
+        name_and_description = [
+            *name_words(here[-1]),
+            *split_words(description if isinstance(description, str) else ""),
+        ]
+        all_stems = frozenset().union(
+            *(stems(word) for word in name_and_description if word not in FUNCTION_WORDS),
             *(stems(word) for word in name_words(here[-1])),
         )
-        yield Parameter(here, its, must, _form(here[-1], its), meant)
+        yield Parameter(here, resolved, must, _form_of(here[-1], resolved), all_stems)
 
 
-def _plain(root: Mapping[str, Any], schema: Any) -> Mapping[str, Any]:
-    """Return a schema without references within the document, and the first of several that is not null."""
+def _resolve_schema(root: Mapping[str, Any], schema: Any) -> Mapping[str, Any]:
+    """Return `schema` with references within the document resolved, and the first alternative that is not null."""
     for _ in range(_HOPS):
         if not isinstance(schema, Mapping):
             return {}
@@ -111,21 +115,21 @@ def _plain(root: Mapping[str, Any], schema: Any) -> Mapping[str, Any]:
 
 
 @lru_cache(maxsize=4096)
-def _holds(name: str) -> str:
-    """Return what the words of a parameter's name say that it holds."""
-    said = name_words(name)
-    if not _MAIL.isdisjoint(said):
+def _form_of_name(name: str) -> str:
+    """Return the form that the words of a parameter's name suggest."""
+    words_of_name = name_words(name)
+    if not _MAIL.isdisjoint(words_of_name):
         return "mail"
-    if not _PHONES.isdisjoint(said):
+    if not _PHONES.isdisjoint(words_of_name):
         return "phone"
-    if said and any(
+    if words_of_name and any(
         word in _CODES or any(word.endswith(code) for code in _CODES if len(code) >= _CODE_LEAST)
-        for word in said[-1:]
+        for word in words_of_name[-1:]
     ):
         return "code"
-    if not _DATES.isdisjoint(said):
+    if not _DATES.isdisjoint(words_of_name):
         return "date"
-    return "time" if not _TIMES.isdisjoint(said) else "text"
+    return "time" if not _TIMES.isdisjoint(words_of_name) else "text"
 
 
 _FORMATS: Final = {
@@ -134,8 +138,8 @@ _FORMATS: Final = {
 }  # fmt: skip
 
 
-def _form(name: str, schema: Mapping[str, Any]) -> str:
-    """Return what a parameter holds."""
+def _form_of(name: str, schema: Mapping[str, Any]) -> str:
+    """Return the form of a parameter."""
     kind = schema.get("type", "string")
     if isinstance(kind, list | tuple):
         kind = next((each for each in kind if each != "null"), "string")
@@ -147,14 +151,14 @@ def _form(name: str, schema: Mapping[str, Any]) -> str:
     form = schema.get("format")
     if isinstance(form, str) and form in _FORMATS:
         return _FORMATS[form]
-    said = schema.get("description")
-    held = _holds(name)
-    if held == "text" and isinstance(said, str):
-        last = words(said_first(said))[-1:]
-        return "code" if last and last[0] in _CODES else held
-    return held
+    description = schema.get("description")
+    suggested = _form_of_name(name)
+    if suggested == "text" and isinstance(description, str):
+        last = split_words(first_phrase(description))[-1:]
+        return "code" if last and last[0] in _CODES else suggested
+    return suggested
 
 
-def said_first(description: str) -> str:
-    """Return what a description says before it goes into detail, on one line."""
+def first_phrase(description: str) -> str:
+    """Return the first phrase of a description, before any detail, on one line."""
     return " ".join(_ASIDE.split(description, maxsplit=1)[0].split())

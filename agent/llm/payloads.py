@@ -1,27 +1,30 @@
-"""Fills in payloads with a language model: a payload is a value like any other, so `agent.structured` gets it.
+"""Fills in payloads with a language model: a payload is a value like any other, so `agent.structured` obtains it.
 
-Strategy: one action is one request, in which only that action can be called; the schema is the action's own. What comes
-back has that form and nothing more is known of it: whether its numbers and names are the user's is for the caller.
+Strategy: one action is one request, in which only that action can be called; the schema is the action's own. The result
+has that form and no more is known of it: the caller checks whether its numbers and names are the user's.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..actions.fields import written
 from ..config import PAYLOAD_TOKENS
 from ..errors import ModelFailed
+from ..intents.fields import describe_action
 from ..ports.draft import Prompt
 from ..ports.model import LanguageModel, Tool
 from ..ports.search import Hit
 from ..ports.work import RunSync
 from ..structured.extract import Extractor
-from .drafter import request
+from .drafter import make_draft_request
 
-ATTEMPTS = 2  # of one payload: the fields, and once more what of them does not hold
+ATTEMPTS = 2  # for one payload: the fields, then once a repair of the invalid ones
 
 
 class PayloadFiller:
-    """Fills in payloads (implements `agent.ports.fill.Filler`). run_sync: mends what is almost JSON, off the loop."""
+    """Fills in payloads (implements `agent.ports.fill.Filler`).
+
+    `run_sync`: mends text that is almost JSON, off the event loop.
+    """
 
     def __init__(self, model: LanguageModel, run_sync: RunSync) -> None:
         self._model = model
@@ -30,10 +33,10 @@ class PayloadFiller:
     async def fill(self, action: str, prompt: Prompt, evidence: Sequence[Hit]) -> Mapping[str, Any]:
         """Return the fields that the model gave, without those that it left empty.
 
-        Raises `ModelFailed` when the model fails, declines, or gives none that hold in ATTEMPTS. Cancelled, the
-        model's stream is closed before it returns.
+        Raises `ModelFailed` when the model fails, declines, or gives no valid payload in `ATTEMPTS`. When it is
+        cancelled, the model's stream is closed first.
         """
-        description, schema = written(action)
+        description, schema = describe_action(action)
         extractor = Extractor(
             self._model,
             [Tool(action, description, schema)],
@@ -42,7 +45,7 @@ class PayloadFiller:
             native=False,
             run_sync=self._run_sync,
         )
-        outcome = await extractor.extract(list(request(prompt, evidence, PAYLOAD_TOKENS).messages))
+        outcome = await extractor.extract(list(make_draft_request(prompt, evidence, PAYLOAD_TOKENS).messages))
         if outcome.status == "provider_error":
             raise ModelFailed("the model failed", outcome.fault or "protocol", outcome.retry_after)
         if outcome.status == "refused":

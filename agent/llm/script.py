@@ -1,11 +1,11 @@
-"""A model that plays a script: a JSON file says what it drafts for which question.
+"""Plays a script in place of a model: a JSON file gives the draft for each question.
 
-The file is an array of entries; the first whose `match` stands in the question (case-insensitively; "" stands in
-every one) is played: its `deltas`, or its `text` as a single delta, each after `delay_ms`; then it ends, or fails
-(`error`), or says nothing more for ever (`hang`). A redraft plays the same entry again.
+The file is an array of entries. The first entry whose `match` stands in the question is played (case-insensitively; ""
+stands in every question): its `deltas`, or its `text` as a single delta, each after `delay_ms`. Then the draft ends, or
+fails (`error`), or stays silent for ever (`hang`). A redraft plays the same entry again.
 
-Where tools are offered, what an entry says is a decision as JSON (`agent.llm.script_decider`); one with a `round` plays
-only after so many results, and is no draft.
+Where tools are offered, the text of an entry is a decision as JSON (`agent.llm.script_decider`). An entry with a
+`round` plays only after that many results, and is no draft.
 """
 
 from collections.abc import AsyncGenerator, Iterable, Sequence
@@ -21,10 +21,10 @@ from ..ports.draft import Delta, Prompt
 from ..ports.search import Hit
 
 
-class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One entry of a script: what to match, what to say, and how it ends. `delay_ms` is milliseconds per delta.
+class ScriptEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One entry of a script. `delay_ms`: milliseconds before each delta.
 
-    round: after how many results of its turn it plays, as a decision; None is after any number.
+    `round`: the number of results in its turn after which it plays, as a decision; None for any number.
     """
 
     match: str
@@ -36,7 +36,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     round: Annotated[int, msgspec.Meta(ge=0)] | None = None
 
     def __post_init__(self) -> None:
-        """Check what the types cannot say."""
+        """Check what the types cannot express."""
         if self.deltas is not None and self.text is not None:
             raise ValueError("has both `deltas` and `text`")
         if self.error is not None and self.hang:
@@ -46,13 +46,13 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def pieces(self) -> tuple[str, ...]:
-        """What it says, delta by delta."""
+        """The text of the entry, delta by delta."""
         if self.deltas is not None:
             return self.deltas
         return () if self.text is None else (self.text,)
 
     async def play(self) -> AsyncGenerator[str, None]:
-        """Yield what it says, delta by delta, and end as it says. Raises `ModelFailed` with its `error`."""
+        """Yield the text delta by delta, and end as the entry states. Raises `ModelFailed` with its `error`."""
         for piece in self.pieces:
             await trio.sleep(self.delay_ms / 1000)
             yield piece
@@ -63,7 +63,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             await trio.sleep_forever()
 
 
-def read(path: Path) -> tuple[Entry, ...]:
+def read_script(path: Path) -> tuple[ScriptEntry, ...]:
     """Return the entries of a script. Blocks; called once, at the start.
 
     Raises `agent.errors.UsageError`, one line that names the file and the entry.
@@ -77,38 +77,38 @@ def read(path: Path) -> tuple[Entry, ...]:
     entries = []
     for number, text in enumerate(raw, 1):
         try:
-            entries.append(msgspec.json.decode(text, type=Entry))
+            entries.append(msgspec.json.decode(text, type=ScriptEntry))
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
             raise UsageError(f"script {path}: entry {number}: {_one_line(error)}") from None
     return tuple(entries)
 
 
-def found(entries: Iterable[Entry], question: str) -> Entry:
-    """Return the first entry that matches a question. Raises `ModelFailed` when there is none."""
-    wanted = question.casefold()
+def find_entry(entries: Iterable[ScriptEntry], question: str) -> ScriptEntry:
+    """Return the first entry that matches `question`. Raises `ModelFailed` when no entry matches."""
+    folded = question.casefold()
     for entry in entries:
-        if entry.match.casefold() in wanted:
+        if entry.match.casefold() in folded:
             return entry
     raise ModelFailed("no entry of the script matches the question")
 
 
 class ScriptModel:
-    """Drafts what its script says."""
+    """Drafts the texts of its script."""
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    def __init__(self, entries: Sequence[ScriptEntry]) -> None:
         self._entries = tuple(entry for entry in entries if entry.round is None)
 
     @classmethod
     def load(cls, path: Path) -> "ScriptModel":
-        """Read a script, as `read` does."""
-        return cls(read(path))
+        """Read a script, as `read_script` does."""
+        return cls(read_script(path))
 
     async def stream(self, prompt: Prompt, evidence: Sequence[Hit]) -> AsyncGenerator[Delta, None]:
         """Yield the deltas of the first entry that matches the question.
 
         Raises `ModelFailed` with the entry's `error`, or when no entry matches.
         """
-        async with aclosing(found(self._entries, prompt.question).play()) as pieces:
+        async with aclosing(find_entry(self._entries, prompt.question).play()) as pieces:
             async for piece in pieces:
                 yield Delta(piece)
 

@@ -1,4 +1,4 @@
-"""The settings of the mock model."""
+"""The settings of the mock model (`MockSettings`)."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from ..config import check, finite
 
 @dataclass(frozen=True, slots=True)
 class MockSettings:
-    """How the model that is none drafts answers.
+    """How the mock model drafts answers.
 
     Raises `agent.errors.UsageError`, one line that names the setting, when a value cannot work.
 
@@ -24,7 +24,7 @@ class MockSettings:
     mock_ask: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check what the types cannot say."""
+        """Check what the types cannot express."""
         check(
             finite(self.mock_delay_ms),
             (not 0 <= self.mock_hallucinate <= 1, "mock-hallucinate must be 0 to 1"),

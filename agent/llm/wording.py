@@ -1,11 +1,11 @@
-"""How an answer is worded without a language model: it quotes.
+"""Words an answer without a language model, by quoting.
 
-Strategy: the best statements of the best sections, whole and in the order of their pages, after a short lead that names
-the section; a row of a table as "header: cell" pairs. What is remembered is told as its user's own words, of which a
-search finds more than fits, since it finds them by their neighbours too: so of these only what holds most of the
-question's words, before the documents where it holds as many as they do. Nothing is rewritten or said twice, and
-nothing that is added holds a number: a heading with one is left out of the lead, and statements are joined so that each
-number reads as it does alone. What a person reads in such an answer a person has written.
+Strategy: quote the best statements of the best sections, whole and in page order, after a short lead that names the
+section; a table row becomes "header: cell" pairs. Memory is quoted as its user's own words. A search finds more memory
+than fits, since it also finds items by their neighbours. So only the memory that holds most of the question's words is
+quoted, before the documents when it holds as many of the words as they do. Nothing is rewritten or repeated, and no
+added text holds a number: a heading with a number is left out of the lead, and statements are joined so that each
+number reads as it does alone. A person reads in such an answer only sentences that a person has written.
 """
 
 import re
@@ -16,153 +16,167 @@ from ..lang import LANGUAGES, Lang
 from ..numbers.read import tokens
 from ..ports.remember import MEMORY_FILES
 from ..ports.search import Hit, Passage
-from ..text.sentences import sentences
-from ..text.words import fold, words
-from .choosing import EMPTY, Stems, stems
+from ..text.sentences import find_sentences
+from ..text.words import fold, split_words
+from .choosing import EMPTY_WORDS, Stems, stems
 
 QUOTE_CHARS = 700
-"""Characters of all that is quoted; the best statement is, however long."""
+"""Characters of all quotations; the best statement is quoted however long it is."""
 
 SECTIONS = 3
 """Sections that are quoted from."""
 
 TOLD_CHARS = 350
-"""Characters of what is remembered beside that."""
+"""Characters of memory that are quoted beside that."""
 
 _HEADINGS = 2  # of a section, the innermost ones, that the lead names
-_KEPT = 4096  # headings of which it is kept whether they hold a number
+_KEPT = 4096  # headings whose check for a number is cached
 _ITEMS = ("row", "item")  # statements that stand on a line of their own
-_HALF = 0.5  # of a question's words; what holds fewer than something else does is beside the question
-_READ = 4096  # characters that are looked at for these
+_HALF = 0.5  # of a question's words; a text with fewer is beside the question when another has more
+_READ = 4096  # characters that are searched for these
 _REQUESTS = re.compile(rf"\b(?:{'|'.join(each.recalling.requests for each in LANGUAGES.values())})\b")
 _WORD = re.compile(r"\w+")
 
 
-def chosen(evidence: Sequence[Hit], question: str = "") -> list[Hit]:
-    """Return the statements to quote, the best of what comes first in front.
+def choose_quotes(evidence: Sequence[Hit], question: str = "") -> list[Hit]:
+    """Return the statements to quote, from the best source first.
 
-    Of documents those of at most SECTIONS sections, QUOTE_CHARS characters in all; of what is remembered as many, in
-    TOLD_CHARS, of those that hold more than half of the question's words that any of it holds. question: where it has
-    no words of its own, documents come first; without these all that is remembered may be quoted.
+    Documents: those of at most `SECTIONS` sections, `QUOTE_CHARS` characters in all. Memory: as many sections, in
+    `TOLD_CHARS`, of the items that hold more than half as many of the question's words as the best item. `question`:
+    when it has no words of its own, documents come first; without documents all memory may be quoted.
     """
-    told = [hit for hit in evidence if hit.snippet.file.startswith(MEMORY_FILES)]
-    if not told:
-        return _fitting(evidence, QUOTE_CHARS)
-    rest = _fitting([hit for hit in evidence if hit not in told], QUOTE_CHARS)
-    asked = _subject(question)
-    shares = [_share(asked, statement(hit)) for hit in told]
+    remembered = [hit for hit in evidence if hit.snippet.file.startswith(MEMORY_FILES)]
+    if not remembered:
+        return _select_fitting(evidence, QUOTE_CHARS)
+    rest = _select_fitting([hit for hit in evidence if hit not in remembered], QUOTE_CHARS)
+    subject = _subject_stems(question)
+    shares = [_measure_share(subject, statement_text(hit)) for hit in remembered]
     most = max(shares)
-    documents = max((_share(asked, _whole(hit)) for hit in rest), default=0.0)
-    told = [hit for hit, share in zip(told, shares, strict=True) if not asked or share > most / 2]
-    quoted = _fitting(told, TOLD_CHARS) if asked or rest else _fitting(told, QUOTE_CHARS, len(told))
-    if most == 1 and documents < _HALF:
-        return quoted
-    if most < documents or not asked:
-        return rest + (quoted if most >= _HALF or not asked else [])
-    return quoted + rest
+    best_share = max((_measure_share(subject, _text_with_headings(hit)) for hit in rest), default=0.0)
+    remembered = [
+        hit for hit, share in zip(remembered, shares, strict=True) if not subject or share > most / 2
+    ]
+    memory_quotes = (
+        _select_fitting(remembered, TOLD_CHARS)
+        if subject or rest
+        else _select_fitting(remembered, QUOTE_CHARS, len(remembered))
+    )
+    if most == 1 and best_share < _HALF:
+        return memory_quotes
+    if most < best_share or not subject:
+        return rest + (memory_quotes if most >= _HALF or not subject else [])
+    return memory_quotes + rest
 
 
-def _subject(question: str) -> list[Stems]:
-    """Return the words of a question that carry its subject, without what only asks for an answer."""
-    said = dict.fromkeys(words(_REQUESTS.sub(" ", fold(question[:_READ]))))
-    return [stems(word) for word in said if word not in EMPTY and (len(word) > 1 or word.isdigit())]
+def _subject_stems(question: str) -> list[Stems]:
+    """Return the words of a question that carry its subject, without those that only request an answer."""
+    word_list = dict.fromkeys(split_words(_REQUESTS.sub(" ", fold(question[:_READ]))))
+    return [
+        stems(word) for word in word_list if word not in EMPTY_WORDS and (len(word) > 1 or word.isdigit())
+    ]
 
 
-def _share(asked: Sequence[Stems], text: str) -> float:
-    """Return what share of some words a text holds, 0..1."""
-    if not asked:
+def _measure_share(subject: Sequence[Stems], text: str) -> float:
+    """Return the share of the words `subject` that a text holds, 0..1."""
+    if not subject:
         return 0.0
-    held = frozenset().union(*(stems(word) for word in words(text[:_READ])))
-    return sum(not each.isdisjoint(held) for each in asked) / len(asked)
+    text_stems = frozenset().union(*(stems(word) for word in split_words(text[:_READ])))
+    return sum(not each.isdisjoint(text_stems) for each in subject) / len(subject)
 
 
-def _whole(hit: Hit) -> str:
-    """Return what a statement of a document says, with what it stands under."""
-    return " ".join([*hit.snippet.headings, hit.snippet.lead, statement(hit)])
+def _text_with_headings(hit: Hit) -> str:
+    """Return a statement of a document after its headings and lead."""
+    return " ".join([*hit.snippet.headings, hit.snippet.lead, statement_text(hit)])
 
 
-def _fitting(evidence: Sequence[Hit], characters: int, sections: int = SECTIONS) -> list[Hit]:
-    """Return the best statements of the best sections within so many characters; the best one however long.
+def _select_fitting(evidence: Sequence[Hit], characters: int, sections: int = SECTIONS) -> list[Hit]:
+    """Return the best statements of the best sections within `characters`; the best statement however long it is.
 
-    Of those that say the same words only the best one.
+    Of statements with the same words only the best is returned.
     """
-    found: list[Hit] = []
+    chosen: list[Hit] = []
     passages: list[Passage] = []
-    said_before: set[tuple[str, ...]] = set()
+    seen: set[tuple[str, ...]] = set()
     size = 0
     for hit in evidence:
-        said = statement(hit)
-        if found and size + len(said) > characters:
+        statement = statement_text(hit)
+        if chosen and size + len(statement) > characters:
             continue
-        its = tuple(_WORD.findall(said.casefold()))
-        if its in said_before:
+        word_key = tuple(_WORD.findall(statement.casefold()))
+        if word_key in seen:
             continue
         if hit.passage not in passages:
             if len(passages) >= sections:
                 continue
             passages.append(hit.passage)
-        found.append(hit)
-        said_before.add(its)
-        size += len(said)
-    return found
+        chosen.append(hit)
+        seen.add(word_key)
+        size += len(statement)
+    return chosen
 
 
-def statement(hit: Hit) -> str:
-    """Return what a hit says, in plain words where these are known."""
+def statement_text(hit: Hit) -> str:
+    """Return the text of a hit, in plain words where these are known."""
     return hit.snippet.said or hit.snippet.text
 
 
-def compose(quoted: Sequence[Hit], lang: Lang) -> str:
+def compose_answer(quoted: Sequence[Hit], lang: Lang) -> str:
     """Return a text that quotes statements, the section of the best one first, in a frame in `lang`."""
     if not quoted:
         return LANGUAGES[lang].quoting.nothing
     passages = list(dict.fromkeys(hit.passage for hit in quoted))
-    told = [each for each in passages if each.file.startswith(MEMORY_FILES)]
-    read = [each for each in passages if each not in told]
-    parts = [f"{_lead(each, lang)}\n{_said(each, quoted)}" for each in read]
-    if read and all(each.lang != lang for each in passages):
-        parts.insert(0, _elsewhere(lang, read[0].lang))
-    if told:
+    remembered = [each for each in passages if each.file.startswith(MEMORY_FILES)]
+    documents = [each for each in passages if each not in remembered]
+    parts = [f"{_format_lead(each, lang)}\n{_join_statements(each, quoted)}" for each in documents]
+    if documents and all(each.lang != lang for each in passages):
+        parts.insert(0, _other_language_note(lang, documents[0].lang))
+    if remembered:
         lead = LANGUAGES[lang].quoting.remembered
-        lines = "\n".join([lead, *(f"- {_said(each, quoted)}" for each in told)])
-        parts.insert(0 if passages[0] in told else len(parts), lines)
+        lines = "\n".join([lead, *(f"- {_join_statements(each, quoted)}" for each in remembered)])
+        parts.insert(0 if passages[0] in remembered else len(parts), lines)
     return "\n\n".join(parts)
 
 
-def _lead(passage: Passage, lang: Lang) -> str:
-    names = [name for name in passage.headings if name and not _counted(name)][-_HEADINGS:]
+def _format_lead(passage: Passage, lang: Lang) -> str:
+    names = [name for name in passage.headings if name and not _holds_number(name)][-_HEADINGS:]
     quoting = LANGUAGES[lang].quoting
     return quoting.lead.format(section=" › ".join(names)) if names else quoting.bare_lead
 
 
 @lru_cache(maxsize=_KEPT)
-def _counted(heading: str) -> bool:
+def _holds_number(heading: str) -> bool:
     """Return whether a heading holds a number."""
     return bool(tokens(heading))
 
 
-def _elsewhere(lang: Lang, other: Lang) -> str:
-    """Return that what is quoted stands on pages in another language only."""
+def _other_language_note(lang: Lang, other: Lang) -> str:
+    """Return the sentence that the quotation stands on pages in another language only."""
     quoting = LANGUAGES[lang].quoting
     return quoting.other_language.format(language=quoting.names.get(other, LANGUAGES[other].name))
 
 
-def _said(passage: Passage, quoted: Sequence[Hit]) -> str:
+def _join_statements(passage: Passage, quoted: Sequence[Hit]) -> str:
     """Return the statements of one section in their order: sentences run on, items and rows have lines of their own."""
-    wanted = [hit for hit in quoted if hit.passage is passage]
+    hits = [hit for hit in quoted if hit.passage is passage]
     text = before = ""
-    for hit in sorted(wanted, key=lambda hit: passage.snippets.index(hit.snippet)):
-        kind, said = hit.snippet.kind, statement(hit)
+    for hit in sorted(hits, key=lambda hit: passage.snippets.index(hit.snippet)):
+        kind, statement = hit.snippet.kind, statement_text(hit)
         if kind in _ITEMS:
-            text = f"{text}\n- {said}" if text else f"- {said}"
+            text = f"{text}\n- {statement}" if text else f"- {statement}"
         else:
             prose = before not in _ITEMS and "code" not in (kind, before)
-            text += f" {said}" if text and prose and _parted(text, said) else f"\n\n{said}" if text else said
+            text += (
+                f" {statement}"
+                if text and prose and _is_own_sentence(text, statement)
+                else f"\n\n{statement}"
+                if text
+                else statement
+            )
         before = kind
     return text
 
 
-def _parted(text: str, said: str) -> bool:
+def _is_own_sentence(text: str, statement: str) -> bool:
     """Return whether a statement that runs on after a text is a sentence of its own, so that one citation holds it."""
     line = text[text.rfind("\n") + 1 :]
-    return any(start == len(line) + 1 for start, _ in sentences(f"{line} {said}"))
+    return any(start == len(line) + 1 for start, _ in find_sentences(f"{line} {statement}"))

@@ -1,11 +1,11 @@
 """A session with a server, by the official SDK over pipes of our own; imported only where servers are named.
 
-The SDK does what the protocol asks: the handshake, the numbers of requests and whose answer is whose, and the checks
-of what comes back. Its own pipes are not used: they keep a line of any length, log what the server prints, and take
-seconds to leave. Between the two stands this: it writes no call of a tool for which `begin()` was not called, in the
-instant before the write; and of what comes in it lets through what was asked for, and a bounded number of questions
-to us. Everything else is noise, which is read no faster than MCP_NOISE_RATE lines a second, for then the server has to
-wait until its pipe is emptied.
+The SDK does what the protocol asks: the handshake, the numbers of requests, the matching of answers, and the checks of
+results. Its own pipes are not used: they keep a line of any length, log the output of the server, and take seconds to
+close. `_SdkStream` stands between the two. It writes no call of a tool for which `begin()` was not called, in the
+instant before the write. Of the incoming lines it lets through the answers to our requests, and a bounded number of
+requests to us. Everything else is noise, which is read no faster than `MCP_NOISE_RATE` lines a second, so that the
+server has to wait until its pipe is emptied.
 """
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -35,24 +35,24 @@ from ..config import (
 from ..errors import McpFailed
 from ..ports.mcp import McpServer, McpSession
 from ..wire.bucket import Bucket
-from .stdio import Pipes, started
+from .stdio import Pipes, start_server
 
 _CALL = "tools/call"
 _REFUSED = (types.PARSE_ERROR, types.INVALID_REQUEST, types.METHOD_NOT_FOUND, types.INVALID_PARAMS)
-_JSON: Any = TypeAdapter(dict[str, Any])  # results as they came, once they are checked
+_JSON: Any = TypeAdapter(dict[str, Any])  # results as they came, after the checks
 _begin: ContextVar[Callable[[], None] | None] = ContextVar("begin", default=None)
 
 
 @asynccontextmanager
 async def connect(server: McpServer) -> AsyncGenerator[McpSession, None]:
     """Start a server for the time of a block (an `McpConnect`)."""
-    async with started(server) as pipes:
-        wire = _Wire(pipes)
-        async with ClientSession(wire, wire, client_info=_us()) as session:
-            yield _Session(session, pipes)
+    async with start_server(server) as pipes:
+        wire = _SdkStream(pipes)
+        async with ClientSession(wire, wire, client_info=_client_info()) as session:
+            yield _SdkSession(session, pipes)
 
 
-class _Session:
+class _SdkSession:
     """One life of a server (implements `McpSession`)."""
 
     def __init__(self, session: ClientSession, pipes: Pipes) -> None:
@@ -60,16 +60,19 @@ class _Session:
         self._pipes = pipes
 
     async def tools(self) -> Sequence[Mapping[str, Any]]:
-        """Shake hands, and read the list page by page, up to MCP_PAGES pages or TOOLS_OPERATOR tools and a page."""
+        """Shake hands, and read the list of tools page by page.
+
+        Reads up to `MCP_PAGES` pages, or `TOOLS_OPERATOR` tools and the rest of their page.
+        """
         try:
             await self._session.initialize()
         except (MCPError, ValidationError, RuntimeError) as error:
-            raise _failed(error) from None
+            raise _make_failure(error) from None
         tools: list[Mapping[str, Any]] = []
         cursor = None
         for _ in range(MCP_PAGES):
             params = types.PaginatedRequestParams(cursor=cursor) if cursor is not None else None
-            page = await self._ask(types.ListToolsRequest(params=params))
+            page = await self._send_request(types.ListToolsRequest(params=params))
             tools += page["tools"]
             cursor = page.get("nextCursor")
             if cursor is None or len(tools) > TOOLS_OPERATOR:
@@ -79,35 +82,35 @@ class _Session:
     async def call(
         self, tool: str, arguments: Mapping[str, Any], begin: Callable[[], None]
     ) -> Mapping[str, Any]:
-        """See `McpSession.call`. A result is not held against the schema that the server gave for it."""
+        """Call a tool, as `McpSession.call` says. The result is not checked against the tool's own output schema."""
         params = types.CallToolRequestParams(name=tool, arguments=dict(arguments))
         token = _begin.set(begin)
         try:
-            return await self._ask(types.CallToolRequest(params=params))
+            return await self._send_request(types.CallToolRequest(params=params))
         finally:
             _begin.reset(token)
 
     async def ping(self) -> None:
-        """See `McpSession.ping`; an error is an answer too."""
+        """Ping the server, as `McpSession.ping`; an error is an answer too."""
         try:
-            await self._ask(types.PingRequest())
+            await self._send_request(types.PingRequest())
         except McpFailed as error:
             if error.kind == "gone":
                 raise
 
-    async def ended(self) -> None:
-        """See `McpSession.ended`."""
+    async def wait_ended(self) -> None:
+        """Wait for the end of the server, as `McpSession.wait_ended`."""
         await self._pipes.ended.wait()
 
-    async def _ask(self, request: Any) -> dict[str, Any]:
+    async def _send_request(self, request: Any) -> dict[str, Any]:
         try:
             result: dict[str, Any] = await self._session.send_request(request, _JSON)
             return result
         except (MCPError, ValidationError) as error:
-            raise _failed(error) from None
+            raise _make_failure(error) from None
 
 
-def _us() -> types.Implementation:
+def _client_info() -> types.Implementation:
     try:
         version = metadata.version("agent-server")
     except metadata.PackageNotFoundError:  # run from its source
@@ -115,7 +118,7 @@ def _us() -> types.Implementation:
     return types.Implementation(name="agent-server", version=version)
 
 
-def _failed(error: Exception) -> McpFailed:
+def _make_failure(error: Exception) -> McpFailed:
     if isinstance(error, MCPError):
         if error.code == types.CONNECTION_CLOSED:
             return McpFailed("gone", "the server has ended")
@@ -126,36 +129,36 @@ def _failed(error: Exception) -> McpFailed:
     return McpFailed("broken", "the server's answer is none of the protocol")
 
 
-class _Wire:
+class _SdkStream:
     """The pipes as the SDK reads and writes them: messages, in both directions."""
 
     def __init__(self, pipes: Pipes) -> None:
         self._pipes = pipes
-        self._asked: set[object] = set()  # ids of requests that were written and have no answer
-        self._owed = 0  # answers that the SDK is to write
+        self._pending: set[object] = set()  # ids of requests that were written and have no answer
+        self._owed = 0  # requests of the server that the SDK has yet to answer
         self._noise = Bucket(MCP_NOISE_RATE, MCP_NOISE)
 
-    async def __aenter__(self) -> "_Wire":
+    async def __aenter__(self) -> "_SdkStream":
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Do nothing: whoever has started the server ends it."""
+        """Do nothing: `start_server` ends the server."""
 
-    def __aiter__(self) -> "_Wire":
+    def __aiter__(self) -> "_SdkStream":
         return self
 
     async def __anext__(self) -> SessionMessage:
-        message = await self._next()
+        message = await self._read_message()
         if message is None:
             raise StopAsyncIteration
         return SessionMessage(message)
 
     async def receive(self) -> SessionMessage:
         """Return the next message. Raises `anyio.EndOfStream` at the end."""
-        message = await self._next()
+        message = await self._read_message()
         if message is None:
             raise anyio.EndOfStream
         return SessionMessage(message)
@@ -163,66 +166,68 @@ class _Wire:
     async def send(self, item: SessionMessage, /) -> None:
         """Write a message; a call of a tool right after its `begin()`.
 
-        Raises `anyio.BrokenResourceError`, which the SDK knows, when the server has ended, and what `begin` raises.
+        Raises `anyio.BrokenResourceError`, which the SDK knows, when the server has ended, and any exception of
+        `begin`.
         """
         message = item.message
         line = message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
         try:
             if isinstance(message, types.JSONRPCNotification):
-                await self._tell(message, line)
+                await self._notify(message, line)
             elif isinstance(message, types.JSONRPCRequest):
-                await self._pipes.write(line, self._before(message))
+                await self._pipes.write_line(line, self._make_begin(message))
             else:
                 try:
-                    await self._pipes.write(line)
+                    await self._pipes.write_line(line)
                 finally:
                     self._owed -= 1
         except McpFailed:
             raise anyio.BrokenResourceError from None
 
-    def _before(self, request: types.JSONRPCRequest) -> Callable[[], None]:
-        """Return what is to be called when the first byte of a request is the next thing to leave."""
+    def _make_begin(self, request: types.JSONRPCRequest) -> Callable[[], None]:
+        """Return the function to call when the first byte of a request is the next thing to leave."""
         begin = _begin.get() if request.method == _CALL else lambda: None
         if begin is None:
             raise AssertionError("a tool is to be called without its begin()")
 
         def before() -> None:
             begin()
-            self._asked.add(request.id)
+            self._pending.add(request.id)
 
         return before
 
-    async def _tell(self, message: types.JSONRPCNotification, line: bytes) -> None:
-        """Tell the server something that it need not answer.
+    async def _notify(self, message: types.JSONRPCNotification, line: bytes) -> None:
+        """Send a notification, which the server need not answer.
 
-        That a request was cancelled is told only of one that was written, and where nothing else is being written. Who
-        has cancelled it waits for this, MCP_NOTICE at most; a server that does not read its pipe is given up with it.
+        A cancelled request is reported only when it was written, and while no other line is being written. The caller
+        that cancelled it waits for this, at most `MCP_NOTICE` seconds; a server that does not read its pipe is then
+        given up.
         """
         if message.method != "notifications/cancelled":
-            await self._pipes.write(line)
+            await self._pipes.write_line(line)
             return
         request = (message.params or {}).get("requestId")
-        written = request in self._asked
-        self._asked.discard(request)
-        if written and not self._pipes.busy:
+        was_written = request in self._pending
+        self._pending.discard(request)
+        if was_written and not self._pipes.is_busy:
             with trio.move_on_after(MCP_NOTICE):
-                await self._pipes.write(line)
+                await self._pipes.write_line(line)
 
-    async def _next(self) -> types.JSONRPCMessage | None:
+    async def _read_message(self) -> types.JSONRPCMessage | None:
         while True:
-            line = await self._pipes.line()
+            line = await self._pipes.read_line()
             if line is None:
                 return None
-            message = self._wanted(line)
+            message = self._parse_wanted(line)
             if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
                 return message
-            while not self._noise.take(trio.current_time()):  # noqa: ASYNC110 - time alone makes room
+            while not self._noise.take_token(trio.current_time()):  # noqa: ASYNC110 - time alone makes room
                 await trio.sleep(MCP_NOISE_PAUSE)
             if message is not None:
                 return message
 
-    def _wanted(self, line: bytes) -> types.JSONRPCMessage | None:
-        """Return what a line says, where it is an answer to us or a question that we can still answer."""
+    def _parse_wanted(self, line: bytes) -> types.JSONRPCMessage | None:
+        """Return the message in a line when it answers our request or is a request that we can still answer."""
         if not line.lstrip().startswith(b"{"):
             return None
         try:
@@ -234,7 +239,7 @@ class _Wire:
                 return None
             self._owed += 1
             return message
-        if isinstance(message, types.JSONRPCResponse | types.JSONRPCError) and message.id in self._asked:
-            self._asked.discard(message.id)
+        if isinstance(message, types.JSONRPCResponse | types.JSONRPCError) and message.id in self._pending:
+            self._pending.discard(message.id)
             return message
         return None

@@ -1,10 +1,10 @@
-"""A server as a process: lines in, lines out, and an end within a deadline.
+"""Runs a server as a process: lines in, lines out, and an end within a deadline.
 
-Strategy: whatever stands on the other side of the pipes may print anything, read nothing and never end. So a line is
-bounded while it grows, and what is over the bound is thrown away as it comes; each line is written as a whole or the
-server is given up; and it lives in a process group of its own, which is ended with all that it has started. It gets
-what every command needs of our environment, and none of our keys. What it prints on standard error is dropped, since
-it may repeat what it was told.
+Strategy: the program behind the pipes may print anything, read nothing and never end. So a line is bounded while it
+grows, and bytes over the bound are discarded as they come. A line is written as a whole, or the server is given up. The
+server lives in a process group of its own, which is ended with all its processes. It gets the variables of our
+environment that every command needs (`_ENVIRONMENT`), and none of our keys. Its standard error is dropped, since it may
+repeat our input.
 """
 
 import os
@@ -16,26 +16,29 @@ import trio
 from ..config import MCP_LEAVE, MCP_LINE_MAX
 from ..errors import McpFailed
 from ..ports.mcp import McpServer
-from ..process import group
+from ..process import run_in_group
 
 _ENVIRONMENT = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER")
 _READ = 64 * 1024
 
 
 class Pipes:
-    """A server's pipes. What ends either of them is the end of both."""
+    """The pipes of a server. The end of one is the end of both."""
 
     def __init__(self, send: trio.abc.SendStream, receive: trio.abc.ReceiveStream) -> None:
         self._send = send
         self._receive = receive
         self._buffer = bytearray()
-        self._seen = 0  # of the buffer, without an end of a line
-        self._skipping = False  # the rest of a line that was too long
+        self._seen = 0  # bytes of the buffer that hold no line end
+        self._skipping = False  # whether the rest of an overlong line is being discarded
         self._writing = trio.Lock()
         self.ended = trio.Event()
 
-    async def line(self) -> bytes | None:
-        """Return the next line without its end; b"" for a piece of one over MCP_LINE_MAX bytes; None at the end."""
+    async def read_line(self) -> bytes | None:
+        """Return the next line without its end, or None at the end.
+
+        A piece of a line over `MCP_LINE_MAX` bytes is b"".
+        """
         while True:
             end = self._buffer.find(b"\n", self._seen)
             if end >= 0:
@@ -59,11 +62,11 @@ class Pipes:
                 return None
             self._buffer += piece
 
-    async def write(self, line: bytes, before: Callable[[], None] | None = None) -> None:
-        """Write a line with its end. before: called synchronously when the next thing to happen is its first byte.
+    async def write_line(self, line: bytes, before: Callable[[], None] | None = None) -> None:
+        """Write a line with its end. `before`: called synchronously right before its first byte.
 
-        Lines are written one after the other; cancelled while it waits for its turn, nothing is written. Once begun it
-        is written as a whole: a cancel then, as any failure, is the end of the server. Raises `McpFailed`.
+        Lines are written one after the other. Cancelled while it waits for its turn, nothing is written. A line that
+        has begun is written as a whole: a cancel then, like any failure, ends the server. Raises `McpFailed`.
         """
         async with self._writing:
             if self.ended.is_set():
@@ -74,27 +77,27 @@ class Pipes:
                 await self._send.send_all(line)
             except (OSError, trio.BrokenResourceError, trio.ClosedResourceError):
                 self.ended.set()
-                raise McpFailed("gone", "the server does not read any more") from None
+                raise McpFailed("gone", "the server has stopped reading") from None
             except trio.Cancelled:
                 self.ended.set()
                 raise
 
     @property
-    def busy(self) -> bool:
+    def is_busy(self) -> bool:
         """Whether a line is being written, so that another would wait."""
         return self._writing.locked()
 
 
 @asynccontextmanager
-async def started(server: McpServer) -> AsyncGenerator[Pipes, None]:
+async def start_server(server: McpServer) -> AsyncGenerator[Pipes, None]:
     """Run a server for the time of a block.
 
-    Raises OSError when it cannot be started. On leaving, cancelled too, its input is ended; MCP_LEAVE seconds later,
-    or once it has ended, all that it has started is (see `agent.process.group`).
+    Raises `OSError` when the server cannot be started. On leaving, also when cancelled, its input is closed;
+    `MCP_LEAVE` seconds later, or once it has ended, `agent.process.run_in_group` ends all processes of its group.
     """
     environment = {key: os.environ[key] for key in _ENVIRONMENT if key in os.environ}
     command = (server.command, *server.args)
-    async with group(command, server.cwd or os.curdir, {**environment, **server.env}) as process:
+    async with run_in_group(command, server.cwd or os.curdir, {**environment, **server.env}) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         pipes = Pipes(process.stdin, process.stdout)

@@ -1,6 +1,11 @@
-"""What is remembered: items that live by a table of their own, and how a user's words become proposals of them.
+"""Remembers for a user: memory items with a state table of their own, and the recall of past messages.
 
-Strategy: all that decides is pure and takes values of `agent.ports.memory`; whoever keeps items asks here what may
-happen to them. Nothing becomes true without its user, but events and metrics, whose time is limited. Nothing is ever
-overwritten: a change is another item, which closes the one that it contradicts, and tells of it first.
+Entry points: `recollection.Recollection` loads the memory of a turn, `keeper.ExchangeKeeper` records finished
+exchanges, `desk.OwnMemory` applies a user's decisions, `recall.recall.IndexRecaller` searches. `agent.intents` reads
+proposals from a user's words; `hearing` checks them.
+
+Strategy: every decision is a pure function over values of `agent.ports.memory`, and the stores
+(`agent.storage.memories`) call these functions. An item becomes true only by its user's decision; events and metrics,
+which expire, are the exception. Nothing is overwritten: a change is a new item that closes the item it contradicts,
+after the user has been told of the conflict. Start reading at `items` and `states`.
 """

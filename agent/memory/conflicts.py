@@ -1,10 +1,11 @@
-"""What a draft means to the items that are live: the same as one of them, a contradiction, or nothing.
+"""Compares a draft with live items: the same as one of them, in contradiction to some, or unrelated.
 
-Strategy: only items of the same key are compared, and by their slots and numbers alone; how alike two texts are decides
+Strategy: only items of the same key are compared, and only by their slots and numbers; text similarity decides
 nothing. Numbers of the same kinds and units that do not all agree contradict each other, unless one is a lower bound
-and the other an upper one; so do two wordings of what has one value at a time. A number that has a unit contradicts one
-without, and one in another unit of the same measure ("50k", "50 000 kr", "50k EUR"), whatever their values: nothing is
-converted, and which is meant only its user knows. What neither is the same nor contradicts stays beside it.
+and the other an upper bound. So do two wordings where a subject has one value at a time. A number with a unit
+contradicts one without, and one in another unit of the same measure ("50k", "50 000 kr", "50k EUR"), whatever their
+values: nothing is converted, because only the user knows which unit is meant. An item that is neither the same nor
+contradicted stays beside the draft.
 """
 
 import re
@@ -14,7 +15,7 @@ from typing import Final
 
 from ..lang import LANGUAGES
 from ..ports.memory import LIVE, Draft, Item
-from .items import ONE_TEXT, agree, comparable, places, same_wording
+from .items import ONE_TEXT, kinds_compete, numbers_agree, same_wording, split_slot
 
 _DENIAL: Final = re.compile(
     rf"\b(?:{'|'.join(each.remembering.no for each in LANGUAGES.values())})\b", re.IGNORECASE
@@ -22,29 +23,32 @@ _DENIAL: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
-    """What a draft is to live items. same: the one that says it already. conflicts: those that it contradicts."""
+class DraftComparison:
+    """The relation of a draft to live items.
+
+    `same`: the item that already says the same. `conflicts`: the items that the draft contradicts.
+    """
 
     same: Item | None = None
     conflicts: tuple[Item, ...] = ()
 
 
-def compare(draft: Draft | Item, items: Iterable[Item]) -> Compared:
-    """Compare a draft, or what was made of one, with items of its scope; those that are not live count for nothing.
+def compare_draft(draft: Draft | Item, items: Iterable[Item]) -> DraftComparison:
+    """Compare `draft`, or the item made of it, with the live ones of `items`, which are of its scope.
 
-    What one says already contradicts nothing: whatever stands against that was told when it became live.
+    An item that says the same ends the comparison: its own conflicts were settled when it became live.
     """
     related = [item for item in items if item.status in LIVE and item.key == draft.key]
     for item in related:
-        if item.slot == draft.slot and _says_the_same(draft, item):
-            return Compared(item)
-    return Compared(None, tuple(item for item in related if _contradicts(draft, item)))
+        if item.slot == draft.slot and _says_same(draft, item):
+            return DraftComparison(item)
+    return DraftComparison(None, tuple(item for item in related if _contradicts(draft, item)))
 
 
-def finished(key: Sequence[str], items: Iterable[Item]) -> Item | None:
-    """Return the loop that is open and that words with this key say is done; None where there is none, or several.
+def find_finished_loop(key: Sequence[str], items: Iterable[Item]) -> Item | None:
+    """Return the open loop that `key` reports as done; None for no match or several.
 
-    A loop says what is to be done about a thing ("send the tax report"), what is done is often the thing alone.
+    A loop names an action and its object ("send the tax report"); the report often names the object alone.
     """
     named = set(key)
     loops = [
@@ -54,10 +58,11 @@ def finished(key: Sequence[str], items: Iterable[Item]) -> Item | None:
     return exact[0] if named and len(exact) == 1 else None
 
 
-def spoken_of(before: Iterable[frozenset[str]], items: Sequence[Item]) -> Item | None:
-    """Return the loop that is open and that was spoken of last; None where there is none, or several at once.
+def find_mentioned_loop(before: Iterable[frozenset[str]], items: Sequence[Item]) -> Item | None:
+    """Return the open loop that was mentioned last; None for no match, or for several in the same exchange.
 
-    before: the stems of each exchange, the newest first. It speaks of a loop if it has more than half of its key.
+    `before`: the stems of each exchange, newest first. An exchange mentions a loop if it has more than half of the
+    loop's key.
     """
     loops = [each for each in items if each.type == "open_loop" and each.status in LIVE]
     for stems in before:
@@ -67,33 +72,33 @@ def spoken_of(before: Iterable[frozenset[str]], items: Sequence[Item]) -> Item |
     return None
 
 
-def _says_the_same(draft: Draft | Item, item: Item) -> bool:
-    """Tell it of two of one key and slot. A slot that is a wording says so by itself."""
+def _says_same(draft: Draft | Item, item: Item) -> bool:
+    """Tell whether two items of one key and slot say the same. Equal wording slots already mean equal wording."""
     if draft.slot == ONE_TEXT:
         return same_wording(draft.text, item.text)
     return "|" not in draft.slot or (
-        _denies(draft.text) == _denies(item.text) and agree(draft.numbers, item.numbers)
+        _denies(draft.text) == _denies(item.text) and numbers_agree(draft.numbers, item.numbers)
     )
 
 
 def _denies(text: str) -> bool:
-    """Tell whether a text denies something: "never before 10" and "always before 10" have one key and one number."""
+    """Tell whether `text` negates: "never before 10" and "always before 10" have one key and one number."""
     return _DENIAL.search(text) is not None
 
 
 def _contradicts(draft: Draft | Item, item: Item) -> bool:
     if draft.slot == item.slot:
-        return True  # and what it says is not the same
-    (mine, named, kinds), (theirs, its_name, its_kinds) = places(draft.slot), places(item.slot)
+        return True  # `compare_draft` has already ruled out that both say the same
+    (mine, named, kinds), (theirs, its_name, its_kinds) = split_slot(draft.slot), split_slot(item.slot)
     if not kinds or not its_kinds or named != its_name or {mine, theirs} == {"<", ">"}:
         return False
     if kinds == its_kinds:
-        return not agree(draft.numbers, item.numbers)
-    return _in_place_of(kinds, its_kinds)
+        return not numbers_agree(draft.numbers, item.numbers)
+    return _compete(kinds, its_kinds)
 
 
-def _in_place_of(kinds: Sequence[str], others: Sequence[str]) -> bool:
-    """Tell whether as many numbers stand in the place of others, of which some have another unit, or none."""
-    pairs = {(one, other) for one in kinds for other in others if comparable(one, other)}
+def _compete(kinds: Sequence[str], others: Sequence[str]) -> bool:
+    """Tell whether `kinds` and `others` match one to one as comparable, with a unit that differs or is missing."""
+    pairs = {(one, other) for one in kinds for other in others if kinds_compete(one, other)}
     matched = {one for one, _ in pairs} == {*kinds} and {other for _, other in pairs} == {*others}
     return matched and len(kinds) == len(others)

@@ -1,7 +1,7 @@
-"""What a user decides about his own memory, however he says it: over a socket, over HTTP, on the command line.
+"""Applies a user's decisions about his own memory, from a socket, over HTTP or on the command line.
 
-Nobody else decides: a scope is that of whoever asks, and another one's item is not there. What an item says never
-changes: an edit puts another item in its place.
+Only the user decides: each call names the caller's `Scope`, and an item of another scope raises `NotFound`. The text
+of an item never changes: an edit puts another item in its place.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -11,20 +11,20 @@ from ..errors import Conflict
 from ..lang import Lang
 from ..ports.clock import Clock
 from ..ports.conversation import Scope
-from ..ports.memory import LIVE, Change, Decision, Forgotten, Item, ItemStatus, MemoryStore
+from ..ports.memory import LIVE, Change, ForgottenItem, Item, ItemDecision, ItemStatus, MemoryStore
 from ..ports.pages import Page, Window
 from ..ports.remember import Transcript
-from .items import edited
-from .repeats import Repeats, wordings
-from .states import TRIGGERS, decisions
+from .items import draft_edit
+from .repeats import Repeats, item_wordings
+from .states import TRIGGERS, allowed_decisions
 
 _CORRECTED: Final = frozenset((*LIVE, "proposed"))
 
 
 class OwnMemory:
-    """A user's items: looked at, decided, corrected, forgotten (implements `agent.ports.remember.MemoryDesk`).
+    """Lists, decides, edits and forgets a user's items (implements `agent.ports.remember.MemoryService`).
 
-    transcripts: hold what was said, too.
+    `transcripts`: the places that also hold the words of past messages.
     """
 
     def __init__(self, store: MemoryStore, clock: Clock, transcripts: Sequence[Transcript] = ()) -> None:
@@ -33,68 +33,71 @@ class OwnMemory:
         self._transcripts = transcripts
 
     async def items(self, scope: Scope, window: Window, statuses: Collection[ItemStatus] = ()) -> Page[Item]:
-        """Return a user's items, of every status but forgotten where none is named."""
+        """Return a page of a user's items with one of `statuses`; of every status but `forgotten` if none is given."""
         return await self._store.items(scope, window, statuses)
 
     async def item(self, scope: Scope, id: str) -> tuple[Item, tuple[Change, ...]]:
-        """Return an item, and what happened to it and to those that it replaced, oldest first."""
+        """Return an item with its history and that of the items it replaced, oldest change first."""
         return await self._store.item(scope, id), await self._store.history(scope, id)
 
-    async def decide(
+    async def decide_item(
         self,
         scope: Scope,
         id: str,
-        decision: Decision,
+        decision: ItemDecision,
         revision: int | None = None,
         replaces: Collection[str] | None = None,
     ) -> Item:
-        """Take a user's decision about an item; return it as it is then.
+        """Apply a user's decision about an item and return the item in its new state.
 
-        revision: that the user saw; None is any. replaces: of an accept, the ids that the user was told it replaces.
+        `revision`: the revision that the user saw; None accepts any. `replaces`: for an accept, the ids of the items
+        that the user was told it replaces.
         """
         now = self._clock.now_ms()
         if decision == "accept":
-            return await self._store.accept(scope, id, now, revision, replaces)
-        return await self._store.decide(scope, id, TRIGGERS[decision], now, revision)
+            return await self._store.accept_item(scope, id, now, revision, replaces)
+        return await self._store.decide_item(scope, id, TRIGGERS[decision], now, revision)
 
-    def may(self, item: Item) -> tuple[Decision, ...]:
-        """Return what its user may decide about an item as it stands now."""
-        return decisions(item, self._clock.now_ms())
+    def allowed_decisions(self, item: Item) -> tuple[ItemDecision, ...]:
+        """Return the decisions that `item` allows its user now."""
+        return allowed_decisions(item, self._clock.now_ms())
 
-    async def edit(self, scope: Scope, id: str, text: str, lang: Lang, revision: int | None = None) -> Item:
-        """Put a corrected text in an item's place; return the item that has it.
+    async def edit_item(
+        self, scope: Scope, id: str, text: str, lang: Lang, revision: int | None = None
+    ) -> Item:
+        """Replace an item by one with the corrected `text` and return the new item.
 
-        A proposed item is rejected for one that says the other text, which its user has approved by writing it.
-        Raises `agent.errors.BadItem` for a text that cannot be kept. Cancelled, it is corrected whole or not at all.
+        A proposed item is rejected in favour of the new one, which its user approves by writing it. Raises
+        `agent.errors.BadItem` for a text that cannot be kept. On cancel the correction is stored whole or not at all.
         """
         now = self._clock.now_ms()
         item = await self._store.item(scope, id)
-        if item.status not in _CORRECTED:  # whose times may be over, which is not what is wrong
+        if item.status not in _CORRECTED:  # checked first: its times may be over, but its status is the error
             raise Conflict("refused")
-        return await self._store.replace(scope, id, edited(item, text, lang, now), now, revision)
+        return await self._store.replace_item(scope, id, draft_edit(item, text, lang, now), now, revision)
 
-    async def forget(self, scope: Scope, id: str) -> Forgotten:
-        """Take an item, and what was said in its words, out of all that is kept.
+    async def forget_item(self, scope: Scope, id: str) -> ForgottenItem:
+        """Erase an item, and the messages that repeat its words, from the store and the transcripts.
 
-        Its words go last: what else says them is looked for by them. So, cancelled or failed on its way, it is
-        forgotten wholly when it is forgotten again.
+        The item's own text is erased last, because the search for repetitions needs it. So after a cancel or a failure
+        half way, a second call completes the work.
         """
-        texts = wordings(await self._store.item(scope, id))
+        texts = item_wordings(await self._store.item(scope, id))
         for transcript in self._transcripts if texts else ():
-            await transcript.unsay(scope, Repeats(texts))
-        forgotten = await self._store.forget(scope, id, self._clock.now_ms())
+            await transcript.forget_repeats(scope, Repeats(texts))
+        forgotten = await self._store.forget_item(scope, id, self._clock.now_ms())
         for transcript in self._transcripts:
-            await transcript.forget(forgotten.turns, id)
+            await transcript.forget_turns(forgotten.turns, id)
         return forgotten
 
-    async def contradicted(self, scope: Scope, id: str) -> tuple[Item, ...]:
-        """Return what an item would replace, were it accepted now, oldest first."""
-        return await self._store.contradicted(scope, id)
+    async def conflicting_items(self, scope: Scope, id: str) -> tuple[Item, ...]:
+        """Return the items that accepting `id` now would replace, oldest first."""
+        return await self._store.conflicting_items(scope, id)
 
-    async def unsaid(self, scope: Scope, said: Mapping[str, Collection[str]]) -> frozenset[str]:
-        """Return which messages of a thread hold what was forgotten since, in whichever process."""
-        return await self._store.unsaid(scope, said)
+    async def forgotten_messages(self, scope: Scope, said: Mapping[str, Collection[str]]) -> frozenset[str]:
+        """Return the messages of a thread with forgotten content, by any process."""
+        return await self._store.forgotten_messages(scope, said)
 
-    async def known(self, scope: Scope) -> bool:
-        """Return whether anything is kept of a user's thread."""
-        return await self._store.known(scope)
+    async def is_known(self, scope: Scope) -> bool:
+        """Return whether the store holds anything of the scope."""
+        return await self._store.is_known(scope)

@@ -1,8 +1,8 @@
-"""What a model finds in a user's words, made sound or left out. Pure.
+"""Checks the notes that a model made of a user's message, and drops those that are not sound. Pure.
 
-Strategy: what a model writes is a proposal of its own wording, which its user will read and decide about. So it must
-come from words that stand in the message, as its quote, and no number may be in it that the message does not hold:
-nobody is shown a number that nobody said. What a rule would accept by itself is not a model's to propose.
+Strategy: a note is the model's own wording, which the user will read and decide about. So its quote must stand in the
+message, and every number in it must be a number of the message: no user is shown a number that was never said. Types
+that a rule accepts without asking (`BY_RULE`) are not for a model to propose.
 """
 
 from collections.abc import Sequence
@@ -12,50 +12,55 @@ from typing import Final
 
 from ..config import ITEM_QUOTE, PROPOSALS_PER_TURN
 from ..errors import BadItem
+from ..intents.subjects import clean_line
 from ..lang import DEFAULT
 from ..ports.memory import LIVE, Candidate, Draft, Item, ItemType, Number, Source, StoredTurn
-from ..ports.note import Found
-from ..text.language import language
-from ..text.words import words
-from .items import alike, cleaned, corrected, draft, numbers_of
-from .repeats import within
+from ..ports.note import MemoryNote
+from ..text.language import detect_language
+from ..text.words import split_words
+from .items import draft_correction, make_draft, numbers_match, numbers_of
+from .repeats import is_within
 
 BY_RULE: Final[frozenset[ItemType]] = frozenset({"event", "metric"})
-"""The types that a rule accepts, which nothing but a user's words may propose."""
+"""The types that a rule accepts; only a user's words may propose them."""
 
 
-def sound(found: Sequence[Found], turn: StoredTurn, known: Sequence[Item], at: int) -> tuple[Draft, ...]:
-    """Return what may be proposed of what a model found in a turn, PROPOSALS_PER_TURN at most.
+def check_notes(
+    found: Sequence[MemoryNote], turn: StoredTurn, known: Sequence[Item], at: int
+) -> tuple[Draft, ...]:
+    """Return the drafts to propose from the notes in `found`, `PROPOSALS_PER_TURN` at most.
 
-    known: the items that it was shown. at: now, Unix milliseconds.
+    `turn`: the message that the model read. `known`: the items that the model was shown. `at`: now, Unix milliseconds.
     """
-    said = words(turn.remark.text)
+    said = split_words(turn.remark.text)
     numbers = numbers_of(turn.remark.text)
     drafts: list[Draft] = []
     for each in found:
-        quote = words(each.quote)
-        if not quote or not within(quote, said) or not _hold(numbers, (each.text, each.subject)):
+        quote = split_words(each.quote)
+        if not quote or not is_within(quote, said) or not _are_held(numbers, (each.text, each.subject)):
             continue
         with suppress(BadItem):
-            made = _made(each, turn, known, at)
+            made = _make_draft(each, turn, known, at)
             if made is not None and not any((made.key, made.slot) == (one.key, one.slot) for one in drafts):
                 drafts.append(made)
     return tuple(drafts[:PROPOSALS_PER_TURN])
 
 
-def _made(found: Found, turn: StoredTurn, known: Sequence[Item], at: int) -> Draft | None:
-    """Return the draft of what was found; None where it is not a model's to propose. Raises `BadItem`."""
-    lang = language(turn.remark.text) or DEFAULT
-    sources = (Source("message", turn.remark.message, quote=cleaned(found.quote)[:ITEM_QUOTE]),)
+def _make_draft(found: MemoryNote, turn: StoredTurn, known: Sequence[Item], at: int) -> Draft | None:
+    """Return the draft of the note `found`; None if its type is in `BY_RULE`. Raises `BadItem`."""
+    lang = detect_language(turn.remark.text) or DEFAULT
+    sources = (Source("message", turn.remark.message, quote=clean_line(found.quote)[:ITEM_QUOTE]),)
     item = next((each for each in known if each.id == found.replaces and each.status in LIVE), None)
     if (found.type if item is None else item.type) in BY_RULE:
         return None
-    if item is None:  # also where it names what is not there: what it contradicts is found by its key
-        return draft(Candidate(found.type, found.subject, found.text, lang, sources), at)
-    return replace(corrected(item, found.text, lang, at, sources), replaces=item.id)
+    if item is None:  # also for an unknown id in `replaces`: conflicts are found by the key
+        return make_draft(
+            Candidate(type=found.type, subject=found.subject, text=found.text, lang=lang, sources=sources), at
+        )
+    return replace(draft_correction(item, found.text, lang, at, sources), replaces=item.id)
 
 
-def _hold(numbers: Sequence[Number], texts: Sequence[str]) -> bool:
-    """Tell whether each number of some texts is among these."""
+def _are_held(numbers: Sequence[Number], texts: Sequence[str]) -> bool:
+    """Tell whether each number in `texts` is among `numbers`."""
     own = (number for text in texts for number in numbers_of(text))
-    return all(any(alike(number, each) for each in numbers) for number in own)
+    return all(any(numbers_match(number, each) for each in numbers) for number in own)

@@ -1,4 +1,4 @@
-"""What a user's message has to remember, made sound: what the rules propose, checked, with what it ends. Pure."""
+"""Makes sound drafts of the items that a message proposes (`agent.intents`), and finds the loops it ends. Pure."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -7,134 +7,140 @@ from datetime import UTC, date, datetime
 from typing import Final, TypeAlias
 
 from ..errors import BadItem
+from ..intents.item_proposals import ItemProposal, ends_unnamed_loop, propose_items
+from ..intents.subjects import key_of
 from ..lang import DEFAULT, LANGUAGES, Lang
 from ..lexical.stems import stem
-from ..ports.brain import Beside, Question
+from ..ports.brain import MemoryNotice, Question
 from ..ports.conversation import Exchange
 from ..ports.memory import Draft, Item
-from ..text.courtesy import courtesy
-from ..text.language import language
-from ..text.sentences import by_line
-from ..text.words import words
-from .items import draft, key_of
-from .propose import Proposal, ends_what_was_named, propose
+from ..text.courtesy import find_courtesy
+from ..text.language import detect_language
+from ..text.sentences import find_line_sentences
+from ..text.words import split_words
+from .items import make_draft
 
-_BEFORE: Final = 3  # exchanges in which a loop is named that "it is done" ends
-_TOLD: Final = 2_000  # characters of a message that is nothing but an order
-
-
-@dataclass(frozen=True, slots=True)
-class Noted:
-    """Something to remember. told: its user's words order it, which approves it; else he is to be asked."""
-
-    draft: Draft
-    told: bool
+_BEFORE: Final = 3  # past exchanges to search for the loop that "it is done" ends
+_TOLD: Final = 2_000  # characters; a longer message is more than an order
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """What a user's words have to remember. done: keys of the open loops that they end.
+class ProposedDraft:
+    """A draft of an item.
 
-    before: where they say that something is done, and not what, the stems of each of the last exchanges, newest first.
+    `is_ordered`: the user ordered to remember it, which approves it; otherwise the user is asked.
     """
 
-    noted: tuple[Noted, ...] = ()
-    done: tuple[tuple[str, ...], ...] = ()
-    before: tuple[frozenset[str], ...] = ()
+    draft: Draft
+    is_ordered: bool
 
-    def told(self, item: Item) -> bool:
-        """Return whether the words order to remember what an item says, in just these words.
 
-        What says the same in other words may be a model's, and say more.
+@dataclass(frozen=True, slots=True)
+class MessageItems:
+    """The items that a user's words propose, with the keys of the open loops they end (`finished_keys`).
+
+    `recent_stems`: if the words report an unnamed thing as done, the stems of each of the last exchanges, newest first.
+    """
+
+    drafts: tuple[ProposedDraft, ...] = ()
+    finished_keys: tuple[tuple[str, ...], ...] = ()
+    recent_stems: tuple[frozenset[str], ...] = ()
+
+    def orders_item(self, item: Item) -> bool:
+        """Return whether the user ordered to remember the text of `item`, word for word.
+
+        An item with the same key in other words may be a model's and say more.
         """
         return any(
-            each.told
+            each.is_ordered
             and (each.draft.key, each.draft.slot) == (item.key, item.slot)
             and each.draft.text == item.text
-            for each in self.noted
+            for each in self.drafts
         )
 
 
-Hear: TypeAlias = Callable[[Question, int], Heard]
-"""Reads a question as of a time (Unix milliseconds); pure."""
+ItemReader: TypeAlias = Callable[[Question, int], MessageItems]
+"""Reads the proposed items of a question as of a time (Unix milliseconds); pure."""
 
 
-def hear(question: Question, at: int) -> Heard:
-    """Return what a question has to remember. at: now, Unix milliseconds.
+def read_items(question: Question, at: int) -> MessageItems:
+    """Return the items that `question` proposes. `at`: now, Unix milliseconds.
 
-    What cannot be kept as it is (over 500 characters, about nothing but numbers) is left out: nobody was promised it.
+    Items that cannot be kept as they are (over 500 characters, or about nothing but numbers) are left out: the user was
+    never promised them.
     """
-    lang = question.lang or language(question.text) or DEFAULT
-    noted: list[Noted] = []
+    lang = question.lang or detect_language(question.text) or DEFAULT
+    noted: list[ProposedDraft] = []
     done: list[tuple[str, ...]] = []
-    for proposed in propose(question.text, lang, question.known_as, day(at)):
+    for proposed in propose_items(question.text, lang, question.key_or_id, local_day(at)):
         candidate = proposed.candidate
         with suppress(BadItem):
             if candidate.finishes:
                 done.append(key_of(candidate.subject, candidate.lang))
             else:
-                noted.append(Noted(draft(candidate, at), proposed.told))
+                noted.append(ProposedDraft(make_draft(candidate, at), proposed.ordered))
     before: tuple[frozenset[str], ...] = ()
-    if ends_what_was_named(question.text, lang):
+    if ends_unnamed_loop(question.text, lang):
         before = tuple(_stems(each) for each in reversed(question.history[-_BEFORE:]))
-    return Heard(tuple(noted), tuple(done), before)
+    return MessageItems(tuple(noted), tuple(done), before)
 
 
 def _stems(exchange: Exchange) -> frozenset[str]:
-    """Return what may stand in the key of what an exchange speaks of."""
-    said = {*words(exchange.question[:_TOLD]), *words(exchange.answer[:_TOLD])}
+    """Return the stems of an exchange's words, in every language, to compare with item keys."""
+    said = {*split_words(exchange.question[:_TOLD]), *split_words(exchange.answer[:_TOLD])}
     return frozenset(stem(lang, word) for word in said for lang in LANGUAGES)
 
 
-def only_told(question: Question, lang: Lang, at: int) -> bool:
-    """Return whether a question is an order to remember something, that can be done, and nothing else.
+def is_only_orders(question: Question, lang: Lang, at: int) -> bool:
+    """Return whether `question` consists of nothing but orders to remember things that can be kept.
 
-    Then there is nothing to search for. lang: of the question.
+    Such a question needs no search. `lang`: the language of the question.
     """
-    found = _all_of_it(question, lang, at)
-    return bool(found) and all(each.told for each in found)
+    found = _read_whole(question, lang, at)
+    return bool(found) and all(each.ordered for each in found)
 
 
-def only_stated(question: Question, lang: Lang, at: int) -> bool:
-    """Return whether a question is nothing but what can be remembered, whether its user orders that or is to be asked.
+def is_only_statements(question: Question, lang: Lang, at: int) -> bool:
+    """Return whether `question` consists of nothing but items to remember, ordered or to be asked about.
 
-    Where nothing is found on it, nothing was asked. lang: of the question.
+    If a search for it finds nothing, no answer is missing. `lang`: the language of the question.
     """
-    found = _all_of_it(question, lang, at)
+    found = _read_whole(question, lang, at)
     return bool(found) and not any(each.candidate.finishes for each in found)
 
 
-def found_beside(question: Question, lang: Lang, at: int) -> Beside | None:
-    """Return whether some of a question is to be remembered: its user is asked, or has told to. lang: of the question.
+def find_notice(question: Question, lang: Lang, at: int) -> MemoryNotice | None:
+    """Return "noted" if `question` orders all the items it proposes, else "suggested"; None if it proposes none.
 
-    Of a message over 2,000 characters nothing is said, which costs too much to be read before its answer.
+    None also for a message over 2,000 characters, which takes too long to read before the answer. `lang`: the language
+    of the question.
     """
     if len(question.text) > _TOLD or question.results:
         return None
-    noted = hear(replace(question, lang=lang), at).noted
+    noted = read_items(replace(question, lang=lang), at).drafts
     if not noted:
         return None
-    return "noted" if all(each.told for each in noted) else "suggested"
+    return "noted" if all(each.is_ordered for each in noted) else "suggested"
 
 
-def _all_of_it(question: Question, lang: Lang, at: int) -> tuple[Proposal, ...]:
-    """Return what a question proposes where that is sound and, but for courtesies, all of it; else nothing."""
+def _read_whole(question: Question, lang: Lang, at: int) -> tuple[ItemProposal, ...]:
+    """Return the proposals of `question` if they are sound and, courtesies aside, make up all of it; else ()."""
     if len(question.text) > _TOLD or question.results:
         return ()
-    found = propose(question.text, lang, question.known_as, day(at))
+    found = propose_items(question.text, lang, question.key_or_id, local_day(at))
     try:
         for each in found:
-            draft(each.candidate, at)
+            make_draft(each.candidate, at)
     except BadItem:
         return ()
     rest = question.text
     for each in found:
         rest = rest.replace(each.candidate.sources[0].quote, " ")
-    pieces = [rest[start:end] for start, end in by_line(rest)]
-    more = any(any(map(str.isalnum, each)) and courtesy(each) is None for each in pieces)
+    pieces = [rest[start:end] for start, end in find_line_sentences(rest)]
+    more = any(any(map(str.isalnum, each)) and find_courtesy(each) is None for each in pieces)
     return () if more else found
 
 
-def day(at: int) -> date:
-    """Return the day of a time by the server's own clock."""
+def local_day(at: int) -> date:
+    """Return the date of `at` (Unix milliseconds) in the server's time zone."""
     return datetime.fromtimestamp(at / 1000, UTC).astimezone().date()

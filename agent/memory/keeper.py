@@ -1,26 +1,22 @@
-"""Keeps what was said, and asks about what it proposes to remember.
+"""Records exchanges and asks the user about the items they propose.
 
 It implements `agent.ports.remember.Recorder` and `Backlog`.
 
-Strategy: whoever hands over an exchange never waits: it joins a queue, and one task writes what waits, in its order,
-many exchanges in one transaction. What follows from them is asked of the store for all users at once, which writes that
-in one transaction too, so that a slow commit is paid twice for a batch, and not for each of its exchanges. A write that
-fails is tried again twice; then, and while MEMORY_WAITING exchanges wait, an exchange is a gap: it is counted, and the
-count is kept as soon as anything can be; for MEMORY_LEFT_OUT seconds its user's turns say that something is left out.
-So a disk that stalls costs what was said meanwhile, never a turn.
+Strategy: a caller that hands over an exchange never waits. The exchange joins a queue, and one task writes the queue in
+order, many exchanges per transaction. The follow-up (accepting, finishing, declining) is requested for all users at
+once, and the store writes it in one transaction too: a slow commit is paid twice per batch, not once per exchange. A
+failed write is tried again twice. After that, and while `MEMORY_WAITING` exchanges wait, an exchange is a gap: it is
+counted, and the count is stored as soon as the store can write. For `MEMORY_LEFT_OUT` seconds the user's turns say that
+something is left out. So a stalled disk costs the messages of that time, never a turn.
 
-Nobody is asked before the row is there: a proposal that its user does not answer, or whose session is gone, stays among
-what is proposed. What a user orders to remember is approved by that order, unless it contradicts something that is
-remembered: then the user is asked, with both texts. Nobody has ordered what a model proposes, in whatever words but his
-own: its text is shown before it is true. At most MEMORY_ASKED are asked about of one message.
+A user is asked only after the proposal's row exists: if the user does not answer, or the session is gone, the item
+stays proposed. An order to remember approves its item, unless the item contradicts a remembered one: then the user is
+asked, with both texts. A model's proposal is never an order; its text is shown to the user before it becomes true. At
+most `MEMORY_ASKED` items of one message are asked about.
 """
 
 from collections import Counter, deque
-from collections.abc import Awaitable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from enum import Enum
-from typing import Final, TypeAlias, TypeVar
+from collections.abc import Mapping, Sequence
 
 import structlog
 import trio
@@ -35,60 +31,27 @@ from ..config import (
     MEMORY_RETRY,
     MEMORY_TRIES,
     MEMORY_WAITING,
-    MEMORY_WRITE,
     NOTE_TRIES,
     STALL_LOOK,
 )
-from ..errors import Conflict, NotFound, StorageFailed
 from ..ports.brain import Question
 from ..ports.clock import Clock
 from ..ports.conversation import Scope
-from ..ports.memory import ItemType, Kept, MemoryStore, Proposed, Remark, StoredTurn
+from ..ports.memory import ExchangeRecord, MemoryStore, ProposalOutcome, Remark
 from ..ports.observe import Observer
-from ..ports.remember import Answered, Offer, Transcript
-from .asking import suggested
-from .conflicts import finished, spoken_of
-from .hearing import Hear, Heard
-from .noting import Noting
+from ..ports.remember import FinishedAnswer, Offer, Transcript
+from .hearing import ItemReader, MessageItems
+from .noting import NoteTaker
+from .settler import FAILED, DeclinedItem, ProposalSettler, QueuedExchange, StoreFailure, try_store
 
 _log = structlog.get_logger("agent.memory")
-T = TypeVar("T")
 
 
-_LOOPS: Final[tuple[ItemType, ...]] = ("open_loop",)
+class ExchangeKeeper:
+    """Remembers the exchanges that sessions hand over. Run it in a nursery that outlives the sessions.
 
-
-class _Failed(Enum):
-    FAILED = "failed"
-
-
-FAILED: Final = _Failed.FAILED
-
-
-@dataclass(eq=False, slots=True)
-class _Exchange:
-    """An exchange that waits. offer: None where nobody can be asked.
-
-    proposed: what became of it, once `over`; None where it is not kept. asked: items that its user was asked about.
-    """
-
-    question: Question
-    answered: Answered
-    at: int
-    offer: Offer | None
-    proposed: tuple[Proposed, ...] | None = None
-    asked: int = 0
-    over: trio.Event = field(default_factory=trio.Event)
-
-
-_Declined: TypeAlias = tuple[Scope, str]
-
-
-class Keeper:
-    """Remembers what sessions hand over. Run it in a nursery that outlives them.
-
-    hear: reads what a user's words have to remember. observer: counts what is kept, and what is lost. transcript: holds
-    what was said, too; None where nothing does. noting: has a model read these words besides; None where none does.
+    `hear`: reads the items that a user's words propose. `observer`: counts exchanges kept and lost. `transcript`: also
+    holds the words of messages, or None. `noting`: has a model read the words as well, or None.
     """
 
     def __init__(
@@ -96,75 +59,77 @@ class Keeper:
         store: MemoryStore,
         clock: Clock,
         observer: Observer,
-        hear: Hear,
+        hear: ItemReader,
         transcript: Transcript | None = None,
-        noting: Noting | None = None,
+        noting: NoteTaker | None = None,
     ) -> None:
-        self._transcript = transcript
+        self._settler = ProposalSettler(store, clock, observer, transcript)
         self._noting = noting
         self._store = store
         self._clock = clock
         self._observer = observer
         self._hear = hear
-        self._waiting: deque[_Exchange | _Declined] = deque()
+        self._waiting: deque[QueuedExchange | DeclinedItem] = deque()
         self._writing = False
         self._unwritten = 0  # exchanges of the batch that is being written
-        self._batch: list[
-            _Exchange | _Declined
-        ] = []  # that is being written, or what it proposes being settled
+        self._batch: list[QueuedExchange | DeclinedItem] = []  # being written, or its follow-up being done
         self._wanted = trio.Event()
         self._quiet = trio.Event()
         self._gaps: Counter[Scope] = Counter()
-        self._left_out: dict[Scope, float] = {}  # until when its turns say so
+        self._left_out: dict[Scope, float] = {}  # until when turns of the scope report the loss
         self._trouble = False
 
-    def keep(self, question: Question, answered: Answered, offer: Offer) -> None:
-        """Remember an exchange, soon."""
-        self._take(_Exchange(question, answered, self._clock.now_ms(), offer))
+    def record_exchange(self, question: Question, answered: FinishedAnswer, offer: Offer) -> None:
+        """Queue an exchange to be stored; return at once."""
+        self._queue_exchange(
+            QueuedExchange(question=question, answered=answered, at=self._clock.now_ms(), offer=offer)
+        )
 
-    async def kept(self, question: Question, answered: Answered) -> tuple[Proposed, ...] | None:
-        """Remember an exchange; return what it proposes, None where it cannot be kept within MEMORY_ANSWER seconds."""
-        exchange = _Exchange(question, answered, self._clock.now_ms(), None)
-        self._take(exchange)
+    async def record_and_propose(
+        self, question: Question, answered: FinishedAnswer
+    ) -> tuple[ProposalOutcome, ...] | None:
+        """Store an exchange; return its proposals, or None if it is not stored within `MEMORY_ANSWER` seconds."""
+        exchange = QueuedExchange(question=question, answered=answered, at=self._clock.now_ms(), offer=None)
+        self._queue_exchange(exchange)
         await self._wait_for(exchange, MEMORY_ANSWER)
         return exchange.proposed
 
-    async def caught_up(self, scope: Scope) -> bool:
-        """Wait until what a scope's user said before can be found; MEMORY_CAUGHT_UP seconds at most.
+    async def wait_caught_up(self, scope: Scope) -> bool:
+        """Wait until the earlier messages of `scope` can be found; `MEMORY_CAUGHT_UP` seconds at most.
 
-        Return whether it can: not where the disk stalls, nor for MEMORY_LEFT_OUT seconds after some of it was lost.
+        Return False while the disk stalls, and for `MEMORY_LEFT_OUT` seconds after a message of the scope was lost.
         """
         await trio.lowlevel.checkpoint()
         complete = True
-        for exchange in reversed((*self._batch, *self._waiting)):  # they are over in their order
-            if isinstance(exchange, _Exchange) and scope.includes(exchange.question.scope):
+        for exchange in reversed((*self._batch, *self._waiting)):  # they end in queue order
+            if isinstance(exchange, QueuedExchange) and scope.includes(exchange.question.scope):
                 complete = await self._wait_for(exchange, MEMORY_CAUGHT_UP)
                 break
         return complete and not self._has_left_out(scope)
 
-    async def _wait_for(self, exchange: _Exchange, seconds: float) -> bool:
-        """Wait until an exchange is over, and not for a disk that stalls; return whether it is."""
+    async def _wait_for(self, exchange: QueuedExchange, seconds: float) -> bool:
+        """Wait until `exchange` is over or the disk stalls; return whether it is over."""
         until = trio.current_time() + seconds
-        while not exchange.over.is_set() and trio.current_time() < until and not self._store.stalled:
+        while not exchange.over.is_set() and trio.current_time() < until and not self._store.is_stalled:
             with trio.move_on_after(min(STALL_LOOK, until - trio.current_time())):
                 await exchange.over.wait()
         return exchange.over.is_set()
 
     def _has_left_out(self, scope: Scope) -> bool:
-        """Return whether anything was lost of late that a scope's user said."""
+        """Return whether a message of `scope` was lost within the last `MEMORY_LEFT_OUT` seconds."""
         now = trio.current_time()
         while self._left_out and next(iter(self._left_out.values())) <= now:  # they are in that order
             del self._left_out[next(iter(self._left_out))]
         return any(scope.includes(each) for each in self._left_out)
 
-    def decline(self, scope: Scope, item: str) -> None:
-        """Take that its user does not want an item remembered, soon; where there is no room it stays proposed."""
+    def decline_item(self, scope: Scope, item: str) -> None:
+        """Queue a user's rejection of an item; if the queue is full, the item stays proposed."""
         if len(self._waiting) < MEMORY_WAITING:
             self._waiting.append((scope, item))
             self._wanted.set()
 
-    async def settled(self) -> None:
-        """Wait until nothing waits to be kept, and count what could not be; the caller sets the deadline."""
+    async def wait_settled(self) -> None:
+        """Wait until the queue is empty, then store the counts of lost exchanges; the caller sets the deadline."""
         await trio.lowlevel.checkpoint()
         while self._waiting or self._writing:
             self._quiet = trio.Event()
@@ -172,13 +137,13 @@ class Keeper:
         await self._note_gaps()
 
     async def run(self) -> None:
-        """Keep what comes, and end what is over, until cancelled; then what waits is lost, and the log says how much.
+        """Write the queue and expire items until cancelled; then log how many waiting exchanges are lost.
 
-        A batch that is being written then is kept whole or not at all.
+        A batch in progress at the cancel is stored whole or not at all.
         """
         try:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._expire)
+                nursery.start_soon(self._expire_items)
                 while True:
                     if not self._waiting:
                         self._quiet.set()
@@ -188,119 +153,115 @@ class Keeper:
                     await self._write_next()
                     self._writing, self._batch = False, []
         finally:
-            self._say_what_is_lost()
+            self._log_lost()
 
-    # --- what waits
+    # --- the queue
 
-    def _take(self, exchange: _Exchange) -> None:
+    def _queue_exchange(self, exchange: QueuedExchange) -> None:
         if len(self._waiting) >= MEMORY_WAITING:
-            self._lose([exchange])
+            self._count_lost([exchange])
             return
         self._waiting.append(exchange)
         self._wanted.set()
 
     async def _write_next(self) -> None:
-        """Keep the exchanges that come first in one transaction; then do what follows from them, for all users at once.
+        """Store the first exchanges of the queue in one transaction, then do the follow-up for all users at once.
 
-        A user's own exchanges and declines have their order.
+        A user's own exchanges and declines stay in order.
         """
-        self._batch = self._next_batch()
-        exchanges = [each for each in self._batch if isinstance(each, _Exchange)]
+        self._batch = self._take_batch()
+        exchanges = [each for each in self._batch if isinstance(each, QueuedExchange)]
         self._unwritten = len(exchanges)
-        heard = [self._read(each) for each in exchanges]
+        heard = [self._read_items(each) for each in exchanges]
         tries = 0 if self._noting is None else NOTE_TRIES
-        kept = [_kept(each, its, tries) for each, its in zip(exchanges, heard, strict=True)]
-        found = await self._write(kept) if kept else ()
+        kept = [_make_record(each, its, tries) for each, its in zip(exchanges, heard, strict=True)]
+        found = await self._write_records(kept) if kept else ()
         self._unwritten = 0
-        became: dict[_Exchange, tuple[Heard, tuple[Proposed, ...]]] = {}
+        became: dict[QueuedExchange, tuple[MessageItems, tuple[ProposalOutcome, ...]]] = {}
         if found is FAILED:
-            self._lose(exchanges)
+            self._count_lost(exchanges)
         elif exchanges:
             became = dict(zip(exchanges, zip(heard, found, strict=True), strict=True))
             self._trouble = False
             await self._note_gaps()
-        following: dict[tuple[str, str, str], list[_Exchange | _Declined]] = {}
+        following: dict[tuple[str, str, str], list[QueuedExchange | DeclinedItem]] = {}
         for each in self._batch:
-            if not isinstance(each, _Exchange):
-                following.setdefault(_whose(each), []).append(each)
+            if not isinstance(each, QueuedExchange):
+                following.setdefault(_owner_of(each), []).append(each)
             elif each in became:
                 its, proposed = became[each]
-                if proposed or its.done or its.before or each.answered.cites or _whose(each) in following:
-                    following.setdefault(_whose(each), []).append(each)
+                if (
+                    proposed
+                    or its.finished_keys
+                    or its.recent_stems
+                    or each.answered.cites
+                    or _owner_of(each) in following
+                ):
+                    following.setdefault(_owner_of(each), []).append(each)
                 else:
-                    self._end(each, ())
+                    self._end_exchange(each, ())
         async with trio.open_nursery() as nursery:
             for ones in following.values():
-                nursery.start_soon(self._follow, ones, became)
+                nursery.start_soon(self._follow_up, ones, became)
 
-    def _next_batch(self) -> list[_Exchange | _Declined]:
-        """Take what waits, as much as a batch takes, up to an exchange that comes after its user's decline."""
-        batch: list[_Exchange | _Declined] = []
+    def _take_batch(self) -> list[QueuedExchange | DeclinedItem]:
+        """Take one batch off the queue, ending before an exchange that follows a decline of the same user."""
+        batch: list[QueuedExchange | DeclinedItem] = []
         declining: set[tuple[str, str, str]] = set()
         while self._waiting and len(batch) < MEMORY_BATCH:
             following = self._waiting[0]
-            if not isinstance(following, _Exchange):
-                declining.add(_whose(following))
-            elif _whose(following) in declining:
+            if not isinstance(following, QueuedExchange):
+                declining.add(_owner_of(following))
+            elif _owner_of(following) in declining:
                 break
             batch.append(self._waiting.popleft())
         return batch
 
-    async def _follow(
+    async def _follow_up(
         self,
-        ones: Sequence[_Exchange | _Declined],
-        became: Mapping[_Exchange, tuple[Heard, tuple[Proposed, ...]]],
+        ones: Sequence[QueuedExchange | DeclinedItem],
+        became: Mapping[QueuedExchange, tuple[MessageItems, tuple[ProposalOutcome, ...]]],
     ) -> None:
-        """Do what follows from what one user said and declined, in its order."""
+        """Do the follow-up of one user's exchanges and declines, in order."""
         for each in ones:
-            if isinstance(each, _Exchange):
-                await self._unsay(each)
-                self._end(each, await self._settle(each, *became[each]))
+            if isinstance(each, QueuedExchange):
+                await self._settler.unsay_answer(each)
+                self._end_exchange(each, await self._settler.settle(each, *became[each]))
             else:
-                scope, item = each
-                await self._tried(self._store.decide(scope, item, "reject", self._clock.now_ms()))
+                await self._settler.decline(each)
 
-    def _end(self, exchange: _Exchange, proposed: tuple[Proposed, ...]) -> None:
-        """Let those go on who wait for an exchange that is kept."""
+    def _end_exchange(self, exchange: QueuedExchange, proposed: tuple[ProposalOutcome, ...]) -> None:
+        """Mark an exchange as stored, waking its waiters, and pass it to `noting`."""
         self._observer.count("exchanges", "kept")
         exchange.proposed = proposed
         exchange.over.set()
         if self._noting is not None:
-            self._noting.kept(exchange.question, exchange.offer, MEMORY_ASKED - exchange.asked)
+            self._noting.add_message(exchange.question, exchange.offer, MEMORY_ASKED - exchange.asked)
 
-    async def _unsay(self, exchange: _Exchange) -> None:
-        """Take an answer out of the transcript that cites what was forgotten before it was kept."""
-        cites = exchange.answered.cites
-        if self._transcript is None or not cites:
-            return
-        gone = await self._tried(self._store.forgotten(cites))
-        if gone:
-            question = exchange.question
-            late = StoredTurn(0, question.scope, Remark(question.known_as, "assistant", "", exchange.at))
-            await self._tried(self._transcript.forget([late]))
-
-    async def _write(self, kept: Sequence[Kept]) -> "tuple[tuple[Proposed, ...], ...] | _Failed":
+    async def _write_records(
+        self, kept: Sequence[ExchangeRecord]
+    ) -> "tuple[tuple[ProposalOutcome, ...], ...] | StoreFailure":
         for attempt in range(MEMORY_TRIES):
             if attempt:
                 await trio.sleep(MEMORY_RETRY)
-            found = await self._tried(self._store.keep(kept, self._clock.now_ms()))
+            found = await try_store(self._store.keep_exchanges(kept, self._clock.now_ms()))
             if found is not FAILED:
                 return found
         return FAILED
 
-    def _read(self, exchange: _Exchange) -> Heard:
-        """Return what a user's words have to remember; words that break the reading have nothing."""
+    def _read_items(self, exchange: QueuedExchange) -> MessageItems:
+        """Return the items that a user's words propose; empty if reading them fails."""
         question = exchange.question
-        if question.goes_on:  # nobody said anything anew
-            return Heard()
+        if question.is_continuation:  # the user said nothing new
+            return MessageItems()
         try:
             return self._hear(question, exchange.at)
         except Exception as error:  # noqa: BLE001 - the edge of one exchange
-            _log.error("what was said could not be looked through", kind=type(error).__name__)
-            return Heard()
+            _log.error("a message could not be read for items to remember", kind=type(error).__name__)
+            return MessageItems()
 
-    def _lose(self, lost: Sequence[_Exchange]) -> None:
-        """Count what cannot be kept; say so once."""
+    def _count_lost(self, lost: Sequence[QueuedExchange]) -> None:
+        """Count exchanges that cannot be stored; log the first of a run of failures."""
         for exchange in lost:
             scope = exchange.question.scope
             self._gaps[scope] += 1
@@ -310,10 +271,10 @@ class Keeper:
             exchange.over.set()
         if not self._trouble:
             self._trouble = True
-            _log.warning("what is said cannot be remembered now")
+            _log.warning("exchanges cannot be remembered now")
 
-    def _say_what_is_lost(self) -> None:
-        waiting = sum(isinstance(each, _Exchange) for each in self._waiting)
+    def _log_lost(self) -> None:
+        waiting = sum(isinstance(each, QueuedExchange) for each in self._waiting)
         lost = waiting + self._unwritten + self._gaps.total()
         if lost:
             _log.warning("exchanges not remembered", exchanges=lost)
@@ -325,72 +286,42 @@ class Keeper:
                     nursery.start_soon(self._note_gap, scope)
 
     async def _note_gap(self, scope: Scope) -> None:
-        count = self._gaps.pop(scope, 0)  # so that nobody else notes it
-        if count and await self._tried(self._store.gap(scope, self._clock.now_ms(), count)) is FAILED:
+        count = self._gaps.pop(scope, 0)  # so that no other task records it
+        if count and await try_store(self._store.record_gap(scope, self._clock.now_ms(), count)) is FAILED:
             self._gaps[scope] += count
 
-    # --- what was proposed
-
-    async def _settle(
-        self, exchange: _Exchange, heard: Heard, found: Sequence[Proposed]
-    ) -> tuple[Proposed, ...]:
-        """Accept what was ordered, end what is done, and ask about the rest; return how all of it stands now."""
-        scope = exchange.question.scope
-        settled: list[Proposed] = []
-        for proposed in found:
-            item = proposed.item
-            if item.status == "proposed" and heard.told(item) and not proposed.conflicts:
-                accepting = self._store.accept(scope, item.id, self._clock.now_ms(), replaces=())
-                accepted = await self._tried(accepting)
-                item = item if accepted is FAILED else accepted
-            settled.append(replace(proposed, item=item))
-            if item.status != "proposed":
-                self._observer.count("items", "accepted")
-            elif exchange.offer is not None and exchange.asked < MEMORY_ASKED:
-                exchange.asked += 1
-                self._observer.count("items", "asked")
-                exchange.offer(exchange.question, suggested(proposed))
-        if heard.done or heard.before:
-            await self._finish(scope, heard)
-        return tuple(settled)
-
-    async def _finish(self, scope: Scope, heard: Heard) -> None:
-        """End the open loops that words say are done; none where it is not clear which is meant."""
-        now = self._clock.now_ms()
-        live = await self._tried(self._store.live(scope, now, _LOOPS))
-        if live is not FAILED:
-            ended = [finished(key, live) for key in heard.done]
-            for loop in {each.id: each for each in (*ended, spoken_of(heard.before, live)) if each}.values():
-                await self._tried(self._store.decide(scope, loop.id, "finish", now))
-                self._observer.count("items", "finished")
-
-    async def _expire(self) -> None:
+    async def _expire_items(self) -> None:
         while True:
-            await self._tried(self._store.expire(self._clock.now_ms()))
+            await try_store(self._store.expire_items(self._clock.now_ms()))
             await self._note_gaps()
             await trio.sleep(EXPIRE_EVERY)
 
-    async def _tried(self, work: Awaitable[T]) -> "T | _Failed":
-        """Wait for the store, MEMORY_WRITE seconds at most; FAILED where it could not, or things stand otherwise."""
-        with trio.move_on_after(MEMORY_WRITE), suppress(StorageFailed, NotFound, Conflict):
-            return await work
-        return FAILED
 
-
-def _whose(one: _Exchange | _Declined) -> tuple[str, str, str]:
-    """Return whose an exchange or a decline is: a user's, or of nobody's one thread's."""
-    scope = one.question.scope if isinstance(one, _Exchange) else one[0]
+def _owner_of(one: QueuedExchange | DeclinedItem) -> tuple[str, str, str]:
+    """Return the key of the user, or of an unknown user's thread, that an exchange or a decline belongs to."""
+    scope = one.question.scope if isinstance(one, QueuedExchange) else one[0]
     return scope.project, scope.user, "" if scope.user else scope.thread
 
 
-def _kept(exchange: _Exchange, heard: Heard, tries: int) -> Kept:
-    """Return an exchange as it is stored; of a turn that went on after a result its user said nothing anew.
+def _make_record(exchange: QueuedExchange, heard: MessageItems, tries: int) -> ExchangeRecord:
+    """Return the record to store; without the user's message if the turn continued after a tool result.
 
-    tries: of a model to read the user's words.
+    `tries`: how often a model may try to read the user's words.
     """
     question, answered = exchange.question, exchange.answered
-    id = question.known_as
-    asked = () if question.goes_on else (Remark(id, "user", question.text, exchange.at),)
-    said = Remark(id, "assistant", answered.text, exchange.at, blocked=answered.blocked, cites=answered.cites)
-    drafts = (*(each.draft for each in heard.noted), *answered.drafts)
-    return Kept(question.scope, (*asked, said), drafts, tries)
+    id = question.key_or_id
+    asked = (
+        ()
+        if question.is_continuation
+        else (Remark(message=id, role="user", text=question.text, at=exchange.at),)
+    )
+    said = Remark(
+        message=id,
+        role="assistant",
+        text=answered.text,
+        at=exchange.at,
+        blocked=answered.blocked,
+        cites=answered.cites,
+    )
+    drafts = (*(each.draft for each in heard.drafts), *answered.drafts)
+    return ExchangeRecord(question.scope, (*asked, said), drafts, tries)

@@ -1,13 +1,12 @@
-"""What a turn is told of what is remembered (implements `agent.ports.remember.Memory`).
+"""Selects the memory items and past messages to include in a turn's prompt (implements `agent.ports.remember.Memory`).
 
-Strategy: rules and preferences, and how things stand, are told whole within their bounds, and change only when an item
-does. What was said, and the items that fit the question, are looked for with its words: what its user said and every
-live item is evidence, to be cited as `memory/ID` under the day that it is of. What its user said of an item that was
-rejected or superseded is neither told nor cited, and what says no more than an item beside it is left to that. What
-fits of the conversation that a model is shown is not told again, and may be cited like all that its user said. The
-agent's own earlier answers are told and are no evidence, since what they were made of may be gone. A memory that cannot
-be read is no reason for no answer; the answer then says that it was made without. While the server is busy a turn
-waits: only a store that fails, or whose disk stalls, is not waited for.
+Strategy: rules, preferences and the situation are told whole within their limits, and change only when an item does.
+Past messages, and items that fit the question, are searched with its words. The user's own messages and every live item
+are evidence, cited as `memory/ID` under their day. A user's words about an item that was rejected or superseded are
+neither told nor cited, and a message that says no more than a found item is left to that item. Messages in the visible
+part of the conversation are not told again, but may be cited. The agent's own earlier answers are told but are no
+evidence, since their sources may be gone. A memory that cannot be read does not stop the answer, which then says that
+it was made without. A turn waits while the server is busy, but not for a store that fails or a disk that stalls.
 """
 
 import re
@@ -22,40 +21,41 @@ import trio
 
 from ..config import ITEM_QUOTE, MEMORY_READ, PICTURE_READ, RECALLED, RECALLED_TOKENS
 from ..errors import BadItem, NotFound, StorageFailed
+from ..intents.subjects import clean_line
 from ..lang import LANGUAGES, Lang
-from ..ports.brain import Beside, Question
+from ..ports.brain import MemoryNotice, Question
 from ..ports.clock import Clock
 from ..ports.draft import Reminder
 from ..ports.memory import Candidate, Draft, Item, ItemType, MemoryStore, Source
-from ..ports.recall import NOTHING, Excerpt, Recalled, Recaller, Search
-from ..ports.remember import MEMORY_FILES, NO_BACKLOG, UNREAD, Backlog, Remembered
+from ..ports.recall import NOTHING_RECALLED, Excerpt, Recaller, RecallQuery, RecallResult
+from ..ports.remember import MEMORY_FILES, NO_BACKLOG, UNREAD_MEMORY, Backlog, TurnMemory
 from ..ports.search import Hit, Passage, Snippet
-from ..text.fences import fenced
-from ..text.sentences import by_line
-from ..text.words import fold, words
+from ..text.fences import fence_text
+from ..text.sentences import find_line_sentences
+from ..text.words import fold, split_words
 from .found import BY_RULE
-from .hearing import found_beside, only_stated, only_told
-from .items import cleaned, corrected, draft
-from .picture import memory_section, picture, situation_section
-from .repeats import within
+from .hearing import find_notice, is_only_orders, is_only_statements
+from .items import draft_correction, make_draft
+from .picture import make_picture, memory_section, situation_section
+from .repeats import is_within
 
 _log = structlog.get_logger("agent.memory")
 
 PICTURED: Final[tuple[ItemType, ...]] = ("rule", "preference", "lesson", "open_loop", "event", "idea")
-"""The types of items that are told of whatever the question is."""
+"""The types of items that every turn is told of."""
 
 _EVERYTHING: Final = {
     lang: re.compile(rf"\W*(?:{language.recalling.everything})\W*") for lang, language in LANGUAGES.items()
 }
 _LONGEST: Final = 120  # characters of a question for everything
 _AROUND: Final = 6
-"""Words of an order around what is to be remembered: "please remember that ... , thank you"."""
+"""Words of an order around the thing to remember: "please remember that ... , thank you"."""
 
 
 class Recollection:
-    """Tells turns what is remembered of their users. It keeps nothing of that between them.
+    """Loads the memory of a turn. It holds nothing of users between turns.
 
-    backlog: what they said that is not kept yet.
+    `backlog`: the messages that are not stored yet.
     """
 
     def __init__(
@@ -65,64 +65,84 @@ class Recollection:
         self._recaller = recaller
         self._clock = clock
         self._backlog = backlog
-        self._trouble = False  # it could not be read, the last time
+        self._trouble = False  # the last read failed
 
-    def told(self, question: Question, lang: Lang) -> bool:
+    def is_memory_order(self, question: Question, lang: Lang) -> bool:
         """Return whether a question is nothing but the order to remember something."""
-        return only_told(question, lang, self._clock.now_ms())
+        return is_only_orders(question, lang, self._clock.now_ms())
 
-    def stated(self, question: Question, lang: Lang) -> bool:
-        """Return whether a question is nothing but what can be remembered, ordered or not."""
-        return only_stated(question, lang, self._clock.now_ms())
+    def is_statement(self, question: Question, lang: Lang) -> bool:
+        """Return whether a question is nothing but items to remember, ordered or not."""
+        return is_only_statements(question, lang, self._clock.now_ms())
 
-    def beside(self, question: Question, lang: Lang) -> Beside | None:
-        """Return whether some of a question is to be remembered."""
-        return found_beside(question, lang, self._clock.now_ms())
+    def find_notice(self, question: Question, lang: Lang) -> MemoryNotice | None:
+        """Return how the items that a question proposes are kept: "noted", "suggested" or None."""
+        return find_notice(question, lang, self._clock.now_ms())
 
-    async def remembered(self, question: Question, text: str, lang: Lang) -> Remembered:
-        """Return what a question's user should be answered with in mind, or that it could not be read.
+    async def load_memory(self, question: Question, text: str, lang: Lang) -> TurnMemory:
+        """Return the memory for a turn, or `UNREAD_MEMORY` if it could not be read.
 
-        It takes MEMORY_READ seconds at most, after those that the backlog takes until it has what the user said before.
+        It takes `MEMORY_READ` seconds at most, after the backlog's wait for the user's earlier messages.
         """
-        complete = await self._backlog.caught_up(question.scope)
+        complete = await self._backlog.wait_caught_up(question.scope)
         now = self._clock.now_ms()
         everything = asks_for_everything(text, lang)
         shown = frozenset(each.message for each in question.history if each.message)
-        search = Search(text, lang, question.scope, now, RECALLED, RECALLED_TOKENS, shown=shown)
+        search = RecallQuery(
+            text=text,
+            lang=lang,
+            scope=question.scope,
+            at=now,
+            limit=RECALLED,
+            tokens=RECALLED_TOKENS,
+            shown=shown,
+        )
         with trio.move_on_after(MEMORY_READ), suppress(StorageFailed):
             if everything:
-                recalled = await self._everything(question, now)
+                recalled = await self._recall_newest(question, now)
             else:
-                recalled = await self._recaller.recall(search) if text else NOTHING
-            live = _pictured(recalled.items)
+                recalled = await self._recaller.recall(search) if text else NOTHING_RECALLED
+            live = _select_pictured(recalled.items)
             if live is None:
-                live = await self._store.live(question.scope, now, PICTURED, PICTURE_READ)
+                live = await self._store.live_items(question.scope, now, PICTURED, PICTURE_READ)
             said = [each.id for each in (*recalled.excerpts, *recalled.shown) if each.citable]
-            standing = await self._store.standing(said, now) if said else frozenset()
-            found = _remembered(question, live, recalled, standing, lang, now)
+            standing = await self._store.citable_ids(said, now) if said else frozenset()
+            found = _build_memory(question, live, recalled, standing, lang, now)
             self._trouble = False
             return replace(found, asked=everything, unread=not complete)
         if not self._trouble:
-            _log.warning("what is remembered cannot be read now, turns go on without it and say so")
+            _log.warning("memory cannot be read now; turns go on without it and say so")
         self._trouble = True
-        return UNREAD
+        return UNREAD_MEMORY
 
-    async def _everything(self, question: Question, now: int) -> Recalled:
-        """Return what is remembered of a question's user, whatever of it: the newest items."""
-        live = await self._store.live(question.scope, now, most=RECALLED)
-        return Recalled(
-            tuple(Excerpt(each.id, "item", each.text, each.created_at, "", "", 1.0, True) for each in live)
+    async def _recall_newest(self, question: Question, now: int) -> RecallResult:
+        """Return the newest live items of a question's user, for a question about all of them."""
+        live = await self._store.live_items(question.scope, now, most=RECALLED)
+        return RecallResult(
+            tuple(
+                Excerpt(
+                    id=each.id,
+                    kind="item",
+                    text=each.text,
+                    at=each.created_at,
+                    by="",
+                    thread="",
+                    score=1.0,
+                    citable=True,
+                )
+                for each in live
+            )
         )
 
-    async def live(self, question: Question, id: str) -> Item | None:
-        """Return an item that a question's user may be told of now, within MEMORY_READ seconds; else None."""
+    async def find_live_item(self, question: Question, id: str) -> Item | None:
+        """Return an item that the question's user may be told of now, within `MEMORY_READ` seconds; else None."""
         with trio.move_on_after(MEMORY_READ), suppress(StorageFailed, NotFound):
             item = await self._store.item(question.scope, id)
-            if item.id in await self._store.standing([item.id], self._clock.now_ms()):
+            if item.id in await self._store.citable_ids([item.id], self._clock.now_ms()):
                 return item
         return None
 
-    def drafted(
+    def draft_item(
         self,
         question: Question,
         about: ItemType | Item,
@@ -131,45 +151,51 @@ class Recollection:
         lang: Lang,
         sources: tuple[Source, ...],
     ) -> Draft:
-        """Return what a model proposes to remember; raises `BadItem`."""
+        """Return the draft of an item that a model proposes. Raises `BadItem`.
+
+        `about`: the type of a new item, or the item that it corrects. `sources`: those besides the question itself.
+        """
         now = self._clock.now_ms()
-        asked = Source("message", question.known_as, quote=cleaned(question.text)[:ITEM_QUOTE])
+        asked = Source("message", question.key_or_id, quote=clean_line(question.text)[:ITEM_QUOTE])
         every = (asked, *sources)
         if (about.type if isinstance(about, Item) else about) in BY_RULE:
-            raise BadItem("by_rule", "only its user's own words make this, since it becomes true at once")
+            raise BadItem(
+                "by_rule",
+                "only the user's own words can make an item of this type, which takes effect at once",
+            )
         if isinstance(about, Item):
-            return replace(corrected(about, text, lang, now, every), replaces=about.id)
-        return draft(Candidate(about, subject, text, lang, every), now)
+            return replace(draft_correction(about, text, lang, now, every), replaces=about.id)
+        return make_draft(Candidate(type=about, subject=subject, text=text, lang=lang, sources=every), now)
 
-    async def stands(self, files: Collection[str]) -> bool:
-        """Return whether all of these may still be cited; raises `StorageFailed` where that cannot be read."""
+    async def are_citable(self, files: Collection[str]) -> bool:
+        """Return whether all of `files` may still be cited; raises `StorageFailed` if the store cannot be read."""
         ids = {file.removeprefix(MEMORY_FILES) for file in files}
         with trio.move_on_after(MEMORY_READ):
-            return ids == await self._store.standing(ids, self._clock.now_ms())
-        raise StorageFailed("what is remembered: it cannot be read now")
+            return ids == await self._store.citable_ids(ids, self._clock.now_ms())
+        raise StorageFailed("memory cannot be read now")
 
 
 def asks_for_everything(text: str, lang: Lang) -> bool:
-    """Return whether a question is for all that is remembered of its user ("what do you know about me?")."""
+    """Return whether a question asks for all remembered items of its user ("what do you know about me?")."""
     return len(text) <= _LONGEST and _EVERYTHING[lang].fullmatch(fold(text)) is not None
 
 
-def _pictured(items: Sequence[Item] | None) -> Sequence[Item] | None:
-    """Return those of a user's live items that are told of; None where they are not known, or too many."""
+def _select_pictured(items: Sequence[Item] | None) -> Sequence[Item] | None:
+    """Return the items of the types in `PICTURED`; None if `items` is None or they are over `PICTURE_READ`."""
     live = [each for each in items or () if each.type in PICTURED]
     return None if items is None or len(live) > PICTURE_READ else live
 
 
-def _remembered(
+def _build_memory(
     question: Question,
     live: Sequence[Item],
-    recalled: Recalled,
+    recalled: RecallResult,
     standing: Collection[str],
     lang: Lang,
     now: int,
-) -> Remembered:
-    """Return what was found as a turn is told of it. standing: ids of what of it may be cited."""
-    pictured = picture(live, question.scope, now)
+) -> TurnMemory:
+    """Return the memory of a turn from its parts. `standing`: the ids that may be cited."""
+    pictured = make_picture(live, question.scope, now)
     # Of a turn that goes on with a call, the message that led to it has been kept: its words are the question's.
     asked = {each.message for each in question.history if each.question == question.text}
     before = [each for each in recalled.shown if each.message not in asked]
@@ -177,51 +203,55 @@ def _remembered(
         sorted((each for each in some if each.id in standing), key=lambda excerpt: -excerpt.score)
         for some in (recalled.excerpts, before)
     )
-    items = [words(each.text) for each in best if each.kind == "item"]
+    items = [split_words(each.text) for each in best if each.kind == "item"]
     hits = [
-        _hit(each, text, lang, each in shown)
+        _make_hit(each, text, lang, each in shown)
         for each in (*best, *shown)
-        if (text := stated_in(each.text)) and (each.kind == "item" or not _repeats(text, items))
+        if (text := cut_questions(each.text)) and (each.kind == "item" or not _repeats_item(text, items))
     ]
     reminder = Reminder(
-        memory_section(pictured, lang), situation_section(pictured, lang), _said(recalled, standing, lang)
+        memory_section(pictured, lang),
+        situation_section(pictured, lang),
+        _describe_unciteable(recalled, standing, lang),
     )
-    return Remembered(reminder, tuple(hits))
+    return TurnMemory(reminder, tuple(hits))
 
 
-def _repeats(text: str, items: Iterable[Sequence[str]]) -> bool:
-    """Return whether what was said is what an item says, with no more around it than the order to remember it."""
-    said = words(text)
-    return any(len(said) - len(item) <= _AROUND and within(item, said) for item in items)
+def _repeats_item(text: str, items: Iterable[Sequence[str]]) -> bool:
+    """Return whether `text` only repeats one of `items`, with no more around it than an order to remember it."""
+    said = split_words(text)
+    return any(len(said) - len(item) <= _AROUND and is_within(item, said) for item in items)
 
 
-def stated_in(text: str) -> str:
-    """Return what of a text is stated: who asks "is it 70 000?" does not say that it is."""
+def cut_questions(text: str) -> str:
+    """Return the sentences of `text` that are not questions: "is it 70 000?" does not state that it is."""
     if "?" not in text:
         return text
-    spans = by_line(text)
+    spans = find_line_sentences(text)
     return "".join(text[start:end] for start, end in spans if "?" not in text[start:end]).strip()
 
 
-def _hit(excerpt: Excerpt, text: str, lang: Lang, shown: bool) -> Hit:
-    """Return an excerpt as evidence: under the day that it is of and who said it, which its citation shows.
+def _make_hit(excerpt: Excerpt, text: str, lang: Lang, shown: bool) -> Hit:
+    """Return an excerpt as evidence, with its day and author as the heading that its citation shows.
 
-    text: what of it is evidence. shown: it stands in the conversation.
+    `text`: the part that is evidence. `shown`: it stands in the visible conversation.
     """
     file = f"{MEMORY_FILES}{excerpt.id}"
-    day = _day(excerpt.at)
+    day = _format_day(excerpt.at)
     heading = f"{day}, {excerpt.by}" if excerpt.by else day
     lines = text.count("\n") + 1
-    snippet = Snippet(file, text, 1, lines, text, headings=(heading,), when=day, by=excerpt.by)
+    snippet = Snippet(
+        file=file, text=text, first=1, last=lines, said=text, headings=(heading,), when=day, by=excerpt.by
+    )
     return Hit(snippet, Passage(file, (heading,), lang, (snippet,)), excerpt.score, shown)
 
 
-def _said(recalled: Recalled, standing: Collection[str], lang: Lang) -> str:
-    """Return what is told and is no evidence: the agent's own words, and which excerpts do not agree."""
+def _describe_unciteable(recalled: RecallResult, standing: Collection[str], lang: Lang) -> str:
+    """Return the excerpts that are told but are no evidence: the agent's own words, and notes on disagreements."""
     said = LANGUAGES[lang].prompting
     own = [each for each in recalled.excerpts if not each.citable]
-    lines = [f"[{each.id} {_day(each.at)} {each.by}] {' '.join(each.text.split())}" for each in own]
-    parts = [f"{said.said}\n{fenced(chr(10).join(lines))}"] if lines else []
+    lines = [f"[{each.id} {_format_day(each.at)} {each.by}] {' '.join(each.text.split())}" for each in own]
+    parts = [f"{said.said}\n{fence_text(chr(10).join(lines))}"] if lines else []
     parts += [
         said.disagree.format(older=older, newer=newer)
         for older, newer in recalled.disagreements
@@ -230,5 +260,5 @@ def _said(recalled: Recalled, standing: Collection[str], lang: Lang) -> str:
     return "\n\n".join(parts)
 
 
-def _day(at: int) -> str:
+def _format_day(at: int) -> str:
     return datetime.fromtimestamp(at / 1000, UTC).date().isoformat()

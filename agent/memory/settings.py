@@ -1,4 +1,4 @@
-"""The settings of what is remembered."""
+"""The settings of memory."""
 
 from dataclasses import dataclass
 from typing import Literal

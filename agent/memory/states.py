@@ -1,9 +1,9 @@
-"""An item's own state table: what may become of what is remembered.
+"""The state table of memory items.
 
-What is proposed becomes true by its user's word only, and what ended becomes so again only as a proposal; a rule
-accepts what ends by itself. What contradicts a live item is not accepted before its user was told of that. A loop is
-active from its approval on; a decision may be started. Whatever it was, an item can be forgotten, and then nothing
-leads out of that. Whoever keeps items asks `change` what a trigger makes of one, and writes that down.
+A proposed item becomes true only by its user's decision, except items that expire by themselves, which a rule accepts;
+an ended item returns only as a proposal. An item that contradicts a live one is not accepted before its user was told
+of the conflict. A loop is active from its approval on; a decision may be started. Every item can be forgotten, and
+`forgotten` is final. A store calls `change_item` for the effect of a trigger and writes the result.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from ..config import PROPOSAL_LAPSES
-from ..fsm import Engine, Row, Table, Word, rows
-from ..ports.memory import Decider, Decision, Item, ItemStatus
+from ..fsm import Engine, StateTable, TableWord, TransitionRow, make_rows
+from ..ports.memory import Item, ItemDecider, ItemDecision, ItemStatus
 
 
-class Status(Word):
-    """How an item stands; `agent.ports.memory.ItemStatus` are the same words."""
+class ItemState(TableWord):
+    """The states of an item; `agent.ports.memory.ItemStatus` has the same words."""
 
     PROPOSED = "proposed"
     ACCEPTED = "accepted"
@@ -29,8 +29,8 @@ class Status(Word):
     FORGOTTEN = "forgotten"
 
 
-class Trigger(Word):
-    """What can happen to an item."""
+class ItemTrigger(TableWord):
+    """The events that can change an item."""
 
     RULE_ACCEPTS = "rule_accepts"
     APPROVE = "approve"
@@ -46,8 +46,8 @@ class Trigger(Word):
     FORGET = "forget"
 
 
-class Guard(Word):
-    """What a row can ask for."""
+class ItemGuard(TableWord):
+    """The conditions of a row."""
 
     PASSING = "passing"
     CONTRADICTS = "contradicts"
@@ -58,8 +58,8 @@ class Guard(Word):
     IN_TIME = "in_time"
 
 
-class Deed(Word):
-    """What a row can do."""
+class ItemDeed(TableWord):
+    """The effects of a row."""
 
     BY_USER = "by_user"
     BY_RULE = "by_rule"
@@ -69,50 +69,70 @@ class Deed(Word):
     ERASE = "erase"
 
 
-ItemRow: TypeAlias = Row[Status, Trigger, Guard, Deed]
-ItemTable: TypeAlias = Table[Status, Trigger, Guard, Deed]
-ItemEngine: TypeAlias = Engine[Status, Trigger, Guard, Deed]
+ItemRow: TypeAlias = TransitionRow[ItemState, ItemTrigger, ItemGuard, ItemDeed]
+ItemTable: TypeAlias = StateTable[ItemState, ItemTrigger, ItemGuard, ItemDeed]
+ItemEngine: TypeAlias = Engine[ItemState, ItemTrigger, ItemGuard, ItemDeed]
 
-_LIVE = (Status.ACCEPTED, Status.ACTIVE, Status.BLOCKED)
+_LIVE = (ItemState.ACCEPTED, ItemState.ACTIVE, ItemState.BLOCKED)
 
-TABLE: ItemTable = Table(
+TABLE: ItemTable = StateTable(
     title="Item",
-    states=Status,
-    triggers=Trigger,
-    guards=Guard,
-    deeds=Deed,
-    initial=Status.PROPOSED,
+    states=ItemState,
+    triggers=ItemTrigger,
+    guards=ItemGuard,
+    deeds=ItemDeed,
+    initial=ItemState.PROPOSED,
     rows=(
-        Row(Trigger.RULE_ACCEPTS, Status.PROPOSED, Guard.PASSING, Status.ACCEPTED, (Deed.BY_RULE,)),
-        Row(Trigger.APPROVE, Status.PROPOSED, Guard.CONTRADICTS, None, (Deed.TELL_CONFLICT,)),
-        Row(Trigger.APPROVE, Status.PROPOSED, Guard.LOOP, Status.ACTIVE, (Deed.BY_USER, Deed.CLOSE_REPLACED)),
-        Row(Trigger.APPROVE, Status.PROPOSED, None, Status.ACCEPTED, (Deed.BY_USER, Deed.CLOSE_REPLACED)),
-        Row(Trigger.REJECT, Status.PROPOSED, None, Status.REJECTED, (Deed.BY_USER,)),
-        Row(Trigger.LAPSE, Status.PROPOSED, Guard.STALE, Status.EXPIRED),
-        Row(Trigger.START, Status.ACCEPTED, Guard.DECISION, Status.ACTIVE),
-        Row(Trigger.BLOCK, Status.ACTIVE, None, Status.BLOCKED),
-        Row(Trigger.UNBLOCK, Status.BLOCKED, None, Status.ACTIVE),
-        *rows(Trigger.FINISH, (Status.ACTIVE, Status.BLOCKED), Guard.LOOP, Status.DONE),
-        *rows(
-            Trigger.REOPEN,
-            (Status.DONE, Status.REJECTED, Status.EXPIRED),
-            Guard.IN_TIME,
-            Status.PROPOSED,
-            Deed.UNDECIDE,
+        TransitionRow(
+            ItemTrigger.RULE_ACCEPTS,
+            ItemState.PROPOSED,
+            ItemGuard.PASSING,
+            ItemState.ACCEPTED,
+            (ItemDeed.BY_RULE,),
         ),
-        *rows(Trigger.EXPIRE, _LIVE, Guard.OVER, Status.EXPIRED),
-        *rows(Trigger.SUPERSEDE, (*_LIVE, Status.DONE), None, Status.SUPERSEDED),
-        *rows(
-            Trigger.FORGET,
-            [each for each in Status if each is not Status.FORGOTTEN],
+        TransitionRow(
+            ItemTrigger.APPROVE, ItemState.PROPOSED, ItemGuard.CONTRADICTS, None, (ItemDeed.TELL_CONFLICT,)
+        ),
+        TransitionRow(
+            ItemTrigger.APPROVE,
+            ItemState.PROPOSED,
+            ItemGuard.LOOP,
+            ItemState.ACTIVE,
+            (ItemDeed.BY_USER, ItemDeed.CLOSE_REPLACED),
+        ),
+        TransitionRow(
+            ItemTrigger.APPROVE,
+            ItemState.PROPOSED,
             None,
-            Status.FORGOTTEN,
-            Deed.ERASE,
+            ItemState.ACCEPTED,
+            (ItemDeed.BY_USER, ItemDeed.CLOSE_REPLACED),
+        ),
+        TransitionRow(ItemTrigger.REJECT, ItemState.PROPOSED, None, ItemState.REJECTED, (ItemDeed.BY_USER,)),
+        TransitionRow(ItemTrigger.LAPSE, ItemState.PROPOSED, ItemGuard.STALE, ItemState.EXPIRED),
+        TransitionRow(ItemTrigger.START, ItemState.ACCEPTED, ItemGuard.DECISION, ItemState.ACTIVE),
+        TransitionRow(ItemTrigger.BLOCK, ItemState.ACTIVE, None, ItemState.BLOCKED),
+        TransitionRow(ItemTrigger.UNBLOCK, ItemState.BLOCKED, None, ItemState.ACTIVE),
+        *make_rows(ItemTrigger.FINISH, (ItemState.ACTIVE, ItemState.BLOCKED), ItemGuard.LOOP, ItemState.DONE),
+        *make_rows(
+            ItemTrigger.REOPEN,
+            (ItemState.DONE, ItemState.REJECTED, ItemState.EXPIRED),
+            ItemGuard.IN_TIME,
+            ItemState.PROPOSED,
+            ItemDeed.UNDECIDE,
+        ),
+        *make_rows(ItemTrigger.EXPIRE, _LIVE, ItemGuard.OVER, ItemState.EXPIRED),
+        *make_rows(ItemTrigger.SUPERSEDE, (*_LIVE, ItemState.DONE), None, ItemState.SUPERSEDED),
+        *make_rows(
+            ItemTrigger.FORGET,
+            [each for each in ItemState if each is not ItemState.FORGOTTEN],
+            None,
+            ItemState.FORGOTTEN,
+            ItemDeed.ERASE,
         ),
     ),
 )
 
-TRIGGERS: Final[Mapping[Decision, str]] = {
+TRIGGERS: Final[Mapping[ItemDecision, str]] = {
     "accept": "approve",
     "reject": "reject",
     "start": "start",
@@ -121,30 +141,30 @@ TRIGGERS: Final[Mapping[Decision, str]] = {
     "unblock": "unblock",
     "reopen": "reopen",
 }
-"""What a user's decision is to an item."""
+"""The trigger of each decision that a user can make."""
 
 DECIDES: Final = frozenset(TRIGGERS.values()) - {"approve"}
-"""The triggers that are its user's word and need nothing beside the item."""
+"""The triggers that are a user's decision and need nothing beside the item."""
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
-    """What a trigger makes of an item.
+class ItemChange:
+    """The effect of a trigger on an item.
 
-    status: its state from now on. decided_by: who has decided it, from now on. closes: what it replaces is to be
-    superseded with it. erases: its text, key, numbers, sources and all that was made of them are to go. conflict: it
-    stays as it was, since it contradicts what its user was not told of.
+    `status`: the new state. `decided_by`: the new decider. `closes`: the items that it replaces are superseded with it.
+    `erases`: its text, key, numbers, sources and everything derived from them are deleted. `conflict`: it stays as it
+    was, because it contradicts an item that its user was not told of.
     """
 
     status: ItemStatus
-    decided_by: Decider | None
+    decided_by: ItemDecider | None
     closes: bool = False
     erases: bool = False
     conflict: bool = False
 
 
-class _Subject:
-    """An item while a trigger is looked at: what the guards see, and what the deeds leave."""
+class _ItemSubject:
+    """An item while a trigger is applied: the values that guards read and deeds write."""
 
     __slots__ = (
         "_at",
@@ -160,7 +180,7 @@ class _Subject:
 
     def __init__(self, item: Item, at: int, since: int, contradicts: bool) -> None:
         self._item, self._at, self._since = item, at, since
-        self.state = Status(item.status)
+        self.state = ItemState(item.status)
         self.contradicts = contradicts
         self.decided_by = item.decided_by
         self.closes = self.erases = self.conflict = False
@@ -169,70 +189,72 @@ class _Subject:
         return self._item.type == of_type
 
     @property
-    def passing(self) -> bool:
-        """Whether a rule may accept it: what ends by itself, and contradicts nothing."""
+    def is_passing(self) -> bool:
+        """Whether a rule may accept it: an event or metric that expires and contradicts nothing."""
         limited = self._item.expires_at is not None
         return limited and self._item.type in ("event", "metric") and not self.contradicts
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         ends = (self._item.expires_at, self._item.valid_to)
         return any(end is not None and self._at >= end for end in ends)
 
     @property
-    def stale(self) -> bool:
-        return self.over or self._at >= self._since + round(PROPOSAL_LAPSES * 1000)
+    def is_stale(self) -> bool:
+        return self.is_over or self._at >= self._since + round(PROPOSAL_LAPSES * 1000)
 
-    def by(self, decider: Decider | None) -> None:
+    def set_decider(self, decider: ItemDecider | None) -> None:
         self.decided_by = decider
 
-    def close(self) -> None:
+    def mark_closing(self) -> None:
         self.closes = True
 
-    def erase(self) -> None:
+    def mark_erasing(self) -> None:
         self.erases = True
 
-    def tell(self) -> None:
+    def mark_conflict(self) -> None:
         self.conflict = True
 
 
-GUARDS: dict[Guard, Callable[[_Subject], bool]] = {
-    Guard.PASSING: lambda item: item.passing,
-    Guard.CONTRADICTS: lambda item: item.contradicts,
-    Guard.LOOP: lambda item: item.is_a("open_loop"),
-    Guard.DECISION: lambda item: item.is_a("decision"),
-    Guard.STALE: lambda item: item.stale,
-    Guard.OVER: lambda item: item.over,
-    Guard.IN_TIME: lambda item: not item.over,
+GUARDS: dict[ItemGuard, Callable[[_ItemSubject], bool]] = {
+    ItemGuard.PASSING: lambda item: item.is_passing,
+    ItemGuard.CONTRADICTS: lambda item: item.contradicts,
+    ItemGuard.LOOP: lambda item: item.is_a("open_loop"),
+    ItemGuard.DECISION: lambda item: item.is_a("decision"),
+    ItemGuard.STALE: lambda item: item.is_stale,
+    ItemGuard.OVER: lambda item: item.is_over,
+    ItemGuard.IN_TIME: lambda item: not item.is_over,
 }
-DEEDS: dict[Deed, Callable[[_Subject, object], None]] = {
-    Deed.BY_USER: lambda item, _: item.by("user"),
-    Deed.BY_RULE: lambda item, _: item.by("rule"),
-    Deed.UNDECIDE: lambda item, _: item.by(None),
-    Deed.CLOSE_REPLACED: lambda item, _: item.close(),
-    Deed.TELL_CONFLICT: lambda item, _: item.tell(),
-    Deed.ERASE: lambda item, _: item.erase(),
+DEEDS: dict[ItemDeed, Callable[[_ItemSubject, object], None]] = {
+    ItemDeed.BY_USER: lambda item, _: item.set_decider("user"),
+    ItemDeed.BY_RULE: lambda item, _: item.set_decider("rule"),
+    ItemDeed.UNDECIDE: lambda item, _: item.set_decider(None),
+    ItemDeed.CLOSE_REPLACED: lambda item, _: item.mark_closing(),
+    ItemDeed.TELL_CONFLICT: lambda item, _: item.mark_conflict(),
+    ItemDeed.ERASE: lambda item, _: item.mark_erasing(),
 }
 
 
-def item_engine(table: ItemTable = TABLE) -> ItemEngine:
-    """Return an engine that runs `table` for items; one serves them all."""
+def make_item_engine(table: ItemTable = TABLE) -> ItemEngine:
+    """Return an engine that runs `table`; one engine serves all items."""
     return Engine(table, GUARDS, DEEDS)
 
 
-ENGINE = item_engine()
+ENGINE = make_item_engine()
 
 
-def change(item: Item, trigger: str, at: int, since: int, contradicts: bool = False) -> Changed | None:
-    """Return what a trigger makes of an item; None where its table refuses it, and nothing may change.
+def change_item(
+    item: Item, trigger: str, at: int, since: int, contradicts: bool = False
+) -> ItemChange | None:
+    """Return the effect of a trigger on an item; None if the table refuses it and nothing may change.
 
-    trigger: a word of `Trigger`; ValueError for another. at: now. since: when the item came into its state, by its
-    history. contradicts: there is a live item that it contradicts and that its user was not told of.
+    `trigger`: a word of `ItemTrigger`; ValueError for another. `at`: now. `since`: when the item entered its state, by
+    its history. `contradicts`: a live item contradicts it, and its user was not told of that.
     """
-    subject = _Subject(item, at, since, contradicts)
-    if not ENGINE.react(subject, subject, Trigger(trigger)):
+    subject = _ItemSubject(item, at, since, contradicts)
+    if not ENGINE.react(subject, subject, ItemTrigger(trigger)):
         return None
-    return Changed(
+    return ItemChange(
         subject.state.value,
         subject.decided_by,
         subject.closes,
@@ -241,6 +263,6 @@ def change(item: Item, trigger: str, at: int, since: int, contradicts: bool = Fa
     )
 
 
-def decisions(item: Item, at: int) -> tuple[Decision, ...]:
-    """Return what its user may decide about an item; at: now."""
-    return tuple(each for each, trigger in TRIGGERS.items() if change(item, trigger, at, at) is not None)
+def allowed_decisions(item: Item, at: int) -> tuple[ItemDecision, ...]:
+    """Return the decisions that `item` allows its user; `at`: now."""
+    return tuple(each for each, trigger in TRIGGERS.items() if change_item(item, trigger, at, at) is not None)

@@ -1,6 +1,8 @@
-"""Real language models (`agent.ports.model.LanguageModel`): one adapter a service, and what surrounds each.
+"""Language models (`agent.ports.model.LanguageModel`): one adapter per service, and the models that wrap another model.
 
-`openai` and `anthropic` say how a service's requests and answers are written, without a network; `http` carries them;
-`cli` asks a command instead. `patience`, `retry`, `breaker`, `fallback` and `record` are models that hold another one,
-each for one concern; `open` puts them together as the settings say.
+`openai.py` and `anthropic.py` write a service's requests and read its answers, without a network (`shape.py` is their
+protocol); `http.py` carries them, and `sse.py`, `lines.py` and `encoding.py` cut and decode the bytes. `cli.py` asks a
+command instead. `patience.py`, `retry.py`, `breaker.py`, `fallback.py` and `record.py` wrap another model, each for one
+concern, and `open.py` assembles them as `settings.py` says. Start reading in `open.py`. The room imports `agent.ports`,
+`agent.process`, `agent.http_client`, `agent.config` and `agent.errors`.
 """

@@ -1,7 +1,7 @@
-"""Anthropic's messages: blocks of content, each with a beginning, its deltas and an end.
+"""Writes and reads Anthropic's Messages protocol: content blocks, each with a start, deltas and a stop.
 
-An answer is whole when its `stop_reason` was given and `message_stop` came after it. A tool without arguments has no
-delta at all, so what its block began with is given at its end.
+An answer is whole when it had a `stop_reason` and then a `message_stop` event. A tool call without arguments has no
+delta at all, so at its stop `MessageAnswerReader` yields the input that its block started with.
 """
 
 from collections.abc import Iterator
@@ -14,18 +14,18 @@ from ..config import MODEL_CALLS
 from ..errors import ModelFailed, ModelFault
 from ..ports.model import (
     CallDelta,
-    Choice,
-    Finished,
-    Message,
-    Named,
+    Finish,
+    FinishReason,
+    ModelMessage,
+    ModelRequest,
+    NamedTool,
     Piece,
-    Reason,
-    Request,
     TextDelta,
+    ToolChoice,
     Usage,
 )
-from .encoding import decoded, encoded
-from .shape import REASONS, Place
+from .encoding import decode, encode
+from .shape import REASONS, ServiceAddress
 
 HOME = "https://api.anthropic.com"
 KEY = "ANTHROPIC_API_KEY"
@@ -44,20 +44,20 @@ _FAULTS: dict[str, ModelFault] = {
 
 
 class Anthropic:
-    """The protocol of one model (a `Shape`).
+    """The protocol of one model (a `ServiceProtocol`).
 
-    name: the model's. base_url: with or without `/v1`, or the whole address. key: sent as `x-api-key`.
-    key_name: the environment variable that it comes from.
+    `name`: of the model. `base_url`: with or without `/v1`, or the whole address. `key`: sent as `x-api-key`.
+    `key_name`: the environment variable of the key.
     """
 
     def __init__(self, name: str, base_url: str = HOME, key: str | None = None, key_name: str = KEY) -> None:
         self._name = name
         base = base_url.rstrip("/").removesuffix("/messages").removesuffix("/v1")
         headers = {"anthropic-version": VERSION} | ({"x-api-key": key} if key else {})
-        self.place = Place(base + _PATH, headers, key_name)
+        self.address = ServiceAddress(base + _PATH, headers, key_name)
 
-    def body(self, request: Request) -> dict[str, Any]:
-        """Return the request: system texts apart, and neighbours of one role as one message."""
+    def make_body(self, request: ModelRequest) -> dict[str, Any]:
+        """Return the body of a request: `system` texts apart, and neighbours of one role as one message."""
         stable = request.messages[request.stable - 1] if 0 < request.stable <= len(request.messages) else None
         system = [message for message in request.messages if message.role == "system"]
         spoken = [message for message in request.messages if message.role != "system"]
@@ -66,68 +66,70 @@ class Anthropic:
             "max_tokens": request.max_tokens,
             "messages": [
                 {"role": role, "content": blocks}
-                for role, group in groupby(spoken, _role)
-                if (blocks := _all_blocks(group, stable))
+                for role, group in groupby(spoken, _role_of)
+                if (blocks := _make_all_blocks(group, stable))
             ],
             "stream": True,
         }
-        if blocks := _all_blocks(system, stable):
+        if blocks := _make_all_blocks(system, stable):
             body["system"] = blocks
         if request.tools:
             body["tools"] = [
                 {"name": tool.name, "description": tool.description, "input_schema": tool.schema}
                 for tool in request.tools
             ]
-            body["tool_choice"] = _choice(request.choice)
+            body["tool_choice"] = _make_choice(request.choice)
         if request.form is not None:
             body["output_config"] = {"format": {"type": "json_schema", "schema": request.form}}
         return body
 
-    def answer(self) -> "MessageAnswer":
+    def make_reader(self) -> "MessageAnswerReader":
         """Return a reader for one answer."""
-        return MessageAnswer()
+        return MessageAnswerReader()
 
 
-def _role(message: Message) -> str:
-    return "assistant" if message.role == "assistant" else "user"  # what a tool gave is the user's to say
+def _role_of(message: ModelMessage) -> str:
+    return (
+        "assistant" if message.role == "assistant" else "user"
+    )  # this service takes results from the user's side
 
 
-def _all_blocks(messages: Any, stable: Message | None) -> list[dict[str, Any]]:
+def _make_all_blocks(messages: Any, stable: ModelMessage | None) -> list[dict[str, Any]]:
     blocks: list[dict[str, Any]] = []
     for message in messages:
-        blocks += _blocks(message)
+        blocks += _make_blocks(message)
         if message is stable and blocks:
             blocks[-1] = blocks[-1] | _CACHED
     return blocks
 
 
-def _blocks(message: Message) -> list[dict[str, Any]]:
+def _make_blocks(message: ModelMessage) -> list[dict[str, Any]]:
     if message.role == "tool":
         return [{"type": "tool_result", "tool_use_id": message.call_id or "", "content": message.text}]
     text = [{"type": "text", "text": message.text}] if message.text.strip() else []  # a blank one is refused
     calls = [
-        {"type": "tool_use", "id": call.id, "name": call.name, "input": _arguments(call.arguments)}
+        {"type": "tool_use", "id": call.id, "name": call.name, "input": _parse_arguments(call.arguments)}
         for call in message.calls
     ]
     return text + calls
 
 
-def _arguments(written: str) -> dict[str, Any]:
-    """Return arguments as the object that this service wants to see of earlier calls, whatever they were."""
+def _parse_arguments(text: str) -> dict[str, Any]:
+    """Return the arguments of an earlier call as the object that this service requires, whatever they were."""
     try:
-        value = msgspec.json.decode(written)
+        value = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
-        value = written
+        value = text
     return value if isinstance(value, dict) else {"not_an_object": value}
 
 
-def _choice(choice: Choice | Named) -> dict[str, str]:
-    if isinstance(choice, Named):
+def _make_choice(choice: ToolChoice | NamedTool) -> dict[str, str]:
+    if isinstance(choice, NamedTool):
         return {"type": "tool", "name": choice.name}
-    return {"type": "any" if choice is Choice.REQUIRED else choice.value}
+    return {"type": "any" if choice is ToolChoice.REQUIRED else choice.value}
 
 
-class _Block(msgspec.Struct):
+class _ContentBlock(msgspec.Struct):
     type: str = ""
     id: str | None = None
     name: str | None = None
@@ -135,23 +137,23 @@ class _Block(msgspec.Struct):
     input: Any = None
 
 
-class _Delta(msgspec.Struct):
+class _BlockDelta(msgspec.Struct):
     type: str = ""
     text: str | None = None
     partial_json: str | None = None
     stop_reason: str | None = None
 
 
-class Counted(msgspec.Struct):
-    """Tokens as this service counts them."""
+class MessageUsage(msgspec.Struct):
+    """The token counts of this service."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
     cache_read_input_tokens: int | None = None
 
-    def usage(self, before: Usage) -> Usage:
-        """Return what it says, and of what it leaves out what was known before."""
+    def update_usage(self, before: Usage) -> Usage:
+        """Return the counts of this event; a count that it leaves out keeps its value in `before`."""
         read = (self.input_tokens, self.cache_creation_input_tokens, self.cache_read_input_tokens)
         return Usage(
             before.read if self.input_tokens is None else max(sum(part or 0 for part in read), 0),
@@ -159,78 +161,78 @@ class Counted(msgspec.Struct):
         )
 
 
-class _Started(msgspec.Struct):
-    usage: Counted | None = None
+class _MessageStart(msgspec.Struct):
+    usage: MessageUsage | None = None
 
 
-class _Told(msgspec.Struct):
+class _ErrorBody(msgspec.Struct):
     type: str = ""
 
 
-class _Event(msgspec.Struct):
+class _MessageEvent(msgspec.Struct, kw_only=True):
     type: str
     index: int = 0
-    message: _Started | None = None
-    content_block: _Block | None = None
-    delta: _Delta | None = None
-    usage: Counted | None = None
-    error: _Told | None = None
+    message: _MessageStart | None = None
+    content_block: _ContentBlock | None = None
+    delta: _BlockDelta | None = None
+    usage: MessageUsage | None = None
+    error: _ErrorBody | None = None
 
 
-class _Called:
-    """A call that has begun. input: what its block began with."""
+class _OpenBlockCall:
+    """A call whose block has started. `input`: the input that the block started with."""
 
-    def __init__(self, index: int, given: Any) -> None:
+    def __init__(self, index: int, input: Any) -> None:
         self.index = index
-        self.input = given
+        self.input = input
         self.written = False
 
 
-class MessageAnswer:
-    """Reads one answer (an `Answer`)."""
+class MessageAnswerReader:
+    """Reads one answer (an `AnswerReader`)."""
 
     def __init__(self) -> None:
-        self._calls: dict[int, _Called] = {}  # by their block's number
-        self._begun = 0
-        self.reason: Reason | None = None
+        self._calls: dict[int, _OpenBlockCall] = {}  # by their block's number
+        self._call_count = 0
+        self.reason: FinishReason | None = None
         self.usage = Usage()
 
-    def take(self, data: str | bytes) -> Iterator[Piece]:
-        """Yield what the next event says. Kinds of events, blocks and deltas that are not known are read over."""
-        event = decoded(data, _Event)
-        delta = event.delta or _Delta()
+    def read_event(self, data: str | bytes) -> Iterator[Piece]:
+        """Yield the pieces of the next event. Unknown kinds of events, blocks and deltas are skipped."""
+        event = decode(data, _MessageEvent)
+        delta = event.delta or _BlockDelta()
         counted = event.usage or (event.message.usage if event.message else None)
         if counted is not None:
-            self.usage = counted.usage(self.usage)
+            self.usage = counted.update_usage(self.usage)
         match event.type:
             case "content_block_start":
-                yield from self._start(event.index, event.content_block or _Block())
+                yield from self._start_block(event.index, event.content_block or _ContentBlock())
             case "content_block_delta":
-                yield from self._delta(event.index, delta)
+                yield from self._read_delta(event.index, delta)
             case "content_block_stop":
-                yield from self._stop(event.index)
+                yield from self._stop_block(event.index)
             case "message_delta" if delta.stop_reason:
                 # A pause is for tools that the service runs itself, and none is offered.
                 self.reason = REASONS.get(delta.stop_reason)
                 if self.reason is None:
-                    raise ModelFailed("the model ended for a reason that is not known", "protocol")
+                    raise ModelFailed("the model ended for an unknown reason", "protocol")
             case "message_stop":
-                yield self._finished()
+                yield self._finish()
             case "error":
-                kind = _FAULTS.get((event.error or _Told()).type, "server")
+                kind = _FAULTS.get((event.error or _ErrorBody()).type, "server")
                 raise ModelFailed("the model's server failed while it answered", kind)
 
-    def _start(self, at: int, block: _Block) -> Iterator[Piece]:
+    def _start_block(self, at: int, block: _ContentBlock) -> Iterator[Piece]:
         if block.type == "text" and block.text:
             yield TextDelta(block.text)
         elif block.type == "tool_use":
-            if self._begun == MODEL_CALLS:
+            if self._call_count == MODEL_CALLS:
                 raise ModelFailed(f"the model called tools over {MODEL_CALLS} times", "protocol")
-            self._calls[at] = _Called(self._begun, block.input)
-            yield CallDelta(self._begun, block.id or "", block.name or "")
-            self._begun += 1
+            self._calls[at] = _OpenBlockCall(self._call_count, block.input)
+            yield CallDelta(self._call_count, block.id or "", block.name or "")
+            self._call_count += 1
 
-    def _delta(self, at: int, delta: _Delta) -> Iterator[Piece]:
+    def _read_delta(self, at: int, delta: _BlockDelta) -> Iterator[Piece]:
         if delta.type == "text_delta" and delta.text:
             yield TextDelta(delta.text)
         elif delta.type == "input_json_delta" and delta.partial_json:
@@ -240,12 +242,12 @@ class MessageAnswer:
             call.written = True
             yield CallDelta(call.index, arguments=delta.partial_json)
 
-    def _stop(self, at: int) -> Iterator[Piece]:
+    def _stop_block(self, at: int) -> Iterator[Piece]:
         call = self._calls.pop(at, None)
         if call is not None and not call.written:
-            yield CallDelta(call.index, arguments=encoded({} if call.input is None else call.input).decode())
+            yield CallDelta(call.index, arguments=encode({} if call.input is None else call.input).decode())
 
-    def _finished(self) -> Finished:
+    def _finish(self) -> Finish:
         if self.reason is None:
-            raise ModelFailed("the model's answer ended without saying why", "cut")
-        return Finished(self.reason, self.usage)
+            raise ModelFailed("the model's answer ended without a reason", "cut")
+        return Finish(self.reason, self.usage)

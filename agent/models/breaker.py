@@ -1,7 +1,7 @@
-"""A model that is left alone for a while when it fails again and again: nobody waits for what will fail.
+"""Stops asking a model that fails again and again, so that no request waits for a failure.
 
-A failure is one of the model, its server or the way to it. A request that was refused for what it is, or for its key,
-says nothing of the model's health, and neither does one that was cancelled: none of them counts either way.
+A failure of the model, of its server or of the connection counts. A request that was refused for its content or its key
+says nothing of the model's health, and neither does a cancelled request: both count neither as failure nor as success.
 """
 
 from collections.abc import AsyncGenerator
@@ -13,24 +13,24 @@ import trio
 
 from ..config import MODEL_FAILURES, MODEL_REST
 from ..errors import ModelFailed
-from ..ports.model import Finished, LanguageModel, Piece, Request
+from ..ports.model import Finish, LanguageModel, ModelRequest, Piece
 from ..ports.observe import Observer
 
 _log = structlog.get_logger(__name__)
 
 Level: TypeAlias = Literal["model_open", "model_fallback_open", "memory_model_open"]
-"""Of which model it is said whether it rests."""
+"""The gauge of each model that shows whether its breaker is open."""
 
 _FAILURES = frozenset({"connect", "timeout", "rate", "server", "protocol", "cut"})
 
 
 class Breaker:
-    """Asks another model unless it rests (a `LanguageModel`). State is one model's, so there is one for each.
+    """Asks another model unless the breaker is open (a `LanguageModel`). Each model has a breaker of its own.
 
-    After MODEL_FAILURES failures in a row the breaker is open for MODEL_REST seconds; then one request tries, while the
-    others are still turned away, and closes it or opens it for as long again.
+    After `MODEL_FAILURES` failures in a row the breaker opens for `MODEL_REST` seconds. Then one request is let
+    through, while the others are still turned away; its outcome closes the breaker or opens it for as long again.
 
-    which: this model's level in the figures, 1 while it is open.
+    `which`: the gauge of this model, 1 while the breaker is open.
     """
 
     def __init__(
@@ -46,9 +46,9 @@ class Breaker:
         self._open_until: float | None = None
         self._trying = False
 
-    async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
-        """Yield the answer. Raises `ModelFailed` (`open`) at once while the model rests."""
-        trial = self._enter()
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Piece, None]:
+        """Yield the answer. Raises `ModelFailed` (`open`) at once while the breaker is open."""
+        trial = self._admit()
         began, first, outcome = trio.current_time(), True, "cancelled"
         try:
             async with aclosing(self._model.stream(request)) as pieces:
@@ -56,31 +56,31 @@ class Breaker:
                     if first:
                         self._observer.measure("model_first_seconds", trio.current_time() - began)
                         first = False
-                    if isinstance(piece, Finished):
+                    if isinstance(piece, Finish):
                         outcome = "done"
                     yield piece
         except ModelFailed as failure:
             outcome = failure.kind
             raise
         finally:
-            self._leave(trial, outcome)
+            self._record_outcome(trial, outcome)
 
-    def _enter(self) -> bool:
-        """Return whether this request is the one that tries a model that rested."""
+    def _admit(self) -> bool:
+        """Return whether this request is the trial after a rest. Raises `ModelFailed` while the breaker is open."""
         if self._open_until is None:
             return False
         rest = self._open_until - trio.current_time()
         if self._trying or rest > 0:
             self._observer.count("model_attempts", "open")
             raise ModelFailed(
-                f"the model failed {MODEL_FAILURES} times in a row and is left alone for up to {MODEL_REST:g} s",
+                f"the model failed {MODEL_FAILURES} times in a row and is not asked for up to {MODEL_REST:g} s",
                 "open",
                 max(rest, 0.0),
             )
         self._trying = True
         return True
 
-    def _leave(self, trial: bool, outcome: str) -> None:
+    def _record_outcome(self, trial: bool, outcome: str) -> None:
         self._observer.count("model_attempts", outcome)
         if trial:
             self._trying = False

@@ -1,8 +1,8 @@
-"""Asks a service over HTTP, whatever its protocol is, and reads its answer as server-sent events.
+"""Asks a service over HTTP in any `ServiceProtocol`, and reads its answer as server-sent events.
 
-Strategy: one request is one POST of `agent.http_client`, on a connection of its own. Nothing waits by a clock here and
-nothing is tried again: that is for whoever holds this model. What a server says of its failure is not read, since it
-may repeat what it was sent.
+Strategy: one request is one POST of `agent.http_client`, on a connection of its own. This module has no time limits and
+no retries: the models that wrap it have them. The body of a failed response is not read, since it may repeat the
+request.
 """
 
 import time
@@ -16,32 +16,34 @@ import httpx
 from ..config import MODEL_ANSWER_MAX, MODEL_EVENT_MAX
 from ..errors import ModelFailed
 from ..http_client import FAILURES, HttpClient
-from ..ports.model import Finished, Piece, Request
-from .encoding import encoded
-from .shape import Shape, fault_of
-from .sse import Event, EventReader
+from ..ports.model import Finish, ModelRequest, Piece
+from .encoding import encode
+from .shape import ServiceProtocol, fault_of
+from .sse import EventReader, ServerEvent
 
 
 class HttpModel:
     """A model behind a service's protocol (a `LanguageModel`).
 
-    transport: makes what carries one request; None is the network.
+    `transport`: makes the carrier of one request; None is the network.
     """
 
-    def __init__(self, shape: Shape, transport: Callable[[], httpx.AsyncBaseTransport] | None = None) -> None:
+    def __init__(
+        self, shape: ServiceProtocol, transport: Callable[[], httpx.AsyncBaseTransport] | None = None
+    ) -> None:
         self._shape = shape
-        place = shape.place
+        place = shape.address
         self._client = HttpClient(place.url, {"Accept": "text/event-stream", **place.headers}, transport)
 
-    async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
-        """Yield the answer. The connection is closed when it returns, is closed or cancelled."""
-        body = encoded(self._shape.body(request))
-        answer = self._shape.answer()
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Piece, None]:
+        """Yield the answer. When it returns, is closed or cancelled, the connection is closed."""
+        body = encode(self._shape.make_body(request))
+        answer = self._shape.make_reader()
         finished = None
-        async with aclosing(self._events(body)) as events:
+        async with aclosing(self._read_events(body)) as events:
             async for event in events:
-                for piece in answer.take(event.data):
-                    if isinstance(piece, Finished):
+                for piece in answer.read_event(event.data):
+                    if isinstance(piece, Finish):
                         finished = piece
                     else:
                         yield piece
@@ -51,13 +53,16 @@ class HttpModel:
             raise ModelFailed("the model's answer ended before its end", "cut")
         yield finished
 
-    async def _events(self, body: bytes) -> AsyncGenerator[Event, None]:
-        """Yield the events of one answer; every failure of httpx is ours, and holds none of its: they hold the key."""
+    async def _read_events(self, body: bytes) -> AsyncGenerator[ServerEvent, None]:
+        """Yield the events of one answer.
+
+        Failures of httpx become our own without any of its words, which may hold the key.
+        """
         reader, read, begun, failure = EventReader(MODEL_EVENT_MAX), 0, False, None
         try:
             async with self._client.post(body) as answer:
                 begun = True
-                _accept(answer.head, self._shape.place.key)
+                _check_response(answer.head, self._shape.address.key)
                 async for piece in answer.body:
                     read += len(piece)
                     if read > MODEL_ANSWER_MAX:
@@ -65,23 +70,23 @@ class HttpModel:
                     for event in reader.feed(piece):
                         yield event
         except FAILURES as error:
-            failure = _failed(begun, error)
+            failure = _make_failure(begun, error)
         if failure is not None:
             raise failure
 
 
-def _failed(begun: bool, error: Exception) -> ModelFailed:
-    """Return the failure of a connection; of the error only its type is told."""
+def _make_failure(has_answer: bool, error: Exception) -> ModelFailed:
+    """Return the failure of a connection. It names only the type of `error`."""
     why = type(error).__name__
-    if begun:
+    if has_answer:
         return ModelFailed(f"the model's answer ended before its end ({why})", "cut")
     if isinstance(error, httpx.LocalProtocolError | httpx.UnsupportedProtocol | httpx.InvalidURL):
         return ModelFailed(f"the request cannot be sent ({why}): see base-url", "request")
-    return ModelFailed(f"the model's server is not reached ({why})", "connect")
+    return ModelFailed(f"the model's server cannot be reached ({why})", "connect")
 
 
-def _accept(response: httpx.Response, key: str) -> None:
-    """Raise `ModelFailed` unless the answer is a stream of events."""
+def _check_response(response: httpx.Response, key: str) -> None:
+    """Raise `ModelFailed` unless the response is a stream of events. `key`: the environment variable of the key."""
     status = response.status_code
     if not response.is_success:
         kind = fault_of(status)
@@ -90,15 +95,15 @@ def _accept(response: httpx.Response, key: str) -> None:
             "request": ": see the model's name, base-url, and how long a prompt it takes",
         }.get(kind, "")
         message = f"the model's server refused the request (status {status}){hint}"
-        raise ModelFailed(message, kind, retry_after(response.headers.get("retry-after"), time.time()))
+        raise ModelFailed(message, kind, parse_retry_after(response.headers.get("retry-after"), time.time()))
     if response.headers.get("content-type", "").split(";")[0].strip().lower() != "text/event-stream":
-        raise ModelFailed("the model's server answered something else than a stream of events", "protocol")
+        raise ModelFailed("the model's server did not answer with a stream of events", "protocol")
 
 
-def retry_after(value: str | None, now: float) -> float | None:
-    """Return the seconds that a Retry-After header asks for, given as such or as a date; None where it says nothing.
+def parse_retry_after(value: str | None, now: float) -> float | None:
+    """Return the seconds of a `Retry-After` header, given as seconds or as a date; None when it holds neither.
 
-    now: Unix time in seconds.
+    `now`: Unix time in seconds.
     """
     if value is None:
         return None

@@ -1,7 +1,7 @@
-"""Bytes that come in any pieces, cut into lines: the ground that event streams and JSON lines share.
+"""Cuts bytes that come in any pieces into lines, for event streams and JSON lines.
 
-Each byte is looked at once, however small the pieces are; a line ends with LF, CR LF or CR, and what has no end yet is
-bounded.
+Each byte is read once, however small the pieces are. A line ends with LF, CR LF or CR, and the size of an unfinished
+line is bounded.
 """
 
 import re
@@ -11,8 +11,8 @@ from ..errors import ModelFailed
 _END = re.compile(rb"\r\n|\n|\r")
 
 
-class Lines:
-    """Collects pieces and gives whole lines. most: bytes of one line; a longer one is `ModelFailed`."""
+class LineSplitter:
+    """Collects pieces and returns whole lines. `most`: bytes of one line; a longer line raises `ModelFailed`."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -20,7 +20,7 @@ class Lines:
         self._after_cr = False
 
     def feed(self, piece: bytes) -> list[bytes]:
-        """Return the lines that `piece` completes, without their ends."""
+        """Return the lines that `piece` completes, without their line ends."""
         if not piece:
             return []
         if self._after_cr and piece.startswith(b"\n"):
@@ -33,17 +33,17 @@ class Lines:
         lines = []
         for line in ended:
             self._rest += line
-            lines.append(self._taken())
+            lines.append(self._take_line())
         self._rest += rest
-        self._bounded()
+        self._check_size()
         return lines
 
-    def _taken(self) -> bytes:
-        self._bounded()
+    def _take_line(self) -> bytes:
+        self._check_size()
         line = bytes(self._rest)
         self._rest.clear()
         return line
 
-    def _bounded(self) -> None:
+    def _check_size(self) -> None:
         if len(self._rest) > self._most:
             raise ModelFailed(f"the model's answer holds a line over {self._most} bytes", "protocol")

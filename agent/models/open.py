@@ -1,14 +1,14 @@
-"""Names the language model that the settings ask for, and puts around it what each one gets.
+"""Opens the language models that the settings name, each with its wrappers.
 
-To add one: write a class with `stream(request)`, an async generator of pieces (see `agent.ports.model`), name it in
-`settings` and in `_adapter` below, the one place that may import its library late, and give it a line in
+To add a model: write a class with `stream(request)`, an async generator of pieces (see `agent.ports.model`). Name it in
+`settings.py` and in `_make_adapter` below, the one place that may import its library late, and give it a line in
 tests/contracts/test_model_contract.py.
 
-Around every model, from the inside: its recording, its time-outs, its breaker, its retries; and around both, the
-fallback. So each try counts for the breaker, and a model that rests is not tried again.
+Every model is wrapped, from the inside, in its recording, its time limits, its breaker and its retries; the fallback is
+around both models. So each try counts for the breaker, and a model whose breaker is open is not tried again.
 
-A service's own key goes to that service's own address only: elsewhere (base-url) it is AGENT_MODEL_KEY that is sent,
-if there is one, so that no service is shown another's.
+A service's own key goes to that service's own address only. Another address (`base-url`) gets `AGENT_MODEL_KEY`, if it
+is set, so that no service sees the key of another.
 """
 
 import os
@@ -28,10 +28,10 @@ from . import anthropic, openai
 from .breaker import Breaker, Level
 from .cli import COMMAND, ClaudeCli
 from .fallback import Fallback
-from .patience import Patient
-from .record import Recording, Replaying
-from .retry import Retrying
-from .settings import ModelName, ModelSettings, parsed
+from .patience import TimedModel
+from .record import RecordingModel, ReplayModel
+from .retry import RetryingModel
+from .settings import ModelName, ModelSettings, parse_model_name
 
 KEY = "AGENT_MODEL_KEY"
 _SETTINGS: Mapping[Level, str] = {
@@ -52,12 +52,12 @@ async def open_language_model(
     run_sync: RunSync,
     environment: Mapping[str, str] = os.environ,
 ) -> AsyncGenerator[LanguageModel, None]:
-    """Open the model that the settings name, and its fallback.
+    """Open the model that the settings name, and its fallback, for the time of a block.
 
-    run_sync: for the files of recordings. environment: may hold the keys of services. Nothing is asked yet.
-    Raises `agent.errors.UsageError`, one line, when something that it needs is missing.
+    `run_sync`: for the files of recordings. `environment`: may hold the keys of services. No request is sent yet.
+    Raises `agent.errors.UsageError`, one line, when something that the model needs is missing.
     """
-    opened = partial(_opened, settings, observer, run_sync, environment)
+    opened = partial(_open_model, settings, observer, run_sync, environment)
     async with AsyncExitStack() as stack:
         model = await opened(stack, settings.model, settings.base_url, "model_open")
         if settings.fallback_model is not None:
@@ -75,12 +75,12 @@ async def open_memory_model(
     run_sync: RunSync,
     environment: Mapping[str, str] = os.environ,
 ) -> AsyncGenerator[LanguageModel | None, None]:
-    """Open the memory model that the settings name, if any, as `open_language_model` opens the other."""
+    """Open the memory model that the settings name, if any, as `open_language_model` does."""
     if settings.memory_model is None:
         yield None
         return
     async with AsyncExitStack() as stack:
-        yield await _opened(
+        yield await _open_model(
             settings,
             observer,
             run_sync,
@@ -92,7 +92,7 @@ async def open_memory_model(
         )
 
 
-async def _opened(
+async def _open_model(
     settings: ModelSettings,
     observer: Observer,
     run_sync: RunSync,
@@ -102,13 +102,13 @@ async def _opened(
     url: str | None,
     which: Level,
 ) -> LanguageModel:
-    """Return a model with what each one gets around it; what it holds is let go of by `stack`."""
-    model = await _adapter(parsed(name), url, run_sync, environment, stack, _SETTINGS[which])
-    patient = Patient(model, settings.first_token_timeout, settings.token_timeout)
-    return Retrying(Breaker(patient, observer, which), observer)
+    """Return a model with its wrappers. `stack`: releases the resources of the model. `which`: its gauge."""
+    model = await _make_adapter(parse_model_name(name), url, run_sync, environment, stack, _SETTINGS[which])
+    patient = TimedModel(model, settings.first_token_timeout, settings.token_timeout)
+    return RetryingModel(Breaker(patient, observer, which), observer)
 
 
-async def _adapter(
+async def _make_adapter(
     name: ModelName,
     url: str | None,
     run_sync: RunSync,
@@ -116,14 +116,17 @@ async def _adapter(
     stack: AsyncExitStack,
     setting: str,
 ) -> LanguageModel:
-    """Return the model itself, with its recording; what it holds is let go of by `stack`. setting: that names it."""
-    folder = _place(name.folder)
+    """Return the bare model with its recording. `stack`: releases its resources.
+
+    `setting`: the one that names the model.
+    """
+    folder = _folder_of(name.folder)
     if name.kind == "replay":
         if not await run_sync(lambda: any(folder.glob("*.jsonl"))):
             raise UsageError(
                 f"{setting} replay: there are no recordings in {folder}: make some with record:DIR:MODEL"
             )
-        return Replaying(folder, run_sync)
+        return ReplayModel(folder, run_sync)
     if name.kind == "claude-cli":
         if not hasattr(os, "killpg"):
             raise UsageError(f"{setting} claude-cli needs a POSIX system")
@@ -132,15 +135,17 @@ async def _adapter(
         empty = stack.enter_context(tempfile.TemporaryDirectory(prefix="agent-model-"))
         model: LanguageModel = ClaudeCli(name.name or None, empty, environment)
     else:
-        model = _served(name, url, environment, setting)
-    if not name.recorded:
+        model = _make_http_model(name, url, environment, setting)
+    if not name.is_recorded:
         return model
-    if wrong := await run_sync(lambda: _made(folder)):
+    if wrong := await run_sync(lambda: _make_folder(folder)):
         raise UsageError(f"{setting} record: {folder} cannot be written ({wrong})")
-    return Recording(model, folder, run_sync)
+    return RecordingModel(model, folder, run_sync)
 
 
-def _served(name: ModelName, url: str | None, environment: Mapping[str, str], setting: str) -> LanguageModel:
+def _make_http_model(
+    name: ModelName, url: str | None, environment: Mapping[str, str], setting: str
+) -> LanguageModel:
     if find_spec("httpx") is None:
         raise UsageError(f"{setting} {name.kind} needs httpx: pip install 'agent-server[models]'")
     shape, home, own = _SHAPES[name.kind]
@@ -159,12 +164,12 @@ def _served(name: ModelName, url: str | None, environment: Mapping[str, str], se
     return HttpModel(shape(name.name, home if url is None or at_home else url, key, variable))
 
 
-def _place(folder: str) -> Path:
+def _folder_of(folder: str) -> Path:
     return Path(folder).expanduser()
 
 
-def _made(folder: Path) -> str:
-    """Make the folder; return what is wrong with it, "" where nothing is."""
+def _make_folder(folder: Path) -> str:
+    """Make the folder; return the reason that it cannot be written, or ""."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""A model that is given a time for its first piece, and for each one after it."""
+"""Limits the time to a model's first piece and between its pieces."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -6,14 +6,14 @@ from contextlib import aclosing
 import trio
 
 from ..errors import ModelFailed
-from ..ports.model import LanguageModel, Piece, Request
+from ..ports.model import LanguageModel, ModelRequest, Piece
 
 
-class Patient:
-    """Asks another model, and waits so long for it (a `LanguageModel`).
+class TimedModel:
+    """Asks another model with time limits (a `LanguageModel`).
 
-    first: seconds until its first piece. between: seconds from one piece to the next. The time that whoever asked takes
-    for a piece is not counted.
+    `first`: seconds until its first piece. `between`: seconds from one piece to the next. The time that the consumer
+    takes for a piece is not counted.
     """
 
     def __init__(self, model: LanguageModel, first: float, between: float) -> None:
@@ -21,9 +21,12 @@ class Patient:
         self._first = first
         self._between = between
 
-    async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
-        """Yield the answer. Raises `ModelFailed` (`timeout`) when a piece is late; the other model is then closed."""
-        limit, what = self._first, "began no answer"
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Piece, None]:
+        """Yield the answer.
+
+        Raises `ModelFailed` (`timeout`) when a piece is late; the other model's stream is then closed.
+        """
+        limit, failing = self._first, "began no answer"
         async with aclosing(self._model.stream(request)) as pieces:
             while True:
                 with trio.move_on_after(limit) as scope:
@@ -31,7 +34,7 @@ class Patient:
                     if piece is None:
                         return
                 if scope.cancelled_caught:
-                    raise ModelFailed(f"the model {what} in {limit:g} s", "timeout")
+                    raise ModelFailed(f"the model {failing} in {limit:g} s", "timeout")
                 assert piece is not None
                 yield piece
-                limit, what = self._between, "stopped in its answer and said nothing more"
+                limit, failing = self._between, "stopped in its answer and said nothing more"

@@ -1,8 +1,8 @@
-"""A model that is asked again where that is safe and may help.
+"""Asks a model again where that is safe and may help.
 
-Safe is only what has said nothing yet: a second answer cannot follow the first half of another. Help may be had where
-the request did not arrive, where there were too many, and where the server failed; a model that is slow is not made
-quicker, and a request that is refused is refused again.
+A retry is safe only before the first piece: a second answer cannot follow the first half of another. It may help when
+the request did not arrive, when there were too many requests, and when the server failed. A retry makes a slow model no
+faster, and a refused request is refused again.
 """
 
 from collections.abc import AsyncGenerator, Callable
@@ -13,16 +13,16 @@ import trio
 
 from ..config import MODEL_RETRIES, MODEL_RETRY_AFTER_MAX, MODEL_RETRY_PAUSE
 from ..errors import ModelFailed
-from ..ports.model import LanguageModel, Piece, Request
+from ..ports.model import LanguageModel, ModelRequest, Piece
 from ..ports.observe import Observer
 
-_AGAIN = frozenset({"connect", "rate", "server"})
+_RETRIED_KINDS = frozenset({"connect", "rate", "server"})
 
 
-class Retrying:
-    """Asks another model up to MODEL_RETRIES times more (a `LanguageModel`).
+class RetryingModel:
+    """Asks another model up to `MODEL_RETRIES` times more (a `LanguageModel`).
 
-    chance: draws from 0..1, so that many who failed together do not come back together.
+    `chance`: draws from 0..1, so that many requests that failed together are not repeated together.
     """
 
     def __init__(
@@ -32,20 +32,23 @@ class Retrying:
         self._observer = observer
         self._chance = chance
 
-    async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
-        """Yield the answer of the first try that gives a piece. Raises the last failure, at once where the pause
-        before another try would outlast the caller's deadline."""
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Piece, None]:
+        """Yield the answer of the first try that gives a piece.
+
+        Raises the last failure, and raises it at once when the pause before another try would outlast the caller's
+        deadline.
+        """
         tries = 0
         while True:
-            begun = False
+            has_piece = False
             try:
                 async with aclosing(self._model.stream(request)) as pieces:
                     async for piece in pieces:
-                        begun = True
+                        has_piece = True
                         yield piece
                 return
             except ModelFailed as failure:
-                pause = None if begun or tries == MODEL_RETRIES else self._pause(failure, tries)
+                pause = None if has_piece or tries == MODEL_RETRIES else self._pause(failure, tries)
                 if pause is None:
                     raise
             tries += 1
@@ -53,10 +56,10 @@ class Retrying:
             await trio.sleep(pause)
 
     def _pause(self, failure: ModelFailed, tries: int) -> float | None:
-        """Return the seconds until the next try; None where there is to be none."""
-        asked = failure.retry_after or 0.0
-        if failure.kind not in _AGAIN or asked > MODEL_RETRY_AFTER_MAX:
+        """Return the seconds until the next try; None for no further try."""
+        requested = failure.retry_after or 0.0
+        if failure.kind not in _RETRIED_KINDS or requested > MODEL_RETRY_AFTER_MAX:
             return None
         spread = MODEL_RETRY_PAUSE * (0.5 + self._chance() / 2)
-        pause = asked + spread if asked else spread * 2**tries
+        pause = requested + spread if requested else spread * 2**tries
         return pause if trio.current_time() + pause < trio.current_effective_deadline() else None

@@ -1,4 +1,4 @@
-"""Which model, and how long it is waited for: what an operator chooses of this room, checked when it is made."""
+"""The operator's choice of models and their time limits, checked when it is made."""
 
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -13,36 +13,36 @@ _NAME_MAX = 200  # characters
 
 @dataclass(frozen=True, slots=True)
 class ModelName:
-    """A model as it is named: its kind, its name there ("" where it has none), and the folder of recordings.
+    """A parsed model name: its `kind`, its `name` there ("" for none), and the `folder` of recordings.
 
-    recorded: what it says is kept in `folder`.
+    `is_recorded`: the answers are recorded in `folder`.
     """
 
     kind: str
     name: str = ""
     folder: str = ""
-    recorded: bool = False
+    is_recorded: bool = False
 
     @property
-    def served(self) -> bool:
-        """Whether it is asked over HTTP."""
+    def is_served(self) -> bool:
+        """Whether the model is asked over HTTP."""
         return self.kind in _SERVED
 
 
-def is_named(model: str) -> bool:
-    """Return whether `model` begins as a name of this room does; whether it is a whole one, `parsed` says."""
+def is_model_name(model: str) -> bool:
+    """Return whether `model` begins with a kind of this room; `parse_model_name` checks the rest."""
     return model.partition(":")[0] in (*_SERVED, "claude-cli", "record", "replay")
 
 
-def parsed(model: str, setting: str = "model") -> ModelName:
-    """Return the model that `model` names. Raises `agent.errors.UsageError`, one line, when it is none of KINDS."""
+def parse_model_name(model: str, setting: str = "model") -> ModelName:
+    """Return the parsed name of a model. Raises `agent.errors.UsageError`, one line, when it is none of `KINDS`."""
     kind, colon, name = model.partition(":")
     if kind == "record":
         folder, _, inner = name.partition(":")
-        held = parsed(inner, setting) if folder.strip() and is_named(inner) else None
-        if held is None or held.folder:
+        recorded = parse_model_name(inner, setting) if folder.strip() and is_model_name(inner) else None
+        if recorded is None or recorded.folder:
             raise UsageError(f"{setting} record needs a folder and a model, such as record:DIR:openai:NAME")
-        return ModelName(held.kind, held.name, folder, recorded=True)
+        return ModelName(recorded.kind, recorded.name, folder, is_recorded=True)
     if kind == "replay" and name.strip():
         return ModelName(kind, folder=name)
     if kind in _SERVED and _is_name(name):
@@ -56,9 +56,9 @@ def _is_name(name: str) -> bool:
     return 0 < len(name) <= _NAME_MAX and name.isprintable() and name == name.strip()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSettings:
-    """What the operator chose. Raises `agent.errors.UsageError`, one line that names the setting.
+    """The operator's choice of models. Raises `agent.errors.UsageError`, one line that names the setting.
 
     Args:
         model: Model that drafts answers: openai:NAME (any compatible server, with base-url), anthropic:NAME,
@@ -87,24 +87,24 @@ class ModelSettings:
     token_timeout: float = 10.0
 
     def __post_init__(self) -> None:
-        """Check what the types cannot say."""
-        if self.drafts_alone:
+        """Check what the types cannot express."""
+        if self.uses_no_model:
             check(
                 (self.base_url is not None, "base-url is for model openai:NAME and anthropic:NAME"),
                 (self.fallback_model is not None, f"fallback-model is for a model that can fail: {KINDS}"),
             )
-        elif is_named(self.model):
-            _check_url(parsed(self.model), self.base_url, "base-url", "model")
+        elif is_model_name(self.model):
+            _check_url(parse_model_name(self.model), self.base_url, "base-url", "model")
         else:
             raise UsageError(f"model must be mock, script:FILE, {KINDS}")
         if self.fallback_model is not None:
-            fallback = parsed(self.fallback_model, "fallback-model")
+            fallback = parse_model_name(self.fallback_model, "fallback-model")
             _check_url(fallback, self.fallback_base_url, "fallback-base-url", "fallback-model")
         elif self.fallback_base_url is not None:
             raise UsageError("fallback-base-url is for a fallback-model")
         if self.memory_model is not None:
             _check_url(
-                parsed(self.memory_model, "memory-model"),
+                parse_model_name(self.memory_model, "memory-model"),
                 self.memory_base_url,
                 "memory-base-url",
                 "memory-model",
@@ -119,23 +119,27 @@ class ModelSettings:
         )
 
     @property
-    def drafts_alone(self) -> bool:
-        """Whether what drafts is no language model."""
+    def uses_no_model(self) -> bool:
+        """Whether drafts come from the mock or a script, and not from a language model."""
         return self.model == "mock" or self.model.startswith("script:")
 
     @property
     def memory_url(self) -> str | None:
-        """Where the memory model is served; None is its service's own address."""
-        if self.memory_base_url is not None or self.memory_model is None or self.drafts_alone:
+        """The address of the memory model's server; None for its service's own address."""
+        if self.memory_base_url is not None or self.memory_model is None or self.uses_no_model:
             return self.memory_base_url
-        return self.base_url if parsed(self.memory_model).kind == parsed(self.model).kind else None
+        return (
+            self.base_url
+            if parse_model_name(self.memory_model).kind == parse_model_name(self.model).kind
+            else None
+        )
 
 
 def _check_url(model: ModelName, url: str | None, setting: str, of: str) -> None:
-    """Raise `UsageError` unless the model can be asked there; the message does not hold the address."""
+    """Raise `UsageError` unless the model can be asked at `url`. The message does not hold the address."""
     if url is None:
         return
-    if not model.served:
+    if not model.is_served:
         raise UsageError(f"{setting} is for {of} openai:NAME and anthropic:NAME")
     try:
         parts = urlsplit(url)

@@ -1,26 +1,27 @@
-"""How a service's requests and answers are written, apart from what carries them."""
+"""The protocol of a service: how its requests are written and its answers read, apart from the transport."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from ..errors import ModelFault
-from ..ports.model import Piece, Reason, Request
+from ..ports.model import FinishReason, ModelRequest, Piece
 
-REASONS: Mapping[str, Reason] = {
+REASONS: Mapping[str, FinishReason] = {
     **dict.fromkeys(("stop", "end_turn", "stop_sequence", "eos", "eos_token"), "stop"),
     **dict.fromkeys(("length", "max_tokens", "model_length", "model_context_window_exceeded"), "length"),
     **dict.fromkeys(("tool_calls", "tool_use", "function_call"), "calls"),
     "content_filter": "filtered",
     "refusal": "refusal",
 }
-"""Services' words for why an answer ended. One that is not here is a fault: it may say that the answer is not whole."""
+"""The services' words for the end of an answer. An unknown word is a fault: it may mean that the answer is not whole.
+"""
 
 
 def fault_of(status: object) -> ModelFault:
-    """Return what an HTTP status that is no success says of the failure; `server` for what is no status."""
+    """Return the kind of failure of an HTTP status that is no success; `server` for any other value."""
     if status == 408:
-        return "connect"  # the request never came to it whole
+        return "connect"  # the server never got the whole request
     if status == 429:
         return "rate"
     if status in (401, 403):
@@ -28,20 +29,24 @@ def fault_of(status: object) -> ModelFault:
     return "request" if isinstance(status, int) and 300 <= status < 500 else "server"
 
 
-class Answer(Protocol):
+class AnswerReader(Protocol):
     """Reads one answer, event by event."""
 
-    def take(self, data: str) -> Iterator[Piece]:
-        """Yield what the data of the next event says. Raises `ModelFailed` for what the protocol does not allow, and
-        for a failure that the service tells of; after a `Finished` nothing is given to it."""
+    def read_event(self, data: str) -> Iterator[Piece]:
+        """Yield the pieces in the data of the next event.
+
+        Raises `ModelFailed` for data that the protocol does not allow, and for a failure that the service reports.
+        After a `Finished` no event follows.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a service is. headers: what it wants with each request, its key too, so they are in no `repr`.
+class ServiceAddress:
+    """The address of a service.
 
-    key: the name of the environment variable that holds its key, for messages.
+    `headers`: of each request. They hold the key, so neither `url` nor `headers` is in the `repr`. `key`: the name of
+    the environment variable of the key, for messages.
     """
 
     url: str = field(repr=False)
@@ -49,18 +54,18 @@ class Place:
     key: str
 
 
-class Shape(Protocol):
-    """One service's protocol."""
+class ServiceProtocol(Protocol):
+    """The protocol of one service."""
 
     @property
-    def place(self) -> Place:
-        """Where it is asked."""
+    def address(self) -> ServiceAddress:
+        """The address of the service."""
         ...
 
-    def body(self, request: Request) -> object:
-        """Return the request as the service wants it, to be written as JSON."""
+    def make_body(self, request: ModelRequest) -> object:
+        """Return the body of a request, a value that is then written as JSON."""
         ...
 
-    def answer(self) -> Answer:
+    def make_reader(self) -> AnswerReader:
         """Return a reader for one answer."""
         ...

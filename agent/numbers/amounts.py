@@ -1,7 +1,7 @@
-"""Reads the digits of one amount: in any grouping, a fraction or a power.
+"""Reads the digits of one amount: in any grouping, as a fraction or as a power.
 
-Every function takes the plain text and an offset and returns what it read there or None; none looks back.
-Values are canonical decimal strings ("1234.5"), or "1/3" where a fraction does not end.
+Every function takes the plain text and an offset, and returns an `Amount` or `None`; none looks back.
+Values are canonical decimal strings ("1234.5"), or "1/3" for a fraction whose decimals do not end.
 """
 
 import re
@@ -13,7 +13,7 @@ from .token import Amount, Sort
 from .vocabulary import ONES
 
 LONGEST = 40
-"""Digits; a longer run is no number that a reader takes in, and stays unread."""
+"""Digits; no reader takes in a longer run as a number, so it stays unread."""
 
 _GROUPED = re.compile(r"\d{1,3}(?P<sep>[ ',.])\d{3}(?!\d)(?:(?P=sep)\d{3}(?!\d))*+(?:[.,]\d++)?")
 _SIMPLE = re.compile(r"\d++(?:[.,]\d++)?")
@@ -27,15 +27,15 @@ _MARKS = frozenset("',./^eEx×*·")
 
 
 def canonical(digits: str) -> str:
-    """Return plain digits with at most one "." as a canonical decimal: no idle zeros."""
+    """Return plain digits with at most one "." as a canonical decimal, without idle zeros."""
     whole, point, rest = digits.partition(".")
     whole = whole.lstrip("0") or "0"
     rest = rest.rstrip("0") if point else ""
     return f"{whole}.{rest}" if rest else whole
 
 
-def scaled(value: str, shift: int) -> str:
-    """Return a canonical value times ten to the power of `shift`."""
+def shift_value(value: str, shift: int) -> str:
+    """Return the canonical `value` times ten to the power of `shift`."""
     if shift == 0:
         return value
     sign, value = ("-", value[1:]) if value[:1] == "-" else ("", value)
@@ -50,14 +50,14 @@ def scaled(value: str, shift: int) -> str:
 
 
 def scale(amount: Amount, shift: int) -> None:
-    """Multiply an amount by ten to the power of `shift`, in place."""
-    amount.values = tuple([scaled(v, shift) for v in amount.values])
+    """Multiply `amount` by ten to the power of `shift`, in place."""
+    amount.values = tuple([shift_value(v, shift) for v in amount.values])
     amount.same = amount.same and f"{amount.same}e{shift}"
     amount.shift += shift
 
 
 def of_fraction(value: Fraction) -> str:
-    """Return a fraction as a canonical value: a decimal when it ends within 12 places, else "1/3"."""
+    """Return `value` as a canonical value: a decimal when it ends within 12 places, else "1/3"."""
     rest = value.denominator
     for prime in (2, 5):
         while rest % prime == 0:
@@ -65,20 +65,21 @@ def of_fraction(value: Fraction) -> str:
     if rest == 1:
         shifted = value * 10**12
         if shifted.denominator == 1:
-            return scaled(str(shifted.numerator), -12)
+            return shift_value(str(shifted.numerator), -12)
     return f"{value.numerator}/{value.denominator}"
 
 
 def negate(amount: Amount) -> None:
-    """Turn an amount's values negative, in place."""
+    """Make the values of `amount` negative, in place."""
     amount.values = tuple([v if v == "0" else "-" + v for v in amount.values])
     amount.same = amount.same and f"{amount.same}-"
 
 
 def digits_at(s: str, at: int, mark: str) -> Amount | None:
-    """Read digits, a fraction or a power at `at`, without what follows.
+    """Read digits, a fraction or a power at `at`, without the unit after it.
 
-    mark: the line's mark of decimals, by which a lone comma or point is read; "" when its words do not tell.
+    `mark`: the decimal mark of the line's language, which decides a lone comma or point; "" when the language is
+    unknown.
     """
     simple = _SIMPLE.match(s, at)
     if simple is None:
@@ -117,11 +118,11 @@ def _special(s: str, at: int, mark: str, text: str, end: int) -> Amount | None:
     found = _POWER.match(s, at)
     if found is not None:
         factor = canonical((found.group(1) or "1").replace(",", "."))
-        return Amount(found.end(), (scaled(factor, int(found.group(2))),))
+        return Amount(found.end(), (shift_value(factor, int(found.group(2))),))
     found = _EXPONENT.match(s, at)
     if found is not None:
         return Amount(
-            found.end(), (scaled(canonical(found.group(1).replace(",", ".")), int(found.group(2))),)
+            found.end(), (shift_value(canonical(found.group(1).replace(",", ".")), int(found.group(2))),)
         )
     found = _GROUPED.match(s, at)
     if found is not None and found.group()[0] != "0":
@@ -140,7 +141,7 @@ def _special(s: str, at: int, mark: str, text: str, end: int) -> Amount | None:
 
 
 def _decimal_like(grouped: str, sep: str) -> bool:
-    """Tell whether the last separator repeats the grouping one with other than three digits (1,234,5)."""
+    """Tell whether the last separator is the grouping one but has other than three digits after it (1,234,5)."""
     return (
         len(grouped) - grouped.rfind(sep) != 4
         and "," not in grouped.replace(sep, "")
@@ -149,7 +150,7 @@ def _decimal_like(grouped: str, sep: str) -> bool:
 
 
 def _lone(text: str, sep: str, end: int, mark: str) -> Amount:
-    """Read a lone comma or point before three digits, by the language of its line."""
+    """Read a lone comma or point before three digits, by `mark`; with no `mark`, keep both readings."""
     whole, decimal = text.replace(sep, ""), canonical(text.replace(sep, "."))
     same = "=" + text
     if not mark:
@@ -158,7 +159,7 @@ def _lone(text: str, sep: str, end: int, mark: str) -> Amount:
 
 
 def fraction_after(s: str, amount: Amount) -> Amount:
-    """Add "and a half", "och en halv" to an amount that ends before it."""
+    """Add "and a half", "och en halv" that follows `amount` to its value."""
     found = _AND_A_HALF.match(s, amount.end) if s.startswith(_ANDS, amount.end) else None
     if found is None or len(amount.values) != 1 or "/" in amount.values[0] or amount.sort is not Sort.BARE:
         return amount

@@ -4,15 +4,16 @@ import re
 import unicodedata
 
 SEAM = "\ue000"
-"""Stands between two digit runs that only markup keeps apart."""
+"""Stands between two digit runs that only markup parts."""
 
 SYMBOLS = (
     "\u2680-\u2685\u2801-\u28ff\U0001f000-\U0001f0ff\U0001f51f\U0001f550-\U0001f567"
     "\U0001f4af\U0001f947-\U0001f949\U0001f51e\U0001f522\u2f00\u2f06\u2f0b\u2f17\u2f33\u2f36\u32c0-\u32cb"
     "\u3358-\u3370\u33e0-\u33fe\U0001f241\U0001f242"
 )
-"""Regex class of characters that show a number without Unicode giving them a numeric value: dice, braille
-cells, dominoes, tiles and cards, clock faces, keycap ten, hundred points, medals, hours and days in one sign."""
+"""Regex class of characters that show a number although Unicode gives them no numeric value: dice, braille cells,
+dominoes, tiles and cards, clock faces, keycap ten, hundred points, medals, hours and days in one sign.
+"""
 
 _LOOKALIKE = dict(
     zip(
@@ -35,7 +36,7 @@ _SUB = re.compile(r"[₀-₉]++")
 
 
 class _Forms(dict[int, str]):
-    """Maps a code point to its plain form, worked out when it is first met."""
+    """Maps a code point to its plain form, computed at the first look-up."""
 
     def __missing__(self, code: int) -> str:
         new = self[code] = _one(chr(code))
@@ -46,7 +47,7 @@ TABLE = _Forms()
 
 
 def plain_run(old: str, before: str) -> str:
-    """Return the plain form of a run of characters; `before` is the one that stands before it."""
+    """Return the plain form of the run of characters `old`; `before` is the character before it."""
     if _SUPER.search(old):
         old = _SUPER.sub(_exponent, old)
     if _SUB.search(old):
@@ -62,7 +63,7 @@ def _exponent(match: re.Match[str]) -> str:
 
 
 def _index(match: re.Match[str], before: str) -> str:
-    """Return lowered digits: part of a name after a letter (CO₂), else apart from what they touch."""
+    """Return the digits of a subscript: part of a name after a letter (CO₂), else parted from its neighbours."""
     digits = "".join(str(unicodedata.digit(c)) for c in match.group())
     left = match.string[match.start() - 1] if match.start() else before
     return digits if left.isalpha() else "_" + digits
@@ -85,7 +86,7 @@ def _one(char: str) -> str:
         return " "
     if category in ("Cf", "Cc") or _FILLERS.match(char):
         return ""
-    if "\ue000" <= char <= "\uf8ff":  # private use: must not pass for our own marks
+    if "\ue000" <= char <= "\uf8ff":  # private use: must not pass for `SEAM` or `FRACTION`
         return "\ufffd"
     if unicodedata.numeric(char, None) is not None:
         parts = unicodedata.normalize("NFKC", char).split("\u2044")

@@ -1,8 +1,8 @@
-"""Tables and labels: a header gives its unit, currency, per cent and rate to the numbers of its column.
+"""Tables and labels: a header gives its unit, currency, percent sign and rate to the numbers of its column.
 
-A table is lines in a row that have as many bars; the first is its header, lines that only rule are skipped. A label
-before a colon, as in `Price (kr/month): 149`, says the same of the one number behind it. A heading that says what its
-sums are in, `Prices in kr`, says it of the lines below that hold one number, at their end and behind a mark.
+A table is a run of lines with equally many bars; the first is its header, and lines of rules are skipped. A label
+before a colon, as in `Price (kr/month): 149`, gives the same to the one number behind it. A heading that names the
+unit of its sums, `Prices in kr`, gives it to the lines below that hold one number, at their end and behind a mark.
 """
 
 import re
@@ -12,30 +12,31 @@ from functools import lru_cache
 
 from .identifiers import CALLS
 from .rates import SPANS, charges, rates_in, without_rates
-from .reader import Reader
-from .spoken import PARTS, pattern, united
+from .reader import NumberReader
+from .spoken import PARTS, pattern, unite_words
 from .suffix_rows import is_known
 from .suffixes import suffix
-from .token import NO_RATE, Amount, Found, Rate, Sort, amount_found
+from .token import NO_RATE, Amount, NumberMatch, Rate, Sort, match_amount
 from .units import SIGNS, UNITS
 
 _RULE = re.compile(r"[ |:+=-]*")
 _BRACKETS = re.compile(r"[(\[]([^()\[\]]{1,40})[)\]]")
-_WITHIN = pattern(united(lambda each: each.joints.within))
+_WITHIN = pattern(unite_words(lambda each: each.joints.within))
 _IN = re.compile(rf"(?:{_WITHIN})[ ]", re.I)
 _SAID_IN = re.compile(rf"(?:^|[ (\[])(?:{_WITHIN})[ ]([^()\[\]]{{1,30}})[)\]]?$", re.I)
 _BRACKETED = re.compile(r"[(\[]([^()\[\]]{1,30})[)\]]$")
 _PIECE = re.compile(r"[,;/]| (?=\()")
 _LAST = re.compile(r"(?:^|[ ])([^\W\d_]+|[%‰°])$")
 _LABEL = 80
-"""Characters of a label that are looked at."""
+"""Characters of a label that are examined."""
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a column's header or a label says of its numbers.
+    """The unit and rate that a column's header or a label states for its numbers.
 
-    sort, unit: of bare numbers; BARE says nothing. rate: of all; span: of money, when it only names a time.
+    `sort`, `unit`: for bare numbers; `Sort.BARE` states none. `rate`: for all numbers. `span`: the rate for money when
+    the header only names a time.
     """
 
     sort: Sort = Sort.BARE
@@ -49,13 +50,13 @@ NOTHING = Header()
 
 @lru_cache(maxsize=4096)
 def header(text: str) -> Header:
-    """Read a header's cell or a label."""
+    """Read the cell of a header, or a label."""
     text = text.strip(" |:*_")
     name = UNITS.get(text.lower(), "")
     span = frozenset((name,)) if name in SPANS else NO_RATE
     for said in _BRACKETS.findall(text):
         amount = _unit(said, True)
-        if amount is not None:  # Mbit/s is a unit, and no rate
+        if amount is not None:  # Mbit/s is a unit rather than a rate
             return Header(amount.sort, amount.unit, rates_in(_BRACKETS.sub("", text)), span)
     rate = rates_in(text)
     rest = without_rates(text)
@@ -73,9 +74,9 @@ def header(text: str) -> Header:
 
 @lru_cache(maxsize=4096)
 def sums_in(heading: str) -> Header:
-    """Read which currency, or that per cent, a heading says its sums are in: `Prices in kr`, `Rabatter (%)`.
+    """Read the currency or percent sign that a heading states for its sums: `Prices in kr`, `Rabatter (%)`.
 
-    No other unit: a bare number supports each of those as it is, and would support one only.
+    Other units are ignored: a bare number already supports any of them, and with a unit it would support only that one.
     """
     said = without_rates(heading).strip(" :*_")
     found = _SAID_IN.search(said) or _BRACKETED.search(said)
@@ -85,8 +86,8 @@ def sums_in(heading: str) -> Header:
     return Header(amount.sort, amount.unit)
 
 
-def lend_heading(r: Reader, said: Header) -> None:
-    """Let a bare number be of what its heading says, too, where it is the one of its line, `- Basic: 149`."""
+def lend_heading(r: NumberReader, said: Header) -> None:
+    """Lend the unit of a heading to the bare numbers that are alone on their line, `- Basic: 149`."""
     starts = [found.start for found in r.found]
     at = 0
     for line in r.s.split("\n"):
@@ -97,8 +98,8 @@ def lend_heading(r: Reader, said: Header) -> None:
         at += len(line) + 1
 
 
-def _is_sum(r: Reader, its: Found, begin: int, end: int) -> bool:
-    """Tell whether the one number of a line is bare, ends it and stands behind a mark rather than a word."""
+def _is_sum(r: NumberReader, its: NumberMatch, begin: int, end: int) -> bool:
+    """Tell whether the only number of a line is bare, ends the line, and stands behind a mark rather than a word."""
     amount = its.amount
     if amount is None or its.low is not None or amount.sort is not Sort.BARE or amount.version:
         return False
@@ -110,12 +111,12 @@ def _is_sum(r: Reader, its: Found, begin: int, end: int) -> bool:
 
 _MARKED = re.compile(r"[:|-] ?\Z")
 _ENDS = re.compile(r"[ |.*_]*")
-_NUMBERED = PARTS | CALLS | united(lambda each: each.labels.versions)
-"""Labels of numbers that are no sums."""
+_NUMBERED = PARTS | CALLS | unite_words(lambda each: each.labels.versions)
+"""Labels of numbers that are not sums."""
 
 
 def _unit(text: str, whole: bool) -> Amount | None:
-    """Read a unit, currency or percent sign: all of a text, or the last word of it."""
+    """Read a unit, currency or percent sign. `whole`: it is all of `text`, else its last word."""
     if not whole:
         last = _LAST.search(text)
         if last is None:
@@ -130,8 +131,8 @@ def _unit(text: str, whole: bool) -> Amount | None:
     return amount if taken and amount.sort is not Sort.BARE and is_known(amount) else None
 
 
-def lend_headers(r: Reader) -> None:
-    """Give each bare number of a table the unit of its column, and each without a rate its rate."""
+def lend_headers(r: NumberReader) -> None:
+    """Give each bare number of a table the unit of its column, and each number without a rate the column's rate."""
     starts = [found.start for found in r.found]
     at = bars = 0
     names: list[str] = []
@@ -141,13 +142,13 @@ def lend_headers(r: Reader) -> None:
             if not _RULE.fullmatch(line):
                 inside = slice(bisect_left(starts, at), bisect_left(starts, at + len(line)))
                 _lend_row(line, at, names, r.found[inside])
-        elif count or not bars or not line or not _RULE.fullmatch(line):  # a line that rules parts no table
+        elif count or not bars or not line or not _RULE.fullmatch(line):  # rules do not part a table
             names, bars = line.split("|") if count else [], count
         at += len(line) + 1
 
 
-def _lend_row(line: str, at: int, names: list[str], found: list[Found]) -> None:
-    """Give the numbers of one row, which begins at `at`, what their columns and its first cell say."""
+def _lend_row(line: str, at: int, names: list[str], found: list[NumberMatch]) -> None:
+    """Give the numbers of one row, which begins at `at`, the units and rates of their columns and of its first cell."""
     label = line.split("|", 2)[line.startswith("|")]
     column = done = 0
     for its in found:
@@ -158,8 +159,8 @@ def _lend_row(line: str, at: int, names: list[str], found: list[Found]) -> None:
             give(its, header(label), False, units="(" in label)
 
 
-def lend_labels(r: Reader) -> None:
-    """Give the number behind a label, `Price (kr/month): 149`, what the label says."""
+def lend_labels(r: NumberReader) -> None:
+    """Give the number behind a label, `Price (kr/month): 149`, the label's unit and rate."""
     s = r.s
     for found in r.found:
         start = found.start
@@ -174,8 +175,8 @@ def lend_labels(r: Reader) -> None:
         give(found, header(label), r.source, units="(" in label)
 
 
-def lend_charges(r: Reader) -> None:
-    """Give the money behind "the monthly fee is", "priset per år är" that rate."""
+def lend_charges(r: NumberReader) -> None:
+    """Give the amount of money behind "the monthly fee is", "priset per år är" that rate."""
     s = r.s
     starts = [found.start for found in r.found]
     for end, rate in charges(s):
@@ -189,8 +190,11 @@ def lend_charges(r: Reader) -> None:
 _SAID_OF = re.compile(r"[^.;!?\n|\d]{0,40}")
 
 
-def give(found: Found, said: Header, spans: bool, units: bool = True) -> None:
-    """Give a number what its header says and it does not say itself; spans, units: whether these are said, too."""
+def give(found: NumberMatch, said: Header, spans: bool, units: bool = True) -> None:
+    """Give a number the unit and rate of `said` that it lacks.
+
+    `spans`, `units`: whether `said.span` and its unit count.
+    """
     amount, low = found.amount, found.low
     if amount is None:
         return
@@ -203,5 +207,5 @@ def give(found: Found, said: Header, spans: bool, units: bool = True) -> None:
         if each is not None:
             each.sort, each.unit, each.written = said.sort, said.unit, ""
     if low is None:
-        lent = amount_found(amount, found.start)
+        lent = match_amount(amount, found.start)
         found.kind, found.value = lent.kind, lent.value

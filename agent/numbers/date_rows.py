@@ -7,11 +7,11 @@ from .amounts import digits_at
 from .dates import OPENING, Date, day_first_at, iso_at, time_at, time_range_at
 from .place import Digits
 from .rates import zone_after
-from .reader import Reader
-from .spoken import AM, AND, PM, TO, pattern, united
+from .reader import NumberReader
+from .spoken import AM, AND, PM, TO, pattern, unite_words
 from .suffix_rows import is_known
 from .suffixes import suffix
-from .token import Amount, Found, Sort, clock
+from .token import Amount, NumberMatch, Sort, clock
 
 _TIMELY = re.compile(
     rf"\d{{1,2}}(?:[:.]\d\d|{AM}|{PM}|(?: ?- ?| (?:{pattern(TO, AND)}) )\d{{1,2}}(?:[:.]\d\d|{AM}|{PM}))",
@@ -21,11 +21,11 @@ _HOURS = re.compile(r"(\d{1,2}) ?- ?(\d{1,2})(?![\d:.])")
 _CLOCK = re.compile(r"\d{1,2}[:.]\d\d(?!\d)")
 _BARS = frozenset("-/")
 _MINUTES = frozenset([f":{digit}" for digit in range(10)])
-_CLOCKED = united(lambda each: each.calendar.clock)
+_CLOCKED = unite_words(lambda each: each.calendar.clock)
 
 
-def dated(r: Reader, read: tuple[Date, ...]) -> tuple[Found, ...]:
-    """Return what was found when the last of some dates ends at a border (a time may follow), else nothing."""
+def match_dates(r: NumberReader, read: tuple[Date, ...]) -> tuple[NumberMatch, ...]:
+    """Return some dates as `NumberMatch` when the last one ends at a border (a time may follow), else ()."""
     if not read:
         return ()
     end = read[-1].end
@@ -34,7 +34,7 @@ def dated(r: Reader, read: tuple[Date, ...]) -> tuple[Found, ...]:
     return tuple([_date(date) for date in read])
 
 
-def _date(date: Date) -> Found:
+def _date(date: Date) -> NumberMatch:
     year, month, day = date.year, date.month, date.day
     value = f"{month:02}-{day:02}"
     parts: tuple[str, ...] = ()
@@ -45,22 +45,22 @@ def _date(date: Date) -> Found:
     return keys.date(value, parts, year, date.start, date.end)
 
 
-def iso_row(r: Reader, place: Digits) -> tuple[Found, ...]:
-    """Read `2025-12-12`."""
+def iso_row(r: NumberReader, place: Digits) -> tuple[NumberMatch, ...]:
+    """Read a date such as `2025-12-12`."""
     if place.end - place.at != 4 or place.follow not in _BARS:
         return ()
     date = iso_at(r.s, place.at)
-    return dated(r, (date,)) if date is not None else ()
+    return match_dates(r, (date,)) if date is not None else ()
 
 
-def day_row(r: Reader, place: Digits) -> tuple[Found, ...]:
-    """Read `12 december 2025`."""
+def day_row(r: NumberReader, place: Digits) -> tuple[NumberMatch, ...]:
+    """Read a date such as `12 december 2025`."""
     if not r.months or place.end - place.at > 2 or r.s[place.end : place.end + 2] in _MINUTES:
         return ()
-    return dated(r, day_first_at(r.s, place.at))
+    return match_dates(r, day_first_at(r.s, place.at))
 
 
-def time_row(r: Reader, place: Digits) -> tuple[Found, ...]:
+def time_row(r: NumberReader, place: Digits) -> tuple[NumberMatch, ...]:
     """Read a time of day or a range of times."""
     s, at = r.s, place.at
     hint = place.after(OPENING)
@@ -89,8 +89,8 @@ def time_row(r: Reader, place: Digits) -> tuple[Found, ...]:
     return (keys.time(clock(time.seconds), time.seconds, number, at, time.end, zone),)
 
 
-def _whole_hours(r: Reader, at: int) -> Found | None:
-    """Read `9-17` after "kl"."""
+def _whole_hours(r: NumberReader, at: int) -> NumberMatch | None:
+    """Read `9-17` after "kl" as a range of hours."""
     found = _HOURS.match(r.s, at)
     if found is None or not r.border(found.end()) or _is_amount(r.s, found.end()):
         return None
@@ -106,6 +106,6 @@ def _span(low: int, high: int) -> str:
 
 
 def _is_amount(s: str, end: int) -> bool:
-    """Tell whether a unit, currency or percent makes a number of what looked like a time."""
+    """Tell whether a unit, currency or percent sign after `end` turns a seeming time into an amount."""
     probe = suffix(s, Amount(end, ("0",)))
     return probe.shift != 0 or (probe.sort is not Sort.BARE and is_known(probe))

@@ -3,18 +3,18 @@
 import re
 from dataclasses import dataclass
 
-from .spoken import AM, AND, OR, PM, THE, TO, either, pattern, united
+from .spoken import AM, AND, OR, PM, THE, TO, either, pattern, unite_words
 from .vocabulary import MONTHS
 
 _MONTH_WORD = rf"(?i:{pattern(MONTHS)})(?![^\W_])"
 _DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-_DOTTED = "".join(f"|(?<=(?i:{month}))" for month in sorted(united(lambda each: each.calendar.dotted)))
+_DOTTED = "".join(f"|(?<=(?i:{month}))" for month in sorted(unite_words(lambda each: each.calendar.dotted)))
 _DOT = rf"(?:(?:(?<![^\W\d_]{{4}}){_DOTTED})\.)?"
 _NTH = rf"(?:{either(lambda each: each.calendar.day_ends)})?"
-_DAY_OF = pattern(united(lambda each: each.calendar.day_of))
+_DAY_OF = pattern(unite_words(lambda each: each.calendar.day_of))
 _THE = pattern(THE)
 _NEXT_DAY = rf"(?:, | ?- ?|,? (?:{pattern(AND, OR, TO)}|&) )"
-_AFTER = pattern(united(lambda each: each.calendar.after))
+_AFTER = pattern(unite_words(lambda each: each.calendar.after))
 _ISO = re.compile(r"(\d{4})([-/])(\d{1,2})\2(\d{1,2})(?!\d)")
 _DAY_MONTH = re.compile(
     rf"(\d{{1,2}}){_NTH}(?:[ \n](?:{_DAY_OF}))?[ \n-]({_MONTH_WORD}){_DOT}(?:(?:,?[ \n]|-)(\d{{4}})(?![\d:]|[.,]\d))?"
@@ -36,18 +36,18 @@ _MORE_DAYS = re.compile(
 )
 _TWO = re.compile(r"\d{1,2}")
 
-_CLOCK = pattern(united(lambda each: each.calendar.clock))
+_CLOCK = pattern(unite_words(lambda each: each.calendar.clock))
 _RANGE = re.compile(rf" ?- ?|[ \n](?:{pattern(TO, AND)})[ \n](?:(?:{_CLOCK})\.?[ \n])?")
 _TIME = re.compile(
     rf"(\d{{1,2}})(?:([:.])(\d{{2}})(?:(?<=:\d\d):(\d{{2}}))?)?(?![\d])(?:(?P<am>{AM})|(?P<pm>{PM}))?", re.I
 )
-OPENING = united(lambda each: each.calendar.opening)
+OPENING = unite_words(lambda each: each.calendar.opening)
 """Words after which "9.30" is a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Date:
-    """A date or a part of one; `year`, `month`, `day` are 0 where it has none. `start` of its own digits."""
+    """A date or a part of one; `year`, `month`, `day` are 0 where missing. `start` is that of its own digits."""
 
     start: int
     end: int
@@ -74,7 +74,7 @@ def iso_at(s: str, at: int) -> Date | None:
 
 
 def day_first_at(s: str, at: int) -> tuple[Date, ...]:
-    """Read `12 december 2025`, `12th of May`, `18 och 19 augusti`; one date for each day."""
+    """Read `12 december 2025`, `12th of May`, `18 och 19 augusti`; one `Date` for each day."""
     found = _DAY_LIST.match(s, at)
     if found is not None:
         month, year = _month(found[3]), int(found[4] or 0)
@@ -94,7 +94,7 @@ def day_first_at(s: str, at: int) -> tuple[Date, ...]:
 
 
 def month_first_at(s: str, at: int) -> tuple[Date, ...]:
-    """Read `December 12, 2025`, `May 2012`, `Aug 18 and 19`; one date for each day."""
+    """Read `December 12, 2025`, `May 2012`, `Aug 18 and 19`; one `Date` for each day."""
     found = _MONTH_YEAR.match(s, at)
     if found is not None and 1000 <= int(found[2]) <= 2999:
         return (Date(at, found.end(), int(found[2]), _month(found[1]), 0),)
@@ -113,9 +113,13 @@ def month_first_at(s: str, at: int) -> tuple[Date, ...]:
     return tuple(dates)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Time:
-    """A time of day in seconds since midnight. `sure`: it can be nothing else; `half`: "am" or "pm" was said."""
+    """A time of day in seconds since midnight.
+
+    `sure`: it can be nothing else. `half`: "a" or "p" when "am" or "pm" was written, else "". `hour`: as it is written.
+    `dotted`: a point parts its hours and minutes.
+    """
 
     end: int
     seconds: int
@@ -126,7 +130,7 @@ class Time:
 
 
 def time_at(s: str, at: int) -> Time | None:
-    """Read `9:00`, `09.00`, `9 am`, `9`; the caller decides whether an unsure one is a time."""
+    """Read `9:00`, `09.00`, `9 am`, `9`; the caller decides whether an unsure result is a time."""
     found = _TIME.match(s, at)
     if found is None:
         return None
@@ -137,13 +141,20 @@ def time_at(s: str, at: int) -> Time | None:
     whole = hour % 12 + (12 if half == "p" else 0) if half else hour
     dotted = found[2] == "."
     sure = bool(half) or found[2] == ":" or (dotted and len(found[1]) == 2 and found[1][0] == "0")
-    return Time(found.end(), whole * 3600 + minute * 60 + second, sure, half, hour, dotted)
+    return Time(
+        end=found.end(),
+        seconds=whole * 3600 + minute * 60 + second,
+        sure=sure,
+        half=half,
+        hour=hour,
+        dotted=dotted,
+    )
 
 
 def time_range_at(s: str, at: int) -> tuple[int, int, int, tuple[int, int]] | None:
-    """Read `09:00-17:00`, `9 am to 5 pm`, `10.00-18.00`, `9-11 am`: (end, from, to, hours), from and to in seconds.
+    """Read `09:00-17:00`, `9 am to 5 pm`, `10.00-18.00`, `9-11 am` as (end, start, stop, hours), times in seconds.
 
-    hours: as they are written, in whichever half of the day.
+    `hours`: the two hours as they are written, in whichever half of the day.
     """
     first = time_at(s, at)
     between = _RANGE.match(s, first.end) if first is not None else None

@@ -1,9 +1,9 @@
-"""Which dates a text names or means: "2026-12-24", "12/24/2026", "24 december", "tomorrow", "on Friday", "next week".
+"""Finds the dates that a text names or means: "2026-12-24", "12/24/2026", "24 december", "tomorrow", "next week".
 
-Strategy: whole dates come from the text's number tokens, and from the order of three numbers that a form may ask for
-("12/24/2026", read in both orders where both are dates). What is counted from today is looked for as phrases of every
-language (`agent.lang`), and each gives all the days that people mean by it: "next Friday" is one of two, "next week"
-its first and its last day, and the day a week from now. A text is read once; only today changes what it means.
+Strategy: whole dates come from the text's number tokens, and from three numbers in a row ("12/24/2026", read in both
+orders where both are dates). Days that are counted from today are looked for as phrases of every language
+(`agent.lang`), and each phrase gives all the days that people mean by it: "next Friday" is one of two, "next week" its
+first and its last day, and the day a week from now. A text is read once; only `today` changes the result.
 """
 
 import re
@@ -16,18 +16,18 @@ from typing import Final
 
 from agent.lang import LANGUAGES
 from agent.lang.dating import Dating
-from agent.numbers.read import Kind, Token, tokens
+from agent.numbers.read import Kind, NumberToken, tokens
 
 Meaning = Callable[[date], Iterable[date]]
-"""The days that a phrase means, by the one on which it is said."""
+"""The days that a phrase means, by the day on which it is said."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A phrase of a text that means days by the one on which it is said.
+    """A phrase whose days depend on the day on which it is said.
 
-    often: it says how often something is ("every Friday", "500 kr i veckan"). sure: it means the same whether something
-    was or will be: "tomorrow" and "this Friday" are, "on Friday" and "in three weeks" may be either.
+    `often`: it tells how often something happens ("every Friday", "500 kr i veckan"). `sure`: it means the same in the
+    past and the future: "tomorrow" and "this Friday" do, "on Friday" and "in three weeks" may be either.
     """
 
     meaning: Meaning
@@ -41,16 +41,16 @@ _WEEK: Final = timedelta(days=7)
 _NUMERIC: Final = re.compile(r"(?<![\w./-])(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?![\w/-])")
 _LENGTHS: Final = {"day": 1, "week": 7}
 _MONTHS: Final = {"month": 1, "year": 12}
-_NEAR: Final = 16  # characters before and behind a length of time in which it is said from when it counts
+_NEAR: Final = 16  # characters around a length of time that are searched for "ago", "from now" and the like
 
 
-def _united(of: Callable[[Dating], Iterable[str]]) -> list[str]:
-    """Return words of all languages, the longest first."""
+def _unite_words(of: Callable[[Dating], Iterable[str]]) -> list[str]:
+    """Return the words of all languages, the longest first."""
     return sorted({word for each in _DATINGS for word in of(each)}, key=lambda word: (-len(word), word))
 
 
 def _any(of: Callable[[Dating], Iterable[str]]) -> str:
-    return "|".join(map(re.escape, _united(of)))
+    return "|".join(map(re.escape, _unite_words(of)))
 
 
 _DAYS: Final = {phrase: away for each in _DATINGS for phrase, away in each.days.items()}
@@ -69,7 +69,7 @@ _BEHIND: Final = re.compile(rf"\s+(?:{_any(lambda each: each.behind)})\b")
 _AGO: Final = re.compile(rf"\s+(?:{_any(lambda each: each.ago)})\b")
 _EACH: Final = re.compile(rf"\b(?:{_any(lambda each: each.each)})\s+\Z")
 _OF_EACH: Final = re.compile(rf"\s+(?:\w+\s+)?(?:{_any(lambda each: each.each)})\b")
-_PER: Final = frozenset(_united(lambda each: each.per))
+_PER: Final = frozenset(_unite_words(lambda each: each.per))
 _ONE: Final = re.compile(rf"\b(?:{_any(lambda each: each.one)})\s+\w+\s+\Z")
 _ON: Final = re.compile(rf"\b(?:{_any(lambda each: each.on)})\s+\Z")
 _FROM_NOW: Final = re.compile(rf"\b(?:{_any(lambda each: each.from_now)})\s+\Z")
@@ -78,20 +78,20 @@ _PLAIN: Final = frozenset(
     for each in _DATINGS
     for wanted in range(7)
 )
-_TIMES: Final = 32  # characters before "i veckan" in which it is said how often
+_TIMES: Final = 32  # characters before "i veckan" that are searched for a count
 
 
-def whole(text: str, found: Sequence[Token]) -> frozenset[date]:
-    """Return the dates that a text names with their year. found: its number tokens."""
+def find_dates(text: str, found: Sequence[NumberToken]) -> frozenset[date]:
+    """Return the dates that a text names with their year. `found`: its number tokens."""
     named = {made for token in found if (made := _of_token(token)) is not None}
     for match in _NUMERIC.finditer(text):
         one, other, year = int(match[1]), int(match[3]), int(match[4])
-        named.update(_made((year, one, other), (year, other, one)))
+        named.update(_valid_dates((year, one, other), (year, other, one)))
     return frozenset(named)
 
 
-def months(found: Sequence[Token]) -> frozenset[date]:
-    """Return the first and the last days of the months that are named with their year."""
+def find_months(found: Sequence[NumberToken]) -> frozenset[date]:
+    """Return the first and the last day of each month that is named with its year."""
     ends: set[date] = set()
     for token in found:
         if token.kind is Kind.DATE and len(token.value) == 7:
@@ -99,30 +99,30 @@ def months(found: Sequence[Token]) -> frozenset[date]:
     return frozenset(ends)
 
 
-def _of_token(token: Token) -> date | None:
+def _of_token(token: NumberToken) -> date | None:
     if token.kind is not Kind.DATE or len(token.value) != 10:
         return None
-    return next(_made((int(token.value[:4]), int(token.value[5:7]), int(token.value[8:]))), None)
+    return next(_valid_dates((int(token.value[:4]), int(token.value[5:7]), int(token.value[8:]))), None)
 
 
-def _made(*parts: tuple[int, int, int]) -> Iterator[date]:
-    """Yield the dates of some years, months and days; of those that are none, nothing."""
+def _valid_dates(*parts: tuple[int, int, int]) -> Iterator[date]:
+    """Yield the valid dates among some (year, month, day)."""
     for year, month, day in parts:
         if 1 <= year <= 9999 and 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]:
             yield date(year, month, day)
 
 
-def mentions(folded: str, text: str, found: Sequence[Token]) -> tuple[Mention, ...]:
-    """Return what a text says of days without naming their year, in the order of its phrases.
+def find_mentions(folded: str, text: str, found: Sequence[NumberToken]) -> tuple[Mention, ...]:
+    """Return the phrases of a text that mean days without naming their year, in order.
 
-    folded: the text folded. text: what `found`, its number tokens, are offsets of.
+    `folded`: the case-folded text. `text`: the text that `found`, its number tokens, have offsets in.
     """
     said = [
         Mention(_phrase(match), _says_how_often(folded, match), _is_sure(folded, match))
         for match in _PHRASES.finditer(folded)
     ]
     for token in found:
-        meaning = _counted(text, token)
+        meaning = _counted_day(text, token)
         if meaning is not None:
             before, behind = _beside(text, token)
             often = _EACH.search(before) is not None or _OF_EACH.match(behind) is not None
@@ -131,13 +131,13 @@ def mentions(folded: str, text: str, found: Sequence[Token]) -> tuple[Mention, .
     return tuple(said)
 
 
-def meanings(folded: str, text: str, found: Sequence[Token]) -> tuple[Meaning, ...]:
-    """Return what all `mentions` of a text mean."""
-    return tuple([each.meaning for each in mentions(folded, text, found)])
+def find_meanings(folded: str, text: str, found: Sequence[NumberToken]) -> tuple[Meaning, ...]:
+    """Return the `meaning` of each of the text's `mentions`."""
+    return tuple([each.meaning for each in find_mentions(folded, text, found)])
 
 
 def _says_how_often(folded: str, match: re.Match[str]) -> bool:
-    """Tell whether a phrase says of what is told how often it is."""
+    """Tell whether a phrase states how often something happens."""
     before = folded[max(0, match.start() - _TIMES) : match.start()]
     if _EACH.search(before) or (match["day"] is None and _OF_EACH.match(folded, match.end())):
         return True
@@ -149,7 +149,7 @@ def _says_how_often(folded: str, match: re.Match[str]) -> bool:
 
 
 def _is_sure(folded: str, match: re.Match[str]) -> bool:
-    """Tell whether a phrase means one day, whether that was or will be."""
+    """Tell whether a phrase means one day, in the past and the future alike."""
     if match["day"] is not None:
         return _DAYS[match["day"]] != 0
     if match["weekday"] is None or match["last"] is not None:
@@ -161,7 +161,7 @@ def _is_sure(folded: str, match: re.Match[str]) -> bool:
 
 
 def _phrase(match: re.Match[str]) -> Meaning:
-    """Return what a phrase means."""
+    """Return the days that a phrase means."""
     if match["day"] is not None:
         away = _DAYS[match["day"]] * _DAY
         return lambda today: (today + away,)
@@ -183,7 +183,7 @@ def _nothing(_: date) -> Iterable[date]:
 
 
 def all_days(meant: Iterable[Meaning], today: date) -> frozenset[date]:
-    """Return all the days that some phrases mean when they are said today; none beyond the calendar's ends."""
+    """Return all the days that some phrases mean when said on `today`; days beyond the calendar's ends are left out."""
     found: set[date] = set()
     for meaning in meant:
         with suppress(OverflowError):
@@ -192,7 +192,10 @@ def all_days(meant: Iterable[Meaning], today: date) -> frozenset[date]:
 
 
 def _weekday(today: date, day: int, which: int, near: bool = False) -> Iterable[date]:
-    """Return the days that a weekday means, "next" (1), "last" (-1), or neither. near: it is one of this week."""
+    """Return the days that a weekday means with "next" (`which` 1), "last" (-1) or neither.
+
+    `near`: it is in this week.
+    """
     monday = today - today.weekday() * _DAY
     coming = today + ((day - today.weekday()) % 7) * _DAY
     if which < 0:
@@ -206,7 +209,7 @@ def _weekday(today: date, day: int, which: int, near: bool = False) -> Iterable[
 
 
 def _span(today: date, span: str, which: int) -> Iterable[date]:
-    """Return the first and the last day of a week, a weekend, a month or a year: this one, the next (1), the last."""
+    """Return the first and last day of this (`which` 0), the next (1) or the last (-1) week, weekend, month or year."""
     monday = today - today.weekday() * _DAY + which * _WEEK
     if span == "week":
         return (monday, monday + 6 * _DAY, today + which * _WEEK)
@@ -217,24 +220,27 @@ def _span(today: date, span: str, which: int) -> Iterable[date]:
     if span == "month":
         year, month = divmod(today.year * 12 + today.month - 1 + which, 12)
         return (*_month(year, month + 1), *_later(today, which))
-    return (*_made((today.year + which, 1, 1), (today.year + which, 12, 31)), *_later(today, 12 * which))
+    return (
+        *_valid_dates((today.year + which, 1, 1), (today.year + which, 12, 31)),
+        *_later(today, 12 * which),
+    )
 
 
 def _month(year: int, month: int) -> Iterable[date]:
     """Return the first and the last day of a month."""
-    first = next(_made((year, month, 1)), None)
+    first = next(_valid_dates((year, month, 1)), None)
     return () if first is None else (first, first.replace(day=monthrange(year, month)[1]))
 
 
 def _later(today: date, months: int) -> Iterable[date]:
-    """Return the same day so many months later, the month's last one where it has none such."""
+    """Return the same day `months` later, or the last day of a shorter month."""
     year, month = divmod(today.year * 12 + today.month - 1 + months, 12)
     last = monthrange(year, month + 1)[1] if 1 <= year <= 9999 else 0
-    return _made((year, month + 1, min(today.day, last)))
+    return _valid_dates((year, month + 1, min(today.day, last)))
 
 
-def _counted(text: str, token: Token) -> Meaning | None:
-    """Return the day that is a length of time away, the coming one of a month and day, or of a day of the month."""
+def _counted_day(text: str, token: NumberToken) -> Meaning | None:
+    """Return the day that a token counts to: a length of time away, or the coming date or day of a month."""
     value = token.value
     if token.kind is Kind.DATE and len(value) == 5:
         month, day = int(value[:2]), int(value[3:])
@@ -256,23 +262,23 @@ def _counted(text: str, token: Token) -> Meaning | None:
     return lambda today: (today + amount * _LENGTHS[unit] * _DAY,)
 
 
-def _way(text: str, token: Token) -> int:
-    """Return 1 for a length of time that is counted from today on, -1 for one that is counted back, else 0."""
+def _way(text: str, token: NumberToken) -> int:
+    """Return 1 for a length of time counted from today on, -1 for one counted back, else 0."""
     before, behind = _beside(text, token)
     if _AGO.match(behind):
         return -1
     return int(_BEHIND.match(behind) is not None or _AHEAD.search(before) is not None)
 
 
-def _beside(text: str, token: Token) -> tuple[str, str]:
-    """Return what stands just before a token and just behind it."""
+def _beside(text: str, token: NumberToken) -> tuple[str, str]:
+    """Return the characters just before a token and just behind it."""
     before = text[max(0, token.start - _NEAR) : token.start].casefold()
     return before, text[token.end : token.end + _NEAR].casefold()
 
 
 def _coming(today: date, parts: Iterable[tuple[int, int, int]]) -> Iterable[date]:
-    """Return the first of some dates, in their order, that is not past."""
-    return next(((made,) for made in _made(*parts) if made >= today), ())
+    """Return the first date of `parts`, in their order, that is not past."""
+    return next(((made,) for made in _valid_dates(*parts) if made >= today), ())
 
 
 def _of_month(today: date, after: int, day: int) -> tuple[int, int, int]:

@@ -14,11 +14,11 @@ from .dates import OPENING
 from .identifiers import CALLS, dimension_at, dotted_at, phone_at, run_at
 from .number_words import classify
 from .place import Digits, digits_place
-from .ranges import digits_amount, ranged, span
-from .reader import Reader
-from .spoken import AM, AND, BY, OR, PM, TO, either, pattern, united
+from .ranges import digits_amount, read_range, span
+from .reader import NumberReader
+from .spoken import AM, AND, BY, OR, PM, TO, either, pattern, unite_words
 from .suffixes import simple
-from .token import Amount, Found, Kind, Sort, amount_found
+from .token import Amount, Kind, NumberMatch, Sort, match_amount
 from .units import CODES, WORKING
 
 _ORDINAL = re.compile(rf"(\d{{1,9}})(?:{either(lambda each: each.ordinals.digit_ends)})(?!\w)")
@@ -27,43 +27,43 @@ _FACTOR = re.compile(
 )
 _TIMES = re.compile(r"[x×](\d{1,6})(?!\w)")
 _DECADE = re.compile(rf"\d{{1,3}}0(?:{either(lambda each: each.groups.decade_ends)})(?!\w)")
-_ABBREVIATIONS = united(lambda each: each.labels.abbreviations)
-_VERSIONS = united(lambda each: each.labels.versions)
+_ABBREVIATIONS = unite_words(lambda each: each.labels.abbreviations)
+_VERSIONS = unite_words(lambda each: each.labels.versions)
 _NO_END = frozenset(("", " ", "\n", ".", ",", ";", "/", ")", "%"))
 _NO_SIDE = frozenset(("", "-", ":", ";", "/"))
 _NAMING = frozenset(".-")
 _LONG = re.compile(r"\d[\d -]+")
 _COUNTRY = 2
-"""Capitals before many digits, which may be one code with them: of a VAT number or an IBAN."""
+"""Capitals before many digits that may form one code with them: a VAT number or an IBAN."""
 _ROOTS = frozenset("±^√∛∜")
 _NUMBERED = frozenset("#№")
 
-Row: TypeAlias = "Callable[[Reader, Digits], tuple[Found, ...]]"
+Row: TypeAlias = "Callable[[NumberReader, Digits], tuple[NumberMatch, ...]]"
 
 
-def read_digits(r: Reader, at: int, end: int) -> tuple[Found, ...]:
-    """Read the token whose first digit run is `at` to `end`: by the first row that reads it whole."""
+def read_digits(r: NumberReader, at: int, end: int) -> tuple[NumberMatch, ...]:
+    """Read the token whose first digit run is `at` to `end`, by the first row that reads all of it."""
     place = digits_place(r, at, end)
     found = _by_rows(r, place)
     if place.before.end == at - 1 and place.before.start >= r.at and place.char in _NAMING:
-        _named(r, place, found)
+        _add_name(r, place, found)
     elif len(place.before.word) == _COUNTRY and found:
-        _coded(r, place, found[0])
+        _add_code(r, place, found[0])
     return found
 
 
-def _by_rows(r: Reader, place: Digits) -> tuple[Found, ...]:
+def _by_rows(r: NumberReader, place: Digits) -> tuple[NumberMatch, ...]:
     if place.char in _ROOTS:
-        return (r.unread(place.at - 1, place.at),)
-    for row in _ROWS if _shaped(r, place) else _PLAIN:
+        return (r.read_cluster(place.at - 1, place.at),)
+    for row in _ROWS if _has_shape(r, place) else _PLAIN:
         found = row(r, place)
         if found:
             return found
-    return (r.unread(place.at if place.plain() else place.start, place.at),)
+    return (r.read_cluster(place.at if place.plain() else place.start, place.at),)
 
 
-def _shaped(r: Reader, place: Digits) -> bool:
-    """Tell whether a date, time, telephone number and the like may begin here."""
+def _has_shape(r: NumberReader, place: Digits) -> bool:
+    """Tell whether a date, time, telephone number or the like may begin here."""
     if not place.plain():
         return False
     s, end, follow = r.s, place.end, place.follow
@@ -81,7 +81,7 @@ def _shaped(r: Reader, place: Digits) -> bool:
 
 @lru_cache(maxsize=16_384)
 def _goes_alone(word: str) -> bool:
-    """Tell whether a word after a digit run is no part of a date, a time, a dimension or a range of them."""
+    """Tell whether the word after a digit run cannot be part of a date, a time, a dimension or a range of them."""
     said = classify(word)
     return (
         (said is None or said.sort != "month")
@@ -93,33 +93,34 @@ def _goes_alone(word: str) -> bool:
 _SPACES: Final = frozenset(("", " ", "\n"))
 _NEXT: Final = re.compile(rf"[ \n]([^\W\d_]++)( [x×] ?\d| (?:{pattern(BY)}) \d)?")
 _SHAPING: Final = words("x a p") | {
-    re.split(r"\W", phrase)[0] for phrase in (*BY, *TO, *AND, *OR, *united(lambda each: each.calendar.day_of))
+    re.split(r"\W", phrase)[0]
+    for phrase in (*BY, *TO, *AND, *OR, *unite_words(lambda each: each.calendar.day_of))
 }
 _NOON: Final = re.compile(f"(?:{AM}|{PM})", re.I)
 _JOINING: Final = frozenset("0123456789×-–'\"″′(&")
 _LEADS: Final = frozenset((" ", "\n", "(", ""))
 
 
-def _count_row(r: Reader, place: Digits) -> tuple[Found, ...]:
-    """Read the common number at once, a count before one ordinary word or unit that nothing follows up."""
+def _count_row(r: NumberReader, place: Digits) -> tuple[NumberMatch, ...]:
+    """Read the common case at once: a count before one ordinary word or unit, with nothing after it that changes it."""
     found = _COUNT.match(r.s, place.at) if place.start == place.at and place.char in _LEADS else None
     if found is None or place.before.word in _VERSIONS:
         return ()
     digits, word = found.groups()
     if word is None:
-        return (amount_found(Amount(found.end(), (digits,)), place.at),)
+        return (match_amount(Amount(found.end(), (digits,)), place.at),)
     kind = simple(word)
     if kind is None:
         return ()
     if kind[0] is Sort.BARE:
-        return (amount_found(Amount(found.end(1), (digits,)), place.at),)
+        return (match_amount(Amount(found.end(1), (digits,)), place.at),)
     end = found.end()
     if r.s.startswith(_TAILS, end):
         return ()
-    return (amount_found(Amount(end, (digits,), None, *kind), place.at),)
+    return (match_amount(Amount(end, (digits,), None, *kind), place.at),)
 
 
-def _span_row(r: Reader, place: Digits) -> tuple[Found, ...]:
+def _span_row(r: NumberReader, place: Digits) -> tuple[NumberMatch, ...]:
     """Read the common range at once, `3-5 days`."""
     found = _SPAN.match(r.s, place.at) if place.follow == "-" and place.char in _LEADS else None
     if found is None or (len(found[1]) == 3 and len(found[2]) == 4):  # may be a telephone number
@@ -138,7 +139,7 @@ _COUNT: Final = re.compile(r"([1-9]\d{0,3})(?: ([^\W\d_]++)(?![\w^/°'-])|(?=[.,
 _TAILS: Final = (" - ", "-", "\n", *sorted(f" {phrase}" for phrase in TO | OR | AND))
 
 
-def _led_row(r: Reader, place: Digits) -> tuple[Found, ...]:
+def _led_row(r: NumberReader, place: Digits) -> tuple[NumberMatch, ...]:
     """Read digits that letters lead into: `H1N1`, `ABC-123`, `kb/2.md`."""
     if place.char in _LEADS:
         return ()
@@ -156,8 +157,8 @@ def _led_row(r: Reader, place: Digits) -> tuple[Found, ...]:
     return (r.exact(Kind.UNREAD, start, max(r.cluster_end(max(run, at)), at + 1)),)
 
 
-def _led_from(r: Reader, place: Digits) -> int:
-    """Return where the letters begin that lead into digits; -1 when none do."""
+def _led_from(r: NumberReader, place: Digits) -> int:
+    """Return the offset of the letters that lead into digits, -1 without any."""
     at, char, before = place.at, place.char, place.before
     fresh = before.start >= r.at and before.word != ""
     if char.isalnum() or char == "_":
@@ -170,7 +171,7 @@ def _led_from(r: Reader, place: Digits) -> int:
     return before.start if (char == "-" and not before.word.islower()) or char in "@^/\\" or named else -1
 
 
-def _phone_row(r: Reader, place: Digits) -> tuple[Found, ...]:
+def _phone_row(r: NumberReader, place: Digits) -> tuple[NumberMatch, ...]:
     """Read a telephone number."""
     s, at, start = r.s, place.at, place.start
     follow = place.follow
@@ -187,7 +188,7 @@ def _phone_row(r: Reader, place: Digits) -> tuple[Found, ...]:
     return (keys.phone(found[1], first, found[0]),)
 
 
-def _dotted_row(r: Reader, place: Digits) -> tuple[Found, ...]:
+def _dotted_row(r: NumberReader, place: Digits) -> tuple[NumberMatch, ...]:
     """Read `1.2.3`, `10.0.0.1`."""
     end = dotted_at(r.s, place.at) if place.follow == "." else None
     if end is None or not r.border(end):
@@ -196,13 +197,13 @@ def _dotted_row(r: Reader, place: Digits) -> tuple[Found, ...]:
     return () if amount is not None and amount.end >= end else (r.exact(Kind.IDENTIFIER, place.at, end),)
 
 
-def _ordinal_row(r: Reader, place: Digits) -> tuple[Found, ...]:
+def _ordinal_row(r: NumberReader, place: Digits) -> tuple[NumberMatch, ...]:
     """Read `5th`, `5:e`."""
     found = _ORDINAL.match(r.s, place.at) if place.follow not in _NO_END else None
     return (keys.ordinal(canonical(found[1]), place.at, found.end()),) if found is not None else ()
 
 
-def _decade_row(r: Reader, place: Digits) -> tuple[Found, ...]:
+def _decade_row(r: NumberReader, place: Digits) -> tuple[NumberMatch, ...]:
     """Read `1990s`, `1990-talet`."""
     found = _DECADE.match(r.s, place.at) if place.follow not in _NO_END else None
     if found is None:
@@ -210,7 +211,7 @@ def _decade_row(r: Reader, place: Digits) -> tuple[Found, ...]:
     return (r.exact(Kind.IDENTIFIER, place.at, found.end(), found.group().replace("'", "")),)
 
 
-def _dimension_row(r: Reader, place: Digits) -> tuple[Found, ...]:
+def _dimension_row(r: NumberReader, place: Digits) -> tuple[NumberMatch, ...]:
     """Read `4x4`, `10 cm x 20 cm`."""
     sized = dimension_at(r.s, place.at) if place.follow not in _NO_SIDE else None
     if sized is None or not r.border(sized.end):
@@ -218,7 +219,7 @@ def _dimension_row(r: Reader, place: Digits) -> tuple[Found, ...]:
     return (keys.dimension(sized.sides, sized.unit, place.at, sized.end),)
 
 
-def _factor_row(r: Reader, place: Digits) -> tuple[Found, ...]:
+def _factor_row(r: NumberReader, place: Digits) -> tuple[NumberMatch, ...]:
     """Read `3x`, `10-fold`."""
     found = _FACTOR.match(r.s, place.at) if place.follow not in _SPACES else None
     if found is None or not r.border(found.end()):
@@ -227,23 +228,23 @@ def _factor_row(r: Reader, place: Digits) -> tuple[Found, ...]:
     return (keys.same(Kind.FACTOR, value, place.at, found.end(), "factor", (value,)),)
 
 
-def _amount_row(r: Reader, place: Digits) -> tuple[Found, ...]:
+def _amount_row(r: NumberReader, place: Digits) -> tuple[NumberMatch, ...]:
     """Read an amount or a range."""
     amount = digits_amount(r, place.at, place.sign, place.currency, place.point)
     if amount is None:
         return ()
-    found = ranged(r, amount, place.start)
+    found = read_range(r, amount, place.start)
     if found is not None:
         return (found,)
     if not r.border(amount.end):
         return ()
     if amount.sort is Sort.BARE:
-        _versioned(r, place, amount)
-    return (r.counted(amount, place.start),)
+        _mark_version(r, place, amount)
+    return (r.match_counted(amount, place.start),)
 
 
-def _versioned(r: Reader, place: Digits, amount: Amount) -> None:
-    """Tell of a bare amount whether its digits are, or may be, those of a version, and whether it counts."""
+def _mark_version(r: NumberReader, place: Digits, amount: Amount) -> None:
+    """Set on a bare amount whether its digits are, or may be, those of a version, and whether it counts something."""
     written = r.s[place.at : amount.end]
     decimal = "." in written
     if place.after(_VERSIONS):
@@ -255,7 +256,7 @@ def _versioned(r: Reader, place: Digits, amount: Amount) -> None:
         amount.counts = amount.counts and r.source and place.char not in _NUMBERED
 
 
-def _is_product(r: Reader, place: Digits) -> bool:
+def _is_product(r: NumberReader, place: Digits) -> bool:
     """Tell whether a name stands before the digits: capitals inside a word, or one at its start inside a sentence."""
     word, start = place.before.word, place.before.start
     if place.before.end != place.at - 1 or place.char != " " or len(word) < 2:
@@ -266,8 +267,8 @@ def _is_product(r: Reader, place: Digits) -> bool:
     return word[0].isupper() and len(lead) == 2 and lead[1] == " " and (lead[0].isalnum() or lead[0] == ",")
 
 
-def _named(r: Reader, place: Digits, found: tuple[Found, ...]) -> None:
-    """Let a number that a word leads into, as in `covid-19`, also be the name that both make."""
+def _add_name(r: NumberReader, place: Digits, found: tuple[NumberMatch, ...]) -> None:
+    """Add to a number that a word leads into, as in `covid-19`, the name that both form."""
     if len(found) != 1:
         return
     its, s, start = found[0], r.s, place.before.start
@@ -279,8 +280,8 @@ def _named(r: Reader, place: Digits, found: tuple[Found, ...]) -> None:
         its.names = (s[start : its.end],) if s[place.at : its.end].isdecimal() else ()
 
 
-def _coded(r: Reader, place: Digits, its: Found) -> None:
-    """Let many digits behind two capitals, as in `SE 556677889901`, also be the code that both make."""
+def _add_code(r: NumberReader, place: Digits, its: NumberMatch) -> None:
+    """Add to many digits behind two capitals, as in `SE 556677889901`, the code that both form."""
     word = place.before.word
     if not (word.isupper() and word.isascii() and place.char == " " and place.before.end == place.at - 1):
         return
@@ -294,4 +295,4 @@ _ROWS: Final[tuple[Row, ...]] = (
     _span_row, _led_row, iso_row, day_row, _phone_row, time_row, _dotted_row, _ordinal_row, _decade_row, _dimension_row,
     _factor_row, _amount_row,
 )  # fmt: skip
-"""The rows in order; `_PLAIN` where none of the others can read anything."""
+"""The rows in order; `_PLAIN` are those to try where none of the others can match."""

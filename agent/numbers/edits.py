@@ -1,4 +1,4 @@
-"""The edits that a text was rewritten by, and the way back over them to its own offsets."""
+"""The edits that rewrote a text, and the way back over them to the original offsets."""
 
 from bisect import bisect_right
 from typing import TypeAlias
@@ -7,11 +7,14 @@ REPAIRS = 50_000
 """Edits; a text that needs more is not read at all."""
 
 Edit: TypeAlias = tuple[int, int, int, bool]
-"""Characters put, start and end of those that they stand for, and whether equally many stand for one another."""
+"""The length of the new characters, start and end of those replaced, and whether both match one to one."""
 
 
 def back(starts: list[int], edits: list[Edit], at: int, last: bool) -> int:
-    """Map one offset back over the edits of a pass; inside an edit to its first or last original character."""
+    """Map one offset back over the edits of a pass; inside an edit, to its first original character.
+
+    `last`: to its last original character instead.
+    """
     index = bisect_right(starts, at) - 1
     if index < 0:
         return at
@@ -25,7 +28,7 @@ def back(starts: list[int], edits: list[Edit], at: int, last: bool) -> int:
 
 
 class Edits:
-    """Collects the pieces of a rewritten text together with the edits that lead back."""
+    """The pieces of a text that is being rewritten, with the edits that lead back."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -36,6 +39,7 @@ class Edits:
         self.done = 0
 
     def put(self, start: int, end: int, new: str, exact: bool = True) -> None:
+        """Replace the text from `start` to `end` by `new`. `exact`: equal lengths match one to one."""
         kept = self.text[self.done : start]
         self.pieces += (kept, new)
         self.length += len(kept)
@@ -47,6 +51,7 @@ class Edits:
             raise TooMany
 
     def finish(self) -> str:
+        """Return the rewritten text."""
         self.pieces.append(self.text[self.done :])
         return "".join(self.pieces)
 

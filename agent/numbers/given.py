@@ -1,17 +1,17 @@
-"""What the numbers of a source give together: the look-up that decides whether an answer's number stands there."""
+"""The look-up that decides whether an answer's number stands in a source, over all the numbers of that source."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .token import End, Key, Pair, Rate, Sort, Token
+from .token import End, Key, NumberToken, Pair, Rate, Sort
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """What the numbers of a source give together, in the form that an answer's are looked up in.
+class SourceNumbers:
+    """The keys that the numbers of a source give together, in the form that an answer's keys are looked up in.
 
-    keys: what they give. rated: of the keys that a number with a rate gave, the rates of all numbers that gave them.
-    lows, highs: by value, the units with which it may be that end of a range. amounts: bare values.
+    `keys`: all of them. `rated`: for keys that only numbers with a rate gave, the rates of those numbers. `lows`,
+    `highs`: by value, the units with which it may be that end of a range. `amounts`: bare values.
     """
 
     keys: frozenset[Key]
@@ -20,43 +20,43 @@ class Given:
     highs: dict[str, frozenset[tuple[Sort, str]]]
     amounts: frozenset[str]
 
-    def holds(self, token: Token) -> bool:
-        """Tell whether an answer's number stands here, by type and value."""
+    def holds(self, token: NumberToken) -> bool:
+        """Tell whether the source holds an answer's number, by type and value."""
         keys = self.keys
         return any(
-            all(key in keys or (type(key) is Pair and self._paired(key)) for key in group)
+            all(key in keys or (type(key) is Pair and self._has_pair(key)) for key in group)
             and (not token.rate or self.at_rate(group, token.rate))
             for group in token.needs
         )
 
-    def repeats(self, token: Token) -> bool:
-        """Tell whether a token's value stands here in any form, supported or not."""
+    def repeats(self, token: NumberToken) -> bool:
+        """Tell whether the source holds the value of `token` in any form, supported or not."""
         return self.holds(token) or not self.amounts.isdisjoint(token.amounts)
 
     def at_rate(self, group: Iterable[Key], rate: Rate) -> bool:
-        """Tell whether each key was given at this rate, or without one."""
+        """Tell whether the source gives each key at this `rate`, or without a rate."""
         for key in group:
             rates = self.rated.get(key)
             if rates is not None and not any(agree(rate, its) for its in rates):
                 return False
         return True
 
-    def _paired(self, pair: Pair) -> bool:
-        """Tell whether two lone numbers carry one known unit."""
+    def _has_pair(self, pair: Pair) -> bool:
+        """Tell whether two lone numbers of the source have one known unit."""
         lows, highs = self.lows.get(pair.low, frozenset()), self.highs.get(pair.high, frozenset())
         return not lows.isdisjoint(highs)
 
 
 def agree(one: Rate, other: Rate) -> bool:
-    """Tell whether two rates do not differ: one says no more than the other, or nothing."""
+    """Tell whether two rates are compatible: one is a part of the other, or is empty."""
     return one <= other or other <= one
 
 
 _LOANED = frozenset((Sort.QUANTITY, Sort.MONEY))
 
 
-def given(found: Iterable[Token]) -> Given:
-    """Return what the tokens of a source give together."""
+def collect_keys(found: Iterable[NumberToken]) -> SourceNumbers:
+    """Collect the keys that the tokens of a source give together."""
     keys: set[Key] = set()
     amounts: set[str] = set()
     rated: dict[Key, set[Rate]] = {}
@@ -73,7 +73,7 @@ def given(found: Iterable[Token]) -> Given:
     for key in keys:
         if type(key) is End and key.sort in _LOANED:
             ends[key.high].setdefault(key.value, set()).add((key.sort, key.unit))
-    return Given(
+    return SourceNumbers(
         frozenset(keys),
         {key: frozenset(rates) for key, rates in rated.items() if key not in unrated},
         {value: frozenset(units) for value, units in ends[0].items()},

@@ -1,9 +1,9 @@
-"""Reads what is compared character by character: phone numbers, codes, versions, dimensions, URLs."""
+"""Reads numbers that are compared character by character: phone numbers, codes, versions, dimensions, URLs."""
 
 import re
 from dataclasses import dataclass
 
-from .spoken import BY, pattern, united
+from .spoken import BY, pattern, unite_words
 from .units import unit_of
 
 _PHONE = re.compile(
@@ -11,7 +11,7 @@ _PHONE = re.compile(
 )
 _US = re.compile(r"(?:1[-. ])?(?:\(\d{3}\) ?|\d{3}[-. ])\d{3}[-. ]\d{4}(?!\d)")
 _SHORT = re.compile(r"\d{3}-\d{4}(?!\d)")
-CALLS = united(lambda each: each.labels.calls)
+CALLS = unite_words(lambda each: each.labels.calls)
 _RUN = re.compile(r"\w++(?:[-./:_'@+#~=&?%^]++\w++)*+")
 _DOTTED = re.compile(r"\d++(?:\.\d++){2,}+(?!\w)")
 _DIMENSIONS = re.compile(
@@ -29,7 +29,10 @@ _SEGMENT = re.compile(r"[^/?#&=]++")
 
 
 def phone_at(s: str, at: int, called: bool) -> tuple[int, str] | None:
-    """Read a phone number: (end, its digits with a leading "+" kept). `called`: a word before it says so."""
+    """Read a phone number as (end, digits with a leading "+" kept).
+
+    `called`: a word before it, such as "tel", says so.
+    """
     found = _US.match(s, at) or (_SHORT.match(s, at) if called else None)
     if found is None:
         first = s[at : at + 1]
@@ -50,14 +53,14 @@ def run_at(s: str, at: int) -> int:
 
 
 def dotted_at(s: str, at: int) -> int | None:
-    """Read `1.2.3` or `10.0.0.1`: the end, or None."""
+    """Read `1.2.3` or `10.0.0.1`; return its end, or `None`."""
     found = _DOTTED.match(s, at)
     return found.end() if found is not None else None
 
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """`10 x 20 cm`: its sides as written, with a decimal point, and their unit ("" when none is stated)."""
+    """A dimension, `10 x 20 cm`. `sides`: as written, with a decimal point. `unit`: "" when none is stated."""
 
     end: int
     sides: tuple[str, ...]
@@ -65,7 +68,7 @@ class Dimension:
 
 
 def dimension_at(s: str, at: int) -> Dimension | None:
-    """Read `4x4`, `4 x 6`, `8 by 10`, `10 cm x 20 cm`; None when its sides have different units."""
+    """Read `4x4`, `4 x 6`, `8 by 10`, `10 cm x 20 cm`; `None` when its sides have different units."""
     found = _DIMENSIONS.match(s, at)
     if found is None:
         return None
@@ -96,7 +99,7 @@ def dimension_at(s: str, at: int) -> Dimension | None:
 
 
 def _unit_at(s: str, at: int) -> tuple[str, int]:
-    """Return the unit of a side that ends at `at` and where it ends, or "" and `at`."""
+    """Return the unit of a side that ends at `at`, and the end of the unit; or "" and `at`."""
     found = _SIDE_UNIT.match(s, at)
     if found is None:
         return "", at
@@ -105,7 +108,7 @@ def _unit_at(s: str, at: int) -> tuple[str, int]:
 
 
 def urls(s: str) -> list[tuple[int, int, str]]:
-    """Return every URL of a text: (start, end, text without trailing punctuation)."""
+    """Return every URL of `s` as (start, end, text without trailing punctuation)."""
     if "://" not in s and "www." not in s.lower():
         return []
     found = []
@@ -116,5 +119,5 @@ def urls(s: str) -> list[tuple[int, int, str]]:
 
 
 def segments(url: str) -> list[str]:
-    """Return the parts of a URL's path and query that hold a digit."""
+    """Return the parts of the path and query of `url` that hold a digit."""
     return [part for part in _SEGMENT.findall(url) if any(c.isdigit() for c in part)]

@@ -1,29 +1,29 @@
-"""The keys by which an answer's number is found in a source: made here, and looked up here.
+"""The keys by which an answer's number is found in a source.
 
-A key is a short string of a kind and a normalised value ("quantity 14 day"); the two that are looked up by their parts
-are tuples (`Pair`, `End`). A source's number gives keys; an answer's needs them, as alternatives each of which is a
-group that one snippet must give whole. So the comparison of two texts is a few set look-ups, and no key is ever taken
+A key is a short string of a kind and a normalised value ("quantity 14 day"); keys that are looked up by their parts
+are tuples (`Pair`, `End`). A source's number gives keys; an answer's number needs keys, as alternative groups, each of
+which one snippet must give whole. So the comparison of two texts is a few set look-ups, and no key is ever taken
 apart. A rate stands beside the keys: a key that was given only at other rates than the answer's does not count.
 """
 
 import re
 from itertools import product
 
-from .token import Amount, End, Found, Key, Kind, Needs, Pair, Rate, Sort
+from .token import Amount, End, Key, Kind, Needs, NumberMatch, Pair, Rate, Sort
 
 _DEGREES = {"degree?": ("degF", "degC"), "degF": ("degree?",), "degC": ("degree?",)}
 _ENDING = frozenset((Sort.QUANTITY, Sort.MONEY, Sort.PERCENT, Sort.POINTS, Sort.MILLE))
 _LONG = re.compile(r"([^\W\d_]{0,4}) ?\d[\d -]*")
 MANY = 7
-"""Digits from which they are compared in order, however they are grouped."""
+"""Digits; longer numbers are compared digit by digit, however they are grouped."""
 _VERSION = re.compile(r"(?:[vV](?=\d)|(?=\d+\.))(\d+(?:\.\d+)*)")
 _POSTCODE = re.compile(r"\d{3} \d{2}")
 _URL_PORT = re.compile(r":([1-9]\d{1,4})(?:[?#].*)?$")
 _PORT = re.compile(r"(\d+(?:\.\d+){3}):(\d{2,5})")
 
 
-def needs_of(found: Found) -> Needs:
-    """Return what an answer's number needs."""
+def needs_of(found: NumberMatch) -> Needs:
+    """Return the keys that an answer's number needs."""
     if found.amount is None:
         own = found.needs
     else:
@@ -31,14 +31,14 @@ def needs_of(found: Found) -> Needs:
     return (*own, *((key,) for key in _names(found))) if found.names else own
 
 
-def gives_of(found: Found) -> tuple[Key, ...]:
-    """Return what a source's number gives."""
+def gives_of(found: NumberMatch) -> tuple[Key, ...]:
+    """Return the keys that a source's number gives."""
     gives = _own_gives(found)
     return (*gives, *_names(found)) if found.names else gives
 
 
-def _names(found: Found) -> tuple[str, ...]:
-    """Return what the names that a number is a part of are looked up by: of many digits, these too."""
+def _names(found: NumberMatch) -> tuple[str, ...]:
+    """Return the keys of the names that a number is a part of, and "digits" keys for codes of many digits."""
     names = [name.casefold() for name in found.names]
     return (*(f"id {name}" for name in names), *(f"digits {name}" for name in names if _CODE.fullmatch(name)))
 
@@ -46,7 +46,7 @@ def _names(found: Found) -> tuple[str, ...]:
 _CODE = re.compile(rf"[a-z]{{2}}\d{{{MANY},}}")
 
 
-def _own_gives(found: Found) -> tuple[Key, ...]:
+def _own_gives(found: NumberMatch) -> tuple[Key, ...]:
     if found.amount is None:
         return found.gives
     if found.low is not None:
@@ -55,8 +55,8 @@ def _own_gives(found: Found) -> tuple[Key, ...]:
     return gives if found.earlier is None else (*_amount_gives(found.earlier), *gives)
 
 
-def exact(kind: Kind, start: int, end: int, value: str) -> Found:
-    """Return a number that only the same characters support, or the same digits where there are many."""
+def exact(kind: Kind, start: int, end: int, value: str) -> NumberMatch:
+    """Return a number that only the same characters support, or the same digits where it has at least `MANY`."""
     needs: list[tuple[Key, ...]] = [(f"id {value.casefold()}",)]
     line = value.replace("\n", " ") if "-" in value else value
     long = _LONG.fullmatch(line)
@@ -75,66 +75,68 @@ def exact(kind: Kind, start: int, end: int, value: str) -> Found:
     port = _PORT.fullmatch(value)
     if port is not None:
         gives += (f"id {port[1]}", f"n {port[2]}")
-    return Found(kind, value, start, end, (*needs, *more), tuple(gives), (value,))
+    return NumberMatch(kind, value, start, end, (*needs, *more), tuple(gives), (value,))
 
 
-def same(kind: Kind, value: str, start: int, end: int, key: str, amounts: tuple[str, ...] = ()) -> Found:
+def same(
+    kind: Kind, value: str, start: int, end: int, key: str, amounts: tuple[str, ...] = ()
+) -> NumberMatch:
     """Return a number that only its own key supports: "factor 2", "roman XIV", a sign of numeric value."""
     name = f"{key} {value}"
-    return Found(kind, value, start, end, ((name,),), (name,), amounts)
+    return NumberMatch(kind, value, start, end, ((name,),), (name,), amounts)
 
 
-def ordinal(value: str, start: int, end: int) -> Found:
-    """Return an ordinal; it is supported by value, and in a source supports no decimal and no "#3"."""
+def ordinal(value: str, start: int, end: int) -> NumberMatch:
+    """Return an ordinal: ordinals and bare numbers support it; in a source it supports no decimal and no "#3"."""
     needs: Needs = ((f"o {value}",), (f"n {value}",))
-    return Found(Kind.ORDINAL, value, start, end, needs, (f"o {value}",), (value,))
+    return NumberMatch(Kind.ORDINAL, value, start, end, needs, (f"o {value}",), (value,))
 
 
-def phone(digits: str, start: int, end: int) -> Found:
+def phone(digits: str, start: int, end: int) -> NumberMatch:
     """Return a telephone number: all its digits in order, however grouped."""
     return same(Kind.PHONE, digits, start, end, "digits", (digits,))
 
 
-def url(address: str, parts: list[str], start: int, end: int) -> Found:
-    """Return a URL: it supports itself, each segment of its path supports itself, and its port a bare number."""
+def url(address: str, parts: list[str], start: int, end: int) -> NumberMatch:
+    """Return a URL: it supports itself, each segment of its path supports itself, its port supports a bare number."""
     gives = [f"id {address.casefold()}", *(f"id {part.casefold()}" for part in parts)]
     gives += (f"n {part}" for part in parts if part.isdecimal() and part[0] != "0")
     port = _URL_PORT.search(address.rpartition("://")[2].partition("/")[0])
     if port is not None:
         gives.append(f"n {port[1]}")
-    return Found(Kind.IDENTIFIER, address, start, end, ((gives[0],),), tuple(gives), tuple(parts))
+    return NumberMatch(Kind.IDENTIFIER, address, start, end, ((gives[0],),), tuple(gives), tuple(parts))
 
 
-def times(count: str, written: str, start: int, end: int) -> Found:
+def times(count: str, written: str, start: int, end: int) -> NumberMatch:
     """Return "x3", which is a name or a factor."""
     needs: Needs = ((f"id {written}",), (f"factor {count}",))
-    return Found(Kind.FACTOR, count, start, end, needs, (needs[0][0], needs[1][0]), (count,))
+    return NumberMatch(Kind.FACTOR, count, start, end, needs, (needs[0][0], needs[1][0]), (count,))
 
 
-def dimension(sides: tuple[str, ...], unit: str, start: int, end: int) -> Found:
-    """Return a dimension, "10x20": each unit only supports itself, or no unit."""
+def dimension(sides: tuple[str, ...], unit: str, start: int, end: int) -> NumberMatch:
+    """Return a dimension, "10x20": a unit supports only itself or no unit."""
     value = "x".join(sides)
     name = f"dimension {value}"
     needs: Needs = ((f"{name} {unit}",), (f"{name} ?",)) if unit else ((name,),)
     gives = (name, f"{name} {unit or '?'}")
-    return Found(Kind.IDENTIFIER, f"{value} {unit}".strip(), start, end, needs, gives, (value,))
+    return NumberMatch(Kind.IDENTIFIER, f"{value} {unit}".strip(), start, end, needs, gives, (value,))
 
 
-def date(value: str, parts: tuple[str, ...], year: int, start: int, end: int) -> Found:
-    """Return a date; a source's also supports its parts with a year or a month, and its bare year."""
+def date(value: str, parts: tuple[str, ...], year: int, start: int, end: int) -> NumberMatch:
+    """Return a date; in a source it also supports its parts with a year or a month, and its bare year."""
     gives = [f"date {part}" for part in (value, *parts)]
     if year:
         gives.append(f"n {year}")
-    return Found(Kind.DATE, value, start, end, ((gives[0],),), tuple(gives), (value,))
+    return NumberMatch(Kind.DATE, value, start, end, ((gives[0],),), tuple(gives), (value,))
 
 
-def time(value: str, seconds: int, amount: str, start: int, end: int, zone: Rate) -> Found:
-    """Return a time of day. amount: the number that it may be too, when it is not sure ("")."""
+def time(value: str, seconds: int, amount: str, start: int, end: int, zone: Rate) -> NumberMatch:
+    """Return a time of day. `amount`: the number that an unsure time may be instead, else ""."""
     needs: Needs = ((f"time {seconds}",),)
     if amount:
         needs = (*needs, (f"n {amount}",))
     gives = tuple([key for group in needs for key in group])
-    return Found(Kind.TIME, value, start, end, needs, gives, (str(seconds),), rate=zone)
+    return NumberMatch(Kind.TIME, value, start, end, needs, gives, (str(seconds),), rate=zone)
 
 
 def hours(
@@ -144,8 +146,8 @@ def hours(
     sure: bool,
     place: tuple[int, int],
     zone: Rate,
-) -> Found:
-    """Return a range of times; ends: in seconds. bare: its whole hours. sure: it is no range of numbers."""
+) -> NumberMatch:
+    """Return a range of times. `ends`: in seconds. `bare`: its whole hours. `sure`: it cannot be a range of numbers."""
     name = f"range time {ends[0]} {ends[1]}"
     needs: Needs = ((name,),)
     gives = [name, f"time {ends[0]}", f"time {ends[1]}"]
@@ -155,11 +157,11 @@ def hours(
             needs = (*needs, (gives[-1],))
             gives += (f"n {bare[0]}", f"n {bare[1]}")
     amounts = bare if bare is not None and not sure else (str(ends[0]), str(ends[1]))
-    return Found(Kind.RANGE, value, *place, needs, tuple(gives), amounts, rate=zone)
+    return NumberMatch(Kind.RANGE, value, *place, needs, tuple(gives), amounts, rate=zone)
 
 
 def _amount_needs(amount: Amount) -> Needs:
-    """Return what an answer's lone amount needs of a snippet."""
+    """Return the keys that an answer's lone amount needs."""
     sort, unit = amount.sort, amount.unit
     if amount.version:
         return ((f"version {amount.written}",),)
@@ -190,14 +192,17 @@ def _amount_needs(amount: Amount) -> Needs:
 
 
 def _amount_gives(amount: Amount, low: bool = True, high: bool = True) -> tuple[Key, ...]:
-    """Return what a source's amount gives; `low`, `high`: which end of an answer's range it may support."""
+    """Return the keys that a source's amount gives.
+
+    `low`, `high`: the ends of an answer's range that it may support.
+    """
     sort, unit = amount.sort, amount.unit
     gives: list[Key] = []
     if amount.written:
         gives.append(f"version {amount.written}")
         if amount.version and amount.written != amount.values[0]:
             return tuple(gives)
-    for v in amount.given():
+    for v in amount.source_values():
         if sort is Sort.BARE:
             gives.append(f"n {v}")
             if amount.counts:
@@ -230,7 +235,7 @@ def magnitude(value: str) -> int:
 
 
 def _range_needs(low: Amount, high: Amount) -> Needs:
-    """Return what an answer's range needs: the same range, or both ends with one known unit in one snippet."""
+    """Return the keys that an answer's range needs: the same range, or both ends with one known unit in one snippet."""
     sort, unit = high.sort, high.unit
     needs: list[tuple[Key, ...]] = []
     for lows, highs in product(low.options(), high.options()):
@@ -250,10 +255,10 @@ def _range_needs(low: Amount, high: Amount) -> Needs:
 
 
 def _range_gives(low: Amount, high: Amount) -> tuple[Key, ...]:
-    """Return what a source's range gives: itself and either end."""
+    """Return the keys that a source's range gives: those of the range and of either end."""
     sort, unit = high.sort, high.unit
     gives: list[Key] = []
-    for a, b in product(low.given(), high.given()):
+    for a, b in product(low.source_values(), high.source_values()):
         if sort is Sort.BARE:
             gives += (f"range {a} {b}", f"range any {a} {b}")
         else:

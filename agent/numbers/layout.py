@@ -1,7 +1,7 @@
-"""List markers, and which language a line is in.
+"""Finds list markers, and the language of a line.
 
-A list marker is layout, not a number, when it counts up from 1 in its list; `bullets` renders such lists with
-"- ". In a source every line-start marker is layout and supports nothing.
+A list marker is layout rather than a number when it counts up from 1 in its list; `bullets` renders such lists with
+"- ". In a source every marker at the start of a line is layout and supports nothing.
 """
 
 import re
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
-from .spoken import AND, COUNTINGS, OR, TO, either, pattern, united
+from .spoken import AND, COUNTINGS, OR, TO, either, pattern, unite_words
 
-_STEP: Final = united(lambda each: each.labels.step)
-STEPS: Final = _STEP | united(lambda each: each.labels.steps)
-"""What steps of instructions are called, before their number."""
+_STEP: Final = unite_words(lambda each: each.labels.step)
+STEPS: Final = _STEP | unite_words(lambda each: each.labels.steps)
+"""The names of steps of instructions, before their number."""
 _WRITTEN: Final = [form for word in STEPS for form in (word, word.capitalize())]
 _INSTEAD: Final = {
     word: (each.labels.that_step, each.labels.those_steps)
@@ -44,7 +44,7 @@ MOST = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """One list marker: offsets of its characters, its number, and whether it was "Step n"."""
+    """One list marker: offsets of its characters, its `number`, and whether it was "Step n"."""
 
     start: int
     end: int
@@ -54,7 +54,7 @@ class Marker:
 
 
 def markers(text: str) -> tuple[Marker, ...]:
-    """Return the line-start markers of `text` that count up from 1, in order; none when there are too many."""
+    """Return the markers at line starts of `text` that count up from 1, in order; () with more than `MOST`."""
     found = _all_markers(text, MOST + 1)
     return tuple(_counting(found)) if len(found) <= MOST else ()
 
@@ -73,7 +73,7 @@ def _all_markers(text: str, most: int = -1) -> "list[re.Match[str]]":
 
 
 def _counting(found: "list[re.Match[str]]") -> list[Marker]:
-    """Keep the markers that start a list or go on with one at their indentation."""
+    """Select the markers that start a list or continue one at their indentation."""
     kept: list[Marker] = []
     last: dict[tuple[int, bool], int] = {}
     for match in found:
@@ -90,7 +90,7 @@ def _counting(found: "list[re.Match[str]]") -> list[Marker]:
 
 
 def without_markers(text: str) -> str:
-    """Return a source's text, the digits of line-start markers and the marks of footnotes blanked, offsets kept."""
+    """Blank a source's markers at line starts and its marks of footnotes; offsets stay the same."""
     if "[^" in text:
         text = _FOOTNOTE.sub(lambda mark: " " * len(mark[0]), text)
     if "\n" not in text and _MARKER.match(text) is None:
@@ -105,7 +105,7 @@ def without_markers(text: str) -> str:
 
 
 def bullets(text: str) -> str:
-    """Return `text` with its list markers as "- ", and "step 3" in the text without the number of a marker.
+    """Render the list markers of `text` as "- ", and mentions such as "step 3" without the number of a marker.
 
     A heading "Step 1: Open" becomes a bullet too. A mention of a step that has no marker is left as it is.
     """
@@ -153,9 +153,9 @@ _COUNTED: Final = re.compile(r"\d+")
 
 
 def without_source_marks(text: str, sources: int) -> str:
-    """Return an answer without the marks that count its sources: `[1]`, `(source 2)`, `(1)` behind what it says.
+    """Remove from an answer the marks that count its sources: `[1]`, `(source 2)`, or `(1)` behind a statement.
 
-    sources: how many there are; a mark that counts beyond them, or stands in code, is left, and is a number.
+    `sources`: the number of sources. A mark that counts beyond them, or stands in code, is left, and is a number.
     """
     if not sources or ("[" not in text and "(" not in text):
         return text
@@ -184,7 +184,7 @@ class Lines:
         self._known: dict[int, str] = {}
 
     def language(self, at: int) -> str:
-        """Return the code of the line's language, "" when no one language has the most of its words."""
+        """Return the code of the line's language, "" when no single language has the most function words."""
         index = bisect_right(self._starts, at) - 1
         if index not in self._known:
             words = _WORD.findall(self._lines[index].lower())

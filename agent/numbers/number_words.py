@@ -1,8 +1,8 @@
-"""Numbers written as words, in every language there is.
+"""Reads numbers written as words, in every language of `agent.lang`.
 
-`classify` says what one word is; `value_of` reads a run of number words by the grammar of cardinals. Some languages
-write numbers and their units in one word (`tvåhundrafemtio`, `femårsgaranti`), so a word is also split into
-number words and the rest is looked up as a unit. Both are cached by word: a text repeats its words.
+`classify` reads one word; `value_of` reads a run of number words by the grammar of cardinals. Some languages write
+numbers and their units in one word (`tvåhundrafemtio`, `femårsgaranti`), so a word is also split into number words,
+and the rest is looked up as a unit. Both are cached by word: a text repeats its words.
 """
 
 import re
@@ -14,7 +14,7 @@ from typing import Final, Literal
 from agent.lang import LANGUAGES
 from agent.lang.language import words
 
-from .spoken import MINUS, united
+from .spoken import MINUS, unite_words
 from .units import JOINED, JOINED_MONEY, JOINED_MONEY_STEMS, PERCENT_STEMS, POINT_STEMS, unit_of
 from .vocabulary import (
     ATOMS,
@@ -53,7 +53,10 @@ Sort = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """What one word says: its sort, its number words (`atoms`), a value and, in one word with it, a unit."""
+    """The number that one word states.
+
+    `sort`: its reading. `atoms`: the number words in it. `unit`: a unit in the same word.
+    """
 
     sort: Sort
     atoms: tuple[int, ...] = ()
@@ -63,13 +66,13 @@ class Word:
 
 @lru_cache(maxsize=65536)
 def classify(word: str) -> Word | None:
-    """Return what `word` says about numbers, or None for a plain word."""
+    """Read the number in `word`; `None` for a plain word."""
     lower = word.lower()
     if not lower.isascii():
         if any(c.isnumeric() for c in word):
             return Word("symbol", value=word)
-        lower = _unaccented(lower)
-    found = _listed(lower, word)
+        lower = _strip_accents(lower)
+    found = _look_up(lower, word)
     if found is not None or len(lower) < 5 or len(lower) > 120 or lower in SKIP:
         return found
     return _compound(lower)
@@ -78,14 +81,14 @@ def classify(word: str) -> Word | None:
 _LETTERS: Final = frozenset("".join([language.writing.letters for language in LANGUAGES.values()]))
 
 
-def _unaccented(lower: str) -> str:
+def _strip_accents(lower: str) -> str:
     """Strip accents that no language has, so that `fóurteen` is read as it looks."""
     if all(c.isascii() or c in _LETTERS for c in lower):
         return lower
     return "".join(c if c in _LETTERS else unicodedata.normalize("NFD", c)[0] for c in lower)
 
 
-_PRONOUNS: Final = united(lambda each: each.cardinals.pronouns)
+_PRONOUNS: Final = unite_words(lambda each: each.cardinals.pronouns)
 _KNOWN: Final[dict[str, Word]] = {
     **{word: Word("opaque", value=word) for word in DECADES},
     **{word: Word("vague") for word in VAGUE},
@@ -101,27 +104,27 @@ _KNOWN: Final[dict[str, Word]] = {
     **{word: Word("sign") for word in MINUS},
     **{word: Word("slang", value=str(10**power)) for word, power in SLANG.items()},
 }
-"""What whole words say; of two tables that know a word the later here decides."""
+"""The readings of whole words; where two tables hold a word, the later one here decides."""
 
 
-def _listed(lower: str, word: str) -> Word | None:
+def _look_up(lower: str, word: str) -> Word | None:
     """Look a whole word up in the tables."""
     found = _KNOWN.get(lower)
     if found is not None:
-        return found if lower not in CAPITAL or word[0].isupper() else _shaped(word)
-    return _shaped(word)
+        return found if lower not in CAPITAL or word[0].isupper() else _read_shape(word)
+    return _read_shape(word)
 
 
 _LOOKALIKE: Final = re.compile(r"[OolISBZQ]{2,6}|[lO]")
-_REAL: Final = words("IOS OS ISO ISBO IO SSL SQL OSS Z") | united(lambda each: each.cardinals.lookalikes)
+_REAL: Final = words("IOS OS ISO ISBO IO SSL SQL OSS Z") | unite_words(lambda each: each.cardinals.lookalikes)
 _ROMAN: Final = re.compile(r"M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
 _NOT_ROMAN: Final = words(
     "CD MC DI MD DC CC CV CL DL ML CM MM MI CI LI LV DVI DIV CLI MDI XL MCI DCI MX LC MV MDC MCC CDI"
-) | united(lambda each: each.cardinals.romans)
+) | unite_words(lambda each: each.cardinals.romans)
 
 
-def _shaped(word: str) -> Word | None:
-    """Read words by their letters: Roman numerals, and letters that only look like digits."""
+def _read_shape(word: str) -> Word | None:
+    """Read a word by its letters: Roman numerals, and letters that only look like digits."""
     if (
         1 < len(word) <= 7
         and word[0] in "ivx"
@@ -213,7 +216,7 @@ def _longest(lower: str, at: int) -> str | None:
 
 
 def value_of(atoms: tuple[int, ...]) -> int | None:
-    """Return the value of a run of number words, or None when it is no cardinal ("one four nine").
+    """Return the value of a run of number words, or `None` when it is no cardinal ("one four nine").
 
     Grammar: [group scale]... group, scales falling; a group is [1-99] hundred, then 1-99; 20-90 may take 1-9.
     """

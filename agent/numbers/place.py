@@ -1,9 +1,9 @@
-"""Where a number begins that is written in digits, and what stands right before it."""
+"""Finds the start of a number in digits, with the sign, currency and point right before it."""
 
 from dataclasses import dataclass
 
 from .characters import SEAM
-from .reader import Before, Reader
+from .reader import Before, NumberReader
 from .spoken import MINUS
 from .units import CODES, SIGNS, currency_of
 
@@ -11,13 +11,12 @@ _DOLLARS = {"US": "USD", "A": "AUD", "AU": "AUD", "C": "CAD", "CA": "CAD", "NZ":
 _OPENERS = frozenset(" \n([{\"'“”«»:=<>~≈/|" + SEAM)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Digits:
     """A digit run from `at` to `end`.
 
-    char: the character before it, "" where the text is read already. follow: the one behind it. before: the word
-    before it.
-    start: of the token with its sign and currency. sign: a minus. point: "." leads it.
+    `char`: the character before it, "" where the text is already read. `follow`: the character behind it. `before`: the
+    word before it. `start`: of the token with its sign and currency. `sign`: a minus. `point`: "." leads the digits.
     """
 
     at: int
@@ -31,23 +30,30 @@ class Digits:
     point: bool = False
 
     def plain(self) -> bool:
-        """Tell whether no sign, currency or point stands before it."""
+        """Tell whether no sign, currency or point stands before the digits."""
         return not (self.sign or self.currency or self.point)
 
     def after(self, names: frozenset[str]) -> bool:
-        """Tell whether the word before is one of `names`."""
+        """Tell whether the word before the digits is one of `names`."""
         return self.before.word.lower() in names and self.at - self.before.end <= 2
 
 
-def digits_place(r: Reader, at: int, end: int) -> Digits:
+def digits_place(r: NumberReader, at: int, end: int) -> Digits:
     """Return the place of the digit run `at` to `end`."""
     low = r.at
-    place = Digits(at, end, r.s[at - 1] if at > low else "", r.s[end : end + 1], r.before(at), at)
+    place = Digits(
+        at=at,
+        end=end,
+        char=r.s[at - 1] if at > low else "",
+        follow=r.s[end : end + 1],
+        before=r.before(at),
+        start=at,
+    )
     _lead(r, place, low)
     return place
 
 
-def _lead(r: Reader, place: Digits, low: int) -> None:
+def _lead(r: NumberReader, place: Digits, low: int) -> None:
     """Read the sign, currency and point before the digits."""
     s, before = r.s, place.before
     start = place.at
@@ -68,7 +74,7 @@ def _lead(r: Reader, place: Digits, low: int) -> None:
 
 
 def _word_lead(s: str, place: Digits, start: int) -> int:
-    """Read a currency's code or "minus" before the digits; return where they begin with it."""
+    """Read a currency's code or "minus" before the digits; return the start of the token with it."""
     before = place.before
     if before.word in CODES and s[before.end : start] in ("", " ") and before.end <= start:
         place.currency = currency_of(before.word) or ""
@@ -80,7 +86,7 @@ def _word_lead(s: str, place: Digits, start: int) -> int:
     return start
 
 
-def _opens(r: Reader, at: int) -> bool:
+def _opens(r: NumberReader, at: int) -> bool:
     """Tell whether a sign or point at `at` begins a number rather than follows something."""
     s = r.s
     if at <= r.at:

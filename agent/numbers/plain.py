@@ -1,27 +1,26 @@
-"""Brings text to one plain form before numbers are read from it, and remembers where each character stood.
+"""Brings a text to one plain form before numbers are read from it, and records the original place of each character.
 
 Two passes, each a single left-to-right substitution over a pattern that cannot backtrack. The first works on
 characters: character references are resolved, invisible characters dropped, digits and letters of any style mapped to
-ASCII, dashes to "-", spaces to " ". The second works on markup: tags, links and code marks leave a `SEAM`
-where digits meet across them (they are one run to a reader) and nothing elsewhere; paired emphasis inside a
-digit run is stripped. Digits that markup hides (in a tag's attributes, a link's target, a comment) come back
-as `hidden` spans, and character references that are written with digits as `references`, so that no digit is
-ever lost.
+ASCII, dashes to "-", spaces to " ". The second works on markup: tags, links and code marks leave a `SEAM` where digits
+meet across them (readers see one run) and nothing elsewhere; paired emphasis inside a digit run is stripped. Digits
+that markup hides (in a tag's attributes, a link's target, a comment) come back as `hidden` spans, and character
+references that are written with digits as `references`, so that no digit is ever lost.
 """
 
 import re
 from dataclasses import dataclass
 
 from agent.lang import LANGUAGES
-from agent.text.words import composed
+from agent.text.words import normalize_text
 
 from .characters import FRACTION, SEAM, TABLE, plain_run
 from .edits import REPAIRS, Edit, Edits, TooMany, back
 from .number_words import classify
-from .references import AFTER_AMPERSAND, Reference, resolved
+from .references import AFTER_AMPERSAND, Reference, resolve_reference
 
 _LETTERS = "éÉ" + "".join(each.writing.letters + each.writing.letters.upper() for each in LANGUAGES.values())
-"""Letters beyond ASCII that need no look: those of all languages, and the é of loan words."""
+"""Letters beyond ASCII that need no substitution: those of all languages, and the é of loan words."""
 _PLAIN = re.compile(rf"[\n -%'-)+-;=?-Z\]^a-{{|}}{_LETTERS}°]*+")
 _SPACED = re.compile(r" [ \n]|\n[ \t]|\n\n\n|\t")
 _UNEVEN = ("  ", " \n", "\n ", "\n\n\n", "\t", "-\n")
@@ -54,14 +53,13 @@ class Hidden:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plain:
     """A text in plain form.
 
-    maps: per pass, last first, the edits that lead back to the original's offsets. hidden: digits in markup.
-    references: those written with digits, in order.
-    spoilt: it needed more than `REPAIRS` edits, and nothing of it was read. ordinary: it needed a look at none
-    of its characters, so it holds no symbol.
+    `maps`: for each pass, last first, the edits that lead back to the original's offsets. `hidden`: digits in markup.
+    `references`: those written with digits, in order. `spoilt`: the text needed more than `REPAIRS` edits, and nothing
+    of it was read. `ordinary`: no character needed a substitution, so the text holds no symbol.
     """
 
     text: str
@@ -72,23 +70,23 @@ class Plain:
     ordinary: bool = False
 
     def origin(self, start: int, end: int) -> tuple[int, int]:
-        """Return the offsets in the original text of the plain text's `start` to `end`."""
+        """Return the offsets in the original text of `start` to `end` in the plain text."""
         for starts, edits in self.maps:
             start, end = back(starts, edits, start, False), back(starts, edits, end - 1, True) + 1
         return start, end
 
 
 def plain(text: str) -> Plain:
-    """Return `text` in plain form; linear in its length."""
+    """Return `text` in plain form, in time linear in its length."""
     if not any(spaces in text for spaces in _UNEVEN) and _PLAIN.fullmatch(text):
-        return Plain(text, (), ordinary=True)
+        return Plain(text=text, maps=(), ordinary=True)
     try:
-        return _repaired(text)
+        return _repair(text)
     except TooMany:
-        return Plain(text, (), spoilt=True)
+        return Plain(text=text, maps=(), spoilt=True)
 
 
-def _repaired(text: str) -> Plain:
+def _repair(text: str) -> Plain:
     characters = Edits(text)
     references: list[Reference] = []
     for found in _CHARACTER.finditer(text):
@@ -96,7 +94,7 @@ def _repaired(text: str) -> Plain:
     first = characters.finish()
     if "-\n" in first:
         hyphens = Edits(first)
-        _hyphenated(first, hyphens)
+        _join_hyphens(first, hyphens)
         first = hyphens.finish()
     else:
         hyphens = None
@@ -111,14 +109,15 @@ def _repaired(text: str) -> Plain:
         [(e.starts, e.edits) for e in (seams, markup, hyphens, characters) if e is not None and e.starts]
     )
     back = Plain(
-        "", tuple([(e.starts, e.edits) for e in (hyphens, characters) if e is not None and e.starts])
+        text="",
+        maps=tuple([(e.starts, e.edits) for e in (hyphens, characters) if e is not None and e.starts]),
     )
     spans = tuple(Hidden(old, *back.origin(start, end)) for start, end, old in hidden)
-    return Plain(third, passes, spans, tuple(references))
+    return Plain(text=third, maps=passes, hidden=spans, references=tuple(references))
 
 
-def _hyphenated(text: str, out: Edits) -> None:
-    """Join what a hyphen at the end of a line cuts in two: digits, and words that are a number together."""
+def _join_hyphens(text: str, out: Edits) -> None:
+    """Join what a hyphen at a line's end parts: digits, and words that form a number together."""
     for found in _HYPHENATED.finditer(text):
         digit, head, tail = found.groups()
         if digit is not None:
@@ -128,22 +127,22 @@ def _hyphenated(text: str, out: Edits) -> None:
 
 
 def _characters(old: str, start: int, end: int, out: Edits, references: list[Reference]) -> None:
-    """Put the plain form of one match of `_CHARACTER`: a reference, or a run of characters that are not plain."""
+    """Add the plain form of one match of `_CHARACTER`: a reference, or a run of characters that are not plain."""
     text = out.text
     if old == "\\":  # escapes a mark, or breaks a line
         out.put(start, end, "")
         return
     if old[0] == "&":
-        becomes, size = resolved(old)
+        becomes, size = resolve_reference(old)
         if size == 0:
-            return  # no character: what is written is what shows
+            return  # no character: the reference shows as it is written
         if any(c.isdigit() for c in old[:size]):
             references.append(Reference(start, start + size, old[size - 1] == ";"))
         new = becomes if becomes.isascii() else plain_run(becomes, text[start - 1 : start])
     elif _MARKS_ABOVE.search(old):
         if _MARKS_ABOVE.match(old) and start > out.done and text[start - 1].isalpha():
             start -= 1
-        whole = composed(text[start:end])
+        whole = normalize_text(text[start:end])
         new = plain_run(_MARKS_ABOVE.sub("", whole) if whole[0].isalpha() else whole, text[start - 1 : start])
         if new != old or end - start != len(old):
             out.put(start, end, new, exact=False)
@@ -158,7 +157,7 @@ def _characters(old: str, start: int, end: int, out: Edits, references: list[Ref
 
 
 def _pieces(old: str, start: int, out: Edits) -> None:
-    """Put the plain form of a run piece by piece, so that offsets stay exact."""
+    """Add the plain form of a run piece by piece, so that offsets stay exact."""
     for found in _PIECE.finditer(old):
         at = start + found.start()
         new = plain_run(found.group(), out.text[at - 1 : at])
@@ -167,7 +166,7 @@ def _pieces(old: str, start: int, out: Edits) -> None:
 
 
 def _comments(text: str, out: Edits, hidden: list[tuple[int, int, str]]) -> None:
-    """Rewrite markup into `out`; comments are found by plain search, since their content is free."""
+    """Rewrite markup into `out`. Comments are found by plain search, since they may contain anything."""
     at = 0
     pattern = _MARKUP_AND_SPACE if _SPACED.search(text) else _MARKUP if _HAS_MARKUP.search(text) else None
     if pattern is None:
@@ -206,7 +205,7 @@ def _markup(
 
 
 def _mark(old: str, text: str, found: re.Match[str]) -> str | None:
-    """Return what replaces one match of `_MARKUP`, or None to leave it."""
+    """Return the replacement of one match of `_MARKUP`, or `None` to leave it."""
     first = old[0]
     if first in " \t\n":
         lines = old.count("\n")
@@ -224,11 +223,11 @@ def _mark(old: str, text: str, found: re.Match[str]) -> str | None:
     if first == "_":
         return None if before.isalnum() and after.isalnum() else ""
     if before.isdigit() and after.isdigit():
-        return "" if _paired(text, found, len(old)) else None
+        return "" if _is_paired(text, found, len(old)) else None
     return ""
 
 
-def _paired(text: str, found: re.Match[str], size: int) -> bool:
+def _is_paired(text: str, found: re.Match[str], size: int) -> bool:
     """Tell whether an emphasis mark between two digits opens or closes emphasis over one of the runs."""
     after = _PAIR_AFTER.match(text, found.end())
     if after is not None and len(after.group(1)) == size:
@@ -240,7 +239,7 @@ def _paired(text: str, found: re.Match[str], size: int) -> bool:
 
 
 def _join(text: str, out: Edits) -> None:
-    """Leave one seam where digits meet across markup, and nothing where they do not."""
+    """Leave one seam where digits meet across markup, and nothing elsewhere."""
     if SEAM not in text:
         return
     for found in _SEAMS.finditer(text):

@@ -4,34 +4,34 @@ import re
 
 from .amounts import canonical, digits_at, fraction_after, negate, scale
 from .number_words import classify
-from .reader import Reader
+from .reader import NumberReader
 from .runs import run_at
-from .spoken import AND, ARTICLES, OR, TO, either, pattern, united
+from .spoken import AND, ARTICLES, OR, TO, either, pattern, unite_words
 from .suffixes import suffix
-from .token import Amount, Found, Kind, Sort, show
+from .token import Amount, Kind, NumberMatch, Sort, show
 from .units import CODES, SIGNS, currency_of
 
-_ABOUT = united(lambda each: each.joints.about)
+_ABOUT = unite_words(lambda each: each.joints.about)
 _CONNECTOR = re.compile(
     rf"(?:(?P<dash>-)|(?P<spaced> - ?)|[ \n](?P<word>{pattern(TO, OR, AND)})[ \n])"
     rf"(?:(?:{pattern(_ABOUT)})[ \n]|[~≈])?(?:(?P<article>{pattern(ARTICLES)})[ \n])?",
     re.I,
 )
-_BETWEEN = united(lambda each: each.joints.between)
+_BETWEEN = unite_words(lambda each: each.joints.between)
 _WORD = re.compile(r"[^\W\d_]++")
 _STARTS = frozenset("- \n")
 _POINTED = frozenset(("USD", "GBP"))
-"""Currencies whose sums have a decimal point: where the line does not tell, a comma in one parts its thousands."""
+"""Currencies with a decimal point: in a line of unknown language, a comma in such a sum parts its thousands."""
 _ACCOUNT = 7
-"""Digits from which what falls is a number of an account rather than a range."""
+"""Digits; two falling numbers with at least as many form the number of an account rather than a range."""
 _NUMBERED = re.compile(rf"\w*(?:{either(lambda each: each.labels.accounts)})", re.I)
 _ENDS = frozenset(("cardinal", "article", "fraction"))
 
 
 def digits_amount(
-    r: Reader, at: int, sign: bool = False, currency: str = "", point: bool = False
+    r: NumberReader, at: int, sign: bool = False, currency: str = "", point: bool = False
 ) -> Amount | None:
-    """Read digits, what was found before them (a minus, a currency, a point), and what follows them."""
+    """Read the digits at `at` and the unit after them, with a minus, currency or point already read before them."""
     amount = digits_at(r.s, at, r.decimal_mark(at))
     if amount is None:
         return None
@@ -56,7 +56,7 @@ def digits_amount(
     return amount
 
 
-def ranged(r: Reader, first: Amount, start: int) -> Found | None:
+def read_range(r: NumberReader, first: Amount, start: int) -> NumberMatch | None:
     """Read on when `first` is the first end of a range that ends at a border."""
     s = r.s
     if s[first.end : first.end + 1] not in _STARTS:
@@ -75,24 +75,24 @@ def ranged(r: Reader, first: Amount, start: int) -> Found | None:
     return span(first, last, start)
 
 
-def _is_account(r: Reader, first: Amount, last: Amount, start: int) -> bool:
-    """Tell whether two numbers around a dash are one of many digits, and no range: `org.nr 556677-8899`."""
+def _is_account(r: NumberReader, first: Amount, last: Amount, start: int) -> bool:
+    """Tell whether the numbers around a dash are one number of many digits, no range: `org.nr 556677-8899`."""
     low, high = first.values[0], last.values[0]
     if len(low) + len(high) < _ACCOUNT or last.sort is not Sort.BARE:
         return False
     return len(low) >= len(high) and _NUMBERED.fullmatch(r.before(start).word) is not None
 
 
-def span(first: Amount, last: Amount, start: int) -> Found:
+def span(first: Amount, last: Amount, start: int) -> NumberMatch:
     """Return a range of two amounts of one unit."""
     value = f"{'|'.join(first.values)}-{show(last)}"
-    return Found(
+    return NumberMatch(
         Kind.RANGE, value, start, last.end, amounts=(*first.values, *last.values), amount=last, low=first
     )
 
 
-def _joins(r: Reader, word: str, start: int) -> bool:
-    """Tell whether the word between two numbers makes a range of them."""
+def _joins(r: NumberReader, word: str, start: int) -> bool:
+    """Tell whether `word` between two numbers makes a range of them."""
     if word in OR:
         return r.source
     if word in AND:
@@ -103,8 +103,8 @@ def _joins(r: Reader, word: str, start: int) -> bool:
     return True
 
 
-def _operand(r: Reader, at: int, words: bool, article: bool) -> Amount | None:
-    """Read the second end of a range. words: it may be words; article: "a" stands before it."""
+def _operand(r: NumberReader, at: int, words: bool, article: bool) -> Amount | None:
+    """Read the second end of a range. `words`: it may be written in words. `article`: "a" stands before it."""
     s = r.s
     sign = currency = ""
     if s[at : at + 1] == "-":
@@ -126,7 +126,7 @@ def _operand(r: Reader, at: int, words: bool, article: bool) -> Amount | None:
 
 
 def same_unit(first: Amount, last: Amount) -> bool:
-    """Bring both ends of a range to one unit, in place; False when they are no range."""
+    """Bring both ends of a range to one unit, in place; return `False` when they form no range."""
     inherits = first.sort is Sort.BARE and (last.sort is not Sort.BARE or bool(last.shift))
     extends = first.sort is Sort.MONEY and first.prefixed and last.sort is Sort.BARE
     alike = first.sort is last.sort is Sort.MONEY and first.unit == last.unit and first.prefixed

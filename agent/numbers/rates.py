@@ -1,8 +1,8 @@
-"""What a number is per: `299 kr per month`, `/mån`, `om året`, `GB/day`, `three times a week`, `monthly`.
+"""Reads rates, the unit that a number is per: `299 kr per month`, `/mån`, `om året`, `GB/day`, `three times a week`.
 
-A rate is the set of what it names: "per user and month" is {user, month}. Time and known units go by their canonical
-name, people and things by the word that is written, in the singular, or by the name that the languages share for it.
-Which zone a time of day is in is told the same way.
+A rate is the set of the things that it names: "per user and month" is {user, month}. Time and known units go by their
+canonical name; people and things by the written word in the singular, or by the name that the languages share for it.
+The zone of a time of day is kept in the same way.
 """
 
 import re
@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from agent.text.words import FUNCTION_WORDS
 
-from .spoken import AND, PER, either, merged, pattern, united
+from .spoken import AND, PER, either, merge_tables, pattern, unite_words
 from .token import NO_RATE, Rate
 from .units import POWERS, UNITS, unit_of
 
@@ -31,24 +31,24 @@ SPANS: Rate = frozenset(
     )
 )
 """Units of time, which "a", "each" and "om" may stand before."""
-_THINGS = merged(lambda each: each.rates.things)
-_EACH = merged(lambda each: each.rates.adverbs)
-_COMPOUND = merged(lambda each: each.rates.compounds)
+_THINGS = merge_tables(lambda each: each.rates.things)
+_EACH = merge_tables(lambda each: each.rates.adverbs)
+_COMPOUND = merge_tables(lambda each: each.rates.compounds)
 _CHARGE = f"(?:{either(lambda each: each.rates.charges)})"
 _PER = pattern(PER)
-_EVERY = pattern(united(lambda each: each.rates.every))
+_EVERY = pattern(unite_words(lambda each: each.rates.every))
 _ZONES = r"(?:UTC|GMT|CES?T|EES?T|WES?T|[ECMP][SD]T|BST|IST|JST|AES?T|Z)"
 
 _SQUARE = pattern(word for word, power in POWERS.items() if power == "2")
 _WORD = rf"(?:(?:{_SQUARE})\.?[ \n])?[^\W\d_]+(?:\^\d)?"
-_BEFORE = pattern(PER, AND, united(lambda each: each.rates.each))
+_BEFORE = pattern(PER, AND, unite_words(lambda each: each.rates.each))
 _SAID = (
     rf"(?: ?/ ?|[ \n](?:{_BEFORE})[ \n])(?P<per>(?:\d[\d ]{{0,7}} ?)?{_WORD}|\d[\d ]{{0,7}})"
     rf"|[ \n](?:{_EVERY})[ \n](?P<span>{_WORD})"
     rf"|[ \n](?P<each>{pattern(_EACH)})(?![^\W_])|[ \n](?P<annum>p\.a\.|per annum)"
 )
-_STOPS = pattern(PER, united(lambda each: each.rates.every), united(lambda each: each.rates.stops))
-_ASIDES = pattern(united(lambda each: each.rates.asides))
+_STOPS = pattern(PER, unite_words(lambda each: each.rates.every), unite_words(lambda each: each.rates.stops))
+_ASIDES = pattern(unite_words(lambda each: each.rates.asides))
 _BETWEEN = rf"(?:[ \n](?!(?:{_STOPS})[ \n])(?:[^\W\d_]+|(?:{_ASIDES})\.)){{0,3}}?"
 _AFTER = re.compile(rf"{_BETWEEN}(?:[ \n]?\()?(?:{_SAID})", re.I)
 _MORE = re.compile(rf",?(?:{_SAID})", re.I)
@@ -64,12 +64,14 @@ _CHARGED = re.compile(
     rf"|(?:{either(lambda each: each.rates.named)})(?![^\W_])(?:[ \n](?:{_PER})[ \n](?P<per>{_WORD})(?![^\W_]))?",
     re.I,
 )
-_NAMED = sorted(name for stem in united(lambda each: each.rates.stems) for name in (stem, stem.capitalize()))
-"""What the name of a charge holds."""
+_NAMED = sorted(
+    name for stem in unite_words(lambda each: each.rates.stems) for name in (stem, stem.capitalize())
+)
+"""Stems that the names of charges contain."""
 _REACH = 16
-"""Letters of a word before the name of a charge that are looked at."""
+"""Letters of a word before the name of a charge that are examined."""
 _HITS = 500
-"""Names of charges of a text that are looked at."""
+"""Names of charges of a text that are examined."""
 _NAMES = frozenset(_THINGS.values())
 _GRAMMAR = FUNCTION_WORDS
 _STARTS = frozenset((" ", "/", "\n", "("))
@@ -79,7 +81,7 @@ _ZONE = re.compile(rf" ?({_ZONES})(?![\w+-])")
 
 @lru_cache(maxsize=4096)
 def _per(word: str) -> str:
-    """Return what "per `word`" is compared by."""
+    """Return the canonical name of "per `word`"."""
     lower = " ".join(word.lower().split())
     if not lower[0].isalpha():
         return lower
@@ -97,7 +99,7 @@ def _per(word: str) -> str:
 
 
 def _of(match: re.Match[str]) -> str:
-    """Return what a match names, or "" when it names nothing that a number can be per."""
+    """Return the canonical name that a match states, "" when a number cannot be per that."""
     names = match.groupdict()
     if names.get("per"):
         return "" if names["per"].lower() in _GRAMMAR else _per(names["per"])
@@ -110,7 +112,7 @@ def _of(match: re.Match[str]) -> str:
 
 
 def charges(s: str) -> Iterator[tuple[int, Rate]]:
-    """Yield where names of a charge at a rate end ("monthly fee", "årsavgiften", "price per user"), and the rate."""
+    """Yield the end and the rate of each name of a charge ("monthly fee", "årsavgiften", "price per user")."""
     hits: list[int] = []
     for name in _NAMED:
         at = s.find(name)
@@ -133,7 +135,7 @@ def charges(s: str) -> Iterator[tuple[int, Rate]]:
 
 
 def rate_after(s: str, end: int) -> Rate:
-    """Return what a number that ends at `end` is per; empty when it does not say."""
+    """Return the rate that follows a number that ends at `end`, empty when none does."""
     found = _AFTER.match(s, end) if s[end : end + 1] in _STARTS else None
     if found is None:
         return NO_RATE
@@ -151,7 +153,7 @@ def rate_after(s: str, end: int) -> Rate:
 
 
 def rates_in(text: str) -> Rate:
-    """Return every rate that a table's header or a heading states; "a/b" and "Per Svensson" are none."""
+    """Return all names in the rates that a table's header or a heading states; "a/b" and "Per Svensson" state none."""
     named: set[str] = set()
     for found in RATE.finditer(text):
         name, word = _of(found), found["per"] or ""
@@ -162,11 +164,11 @@ def rates_in(text: str) -> Rate:
 
 
 def without_rates(text: str) -> str:
-    """Return a header or a heading without the rates that it states: of "Pris i kr per month", "Pris i kr"."""
+    """Remove the rates from a header or a heading: "Pris i kr per month" becomes "Pris i kr"."""
     return RATE.sub(lambda found: " " if _of(found) else found.group(), text)
 
 
 def zone_after(s: str, end: int) -> Rate:
-    """Return the zone of a time of day that ends at `end`; empty when it does not say."""
+    """Return the zone that follows a time of day that ends at `end`, empty when none does."""
     found = _ZONE.match(s, end)
     return frozenset((found[1],)) if found is not None else NO_RATE

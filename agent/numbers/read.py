@@ -1,12 +1,12 @@
-"""Typed number tokens: every place in a text that shows a number, read by kind and value.
+"""Reads typed number tokens: every place in a text that shows a number, by kind and value.
 
 The text is brought to plain form (`plain`), then read once from left to right. At each digit run, number word or
 numeric symbol (`scan`) the rows of the number rule are tried, longest first (`digit_rows`, `word_rows`); a row counts
-only when what it read ends at a border (`reader`), so what touches is one token. What no row reads becomes an "unread"
-token: no digit is ever skipped. Tables lend their headers' units (`columns`), and at last each number gets the keys by
-which it is compared (`keys`). In every language there is; linear in the text.
+only when its token ends at a border (`reader`), so touching characters are one token. A number that no row reads
+becomes an "unread" token: no digit is ever skipped. Tables lend their headers' units (`columns`), and at last each
+number gets the keys by which it is compared (`keys`). All languages are read at once, in time linear in the text.
 
-What the rule cannot catch: a number that a source holds but says of something else. So a URL's port supports a bare
+What the rule cannot catch: a number that a source holds with another meaning. So a URL's port supports a bare
 count; a number alone on its line below "Prices in kr", behind a mark, supports a price, whatever it is; and a price of
 three decimals, `$3,499`, is one of thousands in a line whose words do not tell its language.
 """
@@ -19,12 +19,12 @@ from .digit_rows import read_digits
 from .identifiers import segments, urls
 from .number_words import classify
 from .rates import SPANS, rate_after
-from .reader import Reader
+from .reader import NumberReader
 from .scan import PLACES, places
-from .token import NO_RATE, Found, Kind, Rate, Token
+from .token import NO_RATE, Kind, NumberMatch, NumberToken, Rate
 from .word_rows import read_word, symbol
 
-__all__ = ["TOO_MANY", "Kind", "Token", "tokens"]
+__all__ = ["TOO_MANY", "Kind", "NumberToken", "tokens"]
 
 TOO_MANY: Final = 10_000
 """Tokens; a text with more is read no further, and its last token is unread with the value "too many"."""
@@ -32,16 +32,16 @@ TOO_MANY: Final = 10_000
 
 def tokens(
     text: str, *, source: bool = False, rates: bool = True, heading: Header = NOTHING
-) -> tuple[Token, ...]:
+) -> tuple[NumberToken, ...]:
     """Return the number tokens of `text` in order, none overlapping another.
 
-    text: an answer, or with `source` a snippet of a source. In a source list markers are skipped, "3 or 4" and
+    `text`: an answer, or with `source` a snippet of a source. In a source list markers are skipped, "3 or 4" and
     "between 3 and 5" are ranges and first to third count; its tokens carry `gives`, an answer's `needs`.
-    rates: whether to look for what its numbers are per, which nothing is compared with when no source says it.
-    heading: what a heading above the text says its sums are in.
-    More than `TOO_MANY` tokens: the rest is not read and the last token is unread.
+    `rates`: whether to read the numbers' rates; they are compared with nothing when no source states a rate.
+    `heading`: the unit of sums that a heading above the text states.
+    A text with more than `TOO_MANY` tokens is read no further, and the last token is unread.
     """
-    r = Reader(text, source)
+    r = NumberReader(text, source)
     links = {start: (end, url) for start, end, url in urls(r.s) if any(c.isnumeric() for c in url)}
     interesting = places(r, links) if not r.plain.spoilt else ()
     if r.plain.spoilt or len(interesting) > PLACES:
@@ -55,7 +55,7 @@ def tokens(
         if len(r.found) > TOO_MANY:
             last = r.found[-1]
             del r.found[TOO_MANY:]
-            r.found.append(Found(Kind.UNREAD, "too many", last.start, last.end))
+            r.found.append(NumberMatch(Kind.UNREAD, "too many", last.start, last.end))
             return _tokens(r, rates)
     if "|" in r.s:
         lend_headers(r)
@@ -68,8 +68,10 @@ def tokens(
     return _with_references(r, _with_hidden(r, _tokens(r, rates)))
 
 
-def _read_at(r: Reader, start: int, end: int, links: dict[int, tuple[int, str]]) -> tuple[Found, ...]:
-    """Read what begins at a place of interest."""
+def _read_at(
+    r: NumberReader, start: int, end: int, links: dict[int, tuple[int, str]]
+) -> tuple[NumberMatch, ...]:
+    """Read the number at `start`, one of the text's `places`."""
     if start in links:
         end, url = links[start]
         return (keys.url(url, segments(url.partition("://")[2]), start, end),)
@@ -83,9 +85,9 @@ def _read_at(r: Reader, start: int, end: int, links: dict[int, tuple[int, str]])
     return read_word(r, word, start, end, text) if word is not None else ()
 
 
-def _tokens(r: Reader, rates: bool) -> tuple[Token, ...]:
-    """Return what was found as tokens over the text's own offsets, with their keys."""
-    made: list[Token] = []
+def _tokens(r: NumberReader, rates: bool) -> tuple[NumberToken, ...]:
+    """Return the numbers of `r.found` as tokens over the original offsets, with their keys."""
+    made: list[NumberToken] = []
     end = 0
     maps, origin = r.plain.maps, r.plain.origin
     for found in r.found:
@@ -98,7 +100,7 @@ def _tokens(r: Reader, rates: bool) -> tuple[Token, ...]:
         end = last
         needs, gives = ((), keys.gives_of(found)) if r.source else (keys.needs_of(found), ())
         made.append(
-            Token(
+            NumberToken(
                 r.text[first:last], found.kind, found.value, first, last, needs, gives, found.amounts,
                 _rate(r, found) if rates else NO_RATE,
                 found.amount is not None and found.amount.words,
@@ -107,22 +109,22 @@ def _tokens(r: Reader, rates: bool) -> tuple[Token, ...]:
     return tuple(made)
 
 
-def _rate(r: Reader, found: Found) -> Rate:
-    """Return what a number is per: what stands behind it, else what its table's header says."""
+def _rate(r: NumberReader, found: NumberMatch) -> Rate:
+    """Return the rate of a number: the one behind it, else the one of its table's header."""
     if found.amount is None:
         return found.rate
     own = rate_after(r.s, found.rated if found.rated >= 0 else found.end)
     return own | found.rate if own.isdisjoint(SPANS) else own
 
 
-def _as_written(text: str, start: int, end: int, source: bool) -> Token:
-    """Return the token of characters that only the same characters support, at offsets in the original."""
+def _as_written(text: str, start: int, end: int, source: bool) -> NumberToken:
+    """Return a token that only the same characters support, at offsets in the original."""
     found = keys.same(Kind.UNREAD, text.casefold(), start, end, "id")
     needs, gives = ((), found.gives) if source else (found.needs, ())
-    return Token(text, Kind.UNREAD, text, start, end, needs, gives)
+    return NumberToken(text, Kind.UNREAD, text, start, end, needs, gives)
 
 
-def _with_hidden(r: Reader, made: tuple[Token, ...]) -> tuple[Token, ...]:
+def _with_hidden(r: NumberReader, made: tuple[NumberToken, ...]) -> tuple[NumberToken, ...]:
     """Add the digits that markup hides."""
     if not r.plain.hidden:
         return made
@@ -130,18 +132,18 @@ def _with_hidden(r: Reader, made: tuple[Token, ...]) -> tuple[Token, ...]:
     return tuple(sorted([*made, *hidden], key=lambda token: token.start))
 
 
-def _with_references(r: Reader, made: tuple[Token, ...]) -> tuple[Token, ...]:
-    """See to it that what is written with digits counts, whatever it becomes.
+def _with_references(r: NumberReader, made: tuple[NumberToken, ...]) -> tuple[NumberToken, ...]:
+    """Make sure that character references written with digits count, whatever they become.
 
-    A character reference that is a part of no token is one itself; one that is left open, which some readers
+    A reference that is no part of a token becomes one itself. A reference without its semicolon, which some readers
     resolve and others do not, makes its token one that only the same characters support.
     """
     if not r.plain.references:
         return made
     found = list(made)
-    added: list[Token] = []
+    added: list[NumberToken] = []
     written = -1
-    at, holder = 0, -1  # of the tokens that begin before a reference, the one that reaches farthest
+    at, holder = 0, -1  # `holder`: of the tokens that begin before a reference, the one with the farthest end
     for each in r.plain.references:
         while at < len(found) and found[at].start <= each.start:
             holder = at if holder < 0 or found[at].end > found[holder].end else holder

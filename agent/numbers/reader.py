@@ -1,6 +1,6 @@
-"""What every row of the number rule stands on: the text, how far it is read, and where a number may end.
+"""The state that all rows of the number rule share: the text, how far it is read, and where a number may end.
 
-Borders decide what is one token. Between two digit runs with no letter, no blank line and no punctuation beside
+Borders decide the extent of a token. Between two digit runs with no letter, no blank line and no punctuation beside
 a space lies none, so a row that stops there has not read its token whole, and the token stays unread.
 """
 
@@ -13,7 +13,7 @@ from .identifiers import run_at
 from .layout import DECIMAL_MARKS, Lines, without_markers
 from .plain import Plain, plain
 from .spoken import AND, OR, PARTS, pattern
-from .token import Amount, Found, Kind, Sort, amount_found
+from .token import Amount, Kind, NumberMatch, Sort, match_amount
 
 _BETWEEN = (
     rf"(?:(?:\n(?:> ?){{1,8}}|[ \n])?(?:[.,:;'/\\|*{SEAM}]++)?|[^\w\s\\]*+\\[a-zA-Z]{{1,20}}[^\w\s]*+|[^\w\s]*+"
@@ -23,20 +23,20 @@ _TOUCH = re.compile(_BETWEEN)
 _CLUSTER = re.compile(rf"\w*+(?:{_BETWEEN}\w++)*+")
 _GLUED = re.compile(r"[\w○◯⭕⚪●‱]|-[A-Z]|[@^#]\w")
 _LABEL = re.compile(rf"(?:{pattern(PARTS)}) \d{{1,3}}", re.I)
-"""A line's label, as in "Table 3:104 items"; what stands behind its colon is another number."""
+"""The label of a line, as in "Table 3:104 items"; the number behind its colon is another one."""
 _LETTER = re.compile(r"[^\W\d_]")
 _HOURLY = re.compile(r"(?:[01]?\d|2[0-4])\.(?:00|15|30|45)")
 _LISTED = re.compile(rf"(, )|,? (?:{pattern(AND, OR)}|&) ")
 _LONE = re.compile(r"\d{1,3}[.,]\d{3}(?!\d)")
 _LENT = frozenset((Sort.QUANTITY, Sort.MONEY, Sort.PERCENT))
 _NEAR = 16
-"""Characters in which the space before a common word stands."""
+"""Characters; the space before a common word is among as many."""
 _CHAIN = 20
-"""Numbers of a list to which a unit behind its last is lent."""
+"""Numbers of a list to which a unit behind its last number is lent."""
 
 
 class Before(NamedTuple):
-    """The word that ends at most two characters before a place; "" and -1 when there is none."""
+    """The word that ends at most two characters before a place; "" and -1 without such a word."""
 
     word: str = ""
     start: int = -1
@@ -46,11 +46,11 @@ class Before(NamedTuple):
 NOTHING = Before()
 
 
-class Reader:
+class NumberReader:
     """One text, read from left to right.
 
-    s: its plain form. at: how far it is read. found: what rows read. months: whether it names one.
-    source: it is one, not an answer.
+    `s`: its plain form. `at`: how far it is read. `found`: the numbers read so far. `months`: whether it may name a
+    month. `source`: it belongs to a source rather than to an answer.
     """
 
     __slots__ = ("_chain", "_lines", "at", "found", "months", "plain", "s", "source", "text")
@@ -61,9 +61,9 @@ class Reader:
         self.plain: Plain = plain(without_markers(text) if source else text)
         self.s = self.plain.text
         self.at = 0
-        self.found: list[Found] = []
+        self.found: list[NumberMatch] = []
         self.months = True
-        self._chain: list[Found] = []
+        self._chain: list[NumberMatch] = []
         self._lines: Lines | None = None
 
     def before(self, at: int) -> Before:
@@ -83,8 +83,8 @@ class Reader:
             start -= 1
         return Before(s[start:end], start, end) if start < end else NOTHING
 
-    def add(self, found: Found) -> None:
-        """Take what a row read; a unit is also lent to the bare numbers listed before it."""
+    def add(self, found: NumberMatch) -> None:
+        """Add the number that a row read; its unit is also lent to the bare numbers listed before it."""
         self.found.append(found)
         if found.end > self.at:
             self.at = found.end
@@ -94,8 +94,8 @@ class Reader:
         elif found.kind is not Kind.SYMBOL:
             self._chain.clear()
 
-    def _lend(self, found: Found, amount: Amount) -> None:
-        """Let "18, 24 and 36 months" give its unit to the bare numbers before it."""
+    def _lend(self, found: NumberMatch, amount: Amount) -> None:
+        """Lend the unit of "18, 24 and 36 months" to the bare numbers before it."""
         chain = self._chain
         if chain:
             between = _LISTED.fullmatch(self.s, chain[-1].end, found.start)
@@ -112,17 +112,17 @@ class Reader:
         else:
             chain.append(found)
 
-    def lend(self, found: Found, sort: Sort, unit: str) -> None:
-        """Give a unit to a bare amount; in a source it is still what it was, too."""
+    def lend(self, found: NumberMatch, sort: Sort, unit: str) -> None:
+        """Give a unit to a bare amount; in a source, the bare amount still counts too (`earlier`)."""
         bare = found.amount
         if bare is None:
             return
-        lent = amount_found(Amount(bare.end, bare.values, bare.same, sort, unit, bare.words), found.start)
+        lent = match_amount(Amount(bare.end, bare.values, bare.same, sort, unit, bare.words), found.start)
         found.kind, found.value, found.amount = lent.kind, lent.value, lent.amount
         found.earlier = bare
 
-    def unread(self, start: int, at: int) -> Found:
-        """Return everything that touches the digits at `at` as one number that no row reads."""
+    def read_cluster(self, start: int, at: int) -> NumberMatch:
+        """Return all characters that touch the digits at `at` as one number that no row reads."""
         found = _CLUSTER.match(self.s, at)
         end = max(found.end() if found is not None else at + 1, at + 1)
         run = run_at(self.s, at)
@@ -131,18 +131,18 @@ class Reader:
             end, kind = run, Kind.IDENTIFIER
         return self.exact(kind, start, end)
 
-    def exact(self, kind: Kind, start: int, end: int, value: str | None = None) -> Found:
+    def exact(self, kind: Kind, start: int, end: int, value: str | None = None) -> NumberMatch:
         """Return a number that only the same characters support."""
         return keys.exact(kind, start, end, self.s[start:end] if value is None else value)
 
-    def counted(self, amount: Amount, start: int) -> Found:
-        """Return what a row found when it read one amount here."""
+    def match_counted(self, amount: Amount, start: int) -> NumberMatch:
+        """Return one amount as a `NumberMatch`. In a source, `10.30` does not count, since it may be an hour."""
         if amount.sort is Sort.BARE and self.source and _HOURLY.fullmatch(self.s, start, amount.end):
             amount.counts = False  # perhaps an hour
-        return amount_found(amount, start)
+        return match_amount(amount, start)
 
     def cluster_end(self, at: int) -> int:
-        """Return where what touches the characters at `at` ends."""
+        """Return the end of the characters that touch those at `at`."""
         found = _CLUSTER.match(self.s, at)
         return found.end() if found is not None else at
 
@@ -164,11 +164,11 @@ class Reader:
         return self.source and touch.group() == ":" and _LABEL.fullmatch(s, line, end) is not None
 
     def decimal_mark(self, at: int) -> str:
-        """Return the mark of decimals in the line's language, asked only when a lone separator may stand here."""
+        """Return the decimal mark of the line's language, "" when no lone separator may stand at `at`."""
         return DECIMAL_MARKS.get(self.language(at), "") if _LONE.match(self.s, at) else ""
 
     def language(self, at: int) -> str:
-        """Return the language of the line around `at`, or "" when it does not tell."""
+        """Return the language of the line around `at`, "" when it is unknown."""
         if self._lines is None:
             self._lines = Lines(self.s)
         return self._lines.language(at)

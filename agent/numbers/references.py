@@ -1,9 +1,9 @@
-"""Character references (`&#57;`, `&frac12;`): what each becomes, and which are written with digits.
+"""Resolves character references (`&#57;`, `&frac12;`), and tells which are written with digits.
 
-Whether one is resolved depends on who shows the text: a browser resolves numeric ones, and some names, also without
-the semicolon; Markdown only with it; plain text shows them as they are written. So a text is read with all of them
-resolved, and those that are written with digits are told, because what one becomes (a tab, a letter, nothing that
-shows) need not be a part of any number.
+Whether a reference is resolved depends on the program that shows the text: a browser resolves numeric ones, and some
+names, also without the semicolon; Markdown only with it; plain text shows them as they are written. So a text is read
+with all of them resolved, and those that are written with digits are reported, because the character (a tab, a letter,
+an invisible one) need not be a part of any number.
 """
 
 import html
@@ -14,16 +14,16 @@ from typing import Final
 AFTER_AMPERSAND: Final = (
     r"(?:\#[0-9]{1,40}(?![0-9])|\#[xX][0-9a-fA-F]{1,40}(?![0-9a-fA-F])|[a-zA-Z][a-zA-Z0-9]{1,31});?"
 )
-"""Regex of what may follow the `&` of a reference; names have at most 31 letters, and more digits are no character."""
+"""Regex of the characters after a reference's `&`; names have at most 31 letters, and more digits are no character."""
 
-_NONE = frozenset(("", "\x00", "\ufffd"))  # what a number that stands for no character becomes
+_NONE = frozenset(("", "\x00", "\ufffd"))  # the results of a number that stands for no character
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
     """A reference that is written with digits, at `start` to `end` of the original text.
 
-    closed: whether it ends in a semicolon, without which only some resolve it.
+    `closed`: it ends in a semicolon; without one, only some programs resolve it.
     """
 
     start: int
@@ -31,15 +31,16 @@ class Reference:
     closed: bool
 
 
-def resolved(written: str) -> tuple[str, int]:
-    """Return what characters that match "&" and `AFTER_AMPERSAND` become, and how many of them are the reference.
+def resolve_reference(written: str) -> tuple[str, int]:
+    """Resolve the reference in characters that match "&" and `AFTER_AMPERSAND`.
 
-    None of them are when there is no such reference: then nothing changes.
+    Return the resulting text and the number of characters that are the reference; 0 when there is none, and the text is
+    unchanged.
     """
     if written[1] == "#":
         becomes = html.unescape(written)
         return (written, 0) if becomes in _NONE else (becomes, len(written))
-    for size in range(len(written), 2, -1):  # the longest name that they begin with, as a browser takes it
+    for size in range(len(written), 2, -1):  # the longest name at their start, as in a browser
         if (becomes := html5.get(written[1:size], "")) != "":
             return becomes + written[size:], size
     return written, 0

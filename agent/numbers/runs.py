@@ -11,15 +11,15 @@ from typing import Literal
 
 from agent.lang.language import words
 
-from .amounts import canonical, of_fraction, scaled
+from .amounts import canonical, of_fraction, shift_value
 from .number_words import Word, classify, value_of
-from .spoken import AND, ARTICLES, OF, THE, either, pattern, united
+from .spoken import AND, ARTICLES, OF, THE, either, pattern, unite_words
 from .suffix_rows import LEADING
 from .suffixes import suffix
 from .token import Amount, Sort
 from .vocabulary import ONES
 
-_PRONOUNS = united(lambda each: each.cardinals.pronouns)
+_PRONOUNS = unite_words(lambda each: each.cardinals.pronouns)
 _JOINT = re.compile(
     rf"(?:[ \n]|-|\ue000)(?:((?i:{pattern(AND)})|&)[ \n-])?(?:((?i:{pattern(ARTICLES)}))[ \n-])?([^\W\d_]++)"
 )
@@ -29,21 +29,21 @@ _OF = re.compile(
 _SHARED = re.compile(
     rf"(?![ \n-][^\W\d_])|[ \n](?:{either(lambda each: each.ordinals.before_part)})(?![^\W_])"
 )
-"""What follows "a third" when it is a part: no word, one of grammar, or a comparison ("larger"); not a noun."""
+"""Text after "a third" that makes it a part: no word, one of grammar, or a comparison ("larger"); not a noun."""
 _OF_OFF = re.compile(rf" (?:{either(lambda each: each.ordinals.before_any_part)})(?![^\W_])")
 _NUMERIC = words("cardinal article ordinal third fraction")
 _PLAIN = words("article cardinal")
 LONGEST = 40
-"""Words of a run; what is longer is read in parts."""
-_EXEMPT = united(lambda each: each.units.idioms)
-"""Units that say nothing after an article: "ett byte" is an exchange, "en vardag" a kind of day."""
-_POINTS = united(lambda each: each.cardinals.points)
+"""Words of a run; a longer one is read in parts."""
+_EXEMPT = unite_words(lambda each: each.units.idioms)
+"""Units that state no count after an article: "ett byte" is an exchange, "en vardag" a kind of day."""
+_POINTS = unite_words(lambda each: each.cardinals.points)
 _POWERS = {1000: 3, 10**6: 6, 10**9: 9, 10**12: 12}
 
 
 @dataclass(slots=True)
-class Run:
-    """A run of number words. `what` it is: an amount, a range from `low`, an ordinal (its value), or unread."""
+class WordRun:
+    """A run of number words. `what`: an amount, a range from `low`, an `ordinal`, unread, or exempt as no number."""
 
     what: Literal["amount", "range", "ordinal", "unread", "exempt"]
     end: int
@@ -52,8 +52,8 @@ class Run:
     ordinal: int = 0
 
 
-def run_at(s: str, word: Word, end: int, article: bool) -> Run:
-    """Read the run whose first word ends at `end`; `article`: "a" stands before it."""
+def run_at(s: str, word: Word, end: int, article: bool) -> WordRun:
+    """Read the run whose first word ends at `end`. `article`: "a" stands before it."""
     found = _JOINT.match(s, end) if word.unit is None and word.sort in _PLAIN else None
     if found is not None and not found[1] and not found[2]:
         if found[3].lower() in _POINTS:
@@ -61,7 +61,7 @@ def run_at(s: str, word: Word, end: int, article: bool) -> Run:
             if run is not None:
                 return run
         elif word.sort == "article" and says_nothing(found[3]):
-            return Run("exempt", end)
+            return WordRun("exempt", end)
     words = [word]
     ends = [end]
     ands = [False]
@@ -73,12 +73,12 @@ def run_at(s: str, word: Word, end: int, article: bool) -> Run:
         words.append(follower)
         ends.append(found.end())
         ands.append(bool(found[1]))
-    return _read(s, words, ends, ands, article)
+    return _read_words(s, words, ends, ands, article)
 
 
 @lru_cache(maxsize=16_384)
 def says_nothing(word: str) -> bool:
-    """Tell whether a word after "one", "en", "ett" makes no number of it."""
+    """Tell whether `word` after "one", "en", "ett" leaves it a plain word rather than a number."""
     return (
         word.lower() not in LEADING
         and classify(word) is None
@@ -87,7 +87,7 @@ def says_nothing(word: str) -> bool:
 
 
 def _goes_on(last: Word, found: "re.Match[str]", follower: Word, s: str) -> bool:
-    """Tell whether a run of number words goes on with the one that follows."""
+    """Tell whether `follower`, the next number word, continues the run."""
     if follower.sort not in _NUMERIC:
         return False
     if found[1] and not _may_join(last, follower, s, found.end()):
@@ -99,8 +99,8 @@ def _goes_on(last: Word, found: "re.Match[str]", follower: Word, s: str) -> bool
     return bool(found[1]) or last.sort == "fraction"
 
 
-def _decimal(s: str, word: Word, end: int) -> Run | None:
-    """Read `fem komma fem`, `three point one four`; `end` is where "komma" or "point" ends."""
+def _decimal(s: str, word: Word, end: int) -> WordRun | None:
+    """Read `fem komma fem`, `three point one four`; `end` is the end of "komma" or "point"."""
     digits = ""
     found = _JOINT.match(s, end)
     while found is not None and not found[1] and not found[2] and len(digits) < 12:
@@ -134,8 +134,8 @@ def _may_join(before: Word, after: Word, s: str, end: int) -> bool:
     )
 
 
-def _read(s: str, words: list[Word], ends: list[int], ands: list[bool], article: bool) -> Run:
-    """Read collected words whole."""
+def _read_words(s: str, words: list[Word], ends: list[int], ands: list[bool], article: bool) -> WordRun:
+    """Read the collected words as one number, or as unread."""
     last = words[-1]
     if last.sort == "fraction" or (
         last.sort == "third" and (len(words) > 1 or (article and _SHARED.match(s, ends[-1])))
@@ -145,41 +145,49 @@ def _read(s: str, words: list[Word], ends: list[int], ands: list[bool], article:
         if len(words) == 1 and len(last.atoms) == 1:
             if article and last.atoms[0] > 3 and _OF_OFF.match(s, ends[-1]):
                 return _amount(s, of_fraction(Fraction(1, last.atoms[0])), last, ends[-1])
-            return Run("ordinal", ends[-1], ordinal=last.atoms[0])
+            return WordRun("ordinal", ends[-1], ordinal=last.atoms[0])
         if len(words) == 2 and words[0].sort == "article" and words[0].value:  # en andra gång
             value = value_of(last.atoms)
-            return Run("ordinal", ends[-1], ordinal=value) if value is not None else Run("unread", ends[-1])
+            return (
+                WordRun("ordinal", ends[-1], ordinal=value)
+                if value is not None
+                else WordRun("unread", ends[-1])
+            )
         if len(words) == 2 and words[0].sort == "article" and last.atoms[0] > 3:  # one fifth
             return _amount(s, of_fraction(Fraction(1, last.atoms[0])), last, ends[-1])
         value = value_of(tuple([a for w in words for a in w.atoms]))
-        return Run("ordinal", ends[-1], ordinal=value) if value is not None else Run("unread", ends[-1])
+        return (
+            WordRun("ordinal", ends[-1], ordinal=value) if value is not None else WordRun("unread", ends[-1])
+        )
     if any(w.sort in ("ordinal", "third") for w in words):
-        return Run("unread", ends[-1])
+        return WordRun("unread", ends[-1])
     for index, word in enumerate(words[:-1]):
         if word.sort == "fraction":  # half a million
             scale = _POWERS.get(words[index + 1].atoms[0]) if index + 2 == len(words) else None
             if scale is None:
-                return Run("unread", ends[-1])
+                return WordRun("unread", ends[-1])
             part = _part(words[: index + 1], ands)
             if part is None:
-                return Run("unread", ends[-1])
-            return _amount(s, scaled(part, scale), last, ends[-1])
+                return WordRun("unread", ends[-1])
+            return _amount(s, shift_value(part, scale), last, ends[-1])
     return _cardinal(s, words, ends)
 
 
 def _year(atoms: tuple[int, ...]) -> int | None:
-    """Read a year in two halves, `nineteen ninety-nine`; None when words are not such a year."""
+    """Read a year in two halves, `nineteen ninety-nine`; `None` when the words are no such year."""
     rest = value_of(atoms[1:]) if len(atoms) > 1 and 11 <= atoms[0] <= 20 else None
     return atoms[0] * 100 + rest if rest is not None and 10 <= rest < 100 else None
 
 
-def _cardinal(s: str, words: list[Word], ends: list[int]) -> Run:
+def _cardinal(s: str, words: list[Word], ends: list[int]) -> WordRun:
     last = words[-1]
     if len(words) > 1 and words[0].sort == "article" and words[0].value and last.atoms[-1] < 100:
         after = _amount(s, "1", last, ends[-1]).amount
         if after is not None and after.sort is not Sort.BARE and len(words) == 2:  # "en tio minuters paus"
             value = value_of(last.atoms)
-            return _amount(s, str(value), last, ends[-1]) if value is not None else Run("unread", ends[-1])
+            return (
+                _amount(s, str(value), last, ends[-1]) if value is not None else WordRun("unread", ends[-1])
+            )
     if len(words) == 2 and words[0].sort == "article" and last.value == "group":  # ett femtiotal
         words, ends = words[1:], ends[1:]
     value = value_of(tuple([a for w in words for a in w.atoms]))
@@ -187,21 +195,21 @@ def _cardinal(s: str, words: list[Word], ends: list[int]) -> Run:
         low, high = value_of(words[0].atoms), value_of(last.atoms)
         if low is not None and high is not None and low <= high:
             run = _amount(s, str(high), last, ends[-1])
-            return Run("range", run.end, run.amount, low=Amount(ends[0], (str(low),), words=True))
+            return WordRun("range", run.end, run.amount, low=Amount(ends[0], (str(low),), words=True))
     if value is None:
         value = _year(tuple([a for w in words for a in w.atoms]))
     if value is None:
-        return Run("unread", ends[-1])
+        return WordRun("unread", ends[-1])
     if len(words) == 1 and last.sort == "article":
         run = _amount(s, "1", last, ends[-1])
         known = run.amount is not None and run.amount.sort is not Sort.BARE
         if s[ends[-1] : run.end].strip().lower() in _EXEMPT:
             known = False
-        return run if known else Run("exempt", ends[-1])
+        return run if known else WordRun("exempt", ends[-1])
     return _amount(s, str(value), last, ends[-1])
 
 
-def _amount(s: str, value: str, last: Word, end: int) -> Run:
+def _amount(s: str, value: str, last: Word, end: int) -> WordRun:
     """Return an amount with its unit, which may be in the last word."""
     amount = Amount(end, (value,), words=True)
     unit = last.unit
@@ -213,7 +221,7 @@ def _amount(s: str, value: str, last: Word, end: int) -> Run:
         amount.sort = Sort.POINTS if unit == "%pp" else Sort.PERCENT
     else:
         amount.sort, amount.unit = Sort.QUANTITY, unit
-    return Run("amount", amount.end, amount)
+    return WordRun("amount", amount.end, amount)
 
 
 def _part(words: list[Word], ands: list[bool]) -> str | None:
@@ -227,16 +235,16 @@ def _part(words: list[Word], ands: list[bool]) -> str | None:
     return None if whole is None or upper is None else of_fraction(whole + Fraction(upper, below))
 
 
-def _fraction(s: str, words: list[Word], ends: list[int], ands: list[bool]) -> Run:
+def _fraction(s: str, words: list[Word], ends: list[int], ands: list[bool]) -> WordRun:
     """Read a run that ends in a fraction, and its unit, also after "of a", "an"."""
     value = _part(words, ands)
     if value is None:
-        return Run("unread", ends[-1])
+        return WordRun("unread", ends[-1])
     run = _amount(s, value, Word("fraction"), ends[-1])
     if run.amount is not None and run.amount.sort is Sort.BARE and run.end == ends[-1]:
         found = _OF.match(s, ends[-1])
         if found is not None and found.end() > ends[-1] + 1:
             further = suffix(s, Amount(found.end() - 1, (value,), words=True))
             if further.sort is Sort.QUANTITY or further.values[0] != value:
-                return Run("amount", further.end, further)
+                return WordRun("amount", further.end, further)
     return run

@@ -1,4 +1,4 @@
-"""Where something about numbers begins in a text: each digit run, numeric symbol, URL, and each word that tells one.
+"""Finds the places in a text that may show a number: digit runs, numeric symbols, URLs, and number words.
 
 Most words say nothing about numbers, so the pass over a text goes from one place of interest to the next.
 """
@@ -10,7 +10,7 @@ from typing import Final
 
 from .characters import SYMBOLS
 from .number_words import Word, classify
-from .reader import Reader
+from .reader import NumberReader
 
 _WORDS: Final = re.compile(r"[^\W\d_]++")
 _RUNS: Final = re.compile(r"\w++")
@@ -18,22 +18,22 @@ _DIGITS: Final = re.compile(r"[0-9]++")
 _SYMBOLS: Final = re.compile(rf"[{SYMBOLS}\u20e3]++")
 _SCAN: Final = re.compile(rf"[^\W\d_]++|\d++|[{SYMBOLS}\u20e3]++")
 _FEW: Final = 24
-"""Different words up to which each is searched for on its own."""
+"""Different words; up to as many, each is searched for on its own."""
 
 PLACES: Final = 100_000
 """Places; a text with more is not read."""
 _silent: set[str] = set()
-"""Pieces between white space that are known to say nothing about numbers; a cache, emptied when it holds `_KEPT`."""
+"""Pieces between white space that are known to hold no number word; a cache, emptied when it holds `_KEPT`."""
 _KEPT: Final = 65_536
 _LONGEST: Final = 40
-"""Characters of a piece that is kept there."""
+"""Characters of a piece that may be in `_silent`."""
 
 
-def _telling(s: str) -> dict[str, Word]:
-    """Return the words of a text that say something about numbers; of a run with digits, the letters between them."""
+def _find_words(s: str) -> dict[str, Word]:
+    """Return the number words of a text. Of a word with digits, the parts between the digits are looked at."""
     known: dict[str, Word] = {}
     for piece in {*s.split()} - _silent:
-        said = _said(piece)
+        said = _words_of(piece)
         known |= said
         if not said and len(piece) < _LONGEST:
             if len(_silent) >= _KEPT:
@@ -42,8 +42,8 @@ def _telling(s: str) -> dict[str, Word]:
     return known
 
 
-def _said(piece: str) -> dict[str, Word]:
-    """Return the words of one piece that say something about numbers."""
+def _words_of(piece: str) -> dict[str, Word]:
+    """Return the number words of one piece."""
     known: dict[str, Word] = {}
     for word in (_WORDS if "_" in piece else _RUNS).findall(piece):
         said = classify(word)
@@ -58,17 +58,17 @@ def _said(piece: str) -> dict[str, Word]:
 
 
 def _goes_on(char: str) -> bool:
-    """Tell whether a word goes on: with a letter, or with a sign of numeric value that no digit stands for."""
+    """Tell whether a word goes on at `char`: with a letter, or with a sign of numeric value that is no digit."""
     return char.isalpha() or (not char.isascii() and char.isnumeric())
 
 
-def places(r: Reader, links: dict[int, tuple[int, str]]) -> Sequence[tuple[int, int]]:
-    """Return where something about numbers begins and ends: offsets of the plain text in order.
+def places(r: NumberReader, links: dict[int, tuple[int, str]]) -> Sequence[tuple[int, int]]:
+    """Return the (start, end) of each place of interest in the plain text, in order.
 
-    links: where URLs begin. What the text's words tell of months is noted in the reader.
+    `links`: the URLs by their start. Sets `r.months` to whether the text may name a month.
     """
     s = r.s
-    known = _telling(s)
+    known = _find_words(s)
     if len(known) > _FEW:
         return [match.span() for match in islice(_SCAN.finditer(s), PLACES + 1)]
     r.months = any(word.sort == "month" for word in known.values())

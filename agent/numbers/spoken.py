@@ -1,7 +1,7 @@
-"""What all languages say together, of one kind: the tables and patterns of the rows are built with these.
+"""Merges the data of all languages: the tables and patterns of the rows are built with these functions.
 
-A word that two languages have in one table is what the later of them says, in the order of their codes; a pattern holds
-the alternatives of all. So a language that is added adds its words, and nothing here names one.
+For a word that two languages have in one table, the later language in the order of the codes decides; a pattern holds
+the alternatives of all. A language that is added adds its words, and no code here names a language.
 """
 
 import re
@@ -14,41 +14,41 @@ from agent.lang.counting import Counting
 Value = TypeVar("Value")
 
 COUNTINGS: Final = {code: language.counting for code, language in LANGUAGES.items()}
-"""How each language counts, by its code."""
+"""The `Counting` of each language, by its code."""
 
 
-def merged(pick: Callable[[Counting], Mapping[str, Value]]) -> dict[str, Value]:
-    """Return one table of all languages'."""
+def merge_tables(pick: Callable[[Counting], Mapping[str, Value]]) -> dict[str, Value]:
+    """Merge the tables that `pick` returns of all languages."""
     return {word: value for each in COUNTINGS.values() for word, value in pick(each).items()}
 
 
-def united(pick: Callable[[Counting], Iterable[str]]) -> frozenset[str]:
-    """Return the words or phrases of all languages."""
+def unite_words(pick: Callable[[Counting], Iterable[str]]) -> frozenset[str]:
+    """Unite the words or phrases that `pick` returns of all languages."""
     return frozenset().union(*[pick(each) for each in COUNTINGS.values()])
 
 
 def either(pick: Callable[[Counting], str]) -> str:
-    """Return one pattern of all languages'; it matches nothing when none has one."""
+    """Join the patterns that `pick` returns of all languages; with none, the result matches nothing."""
     patterns = [pick(each) for each in COUNTINGS.values()]
     return "|".join(dict.fromkeys(filter(None, patterns))) or "(?!)"
 
 
 def pattern(*phrases: Iterable[str]) -> str:
-    """Return the pattern of some phrases, the longest first; it matches nothing when there is none."""
+    """Return a pattern of the phrases, the longest first; with none, it matches nothing."""
     every = sorted({phrase for each in phrases for phrase in each}, key=lambda phrase: (-len(phrase), phrase))
     return "|".join([re.escape(phrase).replace(r"\ ", " ") for phrase in every]) or "(?!)"
 
 
-AND: Final = united(lambda each: each.joints.both)
-OR: Final = united(lambda each: each.joints.either)
-TO: Final = united(lambda each: each.joints.to)
-OF: Final = united(lambda each: each.joints.of)
-THE: Final = united(lambda each: each.joints.the)
-BY: Final = united(lambda each: each.joints.by)
-MINUS: Final = united(lambda each: each.cardinals.minus)
-ARTICLES: Final = united(lambda each: each.cardinals.articles)
-PER: Final = united(lambda each: each.rates.per)
+AND: Final = unite_words(lambda each: each.joints.both)
+OR: Final = unite_words(lambda each: each.joints.either)
+TO: Final = unite_words(lambda each: each.joints.to)
+OF: Final = unite_words(lambda each: each.joints.of)
+THE: Final = unite_words(lambda each: each.joints.the)
+BY: Final = unite_words(lambda each: each.joints.by)
+MINUS: Final = unite_words(lambda each: each.cardinals.minus)
+ARTICLES: Final = unite_words(lambda each: each.cardinals.articles)
+PER: Final = unite_words(lambda each: each.rates.per)
 AM: Final = either(lambda each: each.calendar.before_noon)
 PM: Final = either(lambda each: each.calendar.after_noon)
-PARTS: Final = united(lambda each: each.labels.parts)
-"""What parts of a text are called, before their number."""
+PARTS: Final = unite_words(lambda each: each.labels.parts)
+"""The names of parts of a text, before their number."""

@@ -1,6 +1,6 @@
-"""Rows for the word after an amount: multiplier, currency, percent, unit, or what only looks like a unit's symbol.
+"""Rows for the word after an amount: multiplier, currency, percent, unit, or a look-alike of a unit's symbol.
 
-A row changes the amount; its answer tells whether one more word may follow, and None that the word is not its own.
+A row changes the amount and returns whether one more word may follow, or `None` when the word is not its own.
 """
 
 import re
@@ -13,7 +13,7 @@ from agent.text.words import FUNCTION_WORDS
 
 from .amounts import negate, of_fraction, scale
 from .number_words import classify
-from .spoken import pattern, united
+from .spoken import pattern, unite_words
 from .token import Amount, Sort
 from .units import (
     ABOVE_ZERO,
@@ -51,15 +51,15 @@ _PER = re.compile(rf"/({pattern(PER_UNITS)})(?![^\W_])")
 _WORD_NEXT = re.compile(r"[ \n][^\W\d_]")
 _PERCENT = re.compile(rf"(?:({pattern(PERCENT_PHRASES)})|{pattern(MILLE_PHRASES)})", re.I)
 LEADING: Final = FILLERS | WORKING | POWERS.keys() | NATIONS.keys()
-"""Words that only say something together with a unit or a currency after them."""
+"""Words that have a meaning only together with a unit or a currency after them."""
 _LENGTHS = words("m cm mm dm km inch foot yard mile")
 SYMBOL: Final = re.compile(r"[bcdfghjklmnpqrstvwxz]{2,3}|[A-ZΩ][a-z]?|[a-zµμ]{1,2}[A-ZΩ][A-Za-z]?|[A-Z]{2,4}")
-"""What looks like a unit's symbol: no vowel, or capitals as no word of a sentence has them."""
-_NO_SYMBOL: Final = FUNCTION_WORDS | united(lambda each: each.labels.not_units) | {"x"}
+"""A word that looks like a unit's symbol: no vowel, or capitals as no word of a sentence has them."""
+_NO_SYMBOL: Final = FUNCTION_WORDS | unite_words(lambda each: each.labels.not_units) | {"x"}
 
 
 class Follower(NamedTuple):
-    """A word after an amount. gap: the space before it; hyphen: the one before it; power: "2" of "m2"."""
+    """A word after an amount. `gap`: the space before it. `hyphen`: the one before it. `power`: the "2" of "m2"."""
 
     word: str
     lower: str
@@ -71,11 +71,12 @@ class Follower(NamedTuple):
 
 
 def become(amount: Amount, sort: Sort, unit: str, end: int) -> None:
+    """Set the sort, the unit and the end of `amount`."""
     amount.sort, amount.unit, amount.end = sort, unit, end
 
 
 def take_sign(s: str, amount: Amount, sign: str, hyphen: str, end: int) -> None:
-    """Take a sign: percent, a currency's, degrees."""
+    """Read a sign after an amount: percent, a currency's, degrees."""
     if amount.sort is not Sort.BARE or (hyphen and sign != "%"):
         return
     if sign == "‰":
@@ -121,8 +122,8 @@ def _multiplier(s: str, amount: Amount, after: Follower) -> bool | None:
     return True
 
 
-def _taken(s: str, amount: Amount, after: Follower) -> bool | None:
-    """Let no more follow what has its unit, but the currency that it began with."""
+def _repeated_currency(s: str, amount: Amount, after: Follower) -> bool | None:
+    """Stop after an amount that has its unit; only the currency that it began with may be repeated."""
     if amount.sort is Sort.BARE:
         return None
     if amount.sort is Sort.MONEY and amount.prefixed and currency_of(after.word) == amount.unit:
@@ -233,7 +234,7 @@ def _two_words(first: str, base: str) -> str:
 
 
 def is_known(amount: Amount) -> bool:
-    """Tell whether an amount's unit is more than a short word that looks like one."""
+    """Tell whether the unit of `amount` is more than a short word that looks like one."""
     return (
         amount.sort is not Sort.QUANTITY
         or not SYMBOL.fullmatch(amount.unit)
@@ -257,7 +258,7 @@ def _unknown(s: str, amount: Amount, after: Follower) -> bool | None:
 
 
 def _slang(s: str, amount: Amount, after: Follower) -> bool | None:
-    """Read `5 grand` where no noun follows, which it would describe."""
+    """Read `5 grand` unless a noun follows that it describes."""
     if after.lower not in SLANG:
         return None
     if amount.sort is Sort.BARE and not _WORD_NEXT.match(s, after.end):
@@ -267,5 +268,5 @@ def _slang(s: str, amount: Amount, after: Follower) -> bool | None:
 
 
 ROWS: Final[tuple[Row, ...]] = (
-    _multiplier, _slang, _taken, _currency, _percent, _below_zero, _group, _unit, _unknown,
+    _multiplier, _slang, _repeated_currency, _currency, _percent, _below_zero, _group, _unit, _unknown,
 )  # fmt: skip

@@ -1,8 +1,8 @@
-"""Reads what follows the digits of an amount: multiplier, percent sign, currency or unit.
+"""Reads the words after the digits of an amount: multiplier, percent sign, currency or unit.
 
-The word that stands there is offered to the rows of a table in order; the first that knows it takes it. Most words no
-row can take, which is worked out once for each word. Rows change
-the amount; their answer tells whether one more word may follow, and None that the word is not theirs.
+The word after the amount is offered to the rows of a table in order, until one accepts it. No row accepts most words,
+which is computed once for each word. A row changes the amount; it returns whether one more word may follow, and `None`
+when the word is not its own.
 """
 
 import re
@@ -41,7 +41,7 @@ _WORDS = words("p") | GLUED.keys() | PER | POINT_WORDS | BELOW_ZERO | ABOVE_ZERO
 
 
 def suffix(s: str, amount: Amount) -> Amount:
-    """Read the multiplier, percent sign, currency or unit that follows an amount; changes and returns it."""
+    """Read the multiplier, percent sign, currency or unit after `amount`; change and return it."""
     if amount.sort is Sort.BARE and s.startswith(" (", amount.end):
         twice = _TWICE.match(s, amount.end)  # 14 (fourteen) days
         word = classify(twice[1]) if twice is not None else None
@@ -57,7 +57,7 @@ def suffix(s: str, amount: Amount) -> Amount:
 
 
 def _suffix_once(s: str, amount: Amount) -> bool:
-    """Take one word or sign after the amount; True when a further one may follow."""
+    """Read one word or sign after the amount; return `True` when a further one may follow."""
     at = amount.end
     char = s[at : at + 1]
     if char in ":,." or s.startswith(" :-", at):
@@ -91,7 +91,7 @@ def _suffix_once(s: str, amount: Amount) -> bool:
 
 @lru_cache(maxsize=16_384)
 def _rows_of(word: str) -> tuple[Row, ...]:
-    """Return the rows that may take a word, in order; none for a word that says nothing after a number."""
+    """Return the rows that may accept `word`, in order; () for a word without meaning after a number."""
     lower = word.lower()
     known = (
         lower in MULTIPLIERS or word in LETTER_MULTIPLIERS or word in PREFIXED_MULTIPLIERS or lower in SCALED
@@ -104,7 +104,7 @@ def _rows_of(word: str) -> tuple[Row, ...]:
 
 @lru_cache(maxsize=16_384)
 def simple(word: str) -> tuple[Sort, str] | None:
-    """Return what a word makes of a count before it whatever follows it: (sort, unit), or None when that may depend."""
+    """Return the (sort, unit) that `word` gives a count before it, or `None` when later words may change it."""
     first, _, second = word.partition(" ")
     if first.lower() in _JOINING or _HALVES.match(f" {first}"):
         return None

@@ -1,4 +1,4 @@
-"""What numbers are read into: amounts with their units, what a row found, and the tokens that leave this room."""
+"""The records of the room: amounts with their units, the numbers that rows read, and the tokens made of them."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeAlias
 
 
 class Kind(StrEnum):
-    """The row of the number rule that read a token; UNREAD: none did."""
+    """The row of the number rule that read a token; `UNREAD`: none did."""
 
     NUMBER = "number"
     PERCENT = "percent"
@@ -26,7 +26,7 @@ class Kind(StrEnum):
 
 
 class Sort(StrEnum):
-    """What an amount is of."""
+    """The dimension of an amount: bare, a percentage, money or a quantity."""
 
     BARE = "bare"
     PERCENT = "percent"
@@ -58,16 +58,16 @@ Rate: TypeAlias = frozenset[str]
 NO_RATE: Rate = frozenset()
 
 
-class Token(NamedTuple):
+class NumberToken(NamedTuple):
     """A number as it stands in a text.
 
-    text: the characters as written. kind: the row of the number rule that read it.
-    value: normalised, with its unit. start, end: offsets in the text given to `tokens`.
-    needs: of an answer's token, alternatives; each is a group of keys that one snippet must give.
-    gives: of a source's token, the keys that it supports.
-    amounts: the bare values it holds, to tell whether a text repeats it in any form.
-    rate: what it is per ("month", "user"), or the zone of a time; empty when it does not say.
-    words: it is a count that is written in words.
+    `text`: the characters as written. `kind`: the row of the number rule that read it.
+    `value`: normalised, with its unit. `start`, `end`: offsets in the text given to `tokens`.
+    `needs`: of an answer's token, alternatives; each is a group of keys that one snippet must give.
+    `gives`: of a source's token, the keys that it supports.
+    `amounts`: the bare values it holds, to tell whether a text repeats it in any form.
+    `rate`: the units it is per ("month", "user"), or the zone of a time; empty when none is stated.
+    `words`: it is a count that is written in words.
     """
 
     text: str
@@ -86,12 +86,12 @@ class Token(NamedTuple):
 class Amount:
     """A value with its unit, as one of the rows for amounts reads it.
 
-    values: its readings as canonical decimals or fractions; more than one when a lone comma may mean either.
-    same: a key value for the very characters, when they can be read in two ways.
-    unit: canonical unit or currency. end: offset after the last character. words: written as words.
-    prefixed: the currency stands before it. shift: the power of ten of a multiplier that is in the values.
-    written: its digits when they may be those of a version ("2.10").
-    version: it is one for sure. counts: it may be a count of something, or stand for an ordinal of a source.
+    `values`: its readings as canonical decimals or fractions; more than one when a lone comma may mean either.
+    `same`: a key value for the very characters, when they can be read in two ways.
+    `unit`: canonical unit or currency. `end`: offset after the last character. `words`: written as words.
+    `prefixed`: the currency stands before it. `shift`: the power of ten of a multiplier that is in the values.
+    `written`: its digits when they may be those of a version ("2.10"). `version`: they surely are.
+    `counts`: it may be a count of something, or stand for an ordinal of a source.
     """
 
     end: int
@@ -107,25 +107,26 @@ class Amount:
     counts: bool = True
 
     def options(self) -> tuple[tuple[str, ...], ...]:
-        """Return alternatives of values that must all hold."""
+        """Return alternatives, each a group of values that must all be supported."""
         if self.same is None:
             return (self.values,)
         return (self.values, (self.same,))
 
-    def given(self) -> tuple[str, ...]:
-        """Return the values that this amount, in a source, stands for."""
+    def source_values(self) -> tuple[str, ...]:
+        """Return the values that this amount supports in a source."""
         if self.same is None:
             return self.values
         return (*self.values, self.same) if len(self.values) == 1 else (self.same,)
 
 
 @dataclass(slots=True)
-class Found:
-    """What a row read, over offsets of the plain text; `keys` turns it into what it needs or gives.
+class NumberMatch:
+    """A number that a row read, at offsets of the plain text; `keys` computes the keys that it needs or gives.
 
-    amount: of an amount, or the high end of a range; low: its low end. earlier: in a source, what an amount was
-    before a unit was lent to it. needs, gives: of anything else. names: what it is a part of and stands for, too.
-    rate: of what has no amount; rated: where the amount ends behind which the rate may stand, -1 where it ends itself.
+    `amount`: the amount, or the high end of a range; `low`: the low end. `earlier`: in a source, the amount before a
+    unit was lent to it. `needs`, `gives`: of any other number. `names`: names that it is a part of and also stands for.
+    `rate`: the rate that was found before the number or in its header. `rated`: the end of the amount behind which a
+    rate may stand, -1 for `end`.
     """
 
     kind: Kind
@@ -151,7 +152,7 @@ _SHOWN = {Sort.PERCENT: "%", Sort.POINTS: "pp", Sort.MILLE: "‰"}
 
 
 def show(amount: Amount) -> str:
-    """Return an amount's value for people and programs: "299 SEK", "14 day", "50 %"."""
+    """Return the value of an amount for people and programs: "299 SEK", "14 day", "50 %"."""
     value = "|".join(amount.values)
     unit = _SHOWN.get(amount.sort, amount.unit)
     return f"{value} {unit}" if unit else value
@@ -163,6 +164,8 @@ def clock(seconds: int) -> str:
     return f"{text}:{seconds % 60:02}" if seconds % 60 else text
 
 
-def amount_found(amount: Amount, start: int) -> Found:
-    """Return what a row found when it read one amount."""
-    return Found(KIND[amount.sort], show(amount), start, amount.end, amounts=amount.values, amount=amount)
+def match_amount(amount: Amount, start: int) -> NumberMatch:
+    """Return a `NumberMatch` for one amount."""
+    return NumberMatch(
+        KIND[amount.sort], show(amount), start, amount.end, amounts=amount.values, amount=amount
+    )

@@ -1,8 +1,8 @@
-"""What may follow or precede a number: units, currencies, percent words and multipliers, of all languages.
+"""Units, currencies, percent words and multipliers before or after a number, of all languages.
 
-Here stands what is written alike everywhere, symbols, signs and codes; the words are the languages' own. A unit is
-known by one short canonical name; two units agree when their names are equal. Names that end in
-"?" are general (plain degrees) and agree with each of their special forms. Nothing is ever converted.
+This module holds symbols, signs and codes that all languages write alike; the words are in `agent.lang`. A unit is
+known by one short canonical name; two units agree when their names are equal. Names that end in "?" are general (plain
+degrees) and agree with each of their special forms. No value is ever converted.
 """
 
 from functools import lru_cache
@@ -10,7 +10,7 @@ from typing import Final
 
 from agent.lang.language import words
 
-from .spoken import COUNTINGS, merged, united
+from .spoken import COUNTINGS, merge_tables, unite_words
 
 _SYMBOLS: Final = {
     "millisecond": "ms", "second": "s", "minute": "min", "hour": "h", "byte": "byte", "kB": "kbyte", "MB": "mbyte",
@@ -30,7 +30,7 @@ _EXACT: Final = {
     "mAh": "mAh", "Ah": "Ah", "N": "N", "Nm": "Nm", "MP": "MP", "K": "K",
     "C": "degC", "F": "degF", "celsius": "degC", "Celsius": "degC", "fahrenheit": "degF", "Fahrenheit": "degF",
     "kmh": "km/h", "kph": "km/h", "Pa": "Pa", "kPa": "kPa", "MPa": "MPa", "hPa": "hPa", "J": "J", "MJ": "MJ",
-} | merged(lambda each: each.units.exact)  # fmt: skip
+} | merge_tables(lambda each: each.units.exact)  # fmt: skip
 
 UNITS: Final = {
     word: name
@@ -38,28 +38,28 @@ UNITS: Final = {
     for name, listed in table.items()
     for word in listed.split()
 }
-"""Canonical unit by lower-case word."""
+"""The canonical unit by lower-case word."""
 
-_STEMS: Final = tuple(merged(lambda each: each.units.stems).items())
-_NOT_UNITS: Final = united(lambda each: each.units.not_units)
+_STEMS: Final = tuple(merge_tables(lambda each: each.units.stems).items())
+_NOT_UNITS: Final = unite_words(lambda each: each.units.not_units)
 
-SHORT: Final = words("s h m g l W V A B C F K J bar cal bit") | united(lambda each: each.units.weak)
-"""Units that are also words or letters: too weak to make a unit of a word that only follows a look-alike."""
-GLUED: Final = merged(lambda each: each.units.glued)
-JOINED: Final = united(lambda each: each.units.joined)
-PER_UNITS: Final = {"h": "h", "s": "s"} | merged(lambda each: each.units.per)
-"""What stands behind "/" in a unit of two."""
-POWERS: Final = merged(lambda each: each.units.powers)
-WORKING: Final = united(lambda each: each.units.working)
-CALENDAR: Final = united(lambda each: each.units.calendar)
-FILLERS: Final = united(lambda each: each.units.fillers)
-BELOW_ZERO: Final = united(lambda each: each.units.below_zero)
-ABOVE_ZERO: Final = united(lambda each: each.units.above_zero)
+SHORT: Final = words("s h m g l W V A B C F K J bar cal bit") | unite_words(lambda each: each.units.weak)
+"""Units that are also words or letters: too weak to confirm a look-alike of a number before them."""
+GLUED: Final = merge_tables(lambda each: each.units.glued)
+JOINED: Final = unite_words(lambda each: each.units.joined)
+PER_UNITS: Final = {"h": "h", "s": "s"} | merge_tables(lambda each: each.units.per)
+"""The second units of pairs such as "km/h", behind the "/"."""
+POWERS: Final = merge_tables(lambda each: each.units.powers)
+WORKING: Final = unite_words(lambda each: each.units.working)
+CALENDAR: Final = unite_words(lambda each: each.units.calendar)
+FILLERS: Final = unite_words(lambda each: each.units.fillers)
+BELOW_ZERO: Final = unite_words(lambda each: each.units.below_zero)
+ABOVE_ZERO: Final = unite_words(lambda each: each.units.above_zero)
 
 CURRENCIES: Final = {
     "sek": "SEK", "usd": "USD", "eur": "EUR", "gbp": "GBP", "nok": "NOK", "dkk": "DKK", "chf": "CHF", "jpy": "JPY",
     "cad": "CAD", "aud": "AUD", "cny": "CNY", "inr": "INR", "rmb": "CNY",
-} | merged(lambda each: each.money.words)  # fmt: skip
+} | merge_tables(lambda each: each.money.words)  # fmt: skip
 SIGNS: Final = {
     "$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "¢": "cent", "₹": "INR", "₽": "RUB", "₿": "BTC", "₩": "KRW",
     "₺": "TRY", "₴": "UAH", "₫": "VND", "₪": "ILS", "₱": "PHP", "฿": "THB", "₦": "NGN", "₡": "CRC", "₲": "PYG",
@@ -72,21 +72,23 @@ _ISO: Final = words(
     "CLP COP ARS PEN BTC RMB"
 )
 CODES: Final = (
-    words("SEK USD EUR GBP NOK DKK CHF JPY CAD AUD CNY INR") | _ISO | united(lambda each: each.money.before)
+    words("SEK USD EUR GBP NOK DKK CHF JPY CAD AUD CNY INR")
+    | _ISO
+    | unite_words(lambda each: each.money.before)
 )
 """Currency words that may stand before the number."""
-NATIONS: Final = merged(lambda each: each.money.nations)
+NATIONS: Final = merge_tables(lambda each: each.money.nations)
 """Words before a currency that tell which of that name it is."""
-JOINED_MONEY: Final = merged(lambda each: each.money.joined)
-JOINED_MONEY_STEMS: Final = merged(lambda each: each.money.joined_stems)
+JOINED_MONEY: Final = merge_tables(lambda each: each.money.joined)
+JOINED_MONEY_STEMS: Final = merge_tables(lambda each: each.money.joined_stems)
 
 SCALED: Final = {
     "ksek": (3, "SEK"), "tsek": (3, "SEK"), "msek": (6, "SEK"), "meur": (6, "EUR"), "musd": (6, "USD"),
     "keur": (3, "EUR"), "kusd": (3, "USD"),
-} | merged(lambda each: each.money.scaled)  # fmt: skip
+} | merge_tables(lambda each: each.money.scaled)  # fmt: skip
 """Multiplier (power of ten) and currency in one word."""
 
-MULTIPLIERS: Final = {"mn": 6, "mln": 6, "mio": 6, "bn": 9, "tn": 12} | merged(
+MULTIPLIERS: Final = {"mn": 6, "mln": 6, "mio": 6, "bn": 9, "tn": 12} | merge_tables(
     lambda each: each.groups.powers
 )
 LETTER_MULTIPLIERS: Final = {"k": 3, "K": 3, "M": 6}
@@ -115,23 +117,23 @@ _MEASURES: Final = tuple(
         "mol mmol",
     )
 )
-"""Units that measure one thing, so that a number in one of them stands in the place of a number in another."""
+"""Units that measure one dimension, so that a number in one of them can replace a number in another."""
 
-MILLE: Final = united(lambda each: each.percents.mille)
-"""Words for thousandths, which are no percents."""
-PERCENT: Final = united(lambda each: each.percents.words)
-POINTS: Final = united(lambda each: each.percents.points)
-POINT_WORDS: Final = united(lambda each: each.percents.point_words)
-PERCENT_STEMS: Final = tuple(united(lambda each: each.percents.stems))
-POINT_STEMS: Final = tuple(united(lambda each: each.percents.point_stems))
-PERCENT_PHRASES: Final = united(lambda each: each.percents.phrases)
-MILLE_PHRASES: Final = united(lambda each: each.percents.mille_phrases)
-SIGN_ENDS: Final = united(lambda each: each.percents.sign_ends)
+MILLE: Final = unite_words(lambda each: each.percents.mille)
+"""Words for thousandths, which are not percents."""
+PERCENT: Final = unite_words(lambda each: each.percents.words)
+POINTS: Final = unite_words(lambda each: each.percents.points)
+POINT_WORDS: Final = unite_words(lambda each: each.percents.point_words)
+PERCENT_STEMS: Final = tuple(unite_words(lambda each: each.percents.stems))
+POINT_STEMS: Final = tuple(unite_words(lambda each: each.percents.point_stems))
+PERCENT_PHRASES: Final = unite_words(lambda each: each.percents.phrases)
+MILLE_PHRASES: Final = unite_words(lambda each: each.percents.mille_phrases)
+SIGN_ENDS: Final = unite_words(lambda each: each.percents.sign_ends)
 
 
 @lru_cache(maxsize=8192)
 def unit_of(word: str) -> str | None:
-    """Return the canonical name of the unit that `word` (one word, any case) names, or None."""
+    """Return the canonical name of the unit that `word` (one word, any case) names, or `None`."""
     if word in _EXACT:
         return _EXACT[word]
     lower = word.lower()
@@ -150,7 +152,7 @@ def unit_of(word: str) -> str | None:
 
 @lru_cache(maxsize=1024)
 def currency_of(word: str) -> str | None:
-    """Return the code of the currency that `word` names, or None."""
+    """Return the code of the currency that `word` names, or `None`."""
     if word in UNITS:  # "sek" is seconds in Swedish
         return None
     if word in _ISO:
@@ -159,5 +161,5 @@ def currency_of(word: str) -> str | None:
 
 
 def same_measure(one: str, other: str) -> bool:
-    """Return whether two units measure one thing. "" is none, which may be left out of any."""
+    """Return whether two units measure one dimension. "" is a missing unit, which agrees with any."""
     return one == other or not (one and other) or any({one, other} <= each for each in _MEASURES)

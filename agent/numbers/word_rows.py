@@ -6,41 +6,41 @@ from typing import Final, NamedTuple, TypeAlias
 
 from . import keys
 from .amounts import negate
-from .date_rows import dated
+from .date_rows import match_dates
 from .dates import month_first_at
 from .number_words import Word
-from .ranges import ranged, same_unit, span
-from .reader import Before, Reader
+from .ranges import read_range, same_unit, span
+from .reader import Before, NumberReader
 from .runs import run_at
-from .spoken import ARTICLES, COUNTINGS, MINUS, OF, PARTS, either, merged, pattern, united
+from .spoken import ARTICLES, COUNTINGS, MINUS, OF, PARTS, either, merge_tables, pattern, unite_words
 from .suffixes import suffix
-from .token import Amount, Found, Kind, Sort
+from .token import Amount, Kind, NumberMatch, Sort
 from .units import CODES, SHORT, SIGNS
 from .vocabulary import MAGNITUDES
 
-_POWER = merged(lambda each: each.groups.scales)
+_POWER = merge_tables(lambda each: each.groups.scales)
 _MANY = re.compile(rf"\w+(?:[ \n](?:{pattern(OF)}))?[ \n]({pattern(_POWER)})s?(?!\w)", re.I)
 _OF_MAGNITUDE = re.compile(rf"[ \n](?:{pattern(OF)})[ \n]({pattern(MAGNITUDES)})(?!\w)", re.I)
-_WITH_MORE = united(lambda each: each.groups.with_more)
+_WITH_MORE = unite_words(lambda each: each.groups.with_more)
 _OF = re.compile(rf"[ \n](?:{pattern(OF)})(?=[ \n])")
 _ENDED = re.compile(
-    rf"[ \n]?(?:[^\w\s]|$)|[ \n](?:{pattern(united(lambda each: each.groups.ends_slang))})(?![^\W_])"
+    rf"[ \n]?(?:[^\w\s]|$)|[ \n](?:{pattern(unite_words(lambda each: each.groups.ends_slang))})(?![^\W_])"
 )
 _IDIOM = re.compile(rf"[ -](?:{either(lambda each: each.factors.idioms)})(?![^\W_])", re.I)
-_LETTERS = united(lambda each: each.labels.letters)
-_GOES_ON = re.compile(rf" (?!(?:{pattern(united(lambda each: each.labels.but_before))})\b)[a-z]")
+_LETTERS = unite_words(lambda each: each.labels.letters)
+_GOES_ON = re.compile(rf" (?!(?:{pattern(unite_words(lambda each: each.labels.but_before))})\b)[a-z]")
 _OWN = {
     word: frozenset(code for code, each in COUNTINGS.items() if word in each.cardinals.words)
-    for word in united(lambda each: each.cardinals.own)
+    for word in unite_words(lambda each: each.cardinals.own)
 }
-"""Words that are numbers only where a line is in no other language than these."""
+"""Words that are numbers only in a line of one of these languages, or of an unknown one."""
 _NUMERIC_RUN = re.compile(r"[^\W\d_]")
 
 
-class Place(NamedTuple):
-    """Where a word stands that says something about numbers."""
+class WordPlace(NamedTuple):
+    """The place of a number word in a text."""
 
-    r: Reader
+    r: NumberReader
     word: Word
     start: int
     end: int
@@ -48,7 +48,7 @@ class Place(NamedTuple):
 
     @property
     def before(self) -> Before:
-        """The word before it."""
+        """The word before this one."""
         return self.r.before(self.start)
 
     def after(self, names: frozenset[str], most: int = 1) -> bool:
@@ -57,24 +57,24 @@ class Place(NamedTuple):
         return before.word.lower() in names and 0 < self.start - before.end <= most
 
 
-Row: TypeAlias = "Callable[[Reader, Place], tuple[Found, ...]]"
+Row: TypeAlias = "Callable[[NumberReader, WordPlace], tuple[NumberMatch, ...]]"
 
 
-def read_word(r: Reader, word: Word, start: int, end: int, text: str) -> tuple[Found, ...]:
-    """Read the token that begins with a word that says something about numbers."""
+def read_word(r: NumberReader, word: Word, start: int, end: int, text: str) -> tuple[NumberMatch, ...]:
+    """Read the token that begins with a number word."""
     row = _ROWS.get(word.sort)
-    return row(r, Place(r, word, start, end, text)) if row is not None else ()
+    return row(r, WordPlace(r, word, start, end, text)) if row is not None else ()
 
 
-def _month(r: Reader, place: Place) -> tuple[Found, ...]:
+def _month(r: NumberReader, place: WordPlace) -> tuple[NumberMatch, ...]:
     """Read `May 5, 2012`."""
     read = month_first_at(r.s, place.start)
     if not read:
         return ()
-    return dated(r, read) or (r.exact(Kind.UNREAD, place.start, r.cluster_end(read[0].end)),)
+    return match_dates(r, read) or (r.exact(Kind.UNREAD, place.start, r.cluster_end(read[0].end)),)
 
 
-def _factor(r: Reader, place: Place) -> tuple[Found, ...]:
+def _factor(r: NumberReader, place: WordPlace) -> tuple[NumberMatch, ...]:
     """Read `double`, `trefaldig`."""
     if _IDIOM.match(r.s, place.end):
         return ()
@@ -82,8 +82,8 @@ def _factor(r: Reader, place: Place) -> tuple[Found, ...]:
     return (keys.same(Kind.FACTOR, value, place.start, place.end, "factor", (value,)),)
 
 
-def _symbols(r: Reader, place: Place) -> tuple[Found, ...]:
-    """Read letters of numeric value, each of its own."""
+def _symbols(r: NumberReader, place: WordPlace) -> tuple[NumberMatch, ...]:
+    """Read letters of numeric value, each as a token of its own."""
     return tuple(
         [
             symbol(match.group(), place.start + match.start(), place.start + match.end())
@@ -93,18 +93,18 @@ def _symbols(r: Reader, place: Place) -> tuple[Found, ...]:
     )
 
 
-def symbol(text: str, start: int, end: int) -> Found:
-    """Return characters of numeric value that no row reads."""
+def symbol(text: str, start: int, end: int) -> NumberMatch:
+    """Return a `NumberMatch` for characters of numeric value that no row reads."""
     return keys.same(Kind.SYMBOL, text, start, end, "symbol")
 
 
-def _letter(r: Reader, place: Place) -> tuple[Found, ...]:
-    """Read what is a Roman numeral only after version, chapter and the like."""
+def _letter(r: NumberReader, place: WordPlace) -> tuple[NumberMatch, ...]:
+    """Read a Roman numeral that counts as one only after "version", "chapter" and the like."""
     pronoun = place.text in _LETTERS and place.before.word.islower() and _GOES_ON.match(r.s, place.end)
     return _roman(r, place) if place.after(PARTS, 2) and not pronoun else ()
 
 
-def _roman(r: Reader, place: Place) -> tuple[Found, ...]:
+def _roman(r: NumberReader, place: WordPlace) -> tuple[NumberMatch, ...]:
     """Read `XIV`."""
     if r.s[place.end : place.end + 1] == "-" and r.s[place.end + 1 : place.end + 2].isdecimal():
         return ()  # the digits take it with them
@@ -112,7 +112,7 @@ def _roman(r: Reader, place: Place) -> tuple[Found, ...]:
     return (keys.same(Kind.ROMAN, name, place.start, place.end, "roman", (name,)),)
 
 
-def _lookalike(r: Reader, place: Place) -> tuple[Found, ...]:
+def _lookalike(r: NumberReader, place: WordPlace) -> tuple[NumberMatch, ...]:
     """Read `lOO kr`: letters that only look like digits, beside a unit or a currency."""
     start, end, text = place.start, place.end, place.text
     probe = suffix(r.s, Amount(end, ("0",)))
@@ -127,11 +127,11 @@ def _lookalike(r: Reader, place: Place) -> tuple[Found, ...]:
     return ()
 
 
-def _opaque(r: Reader, place: Place) -> tuple[Found, ...]:
+def _opaque(r: NumberReader, place: WordPlace) -> tuple[NumberMatch, ...]:
     return (r.exact(Kind.UNREAD, place.start, place.end),)
 
 
-def _magnitude(r: Reader, place: Place) -> tuple[Found, ...]:
+def _magnitude(r: NumberReader, place: WordPlace) -> tuple[NumberMatch, ...]:
     """Read `several thousand`, `hundreds of thousands`."""
     word, end = place.word, place.end
     many = _MANY.match(r.s, place.start) if word.sort == "vague" or word.value == "2" else None
@@ -151,30 +151,30 @@ def _magnitude(r: Reader, place: Place) -> tuple[Found, ...]:
     return (found,)
 
 
-def _group(r: Reader, place: Place) -> Found:
+def _group(r: NumberReader, place: WordPlace) -> NumberMatch:
     """Read `a decade`, `a dozen`, `ett par dagar`."""
     word, end = place.word, place.end
     amount = Amount(end, (word.value,), words=True)
     if word.unit is not None:
         amount.sort = Sort.MONEY if word.unit[0] == "$" else Sort.QUANTITY
         amount.unit = word.unit.removeprefix("$")
-        return r.counted(amount, place.start)
+        return r.match_counted(amount, place.start)
     of = _OF.match(r.s, end)
     suffix(r.s, amount)
     if amount.sort is Sort.BARE and of is not None:
         further = suffix(r.s, Amount(of.end(), (word.value,), words=True))
         amount = further if further.sort is not Sort.BARE else amount
-    return r.counted(amount, place.start)
+    return r.match_counted(amount, place.start)
 
 
-def _thousand(r: Reader, place: Place) -> tuple[Found, ...]:
-    """Read `a grand` where no noun follows, which it would describe."""
+def _thousand(r: NumberReader, place: WordPlace) -> tuple[NumberMatch, ...]:
+    """Read `a grand` unless a noun follows that it describes."""
     if not place.after(ARTICLES) or not _ENDED.match(r.s, place.end):
         return ()
-    return (r.counted(Amount(place.end, (place.word.value,), words=True), place.start),)
+    return (r.match_counted(Amount(place.end, (place.word.value,), words=True), place.start),)
 
 
-def _run(r: Reader, place: Place) -> tuple[Found, ...]:
+def _run(r: NumberReader, place: WordPlace) -> tuple[NumberMatch, ...]:
     """Read a run of number words."""
     start, word = place.start, place.word
     own = _OWN.get(place.text.lower())
@@ -198,7 +198,7 @@ def _run(r: Reader, place: Place) -> tuple[Found, ...]:
     if place.after(MINUS) and place.before.start >= r.at:
         negate(run.amount)
         start = place.before.start
-    return (ranged(r, run.amount, start) or r.counted(run.amount, start),)
+    return (read_range(r, run.amount, start) or r.match_counted(run.amount, start),)
 
 
 _ROWS: Final[dict[str, Row]] = {
@@ -206,4 +206,4 @@ _ROWS: Final[dict[str, Row]] = {
     "factor": _factor, "quantity": _magnitude, "vague": _magnitude, "magnitude": _magnitude, "symbol": _symbols,
     "roman": _roman, "letter": _letter, "lookalike": _lookalike, "opaque": _opaque, "slang": _thousand,
 }  # fmt: skip
-"""The row that reads a word, by what it says."""
+"""The row that reads a word, by the word's `sort`."""

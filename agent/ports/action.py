@@ -1,4 +1,4 @@
-"""What carries out a confirmed action."""
+"""Runs confirmed actions: the call, its executor, and its outcome."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -7,17 +7,18 @@ from typing import Any, Literal, Protocol, TypeAlias
 from .conversation import NO_SCOPE, Scope
 from .tools import Risk
 
-Ended = Literal["done", "failed", "cancelled", "unknown"]
+EndStatus = Literal["done", "failed", "cancelled", "unknown"]
 
 Payload: TypeAlias = Mapping[str, Any]
-"""What an action is told: a JSON object of at most PAYLOAD_BYTES as UTF-8, at most PAYLOAD_NESTING deep."""
+"""The arguments of an action: a JSON object of at most `PAYLOAD_BYTES` as UTF-8, at most `PAYLOAD_NESTING` deep."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A confirmed action, as an executor gets it.
+    """A confirmed action, in the form that an `Executor` receives.
 
-    message: the one that led to it. risk, sources: of a tool's call, as it was proposed. scope: whose it is.
+    `message` is the id of the message that led to it. `risk` and `sources` are those of a tool call, as it was
+    proposed. `scope` is the scope of the user who confirmed it.
     """
 
     suggestion_id: str
@@ -33,12 +34,11 @@ class Executor(Protocol):
     """Carries out actions of any name."""
 
     async def run(self, call: Call, begin: Callable[[], None]) -> Mapping[str, Any]:
-        """Carry out `call` and return what the client is shown as `data` (JSON values).
+        """Carry out `call` and return the `data` that the client is shown (JSON values).
 
-        Nothing outside the process happens before `begin()`: it is synchronous and final. A cancel before
-        it stops the run without an effect; after it the run is shielded to its own deadline.
-        Raises `agent.errors.ActionFailed` when there certainly was no effect, `agent.errors.ActionUnknown`
-        when it began and its outcome is not known.
+        Nothing outside the process happens before `begin()`: it is synchronous and final. A cancel before it stops the
+        run without an effect; after it the run is shielded to its own deadline. Raises `agent.errors.ActionFailed` when
+        there certainly was no effect, `agent.errors.ActionUnknown` when the action began and its outcome is not known.
         """
         ...
 
@@ -49,49 +49,52 @@ CANCELLED: Mapping[str, Any] = {"cancelled": True}
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How an action ended, as the runner reports it.
+    """The end of an action, as the `ActionRunner` reports it.
 
-    claimed: False when the ledger said that another claimer has it; then nothing was run here and `status` is None.
-    result: what the client is told, in the shapes of the frame `action_executed`'s `result`.
+    `claimed` is False when the ledger gave the action to another claimer; then nothing was run here and `status` is
+    None. `result` is sent to the client, in the shapes of `result` in the frame `action_executed`.
     """
 
     suggestion_id: str
     claimed: bool
-    status: Ended | None
+    status: EndStatus | None
     result: Mapping[str, Any]
 
 
-Before: TypeAlias = Callable[[], Awaitable[None]]
-"""What must have happened before an action may be claimed; where it raises, the action is never run."""
+ClaimPrecondition: TypeAlias = Callable[[], Awaitable[None]]
+"""Returns once an action may be claimed; where it raises, the action is never run."""
 
 
-Still: TypeAlias = Callable[[], Awaitable[bool]]
-"""Whether a claimed action may still begin, as others may have decided meanwhile."""
+BeginCheck: TypeAlias = Callable[[], Awaitable[bool]]
+"""Returns whether a claimed action may still begin: another process may have cancelled it meanwhile."""
 
 
-class Runs(Protocol):
+class ActionRunner(Protocol):
     """Runs confirmed actions."""
 
-    def start(self, call: Call, report: Callable[[Outcome], None]) -> "Running":
+    def start(self, call: Call, report: Callable[[Outcome], None]) -> "ActionHandle":
         """Start a confirmed action and return its handle at once.
 
-        report: called exactly once, synchronously, unless detached; what it raises is logged and goes no further.
+        `report` is called exactly once, synchronously, unless the handle is detached; an exception of `report` is
+        logged and goes no further.
         """
         ...
 
 
-class Running(Protocol):
-    """An action in progress, as who started it holds it: something to stop, or to let go of."""
+class ActionHandle(Protocol):
+    """An action in progress, in the hands of the session that started it."""
 
     @property
-    def begun(self) -> bool:
-        """Whether `begin()` was granted, so that a stop has no effect any more."""
+    def has_begun(self) -> bool:
+        """Whether `begin()` was granted, so that `stop` has no effect any more."""
         ...
 
     def stop(self) -> None:
-        """Ask it to stop: without an effect before `begin()`, ignored after it. Idempotent, never blocks."""
+        """Ask the action to stop: without an effect before `begin()`, ignored after it. Idempotent, never blocks."""
         ...
 
     def detach(self) -> None:
-        """Report to nobody: the session is gone, and nothing here keeps it alive. The action itself goes on."""
+        """Drop the `report` callback: the session is gone, and the action keeps none of it alive. The action itself
+        goes on.
+        """
         ...

@@ -1,4 +1,4 @@
-"""All that is remembered, of everybody: for who has the machine that it is kept on, and for nobody over a wire."""
+"""Reads the memory of all users, for the operator of the machine that stores it; no wire or route reaches this port."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -10,23 +10,23 @@ from .pages import Page, Window
 
 
 @dataclass(frozen=True, slots=True)
-class Whose:
-    """Of whom something is wanted: scopes that have these names; None is any."""
+class ScopeFilter:
+    """Selects scopes by their names; None matches any name."""
 
     project: str | None = None
     user: str | None = None
     thread: str | None = None
 
 
-EVERYBODY = Whose()
+EVERY_SCOPE = ScopeFilter()
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """An item as it is now, and how it came to be so.
+class ArchiveEntry:
+    """A memory item as it is now, with its history.
 
-    history: what happened to it, and to those that it replaced, oldest first. replaces: of a proposed item, the live
-    ones that it contradicts, and replaces once it is accepted.
+    `history` holds the changes of the item and of the items that it replaced, oldest first. `replaces` holds, for a
+    proposed item, the live items that it contradicts; they are superseded once it is accepted.
     """
 
     item: Item
@@ -34,11 +34,14 @@ class Entry:
     replaces: tuple[Item, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """How much is kept. items: by status, those that there are. turns: without the forgotten ones. gaps: exchanges that
-    could not be kept. vectors: by the name of their embedder. unread: messages that a model is still to read. given_up:
-    those that it could not."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveTally:
+    """The amount of stored memory.
+
+    `items` counts the existing items by status, `turns` the stored turns without the forgotten ones, `gaps` the
+    exchanges that could not be stored, `vectors` the vectors by the name of their embedder. `unread` counts messages
+    that a model is still to read, `given_up` messages that it could not read.
+    """
 
     items: Mapping[ItemStatus, int]
     turns: int
@@ -49,36 +52,38 @@ class Tally:
 
 
 class MemoryArchive(Protocol):
-    """What is kept, whosoever it is.
+    """The stored memory of every scope.
 
-    Every method raises `agent.errors.NotFound` for what is not there, and `agent.errors.StorageFailed` when it cannot
-    be used. Cancelled, nothing is left.
+    Every method raises `agent.errors.NotFound` for an unknown id, and `agent.errors.StorageFailed` when the store
+    cannot be used. Cancelled, a method leaves nothing behind.
     """
 
     async def scope(self, id: str) -> Scope:
-        """Return whose an item is."""
+        """Return the scope of the item `id`."""
         ...
 
-    async def entry(self, id: str) -> Entry:
-        """Return an item with its history, as of one moment."""
+    async def entry(self, id: str) -> ArchiveEntry:
+        """Return the item `id` with its history, as of one moment."""
         ...
 
-    async def items(self, whose: Whose, window: Window, statuses: Collection[ItemStatus] = ()) -> Page[Item]:
-        """Return items in the order they were made; statuses: () is all."""
+    async def items(
+        self, whose: ScopeFilter, window: Window, statuses: Collection[ItemStatus] = ()
+    ) -> Page[Item]:
+        """Return items in the order of their creation; empty `statuses` means all statuses."""
         ...
 
-    async def entries(self, whose: Whose, window: Window) -> Page[Entry]:
-        """Return items of every status with their history, in the order they were made."""
+    async def entries(self, whose: ScopeFilter, window: Window) -> Page[ArchiveEntry]:
+        """Return items of every status with their history, in the order of their creation."""
         ...
 
-    async def turns(self, whose: Whose, window: Window) -> Page[StoredTurn]:
-        """Return what was said, in its order; of one that was forgotten the text is empty."""
+    async def turns(self, whose: ScopeFilter, window: Window) -> Page[StoredTurn]:
+        """Return the stored turns in their order; a forgotten turn has the text ""."""
         ...
 
-    async def tally(self) -> Tally:
-        """Return how much is kept."""
+    async def tally(self) -> ArchiveTally:
+        """Return the amount of stored memory."""
         ...
 
     async def faults(self) -> tuple[str, ...]:
-        """Return what is wrong with the file, one line each; () when it is whole. Reads all of it."""
+        """Return the defects of the file, one line each; () when it is whole. Reads all of it."""
         ...

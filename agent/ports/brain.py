@@ -1,4 +1,4 @@
-"""What answers a question: one turn, told to the session as a few facts."""
+"""Answers questions: a `Brain` takes a `Question` and reports one turn to its session as a few `TurnEvent` values."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -6,27 +6,29 @@ from typing import Literal, Protocol, TypeAlias
 
 from .action import Outcome, Payload
 from .conversation import NO_SCOPE, Exchange, Scope
-from .decide import Result
+from .decide import CallResult
 from .memory import Draft
 from .search import Lang, Snippet
 from .tools import Risk, RunsAt, ToolDefinition
 
 Confidence = Literal["low", "med", "high"]
-Beside: TypeAlias = Literal["suggested", "noted"]
-"""What comes of a message beside its answer: something is suggested to its user, or was noted as he told."""
+MemoryNotice: TypeAlias = Literal["suggested", "noted"]
+"""The note about memory beside an answer: an item was `suggested` to the user, or was `noted` because the user said so.
+"""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A user's message.
+    """A user's message, with all that its turn may use.
 
-    lang: what the client said, or None. at: its arrival in seconds on the loop's clock. scope: whose it is.
-    history: what was asked and answered before in this conversation, oldest first: context, never a source.
-    wishes: what the message before this one left open; None where nobody could confirm an action.
-    tools: that came with the message, beside the operator's. results: of calls that ended after their turn had, which
-    the answer tells of; where it `goes_on` with one of them, `text` is the message that had led to it. key: what tells
-    it from every other message, "" where its id does: that of a socket's message is its client's, who may use one
-    again. unread: its conversation could not be read, so that it stands alone.
+    `lang` is the language that the client named, or None. `at` is the arrival in seconds on the loop's clock. `scope`
+    is the scope of the author. `history` holds the earlier exchanges of this conversation, oldest first: context, never
+    a source. `wishes` holds the wishes that the message before this one left open; None where no action can be
+    confirmed. `tools` came with the message, beside the operator's tools. `results` are of calls that ended after their
+    turn had; the answer tells of them. Where the question `is_continuation` of one of them, `text` is the message that
+    led to that call. `key` tells the message from every other one; it is "" where `id` does. The id of a socket's
+    message is its client's, and a client may use an id again. `unread` says that the conversation could not be read, so
+    that the message stands alone.
     """
 
     id: str
@@ -37,43 +39,51 @@ class Question:
     history: tuple[Exchange, ...] = ()
     wishes: "tuple[Wish, ...] | None" = None
     tools: tuple[ToolDefinition, ...] = ()
-    results: tuple[Result, ...] = ()
+    results: tuple[CallResult, ...] = ()
     key: str = ""
     unread: bool = False
 
     @property
-    def known_as(self) -> str:
-        """What it is remembered by."""
+    def key_or_id(self) -> str:
+        """The id under which memory stores the message."""
         return self.key or self.id
 
     @property
-    def goes_on(self) -> bool:
-        """Whether it is no new message: its turn goes on with how a call has ended, under that call's id."""
-        return any(each.call_id == self.id for each in self.results)
+    def is_continuation(self) -> bool:
+        """Whether this is no new message but the continuation of a turn after a call has ended; `id` is then the call's
+        id.
+        """
+        return any(result.call_id == self.id for result in self.results)
 
-    def after(self, history: tuple[Exchange, ...], wishes: "tuple[Wish, ...] | None" = None) -> "Question":
-        """Return it as asked after these exchanges, with what they left open."""
+    def with_history(
+        self, history: tuple[Exchange, ...], wishes: "tuple[Wish, ...] | None" = None
+    ) -> "Question":
+        """Return the question as asked after the exchanges `history`, with the `wishes` that they left open."""
         return replace(self, history=history, wishes=wishes)
 
-    def without(self, messages: Collection[str]) -> "Question":
-        """Return it as asked where some messages were never said: nor is what they left open, in the same words."""
-        left = tuple(each for each in self.history if not each.message or each.message not in messages)
-        if len(left) == len(self.history):
+    def without_messages(self, messages: Collection[str]) -> "Question":
+        """Return the question as if the messages with these ids had never been sent; the wishes, made in the same
+        words, go too.
+        """
+        history = tuple(
+            exchange for exchange in self.history if not exchange.message or exchange.message not in messages
+        )
+        if len(history) == len(self.history):
             return self
-        return replace(self, history=left, wishes=None if self.wishes is None else ())
+        return replace(self, history=history, wishes=None if self.wishes is None else ())
 
-    def alone(self) -> "Question":
-        """Return it as asked without its conversation, which could not be read."""
-        return replace(self.without([each.message for each in self.history]), unread=True)
+    def without_history(self) -> "Question":
+        """Return the question without its conversation, which could not be read."""
+        return replace(self.without_messages([exchange.message for exchange in self.history]), unread=True)
 
-    def of(self, scope: Scope) -> "Question":
-        """Return it as asked in another thread."""
+    def in_scope(self, scope: Scope) -> "Question":
+        """Return the question as asked in another `scope`, such as another thread."""
         return replace(self, scope=scope)
 
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """Why an answer was refused: `code` for programs, `message` for people."""
+    """The reason for a refused answer: `code` for programs, `message` for people."""
 
     code: str
     message: str
@@ -83,8 +93,8 @@ class Blocked:
 class VerifiedText:
     """Text that may reach a client: every number in it stands in one of `citations`.
 
-    unread: some of what is remembered could not be read for it. Constructed by `verify`, `refusals` and `courtesies` of
-    `agent.grounding` only.
+    `unread` says that part of the memory could not be read for it. Only `verify`, `refusals` and `courtesies` of
+    `agent.grounding` construct it.
     """
 
     text: str
@@ -94,21 +104,21 @@ class VerifiedText:
     unread: bool = False
 
     def without_memory(self) -> "VerifiedText":
-        """Return it as said without some of what is remembered, which makes nothing sure."""
+        """Return the text as made without part of the memory, which makes its confidence `low`."""
         return replace(self, confidence="low", unread=True)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """An action that the user's words asked for; it becomes a suggestion when the answer has been said.
+    """An action that the user's words ask for; it becomes a suggestion once the answer has been sent.
 
-    missing: the fields that the action needs and the words did not give, in the order of asking; none stands in
-    `payload`. A confirm fills them in.
-    needs_approval: nothing runs before its user has confirmed it; `agent.tools.policy` alone says of a tool's call
-    that it does not. risk: of a tool's call. sources: where each of its arguments comes from, by JSON Pointer. why:
-    what asked for approval. runs_at: what carries it out; at the caller, the session hands it over and runs nothing.
-    accepts: of a tool's call, says what is wrong with a payload that is to stand in place of this one, or None.
-    item: what is to be remembered, where that is what it proposes.
+    `missing` names the fields that the action needs and the words did not give, in the order of asking; none of them
+    stands in `payload`. A confirm fills them in. `needs_approval` says that nothing runs before the user has confirmed
+    it; `agent.tools.policy` alone can say of a tool call that it does not. `risk` is that of a tool call. `sources`
+    names the origin of each argument, by JSON Pointer. `why` lists the reasons that ask for approval. `runs_at` names
+    the executor; with `caller`, the session hands the call over and runs nothing. `accepts`, for a tool call, returns
+    the fault of a payload that is to replace this one, or None. `item` is the id of the memory item that the action
+    would accept, where it is about one.
     """
 
     action: str
@@ -124,15 +134,17 @@ class Proposal:
 
     @property
     def handed_over(self) -> bool:
-        """Whether it goes to its caller without anybody's word."""
+        """Whether the call goes to its caller without an approval."""
         return self.runs_at == "caller" and not self.needs_approval
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """An action that was asked for; while it is open, the user was asked for what it lacks, and may tell it next.
+    """An action that the user asked for. While it is open, the user was asked for its missing fields, and may give them
+    next.
 
-    proposal: what the words gave, and what is missing. words: the messages that it was asked for in, oldest first.
+    `proposal` holds the fields that the words gave, and the missing ones. `words` are the messages that asked for the
+    action, oldest first.
     """
 
     proposal: Proposal
@@ -140,21 +152,21 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Drafted:
+class DraftCompleted:
     """A draft (in sentence mode, a sentence) is complete and is being verified."""
 
 
 @dataclass(frozen=True, slots=True)
 class Redraft:
-    """The draft did not stand; the model is asked once more."""
+    """A draft was not supported; the model is asked once more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verified:
-    """A text that stands. `last` says that nothing follows it in this turn.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifiedPart:
+    """A supported text. `last` says that nothing follows it in this turn.
 
-    proposals, wishes that it leaves open for the next message, and what a model proposes to remember, come with the
-    last. asks: it is a question to the user, for what a tool's call lacks.
+    `proposals`, the `wishes` left open for the next message, and the memory drafts that a model `remembers` come with
+    the last part. `asks` says that the text is a question to the user, for the missing fields of a tool call.
     """
 
     text: VerifiedText
@@ -164,41 +176,42 @@ class Verified:
     asks: bool = False
     remembers: tuple[Draft, ...] = ()
 
-    def without_memory(self) -> "Verified":
-        """Return it as said without some of what is remembered."""
+    def without_memory(self) -> "VerifiedPart":
+        """Return the part as made without part of the memory."""
         return replace(self, text=self.text.without_memory())
 
-    def with_drafts(self, drafts: tuple[Draft, ...]) -> "Verified":
-        """Return it with what a model proposes to remember."""
-        return Verified(self.text, self.last, self.proposals, self.wishes, self.asks, drafts)
+    def with_drafts(self, drafts: tuple[Draft, ...]) -> "VerifiedPart":
+        """Return the part with `drafts`, the memory items that a model proposes."""
+        return replace(self, remembers=drafts)
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
-    """A refusal (its `text.blocked` says why); it ends the turn, after whatever was already said."""
+class TurnRefusal:
+    """A refusal (`text.blocked` has the reason); it ends the turn, after any parts that were already sent."""
 
     text: VerifiedText
     proposals: tuple[Proposal, ...] = ()
     wishes: tuple[Wish, ...] = ()
     remembers: tuple[Draft, ...] = ()
 
-    def without_memory(self) -> "Refused":
-        """Return it as said without some of what is remembered."""
+    def without_memory(self) -> "TurnRefusal":
+        """Return the refusal as made without part of the memory."""
         return replace(self, text=self.text.without_memory())
 
-    def with_drafts(self, drafts: tuple[Draft, ...]) -> "Refused":
-        """Return it with what a model proposes to remember."""
-        return Refused(self.text, self.proposals, self.wishes, drafts)
+    def with_drafts(self, drafts: tuple[Draft, ...]) -> "TurnRefusal":
+        """Return the refusal with `drafts`, the memory items that a model proposes."""
+        return replace(self, remembers=drafts)
 
 
-TurnEvent: TypeAlias = Drafted | Redraft | Verified | Refused
+TurnEvent: TypeAlias = DraftCompleted | Redraft | VerifiedPart | TurnRefusal
 
 
-Act: TypeAlias = Callable[[Proposal], Awaitable[Outcome]]
-"""Runs, inside a turn, a call that needs no approval, and returns how it ended, whatever that is.
+RunCall: TypeAlias = Callable[[Proposal], Awaitable[Outcome]]
+"""Runs, inside a turn, a call that needs no approval, and returns its outcome, good or bad.
 
-Only between texts and drafts; one at a time. When the server is going down nothing is run and the outcome is cancelled.
-Raises TypeError for a call that needs approval. Cancelled, what had not begun never begins; what had is recorded.
+It is called only between texts and drafts, one call at a time. When the server is going down nothing is run and the
+outcome is `cancelled`. Raises `TypeError` for a call that needs approval. Cancelled, a call that had not begun never
+begins; one that had is recorded.
 """
 
 
@@ -206,13 +219,13 @@ class Brain(Protocol):
     """Answers questions, one turn at a time per session."""
 
     async def answer(
-        self, question: Question, emit: Callable[[TurnEvent], None], act: Act | None = None
+        self, question: Question, emit: Callable[[TurnEvent], None], act: RunCall | None = None
     ) -> None:
-        """Answer one question; tell what happens through `emit`, which is synchronous and never blocks.
+        """Answer `question`; report the turn's events to `emit`, which is synchronous and never blocks.
 
-        act: runs a tool's call within the turn; None where nothing can be run, nor confirmed.
-        The events are Drafted, (Redraft, Drafted)*, then Verified or Refused; in sentence mode
-        Drafted, Verified(last=False) repeat. The last event is `Verified(last=True)` or `Refused`.
-        On cancel it stops at once; clean-up that must finish is shielded for at most 2 seconds.
+        `act` runs a tool call within the turn; it is None where nothing can be run, nor confirmed. The events are
+        `DraftCompleted`, (`Redraft`, `DraftCompleted`)*, then `VerifiedPart` or `TurnRefusal`; in sentence mode
+        `DraftCompleted`, `VerifiedPart(last=False)` repeat. The last event is `VerifiedPart(last=True)` or
+        `TurnRefusal`. On cancel the brain stops at once; clean-up that must finish is shielded for at most 2 seconds.
         """
         ...

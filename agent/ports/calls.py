@@ -1,4 +1,4 @@
-"""Calls of tools that are kept: what was suggested, who approved it, who ran it, and how it ended."""
+"""Stores tool calls: the suggestion, its approval, the claim by an executor, and the outcome."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,18 +20,19 @@ CallStatus: TypeAlias = Literal[
     "expired",
     "answered",
 ]
-Closed: TypeAlias = Literal["rejected", "cancelled", "expired", "answered"]
+ClosingStatus: TypeAlias = Literal["rejected", "cancelled", "expired", "answered"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoredCall:
-    """A call as it is kept. Times are Unix milliseconds.
+    """A call as it is stored. Times are Unix milliseconds.
 
-    message: the one that led to it; turn, position: where in its thread. arguments_hash: of the arguments that run, or
-    would; proposed_hash: of those that were suggested. parameters: JSON Schema of the tool's arguments, None for an
-    action that is no tool's. missing: fields that an approval must fill in. why: what asked for approval. deadline:
-    until when it can be approved and, where the caller runs it, taken. lease_until: until when the caller may report.
-    closed_by: the user who rejected it, answered it in words or took its approval back, where that user is known.
+    `message` is the id of the message that led to it; `turn` and `position` are its place in the thread.
+    `arguments_hash` is of the arguments that run, or would; `proposed_hash` is of the suggested ones. `parameters` is
+    the JSON Schema of the tool's arguments, None for an action that belongs to no tool. `missing` names fields that an
+    approval must fill in. `why` lists the reasons that asked for approval. `deadline` is the time until which the call
+    can be approved and, where the caller runs it, taken. `lease_until` is the time until which the caller may report.
+    `closed_by` is the user who rejected it, answered it in words or took its approval back, where that user is known.
     """
 
     id: str
@@ -64,19 +65,20 @@ class StoredCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
-    """How a call of a turn went on: to this status, from any from which the suggestion's table leads there."""
+class CallTransition:
+    """The next status of a turn's call, from any status from which the suggestion's table leads there."""
 
     call: str
     status: CallStatus
     result: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalGiven:
-    """Somebody's yes. arguments: in place of those that were suggested, with their hash; None leaves them.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallApproval:
+    """A user's approval of a call.
 
-    seen: the hash of the arguments that were approved, where the approver says which; another one is refused.
+    `arguments` replace the suggested ones, with their hash; None leaves them. `seen` is the hash of the approved
+    arguments, where the approver names it; a call with another hash is refused.
     """
 
     project: str
@@ -88,11 +90,12 @@ class ApprovalGiven:
     seen: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CallReport:
-    """How the caller says that a call ended. result: in the shape of an action's result; digest: of what was sent.
+    """A caller's report of the end of a call.
 
-    seen: the hash of the arguments that it ran, where it says that; another one is refused.
+    `result` has the shape of an action's result; `digest` is of the request body. `seen` is the hash of the arguments
+    that were run, where the caller names it; a call with another hash is refused.
     """
 
     project: str
@@ -105,8 +108,8 @@ class CallReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
-    """A call whose time is over: its deadline (expired) or its lease (unknown)."""
+class OverdueCall:
+    """A call after its time: its deadline (`expired`) or its lease (`unknown`)."""
 
     project: str
     thread: str
@@ -115,57 +118,59 @@ class Due:
 
 
 class CallStore(Protocol):
-    """Keeps calls. Each change is one compare-and-set: exactly one of those who race makes it.
+    """Stores calls. Each change is one compare-and-set: of several racing changes exactly one is made.
 
-    Every method raises `agent.errors.NotFound` for a call that is not there, or is another project's, which is the
-    same; `agent.errors.Conflict` where the call has gone on meanwhile, with a code: `closed`, `expired`,
-    `not_approved`, `begun`, `not_begun`, `arguments_changed`, `already_reported`, `lease_over`; and
-    `agent.errors.StorageFailed` when the store cannot be used. Cancelled, a write is done whole or not at all.
+    Every method raises `agent.errors.NotFound` for an unknown call, and equally for another project's;
+    `agent.errors.Conflict` where the call has gone on meanwhile, with a code: `closed`, `expired`, `not_approved`,
+    `begun`, `not_begun`, `arguments_changed`, `already_reported`, `lease_over`; and `agent.errors.StorageFailed` when
+    the store cannot be used. Cancelled, a write is done whole or not at all.
     """
 
     async def call(self, project: str, id: str) -> StoredCall:
-        """Return a call."""
+        """Return the call `id`."""
         ...
 
     async def calls(
         self, project: str, window: Window, status: CallStatus | None = None, thread: str | None = None
     ) -> Page[StoredCall]:
-        """Return a project's calls in the order they were made; of one status, of one thread."""
+        """Return a project's calls in the order of their creation, filtered by `status` and `thread` where given."""
         ...
 
     async def keep_call(self, call: StoredCall) -> None:
-        """Keep a call that runs within its turn, confirmed, before anybody claims it. Idempotent.
+        """Store a call that runs within its turn, as confirmed, before it can be claimed. Idempotent.
 
-        Raises `Conflict("cancelled")` where that turn has ended: nothing of it begins any more.
+        Raises `Conflict("cancelled")` where that turn has ended: none of its calls begins any more.
         """
         ...
 
-    async def approve(self, approval: ApprovalGiven) -> StoredCall:
+    async def approve_call(self, approval: CallApproval) -> StoredCall:
         """Confirm a suggested call in time, with its arguments frozen; return it."""
         ...
 
-    async def close(
-        self, project: str, id: str, status: Closed, at: int, by: str | None = None
+    async def close_call(
+        self, project: str, id: str, status: ClosingStatus, at: int, by: str | None = None
     ) -> StoredCall:
-        """Close a suggested call, or cancel one that nobody has claimed; one closed so already is returned as it is.
+        """Close a suggested call, or cancel an unclaimed one; a call that was already closed so is returned as it is.
 
-        `rejected` cancels a call that was approved. by: the user who decided that, where that is known.
+        `rejected` cancels a call that was approved. `by` is the user who decided that, where that user is known.
         """
         ...
 
-    async def begin(self, project: str, id: str, at: int, lease_until: int) -> StoredCall:
-        """Claim a confirmed call that the caller runs, in the ledger too; exactly one wins."""
+    async def begin_call(self, project: str, id: str, at: int, lease_until: int) -> StoredCall:
+        """Claim a confirmed call that the caller runs, in the ledger too; exactly one claimer wins."""
         ...
 
-    async def report(self, report: CallReport) -> tuple[StoredCall, bool]:
-        """Record how a begun call ended; return it, and whether the same was reported before.
+    async def report_call(self, report: CallReport) -> tuple[StoredCall, bool]:
+        """Record the outcome of a begun call; return the call, and whether the same outcome was reported before.
 
-        What it returned becomes a message of its thread in the same step, under the call's id, until a turn goes on
-        from it. `ok` false for a call that still waits rejects it, or cancels it where it was approved. One that has
-        run with this process's or another's executor is not the caller's to report: `closed`.
+        The result becomes a message of the thread in the same step, under the call's id, until a turn continues from
+        it. A report with `ok` false rejects a call that still waits, or cancels it where it was approved. A call that
+        an executor of this process or of another one has run is not the caller's to report: `closed`.
         """
         ...
 
-    async def due(self, at: int) -> tuple[Due, ...]:
-        """Expire what was not approved or not taken in time, call unknown what was not reported in time; say which."""
+    async def expire_calls(self, at: int) -> tuple[OverdueCall, ...]:
+        """Expire calls not approved or taken by `at`, set unreported ones to `unknown`, and return all that were
+        changed.
+        """
         ...

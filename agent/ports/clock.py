@@ -1,10 +1,10 @@
-"""Wall-clock time, injected so that tests can set it."""
+"""Reads wall-clock time; it is injected so that tests can set it."""
 
 from typing import Protocol
 
 
 class Clock(Protocol):
-    """Tells what time it is in the world; durations use the event loop's clock."""
+    """Reads the time of day; durations use the event loop's clock."""
 
     def now_ms(self) -> int:
         """Return Unix time in milliseconds."""

@@ -1,13 +1,14 @@
-"""A conversation: whose it is, and what was said in it."""
+"""Identifies a conversation by its `Scope` and holds its exchanges."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Whose a question is: three names, each "" where it is not known. Nobody is shown what is another scope's.
+    """The owner of a question: three names, each "" where it is not known. No scope sees the data of another one.
 
-    project: what the server was set up for. thread: one conversation; a connection is one. user: who asks.
+    `project` is the set-up of the server that the question belongs to. `thread` is one conversation; a connection is
+    one. `user` is the author.
     """
 
     project: str = ""
@@ -15,11 +16,13 @@ class Scope:
     user: str = ""
 
     def in_thread(self, thread: str) -> "Scope":
-        """Return the same user's scope in another thread."""
+        """Return the same user's scope in another `thread`."""
         return Scope(self.project, thread, self.user)
 
     def includes(self, other: "Scope") -> bool:
-        """Return whether what is said in another scope is the same user's; of nobody's it has to be one thread."""
+        """Return whether `other` belongs to the same user; for an unknown user ("") the threads must be the same
+        too.
+        """
         same = (self.project, self.user) == (other.project, other.user)
         return same and (self.user != "" or self.thread == other.thread)
 
@@ -29,10 +32,11 @@ NO_SCOPE = Scope()
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A question that was answered, and the answer as it was said: verified, and not refused.
+    """A question that was answered, with its answer: verified, and not refused.
 
-    withdrawn: its user cancelled after it, so that the next message tells nothing that it asked for. message: the id
-    of the question, "" where it had none. cites: ids of what its answer cites that is remembered.
+    `withdrawn` says that the user cancelled after it, so that the next message fills in none of its wishes. `message`
+    is the id of the question, "" where it had none. `cites` holds the ids of the memory items and turns that the answer
+    cites.
     """
 
     question: str

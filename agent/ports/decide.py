@@ -1,4 +1,4 @@
-"""The port behind which it is decided what a turn with tools does: call one, ask the user, or answer."""
+"""Decides the next step of a turn with tools: call one, ask the user, or answer."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,9 @@ from .tools import Risk, ToolDefinition
 
 
 class Act(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="mode", tag="ACT"):
-    """Call a tool. message: what is said beside it. risk, requires_approval: can only make it stricter."""
+    """Call a tool. `message` is sent beside the call. `risk` and `requires_approval` can only make the call
+    stricter.
+    """
 
     tool: str
     args: dict[str, Any]
@@ -23,13 +25,13 @@ class Act(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="mo
 
 
 class Ask(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="mode", tag="ASK"):
-    """Ask the user for what is missing."""
+    """Ask the user for the missing information."""
 
     message: str
 
 
 class Noop(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="mode", tag="NOOP"):
-    """Call nothing. message: the draft of an answer; "" where the answer is to be drafted as without tools."""
+    """Call nothing. `message` is the draft of an answer, or "" where the answer is to be drafted as without tools."""
 
     message: str = ""
 
@@ -37,11 +39,12 @@ class Noop(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="m
 Decision: TypeAlias = Act | Ask | Noop
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What a call of this turn came to, as data: never a user's or the system's words.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallResult:
+    """The outcome of a call of this turn, as data: never the user's or the system's words.
 
-    call_id: its id. lines: its result as `path: value` lines, cut to what may be shown; `cut` says that it was.
+    `lines` is the result as `path: value` lines, shortened to the part that may be shown; `cut` says that it was
+    shortened.
     """
 
     call_id: str
@@ -52,32 +55,32 @@ class Result:
     cut: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Briefing:
-    """What a decision is made from.
+    """The information for one decision.
 
-    question: the user's own words. tools: what may be called, () when no call is left. evidence: what a search found.
-    results: of this turn's calls, oldest first. history: what was said before, oldest first. charter: what the project
-    says. reminder: what is remembered.
+    `question` holds the user's own words. `tools` may be called; () when no call is left. `evidence` comes from a
+    search. `results` are of this turn's calls, oldest first. `history` holds the earlier exchanges, oldest first.
+    `charter` comes from the project, `reminder` from memory.
     """
 
     question: str
     lang: Lang
     tools: tuple[ToolDefinition, ...]
     evidence: tuple[Hit, ...] = ()
-    results: tuple[Result, ...] = ()
+    results: tuple[CallResult, ...] = ()
     history: tuple[Exchange, ...] = ()
     charter: Charter = NO_CHARTER
     reminder: Reminder = NO_REMINDER
 
 
 class Decider(Protocol):
-    """Decides what a turn does next."""
+    """Decides the next step of a turn."""
 
     async def decide(self, briefing: Briefing, problems: Sequence[str] = ()) -> Decision:
-        """Return a decision. problems: what was wrong with its last one, a line each, when this is its second try.
+        """Return a decision. On the second try, `problems` holds the faults of the first decision, one a line.
 
-        Raises `agent.errors.ModelFailed`; `agent.errors.BadDecision`, with its problems, when what the model wrote
-        is no decision. Cancelled, its connection is closed before it returns.
+        Raises `agent.errors.ModelFailed`; `agent.errors.BadDecision`, with its problems, when the model's text is no
+        decision. Cancelled, its connection is closed before it returns.
         """
         ...

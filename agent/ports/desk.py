@@ -1,4 +1,4 @@
-"""Threads as a caller over HTTP uses them: ask, approve, take, report, cancel."""
+"""Serves threads to callers over HTTP: chat, approve, begin, report, cancel."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,19 +7,19 @@ from typing import Any, Literal, Protocol, TypeAlias
 from .action import Payload
 from .brain import Question
 from .calls import CallReport, StoredCall
-from .memory import Proposed
+from .memory import ProposalOutcome
 from .search import Lang
 
 Mode: TypeAlias = Literal["ACT", "ASK", "NOOP"]
 TurnEnd: TypeAlias = Literal["cancelled", "busy", "rate_limited", "shutting_down", "internal"]
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A message to a thread. thread: None begins a new one. tools: that came with it, not read yet.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatRequest:
+    """A message to a thread.
 
-    interrupt: a turn in progress is cancelled for it. begin: calls that the caller runs and that need no approval are
-    handed over as begun, with a lease.
+    `thread` None begins a new one. `tools` came with the message, not read yet. `interrupt` cancels a turn in progress
+    for it. `begin` hands over calls that the caller runs and that need no approval as begun, with a lease.
     """
 
     project: str
@@ -32,13 +32,14 @@ class Asked:
     begin: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What a turn came to, as it is kept.
+    """The outcome of a turn, as it is stored.
 
-    message: the id that the turn has. calls: that were made, suggested or handed over, oldest first. blocked: code and
-    message of a refusal. remembered: what the user's words propose to remember, or have told to.
-    without_memory: some of what is remembered could not be read for it, or it could not be kept in time.
+    `message` is the id of the turn. `calls` were made, suggested or handed over, oldest first. `blocked` holds the code
+    and message of a refusal. `remembered` holds the memory items that the user's words propose or order.
+    `without_memory` says that part of the memory could not be read for the reply, or that the exchange could not be
+    stored in time.
     """
 
     thread: str
@@ -49,61 +50,63 @@ class Reply:
     confidence: str | None = None
     blocked: Mapping[str, str] | None = None
     calls: tuple[StoredCall, ...] = ()
-    remembered: tuple[Proposed, ...] = ()
+    remembered: tuple[ProposalOutcome, ...] = ()
     without_memory: bool = False
 
 
 class Listener(Protocol):
-    """Who is told what the client of a socket would be told, while a turn runs; never waits."""
+    """Receives, while a turn runs, the frames that the client of a socket would get; never waits."""
 
     @property
     def room(self) -> int:
-        """How many further events it takes now."""
+        """The number of further events that it takes now."""
         ...
 
-    def hear(self, frame: bytes) -> None:
-        """Take a frame of the wire, JSON; what it says is kept already."""
+    def take_frame(self, frame: bytes) -> None:
+        """Take a frame of the wire, as JSON; its content is already stored."""
         ...
 
-    def when_room(self, told: "Told") -> None:
-        """Call `told` once, when there is room again."""
+    def call_when_room(self, callback: "RoomCallback") -> None:
+        """Call `callback` once, when there is room again."""
         ...
 
 
-class Told(Protocol):
-    """What is called when there is room."""
+class RoomCallback(Protocol):
+    """Called once when a `Listener` has room again."""
 
     def __call__(self) -> None:
-        """Go on."""
+        """Continue sending."""
         ...
 
 
-class Desk(Protocol):
+class ThreadService(Protocol):
     """The threads of one server.
 
-    Every method raises `agent.errors.NotFound` for what is not there or is another project's; `agent.errors.Conflict`
-    as `CallStore` and `ThreadStore` do; `agent.errors.StorageFailed`; and, for a turn that has no reply,
-    `Conflict` with its `TurnEnd`.
+    Every method raises `agent.errors.NotFound` for an unknown id, and equally for another project's;
+    `agent.errors.Conflict` as `CallStore` and `ThreadStore` do; `agent.errors.StorageFailed`; and, for a turn that has
+    no reply, `Conflict` with its `TurnEnd`.
     """
 
-    async def chat(self, asked: Asked, listener: Listener | None = None) -> Reply:
-        """Take a message, and return the reply once it is kept.
+    async def chat(self, request: ChatRequest, listener: Listener | None = None) -> Reply:
+        """Take a message, and return the reply once it is stored.
 
-        listener: is told each frame meanwhile. Raises `agent.errors.BadTool` for tools that cannot be used, before
-        anything is kept; `Conflict("too_many_threads")` when no thread can be awake.
-        Cancelled, the turn is: nothing of it begins any more, and what had begun is recorded.
+        `listener` receives each frame meanwhile. Raises `agent.errors.BadTool` for unusable tools, before anything is
+        stored; `Conflict("too_many_threads")` when no further thread can be awake. Cancelled, the turn is cancelled
+        too: none of its calls begins any more, and a call that had begun is recorded.
         """
         ...
 
-    async def preview(self, project: str, user: str, text: str, thread: str | None = None) -> Question:
-        """Return the question of a message as its turn would be asked it; nothing is begun, and nothing kept.
+    async def preview_question(
+        self, project: str, user: str, text: str, thread: str | None = None
+    ) -> Question:
+        """Return the question that a turn for this message would get; nothing is begun, and nothing stored.
 
-        thread: that it would be a message of, whose user counts, and which is awake afterwards; None is a new one, of
+        `thread` would get the message; its own user counts, and it is awake afterwards. None means a new thread of
         `user`.
         """
         ...
 
-    async def approve(
+    async def approve_call(
         self,
         project: str,
         call: str,
@@ -112,52 +115,56 @@ class Desk(Protocol):
         seen: str | None = None,
         wait: float = 0.0,
     ) -> StoredCall:
-        """Approve a call, with other arguments where some are given; return it as it is after `wait` seconds at most.
+        """Approve a call, with other `arguments` where given; return it as it is after at most `wait` seconds.
 
-        One that the server runs is run. Raises `agent.errors.BadEdit` for arguments that the tool does not take.
-        Cancelled after it was approved, it runs all the same.
+        A call that the server runs is run. Raises `agent.errors.BadEdit` for arguments that the tool does not take.
+        Cancelled after the approval, the call runs all the same.
         """
         ...
 
-    async def respond(
+    async def answer_call(
         self, project: str, call: str, user: str, text: str, listener: Listener | None = None
     ) -> Reply:
         """Answer a suggested call with words, which become the thread's next message; return the reply."""
         ...
 
-    async def reject(self, project: str, call: str, by: str | None = None) -> StoredCall:
-        """Decline a suggested call, or cancel an approved one that nobody has begun; it never begins after that.
+    async def reject_call(self, project: str, call: str, by: str | None = None) -> StoredCall:
+        """Decline a suggested call, or cancel an approved one that has not begun; it never begins after that.
 
-        by: the user who decided that, where that is known.
+        `by` is the user who decided that, where that user is known.
         """
         ...
 
-    async def begin(self, project: str, call: str) -> StoredCall:
-        """Take an approved call that the caller runs: exactly one gets it, with its arguments and a lease."""
+    async def begin_call(self, project: str, call: str) -> StoredCall:
+        """Take an approved call that the caller runs: exactly one taker gets it, with its arguments and a lease."""
         ...
 
-    async def report(
+    async def report_call(
         self, report: CallReport, go_on: bool = False, listener: Listener | None = None
     ) -> tuple[StoredCall, bool, Reply | None]:
-        """Take how a call ended; return it, whether that was known, and with `go_on` the reply of a turn about it."""
+        """Record the outcome of a call. Return the call, whether the report was a repeat, and the reply of a turn about
+        it.
+
+        The reply is made only with `go_on`.
+        """
         ...
 
-    async def go_on(self, call: StoredCall, listener: Listener | None = None) -> Reply:
-        """Begin a turn of the thread about how a call has ended, and return its reply."""
+    async def continue_turn(self, call: StoredCall, listener: Listener | None = None) -> Reply:
+        """Begin a turn of the thread about the outcome of `call`, and return its reply."""
         ...
 
     async def cancel_turn(self, project: str, thread: str) -> None:
-        """Cancel the turn in progress, in whichever process it is; once that returns, no call of it begins."""
+        """Cancel the turn in progress, in any process; once this returns, none of its calls begins."""
         ...
 
-    async def cancel(self, project: str, thread: str) -> None:
-        """Cancel the turn in progress and every call that nobody has begun; none begins once that returns."""
+    async def cancel_thread(self, project: str, thread: str) -> None:
+        """Cancel the turn in progress and every call that has not begun; none begins once this returns."""
         ...
 
     async def delete_thread(self, project: str, thread: str) -> None:
-        """Cancel what a thread does, then delete it."""
+        """Cancel the work of a thread, then delete it."""
         ...
 
     async def delete_project(self, project: str) -> None:
-        """Cancel what its threads do, then delete a project with all that is its own."""
+        """Cancel the work of a project's threads, then delete the project with all of its data."""
         ...

@@ -1,4 +1,4 @@
-"""The port behind which drafts are made: from a question and its evidence to a text that is still to be verified."""
+"""Drafts answers: a `Prompt` and its evidence go in, a text that is still to be verified comes out."""
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, replace
@@ -7,14 +7,14 @@ from typing import Literal, Protocol, TypeAlias
 from .conversation import Exchange
 from .search import Hit, Lang
 
-Form: TypeAlias = Literal["text", "claims"]
+DraftForm: TypeAlias = Literal["text", "claims"]
 
 
 @dataclass(frozen=True, slots=True)
 class Charter:
-    """What every prompt of a project says, and none of another; it is no source.
+    """The part of every prompt that the project's owner writes; it is no source.
 
-    role: who the model is to be, in the words of the project's owner. rules: name and text of each of its RULES
+    `role` describes the model's role in the owner's words. `rules` holds name and text of each of the project's `RULES`
     documents, whole, in a fixed order.
     """
 
@@ -27,18 +27,18 @@ NO_CHARTER = Charter()
 
 @dataclass(frozen=True, slots=True)
 class Reminder:
-    """What a prompt says of what is remembered; no source: what of it may be cited stands in the evidence.
+    """The part of a prompt that comes from memory. It is no source: the citable part of memory stands in the evidence.
 
-    standing: what always holds, rules and preferences. situation: how things are just now. said: what was said before
-    that fits the question, and that nothing may be cited from. Each is a part of a prompt, or "".
+    `standing` holds rules and preferences, which always apply. `situation` describes the present state. `said` holds
+    earlier messages that fit the question, and that must not be cited. Each is a part of a prompt, or "".
     """
 
     standing: str = ""
     situation: str = ""
     said: str = ""
 
-    def saying(self, text: str) -> "Reminder":
-        """Return it with a text before what was said."""
+    def with_recalled(self, text: str) -> "Reminder":
+        """Return the reminder with `text` before the earlier messages."""
         return replace(self, said=f"{text}\n\n{self.said}".rstrip())
 
 
@@ -46,43 +46,40 @@ NO_REMINDER = Reminder()
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
-    """A part of a prompt, as a model is given it. tokens: estimated."""
+class PromptSection:
+    """A part of a prompt, as a model receives it. `tokens` is an estimate."""
 
     name: str
     tokens: int
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """What a model is asked.
+    """A request for a draft.
 
-    instructions: the system text (use only the snippets given, ask when something is missing).
-    question: the user's own words; never a source.
-    lang: the language to answer in.
-    history: what was said before, oldest first; context, and no source either.
-    again: why there is another draft, "" for the first one.
-    attempt: 0 for the first draft, 1 for the first redraft.
-    form: what the draft is to be: text, or claims, a JSON array (or one object a line) of
-    `{"text": a sentence, "evidence": [which hits of the evidence hold it, counted from 1]}`.
-    may_ask: the draft may be a question instead, marked by `ASK:` at its start.
-    charter: what the project says. reminder: what is remembered.
+    `instructions` is the system text (use only the snippets given, ask when something is missing). `question` holds the
+    user's own words; never a source. `lang` is the language to answer in. `history` holds the earlier exchanges, oldest
+    first; context, and no source either. `again` is the reason for another draft, "" for the first one. `attempt` is 0
+    for the first draft, 1 for the first redraft. `form` is the form of the draft: text, or claims, a JSON array (or one
+    object a line) of `{"text": a sentence, "evidence": [numbers of the hits that hold it, counted from 1]}`. `may_ask`
+    says that the draft may be a question instead, marked by `ASK:` at its start. `charter` comes from the project,
+    `reminder` from memory.
     """
 
     instructions: str
     question: str
     lang: Lang
     attempt: int = 0
-    form: Form = "text"
+    form: DraftForm = "text"
     may_ask: bool = False
     history: tuple[Exchange, ...] = ()
     again: str = ""
     charter: Charter = NO_CHARTER
     reminder: Reminder = NO_REMINDER
 
-    def retold(self, attempt: int, again: str) -> "Prompt":
-        """Return what is asked for another draft, for the reason `again`."""
+    def for_redraft(self, attempt: int, again: str) -> "Prompt":
+        """Return the prompt for the draft number `attempt`, which the reason `again` makes necessary."""
         return replace(self, attempt=attempt, again=again)
 
 
@@ -100,6 +97,6 @@ class Drafter(Protocol):
         """Yield the draft piece by piece.
 
         Raises `agent.errors.ModelFailed` when the model cannot go on. The caller closes the generator
-        (`contextlib.aclosing`); on cancel the generator lets go of its connection before it returns.
+        (`contextlib.aclosing`); on cancel the generator closes its connection before it returns.
         """
         ...

@@ -1,9 +1,9 @@
-"""The port behind which texts become vectors, so that a question finds what says the same in other words.
+"""Turns texts into vectors, so that a question finds statements of the same meaning in other words.
 
-Rows are compared by their dot product, which is their cosine since their length is 1. An `Embedder` is what the event
-loop awaits, whether the work is done in a thread or by another server. What works in this process can also be called
-from a thread that is at it already (`Encoder`), and the vectors of single words are an `Encoder`'s own (`WordVectors`).
-numpy is named here for the type checker only: who has no vectors does not import it.
+Rows are compared by their dot product, which is their cosine since their length is 1. The event loop awaits an
+`Embedder`, and the work is done in a thread or by another server. A thread that is already at work calls an `Encoder`,
+which computes in this process; a `WordVectors` gives the vectors of single words in the same way. numpy is named here
+for the type checker only: a server without vectors does not import it.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,51 +16,51 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Vectors: TypeAlias = "NDArray[np.float32]"
-"""One row a text, of float32: of length 1, or all zeros for a text in which there is nothing to embed."""
+"""One float32 row for each text: of length 1, or all zeros for a text with nothing to embed."""
 
-Role = Literal["question", "passage"]
-"""What a text is: asked, or read. Some models were trained with other words put before the one and the other."""
+TextRole = Literal["question", "passage"]
+"""The use of a text: a question, or a passage to be read. Some models were trained with a different prefix for each."""
 
 
 class _Described(Protocol):
     @property
     def name(self) -> str:
-        """Return which vectors these are: other kind or other weights, other name. Without white space."""
+        """Return the name of the vectors: other kind or other weights, other name. Without white space."""
         ...
 
     @property
     def dimension(self) -> int:
-        """Return how many numbers a row has; 0 while only a served model knows, until it first answered."""
+        """Return the length of a row; 0 for a served model until its first answer."""
         ...
 
     @property
     def langs(self) -> frozenset[Lang] | None:
-        """Return the languages whose texts it was made for; None is any, or not known to be less."""
+        """Return the languages that the model was made for; None means any, or that fewer are not known."""
         ...
 
 
 class Embedder(_Described, Protocol):
-    """Turns texts into vectors, and never keeps the event loop waiting."""
+    """Turns texts into vectors without blocking the event loop."""
 
-    async def embed(self, texts: Sequence[str], role: Role = "passage") -> Vectors:
-        """Return one row a text, in their order: float32, shape (len(texts), dimension).
+    async def embed(self, texts: Sequence[str], role: TextRole = "passage") -> Vectors:
+        """Return one row for each text, in their order: float32, shape (`len(texts)`, `dimension`).
 
-        Of each text the first EMBED_TEXT_MAX characters count, or as many tokens as the model reads. A row does not
-        depend on the texts beside it, but for rounding. Raises `agent.errors.EmbeddingFailed` when a served model
-        gives none. A cancel ends the work within some 50 ms (one layer of one pack of texts) and leaves nothing.
+        Of each text the first `EMBED_TEXT_MAX` characters count, or as many tokens as the model reads. A row does not
+        depend on the texts beside it, but for rounding. Raises `agent.errors.EmbeddingFailed` when a served model gives
+        none. A cancel ends the work within some 50 ms (one layer of one pack of texts) and leaves nothing.
         """
         ...
 
 
 class Encoder(_Described, Protocol):
-    """The same for a worker thread: blocks, and may be called by several threads at a time."""
+    """The blocking form of `Embedder` for worker threads; several threads may call it at a time."""
 
     def encode(
-        self, texts: Sequence[str], role: Role = "passage", given_up: Callable[[], bool] = lambda: False
+        self, texts: Sequence[str], role: TextRole = "passage", given_up: Callable[[], bool] = lambda: False
     ) -> Vectors:
-        """Return one row a text, as `Embedder.embed` does.
+        """Return one row for each text, as `Embedder.embed` does.
 
-        given_up: asked between texts and between layers; once it says True, `agent.errors.GivenUp` is raised.
+        `given_up` is asked between texts and between layers; once it returns True, `agent.errors.GivenUp` is raised.
         """
         ...
 
@@ -68,16 +68,21 @@ class Encoder(_Described, Protocol):
 class WordVectors(_Described, Protocol):
     """Vectors of single words, cheap enough for all the words of a knowledge base. Blocks."""
 
-    def words(self, words: Sequence[str], given_up: Callable[[], bool] = lambda: False) -> Vectors:
-        """Return one row a word, in their order: some 10 µs each. Raises `agent.errors.GivenUp` when told to."""
+    def embed_words(self, words: Sequence[str], given_up: Callable[[], bool] = lambda: False) -> Vectors:
+        """Return one row for each word, in their order: some 10 µs each.
+
+        Raises `agent.errors.GivenUp` once `given_up` returns True.
+        """
         ...
 
-    def telling(self, word: str) -> float:
-        """Return how much a word tells in any text, 0..1: little where it is a common one. Some 10 µs."""
+    def weigh_word(self, word: str) -> float:
+        """Return the informativeness of `word` in any text, 0..1: low for a common word. Some 10 µs."""
         ...
 
-    def held(self, words: Sequence[str]) -> "HeldWords":
-        """Return words to be compared with others again and again, in the least memory. As blocking as `words`."""
+    def hold_words(self, words: Sequence[str]) -> "HeldWords":
+        """Return `words` in the form with the least memory, to be compared again and again. Blocks as long as
+        `embed_words`.
+        """
         ...
 
 
@@ -85,5 +90,5 @@ class HeldWords(Protocol):
     """The vectors of some words."""
 
     def cosines(self, row: Vectors) -> Vectors:
-        """Return the cosine of each of the words with a row, in their order."""
+        """Return the cosine of each of the words with `row`, in their order."""
         ...

@@ -1,4 +1,4 @@
-"""The port behind which a payload is filled in: from what the user wrote to the fields of an action."""
+"""Fills in the payload of an action from the user's words."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -8,12 +8,12 @@ from .search import Hit
 
 
 class Filler(Protocol):
-    """Fills in the payload of an action. Which action it is, is not its to choose."""
+    """Fills in the payload of an action. It does not choose the action."""
 
     async def fill(self, action: str, prompt: Prompt, evidence: Sequence[Hit]) -> Mapping[str, Any]:
-        """Return the fields of an action as they were made of the user's words, unchecked but for their form.
+        """Return the fields of `action` that the user's words give, checked for their form only.
 
-        Raises `agent.errors.ModelFailed` when nothing came of it. Cancelled, its connection is closed before it
+        Raises `agent.errors.ModelFailed` when the model gives no fields. Cancelled, its connection is closed before it
         returns.
         """
         ...

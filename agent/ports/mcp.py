@@ -1,4 +1,6 @@
-"""A server of tools that speaks the Model Context Protocol: what the operator says of it, and how it is asked."""
+"""Connects servers of tools that speak the Model Context Protocol: the operator's settings, and a session with a
+server.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -8,13 +10,13 @@ from typing import Any, Protocol
 from .tools import Risk
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class McpServer:
     """A server that is started by a command and asked over its standard input and output.
 
-    name: what its tools' names begin with, before a dot. env: what it is told beside what every command needs.
-    cwd: the folder that it runs in; None is this one's. auto: its tools that need no approval, by their own names.
-    risk: of each of its tools.
+    `name` is the prefix of its tools' names, before a dot. `env` adds to the variables that every command gets. `cwd`
+    is its working folder; None is this process's. `auto` names its tools that need no approval, by their own names.
+    `risk` applies to each of its tools.
     """
 
     name: str
@@ -27,12 +29,12 @@ class McpServer:
 
 
 class McpSession(Protocol):
-    """One life of a server. What it answers is JSON as the protocol has it, and bounded in size only."""
+    """One life of a server. Its answers are JSON in the protocol's form, and only their size is bounded."""
 
     async def tools(self) -> Sequence[Mapping[str, Any]]:
-        """Shake hands and return its tools, each as the server writes it. Called once, first.
+        """Shake hands and return the server's tools, each as the server writes it. Called once, first.
 
-        Raises `agent.errors.McpFailed` when it ends, or what it answers is none of this.
+        Raises `agent.errors.McpFailed` when the server ends, or gives another answer.
         """
         ...
 
@@ -41,9 +43,9 @@ class McpSession(Protocol):
     ) -> Mapping[str, Any]:
         """Call a tool and return its result, `{content, structuredContent, isError}`.
 
-        begin: called synchronously, right before the first byte of the request leaves; what it raises is passed on,
-        and then nothing leaves. Cancelled before it, nothing leaves either; after it the server is told. Raises
-        `agent.errors.McpFailed`.
+        `begin` is called synchronously, right before the first byte of the request leaves; an exception of `begin` is
+        passed on, and then nothing leaves. Cancelled before it, nothing leaves either; after it the cancel is sent to
+        the server. Raises `agent.errors.McpFailed`.
         """
         ...
 
@@ -51,8 +53,8 @@ class McpSession(Protocol):
         """Return when the server has answered anything. Raises `agent.errors.McpFailed` when it has ended."""
         ...
 
-    async def ended(self) -> None:
-        """Return when nothing more will come of the server."""
+    async def wait_ended(self) -> None:
+        """Return when the server can answer nothing any more."""
         ...
 
 
@@ -60,8 +62,9 @@ class McpConnect(Protocol):
     """Starts servers."""
 
     def __call__(self, server: McpServer) -> AbstractAsyncContextManager[McpSession]:
-        """Start one for the time of a block; nothing of it is left after it, and leaving takes a bounded time.
+        """Start `server` for the time of a block; none of it is left after the block, and leaving takes a bounded time.
 
-        Entered and left by one task; any task may use what it gives. Raises OSError when it cannot be started.
+        One task enters and leaves the block; any task may use the session. Raises `OSError` when the server cannot be
+        started.
         """
         ...

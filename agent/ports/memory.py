@@ -1,10 +1,10 @@
-"""What is remembered: items that their user approved, dated, each with its source, and what was said in turns.
+"""Stores memory items, which their user approved, dated and with their sources, and the turns of conversations.
 
-A `Candidate` is what somebody proposes; an `Item` is what is kept of it. An item's text never changes: a change is
-another item, which closes the one that it replaces. A `StoredTurn` is one side of an exchange, as it was said.
+A `Candidate` is a proposer's finding; an `Item` is the stored form. An item's text never changes: a change is another
+item, which closes the one that it replaces. A `StoredTurn` is one side of an exchange, word for word.
 
-Whose an item is: its scope's project and user, in every thread of theirs; only where the user is not known ("") it
-belongs to one thread. What is another's does not exist for who asks.
+An item belongs to its scope's project and user, in every thread of theirs; only where the user is not known ("") it
+belongs to one thread. To every other scope the item does not exist.
 
 Times are Unix milliseconds.
 """
@@ -25,23 +25,23 @@ ItemStatus: TypeAlias = Literal[
     "proposed", "accepted", "active", "blocked", "done", "rejected", "expired", "superseded", "forgotten"
 ]
 LIVE: tuple[ItemStatus, ...] = ("accepted", "active", "blocked")
-"""In which an item may be told of, within its validity."""
+"""The statuses in which an item may be used in answers, within its validity."""
 
 SourceKind: TypeAlias = Literal["message", "document", "tool"]
-Decider: TypeAlias = Literal["user", "rule"]
-Decision: TypeAlias = Literal["accept", "reject", "start", "done", "block", "unblock", "reopen"]
-"""What its user may decide about an item, beside correcting and forgetting it."""
+ItemDecider: TypeAlias = Literal["user", "rule"]
+ItemDecision: TypeAlias = Literal["accept", "reject", "start", "done", "block", "unblock", "reopen"]
+"""A user's decision about an item, beside correcting and forgetting it."""
 Side: TypeAlias = Literal["user", "assistant"]
 Number: TypeAlias = tuple[str, str]
-"""A number's kind with its unit, and its value: two that say the same are equal."""
+"""A number's kind with its unit, and its value; equal tuples state the same number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where an item comes from.
+    """The origin of an item.
 
-    ref: the message's id, the document's file or the call's id. first, last: lines of a document, counted from 1,
-    0 elsewhere. quote: what it says there, at most ITEM_QUOTE characters.
+    `ref` is the message's id, the document's file or the call's id. `first` and `last` are lines of a document, counted
+    from 1, and 0 for other kinds. `quote` holds the words of the source, at most `ITEM_QUOTE` characters.
     """
 
     kind: SourceKind
@@ -51,14 +51,14 @@ class Source:
     quote: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """What may be remembered, as a proposer found it; not yet an item, and neither checked nor stored.
+    """A possible memory item, as a proposer found it; neither checked nor stored yet.
 
-    subject: what it is about, in words ("budget of project atlas"); its key is made of them. text: a sentence that can
-    be understood alone. sources: at least one. valid_from: None is now. expires_at: None leaves it to its type.
-    finishes: the words say that what has this key is done; nothing new is to be remembered. single: what is said has
-    one value at a time, as a preference has, though its type may have several.
+    `subject` names its topic in words ("budget of project atlas"); its key is made of them. `text` is a sentence that
+    can be understood alone. `sources` holds at least one. `valid_from` None is now. `expires_at` None leaves the end to
+    its type. `finishes` says that the item with this key is done, and that nothing new is to be remembered. `single`
+    says that the key has one value at a time, as a preference has, though its type may have several.
     """
 
     type: ItemType
@@ -74,12 +74,13 @@ class Candidate:
     single: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A candidate that was found to be sound: what an item is made of. Constructed by `agent.memory.items` only.
+    """A checked candidate, from which an item is made. Only `agent.memory.items` constructs it.
 
-    key: stems, sorted. slot: what of the key it says, so that of two items with one key and slot one at most is live.
-    numbers: sorted. replaces: the item of its key whose place it is to take, beside those that it contradicts.
+    `key` holds stems, sorted. `slot` names the property of the key, so that of two items with one key and slot at most
+    one is live. `numbers` are sorted. `replaces` is the item of its key that it replaces, beside those that it
+    contradicts.
     """
 
     type: ItemType
@@ -95,13 +96,14 @@ class Draft:
     replaces: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """What is, was or may be remembered.
+    """A memory item of any status: proposed, live or closed.
 
-    expires_at: when it ends by itself. supersedes: the item that it replaces, or is to replace. superseded_by: the one
-    that has replaced it. decided_by: who accepted or rejected it, None while nobody has. revision: counts its changes
-    of state, from 1. Of a forgotten one only its id, its type and its times are left.
+    `expires_at` is the time at which it ends by itself. `supersedes` is the item that it replaces, or is to replace;
+    `superseded_by` is the one that has replaced it. `decided_by` is the party that accepted or rejected it, None before
+    that. `revision` counts its changes of state, from 1. Of a forgotten item only its id, its type and its times are
+    left.
     """
 
     id: str
@@ -121,15 +123,16 @@ class Item:
     sources: tuple[Source, ...]
     created_at: int
     decided_at: int | None
-    decided_by: Decider | None
+    decided_by: ItemDecider | None
     revision: int
 
 
 @dataclass(frozen=True, slots=True)
-class Proposed:
-    """What became of a draft. new: it is another item, not one that was there and says the same.
+class ProposalOutcome:
+    """The item that a draft became.
 
-    conflicts: live items that it contradicts: approved, it replaces them.
+    `new` is False where an item with the same meaning existed already. `conflicts` are live items that it contradicts:
+    approved, it replaces them.
     """
 
     item: Item
@@ -137,25 +140,28 @@ class Proposed:
     conflicts: tuple[Item, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A change of an item's state, as its history tells it. trigger: what happened to it. by: None for its time."""
+    """A change of an item's state in its history. `trigger` names the event. `by` is None for a change at a due
+    time.
+    """
 
     item: str
     at: int
     trigger: str
     before: ItemStatus | None
     after: ItemStatus
-    by: Decider | None
+    by: ItemDecider | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Remark:
-    """One side of an exchange, as it was said. at: when. speaker: a name, "" for the user and the agent of the scope.
+    """One side of an exchange, word for word. `at` is its time. `speaker` is a name, or "" for the scope's user and the
+    agent.
 
-    message: the id of the message that it is, or answers, in its thread. blocked: the answer was refused. sitting:
-    counts the sittings of the thread; after a long pause another begins. cites: ids of the items and turns that it
-    cites, and so repeats.
+    `message` is the id, within the thread, of the message that it is or answers. `blocked` says that the answer was
+    refused. `sitting` counts the sittings of the thread; after a long pause another begins. `cites` holds the ids of
+    the items and turns that it cites, and so repeats.
     """
 
     message: str
@@ -170,9 +176,9 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class StoredTurn:
-    """A remark that is kept, without what it cites. n: grows with each that is kept.
+    """A stored remark, without its `cites`. `n` grows with each stored remark.
 
-    Of one that was forgotten the text is "".
+    The text of a forgotten turn is "".
     """
 
     n: int
@@ -181,15 +187,16 @@ class StoredTurn:
 
     @property
     def id(self) -> str:
-        """Return what it is cited by: letters and digits, the same for ever."""
+        """Return the id under which the turn is cited: letters and digits, the same for ever."""
         return f"t{self.n}"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """An exchange that is to be kept, whole or not at all.
+class ExchangeRecord:
+    """An exchange to be stored, whole or not at all.
 
-    drafts: what the user's words propose. tries: how often a model may try to read what the user said; 0: it is not to.
+    `drafts` are proposed by the user's words. `tries` limits how often a model may try to read the user's message; 0
+    means that no model reads it.
     """
 
     scope: Scope
@@ -199,10 +206,10 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten:
-    """What is left of what was forgotten: the item, and the turns that held its words, of which the text is "".
+class ForgottenItem:
+    """The remains of a forgotten item: the item, and the turns that held its words, with the text "".
 
-    The turns are the same however often it is forgotten.
+    The turns are the same however often the item is forgotten.
     """
 
     item: Item
@@ -211,10 +218,10 @@ class Forgotten:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What has changed of all that is kept, as it is now, each once.
+    """The changed rows of a store, as they are now, each once.
 
-    turns: those that are new or were forgotten. items: of any status, those that are new or whose status has changed.
-    upto: what to ask for the next after; as it was given where nothing has changed.
+    `turns` are new or were forgotten. `items`, of any status, are new or have a new status. `upto` is the `after` of
+    the next call; it stays the same where nothing has changed.
     """
 
     turns: tuple[StoredTurn, ...]
@@ -223,30 +230,36 @@ class Changes:
 
 
 class MemoryStore(VectorStore, Protocol):
-    """Keeps items and turns, and the vectors of both.
+    """Stores items and turns, and the vectors of both.
 
-    Every method raises `agent.errors.NotFound` for what is not there, or is another scope's, which is the same, and
-    `agent.errors.StorageFailed` when it cannot be used. Cancelled, a write is done whole or not at all.
+    Every method raises `agent.errors.NotFound` for an unknown id, and equally for another scope's, and
+    `agent.errors.StorageFailed` when the store cannot be used. Cancelled, a write is done whole or not at all.
     """
 
     @property
-    def stalled(self) -> bool:
-        """Whether its disk stands still at a write: nobody knows how long that one takes."""
+    def is_stalled(self) -> bool:
+        """Whether a write may take any time: the disk does not answer, or the last write failed."""
         ...
 
-    async def keep(self, kept: Sequence[Kept], at: int) -> tuple[tuple[Proposed, ...], ...]:
-        """Keep exchanges in one transaction, with what they propose; return that for each.
+    async def keep_exchanges(
+        self, exchanges: Sequence[ExchangeRecord], at: int
+    ) -> tuple[tuple[ProposalOutcome, ...], ...]:
+        """Store exchanges in one transaction, with the items that they propose; return the outcomes for each exchange.
 
-        A remark is kept once: of an exchange that is there already nothing is proposed anew. One that cites what was
-        forgotten meanwhile is kept without its words.
+        A remark is stored once: an exchange that is stored already proposes nothing anew. An exchange that cites
+        something forgotten meanwhile is stored without its words.
         """
         ...
 
-    async def propose(self, scope: Scope, drafts: Sequence[Draft], at: int) -> tuple[Proposed, ...]:
-        """Keep drafts as proposed, and accept what a rule accepts (events, metrics); return what became of each."""
+    async def propose_drafts(
+        self, scope: Scope, drafts: Sequence[Draft], at: int
+    ) -> tuple[ProposalOutcome, ...]:
+        """Store drafts as proposed, and accept those that a rule accepts (events, metrics); return the outcome of
+        each.
+        """
         ...
 
-    async def accept(
+    async def accept_item(
         self,
         scope: Scope,
         id: str,
@@ -254,109 +267,116 @@ class MemoryStore(VectorStore, Protocol):
         revision: int | None = None,
         replaces: Collection[str] | None = None,
     ) -> Item:
-        """Make a proposed item live, by its user's word; what it contradicts is superseded in the same transaction.
+        """Make a proposed item live, by its user's word; the items that it contradicts are superseded in the same
+        transaction.
 
-        revision: that the user saw, None is any. replaces: ids that the user was told it replaces, None is any.
-        Accepted before, the same item is returned again. Raises `Conflict`: "changed" where it, or what it replaces,
-        is no longer what the user saw; "refused" where its state does not take it.
+        `revision` is the one that the user saw, None is any. `replaces` holds the ids that the user was told it
+        replaces, None is any. An item that was accepted before is returned again. Raises `Conflict`: "changed" where
+        it, or an item that it replaces, differs from the one that the user saw; "refused" where its state does not
+        allow it.
         """
         ...
 
-    async def decide(self, scope: Scope, id: str, trigger: str, at: int, revision: int | None = None) -> Item:
+    async def decide_item(
+        self, scope: Scope, id: str, trigger: str, at: int, revision: int | None = None
+    ) -> Item:
         """Take a row of the item's table by its user's word: reject, start, block, unblock, finish or reopen.
 
-        Raises `Conflict` as `accept` does, and ValueError for another trigger.
+        Raises `Conflict` as `accept_item` does, and `ValueError` for another `trigger`.
         """
         ...
 
-    async def replace(
+    async def replace_item(
         self, scope: Scope, id: str, draft: Draft, at: int, revision: int | None = None
     ) -> Item:
         """Put another item in the place of a live or a proposed one, by its user's word; return it.
 
-        A proposed one is rejected for it; where that says the same it is accepted itself, and what is live and says the
-        same has the place already. Raises `Conflict` as `accept` does.
+        A proposed item is rejected for it. Where the proposed item says the same, it is accepted itself, and a live
+        item that says the same has the place already. Raises `Conflict` as `accept_item` does.
         """
         ...
 
-    async def forget(self, scope: Scope, id: str, at: int) -> Forgotten:
-        """Take all that an item says out of what is kept, also out of the files; return what is left.
+    async def forget_item(self, scope: Scope, id: str, at: int) -> ForgottenItem:
+        """Erase every text of an item from the store, also from its files; return the remains.
 
-        So goes what was said in the messages that it comes from, with their answers, and the answers that cite it or
-        them; and what says the same again in any thread of its user's: messages with their answers, answers, and the
-        quotes of other items, which stay otherwise. Raises `StorageFailed` also where the files may still hold it: to
-        forget it again tries again.
+        With it go the messages that it comes from, with their answers, and the answers that cite it or them; and
+        repeats of its text in any thread of the user: messages with their answers, answers, and the quotes of other
+        items, which stay otherwise. Raises `StorageFailed` also where the files may still hold the text: to forget the
+        item again tries again.
         """
         ...
 
     async def item(self, scope: Scope, id: str) -> Item:
-        """Return an item."""
+        """Return the item `id`."""
         ...
 
     async def history(self, scope: Scope, id: str) -> tuple[Change, ...]:
-        """Return what happened to an item, and to those that it replaced, oldest first, the newest ITEM_HISTORY."""
+        """Return the changes of an item and of those that it replaced, oldest first, the newest `ITEM_HISTORY`."""
         ...
 
     async def items(self, scope: Scope, window: Window, statuses: Collection[ItemStatus] = ()) -> Page[Item]:
-        """Return a scope's items in the order they were made; statuses: () is all but forgotten."""
+        """Return a scope's items in the order of their creation; empty `statuses` means all but `forgotten`."""
         ...
 
-    async def live(
+    async def live_items(
         self, scope: Scope, at: int, types: Collection[ItemType] = (), most: int | None = None
     ) -> tuple[Item, ...]:
-        """Return the items that may be told of at a time: live, and valid then; oldest first.
+        """Return the items that are live, and valid at the time `at`; oldest first.
 
-        types: () is all. most: so many of the newest of them, None is all.
+        Empty `types` means all. `most` limits them to the newest ones, None is no limit.
         """
         ...
 
-    async def contradicted(self, scope: Scope, id: str) -> tuple[Item, ...]:
-        """Return the live items that an item contradicts, as `accept` would find them now, oldest first."""
+    async def conflicting_items(self, scope: Scope, id: str) -> tuple[Item, ...]:
+        """Return the live items that an item contradicts, as `accept_item` would find them now, oldest first."""
         ...
 
     async def turns(self, after: int, limit: int) -> tuple[StoredTurn, ...]:
-        """Return what was said, of every scope, in its order; after: the number of the last one seen."""
+        """Return the turns of every scope in their order; `after` is the number of the last one seen."""
         ...
 
-    async def changed(self, after: int, limit: int) -> Changes:
-        """Return what has changed since an earlier call, of every scope; after: its `upto`, 0 is from the beginning.
+    async def changes_after(self, after: int, limit: int) -> Changes:
+        """Return the changes of every scope since an earlier call; `after` is its `upto`, 0 is from the beginning.
 
-        limit: changes that are looked at, at most. Who follows these has all turns, and all items, as they are.
+        `limit` bounds the changes that are looked at. A reader that follows all changes has all turns and items, as
+        they are.
         """
         ...
 
-    async def expire(self, at: int) -> int:
-        """End the items whose time is over; return how many."""
+    async def expire_items(self, at: int) -> int:
+        """End the items whose time has passed; return their number."""
         ...
 
-    async def gap(self, scope: Scope, at: int, count: int) -> None:
-        """Note that so many exchanges of a scope could not be kept."""
+    async def record_gap(self, scope: Scope, at: int, count: int) -> None:
+        """Record that `count` exchanges of a scope could not be stored."""
         ...
 
-    async def gaps(self) -> int:
-        """Return how many exchanges could not be kept, of all scopes."""
+    async def count_gaps(self) -> int:
+        """Return the number of exchanges, of all scopes, that could not be stored."""
         ...
 
-    async def standing(self, ids: Collection[str], at: int) -> frozenset[str]:
-        """Return which of these items and turns, of any scope, may be cited at a time.
+    async def citable_ids(self, ids: Collection[str], at: int) -> frozenset[str]:
+        """Return the subset of these items and turns, of any scope, that may be cited at the time `at`.
 
-        An item that is live and valid then, and what a user said that was not forgotten, and from which no item comes
-        that was rejected or superseded.
+        An item may be cited while it is live and valid. A user's turn may be cited unless it was forgotten, or a
+        rejected or superseded item comes from it.
         """
         ...
 
-    async def forgotten(self, ids: Collection[str]) -> frozenset[str]:
-        """Return which of these items and turns, of any scope, were forgotten."""
+    async def forgotten_ids(self, ids: Collection[str]) -> frozenset[str]:
+        """Return the subset of these items and turns, of any scope, that were forgotten."""
         ...
 
-    async def unsaid(self, scope: Scope, said: Mapping[str, Collection[str]]) -> frozenset[str]:
-        """Return which messages of a thread hold what was forgotten since.
+    async def forgotten_messages(
+        self, scope: Scope, citations: Mapping[str, Collection[str]]
+    ) -> frozenset[str]:
+        """Return the messages of a thread that hold something forgotten since.
 
-        said: ids of messages, and of what the answer to each cites. A message does so where it or its answer was
-        emptied, or where that answer cites what was.
+        `citations` maps ids of messages to the ids that the answer to each cites. A message counts where it or its
+        answer was emptied, or where that answer cites something forgotten.
         """
         ...
 
-    async def known(self, scope: Scope) -> bool:
-        """Return whether anything was ever kept of a scope, its thread included."""
+    async def is_known(self, scope: Scope) -> bool:
+        """Return whether anything was ever stored for a scope, its thread included."""
         ...

@@ -1,30 +1,32 @@
-"""Reading what users said with a model, for what of it is to be remembered: the port of what reads, and its queue.
+"""Reads users' messages with a model, to find memory items in them: the `Noter`, and the queue of unread turns.
 
-The queue is in the rows of what was said: a turn that nobody has read yet says how often that may still be tried. So
-what was not reached before an end is read after the next start.
+The queue is in the rows of the turns: an unread turn holds the number of tries that are left. So a turn that was not
+read before the server ends is read after the next start.
 """
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from .memory import Draft, Item, ItemType, MemoryStore, Proposed, StoredTurn
+from .memory import Draft, Item, ItemType, MemoryStore, ProposalOutcome, StoredTurn
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
-    """What a user said that no model has read yet. before: turns of its thread before it, both sides, oldest first."""
+class UnreadTurn:
+    """A user's turn that no model has read yet. `before` holds earlier turns of its thread, both sides, oldest
+    first.
+    """
 
     turn: StoredTurn
     before: tuple[StoredTurn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What a model finds to be remembered in what a user said, as it says it; nothing of it is checked.
+class MemoryNote:
+    """A memory item as a model found it in a user's message; unchecked.
 
-    subject: what it is about, in words. text: a sentence that can be understood alone. quote: the user's words that say
-    it. replaces: the id of the item that it corrects.
+    `subject` names its topic in words. `text` is a sentence that can be understood alone. `quote` holds the user's
+    words that say it. `replaces` is the id of the item that it corrects.
     """
 
     type: ItemType
@@ -35,46 +37,46 @@ class Found:
 
 
 class Noter(Protocol):
-    """Finds what users' words have to remember. What it finds is proposed, never more."""
+    """Finds memory items in users' words. Its findings are proposed, never more."""
 
-    async def find(self, unread: Unread, known: Sequence[Item]) -> tuple[Found, ...]:
-        """Return what a turn has to remember that is not known yet.
+    async def find_notes(self, unread: UnreadTurn, known: Sequence[Item]) -> tuple[MemoryNote, ...]:
+        """Return the notes of a turn that are not known yet.
 
-        known: items of the same user, those that are proposed too. Raises `agent.errors.ModelFailed` where nothing
-        came of it. Cancelled, its connection is closed before it returns.
+        `known` holds items of the same user, proposed ones too. Raises `agent.errors.ModelFailed` where the model gives
+        no usable answer. Cancelled, its connection is closed before it returns.
         """
         ...
 
 
 class UnreadStore(Protocol):
-    """Keeps what no model has read yet (see `agent.ports.memory.Kept.tries`).
+    """Stores the turns that no model has read yet (see `agent.ports.memory.ExchangeRecord.tries`).
 
-    Every method raises `agent.errors.StorageFailed` when it cannot be used. Cancelled, a write is done whole or not at
-    all.
+    Every method raises `agent.errors.StorageFailed` when the store cannot be used. Cancelled, a write is done whole or
+    not at all.
     """
 
-    async def take(self, most: int, at: int, until: int) -> tuple[Unread, ...]:
-        """Return the oldest unread turn of each of up to `most` threads; nobody else is given one of these meanwhile.
+    async def take_unread(self, most: int, at: int, until: int) -> tuple[UnreadTurn, ...]:
+        """Return the oldest unread turn of each of up to `most` threads; no other caller gets one of these meanwhile.
 
-        until: Unix milliseconds from which they may be taken again, where whoever took them is gone by then.
+        `until` is the time, in Unix milliseconds, from which they may be taken again if their taker is gone by then.
         """
         ...
 
-    async def read(
-        self, taken: Unread, drafts: Sequence[Draft], at: int, known: Collection[str] = ()
-    ) -> tuple[Proposed, ...] | None:
-        """Note that a turn was read and propose what came of it, in one transaction; return that, what is new only.
+    async def record_reading(
+        self, turn: UnreadTurn, drafts: Sequence[Draft], at: int, known: Collection[str] = ()
+    ) -> tuple[ProposalOutcome, ...] | None:
+        """Mark a turn as read and propose its `drafts`, in one transaction; return the outcomes that are new.
 
-        known: ids of the items that were shown with it. None where one of these, or of its turns, was forgotten
-        meanwhile: then nothing is proposed, and what is left is unread as before. Nothing comes of a draft whose key
-        another item of the same message has, whatever became of that.
+        `known` holds the ids of the items that were shown to the model with it. None means that one of these, or of its
+        turns, was forgotten meanwhile: then nothing is proposed, and the rest is unread as before. A draft is dropped
+        where another item of the same message has its key, in any status.
         """
         ...
 
-    async def missed(self, taken: Unread, counts: bool) -> bool:
-        """Note that reading failed. counts: it was a try, of which there is one less. Return whether any is left."""
+    async def record_failure(self, turn: UnreadTurn, counts: bool) -> bool:
+        """Record that reading failed. `counts` says that it used up one try. Return whether any try is left."""
         ...
 
 
 class ReadStore(MemoryStore, UnreadStore, Protocol):
-    """Keeps what is remembered, and what of it is still to be read."""
+    """Stores memory, with the queue of turns to be read."""

@@ -1,4 +1,4 @@
-"""Figures that lower layers report and the server publishes."""
+"""Reports the figures of lower layers to the server, which publishes them."""
 
 from typing import Protocol
 

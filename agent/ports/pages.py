@@ -1,4 +1,4 @@
-"""Lists that are handed out a page at a time, in an order that what is added meanwhile does not change."""
+"""Lists entries a page at a time, in an order that entries added meanwhile do not change."""
 
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -8,7 +8,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Which part of a list is wanted. limit: entries at most. after: the number of the last entry seen, 0 for none."""
+    """A part of a list: at most `limit` entries after the entry with the number `after`, 0 for the first part."""
 
     limit: int
     after: int = 0
@@ -16,9 +16,10 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T_co]):
-    """A part of a list: as many entries as were wanted, or as fit into PAGE_BYTES, and at least one where there is one.
+    """A part of a list: as many entries as were requested, or as fit into `PAGE_BYTES`, and at least one where there is
+    one.
 
-    after: the number to go on after, None where nothing follows.
+    `after` is the number of the last entry where more follow, else None.
     """
 
     entries: tuple[T_co, ...]

@@ -1,25 +1,28 @@
-"""Projects: rooms with documents, threads, calls and keys of their own, none of which another one can see."""
+"""Stores projects, each with documents, threads, calls and keys of its own that no other project can see."""
 
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 from .brain import Question
-from .draft import Charter, Section
+from .draft import Charter, PromptSection
 from .pages import Page, Window
 from .search import Library
 
 Category: TypeAlias = Literal["FACTS", "RULES", "STATE"]
-"""What a document is: what answers are looked up in; what stands whole in every prompt; how things are just now."""
+"""The use of a document: `FACTS` are searched for answers, `RULES` stand whole in every prompt, `STATE` describes the
+present.
+"""
 
 HOUSE = "default"
-"""The project that is always there: it answers from the operator's own knowledge base, and cannot be deleted."""
+"""The project that always exists: it answers from the operator's own knowledge base, and cannot be deleted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A project. role: what every prompt of it says the model is. created_at: Unix milliseconds, as every time here.
+    """A project. `role` is the model's role in every prompt of it. `created_at` is in Unix milliseconds, as every time
+    here.
 
-    revision: changes with the role and with every document.
+    `revision` changes with the role and with every document.
     """
 
     id: str
@@ -31,7 +34,7 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class ProjectKey:
-    """A key of a project, without the key itself. revoked_at: None while it opens the project."""
+    """A key of a project, without the secret itself. `revoked_at` is None while it opens the project."""
 
     id: str
     project: str
@@ -40,12 +43,12 @@ class ProjectKey:
     revoked_at: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A document, without its text. sha256: of the bytes that were sent, in hex. size: of those, in bytes.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredDocument:
+    """A document, without its text. `sha256` (in hex) and `size` are of the bytes that were sent.
 
-    pieces: into how many it was cut. version: 1, and one more each time that it was replaced. error: why it could not
-    be read, "" where it could.
+    `pieces` counts the parts into which it was cut. `version` is 1, and one more after each replacement. `error` says
+    why it could not be read, "" where it could.
     """
 
     id: str
@@ -63,7 +66,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class DocumentText:
-    """A document's text, as it is read, and where it belongs."""
+    """The text of a readable document, with its category and filename."""
 
     id: str
     category: Category
@@ -72,18 +75,18 @@ class DocumentText:
 
 
 class ProjectStore(Protocol):
-    """Keeps projects, their keys and their documents.
+    """Stores projects, their keys and their documents.
 
-    Every method raises `agent.errors.NotFound` for what is not there, or is another project's, which is the same, and
+    Every method raises `agent.errors.NotFound` for an unknown id, and equally for another project's, and
     `agent.errors.StorageFailed` when the store cannot be used. Cancelled, a write is done whole or not at all.
     """
 
     async def create_project(self, id: str, name: str, role: str, at: int) -> Project:
-        """Keep a new project. Raises `Conflict("too_many_projects")` over PROJECTS_MOST."""
+        """Store a new project. Raises `Conflict("too_many_projects")` over `PROJECTS_MOST`."""
         ...
 
     async def project(self, id: str) -> Project:
-        """Return a project."""
+        """Return the project `id`."""
         ...
 
     async def projects(self, window: Window) -> Page[Project]:
@@ -91,15 +94,15 @@ class ProjectStore(Protocol):
         ...
 
     async def change_project(self, id: str, name: str | None, role: str | None) -> Project:
-        """Change what is not None."""
+        """Change `name` and `role`, each unless it is None; return the project."""
         ...
 
     async def delete_project(self, id: str) -> None:
-        """Delete a project with all that is its own; rows of the ledger stay. Raises `Conflict("kept")` for HOUSE."""
+        """Delete a project with all of its data; rows of the ledger stay. Raises `Conflict("kept")` for `HOUSE`."""
         ...
 
     async def add_key(self, project: str, id: str, digest: str, name: str, at: int) -> ProjectKey:
-        """Keep a key by its SHA-256 in hex."""
+        """Store a key by `digest`, its SHA-256 in hex."""
         ...
 
     async def keys(self, project: str, window: Window) -> Page[ProjectKey]:
@@ -107,26 +110,27 @@ class ProjectStore(Protocol):
         ...
 
     async def revoke_key(self, project: str, id: str, at: int) -> None:
-        """Let a key open nothing any more. Idempotent."""
+        """Revoke a key, so that it opens nothing any more. Idempotent."""
         ...
 
     async def project_of_key(self, digest: str) -> str | None:
-        """Return the project that a key opens, or None."""
+        """Return the project that the key with `digest` opens, or None."""
         ...
 
-    async def put_document(self, document: Document, text: str) -> Document:
-        """Keep a document under its id, in place of the one of the same project, category and filename.
+    async def put_document(self, document: StoredDocument, text: str) -> StoredDocument:
+        """Store a document under its id, in place of the one of the same project, category and filename.
 
-        The same bytes again change nothing and return what is kept, with its id. Raises `Conflict("project_full")` and
-        `Conflict("rules_too_long")` over DOCUMENTS_MOST, DOCUMENTS_BYTES and RULES_BYTES.
+        The same bytes again change nothing and return the stored document, with its id. Raises
+        `Conflict("project_full")` and `Conflict("rules_too_long")` over `DOCUMENTS_MOST`, `DOCUMENTS_BYTES` and
+        `RULES_BYTES`.
         """
         ...
 
-    async def document(self, project: str, id: str) -> Document:
-        """Return a document."""
+    async def document(self, project: str, id: str) -> StoredDocument:
+        """Return the document `id`."""
         ...
 
-    async def documents(self, project: str, window: Window) -> Page[Document]:
+    async def documents(self, project: str, window: Window) -> Page[StoredDocument]:
         """Return a project's documents, oldest first."""
         ...
 
@@ -135,13 +139,13 @@ class ProjectStore(Protocol):
         ...
 
     async def texts(self, project: str) -> tuple[int, tuple[DocumentText, ...]]:
-        """Return a project's revision and the texts of its documents that could be read, by category and filename."""
+        """Return a project's revision and the texts of its readable documents, by category and filename."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """What a project answers from, as it was at one moment: its documents, which can be searched, and its charter."""
+    """The basis of a project's answers at one moment: its documents, which can be searched, and its charter."""
 
     documents: Library
     charter: Charter
@@ -150,22 +154,22 @@ class Holdings:
 class ProjectLibrary(Protocol):
     """The documents of every project, ready to be searched."""
 
-    async def present(self, project: str) -> Holdings:
-        """Return what a project answers from now; whoever keeps it keeps it as it is.
+    async def load_holdings(self, project: str) -> Holdings:
+        """Return the present basis of a project's answers; a caller that keeps it keeps it as it is.
 
         Raises `agent.errors.NotFound` and `agent.errors.StorageFailed` as `ProjectStore` does. Cancelled, it leaves
-        nothing; what others wait for, they get.
+        nothing; work that other callers wait for goes on.
         """
         ...
 
 
 class PromptDebug(Protocol):
-    """Shows what a model would be asked, and asks none."""
+    """Shows the prompt that a model would get, and calls no model."""
 
-    async def __call__(self, question: Question) -> tuple[Section, ...]:
+    async def __call__(self, question: Question) -> tuple[PromptSection, ...]:
         """Return the parts of the first prompt of a question's turn, in their order, empty ones too.
 
-        Raises `agent.errors.NotFound` for a project that is not there, `agent.errors.ModelFailed` for a prompt over
-        its budget, and `agent.errors.StorageFailed`. Cancelled, it leaves nothing.
+        Raises `agent.errors.NotFound` for an unknown project, `agent.errors.ModelFailed` for a prompt over its budget,
+        and `agent.errors.StorageFailed`. Cancelled, it leaves nothing.
         """
         ...

@@ -1,4 +1,4 @@
-"""Finding what was said: turns of conversations and live items, dated and by whom. Times are Unix milliseconds."""
+"""Searches conversations and memory: turns and live items, with date and speaker. Times are Unix milliseconds."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -10,19 +10,20 @@ from .memory import Item
 
 ExcerptKind: TypeAlias = Literal["turn", "item"]
 Reach: TypeAlias = Literal["scope", "thread", "user"]
-"""How far a search goes. scope: every thread of its project and user, and where the user is not known its thread alone,
-as whose an item is. thread: its thread alone. user: every thread of its project and user, known or not, which only an
-operator may ask for."""
+"""The reach of a search. `scope` covers every thread of its project and user, and for an unknown user its thread alone,
+as for items. `thread` covers its thread alone. `user` covers every thread of its project and user, known or not,
+which only an operator may request.
+"""
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
-    """What is looked for in what was said.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallQuery:
+    """A search over turns and items.
 
-    text: any text. scope: whose; what is another's is not searched. at: now, what "last week" is counted from. limit:
-    excerpts at most. tokens: that they may take together, estimated; 0 is no bound. speaker: the name of who asks, ""
-    for the scope's user. shown: message ids that the reader has before him anyway, in the scope's thread. reach: see
-    `Reach`. floor: of how surely anything fits, 0..1, below which nothing is found; None is the recaller's own.
+    `text` is any text. Only the data of `scope` is searched. `at` is now, the reference of "last week". `limit` bounds
+    the excerpts, `tokens` their estimated total; 0 is no bound. `speaker` is the name of the author, "" for the scope's
+    user. `shown` holds ids of messages, in the scope's thread, that the reader sees anyway. `reach` is described at
+    `Reach`. `floor` is the certainty, 0..1, below which nothing is found; None is the recaller's own.
     """
 
     text: str
@@ -37,13 +38,14 @@ class Search:
     floor: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Excerpt:
-    """A turn or an item that fits. id: what it is cited by. by: who said it, "user", "assistant" or a name; "" of an
-    item. score: 0..1, by which they were ranked; of the best one, how surely anything fits. text: what is shown of it,
-    a part of a long turn.
+    """A fitting turn or item. `id` is its id in citations. `by` is its speaker, "user", "assistant" or a name; "" for
+    an item. `score` is its rank, 0..1; that of the best one is the certainty that anything fits. `text` may be a
+    part of a long turn.
 
-    citable: it may support a number: an item, or what its user said. message: the turn's message id, "" of an item.
+    `citable` says that it may support a number: an item, or words of its user. `message` is the turn's message id, ""
+    for an item.
     """
 
     id: str
@@ -58,12 +60,13 @@ class Excerpt:
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
-    """What was found, oldest first. score: 0..1, how surely anything fits; below the floor there are no excerpts.
+class RecallResult:
+    """The excerpts, oldest first. `score` is the certainty, 0..1, that anything fits; below the floor there are no
+    excerpts.
 
-    disagreements: pairs of ids of excerpts of one key with different numbers, the older first. items: all that are
-    live, as of the search, whose it was, in no order; None where who searches cannot tell. shown: what fits of that
-    which the reader has before him anyway, as far as it may support a number, RECALLED_SHOWN at most.
+    `disagreements` are pairs of ids of excerpts of one key with different numbers, the older first. `items` are all
+    live items of the searched user, as of the search, in no order; None where the recaller cannot tell. `shown` are
+    fitting excerpts that the reader sees anyway, as far as they may support a number, `RECALLED_SHOWN` at most.
     """
 
     excerpts: tuple[Excerpt, ...] = ()
@@ -72,24 +75,26 @@ class Recalled:
     items: tuple[Item, ...] | None = None
     shown: tuple[Excerpt, ...] = ()
 
-    def without(self, ids: Collection[str]) -> "Recalled":
-        """Return it without some excerpts."""
+    def without_excerpts(self, ids: Collection[str]) -> "RecallResult":
+        """Return the result without the excerpts of these `ids`."""
         if not ids:
             return self
-        return Recalled(
-            tuple(each for each in self.excerpts if each.id not in ids),
-            self.score,
-            tuple(pair for pair in self.disagreements if not any(id in ids for id in pair)),
-            shown=tuple(each for each in self.shown if each.id not in ids),
+        return RecallResult(
+            excerpts=tuple(excerpt for excerpt in self.excerpts if excerpt.id not in ids),
+            score=self.score,
+            disagreements=tuple(pair for pair in self.disagreements if not any(id in ids for id in pair)),
+            shown=tuple(excerpt for excerpt in self.shown if excerpt.id not in ids),
         )
 
 
-NOTHING = Recalled()
+NOTHING_RECALLED = RecallResult()
 
 
 class Recaller(Protocol):
-    """Finds what was said."""
+    """Searches turns and items."""
 
-    async def recall(self, search: Search) -> Recalled:
-        """Return what fits, within its budget. A cancel leaves nothing. Raises `agent.errors.StorageFailed`."""
+    async def recall(self, search: RecallQuery) -> RecallResult:
+        """Return the fitting excerpts, within the budget. A cancel leaves nothing. Raises
+        `agent.errors.StorageFailed`.
+        """
         ...

@@ -1,21 +1,21 @@
-"""Remembering, as sessions and brains see it: an exchange is handed over, and what was said before comes back."""
+"""Connects sessions and brains to memory: they hand exchanges over, and load items and excerpts for their turns."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
 
-from .brain import Beside, Proposal, Question
+from .brain import MemoryNotice, Proposal, Question
 from .conversation import Scope
 from .draft import NO_REMINDER, Reminder
 from .memory import (
     Change,
-    Decision,
     Draft,
-    Forgotten,
+    ForgottenItem,
     Item,
+    ItemDecision,
     ItemStatus,
     ItemType,
-    Proposed,
+    ProposalOutcome,
     Source,
     StoredTurn,
 )
@@ -24,18 +24,18 @@ from .recall import Recaller
 from .search import Hit, Lang
 
 MEMORY_FILES: Final = "memory/"
-"""What the file of a citation begins with that is of something remembered."""
+"""The prefix of the file of a citation that comes from memory."""
 
 Offer: TypeAlias = Callable[[Question, Proposal], None]
-"""Suggests something to whom an answered question is from, if he is still there. Never blocks, never raises."""
+"""Suggests a proposal to the author of an answered question, if still connected. Never blocks, never raises."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """An answer that was said to its end.
+class FinishedAnswer:
+    """An answer that was sent to its end.
 
-    blocked: it is a refusal. cites: ids of what it cites that is remembered. drafts: what a model proposes to remember,
-    which nobody's words order.
+    `blocked` says that it is a refusal. `cites` holds the ids of the memory that it cites. `drafts` are a model's
+    proposals for memory, which no words of the user order.
     """
 
     text: str
@@ -45,61 +45,65 @@ class Answered:
 
 
 class Recorder(Protocol):
-    """Remembers exchanges. Nothing of it blocks or raises, whatever the disk does."""
+    """Records exchanges. None of its methods blocks on the disk or raises."""
 
-    def keep(self, question: Question, answered: Answered, offer: Offer) -> None:
-        """Remember a question and its answer, soon.
+    def record_exchange(self, question: Question, answer: FinishedAnswer, offer: Offer) -> None:
+        """Store a question and its answer, soon.
 
-        offer: takes what the question's words would have remembered, for its user to approve.
+        `offer` receives the items that the question's words propose, for their user to approve.
         """
         ...
 
-    def decline(self, scope: Scope, item: str) -> None:
-        """Take that its user does not want an item remembered, soon."""
+    def decline_item(self, scope: Scope, item: str) -> None:
+        """Record soon that the scope's user does not want the item remembered."""
         ...
 
-    async def kept(self, question: Question, answered: Answered) -> tuple[Proposed, ...] | None:
-        """Remember an exchange as `keep` does; return what it proposes.
+    async def record_and_propose(
+        self, question: Question, answer: FinishedAnswer
+    ) -> tuple[ProposalOutcome, ...] | None:
+        """Store an exchange as `record_exchange` does; return the proposals.
 
-        None where it cannot be kept, or that takes over MEMORY_ANSWER seconds. Nobody is asked: its user finds it among
-        what is proposed. Cancelled, it is remembered all the same.
+        None means that the exchange cannot be stored, or not within `MEMORY_ANSWER` seconds. The user is not asked, but
+        finds the items among the proposed ones. Cancelled, the exchange is stored all the same.
         """
         ...
 
 
-class Unkept:
-    """Remembers nothing (implements `Recorder`)."""
+class NoRecorder:
+    """Records nothing (implements `Recorder`)."""
 
-    def keep(self, question: Question, answered: Answered, offer: Offer) -> None:
-        """Let it go."""
+    def record_exchange(self, question: Question, answer: FinishedAnswer, offer: Offer) -> None:
+        """Ignore the exchange."""
 
-    def decline(self, scope: Scope, item: str) -> None:
-        """There is none."""
+    def decline_item(self, scope: Scope, item: str) -> None:
+        """Ignore the decision: there are no items."""
 
-    async def kept(self, question: Question, answered: Answered) -> tuple[Proposed, ...]:
-        """Let it go."""
+    async def record_and_propose(
+        self, question: Question, answer: FinishedAnswer
+    ) -> tuple[ProposalOutcome, ...]:
+        """Ignore the exchange; return no proposals."""
         return ()
 
 
-UNKEPT = Unkept()
+NO_RECORDER = NoRecorder()
 
 
 class Backlog(Protocol):
-    """What was said and is not kept yet."""
+    """The exchanges that are not stored yet."""
 
-    async def caught_up(self, scope: Scope) -> bool:
-        """Wait until what a scope's user said before can be found; MEMORY_CAUGHT_UP seconds at most.
+    async def wait_caught_up(self, scope: Scope) -> bool:
+        """Wait until the earlier exchanges of a scope's user can be found; `MEMORY_CAUGHT_UP` seconds at most.
 
-        Return whether it can: not where the disk stalls, nor for a while after some of it could not be kept.
+        Return whether they can: not while the disk stalls, nor for a while after some of them could not be stored.
         """
         ...
 
 
 class NoBacklog:
-    """Everything is kept as it is said (implements `Backlog`)."""
+    """An empty backlog: everything is stored at once (implements `Backlog`)."""
 
-    async def caught_up(self, scope: Scope) -> bool:
-        """Wait for nothing."""
+    async def wait_caught_up(self, scope: Scope) -> bool:
+        """Return True at once."""
         return True
 
 
@@ -107,11 +111,11 @@ NO_BACKLOG = NoBacklog()
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
-    """What a turn should know. hits: what of it may be cited, best first, each of a file `memory/ID`.
+class TurnMemory:
+    """The memory for one turn. `hits` are the citable part, best first, each of a file `memory/ID`.
 
-    asked: it is what the question asks for, and no document says anything of that. unread: some of what is remembered
-    could not be read, or not kept, so that what is not here may be known.
+    `asked` says that the question asks for this memory, and that no document covers it. `unread` says that part of the
+    memory could not be read, or not stored, so that more may be known.
     """
 
     reminder: Reminder = NO_REMINDER
@@ -120,36 +124,38 @@ class Remembered:
     unread: bool = False
 
 
-NOTHING_REMEMBERED, UNREAD = Remembered(), Remembered(unread=True)
+EMPTY_MEMORY, UNREAD_MEMORY = TurnMemory(), TurnMemory(unread=True)
 
 
 class Memory(Protocol):
-    """What a brain asks of what is remembered."""
+    """Loads memory for a brain."""
 
-    def told(self, question: Question, lang: Lang) -> bool:
-        """Return whether a question is nothing but the order to remember something; pure."""
+    def is_memory_order(self, question: Question, lang: Lang) -> bool:
+        """Return whether the whole question is an order to remember something; pure."""
         ...
 
-    def stated(self, question: Question, lang: Lang) -> bool:
-        """Return whether a question is nothing but what can be remembered, ordered or not: it asks nothing; pure."""
+    def is_statement(self, question: Question, lang: Lang) -> bool:
+        """Return whether the whole question can be remembered, ordered or not, and asks nothing; pure."""
         ...
 
-    def beside(self, question: Question, lang: Lang) -> Beside | None:
-        """Return whether some of a question is to be remembered: its user is asked, or has told to; pure."""
-        ...
-
-    async def remembered(self, question: Question, text: str, lang: Lang) -> Remembered:
-        """Return what a question's user should be answered with in mind; `unread` where it cannot be read.
-
-        text: the question, less its courtesies. A cancel leaves nothing.
+    def find_notice(self, question: Question, lang: Lang) -> MemoryNotice | None:
+        """Return the notice for a question of which a part is to be remembered, proposed or ordered; else None;
+        pure.
         """
         ...
 
-    async def live(self, question: Question, id: str) -> Item | None:
-        """Return an item that a question's user may be told of now; None where there is none, or it cannot be read."""
+    async def load_memory(self, question: Question, text: str, lang: Lang) -> TurnMemory:
+        """Return the memory for answering a question's user; `unread` where it cannot be read.
+
+        `text` is the question, less its courtesies. A cancel leaves nothing.
+        """
         ...
 
-    def drafted(
+    async def find_live_item(self, question: Question, id: str) -> Item | None:
+        """Return a live item of the question's user; None where there is none, or it cannot be read."""
+        ...
+
+    def draft_item(
         self,
         question: Question,
         about: ItemType | Item,
@@ -158,123 +164,129 @@ class Memory(Protocol):
         lang: Lang,
         sources: tuple[Source, ...],
     ) -> Draft:
-        """Return what a model proposes to remember; pure. Its sources are the question and these.
+        """Return a model's proposal for memory; pure. Its sources are the question and `sources`.
 
-        about: the item whose place it is to take, for as long as that has; else its type, and `subject` says of what.
-        Raises `agent.errors.BadItem` for what cannot be kept, or is of a type that a rule would accept.
+        `about` is the item to replace, for as long as that is live; else its type, with `subject` as its topic. Raises
+        `agent.errors.BadItem` for an item that cannot be stored, or whose type a rule would accept.
         """
         ...
 
-    async def stands(self, files: Collection[str]) -> bool:
-        """Return whether all of these may still be cited: none was forgotten, rejected or replaced meanwhile.
+    async def are_citable(self, files: Collection[str]) -> bool:
+        """Return whether all of these files may still be cited: none was forgotten, rejected or replaced meanwhile.
 
         Raises `agent.errors.StorageFailed` where that cannot be read.
         """
         ...
 
 
-class Again(Protocol):
-    """Tells what says again what is to be forgotten."""
+class RepeatMatcher(Protocol):
+    """Finds texts that repeat an item that is to be forgotten."""
 
-    def said(self, text: str) -> bool:
-        """Return whether a user's text does."""
+    def matches_user_text(self, text: str) -> bool:
+        """Return whether a user's text repeats the item."""
         ...
 
-    def told(self, text: str) -> bool:
-        """Return whether a text of the agent's does, or one that was made of what was said."""
+    def matches_agent_text(self, text: str) -> bool:
+        """Return whether a text of the agent, or one derived from the conversation, repeats the item."""
         ...
 
-    def without(self, value: Any) -> Any:
-        """Return a JSON value with each text in it emptied that does, as `told` finds it."""
+    def blank_repeats(self, value: Any) -> Any:
+        """Return a JSON value with each repeating text in it emptied, as `matches_agent_text` finds it."""
         ...
 
-    def within(self, value: Any) -> bool:
-        """Return whether any text in a JSON value does."""
+    def matches_json(self, value: Any) -> bool:
+        """Return whether any text in a JSON value repeats the item."""
         ...
 
 
 class Transcript(Protocol):
-    """Holds what was said, beside what is remembered of it: a thread's messages, a conversation in progress."""
+    """Holds conversations beside memory: a thread's messages, a conversation in progress."""
 
-    async def forget(self, turns: Sequence[StoredTurn], item: str = "") -> None:
-        """Take what was said in these turns out of it, also out of its files; idempotent.
+    async def forget_turns(self, turns: Sequence[StoredTurn], item: str = "") -> None:
+        """Erase these turns from the transcript, also from its files; idempotent.
 
-        item: that is forgotten with them, "" for none. Raises `agent.errors.StorageFailed` where it may still hold it.
+        `item` is the item that is forgotten with them, "" for none. Raises `agent.errors.StorageFailed` where the
+        transcript may still hold them.
         """
         ...
 
-    async def unsay(self, scope: Scope, again: Again) -> None:
-        """Take what says it again out of what a scope's user has said and was told; idempotent.
+    async def forget_repeats(self, scope: Scope, repeats: RepeatMatcher) -> None:
+        """Erase the texts that `repeats` matches from the messages of a scope's user and from their answers;
+        idempotent.
 
-        Raises `agent.errors.StorageFailed` where it may still hold it.
+        Raises `agent.errors.StorageFailed` where the transcript may still hold them.
         """
         ...
 
 
-class MemoryDesk(Protocol):
-    """What a user decides about his own memory. Every method raises as `agent.ports.memory.MemoryStore` does."""
+class MemoryService(Protocol):
+    """A user's decisions about the user's own memory. Every method raises as `agent.ports.memory.MemoryStore` does."""
 
     async def items(self, scope: Scope, window: Window, statuses: Collection[ItemStatus] = ()) -> Page[Item]:
-        """Return a user's items, of every status but forgotten where none is named."""
+        """Return a user's items, of every status but `forgotten` where none is named."""
         ...
 
     async def item(self, scope: Scope, id: str) -> tuple[Item, tuple[Change, ...]]:
-        """Return an item, and what happened to it and to those that it replaced, oldest first."""
+        """Return an item, and the changes of it and of those that it replaced, oldest first."""
         ...
 
-    async def decide(
+    async def decide_item(
         self,
         scope: Scope,
         id: str,
-        decision: Decision,
+        decision: ItemDecision,
         revision: int | None = None,
         replaces: Collection[str] | None = None,
     ) -> Item:
-        """Take a user's decision about an item; return it as it is then.
+        """Apply a user's decision about an item; return the item after it.
 
-        revision: that the user saw; None is any. replaces: of an accept, the ids that the user was told it replaces;
-        None is any.
+        `revision` is the one that the user saw; None is any. For an accept, `replaces` holds the ids that the user was
+        told it replaces; None is any.
         """
         ...
 
-    def may(self, item: Item) -> tuple[Decision, ...]:
-        """Return what its user may decide about an item as it stands now."""
+    def allowed_decisions(self, item: Item) -> tuple[ItemDecision, ...]:
+        """Return the decisions that the user may take about an item in its present status."""
         ...
 
-    async def edit(self, scope: Scope, id: str, text: str, lang: Lang, revision: int | None = None) -> Item:
+    async def edit_item(
+        self, scope: Scope, id: str, text: str, lang: Lang, revision: int | None = None
+    ) -> Item:
         """Put a corrected text in an item's place; return the item that has it.
 
-        Raises `agent.errors.BadItem` for a text that cannot be kept.
+        Raises `agent.errors.BadItem` for a text that cannot be stored.
         """
         ...
 
-    async def forget(self, scope: Scope, id: str) -> Forgotten:
-        """Take an item, and what was said in its words, out of all that is kept."""
+    async def forget_item(self, scope: Scope, id: str) -> ForgottenItem:
+        """Erase an item, and the turns with its words, from everything that is stored."""
         ...
 
-    async def contradicted(self, scope: Scope, id: str) -> tuple[Item, ...]:
-        """Return what an item would replace, were it accepted now, oldest first."""
+    async def conflicting_items(self, scope: Scope, id: str) -> tuple[Item, ...]:
+        """Return the items that an item would replace if it were accepted now, oldest first."""
         ...
 
-    async def unsaid(self, scope: Scope, said: Mapping[str, Collection[str]]) -> frozenset[str]:
-        """Return which messages of a thread hold what was forgotten since, in whichever process.
+    async def forgotten_messages(
+        self, scope: Scope, citations: Mapping[str, Collection[str]]
+    ) -> frozenset[str]:
+        """Return the messages of a thread that hold something forgotten since, in any process.
 
-        said: ids of messages, and of what the answer to each cites.
+        `citations` maps ids of messages to the ids that the answer to each cites.
         """
         ...
 
-    async def known(self, scope: Scope) -> bool:
-        """Return whether anything is kept of a user's thread."""
+    async def is_known(self, scope: Scope) -> bool:
+        """Return whether anything is stored for a user's thread."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Consulted:
-    """What sessions ask for their clients: about items, and for what was said.
+class MemoryAccess:
+    """The access of sessions to memory: decisions about items, and the search.
 
-    backlog: what their clients said that is not kept yet.
+    `backlog` holds the exchanges of their clients that are not stored yet.
     """
 
-    desk: MemoryDesk
+    desk: MemoryService
     recaller: Recaller
     backlog: Backlog = NO_BACKLOG

@@ -1,15 +1,15 @@
-"""Requests that may come twice, and what is noted of who did what."""
+"""Recognises repeated requests by their idempotency key, and writes the audit."""
 
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 ITEM_DECIDED: Final = "memory "
-"""How the audit's events begin that say what was decided about a memory item; their subject is the item's id."""
+"""The prefix of audit events about a decision on a memory item; their subject is the item's id."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """What a request was answered. status: of HTTP. project: whose it is, where the request made that project."""
+class StoredAnswer:
+    """The answer to a request. `status` is of HTTP. `project` is the project that the request created, if any."""
 
     status: int
     body: bytes
@@ -17,31 +17,32 @@ class Answered:
 
 
 class RequestStore(Protocol):
-    """Keeps the answers of requests that name a key, for IDEMPOTENCY_SECONDS, or as long as their project is there.
+    """Stores the answers of requests with a key, for `IDEMPOTENCY_SECONDS`, or as long as their project exists.
 
-    owner: whose key it is.
+    `owner` is the owner of the key.
 
     Raises `agent.errors.StorageFailed` when the store cannot be used.
     """
 
-    async def first(
+    async def begin_request(
         self, owner: str, key: str, digest: str, at: int, project: str | None = None
-    ) -> Answered | None:
-        """Note a request that begins, and return None; of one that was answered before, its answer.
+    ) -> StoredAnswer | None:
+        """Record that a request begins, and return None; for one that was answered before, return its answer.
 
-        digest: SHA-256 of what was asked, in hex. project: whose things it is about. Raises `Conflict("key_reused")`
-        when that was something else, or what was answered was forgotten since, and `Conflict("in_progress")` while it
-        has no answer yet in a living process.
+        `digest` is the SHA-256 of the request in hex. `project` is the project of its subject. Raises
+        `Conflict("key_reused")` when the key came with another request, or when its answer was forgotten since, and
+        `Conflict("in_progress")` while it has no answer yet in a living process.
         """
         ...
 
-    async def answered(self, owner: str, key: str, answer: Answered | None) -> None:
-        """Note its answer; None forgets that it began, so that it may be tried again."""
+    async def record_answer(self, owner: str, key: str, answer: StoredAnswer | None) -> None:
+        """Record the answer to a request; None forgets that it began, so that it may be tried again."""
         ...
 
-    async def note(self, at: int, project: str, user: str, event: str, subject: str) -> None:
-        """Write a line of the audit: ids and words of ours, never what anybody said.
+    async def write_audit(self, at: int, project: str, user: str, event: str, subject: str) -> None:
+        """Write a line of the audit: ids and fixed words, never a user's words.
 
-        Lines about an item go when it is forgotten (`agent.ports.threads.ThreadStore.forget`); those about a call stay.
+        Lines about an item go when it is forgotten (`agent.ports.threads.ThreadStore.forget_turns`); lines about a call
+        stay.
         """
         ...

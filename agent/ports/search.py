@@ -1,4 +1,4 @@
-"""What the knowledge base gives: snippets that can be cited, the passages they stand in, and hits."""
+"""Searches the knowledge base: citable snippets, the passages that they stand in, and hits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,17 +10,16 @@ from ..lang import Lang as Lang  # crosses this port with the rest
 from .conversation import NO_SCOPE, Scope
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Snippet:
-    """A statement of one file that an answer may cite: a sentence, a list item, a table's row or a few lines of code.
+    r"""A statement of one file that an answer may cite: a sentence, a list item, a table's row or a few lines of code.
 
-    file: "kb/" and the path below the knowledge-base folder, with forward slashes.
-    text: 1 to 3 lines as they stand in the file, joined by "\\n"; the part of a long line that holds the statement; a
-    row after the line of its table's header. What so few lines do not show is told in plain words.
-    first, last: line numbers in the file, counted from 1, both inclusive; of a row, without its header's.
-    said: what it says, in plain words. kind: paragraph, item, row, code or quote.
-    lead: the line, or the item, that it hangs under. headings: those above it, outermost first. when, by: of what was
-    said, the day (2026-05-03) and who said it.
+    `file` is "kb/" and the path below the knowledge-base folder, with forward slashes. `text` is 1 to 3 lines as they
+    stand in the file, joined by "\n"; the part of a long line that holds the statement; a row after the line of its
+    table's header. Where so few lines do not show all of it, plain words do. `first` and `last` are line numbers in the
+    file, counted from 1, both inclusive; of a row, without its header's. `said` is its content in plain words. `kind`
+    is paragraph, item, row, code or quote. `lead` is the line, or the item, that it hangs under. `headings` are those
+    above it, outermost first. `when` and `by` are the day (2026-05-03) and the speaker of a snippet from memory.
     """
 
     file: str
@@ -35,44 +34,44 @@ class Snippet:
     by: str = ""
 
 
-class Shelf(Protocol):
-    """The statements of a section, in whatever form they take least."""
+class SnippetShelf(Protocol):
+    """The statements of a section, in the form with the least memory."""
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of statements."""
         ...
 
-    def made(self) -> tuple[Snippet, ...]:
-        """Return them; some microseconds each time."""
+    def load_snippets(self) -> tuple[Snippet, ...]:
+        """Return the statements; some microseconds each time."""
         ...
 
 
 class Passage(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """A section: what stands under one heading of a file, or a part of that; equal to no other.
+    """A section: the text under one heading of a file, or a part of it; equal to no other.
 
     A knowledge base has many thousands, so no garbage collection looks at them: none can be part of a cycle.
 
-    headings: the headings above it, outermost first.
-    lang: the language its text is in.
-    held: its statements, in the order of the file, or the shelf that they are on.
+    `headings` are those above it, outermost first. `lang` is the language of its text. `held` holds its statements, in
+    the order of the file, or the shelf that they are on.
     """
 
     file: str
     headings: tuple[str, ...]
     lang: Lang
-    held: tuple[Snippet, ...] | Shelf
+    held: tuple[Snippet, ...] | SnippetShelf
 
     @property
     def snippets(self) -> tuple[Snippet, ...]:
         """Return its statements, in the order of the file."""
-        return self.held if isinstance(self.held, tuple) else self.held.made()
+        return self.held if isinstance(self.held, tuple) else self.held.load_snippets()
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A snippet that a search found. `score` is 0..1: of the best one, how surely it answers the question.
+    """A snippet that a search found. `score` is 0..1; that of the best hit is the certainty that it answers the
+    question.
 
-    shown: whoever drafts has it before him in the conversation, and is not told it again; such hits come last.
+    `shown` says that the drafter has it in the conversation already, so that it is not repeated; such hits come last.
     """
 
     snippet: Snippet
@@ -83,10 +82,10 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is looked for.
+    """A search over the documents.
 
-    text: any text. lang: the question's; what the documents say in it comes first. limit: statements, at most.
-    before: the question that it may follow ("and the large one?"), or "". scope: whose question it is.
+    `text` is any text. `lang` is the question's; documents in it come first. `limit` bounds the statements. `before` is
+    the question that this one may follow ("and the large one?"), or "". `scope` is the scope of the author.
     """
 
     text: str
@@ -103,18 +102,18 @@ class Retriever(Protocol):
         """Return the best statements, best first, each once; () when nothing is worth citing."""
         ...
 
-    async def nearest(self, query: Query) -> tuple[Hit, ...]:
-        """Return what a search comes nearest to, however unsure; for the operator, never for an answer."""
+    async def search_nearest(self, query: Query) -> tuple[Hit, ...]:
+        """Return the statements nearest to a query, however unsure; for the operator, never for an answer."""
         ...
 
     def topics(self, lang: Lang) -> Sequence[str]:
-        """Return what the documents of a language are about, the largest topic first."""
+        """Return the topics of the documents in `lang`, the largest first."""
         ...
 
 
 class Library(Protocol):
     """The documents as they change."""
 
-    async def present(self) -> Retriever:
+    async def load_snapshot(self) -> Retriever:
         """Return the present snapshot, once everything has been read. A cancel leaves nothing."""
         ...

@@ -1,22 +1,22 @@
-"""Threads: conversations that outlive a connection, and what was said in them."""
+"""Stores threads, the conversations that outlive a connection, and their messages."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
-from .calls import Move, StoredCall
+from .calls import CallTransition, StoredCall
 from .conversation import Exchange, Scope
 from .memory import StoredTurn
 from .pages import Page, Window
-from .remember import Again
+from .remember import RepeatMatcher
 
-Role: TypeAlias = Literal["user", "assistant", "tool"]
+MessageRole: TypeAlias = Literal["user", "assistant", "tool"]
 MessageStatus: TypeAlias = Literal["pending", "done", "cancelled", "refused", "failed"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Thread:
-    """A thread. turn: how many turns have begun in it. Times are Unix milliseconds."""
+    """A thread. `turn` counts the turns that have begun in it. Times are Unix milliseconds."""
 
     id: str
     project: str
@@ -26,18 +26,18 @@ class Thread:
     turn: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoredMessage:
-    """A message. A user's is byte for byte what the user sent.
+    """A message. A user's `content` is byte for byte as it was sent.
 
-    turn: which turn of its thread it is of. citations: those of an answer, as JSON. call: the call whose result a
-    tool's message is.
+    `turn` is the number of its turn in the thread. `citations` are those of an answer, as JSON. `call` is the call
+    whose result a tool's message is.
     """
 
     id: str
     thread: str
     turn: int
-    role: Role
+    role: MessageRole
     content: str
     status: MessageStatus
     created_at: int
@@ -45,13 +45,14 @@ class StoredMessage:
     call: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """A turn that is to begin. new: the thread is to be made. id: of its message.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnOpening:
+    """A turn that is to begin. `new` says that the thread is to be created. `id` is of its message.
 
-    role: tool where the turn goes on after a call's result and nobody said anything; `content` is then the result's.
-    alone: this process runs no turn of the thread, so that one of its own that is still pending is a leftover.
-    closes: the suggested call that the message answers in place of an approval; it becomes answered, or nothing begins.
+    `role` is `tool` where the turn goes on after a call's result and no user message came; `content` is then the
+    result's. `alone` says that this process runs no turn of the thread, so that a pending turn of its own is a
+    leftover. `closes` is the suggested call that the message answers in place of an approval; it becomes answered, or
+    nothing begins.
     """
 
     project: str
@@ -61,27 +62,27 @@ class Opening:
     content: str
     at: int
     new: bool = False
-    role: Role = "user"
+    role: MessageRole = "user"
     call: str | None = None
     alone: bool = True
     closes: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
-    """A turn that has begun. thread: its thread, as it is now. ended: as `Woken` has them."""
+class TurnStart:
+    """A turn that has begun. `thread` is its thread, as it is now. `ended` is as in `ThreadState`."""
 
     thread: Thread
     ended: tuple[StoredCall, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """What one step of a turn has to say, kept whole or not at all, before anybody is told.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnStep:
+    """One step of a turn, stored whole or not at all, before any client is told.
 
-    message: the one whose turn it is. status: what that became, None while it goes on. answer: the assistant's message.
-    calls: that were suggested, or handed over: claimed, with a lease. moves: of calls that were there before, a claim
-    of which is the ledger's to note. tools: messages of results.
+    `message` is the message that began the turn. `status` is its new status, None while the turn goes on. `answer` is
+    the assistant's message. `calls` were suggested, or handed over: claimed, with a lease. `moves` are transitions of
+    earlier calls; a claim among them is recorded by the ledger. `tools` are messages of results.
     """
 
     project: str
@@ -91,16 +92,16 @@ class Said:
     at: int
     answer: StoredMessage | None = None
     calls: tuple[StoredCall, ...] = ()
-    moves: tuple[Move, ...] = ()
+    moves: tuple[CallTransition, ...] = ()
     tools: tuple[StoredMessage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Woken:
-    """What a thread needs to go on. history: oldest first.
+class ThreadState:
+    """The state from which a thread goes on. `history` is oldest first.
 
-    live: calls that can be approved, or are approved and wait for the server to run them, oldest first. ended: calls
-    that somebody approved or ran, and that ended after the last turn began that was answered: no turn was told of them.
+    `live` are calls that can be approved, or are approved and wait for the server to run them, oldest first. `ended`
+    are approved or run calls that ended after the beginning of the last answered turn: no turn was told of them.
     """
 
     thread: Thread
@@ -110,75 +111,75 @@ class Woken:
 
 
 class ThreadStore(Protocol):
-    """Keeps threads and their messages; the calls of a turn are kept with it.
+    """Stores threads and their messages; the calls of a turn are stored with it.
 
-    Every method raises `agent.errors.NotFound` for what is not there, or is another project's, which is the same, and
+    Every method raises `agent.errors.NotFound` for an unknown id, and equally for another project's, and
     `agent.errors.StorageFailed` when the store cannot be used. Cancelled, a write is done whole or not at all.
     """
 
-    async def begin_turn(self, opening: Opening) -> Begun:
-        """Keep a message as pending, in a thread that is there or, if `new`, is made.
+    async def begin_turn(self, opening: TurnOpening) -> TurnStart:
+        """Store a message as pending, in an existing thread or, with `new`, in a new one.
 
         Raises `Conflict("turn_in_progress")` while another message of the thread is pending in a living process,
-        `Conflict("thread_full")` over MESSAGES_MOST, and what `close` of a call does.
+        `Conflict("thread_full")` over `MESSAGES_MOST`, and the conflicts of `CallStore.close_call`.
         """
         ...
 
-    async def say(self, said: Said, late: Callable[[], None] = lambda: None) -> bool:
-        """Keep what a turn says. A message or call that has ended stays as it ended. Idempotent.
+    async def record_step(self, step: TurnStep, late: Callable[[], None] = lambda: None) -> bool:
+        """Store a step of a turn. A message or call that has ended stays as it ended. Idempotent.
 
-        False for a turn that ended otherwise before: of that only `tools` and `moves` are kept. late: is called, once,
-        when the disk does not answer; it is kept when that does.
+        Return False for a turn that ended otherwise before: of that step only `tools` and `moves` are stored. `late` is
+        called, once, when the disk does not answer; the step is stored when it does.
         """
         ...
 
     async def cancel_turn(self, project: str, thread: str, at: int, calls: bool = False) -> tuple[str, ...]:
-        """End the message that is pending as cancelled, whichever process has its turn; nothing where none is.
+        """End the pending message as cancelled, in any process; do nothing where none is pending.
 
-        What that turn was to run and nobody has claimed is cancelled with it, and no call of it is kept afterwards, so
-        that nothing of it is claimed. Returns the ids of the thread's calls that need no approval and that another
-        process has claimed, which may be about to begin. at: Unix milliseconds. calls: so is every call of the thread,
-        suggested or approved, that nobody has claimed.
+        The unclaimed calls that the turn was to run are cancelled with it, and no call of it is stored afterwards, so
+        that none of its calls is claimed. Return the ids of the thread's calls that need no approval and that another
+        process has claimed, which may be about to begin. `at` is in Unix milliseconds. `calls` cancels every unclaimed
+        call of the thread, suggested or approved.
         """
         ...
 
-    async def cancelled(self, messages: Collection[tuple[str, str]]) -> frozenset[tuple[str, str]]:
-        """Return which of these messages, each by its project and its id, have ended as cancelled."""
+    async def cancelled_messages(self, messages: Collection[tuple[str, str]]) -> frozenset[tuple[str, str]]:
+        """Return the subset of these messages, each given by project and id, that ended as cancelled."""
         ...
 
-    async def wake(self, project: str, thread: str, exchanges: int) -> Woken:
-        """Return what a thread needs to go on, with at most so many of its last exchanges that were answered."""
+    async def load_state(self, project: str, thread: str, exchanges: int) -> ThreadState:
+        """Return the state of a thread, with at most `exchanges` of its last answered exchanges."""
         ...
 
     async def thread(self, project: str, id: str) -> Thread:
-        """Return a thread."""
+        """Return the thread `id`."""
         ...
 
     async def message(self, project: str, id: str) -> StoredMessage:
-        """Return a message."""
+        """Return the message `id`."""
         ...
 
     async def threads(self, project: str, window: Window, user: str | None = None) -> Page[Thread]:
-        """Return a project's threads, or one user's, in the order they were made."""
+        """Return a project's threads, or one user's, in the order of their creation."""
         ...
 
     async def messages(self, project: str, thread: str, window: Window) -> Page[StoredMessage]:
         """Return a thread's messages, oldest first."""
         ...
 
-    async def forget(self, turns: Sequence[StoredTurn], item: str = "") -> None:
-        """Empty what was said in these turns, and the answers of requests that tell of them; out of the file too.
+    async def forget_turns(self, turns: Sequence[StoredTurn], item: str = "") -> None:
+        """Empty these turns, and the answers of requests that tell of them; out of the file too.
 
-        What is not there is nobody's to forget. item: that is forgotten with them, and with it every line of the audit
-        that says what was decided about it. Idempotent.
+        Turns that are not stored are skipped. `item` is forgotten with them, and with it every line of the audit about
+        a decision on it. Idempotent.
         """
         ...
 
-    async def unsay(self, scope: Scope, again: Again) -> None:
-        """Empty what says it again in the threads of a scope's user, or in its one thread.
+    async def forget_repeats(self, scope: Scope, repeats: RepeatMatcher) -> None:
+        """Empty the texts that `repeats` matches in the threads of a scope's user, or in its one thread.
 
-        A message of the user's goes with its turn, an answer and a result by themselves. Of a call the texts go that
-        say it, and one that nobody has approved is cancelled; one that is approved and not begun stays. Idempotent.
+        A message of the user goes with its turn, an answer and a result by themselves. A call loses its matching texts,
+        and is cancelled unless it was approved; one that is approved and not begun stays. Idempotent.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""What may be called: a tool as its operator, or a request, has defined it, and what checks the arguments of a call."""
+"""Defines tools, as the operator or a request declares them, and checks the arguments of their calls."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,15 +9,15 @@ RunsAt: TypeAlias = Literal["record", "webhook", "mcp", "caller"]
 Origin: TypeAlias = Literal["operator", "request"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolDefinition:
     """A tool that a turn may call.
 
-    parameters: JSON Schema of its arguments, an object; both ways of writing one have become this.
-    requires_approval: what its definition says; more than that can ask for approval, and nothing can lower it.
-    runs_at: what carries it out; a request's tool runs where the operator's actions do or, in a thread, at the caller,
-    who takes each call and reports its result; one of an MCP server is named `SERVER.TOOL` and runs there. url: of a
-    webhook of its own.
+    `parameters` is the JSON Schema of its arguments, an object; both notations of definitions have become this.
+    `requires_approval` is set by the definition; other rules can ask for approval too, and nothing can lower it.
+    `runs_at` names the executor. A request's tool runs where the operator's actions do or, in a thread, at the caller,
+    which takes each call and reports its result; a tool of an MCP server is named `SERVER.TOOL` and runs there. `url`
+    is the tool's own webhook.
     """
 
     name: str
@@ -32,10 +32,10 @@ class ToolDefinition:
 
 @dataclass(frozen=True, slots=True)
 class ArgumentProblem:
-    """One thing that is wrong with the arguments of a call.
+    """One fault in the arguments of a call.
 
-    pointer: where, a JSON Pointer into the arguments. found: what stands there, shortened JSON, for a model's second
-    try and never for a client. expected: what should, one clause.
+    `pointer` is its place, a JSON Pointer into the arguments. `found` is the value there, shortened JSON, for a model's
+    second try and never for a client. `expected` describes a valid value, in one clause.
     """
 
     pointer: str
@@ -43,7 +43,7 @@ class ArgumentProblem:
     expected: str
 
     def __str__(self) -> str:
-        """One line for whoever must mend it."""
+        """Return one line for the model or developer that must mend it."""
         return f"{self.pointer or 'the whole'}: found {self.found}; {self.expected}"
 
 
@@ -54,17 +54,17 @@ ReadTools: TypeAlias = Callable[[Sequence[Mapping[str, Any]]], tuple[ToolDefinit
 class Checker(Protocol):
     """Checks arguments against one tool's parameters."""
 
-    def problems(self, arguments: object) -> tuple[ArgumentProblem, ...]:
-        """Return everything that is wrong with the arguments at once; () when they are valid."""
+    def find_problems(self, arguments: object) -> tuple[ArgumentProblem, ...]:
+        """Return all faults of the arguments at once; () when they are valid."""
         ...
 
 
-class Arguments(Protocol):
-    """Makes checkers. Those of parameters that were seen before are kept."""
+class CheckerFactory(Protocol):
+    """Makes checkers, and keeps those of parameters that were seen before."""
 
-    def checker(self, parameters: Mapping[str, Any]) -> Checker:
-        """Return what checks against some parameters.
+    def make_checker(self, parameters: Mapping[str, Any]) -> Checker:
+        """Return the checker of some `parameters`.
 
-        Raises `agent.errors.BadTool`, one line that says why, when they are no schema that can be used.
+        Raises `agent.errors.BadTool`, with the reason in one line, when they are no schema that can be used.
         """
         ...

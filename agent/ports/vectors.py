@@ -1,6 +1,6 @@
-"""Vectors of what is remembered, kept beside its words, so that no start makes them again.
+"""Stores the vectors of memory beside its texts, so that no start has to compute them again.
 
-They are no truth of their own: whoever has the words and the embedder can throw them away and make them.
+They can be derived again: with the texts and the embedder, they can be thrown away and made anew.
 """
 
 from collections.abc import Collection, Sequence
@@ -10,7 +10,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class VectorKind:
-    """Which vectors these are. name: of the embedder that makes them. dimension: how many numbers each has."""
+    """The kind of some vectors. `name` is of the embedder that makes them. `dimension` is the length of each."""
 
     name: str
     dimension: int
@@ -18,10 +18,7 @@ class VectorKind:
 
 @dataclass(frozen=True, slots=True)
 class PackedVector:
-    """The vector of what a turn or an item says. id: of the turn or item. steps: a signed byte for each number.
-
-    scale: what one step is.
-    """
+    """The vector of the turn or item `id`. `steps` holds a signed byte for each number, in units of `scale`."""
 
     id: str
     steps: bytes
@@ -29,22 +26,22 @@ class PackedVector:
 
 
 class VectorStore(Protocol):
-    """Keeps vectors. Each method raises `agent.errors.StorageFailed`.
+    """Stores vectors. Each method raises `agent.errors.StorageFailed`.
 
     Cancelled, a write is done whole or not at all.
     """
 
     async def vectors(self, kind: VectorKind, ids: Collection[str]) -> tuple[PackedVector, ...]:
-        """Return the vectors of one kind that are kept of these items and turns, of any scope."""
+        """Return the stored vectors of one kind for these items and turns, of any scope."""
         ...
 
     async def keep_vectors(self, kind: VectorKind, packed: Sequence[PackedVector]) -> None:
-        """Keep vectors in one transaction; one that is there stays as it is.
+        """Store vectors in one transaction; a stored vector stays as it is.
 
-        They go with the words that they are of: what was forgotten, or never was, has none.
+        Vectors go with their texts: a forgotten or unknown id has none.
         """
         ...
 
     async def drop_vectors(self) -> int:
-        """Throw the vectors of every kind away; return how many there were, those that were emptied included."""
+        """Delete the vectors of every kind; return their number, emptied ones included."""
         ...

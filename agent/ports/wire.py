@@ -1,84 +1,84 @@
-"""One client's connection, as the session sees it."""
+"""Connects a session with one client."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 
-class Deltas(Protocol):
-    """The queue of a wire, as the turn sees it whose deltas it takes."""
+class DeltaQueue(Protocol):
+    """The queue of a wire, as seen by the turn that fills it with deltas."""
 
     @property
     def room(self) -> int:
-        """How many further deltas may wait."""
+        """The number of further deltas that may wait."""
         ...
 
     @property
-    def heard(self) -> bool:
-        """Whether anybody is told the deltas; where nobody is, a text may be put as one."""
+    def has_listener(self) -> bool:
+        """Whether a client receives the deltas; without one, a text may be queued as a single delta."""
         ...
 
     def put_delta(self, turn: int, data: bytes, written: Callable[[], None] | None = None) -> bool:
-        """Queue a delta of a turn, a whole frame; False, and nothing queued, when that is not the open one."""
+        """Queue a delta of `turn`, a whole frame; return False, with nothing queued, when that is not the open turn."""
         ...
 
-    def when_room(self, told: Callable[[], None]) -> None:
-        """Call `told` once, when deltas have left; never after the turn was purged."""
+    def call_when_room(self, callback: Callable[[], None]) -> None:
+        """Call `callback` once, when deltas have left; never after the turn was purged."""
         ...
 
     def flush(self) -> None:
-        """Do as `Wire.flush`."""
+        """Flush as `Wire.flush` does."""
         ...
 
 
 class Wire(Protocol):
     """A framed connection that reads, queues and writes for one session.
 
-    Putting queues whole frames, in order, and never blocks; nothing leaves before `flush`. Only deltas are ever taken
-    back, and only those whose frame was not begun.
+    `put_frames` queues whole frames, in order, and never blocks; nothing leaves before `flush`. Only deltas are ever
+    taken back, and only those whose frame was not begun.
     """
 
     @property
     def heard_at(self) -> float:
-        """When bytes last came from the client, in seconds on the loop's clock."""
+        """The time of the last bytes from the client, in seconds on the loop's clock."""
         ...
 
-    async def deliver(self, take: Callable[[str | bytes], None]) -> None:
-        """Hand each whole message (text or binary) to `take`, in order, until there is none any more.
+    async def deliver_messages(self, take: Callable[[str | bytes], None]) -> None:
+        """Pass each whole message (text or binary) to `take`, in order, until the connection ends.
 
         Raises `agent.errors.WireClosed` when the client has left, when `close` was called, or after an abort.
         Cancelled, the message under way is lost.
         """
         ...
 
-    def start(self, run: Callable[..., Awaitable[object]], *args: Any) -> None:
+    def start_task(self, run: Callable[..., Awaitable[object]], *args: Any) -> None:
         """Run `run(*args)` as a task that ends with the connection; only while messages are delivered."""
         ...
 
-    def frame(self, text: bytes) -> bytes:
-        """Return one whole text message (UTF-8 `text`) as the bytes that `put` takes."""
+    def make_frame(self, text: bytes) -> bytes:
+        """Return one whole text message (UTF-8 `text`) as the bytes that `put_frames` takes."""
         ...
 
-    def put(self, frames: bytes, written: Callable[[], None] | None = None) -> None:
-        """Queue whole frames that nothing removes. written: called once the stream has taken the last byte."""
+    def put_frames(self, frames: bytes, written: Callable[[], None] | None = None) -> None:
+        """Queue whole frames that nothing removes. `written` is called once the stream has taken the last byte."""
         ...
 
     @property
-    def deltas(self) -> Deltas:
-        """What takes the deltas of the open turn."""
+    def deltas(self) -> DeltaQueue:
+        """The queue for the deltas of the open turn."""
         ...
 
     def open_turn(self, turn: int) -> None:
         """Accept deltas of `turn`, and of no other, from now on."""
         ...
 
-    def purge(self) -> None:
+    def purge_deltas(self) -> None:
         """Remove every delta that was not begun, and accept no more until a turn is opened."""
         ...
 
     def flush(self) -> None:
-        """Write what waits, as far as the stream takes it at once, and the rest as soon as it takes that.
+        """Write the queued frames, as far as the stream takes them at once, and the rest as soon as it does.
 
-        Never blocks and never raises. `written` of what was taken whole is called in here.
+        Never blocks and never raises. The `written` callbacks of wholly taken frames are called in here.
         """
         ...
 

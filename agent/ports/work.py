@@ -1,4 +1,4 @@
-"""Blocking work, kept off the event loop."""
+"""Runs blocking work off the event loop."""
 
 from collections.abc import Callable
 from typing import Protocol, TypeVar
@@ -12,17 +12,19 @@ class RunSync(Protocol):
     async def __call__(self, function: Callable[[], T]) -> T:
         """Return `function()`. Cancelled, it raises at once; the function goes on and its result is lost.
 
-        So what must not be used by two threads at a time, such as a connection, belongs to one task that nobody
-        cancels while the process lives; whoever waits for that task has a deadline of its own.
+        So an object that must not be used by two threads at a time, such as a connection, belongs to one task that is
+        not cancelled while the process lives; every waiter for that task has a deadline of its own.
         """
         ...
 
 
 class Isolate(Protocol):
-    """Answers requests where what they hold can do no harm, one at a time. Everything blocks; for any thread."""
+    """Answers requests in a place where hostile content can do no harm, one at a time. All methods block; any thread
+    may call.
+    """
 
     def start(self) -> None:
-        """Get ready, without waiting for it, since a request will come soon."""
+        """Start, without waiting for it, since a request will come soon."""
         ...
 
     def ask(
@@ -32,15 +34,14 @@ class Isolate(Protocol):
         look: Callable[[], object],
         begin: Callable[[], object] = lambda: None,
     ) -> bytes:
-        """Return the reply to a request.
+        """Return the reply to `request`, within `seconds`.
 
-        seconds: that it may take. look: is called every few hundredths of a second; what it raises ends the request.
-        begin: is called when it is this request's turn.
-        Raises `agent.errors.SandboxKilled` for a request that cannot be answered within its limits,
-        `agent.errors.SandboxFailed` where none can be answered now, and `agent.errors.GivenUp` after `close`.
+        `look` is called every few hundredths of a second; its exceptions end the request. `begin` is called when it is
+        this request's turn. Raises `agent.errors.SandboxKilled` for a request that cannot be answered within its
+        limits, `agent.errors.SandboxFailed` where none can be answered now, and `agent.errors.GivenUp` after `close`.
         """
         ...
 
     def close(self) -> None:
-        """End what is asked now, and answer nothing any more. Idempotent; takes a few milliseconds."""
+        """End the present request, and answer no more. Idempotent; takes a few milliseconds."""
         ...

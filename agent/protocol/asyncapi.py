@@ -1,8 +1,8 @@
-"""The wire as an AsyncAPI 3.0 document, built from the message types; pure.
+"""Describes the wire as an AsyncAPI 3.0 document, built from the message types; pure.
 
-Strategy: msgspec gives a JSON Schema for each Struct of `inbound` and `outbound`; around them stands the one
-channel with an operation per direction, and what types cannot say: subprotocols, close codes and what each
-error code means. Everything is sorted, so the same types give the same bytes.
+Strategy: msgspec gives a JSON Schema for each Struct of `inbound` and `outbound`; around them stands the one channel
+with an operation per direction, and the facts that types cannot express: subprotocols, close codes and the meaning of
+each error code. Everything is sorted, so the same types give the same bytes.
 """
 
 import json
@@ -35,13 +35,13 @@ ERROR_CODES = {
     "bad_tool": "a tool of the message cannot be used, the sentence says which and why; the message was not taken",
     "bad_json": "the frame is not JSON; the connection stays",
     "bad_message": "the frame is JSON but no message of this document, or it is binary; or, with a suggestionId, the "
-    "confirm does not fill in what is missing: it stays to be confirmed; the connection stays",
-    "bad_item": "what an item is to say cannot be kept, the sentence says why; nothing was done",
-    "busy": "too many messages wait for the running action, ask again when it has ended; or too much is asked of "
-    "what is remembered, wait for an answer",
-    "changed": "an item, or what it replaces, is not what was seen; nothing was done: list it again",
-    "memory_failed": "what is remembered cannot be read or changed just now; list it, then try again",
-    "memory_off": "this server remembers nothing",
+    "confirm does not fill in the missing fields: the suggestion stays, and the connection",
+    "bad_item": "the text of an item cannot be kept, the sentence says why; nothing was done",
+    "busy": "too many messages wait for the running action, ask again when it has ended; or too many "
+    "requests to memory wait, wait for an answer",
+    "changed": "an item, or one that it replaces, has changed since it was seen; nothing was done: list it again",
+    "memory_failed": "memory cannot be read or changed just now; list it, then try again",
+    "memory_off": "this server has no memory",
     "refused": "an item is not in a status for that; nothing was done",
     "unknown_item": "no such item, or another user's",
     "unknown_thread": "no such thread, or another user's; the present one stays",
@@ -77,7 +77,7 @@ def _document() -> dict[str, Any]:
             "local": {
                 "host": "127.0.0.1:8787",
                 "protocol": "ws",
-                "description": "What `agent serve` binds by default.",
+                "description": "The default address of `agent serve`.",
             }
         },
         "channels": {
@@ -88,7 +88,7 @@ def _document() -> dict[str, Any]:
                 f"with welcome. A token goes in the header Authorization, or from a browser in a second "
                 f"subprotocol, bearer.<token>.",
                 "messages": {name: {"$ref": f"#/components/messages/{name}"} for name in names.values()},
-                "bindings": {"ws": _handshake()},
+                "bindings": {"ws": _describe_handshake()},
                 "x-close-codes": {str(code): meaning for code, meaning in CLOSE_CODES.items()},
                 "x-error-codes": ERROR_CODES,
             }
@@ -97,10 +97,10 @@ def _document() -> dict[str, Any]:
             direction: {
                 "action": "receive" if direction == "fromClient" else "send",
                 "channel": {"$ref": "#/channels/session"},
-                "summary": "What a client may send."
+                "summary": "The messages that a client may send."
                 if direction == "fromClient"
-                else "What the server sends.",
-                "messages": [{"$ref": f"#/channels/session/messages/{names[each]}"} for each in group],
+                else "The messages that the server sends.",
+                "messages": [{"$ref": f"#/channels/session/messages/{names[struct]}"} for struct in group],
             }
             for direction, group in directions.items()
         },
@@ -114,7 +114,7 @@ def _document() -> dict[str, Any]:
     }
 
 
-def _handshake() -> dict[str, Any]:
+def _describe_handshake() -> dict[str, Any]:
     return {
         "method": "GET",
         "headers": {
@@ -134,7 +134,7 @@ def _handshake() -> dict[str, Any]:
 def _as_draft_7(schema: Any) -> Any:
     """Spell tuples as JSON Schema draft 7 does, on which AsyncAPI 3.0 builds; msgspec writes draft 2020-12."""
     if isinstance(schema, list):
-        return [_as_draft_7(each) for each in schema]
+        return [_as_draft_7(element) for element in schema]
     if not isinstance(schema, dict):
         return schema
     plain = {name: _as_draft_7(value) for name, value in schema.items()}

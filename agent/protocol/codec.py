@@ -1,12 +1,11 @@
-"""Frames to messages and back; pure.
+"""Decodes frames to messages and encodes messages to frames; pure.
 
-Strategy: the common case is one strict msgspec call. Only when it fails is the frame read a second time,
-field by field and without interpreting any value, to say in one sentence what to change. A sentence never
-repeats what the client sent. Nesting is bounded before msgspec sees the frame, because deep nesting ends
-there in `RecursionError`.
+Strategy: the common case is one strict msgspec call. Only when it fails is the frame read a second time, field by field
+and without interpreting any value, to say in one sentence how to mend it. A sentence never repeats a value that the
+client sent. Nesting is bounded before msgspec sees the frame, because deep nesting ends there in `RecursionError`.
 
-Unknown fields are skipped unread, so a huge number in one costs nothing. Of a field that is given twice
-the last one counts, as in most JSON readers; a `type` given twice with different values is refused.
+Unknown fields are skipped unread, so a huge number in one costs nothing. Of a field that is given twice the last one
+counts, as in most JSON readers; a `type` given twice with different values is refused.
 """
 
 import re
@@ -28,7 +27,7 @@ from ..config import (
 )
 from ..errors import BadFrame
 from ..lang import LANGUAGES, either
-from ..ports.memory import Decision, ItemStatus
+from ..ports.memory import ItemDecision, ItemStatus
 from .inbound import Inbound
 from .nul import json_without_nul
 from .outbound import Outbound
@@ -66,8 +65,8 @@ _UNKNOWN_TYPE = f"Use a type that exists: {_TYPES}."
 _TWO_TYPES = "Give the field type once."
 
 
-class _Fields(msgspec.Struct, rename="camel"):
-    """Every field of every inbound message, left as it was sent."""
+class _RawFields(msgspec.Struct, rename="camel", kw_only=True):
+    """The fields of all inbound messages, each as it was sent."""
 
     type: Raw | UnsetType = UNSET
     id: Raw | UnsetType = UNSET
@@ -87,19 +86,19 @@ class _Fields(msgspec.Struct, rename="camel"):
     replaces: Raw | UnsetType = UNSET
 
 
-_fields = msgspec.json.Decoder(_Fields)
+_fields = msgspec.json.Decoder(_RawFields)
 _LAST = (1 << 53) - 1  # of the whole numbers that every reader of JSON takes
 
-Check: TypeAlias = Callable[[_Fields], str | None]
-"""Says what is wrong with a field of a frame, as a sentence, if anything is."""
+Check: TypeAlias = Callable[[_RawFields], str | None]
+"""Returns the fault of a field of a frame as a sentence, or None."""
 
 
 def decode(frame: str | bytes) -> Inbound:
-    """Return the message in one whole WebSocket message, a U+FFFD for each U+0000 of it.
+    """Return the message in one whole WebSocket message, with a U+FFFD for each U+0000 in it.
 
-    frame: text as str, or a binary message as bytes.
-    Raises `agent.errors.BadFrame`: code `bad_json` for what is not JSON, `bad_message` for everything else,
-    and as `ref` the frame's `id` where it is a string of 1 to MAX_ID characters.
+    `frame` is text as `str`, or a binary message as `bytes`. Raises `agent.errors.BadFrame`: code `bad_json` for text
+    that is not JSON, `bad_message` for every other fault, and as `ref` the frame's `id` where it is a string of 1 to
+    `MAX_ID` characters.
     """
     if isinstance(frame, bytes):
         raise BadFrame("bad_message", _BINARY)
@@ -124,7 +123,7 @@ def encode(frame: Outbound) -> bytes:
 
 
 def _check_nesting(frame: str) -> None:
-    """Raise `BadFrame` when brackets outside strings stand more than MAX_NESTING deep; linear."""
+    """Raise `BadFrame` when brackets outside strings stand more than `MAX_NESTING` deep; linear."""
     depth = 0
     for match in _BRACKETS.finditer(frame):
         if match[1]:
@@ -136,7 +135,7 @@ def _check_nesting(frame: str) -> None:
 
 
 def _diagnose_text(frame: str) -> BadFrame:
-    """Say why `frame` is not JSON that can be read."""
+    """Return the reason that `frame` is not readable JSON, as a `BadFrame`."""
     if any(match[1] for match in _ESCAPES.finditer(frame)):
         return BadFrame("bad_message", _SURROGATE)
     if any(match[1] for match in _NOT_NUMBERS.finditer(frame)):
@@ -145,7 +144,7 @@ def _diagnose_text(frame: str) -> BadFrame:
 
 
 def _diagnose(frame: str) -> BadFrame:
-    """Say which field of a JSON text does not fit, and how to mend it."""
+    """Return the first field of a JSON text that does not fit, and how to mend it, as a `BadFrame`."""
     try:
         fields = _fields.decode(frame)
     except msgspec.ValidationError:
@@ -157,10 +156,10 @@ def _diagnose(frame: str) -> BadFrame:
     ref = _as_string(fields.id)
     if ref is not None and not 1 <= len(ref) <= MAX_ID:
         ref = None
-    return BadFrame("bad_message", _sentence(fields), ref)
+    return BadFrame("bad_message", _find_problem(fields), ref)
 
 
-def _sentence(fields: _Fields) -> str:
+def _find_problem(fields: _RawFields) -> str:
     kind = _as_string(fields.type)
     if fields.type is UNSET:
         return _NO_TYPE
@@ -176,7 +175,7 @@ def _sentence(fields: _Fields) -> str:
 
 
 def _as_string(value: Raw | UnsetType) -> str | None:
-    """Return a field's value where it is a JSON string, else None."""
+    """Return the value of a field where it is a JSON string, else None."""
     if isinstance(value, Raw):
         try:
             return _string.decode(value)
@@ -189,18 +188,20 @@ def _is_null(value: Raw | UnsetType) -> bool:
     return isinstance(value, Raw) and bytes(value).strip() == b"null"
 
 
-def _message_id(fields: _Fields) -> str | None:
-    return _filled("id", fields.id, "a label of your own for it", MAX_ID)
+def _check_message_id(fields: _RawFields) -> str | None:
+    return _check_text("id", fields.id, "a label of your own for it", MAX_ID)
 
 
-def _message_text(fields: _Fields) -> str | None:
-    return _filled("text", fields.text, "the question", MAX_TEXT)
+def _check_message_text(fields: _RawFields) -> str | None:
+    return _check_text("text", fields.text, "the question", MAX_TEXT)
 
 
-def _filled(name: str, raw: Raw | UnsetType, what: str, most: int, kind: str = "message") -> str | None:
-    """Say what is wrong with a field that must hold 1 to `most` characters, if anything is."""
+def _check_text(
+    name: str, raw: Raw | UnsetType, meaning: str, most: int, kind: str = "message"
+) -> str | None:
+    """Return the fault of a field that must hold 1 to `most` characters, or None. `meaning` describes the field."""
     if raw is UNSET:
-        return f"Add the field {name} to the {kind}: {what}."
+        return f"Add the field {name} to the {kind}: {meaning}."
     value = _as_string(raw)
     if value is None:
         return f"Make the field {name} of the {kind} a string."
@@ -211,23 +212,23 @@ def _filled(name: str, raw: Raw | UnsetType, what: str, most: int, kind: str = "
     return None
 
 
-def _message_lang(fields: _Fields) -> str | None:
-    return _lang(fields, "message")
+def _check_message_lang(fields: _RawFields) -> str | None:
+    return _check_lang(fields, "message")
 
 
-def _lang(fields: _Fields, kind: str) -> str | None:
+def _check_lang(fields: _RawFields, kind: str) -> str | None:
     if fields.lang is UNSET or _is_null(fields.lang) or _as_string(fields.lang) in LANGUAGES:
         return None
     return f"Set the field lang of the {kind} to {either()}, or leave it out."
 
 
-def _cancel_id(fields: _Fields) -> str | None:
+def _check_cancel_id(fields: _RawFields) -> str | None:
     if fields.id is UNSET or _is_null(fields.id) or _as_string(fields.id) is not None:
         return None
     return "Make the field id of the cancel a string, or leave it out."
 
 
-def _suggestion_id(fields: _Fields) -> str | None:
+def _check_suggestion_id(fields: _RawFields) -> str | None:
     if fields.suggestion_id is UNSET:
         return "Add the field suggestionId: the one of the suggested action."
     if _as_string(fields.suggestion_id) is None:
@@ -235,7 +236,7 @@ def _suggestion_id(fields: _Fields) -> str | None:
     return None
 
 
-def _confirm_payload(fields: _Fields) -> str | None:
+def _check_payload(fields: _RawFields) -> str | None:
     if fields.payload is UNSET or _is_null(fields.payload):
         return None
     try:
@@ -245,141 +246,146 @@ def _confirm_payload(fields: _Fields) -> str | None:
     return None
 
 
-def _message_tools(fields: _Fields) -> str | None:
+def _check_tools(fields: _RawFields) -> str | None:
     if fields.tools is UNSET or _is_null(fields.tools):
         return None
     try:
-        given = _objects.decode(fields.tools)
+        tools = _objects.decode(fields.tools)
     except msgspec.ValidationError:
         return "Make the field tools of the message an array of objects, or leave it out."
-    if len(given) > TOOLS_REQUEST:
+    if len(tools) > TOOLS_REQUEST:
         return f"Give at most {TOOLS_REQUEST} tools with a message."
     return None
 
 
-def _reject_text(fields: _Fields) -> str | None:
+def _check_reject_text(fields: _RawFields) -> str | None:
     if fields.text is UNSET or _is_null(fields.text):
         return None
-    return _filled("text", fields.text, "what you say in place of a yes", MAX_TEXT, "reject_action")
+    return _check_text("text", fields.text, "what you say in place of a yes", MAX_TEXT, "reject_action")
 
 
-# --- what is asked of what is remembered
+# --- requests to memory
 
 
-def _label(kind: str) -> Check:
-    """Return what checks the label of a frame, which it may leave out."""
+def _label_check(kind: str) -> Check:
+    """Return the check of the optional label `id` of a frame."""
 
-    def check(fields: _Fields) -> str | None:
-        return None if _left_out(fields.id) else _filled("id", fields.id, "", MAX_ID, kind)
+    def check(fields: _RawFields) -> str | None:
+        return None if _is_absent(fields.id) else _check_text("id", fields.id, "", MAX_ID, kind)
 
     return check
 
 
-def _item(kind: str) -> Check:
-    return lambda fields: _filled("item", fields.item, "the id of the item", MAX_ID, kind)
+def _item_check(kind: str) -> Check:
+    return lambda fields: _check_text("item", fields.item, "the id of the item", MAX_ID, kind)
 
 
-def _one_item(fields: _Fields) -> str | None:
-    return None if _left_out(fields.item) else _filled("item", fields.item, "", MAX_ID, "memory_list")
+def _check_listed_item(fields: _RawFields) -> str | None:
+    return None if _is_absent(fields.item) else _check_text("item", fields.item, "", MAX_ID, "memory_list")
 
 
-def _revision(kind: str) -> Check:
-    def check(fields: _Fields) -> str | None:
-        if _left_out(fields.revision) or _number(fields.revision, 1, _LAST):
+def _revision_check(kind: str) -> Check:
+    def check(fields: _RawFields) -> str | None:
+        if _is_absent(fields.revision) or _is_whole_number(fields.revision, 1, _LAST):
             return None
         return f"Make the field revision of the {kind} the item's, a whole number, or leave it out."
 
     return check
 
 
-def _thread(fields: _Fields) -> str | None:
-    if _left_out(fields.thread):
+def _check_thread(fields: _RawFields) -> str | None:
+    if _is_absent(fields.thread):
         return None
-    return _filled("thread", fields.thread, "", MAX_ID, "open_thread")
+    return _check_text("thread", fields.thread, "", MAX_ID, "open_thread")
 
 
-def _query(fields: _Fields) -> str | None:
-    return _filled("query", fields.query, "what to look for", RECALL_TEXT, "recall")
+def _check_query(fields: _RawFields) -> str | None:
+    return _check_text("query", fields.query, "what to look for", RECALL_TEXT, "recall")
 
 
-def _limit(fields: _Fields) -> str | None:
-    if fields.limit is UNSET or _number(fields.limit, 1, RECALL_MOST):
+def _check_limit(fields: _RawFields) -> str | None:
+    if fields.limit is UNSET or _is_whole_number(fields.limit, 1, RECALL_MOST):
         return None
     return f"Make the field limit of the recall a whole number from 1 to {RECALL_MOST}, or leave it out."
 
 
-def _status(fields: _Fields) -> str | None:
-    if _left_out(fields.status) or _as_string(fields.status) in get_args(ItemStatus):
+def _check_status(fields: _RawFields) -> str | None:
+    if _is_absent(fields.status) or _as_string(fields.status) in get_args(ItemStatus):
         return None
-    return f"Make the field status of the memory_list one of {_one_of(ItemStatus)}, or leave it out."
+    return f"Make the field status of the memory_list one of {_join_words(ItemStatus)}, or leave it out."
 
 
-def _after(fields: _Fields) -> str | None:
-    if fields.after is UNSET or _number(fields.after, 0, _LAST):
+def _check_after(fields: _RawFields) -> str | None:
+    if fields.after is UNSET or _is_whole_number(fields.after, 0, _LAST):
         return None
     return "Make the field after of the memory_list what an answer to one had, or leave it out."
 
 
-def _decision(fields: _Fields) -> str | None:
-    if _as_string(fields.decision) in get_args(Decision):
+def _check_decision(fields: _RawFields) -> str | None:
+    if _as_string(fields.decision) in get_args(ItemDecision):
         return None
-    return f"Give the memory_decide the field decision, one of {_one_of(Decision)}."
+    return f"Give the memory_decide the field decision, one of {_join_words(ItemDecision)}."
 
 
-def _replaces(fields: _Fields) -> str | None:
+def _check_replaces(fields: _RawFields) -> str | None:
     if fields.replaces is UNSET or _is_null(fields.replaces):
         return None
     try:
-        given = _strings.decode(fields.replaces)
+        ids = _strings.decode(fields.replaces)
     except msgspec.ValidationError:
-        given = [""]
-    if len(given) <= ITEM_REPLACES and all(1 <= len(each) <= MAX_ID for each in given):
+        ids = [""]
+    if len(ids) <= ITEM_REPLACES and all(1 <= len(id) <= MAX_ID for id in ids):
         return None
     return f"Make the field replaces of the memory_decide an array of at most {ITEM_REPLACES} ids, or leave it out."
 
 
-def _edit_text(fields: _Fields) -> str | None:
-    return _filled("text", fields.text, "what the item is to say", ITEM_TEXT, "memory_edit")
+def _check_edit_text(fields: _RawFields) -> str | None:
+    return _check_text("text", fields.text, "what the item is to say", ITEM_TEXT, "memory_edit")
 
 
-def _left_out(raw: Raw | UnsetType) -> bool:
+def _is_absent(raw: Raw | UnsetType) -> bool:
     return raw is UNSET or _is_null(raw)
 
 
-def _number(raw: Raw | UnsetType, least: int, most: int) -> bool:
-    """Whether a field is a whole number within bounds."""
+def _is_whole_number(raw: Raw | UnsetType, least: int, most: int) -> bool:
+    """Return whether a field is a whole number within bounds."""
     try:
         return not isinstance(raw, UnsetType) and least <= _whole.decode(raw) <= most
     except msgspec.ValidationError:
         return False
 
 
-def _one_of(words: Any) -> str:
+def _join_words(words: Any) -> str:
     *most, last = get_args(words)
     return f"{', '.join(most)} or {last}"
 
 
 _CHECKS: dict[str, tuple[Check, ...]] = {
-    "message": (_message_id, _message_text, _message_lang, _message_tools),
-    "cancel": (_cancel_id,),
-    "confirm_action": (_suggestion_id, _confirm_payload),
-    "reject_action": (_suggestion_id, _reject_text),
-    "open_thread": (_label("open_thread"), _thread),
-    "recall": (_label("recall"), _query, _limit, lambda fields: _lang(fields, "recall")),
-    "memory_list": (_label("memory_list"), _status, _after, _one_item),
+    "message": (_check_message_id, _check_message_text, _check_message_lang, _check_tools),
+    "cancel": (_check_cancel_id,),
+    "confirm_action": (_check_suggestion_id, _check_payload),
+    "reject_action": (_check_suggestion_id, _check_reject_text),
+    "open_thread": (_label_check("open_thread"), _check_thread),
+    "recall": (
+        _label_check("recall"),
+        _check_query,
+        _check_limit,
+        lambda fields: _check_lang(fields, "recall"),
+    ),
+    "memory_list": (_label_check("memory_list"), _check_status, _check_after, _check_listed_item),
     "memory_decide": (
-        _label("memory_decide"),
-        _item("memory_decide"),
-        _decision,
-        _revision("memory_decide"),
-        _replaces,
+        _label_check("memory_decide"),
+        _item_check("memory_decide"),
+        _check_decision,
+        _revision_check("memory_decide"),
+        _check_replaces,
     ),
     "memory_edit": (
-        _label("memory_edit"),
-        _item("memory_edit"),
-        _edit_text,
-        _revision("memory_edit"),
-        lambda fields: _lang(fields, "memory_edit"),
+        _label_check("memory_edit"),
+        _item_check("memory_edit"),
+        _check_edit_text,
+        _revision_check("memory_edit"),
+        lambda fields: _check_lang(fields, "memory_edit"),
     ),
-    "memory_forget": (_label("memory_forget"), _item("memory_forget")),
+    "memory_forget": (_label_check("memory_forget"), _item_check("memory_forget")),
 }

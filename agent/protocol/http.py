@@ -1,9 +1,9 @@
-"""What is asked over the HTTP API: one Struct for each body and query; pure.
+"""Defines the requests of the HTTP API: one Struct for each body and query; pure.
 
-Names are snake_case. A field that a request does not have is refused and not skipped: a misspelt `arguments` of an
-approval would otherwise approve what nobody meant. So is one that an object has twice, of which readers take either.
-The project is named by `project_id`; where it is left out, it is the one that the key opens, or the house's own. A
-thread, a call or an item that is not the user's of `user_id`, where a request names both, is not there.
+Names are snake_case. An unknown field is refused and not skipped: a misspelt `arguments` of an approval would otherwise
+approve other arguments. So is a field that an object has twice, of which readers take either. A request names the
+project by `project_id`; without it, it means the key's project, or the house's own. Where a request names a `user_id`
+too, another user's thread, call or item does not exist for it.
 """
 
 from collections.abc import Mapping
@@ -33,74 +33,74 @@ Id: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_ID)]
 Hash: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_ID)]
 Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=NAME_CHARACTERS)]
 RoleStatement: TypeAlias = Annotated[str, Meta(min_length=1, max_length=ROLE_CHARACTERS)]
-Words: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_TEXT)]
-ItemWords: TypeAlias = Annotated[str, Meta(min_length=1, max_length=ITEM_TEXT)]
-Described: TypeAlias = Annotated[str, Meta(max_length=DESCRIPTION_CHARACTERS)]
+MessageText: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_TEXT)]
+ItemText: TypeAlias = Annotated[str, Meta(min_length=1, max_length=ITEM_TEXT)]
+Description: TypeAlias = Annotated[str, Meta(max_length=DESCRIPTION_CHARACTERS)]
 Limit: TypeAlias = Annotated[int, Meta(ge=1, le=PAGE_MOST)]
 Tools: TypeAlias = Annotated[tuple[Mapping[str, Any], ...], Meta(max_length=TOOLS_REQUEST)]
-Outcome: TypeAlias = Literal["accept", "edit", "respond", "ignore"]
+ApprovalOutcome: TypeAlias = Literal["accept", "edit", "respond", "ignore"]
 
 
-class _Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Common to all that is sent."""
+class _StrictStruct(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The base of all requests: unknown fields are refused."""
 
 
 # --- queries
 
 
-class NoQuery(_Asked, frozen=True):
+class NoQuery(_StrictStruct, frozen=True):
     """No parameters."""
 
 
-class OfProject(_Asked, frozen=True):
-    """Which project's."""
+class ProjectQuery(_StrictStruct, frozen=True):
+    """Names a project."""
 
     project_id: Id | None = None
 
 
-class Paged(_Asked, frozen=True):
-    """Which part of a list. cursor: the `next_cursor` of the part before it."""
+class PageQuery(_StrictStruct, frozen=True):
+    """Selects a part of a list. `cursor` is the `next_cursor` of the part before it."""
 
     limit: Limit = PAGE_USUAL
     cursor: Id | None = None
 
 
-class PagedOfProject(Paged, frozen=True):
-    """Which part of a project's list."""
+class ProjectPageQuery(PageQuery, frozen=True):
+    """Selects a part of a project's list."""
 
     project_id: Id | None = None
 
 
-class ThreadsQuery(PagedOfProject, frozen=True):
-    """Which threads: all, or one user's."""
+class ThreadsQuery(ProjectPageQuery, frozen=True):
+    """Selects threads: all, or one user's."""
 
     user_id: Id | None = None
 
 
-class CallsQuery(PagedOfProject, frozen=True):
-    """Which calls: all, those in one status, those of one thread."""
+class CallsQuery(ProjectPageQuery, frozen=True):
+    """Selects calls: all, those in one status, those of one thread."""
 
     status: CallStatus | None = None
     thread_id: Id | None = None
 
 
-class OfUser(OfProject, frozen=True, kw_only=True):
-    """Which user's, of which project."""
+class UserQuery(ProjectQuery, frozen=True, kw_only=True):
+    """Names a user of a project."""
 
     user_id: Id
 
 
-class MemoryQuery(PagedOfProject, frozen=True, kw_only=True):
-    """Which of a user's items: all but what was forgotten, or those of one status."""
+class MemoryQuery(ProjectPageQuery, frozen=True, kw_only=True):
+    """Selects a user's items: all but the forgotten ones, or those of one status."""
 
     user_id: Id
     status: ItemStatus | None = None
 
 
-class PromptQuery(_Asked, frozen=True):
-    """What a prompt is shown for. user_id: who would say it, where it begins a thread."""
+class PromptQuery(_StrictStruct, frozen=True):
+    """Selects the message for which a prompt is shown. `user_id` is its author, where it begins a thread."""
 
-    message: Words
+    message: MessageText
     thread_id: Id | None = None
     user_id: Id | None = None
 
@@ -108,52 +108,54 @@ class PromptQuery(_Asked, frozen=True):
 # --- bodies
 
 
-class _Role(_Asked, frozen=True, kw_only=True):
-    """What every prompt says the model is, as `role_statement`, or as `roleStatement`, which older callers send."""
+class _RoleFields(_StrictStruct, frozen=True, kw_only=True):
+    """The model's role in every prompt, as `role_statement`, or as `roleStatement`, which older callers send."""
 
     role_statement: RoleStatement | None = None
     older: RoleStatement | None = msgspec.field(name="roleStatement", default=None)
 
     @property
     def role(self) -> str | None:
-        """The role statement, by whichever of its names it came."""
+        """The role statement, from either of its names."""
         return self.role_statement if self.role_statement is not None else self.older
 
 
-class NewProject(_Role, frozen=True, kw_only=True):
-    """A project to be made. role_statement: what every prompt says the model is; `roleStatement` is read as well."""
+class NewProject(_RoleFields, frozen=True, kw_only=True):
+    """A project to be created. `role_statement` is the model's role in every prompt; `roleStatement` is read as
+    well.
+    """
 
     name: Name
 
 
-class ChangedProject(_Role, frozen=True, kw_only=True):
-    """What is to be changed of a project; what is left out stays."""
+class ProjectChange(_RoleFields, frozen=True, kw_only=True):
+    """A change of a project; a field that is left out stays."""
 
     name: Name | None = None
 
 
-class NewKey(_Asked, frozen=True):
-    """A key to be made. name: what its operator calls it."""
+class NewKey(_StrictStruct, frozen=True):
+    """A key to be created. `name` is the operator's label for it."""
 
     name: Name
 
 
-class Upload(_Asked, frozen=True):
-    """A document, as multipart/form-data: its bytes as `file`, with a filename, and what it is."""
+class Upload(_StrictStruct, frozen=True):
+    """A document, as multipart/form-data: its bytes as `file`, with a filename, and its category."""
 
     file: bytes
     category: Category
 
 
-class ChatMessage(_Asked, frozen=True):
+class ChatMessage(_StrictStruct, frozen=True, kw_only=True):
     """A message to a thread; without `thread_id` to a new one.
 
-    user_id: whose thread it is. tools: that may be called for it. interrupt: a turn in progress is cancelled for it.
-    begin: calls that need no approval and that the caller runs are handed over as begun, with a lease.
+    `user_id` is the owner of the thread. `tools` may be called for it. `interrupt` cancels a turn in progress for it.
+    `begin` hands over calls that need no approval and that the caller runs as begun, with a lease.
     """
 
     user_id: Id
-    message: Words
+    message: MessageText
     project_id: Id | None = None
     thread_id: Id | None = None
     tools: Tools = ()
@@ -162,62 +164,66 @@ class ChatMessage(_Asked, frozen=True):
     begin: bool = True
 
 
-class ApproveCall(_Asked, frozen=True):
-    """What somebody says to a suggested call.
+class ApproveCall(_StrictStruct, frozen=True, kw_only=True):
+    """A user's answer to a suggested call.
 
-    user_id: of whose thread it is. accept: run it. edit: run it with these `arguments`. respond: do not; `text` is the
-    thread's next message instead. ignore: do not. arguments_hash: of the arguments that were seen; others are not
-    approved. go_on: answer the user from what comes of it, where the server runs it.
+    `user_id` is the owner of its thread. `accept` runs it. `edit` runs it with these `arguments`. `respond` does not
+    run it; `text` is the thread's next message instead. `ignore` does not run it. `arguments_hash` is of the arguments
+    that were seen; others are not approved. `continue` answers the user from the result, where the server runs the
+    call.
     """
 
     user_id: Id
-    outcome: Outcome = "accept"
+    outcome: ApprovalOutcome = "accept"
     project_id: Id | None = None
     arguments: Mapping[str, Any] | None = None
-    text: Words | None = None
+    text: MessageText | None = None
     arguments_hash: Hash | None = None
     go_on: bool = msgspec.field(name="continue", default=False)
 
 
-class RejectCall(_Asked, frozen=True):
-    """A call that is declined, or whose approval is taken back. user_id: who does so, of whose thread it is."""
+class RejectCall(_StrictStruct, frozen=True):
+    """A call that is declined, or an approval that is taken back. `user_id` is the user who does so, and owns the
+    thread.
+    """
 
     user_id: Id | None = None
     project_id: Id | None = None
 
 
-class DecideItem(_Asked, frozen=True):
-    """What a user decides about an item of his.
+class DecideItem(_StrictStruct, frozen=True, kw_only=True):
+    """A user's decision about an item.
 
-    decision: edit has the corrected `text`; accept may name what it `replaces`, as its user was told. revision: that
-    the user saw; another one is not decided.
+    `edit` comes with the corrected `text`; `accept` may name the items that it `replaces`, as its user was told.
+    `revision` is the one that the user saw; another one is not decided.
     """
 
     user_id: Id
     decision: Literal["accept", "reject", "start", "done", "block", "unblock", "reopen", "edit", "forget"]
     project_id: Id | None = None
-    text: ItemWords | None = None
+    text: ItemText | None = None
     lang: Lang | None = None
     revision: int | None = None
     replaces: Annotated[tuple[Id, ...], Meta(max_length=ITEM_REPLACES)] | None = None
 
 
-class RefersToProject(_Asked, frozen=True):
-    """Which project's."""
+class ProjectReference(_StrictStruct, frozen=True):
+    """Names a project."""
 
     project_id: Id | None = None
 
 
-class ToolResult(_Asked, frozen=True):
-    """How a call ended that its caller runs. data: what came of it. error: why it failed. go_on: answer the user now.
+class ToolResult(_StrictStruct, frozen=True, kw_only=True):
+    """The outcome of a call that its caller ran. `data` is the result. `error` is the reason of a failure. `continue`
+    answers the user now.
 
-    arguments_hash: of the arguments that were run; that of others is not taken.
+    `arguments_hash` is of the arguments that were run; a report on other arguments is refused.
     """
 
     tool_call_id: Id
     ok: bool
     project_id: Id | None = None
     data: Any = None
-    error: Described | None = None
+    error: Description | None = None
     arguments_hash: Hash | None = None
     go_on: bool = msgspec.field(name="continue", default=False)

@@ -1,4 +1,4 @@
-"""What a client may send: one Struct per row of the wire's first table."""
+"""Defines the messages that a client may send: one Struct per row of the wire's first table."""
 
 from typing import Annotated, Any, TypeAlias
 
@@ -15,7 +15,7 @@ from ..config import (
     TOOLS_REQUEST,
 )
 from ..lang import Lang
-from ..ports.memory import Decision, ItemStatus
+from ..ports.memory import ItemDecision, ItemStatus
 
 _Label: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ID)]
 _Revision: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=(1 << 53) - 1)]
@@ -24,8 +24,8 @@ _Revision: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=(1 << 53) - 1)]
 class Message(msgspec.Struct, frozen=True, tag="message", tag_field="type"):
     """Ask. A new message cancels the one in progress.
 
-    tools: what may be called to answer it, beside the operator's: JSON objects with `name`, `description`,
-    `parameters` and, where that is to be stricter or laxer than usual, `requires_approval` and `risk`.
+    `tools` may be called to answer it, beside the operator's: JSON objects with `name`, `description`, `parameters`
+    and, to be stricter or laxer than usual, `requires_approval` and `risk`.
     """
 
     id: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ID)]
@@ -35,17 +35,17 @@ class Message(msgspec.Struct, frozen=True, tag="message", tag_field="type"):
 
 
 class Cancel(msgspec.Struct, frozen=True, tag="cancel", tag_field="type"):
-    """Stop what is in progress; with `id`, only the message with that id or the suggestions it led to."""
+    """Stop the work in progress; with `id`, only the message with that id or the suggestions it led to."""
 
     id: str | None = None
 
 
 class ConfirmAction(msgspec.Struct, frozen=True, tag="confirm_action", tag_field="type", rename="camel"):
-    """Run the suggested action. `payload` fills in what its suggestion says is `missing`, by the names of fields.
+    """Run the suggested action. `payload` fills in the fields that its suggestion lists as `missing`, by their names.
 
-    A client that offered the subprotocol gets the error `bad_message` for a confirm that does not; the suggestion
-    stays, and can be confirmed again. Of a tool's call (its suggestion has a `risk`) it stands in place of the
-    arguments that were suggested; what the tool does not take is the error `bad_edit`, and the suggestion stays.
+    A client that offered the subprotocol gets the error `bad_message` for a confirm that leaves them out; the
+    suggestion stays, and can be confirmed again. Of a tool's call (its suggestion has a `risk`) it stands in place of
+    the suggested arguments; arguments that the tool does not take are the error `bad_edit`, and the suggestion stays.
     """
 
     suggestion_id: str
@@ -55,7 +55,7 @@ class ConfirmAction(msgspec.Struct, frozen=True, tag="confirm_action", tag_field
 class RejectAction(msgspec.Struct, frozen=True, tag="reject_action", tag_field="type", rename="camel"):
     """Decline the suggested action.
 
-    text: words in place of a yes. They become the next message, which has the suggestion's id.
+    `text` holds words in place of a yes. They become the next message, which has the suggestion's id.
     """
 
     suggestion_id: str
@@ -63,10 +63,10 @@ class RejectAction(msgspec.Struct, frozen=True, tag="reject_action", tag_field="
 
 
 class OpenThread(msgspec.Struct, frozen=True, tag="open_thread", tag_field="type"):
-    """Go on in a thread that an earlier connection told, with what is remembered in it; `thread` left out, be told the
-    present one.
+    """Continue a thread that an earlier connection was told, with its memory; without `thread`, ask for the present
+    one.
 
-    It takes effect for the messages that follow its answer. id: a label of the client's, which its answer has.
+    It takes effect for the messages that follow its answer. `id` is a label of the client's, which its answer repeats.
     """
 
     thread: _Label | None = None
@@ -74,7 +74,7 @@ class OpenThread(msgspec.Struct, frozen=True, tag="open_thread", tag_field="type
 
 
 class Recall(msgspec.Struct, frozen=True, tag="recall", tag_field="type"):
-    """Look for what was said, and for what is remembered. limit: excerpts at most. id: as of open_thread."""
+    """Search the conversations and the memory. `limit` bounds the excerpts. `id` is as in `open_thread`."""
 
     query: Annotated[str, msgspec.Meta(min_length=1, max_length=RECALL_TEXT)]
     limit: Annotated[int, msgspec.Meta(ge=1, le=RECALL_MOST)] = RECALL_USUAL
@@ -83,10 +83,10 @@ class Recall(msgspec.Struct, frozen=True, tag="recall", tag_field="type"):
 
 
 class MemoryList(msgspec.Struct, frozen=True, tag="memory_list", tag_field="type"):
-    """Be told what is remembered, oldest first, and what is proposed; or one item, with its history.
+    """List the memory items, oldest first, and the proposed ones; or one item, with its history.
 
-    status: only of this one; left out, all but what was forgotten. after: as an earlier answer had it, for what follows
-    there. id: as of open_thread.
+    `status` selects one status; left out, all but the forgotten items are listed. `after` continues an earlier answer,
+    which has the number. `id` is as in `open_thread`.
     """
 
     status: ItemStatus | None = None
@@ -98,20 +98,22 @@ class MemoryList(msgspec.Struct, frozen=True, tag="memory_list", tag_field="type
 class MemoryDecide(msgspec.Struct, frozen=True, tag="memory_decide", tag_field="type"):
     """Decide about an item.
 
-    revision: that of the item as it was seen; where it has another by now, nothing is done. replaces: of an accept,
-    the ids of the items that were seen to be replaced by it; where that are others, nothing is done. id: as of
-    open_thread.
+    `revision` is that of the item as it was seen; where it has another by now, nothing is done. For an accept,
+    `replaces` holds the ids of the items that were seen to be replaced by it; where those are others, nothing is done.
+    `id` is as in `open_thread`.
     """
 
     item: _Label
-    decision: Decision
+    decision: ItemDecision
     revision: _Revision | None = None
     replaces: Annotated[list[_Label], msgspec.Meta(max_length=ITEM_REPLACES)] | None = None
     id: _Label | None = None
 
 
 class MemoryEdit(msgspec.Struct, frozen=True, tag="memory_edit", tag_field="type"):
-    """Put a corrected text in an item's place: another item, which replaces it. revision, id: as of memory_decide."""
+    """Put a corrected text in an item's place: another item, which replaces it. `revision` and `id` are as in
+    `memory_decide`.
+    """
 
     item: _Label
     text: Annotated[str, msgspec.Meta(min_length=1, max_length=ITEM_TEXT)]
@@ -121,13 +123,13 @@ class MemoryEdit(msgspec.Struct, frozen=True, tag="memory_edit", tag_field="type
 
 
 class MemoryForget(msgspec.Struct, frozen=True, tag="memory_forget", tag_field="type"):
-    """Take all that an item says, and the messages that it comes from, out of what is kept. id: as of open_thread."""
+    """Erase all texts of an item, and the messages that it comes from. `id` is as in `open_thread`."""
 
     item: _Label
     id: _Label | None = None
 
 
 Consult: TypeAlias = OpenThread | Recall | MemoryList | MemoryDecide | MemoryEdit | MemoryForget
-"""What is asked of what is remembered. They are answered one after the other, in their order, beside any turn."""
+"""The requests to memory. They are answered one after the other, in their order, beside any turn."""
 
 Inbound: TypeAlias = Message | Cancel | ConfirmAction | RejectAction | Consult

@@ -1,7 +1,7 @@
-"""The HTTP API as an OpenAPI 3.1 document, built from its table of routes and the types in it; pure.
+"""Describes the HTTP API as an OpenAPI 3.1 document, built from its table of routes and the types in it; pure.
 
 Strategy: msgspec gives a JSON Schema for each Struct; around them stands an operation for each route, with the codes of
-its problems. What msgspec writes of a default may be no JSON value (a tuple), so the whole document goes through JSON
+its problems. A default as msgspec writes it may be no JSON value (a tuple), so the whole document goes through JSON
 once. Everything is sorted, so the same types give the same bytes.
 """
 
@@ -15,7 +15,7 @@ import msgspec
 
 from ..config import IDEMPOTENCY_KEY, MAX_ID
 from . import http as h
-from .problems import FAULTS, KIND, Problem, problem
+from .problems import FAULTS, KIND, Problem, make_problem
 from .routes import ROUTES, Route
 
 _SCHEMAS = "#/components/schemas/"
@@ -36,7 +36,7 @@ _WRITE = ("shutting_down",)
 _LIST = ("bad_cursor",)
 _EVENTS = (
     "The frames of the WebSocket as they come, each as an event of its own type; then `result` with the answer as "
-    "JSON, or `problem` with what went wrong. A comment says now and then that the server is still there. Closing the "
+    "JSON, or `problem` with the failure. A comment says now and then that the server is still there. Closing the "
     "connection cancels."
 )
 
@@ -44,20 +44,20 @@ _EVENTS = (
 @cache
 def document() -> bytes:
     """Return the document as indented UTF-8 JSON with sorted keys and a final line break; made once in a process."""
-    made = msgspec.json.decode(msgspec.json.encode(_document()))
-    return (json.dumps(made, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode()
+    plain = msgspec.json.decode(msgspec.json.encode(_document()))
+    return (json.dumps(plain, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode()
 
 
-def statuses(route: Route) -> dict[int, list[str]]:
-    """Return the codes of the problems that a route can answer with, by their status."""
-    found: dict[int, list[str]] = {}
-    for code in _codes(route):
-        found.setdefault(FAULTS[code].status, []).append(code)
-    return found
+def problem_statuses(route: Route) -> dict[int, list[str]]:
+    """Return the codes of the problems that a `route` can answer with, by their status."""
+    codes: dict[int, list[str]] = {}
+    for code in _problem_codes(route):
+        codes.setdefault(FAULTS[code].status, []).append(code)
+    return codes
 
 
-def _codes(route: Route) -> Iterator[str]:
-    if route.who == "open":
+def _problem_codes(route: Route) -> Iterator[str]:
+    if route.access == "open":
         yield from ("bad_request", "forbidden", "misdirected", "full", "internal", *_HEAD)
         return
     yield from _ANY
@@ -72,35 +72,35 @@ def _codes(route: Route) -> Iterator[str]:
         yield from _WRITE
     if route.turn:
         yield "starting"
-    if issubclass(route.query, h.Paged):
+    if issubclass(route.query, h.PageQuery):
         yield from _LIST
 
 
 def _document() -> dict[str, Any]:
-    structs: list[type[msgspec.Struct]] = [*_structs(), Problem]
+    structs: list[type[msgspec.Struct]] = [*_collect_structs(), Problem]
     references, schemas = msgspec.json.schema_components(structs, ref_template=_SCHEMAS + "{name}")
     names: dict[type[msgspec.Struct], Any] = dict(zip(structs, references, strict=True))
     schemas = {name: schema for name, schema in schemas.items() if name != h.Upload.__name__}
-    schemas[h.Upload.__name__] = _upload()
+    schemas[h.Upload.__name__] = _upload_schema()
     paths: dict[str, dict[str, Any]] = {}
     for route in ROUTES:
-        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, names)
+        paths.setdefault(route.path, {})[route.method.lower()] = _describe_operation(route, names)
     return {
         "openapi": "3.1.0",
         "info": {
             "title": "agent",
             "version": "1.0.0",
             "description": "Threads, decisions, approvals and tools over HTTP. A connection carries one request after "
-            "the other; what is sent before an answer has come ends it behind that answer. What goes wrong is told as "
-            f"{KIND}, with a code; no value that was sent is repeated. What is another project's is not there.",
+            "the other; a request that is sent too early closes it after the earlier answer. Failures come as "
+            f"{KIND}, with a code, and repeat no value that was sent. Another project's data does not exist.",
         },
-        "servers": [{"url": "http://127.0.0.1:8787", "description": "What `agent serve` binds by default."}],
+        "servers": [{"url": "http://127.0.0.1:8787", "description": "The default address of `agent serve`."}],
         "security": [{"key": []}, {"bearer": []}],
         "paths": paths,
-        "x-problems": {code: msgspec.structs.asdict(problem(code)) for code in FAULTS},
+        "x-problems": {code: msgspec.structs.asdict(make_problem(code)) for code in FAULTS},
         "components": {
             "schemas": schemas,
-            "responses": _problems(),
+            "responses": _problem_responses(),
             "securitySchemes": {
                 "key": {"type": "apiKey", "in": "header", "name": "X-AGENT-KEY"},
                 "bearer": {"type": "http", "scheme": "bearer"},
@@ -109,54 +109,54 @@ def _document() -> dict[str, Any]:
     }
 
 
-def _structs() -> list[type[msgspec.Struct]]:
-    found: dict[type[msgspec.Struct], None] = {}
+def _collect_structs() -> list[type[msgspec.Struct]]:
+    structs: dict[type[msgspec.Struct], None] = {}
     for route in ROUTES:
-        for each in (route.body, *route.answers.values()):
-            if each is not None:
-                found[each] = None
-    return list(found)
+        for struct in (route.body, *route.answers.values()):
+            if struct is not None:
+                structs[struct] = None
+    return list(structs)
 
 
-def _operation(route: Route, names: Mapping[type[msgspec.Struct], Any]) -> dict[str, Any]:
+def _describe_operation(route: Route, names: Mapping[type[msgspec.Struct], Any]) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "operationId": route.name,
         "summary": route.summary,
-        "x-who": route.who,
-        "x-problem-codes": sorted(set(_codes(route))),
-        "parameters": [*_in_path(route), *_in_query(route), *_in_head(route)],
-        "responses": {**_good(route, names), **_bad(route)},
+        "x-who": route.access,
+        "x-problem-codes": sorted(set(_problem_codes(route))),
+        "parameters": [*_path_parameters(route), *_query_parameters(route), *_header_parameters(route)],
+        "responses": {**_good_responses(route, names), **_problem_references(route)},
     }
-    if route.who == "open":
+    if route.access == "open":
         operation["security"] = []
     if route.body is not None:
         kind = "multipart/form-data" if route.uploads else "application/json"
         operation["requestBody"] = {
-            "required": not route.bare,
+            "required": not route.body_optional,
             "content": {kind: {"schema": names[route.body]}},
         }
     return operation
 
 
-def _in_path(route: Route) -> list[dict[str, Any]]:
+def _path_parameters(route: Route) -> list[dict[str, Any]]:
     schema = {"type": "string", "minLength": 1, "maxLength": MAX_ID, "pattern": "^[A-Za-z0-9._~-]+$"}
     return [{"name": name, "in": "path", "required": True, "schema": schema} for name in route.names]
 
 
-def _in_query(route: Route) -> list[dict[str, Any]]:
+def _query_parameters(route: Route) -> list[dict[str, Any]]:
     (_,), schemas = msgspec.json.schema_components([route.query], ref_template=_SCHEMAS + "{name}")
     schema = schemas[route.query.__name__]
     needed = schema.get("required", [])
     return [
-        {"name": name, "in": "query", "required": name in needed, "schema": each}
-        for name, each in schema["properties"].items()
+        {"name": name, "in": "query", "required": name in needed, "schema": field}
+        for name, field in schema["properties"].items()
     ]
 
 
-def _in_head(route: Route) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+def _header_parameters(route: Route) -> list[dict[str, Any]]:
+    parameters: list[dict[str, Any]] = []
     if route.method == "POST":
-        found.append(
+        parameters.append(
             {
                 "name": "Idempotency-Key",
                 "in": "header",
@@ -165,19 +165,19 @@ def _in_head(route: Route) -> list[dict[str, Any]]:
             }
         )
     if route.name == "approve_call":
-        found.append(
+        parameters.append(
             {
                 "name": "Prefer",
                 "in": "header",
-                "description": "respond-async: do not wait for the end of what the server then runs.",
+                "description": "respond-async: do not wait for the end of the call that the server then runs.",
                 "schema": {"type": "string"},
             }
         )
-    return found
+    return parameters
 
 
-def _good(route: Route, names: Mapping[type[msgspec.Struct], Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _good_responses(route: Route, names: Mapping[type[msgspec.Struct], Any]) -> dict[str, Any]:
+    responses: dict[str, Any] = {}
     for status, struct in route.answers.items():
         answer: dict[str, Any] = {"description": HTTPStatus(status).phrase}
         if struct is not None:
@@ -189,21 +189,21 @@ def _good(route: Route, names: Mapping[type[msgspec.Struct], Any]) -> dict[str, 
         if route.method == "POST":
             again = {"description": "true where the request was answered before", "schema": {"const": "true"}}
             answer["headers"] = {"Idempotent-Replayed": again}
-        found[str(status)] = answer
-    return found
+        responses[str(status)] = answer
+    return responses
 
 
-def _bad(route: Route) -> dict[str, Any]:
+def _problem_references(route: Route) -> dict[str, Any]:
     return {
         str(status): {"$ref": f"#/components/responses/Problem{status}"}
-        for status in statuses(route)
+        for status in problem_statuses(route)
         if status not in route.answers
     }
 
 
-def _problems() -> dict[str, Any]:
-    """Return an answer for each status that a problem has."""
-    found: dict[str, Any] = {}
+def _problem_responses() -> dict[str, Any]:
+    """Return a response for each status of a problem."""
+    responses: dict[str, Any] = {}
     for status in sorted({fault.status for fault in FAULTS.values()}):
         codes = sorted(code for code, fault in FAULTS.items() if fault.status == status)
         answer: dict[str, Any] = {
@@ -213,13 +213,13 @@ def _problems() -> dict[str, Any]:
         if any(FAULTS[code].retry_after for code in codes):
             seconds = {"description": "Seconds until it may be tried again", "schema": {"type": "string"}}
             answer["headers"] = {"Retry-After": seconds}
-        found[f"Problem{status}"] = answer
-    return found
+        responses[f"Problem{status}"] = answer
+    return responses
 
 
-def _upload() -> dict[str, Any]:
+def _upload_schema() -> dict[str, Any]:
     """Return the schema of an upload: msgspec would take the file for base64."""
-    (_,), made = msgspec.json.schema_components([h.Upload], ref_template=_SCHEMAS + "{name}")
-    schema: dict[str, Any] = made[h.Upload.__name__]
+    (_,), schemas = msgspec.json.schema_components([h.Upload], ref_template=_SCHEMAS + "{name}")
+    schema: dict[str, Any] = schemas[h.Upload.__name__]
     schema["properties"]["file"] = {"type": "string", "contentMediaType": "application/octet-stream"}
     return schema

@@ -1,4 +1,4 @@
-"""What the server may send: one Struct per row of the wire's second table.
+"""Defines the messages that the server may send: one Struct per row of the wire's second table.
 
 Unset optional fields are left out of the frame.
 """
@@ -8,23 +8,25 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from ..ports.memory import Decider, Decision, ItemStatus, ItemType, SourceKind
+from ..ports.brain import Blocked
+from ..ports.memory import ItemDecider, ItemDecision, ItemStatus, ItemType, SourceKind
 from ..ports.recall import ExcerptKind
 
 
-class _Frame(msgspec.Struct, frozen=True, tag_field="type", rename="camel", omit_defaults=True):
-    """Common to all: camelCase names on the wire, a `type` tag, defaults left out."""
+class _OutboundFrame(msgspec.Struct, frozen=True, tag_field="type", rename="camel", omit_defaults=True):
+    """The base of all frames: camelCase names on the wire, a `type` tag, defaults left out."""
 
 
-class _Part(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Common to what stands in the frames about what is remembered."""
+class _FramePart(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """The base of the parts of frames about memory."""
 
 
-class Citation(msgspec.Struct, frozen=True, omit_defaults=True):
+class Citation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A source: 1 to 3 lines as they stand in `file`, or a part of a long one; a table's row after its header.
 
-    lines: the first and the last, of a row its own. heading: those above it, outermost first, with "›" between. when,
-    by: of what is remembered (`memory/ID`), the day that it is of (2026-05-03), and who said it.
+    `lines` holds the first and the last line, for a row its own. `heading` joins the headings above it, outermost
+    first, with "›". `when` and `by` belong to a citation from memory (`memory/ID`): its day (2026-05-03), and its
+    speaker.
     """
 
     file: str
@@ -35,32 +37,25 @@ class Citation(msgspec.Struct, frozen=True, omit_defaults=True):
     by: str | None = None
 
 
-class Blocked(msgspec.Struct, frozen=True):
-    """Why an answer was refused."""
-
-    code: str
-    message: str
-
-
-class Stream(_Frame, frozen=True, tag="stream"):
+class Stream(_OutboundFrame, frozen=True, tag="stream"):
     """The next piece of a verified text."""
 
     delta: str
     id: str | None = None
 
 
-class StreamEnd(_Frame, frozen=True, tag="stream_end"):
+class StreamEnd(_OutboundFrame, frozen=True, tag="stream_end"):
     """No further delta of this message follows."""
 
     reason: Literal["done", "cancelled"]
     id: str | None = None
 
 
-class Response(_Frame, frozen=True, tag="response"):
+class Response(_OutboundFrame, frozen=True, tag="response", kw_only=True):
     """The whole text (exactly its joined deltas) and its sources.
 
-    asks: it asks the user for what a tool's call lacks. withoutMemory: some of what is remembered could not be read, or
-    kept, so that what the answer does not say may be known all the same.
+    `asks` says that it asks the user for missing arguments of a tool call. `withoutMemory` says that part of the memory
+    could not be read, or stored, so that facts missing from the answer may be known all the same.
     """
 
     text: str
@@ -72,14 +67,14 @@ class Response(_Frame, frozen=True, tag="response"):
     without_memory: bool = False
 
 
-class ActionSuggestion(_Frame, frozen=True, tag="action_suggestion"):
+class ActionSuggestion(_OutboundFrame, frozen=True, tag="action_suggestion", kw_only=True):
     """An action that can be confirmed until `expiresAt` (Unix milliseconds).
 
-    missing: the fields that it needs and `payload` has not; a confirm fills them in.
-    risk: of a tool's call: `low`, `medium` or `high`. sources: where each of its arguments comes from, by JSON Pointer
-    into `payload`. A confirm of a tool's call may have another `payload`, which is run in place of this one.
-    why: what asked for its approval: the tool's `definition`, the `model`, the `risk`, or `provenance` (who wrote an
-    identifier in it is not the user). approved: over HTTP, of a call that needs nobody's word and that the caller runs.
+    `missing` names the fields that it needs and `payload` lacks; a confirm fills them in. `risk` of a tool's call is
+    `low`, `medium` or `high`. `sources` names the origin of each of its arguments, by JSON Pointer into `payload`. A
+    confirm of a tool's call may have another `payload`, which is run in place of this one. `why` lists the reasons for
+    its approval: the tool's `definition`, the `model`, the `risk`, or `provenance` (an identifier in it was not written
+    by the user). `approved` marks, over HTTP, a call that needs no approval and that the caller runs.
     """
 
     suggestion_id: str
@@ -94,12 +89,12 @@ class ActionSuggestion(_Frame, frozen=True, tag="action_suggestion"):
     approved: bool = False
 
 
-class ActionExecuted(_Frame, frozen=True, tag="action_executed"):
-    """How a confirm ended.
+class ActionExecuted(_OutboundFrame, frozen=True, tag="action_executed"):
+    """The outcome of a confirm.
 
-    result: `success` with `data`, or false with `error`, and `unknown` where it began and nobody knows how it ended;
-    or else `cancelled`, `ignored` (confirmed before) or `expired`, which is true.
-    action, payload, id: of a tool's call that needed no confirm, and the message that it was made for.
+    `result` is `success` with `data`, or false with `error`, and `unknown` where it began and its outcome is not known;
+    or else `cancelled`, `ignored` (confirmed before) or `expired`, which is true. `action`, `payload` and `id` belong
+    to a tool's call that needed no confirm; `id` is the message that it was made for.
     """
 
     suggestion_id: str
@@ -109,15 +104,15 @@ class ActionExecuted(_Frame, frozen=True, tag="action_executed"):
     id: str | None = None
 
 
-class ActionClosed(_Frame, frozen=True, tag="action_closed"):
+class ActionClosed(_OutboundFrame, frozen=True, tag="action_closed"):
     """The suggestion can no longer be confirmed."""
 
     suggestion_id: str
     reason: Literal["expired", "cancelled", "rejected", "answered"]
 
 
-class Error(_Frame, frozen=True, tag="error"):
-    """Something was not done; `message` says what to do."""
+class Error(_OutboundFrame, frozen=True, tag="error"):
+    """A request was not done; `message` says how to mend it."""
 
     code: Literal[
         "bad_json",
@@ -142,7 +137,7 @@ class Error(_Frame, frozen=True, tag="error"):
     suggestion_id: str | None = None
 
 
-class Limits(msgspec.Struct, frozen=True, rename="camel"):
+class Limits(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """The bounds a client can plan for: bytes, characters, counts and seconds."""
 
     max_frame: int
@@ -153,8 +148,10 @@ class Limits(msgspec.Struct, frozen=True, rename="camel"):
     rate_limit: float
 
 
-class Welcome(_Frame, frozen=True, tag="welcome"):
-    """First frame, only to a client that offered the subprotocol `agent.v1`. memory: this server remembers."""
+class Welcome(_OutboundFrame, frozen=True, tag="welcome"):
+    """First frame, only to a client that offered the subprotocol `agent.v1`. `memory` says that this server has
+    memory.
+    """
 
     session: str
     protocol: int
@@ -162,18 +159,18 @@ class Welcome(_Frame, frozen=True, tag="welcome"):
     memory: bool = False
 
 
-class Thread(_Frame, frozen=True, tag="thread"):
-    """The thread that the messages from here on are of. Who knows its id can open it again; tell it to nobody."""
+class ThreadFrame(_OutboundFrame, frozen=True, tag="thread"):
+    """The thread of the messages from here on. Anyone with its id can open it again; keep it secret."""
 
     thread: str
     id: str | None = None
 
 
-class Excerpt(_Part, frozen=True):
-    """A turn, or a part of a long one, or an item. at: Unix milliseconds, as every time of what is remembered.
+class FrameExcerpt(_FramePart, frozen=True, kw_only=True):
+    """A turn, or a part of a long one, or an item. `at` is in Unix milliseconds, as every time about memory.
 
-    source: what a citation of it has as its `file`. by: who said it, `user`, `assistant` or a name; left out of an
-    item. score: 0..1. citable: an answer may take its numbers from it.
+    `source` is the `file` of its citations. `by` is its speaker, `user`, `assistant` or a name; left out of an item.
+    `score` is 0..1. `citable` says that an answer may take its numbers from it.
     """
 
     source: str
@@ -186,26 +183,26 @@ class Excerpt(_Part, frozen=True):
     thread: str = ""
 
 
-class Recalled(_Frame, frozen=True, tag="recalled"):
-    """What was found, oldest first. score: 0..1, how surely anything fits.
+class RecallFrame(_OutboundFrame, frozen=True, tag="recalled"):
+    """The excerpts of a search, oldest first. `score`, 0..1, is the certainty that anything fits.
 
-    disagreements: pairs of sources that say different numbers of one thing, the older first. incomplete: what the user
-    said last could not be kept yet.
+    `disagreements` are pairs of sources that state different numbers of one thing, the older first. `incomplete` says
+    that the user's latest exchanges could not be stored yet.
     """
 
-    excerpts: tuple[Excerpt, ...]
+    excerpts: tuple[FrameExcerpt, ...]
     score: float
     disagreements: tuple[tuple[str, str], ...] = ()
     id: str | None = None
     incomplete: bool = False
 
-    def as_incomplete(self) -> "Recalled":
-        """Return it as told without what its user said last."""
+    def as_incomplete(self) -> "RecallFrame":
+        """Return the frame as made without the user's latest exchanges."""
         return msgspec.structs.replace(self, incomplete=True)
 
 
-class ItemSource(_Part, frozen=True):
-    """Where an item comes from: a message by its id, lines of a document, or a call. quote: what it says there."""
+class ItemSource(_FramePart, frozen=True):
+    """The origin of an item: a message by its id, lines of a document, or a call. `quote` holds the words there."""
 
     kind: SourceKind
     ref: str
@@ -213,19 +210,19 @@ class ItemSource(_Part, frozen=True):
     quote: str = ""
 
 
-class Replaced(_Part, frozen=True):
+class ReplacedItem(_FramePart, frozen=True):
     """An item that another is to replace."""
 
     item: str
     text: str
 
 
-class Item(_Part, frozen=True):
-    """Something that is, was or may be remembered. Of a forgotten one the text is empty.
+class FrameItem(_FramePart, frozen=True, kw_only=True):
+    """A memory item: proposed, live or closed. The text of a forgotten item is empty.
 
-    decisions: what memory_decide may say of it as it stands; beside that it can be forgotten, and corrected while it is
-    proposed or remembered. replaces: of a proposed one, what it contradicts, and closes once it is accepted. revision:
-    counts the changes of its status.
+    `decisions` are those that `memory_decide` allows in its status; beside them it can be forgotten, and corrected
+    while it is proposed or live. `replaces` lists, for a proposed item, the items that it contradicts, and closes once
+    it is accepted. `revision` counts the changes of its status.
     """
 
     id: str
@@ -240,47 +237,47 @@ class Item(_Part, frozen=True):
     expires_at: int | None = None
     supersedes: str | None = None
     superseded_by: str | None = None
-    replaces: tuple[Replaced, ...] = ()
+    replaces: tuple[ReplacedItem, ...] = ()
     confidence: float = 1.0
     decided_at: int | None = None
-    decided_by: Decider | None = None
-    decisions: tuple[Decision, ...] = ()
+    decided_by: ItemDecider | None = None
+    decisions: tuple[ItemDecision, ...] = ()
 
 
-class Change(_Part, frozen=True):
-    """What happened to an item. by: who decided it; left out where its time did."""
+class FrameChange(_FramePart, frozen=True, kw_only=True):
+    """A change of an item. `by` is the party that decided it; left out where its time did."""
 
     item: str
     at: int
     trigger: str
     after: ItemStatus
     before: ItemStatus | None = None
-    by: Decider | None = None
+    by: ItemDecider | None = None
 
 
-class Memory(_Frame, frozen=True, tag="memory"):
-    """Items, oldest first. after: what to ask with for those that follow; left out where none do.
+class MemoryFrame(_OutboundFrame, frozen=True, tag="memory"):
+    """Items, oldest first. `after` is the number with which to ask for the next ones; left out where none follow.
 
-    history: of one item that was asked for, what happened to it and to those that it replaced, oldest first.
-    incomplete: what the user said last could not be kept yet.
+    `history` holds, for one item that was asked for, its changes and those of the items that it replaced, oldest first.
+    `incomplete` says that the user's latest exchanges could not be stored yet.
     """
 
-    items: tuple[Item, ...]
+    items: tuple[FrameItem, ...]
     after: int | None = None
-    history: tuple[Change, ...] = ()
+    history: tuple[FrameChange, ...] = ()
     id: str | None = None
     incomplete: bool = False
 
-    def as_incomplete(self) -> "Memory":
-        """Return it as told without what its user said last."""
+    def as_incomplete(self) -> "MemoryFrame":
+        """Return the frame as made without the user's latest exchanges."""
         return msgspec.structs.replace(self, incomplete=True)
 
 
-class MemoryChanged(_Frame, frozen=True, tag="memory_changed"):
-    """An item as it is now; of an edit the new one. replaced: those in whose place it stands, as they are now."""
+class MemoryChanged(_OutboundFrame, frozen=True, tag="memory_changed"):
+    """An item as it is now; after an edit the new one. `replaced` holds the items that it replaces, as they are now."""
 
-    item: Item
-    replaced: tuple[Item, ...] = ()
+    item: FrameItem
+    replaced: tuple[FrameItem, ...] = ()
     id: str | None = None
 
 
@@ -293,8 +290,8 @@ Outbound: TypeAlias = (
     | ActionClosed
     | Error
     | Welcome
-    | Thread
-    | Recalled
-    | Memory
+    | ThreadFrame
+    | RecallFrame
+    | MemoryFrame
     | MemoryChanged
 )

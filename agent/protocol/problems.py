@@ -1,7 +1,7 @@
-"""What went wrong with a request, as `application/problem+json` (RFC 9457); pure.
+"""Describes failed requests as `application/problem+json` (RFC 9457); pure.
 
-One table says for each code its status, its title and what to do. A detail never repeats a value that was sent; where
-the place in what was sent is known, `errors` has it as a JSON Pointer. `error` repeats the title, for older callers.
+The table `FAULTS` gives each code its status, its title and its remedy. A detail never repeats a value that was sent;
+where the place of the fault is known, `errors` has it as a JSON Pointer. `error` repeats the title, for older callers.
 """
 
 import json
@@ -23,8 +23,8 @@ KIND = "application/problem+json"
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
-    """A kind of problem. retry_after: seconds after which it may be tried again; 0 where nothing is known of that."""
+class ProblemKind:
+    """A kind of problem. `retry_after` is the wait in seconds before another try; 0 where it is not known."""
 
     status: int
     title: str
@@ -32,93 +32,121 @@ class Fault:
     retry_after: int = 0
 
 
-FAULTS: Mapping[str, Fault] = {
-    "bad_request": Fault(400, "Bad request", "Change what the errors name; the types are in /openapi.json."),
-    "bad_json": Fault(
+FAULTS: Mapping[str, ProblemKind] = {
+    "bad_request": ProblemKind(
+        400, "Bad request", "Change what the errors name; the types are in /openapi.json."
+    ),
+    "bad_json": ProblemKind(
         400, "Not JSON", "Send one JSON object in UTF-8, without NaN, Infinity or half characters."
     ),
-    "bad_cursor": Fault(400, "Unknown cursor", "Send a next_cursor of this list as it came, or none."),
-    "bad_tool": Fault(400, "Unusable tool", "Change the tool's definition."),
-    "bad_edit": Fault(400, "Unusable arguments", "Send arguments that the tool takes; the call still waits."),
-    "bad_item": Fault(400, "Unusable item", "Change what the errors name, and send it again."),
-    "bad_upload": Fault(400, "Unusable upload", "Send multipart/form-data with one file and its category."),
-    "unauthorized": Fault(401, "Not authorised", "Send the key as X-AGENT-KEY, or as Authorization: Bearer."),
-    "forbidden": Fault(403, "Not allowed", "Requests from that Origin are not allowed; see --allow-origin."),
-    "not_found": Fault(404, "Not found", "There is nothing here by that name."),
-    "method_not_allowed": Fault(405, "Method not allowed", "Use a method that Allow names."),
-    "too_slow": Fault(408, "Too slow", "Send the whole request sooner."),
-    "turn_in_progress": Fault(
+    "bad_cursor": ProblemKind(400, "Unknown cursor", "Send a next_cursor of this list as it came, or none."),
+    "bad_tool": ProblemKind(400, "Unusable tool", "Change the tool's definition."),
+    "bad_edit": ProblemKind(
+        400, "Unusable arguments", "Send arguments that the tool takes; the call still waits."
+    ),
+    "bad_item": ProblemKind(400, "Unusable item", "Change what the errors name, and send it again."),
+    "bad_upload": ProblemKind(
+        400, "Unusable upload", "Send multipart/form-data with one file and its category."
+    ),
+    "unauthorized": ProblemKind(
+        401, "Not authorised", "Send the key as X-AGENT-KEY, or as Authorization: Bearer."
+    ),
+    "forbidden": ProblemKind(
+        403, "Not allowed", "Requests from that Origin are not allowed; see --allow-origin."
+    ),
+    "not_found": ProblemKind(404, "Not found", "There is nothing here by that name."),
+    "method_not_allowed": ProblemKind(405, "Method not allowed", "Use a method that Allow names."),
+    "too_slow": ProblemKind(408, "Too slow", "Send the whole request sooner."),
+    "turn_in_progress": ProblemKind(
         409, "Turn in progress", "Wait for its end, cancel it, or send interrupt: true.", 1
     ),
-    "thread_full": Fault(409, "Thread full", "Begin a new thread: this one holds all that one may."),
-    "busy": Fault(409, "Busy", "Too much waits in this thread; send the message again in a moment.", 1),
-    "cancelled": Fault(409, "Cancelled", "The turn was cancelled before it had an answer."),
-    "closed": Fault(
+    "thread_full": ProblemKind(
+        409, "Thread full", "Begin a new thread: this one has as many messages as a thread can hold."
+    ),
+    "busy": ProblemKind(
+        409, "Busy", "Too many messages wait in this thread; send the message again in a moment.", 1
+    ),
+    "cancelled": ProblemKind(409, "Cancelled", "The turn was cancelled before it had an answer."),
+    "closed": ProblemKind(
         409, "Call closed", "The call has ended, or is not yours to run; read it to see how it stands."
     ),
-    "expired": Fault(409, "Call expired", "Its time was over; ask for it again."),
-    "not_approved": Fault(409, "Call not approved", "Somebody has to approve the call first."),
-    "not_begun": Fault(
-        409, "Call not begun", "Begin the call first; what was not taken has nothing to report."
+    "expired": ProblemKind(409, "Call expired", "The deadline of the call has passed; ask for it again."),
+    "not_approved": ProblemKind(409, "Call not approved", "Get the call approved first."),
+    "not_begun": ProblemKind(
+        409, "Call not begun", "Begin the call first; only a begun call has an outcome to report."
     ),
-    "begun": Fault(409, "Call begun", "Somebody has begun the call already."),
-    "arguments_changed": Fault(
+    "begun": ProblemKind(409, "Call begun", "The call has begun already; read it to see how it stands."),
+    "arguments_changed": ProblemKind(
         409, "Arguments changed", "Read the call again: its arguments are not those of that hash."
     ),
-    "changed": Fault(
-        409, "Item changed", "Read the item again: it, or what it replaces, is not what was seen."
+    "changed": ProblemKind(
+        409, "Item changed", "Read the item again: it, or an item that it replaces, has changed since."
     ),
-    "refused": Fault(
+    "refused": ProblemKind(
         409, "Not possible", "The item is not in a status for that; read it to see how it stands."
     ),
-    "already_reported": Fault(
+    "already_reported": ProblemKind(
         409, "Already reported", "The call has another result; the first report stands."
     ),
-    "lease_over": Fault(409, "Lease over", "The report came too late; nobody knows now how the call ended."),
-    "in_progress": Fault(
+    "lease_over": ProblemKind(409, "Lease over", "The report came too late; the call has ended as unknown."),
+    "in_progress": ProblemKind(
         409, "Request in progress", "The request with this Idempotency-Key has no answer yet.", 1
     ),
-    "too_many_projects": Fault(409, "Too many projects", "Delete a project first."),
-    "project_full": Fault(409, "Project full", "Delete documents of this project first."),
-    "rules_too_long": Fault(
+    "too_many_projects": ProblemKind(409, "Too many projects", "Delete a project first."),
+    "project_full": ProblemKind(409, "Project full", "Delete documents of this project first."),
+    "rules_too_long": ProblemKind(
         409,
         "Rules too long",
         f"Keep the RULES of a project within {RULES_BYTES // 1024} KB: each prompt holds them.",
     ),
-    "prompt_too_long": Fault(
+    "prompt_too_long": ProblemKind(
         409, "Prompt too long", "Shorten the message, the tools or the project's RULES."
     ),
-    "kept": Fault(409, "Project kept", "The house's own project cannot be deleted."),
-    "conflict": Fault(409, "Conflict", "It cannot be done as things are now; read it again."),
-    "too_large": Fault(413, "Too large", f"Send a body of at most {BODY_MAX // 1024} KB."),
-    "upload_too_large": Fault(
+    "kept": ProblemKind(409, "Project kept", "The house's own project cannot be deleted."),
+    "conflict": ProblemKind(
+        409, "Conflict", "The request does not fit the present state; read the resource again."
+    ),
+    "too_large": ProblemKind(413, "Too large", f"Send a body of at most {BODY_MAX // 1024} KB."),
+    "upload_too_large": ProblemKind(
         413, "Upload too large", f"Send a file of at most {UPLOAD_MAX // 1024 // 1024} MB."
     ),
-    "text_too_long": Fault(413, "Text too long", "Send the document in parts: its text is too long for one."),
-    "unsupported_media_type": Fault(
+    "text_too_long": ProblemKind(
+        413, "Text too long", "Send the document in parts: its text is too long for one."
+    ),
+    "unsupported_media_type": ProblemKind(
         415, "Unsupported media type", "Send Content-Type: application/json, and no Content-Encoding."
     ),
-    "misdirected": Fault(421, "Misdirected", "This server does not answer to that Host; see --allow-host."),
-    "key_reused": Fault(
+    "misdirected": ProblemKind(
+        421, "Misdirected", "This server does not answer to that Host; see --allow-host."
+    ),
+    "key_reused": ProblemKind(
         422, "Key reused", "This Idempotency-Key was sent with another request: take a new one."
     ),
-    "unreadable": Fault(422, "Unreadable document", "The file could not be read as what it says it is."),
-    "rate_limited": Fault(429, "Too many requests", "Wait a moment before you ask again.", 1),
-    "head_too_large": Fault(
+    "unreadable": ProblemKind(
+        422,
+        "Unreadable document",
+        "The file could not be read as the type that it claims; check it, then upload it again.",
+    ),
+    "rate_limited": ProblemKind(429, "Too many requests", "Wait a moment before you ask again.", 1),
+    "head_too_large": ProblemKind(
         431, "Head too large", f"Send a request line and headers of at most {HEAD_MAX // 1024} KB."
     ),
-    "internal": Fault(500, "Internal error", "Something broke here; ask again, or report the fault."),
-    "storage": Fault(503, "Storage unavailable", "Nothing can be kept just now; send the request again.", 2),
-    "shutting_down": Fault(503, "Going down", "The server is going down; send the request again.", 2),
-    "starting": Fault(503, "Starting", "The server is not ready yet; send the request again.", 2),
-    "full": Fault(503, "Full", "All places are taken; send the request again in a moment.", 2),
-    "too_many_threads": Fault(
+    "internal": ProblemKind(
+        500, "Internal error", "The server failed; send the request again, or report the fault."
+    ),
+    "storage": ProblemKind(
+        503, "Storage unavailable", "The server cannot store anything just now; send the request again.", 2
+    ),
+    "shutting_down": ProblemKind(503, "Going down", "The server is going down; send the request again.", 2),
+    "starting": ProblemKind(503, "Starting", "The server is not ready yet; send the request again.", 2),
+    "full": ProblemKind(503, "Full", "All places are taken; send the request again in a moment.", 2),
+    "too_many_threads": ProblemKind(
         503, "Full", "Too many threads are awake; send the request again in a moment.", 2
     ),
-    "too_many_uploads": Fault(
+    "too_many_uploads": ProblemKind(
         503, "Full", f"{UPLOADS_AT_ONCE} uploads are being read; send this one again in a moment.", 2
     ),
-    "unknown_version": Fault(505, "Unknown version", "Send HTTP/1.1."),
+    "unknown_version": ProblemKind(505, "Unknown version", "Send HTTP/1.1."),
 }
 _USUAL = {
     400: "bad_request",
@@ -131,56 +159,62 @@ _USUAL |= {408: "too_slow", 413: "too_large", 421: "misdirected", 429: "rate_lim
 _USUAL |= {503: "full", 505: "unknown_version"}
 
 
-class Wrong(msgspec.Struct, frozen=True):
-    """One thing that is wrong: where, as a JSON Pointer into the body ("" is the whole), and what to change."""
+class FieldError(msgspec.Struct, frozen=True):
+    """A fault at one place: `pointer` is a JSON Pointer into the body ("" is the whole), `detail` says how to mend
+    it.
+    """
 
     pointer: str
     detail: str
 
 
-class Problem(msgspec.Struct, frozen=True):
-    """Why a request was not done. code: a word for programs. error: the title again."""
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """The reason for a failed request. `code` is a word for programs. `error` is the title again."""
 
     type: str
     title: str
     status: int
     detail: str
     code: str
-    errors: tuple[Wrong, ...]
+    errors: tuple[FieldError, ...]
     error: str
 
 
-class Unanswerable(AgentError):
-    """A request that cannot be done. code: of FAULTS. detail: in place of the code's own, and as free of values."""
+class ProblemError(AgentError):
+    """A request that cannot be done. `code` is one of `FAULTS`. `detail` replaces the code's own, and holds no sent
+    values.
+    """
 
-    def __init__(self, code: str, detail: str = "", errors: Sequence[Wrong] = ()) -> None:
+    def __init__(self, code: str, detail: str = "", errors: Sequence[FieldError] = ()) -> None:
         super().__init__(code)
         self.code = code
         self.detail = detail
         self.errors = tuple(errors)
 
 
-def problem(code: str, detail: str = "", errors: Sequence[Wrong] = ()) -> Problem:
-    """Return the problem of a code in FAULTS; of any other one, of a conflict that has no words here yet."""
+def make_problem(code: str, detail: str = "", errors: Sequence[FieldError] = ()) -> Problem:
+    """Return the problem of a code in `FAULTS`; for any other code, that of a conflict without a text of its own."""
     name = code if code in FAULTS else "conflict"
     fault = FAULTS[name]
     return Problem(
-        f"urn:problem-type:agent:{name}",
-        fault.title,
-        fault.status,
-        detail or fault.detail,
-        name,
-        tuple(errors),
-        fault.title,
+        type=f"urn:problem-type:agent:{name}",
+        title=fault.title,
+        status=fault.status,
+        detail=detail or fault.detail,
+        code=name,
+        errors=tuple(errors),
+        error=fault.title,
     )
 
 
 def code_of(status: int, code: str) -> str:
-    """Return the code of a refusal that was made elsewhere: its own where it is one of these, else its status's."""
+    """Return the code of a refusal from elsewhere: `code` where `FAULTS` has it with this status, else the status's
+    code.
+    """
     return code if code in FAULTS and FAULTS[code].status == status else _USUAL.get(status, "bad_request")
 
 
-# --- what is wrong with a body or a query
+# --- faults of a body or a query
 
 _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)  # whole, or to the end; possessive, hence linear
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
@@ -198,71 +232,77 @@ def _decoder(kind: "type[Any]") -> "msgspec.json.Decoder[Any]":
 
 
 def decode(kind: type[T], body: bytes) -> T:
-    """Return a JSON body as a Struct, a U+FFFD for each U+0000 of it.
+    """Return a JSON body as a Struct, with a U+FFFD for each U+0000 in it.
 
-    Raises Unanswerable, which says where it does not fit and repeats no value.
+    Raises `ProblemError`, which names the place that does not fit and repeats no value.
     """
     try:
         body = json_without_nul(body)
-        if _too_deep(body):
+        if _is_too_deep(body):
             raise RecursionError
         decoded: T = _decoder(kind).decode(body)  # type: ignore[arg-type]
-        json.loads(body, object_pairs_hook=_once, parse_int=str, parse_float=str)
+        json.loads(body, object_pairs_hook=_refuse_duplicates, parse_int=str, parse_float=str)
         return decoded
-    except _Twice:
-        wrong = Unanswerable("bad_request", "Send each field of an object once.")
+    except _DuplicateField:
+        problem = ProblemError("bad_request", "Send each field of an object once.")
     except RecursionError:
-        wrong = Unanswerable("bad_json", f"Nest arrays and objects at most {MAX_NESTING} deep.")
+        problem = ProblemError("bad_json", f"Nest arrays and objects at most {MAX_NESTING} deep.")
     except msgspec.ValidationError as error:
-        wrong = Unanswerable("bad_request", errors=(_wrong(str(error)),))
+        problem = ProblemError("bad_request", errors=(_describe_error(str(error)),))
     except (msgspec.DecodeError, UnicodeError):
-        wrong = Unanswerable("bad_json")
+        problem = ProblemError("bad_json")
     # Raised out here so that an exception which quotes the body does not travel along as context.
-    raise wrong
+    raise problem
 
 
-class _Twice(Exception):
+class _DuplicateField(Exception):
     """A field that an object has twice."""
 
 
-def _once(fields: list[tuple[str, Any]]) -> None:
-    """Raise _Twice where an object has a field twice: who else reads it may go by the one that does not count here."""
+def _refuse_duplicates(fields: list[tuple[str, Any]]) -> None:
+    """Raise `_DuplicateField` where an object has a field twice: another reader may take the one that does not count
+    here.
+    """
     if len(dict(fields)) < len(fields):
-        raise _Twice
+        raise _DuplicateField
 
 
 def decode_query(kind: type[T], query: bytes) -> T:
-    """Return the parameters of a request as a Struct: each at most once, none that it does not have, without U+0000."""
+    """Return the parameters of a request as a Struct: each at most once, no unknown ones, without U+0000."""
     try:
-        given = parse_qsl(
+        pairs = parse_qsl(
             query_without_nul(query).decode("ascii"),
             keep_blank_values=True,
             strict_parsing=bool(query),
             errors="strict",
             max_num_fields=_QUERY_FIELDS,
         )
-        if len(dict(given)) < len(given):
+        if len(dict(pairs)) < len(pairs):
             raise ValueError("twice")
-        return msgspec.convert(dict(given), kind, strict=False)
+        return msgspec.convert(dict(pairs), kind, strict=False)
     except msgspec.ValidationError as error:
-        found = _wrong(str(error))
-        name = found.pointer.removeprefix("/")
-        said = f"The query's {name}: {found.detail}" if name else f"The query: {found.detail}"
-        wrong = Unanswerable("bad_request", said)
+        fault = _describe_error(str(error))
+        name = fault.pointer.removeprefix("/")
+        detail = f"The query's {name}: {fault.detail}" if name else f"The query: {fault.detail}"
+        problem = ProblemError("bad_request", detail)
     except ValueError:
-        wrong = Unanswerable(
+        problem = ProblemError(
             "bad_request", "Send each parameter of the query once, percent-encoded as UTF-8."
         )
-    raise wrong
+    raise problem
 
 
-def missing(*fields: str) -> Unanswerable:
-    """Return the problem of a body that lacks fields."""
-    return Unanswerable("bad_request", errors=[Wrong(f"/{field}", "Add this field.") for field in fields])
+def missing_fields(*fields: str) -> ProblemError:
+    """Return the problem of a body that lacks `fields`."""
+    return ProblemError(
+        "bad_request", errors=[FieldError(f"/{field}", "Add this field.") for field in fields]
+    )
 
 
-def _too_deep(body: bytes) -> bool:
-    """Return whether brackets outside strings stand more than MAX_NESTING deep: each pass takes the innermost away."""
+def _is_too_deep(body: bytes) -> bool:
+    """Return whether brackets outside strings stand more than `MAX_NESTING` deep: each pass removes the innermost
+    ones.
+    """
     if body.count(b"[") + body.count(b"{") <= MAX_NESTING:
         return False
     left = _STRINGS.sub(b"", body).translate(_BRACKETS, _NO_BRACKETS)
@@ -271,17 +311,17 @@ def _too_deep(body: bytes) -> bool:
     return bool(left)
 
 
-def _wrong(told: str) -> Wrong:
-    """Make what msgspec says of a value to what may be told: its place and the type, never the value."""
-    found = _PLACE.search(told) if told.endswith("`") else None
-    said, place = (told[: found.start()], told[found.end() : -1]) if found else (told, "")
+def _describe_error(complaint: str) -> FieldError:
+    """Return the part of msgspec's complaint that may be sent: the place and the type, never the value."""
+    match = _PLACE.search(complaint) if complaint.endswith("`") else None
+    text, place = (complaint[: match.start()], complaint[match.end() : -1]) if match else (complaint, "")
     pointer = "".join(f"/{name or number}" for name, number in _STEP.findall(place.partition("[...]")[0]))
-    if absent := _MISSING.fullmatch(said):
-        return Wrong(f"{pointer}/{absent[1]}", "Add this field.")
-    if said.startswith("Object contains unknown field"):
-        return Wrong(pointer, "Leave out what is no field here.")
-    if _EXPECTED.fullmatch(said):
-        return Wrong(pointer, f"{said}.")
-    if said.startswith("Invalid enum value"):
-        return Wrong(pointer, "Send one of the words that are allowed here.")
-    return Wrong(pointer, "Send a value that is allowed here.")
+    if absent := _MISSING.fullmatch(text):
+        return FieldError(f"{pointer}/{absent[1]}", "Add this field.")
+    if text.startswith("Object contains unknown field"):
+        return FieldError(pointer, "Leave this field out; it does not exist here.")
+    if _EXPECTED.fullmatch(text):
+        return FieldError(pointer, f"{text}.")
+    if text.startswith("Invalid enum value"):
+        return FieldError(pointer, "Send one of the words that are allowed here.")
+    return FieldError(pointer, "Send a value that is allowed here.")

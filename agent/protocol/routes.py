@@ -1,10 +1,10 @@
-"""The HTTP API as one table: what each method of each path does, takes and answers, and who may; pure.
+"""Lists the HTTP API as one table: the body, the answers and the access of each method of each path; pure.
 
 The server and the OpenAPI document are both made from it, so neither can know a route that the other does not. The
 server's other routes, and the search for the route of a path, are in `agent.protocol.paths`.
 
-A path's parts in braces are names of ours: letters, digits and `._~-`, at most MAX_ID; anything else is no such thing,
-as is a path that is spelt otherwise (percent escapes, a slash more). A last part `{name:path}` takes any rest.
+A path's parts in braces are names: letters, digits and `._~-`, at most `MAX_ID`; any other name does not exist, and
+neither does a path in another spelling (percent escapes, an extra slash). A last part `{name:path}` takes any rest.
 """
 
 import re
@@ -19,11 +19,12 @@ from ..config import MAX_ID
 from . import http as h
 from . import views as v
 
-Who: TypeAlias = Literal["open", "user", "token", "project", "operator"]
-"""Everybody; who shows the token or a user's own; the token; a key of the operator's or of the project in question; a
-key of the operator's."""
+Access: TypeAlias = Literal["open", "user", "token", "project", "operator"]
+"""The client that may use a route: any; one with the token or a user's own; one with the token; one with a key of the
+operator or of the project in question; one with a key of the operator.
+"""
 Shape: TypeAlias = Literal["plain", "openai", "problem"]
-"""How a path's clients read an error: words, an error as OpenAI's services send it, or `application/problem+json`."""
+"""The form of a path's errors: words, an error in the form of OpenAI's services, or `application/problem+json`."""
 Method: TypeAlias = Literal["GET", "POST", "PUT", "DELETE"]
 
 PREFIXES = (
@@ -39,52 +40,53 @@ PREFIXES = (
 _PART = rf"[A-Za-z0-9._~-]{{1,{MAX_ID}}}"
 
 
-def serves(path: bytes) -> bool:
-    """Return whether a path, without its query, is one of the API's, there or not."""
+def is_api_path(path: bytes) -> bool:
+    """Return whether a path, without its query, lies under the API's prefixes, known or not."""
     return any(path == prefix or path.startswith(prefix + b"/") for prefix in PREFIXES)
 
 
 @cache
-def _pattern(path: str) -> "re.Pattern[str]":
-    return re.compile("/".join(map(_part, path.split("/"))), re.DOTALL)
+def _path_pattern(path: str) -> "re.Pattern[str]":
+    return re.compile("/".join(map(_part_pattern, path.split("/"))), re.DOTALL)
 
 
-def _part(part: str) -> str:
+def _part_pattern(part: str) -> str:
     if not part.startswith("{"):
         return re.escape(part)
     name, _, rest = part[1:-1].partition(":")
     return f"(?P<{name}>{'.*' if rest else _PART})"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
     """One method of one path.
 
-    name: of its handler, and its operation. answers: the Struct of each good status, None for an empty body. problems:
-    codes beyond those that any request can have. turn: it may take as long as a turn does, and ends with its client.
-    events: it can be had as events. bare: its body may be left out. shape: of its errors. takes: whether it has a body
-    though no Struct says what is in it.
+    `name` is of its handler, and its operation. `answers` maps each good status to its Struct, None for an empty body.
+    `access` is, unless given, a key of the project or the operator. `problems` are codes beyond those of every request.
+    `turn` says that it may take as long as a turn does, and ends with its client. `events` says that the answer can be
+    had as events. `body_optional` says that its body may be left out. `shape` is of its errors. `takes_raw_body` says
+    that it has a body that no Struct describes.
     """
 
     name: str
     method: Method
     path: str
     summary: str
-    who: Who
+    access: Access = "project"
     answers: Mapping[int, type[msgspec.Struct] | None]
     body: type[msgspec.Struct] | None = None
     query: type[msgspec.Struct] = h.NoQuery
     problems: tuple[str, ...] = ()
     turn: bool = False
     events: bool = False
-    bare: bool = False
+    body_optional: bool = False
     shape: Shape = "problem"
-    takes: bool = False
+    takes_raw_body: bool = False
 
     @property
     def pattern(self) -> "re.Pattern[str]":
-        """What matches its path, with a group for each name in it."""
-        return _pattern(self.path)
+        """The pattern of its path, with a group for each name in it."""
+        return _path_pattern(self.path)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -94,7 +96,7 @@ class Route:
     @property
     def has_body(self) -> bool:
         """Whether a body is read."""
-        return self.takes or self.body is not None
+        return self.takes_raw_body or self.body is not None
 
     @property
     def uploads(self) -> bool:
@@ -107,273 +109,278 @@ _TURN = ("turn_in_progress", "thread_full", "busy", "cancelled", "bad_tool", "to
 _DOCS = ("bad_upload", "upload_too_large", "text_too_long", "project_full", "rules_too_long", "unreadable")
 
 ROUTES: tuple[Route, ...] = (
-    Route("health", "GET", "/health", "How the server is", "open", {200: v.Health, 503: v.Health}),
-    Route("openapi", "GET", "/openapi.json", "This document", "open", {200: None}),
     Route(
-        "create_project",
-        "POST",
-        "/projects",
-        "Make a project",
-        "operator",
-        {201: v.ProjectView},
-        h.NewProject,
+        name="health",
+        method="GET",
+        path="/health",
+        summary="The state of the server",
+        access="open",
+        answers={200: v.Health, 503: v.Health},
+    ),
+    Route(
+        name="openapi",
+        method="GET",
+        path="/openapi.json",
+        summary="This document",
+        access="open",
+        answers={200: None},
+    ),
+    Route(
+        name="create_project",
+        method="POST",
+        path="/projects",
+        summary="Create a project",
+        access="operator",
+        answers={201: v.ProjectView},
+        body=h.NewProject,
         problems=("too_many_projects",),
     ),
     Route(
-        "list_projects",
-        "GET",
-        "/projects",
-        "Projects, a page at a time",
-        "operator",
-        {200: v.ProjectPage},
-        query=h.Paged,
-    ),
-    Route("get_project", "GET", "/projects/{project_id}", "A project", "project", {200: v.ProjectView}),
-    Route(
-        "change_project",
-        "PUT",
-        "/projects/{project_id}",
-        "Change a project's name or role",
-        "project",
-        {200: v.ProjectView},
-        h.ChangedProject,
+        name="list_projects",
+        method="GET",
+        path="/projects",
+        summary="Projects, a page at a time",
+        access="operator",
+        answers={200: v.ProjectPage},
+        query=h.PageQuery,
     ),
     Route(
-        "delete_project",
-        "DELETE",
-        "/projects/{project_id}",
-        "Delete a project with all that is its own",
-        "operator",
-        {204: None},
+        name="get_project",
+        method="GET",
+        path="/projects/{project_id}",
+        summary="A project",
+        answers={200: v.ProjectView},
+    ),
+    Route(
+        name="change_project",
+        method="PUT",
+        path="/projects/{project_id}",
+        summary="Change a project's name or role",
+        answers={200: v.ProjectView},
+        body=h.ProjectChange,
+    ),
+    Route(
+        name="delete_project",
+        method="DELETE",
+        path="/projects/{project_id}",
+        summary="Delete a project with all of its data",
+        access="operator",
+        answers={204: None},
         problems=("kept",),
     ),
     Route(
-        "create_key",
-        "POST",
-        "/projects/{project_id}/keys",
-        "Make a key that opens this project only; it is told once",
-        "operator",
-        {201: v.KeyMade},
-        h.NewKey,
+        name="create_key",
+        method="POST",
+        path="/projects/{project_id}/keys",
+        summary="Create a key that opens this project only; it is shown once",
+        access="operator",
+        answers={201: v.CreatedKey},
+        body=h.NewKey,
     ),
     Route(
-        "list_keys",
-        "GET",
-        "/projects/{project_id}/keys",
-        "A project's keys, without themselves",
-        "operator",
-        {200: v.KeyPage},
-        query=h.Paged,
+        name="list_keys",
+        method="GET",
+        path="/projects/{project_id}/keys",
+        summary="A project's keys, without their secrets",
+        access="operator",
+        answers={200: v.KeyPage},
+        query=h.PageQuery,
     ),
     Route(
-        "revoke_key",
-        "DELETE",
-        "/projects/{project_id}/keys/{key_id}",
-        "Let a key open nothing any more",
-        "operator",
-        {204: None},
+        name="revoke_key",
+        method="DELETE",
+        path="/projects/{project_id}/keys/{key_id}",
+        summary="Revoke a key",
+        access="operator",
+        answers={204: None},
     ),
     Route(
-        "put_document",
-        "POST",
-        "/projects/{project_id}/docs",
-        "Upload a document, in place of the one of the same category and filename",
-        "project",
-        {201: v.DocumentView, 200: v.DocumentView},
-        h.Upload,
+        name="put_document",
+        method="POST",
+        path="/projects/{project_id}/docs",
+        summary="Upload a document, in place of the one of the same category and filename",
+        answers={201: v.DocumentView, 200: v.DocumentView},
+        body=h.Upload,
         problems=(*_DOCS, "too_many_uploads"),
     ),
     Route(
-        "list_documents",
-        "GET",
-        "/projects/{project_id}/docs",
-        "A project's documents, a page at a time",
-        "project",
-        {200: v.DocumentPage},
-        query=h.Paged,
+        name="list_documents",
+        method="GET",
+        path="/projects/{project_id}/docs",
+        summary="A project's documents, a page at a time",
+        answers={200: v.DocumentPage},
+        query=h.PageQuery,
     ),
     Route(
-        "get_document",
-        "GET",
-        "/projects/{project_id}/docs/{document_id}",
-        "A document, without its text",
-        "project",
-        {200: v.DocumentView},
+        name="get_document",
+        method="GET",
+        path="/projects/{project_id}/docs/{document_id}",
+        summary="A document, without its text",
+        answers={200: v.DocumentView},
     ),
     Route(
-        "delete_document",
-        "DELETE",
-        "/projects/{project_id}/docs/{document_id}",
-        "Delete a document",
-        "project",
-        {204: None},
+        name="delete_document",
+        method="DELETE",
+        path="/projects/{project_id}/docs/{document_id}",
+        summary="Delete a document",
+        answers={204: None},
     ),
     Route(
-        "prompt_debug",
-        "GET",
-        "/projects/{project_id}/prompt-debug",
-        "The prompt that a message would be answered with; nothing is run",
-        "project",
-        {200: v.PromptView},
+        name="prompt_debug",
+        method="GET",
+        path="/projects/{project_id}/prompt-debug",
+        summary="The prompt for answering a message; nothing is run",
+        answers={200: v.PromptView},
         query=h.PromptQuery,
         problems=("prompt_too_long",),
     ),
     Route(
-        "chat",
-        "POST",
-        "/chat",
-        "Say something in a thread, and have what it comes to: an action, a question or an answer",
-        "project",
-        {200: v.ChatAnswer},
-        h.ChatMessage,
+        name="chat",
+        method="POST",
+        path="/chat",
+        summary="Send a message to a thread; the reply is an action, a question or an answer",
+        answers={200: v.ChatAnswer},
+        body=h.ChatMessage,
         problems=_TURN,
         turn=True,
         events=True,
     ),
     Route(
-        "list_threads",
-        "GET",
-        "/threads",
-        "A project's threads, a page at a time",
-        "project",
-        {200: v.ThreadPage},
+        name="list_threads",
+        method="GET",
+        path="/threads",
+        summary="A project's threads, a page at a time",
+        answers={200: v.ThreadPage},
         query=h.ThreadsQuery,
     ),
     Route(
-        "get_thread",
-        "GET",
-        "/threads/{thread_id}",
-        "A thread",
-        "project",
-        {200: v.ThreadView},
-        query=h.OfProject,
+        name="get_thread",
+        method="GET",
+        path="/threads/{thread_id}",
+        summary="A thread",
+        answers={200: v.ThreadView},
+        query=h.ProjectQuery,
     ),
     Route(
-        "list_messages",
-        "GET",
-        "/threads/{thread_id}/messages",
-        "A thread's messages, a page at a time",
-        "project",
-        {200: v.MessagePage},
-        query=h.PagedOfProject,
+        name="list_messages",
+        method="GET",
+        path="/threads/{thread_id}/messages",
+        summary="A thread's messages, a page at a time",
+        answers={200: v.MessagePage},
+        query=h.ProjectPageQuery,
     ),
     Route(
-        "list_thread_calls",
-        "GET",
-        "/threads/{thread_id}/calls",
-        "A thread's calls, a page at a time",
-        "project",
-        {200: v.CallPage},
-        query=h.PagedOfProject,
+        name="list_thread_calls",
+        method="GET",
+        path="/threads/{thread_id}/calls",
+        summary="A thread's calls, a page at a time",
+        answers={200: v.CallPage},
+        query=h.ProjectPageQuery,
     ),
     Route(
-        "delete_thread",
-        "DELETE",
-        "/threads/{thread_id}",
-        "Cancel what a thread does, and delete it",
-        "project",
-        {204: None},
-        query=h.OfProject,
+        name="delete_thread",
+        method="DELETE",
+        path="/threads/{thread_id}",
+        summary="Cancel the work of a thread, and delete it",
+        answers={204: None},
+        query=h.ProjectQuery,
     ),
     Route(
-        "cancel_turn",
-        "DELETE",
-        "/threads/{thread_id}/turn",
-        "Cancel the turn in progress, if there is one",
-        "project",
-        {204: None},
-        query=h.OfProject,
+        name="cancel_turn",
+        method="DELETE",
+        path="/threads/{thread_id}/turn",
+        summary="Cancel the turn in progress, if there is one",
+        answers={204: None},
+        query=h.ProjectQuery,
     ),
     Route(
-        "cancel",
-        "POST",
-        "/threads/{thread_id}/cancel",
-        "Cancel the turn in progress and every call that nobody has begun",
-        "project",
-        {204: None},
-        h.RefersToProject,
-        bare=True,
+        name="cancel",
+        method="POST",
+        path="/threads/{thread_id}/cancel",
+        summary="Cancel the turn in progress and every call that has not begun",
+        answers={204: None},
+        body=h.ProjectReference,
+        body_optional=True,
     ),
     Route(
-        "list_calls",
-        "GET",
-        "/calls",
-        "A project's calls, a page at a time",
-        "project",
-        {200: v.CallPage},
+        name="list_calls",
+        method="GET",
+        path="/calls",
+        summary="A project's calls, a page at a time",
+        answers={200: v.CallPage},
         query=h.CallsQuery,
     ),
-    Route("get_call", "GET", "/calls/{call_id}", "A call", "project", {200: v.CallView}, query=h.OfProject),
     Route(
-        "approve_call",
-        "POST",
-        "/calls/{call_id}/approve",
-        "Approve a call, edit it, answer it with words, or decline it",
-        "project",
-        {200: v.ApprovedCall},
-        h.ApproveCall,
+        name="get_call",
+        method="GET",
+        path="/calls/{call_id}",
+        summary="A call",
+        answers={200: v.CallView},
+        query=h.ProjectQuery,
+    ),
+    Route(
+        name="approve_call",
+        method="POST",
+        path="/calls/{call_id}/approve",
+        summary="Approve a call, edit it, answer it with words, or decline it",
+        answers={200: v.ApprovedCall},
+        body=h.ApproveCall,
         problems=(*_CALL, *_TURN, "arguments_changed", "bad_edit"),
         turn=True,
         events=True,
     ),
     Route(
-        "reject_call",
-        "POST",
-        "/calls/{call_id}/reject",
-        "Decline a call, or cancel an approved one that nobody has begun",
-        "project",
-        {200: v.CallView},
-        h.RejectCall,
+        name="reject_call",
+        method="POST",
+        path="/calls/{call_id}/reject",
+        summary="Decline a call, or cancel an approved one that has not begun",
+        answers={200: v.CallView},
+        body=h.RejectCall,
         problems=(*_CALL, "begun"),
-        bare=True,
+        body_optional=True,
     ),
     Route(
-        "begin_call",
-        "POST",
-        "/calls/{call_id}/begin",
-        "Take an approved call that the caller runs: exactly one gets it",
-        "project",
-        {200: v.CallView},
-        h.RefersToProject,
+        name="begin_call",
+        method="POST",
+        path="/calls/{call_id}/begin",
+        summary="Take an approved call that the caller runs: exactly one gets it",
+        answers={200: v.CallView},
+        body=h.ProjectReference,
         problems=(*_CALL, "not_approved", "begun"),
-        bare=True,
+        body_optional=True,
     ),
     Route(
-        "list_items",
-        "GET",
-        "/memory",
-        "What is remembered for a user, or is proposed to be, a page at a time",
-        "project",
-        {200: v.ItemPage},
+        name="list_items",
+        method="GET",
+        path="/memory",
+        summary="A user's memory items, proposed ones too, a page at a time",
+        answers={200: v.ItemPage},
         query=h.MemoryQuery,
     ),
     Route(
-        "get_item",
-        "GET",
-        "/memory/{item_id}",
-        "An item with its sources and its history",
-        "project",
-        {200: v.ItemAnswer},
-        query=h.OfUser,
+        name="get_item",
+        method="GET",
+        path="/memory/{item_id}",
+        summary="An item with its sources and its history",
+        answers={200: v.ItemAnswer},
+        query=h.UserQuery,
     ),
     Route(
-        "decide_item",
-        "POST",
-        "/memory/{item_id}",
-        "Accept, decline, correct, end or forget an item, by its user's word",
-        "project",
-        {200: v.ItemAnswer},
-        h.DecideItem,
+        name="decide_item",
+        method="POST",
+        path="/memory/{item_id}",
+        summary="Accept, decline, correct, end or forget an item for its user",
+        answers={200: v.ItemAnswer},
+        body=h.DecideItem,
         problems=("changed", "refused", "bad_item"),
     ),
     Route(
-        "report_call",
-        "POST",
-        "/tools/result",
-        "Report how a begun call ended",
-        "project",
-        {200: v.ResultTaken},
-        h.ToolResult,
+        name="report_call",
+        method="POST",
+        path="/tools/result",
+        summary="Report the outcome of a begun call",
+        answers={200: v.ReportReceipt},
+        body=h.ToolResult,
         problems=(
             *_CALL,
             *_TURN,

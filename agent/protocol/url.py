@@ -1,4 +1,4 @@
-"""Where a server is: whether its URL can be called, whether only this machine reaches it, and where it is there."""
+"""Checks the URLs of servers: usable at all, reachable from this machine only, and split for a load command."""
 
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -23,10 +23,10 @@ def is_web_address(url: str) -> bool:
         return False
 
 
-def of_this_machine(url: str) -> tuple[str, int, str]:
+def parse_local_url(url: str) -> tuple[str, int, str]:
     """Return host, port and path of a server on this machine, for a command that puts it under load.
 
-    `url` may come without its scheme. Raises UsageError when it is no such URL, or another machine's.
+    `url` may come without its scheme. Raises `UsageError` for another URL, or another machine's.
     """
     split = urlsplit(url if "://" in url else f"ws://{url}")
     try:

@@ -1,4 +1,4 @@
-"""What is answered over the HTTP API: one Struct for each answer; pure.
+"""Defines the answers of the HTTP API: one Struct for each; pure.
 
 Every field is there, as null where it holds nothing. Names are snake_case; times are Unix milliseconds.
 """
@@ -8,16 +8,18 @@ from typing import Any, Literal
 
 import msgspec
 
+from ..ports.brain import Blocked
 from ..ports.calls import CallStatus
 from ..ports.desk import Mode
-from ..ports.memory import Decider, Decision, ItemStatus, ItemType, SourceKind
+from ..ports.draft import PromptSection
+from ..ports.memory import Change, ItemDecider, ItemDecision, ItemStatus, ItemType, SourceKind
 from ..ports.projects import Category
-from ..ports.threads import MessageStatus, Role
+from ..ports.threads import MessageRole, MessageStatus
 from ..ports.tools import Risk, RunsAt
 
 
 class Health(msgspec.Struct, frozen=True):
-    """How the server is."""
+    """The state of the server."""
 
     status: Literal["ok", "unavailable"]
     timestamp: int
@@ -41,7 +43,7 @@ class ProjectPage(msgspec.Struct, frozen=True):
 
 
 class KeyView(msgspec.Struct, frozen=True):
-    """A key of a project, without the key itself."""
+    """A key of a project, without the secret itself."""
 
     id: str
     project_id: str
@@ -57,8 +59,8 @@ class KeyPage(msgspec.Struct, frozen=True):
     next_cursor: str | None
 
 
-class KeyMade(msgspec.Struct, frozen=True):
-    """A key that was made. key: to be sent as X-AGENT-KEY; told once, and null when the request comes again."""
+class CreatedKey(msgspec.Struct, frozen=True):
+    """A new key. `key` is to be sent as `X-AGENT-KEY`; it is shown once, and null when the request comes again."""
 
     id: str
     project_id: str
@@ -67,8 +69,10 @@ class KeyMade(msgspec.Struct, frozen=True):
     key: str | None
 
 
-class DocumentView(msgspec.Struct, frozen=True):
-    """A document, without its text. chunks_count: into how many it was cut. error: why it could not be read."""
+class DocumentView(msgspec.Struct, frozen=True, kw_only=True):
+    """A document, without its text. `chunks_count` counts the parts into which it was cut. `error` says why it is
+    unreadable.
+    """
 
     id: str
     project_id: str
@@ -91,22 +95,14 @@ class DocumentPage(msgspec.Struct, frozen=True):
     next_cursor: str | None
 
 
-class PromptSectionView(msgspec.Struct, frozen=True):
-    """A part of a prompt. tokens: an estimate."""
-
-    name: str
-    tokens: int
-    text: str
-
-
 class PromptView(msgspec.Struct, frozen=True):
-    """The parts of the prompt that a message would be answered with, in their order; nothing was run."""
+    """The parts of the prompt for a message, in their order; nothing was run."""
 
-    sections: tuple[PromptSectionView, ...]
+    sections: tuple[PromptSection, ...]
 
 
-class ThreadView(msgspec.Struct, frozen=True):
-    """A thread. turns: how many have begun in it."""
+class ThreadView(msgspec.Struct, frozen=True, kw_only=True):
+    """A thread. `turns` counts the turns that have begun in it."""
 
     id: str
     project_id: str
@@ -117,19 +113,19 @@ class ThreadView(msgspec.Struct, frozen=True):
 
 
 class ThreadPage(msgspec.Struct, frozen=True):
-    """Threads, in the order they were made."""
+    """Threads, in the order of their creation."""
 
     items: tuple[ThreadView, ...]
     next_cursor: str | None
 
 
-class MessageView(msgspec.Struct, frozen=True):
-    """A message of a thread. tool_call_id: the call whose result a tool's message is."""
+class MessageView(msgspec.Struct, frozen=True, kw_only=True):
+    """A message of a thread. `tool_call_id` is the call whose result a tool's message is."""
 
     id: str
     thread_id: str
     turn: int
-    role: Role
+    role: MessageRole
     content: str
     status: MessageStatus
     citations: tuple[Mapping[str, Any], ...]
@@ -144,14 +140,15 @@ class MessagePage(msgspec.Struct, frozen=True):
     next_cursor: str | None
 
 
-class CallView(msgspec.Struct, frozen=True):
+class CallView(msgspec.Struct, frozen=True, kw_only=True):
     """A call of a tool.
 
-    status: suggested waits for an approval, confirmed has one, claimed was begun. arguments_hash: of the arguments that
-    run, or would; proposed_hash: of those that were suggested; edited: whether they differ. why_approval: what asked
-    for one. sources: where each argument comes from, by JSON Pointer. missing: what an approval must fill in.
-    deadline: until when it can be approved, and taken. lease_until: until when its caller may report. closed_by: the
-    user who rejected it, answered it in words or took its approval back; null where no user was named.
+    `status` `suggested` waits for an approval, `confirmed` has one, `claimed` was begun. `arguments_hash` is of the
+    arguments that run, or would; `proposed_hash` is of the suggested ones; `edited` says whether they differ.
+    `why_approval` lists the reasons for an approval. `sources` names the origin of each argument, by JSON Pointer.
+    `missing` names the fields that an approval must fill in. `deadline` is the time until which it can be approved, and
+    taken. `lease_until` is the time until which its caller may report. `closed_by` is the user who rejected it,
+    answered it in words or took its approval back; null where no user was named.
     """
 
     id: str
@@ -182,14 +179,14 @@ class CallView(msgspec.Struct, frozen=True):
 
 
 class CallPage(msgspec.Struct, frozen=True):
-    """Calls, in the order they were made."""
+    """Calls, in the order of their creation."""
 
     items: tuple[CallView, ...]
     next_cursor: str | None
 
 
 class ToolRequest(msgspec.Struct, frozen=True):
-    """The call that a turn came to, in short."""
+    """The call that a turn led to, in short."""
 
     name: str
     args: Mapping[str, Any]
@@ -198,7 +195,7 @@ class ToolRequest(msgspec.Struct, frozen=True):
 
 
 class SourceView(msgspec.Struct, frozen=True):
-    """Where an item comes from. lines: the first and the last of a document's; null elsewhere."""
+    """The origin of an item. `lines` holds the first and the last line of a document; null elsewhere."""
 
     kind: SourceKind
     ref: str
@@ -206,10 +203,10 @@ class SourceView(msgspec.Struct, frozen=True):
     quote: str
 
 
-class ItemView(msgspec.Struct, frozen=True):
-    """Something that is, was or may be remembered. Of a forgotten one the text and the sources are empty.
+class ItemView(msgspec.Struct, frozen=True, kw_only=True):
+    """A memory item: proposed, live or closed. Text and sources of a forgotten item are empty.
 
-    decisions: what may be decided about it as it stands, beside forget, and edit while it is proposed or remembered.
+    `decisions` are allowed in its status, beside `forget`, and `edit` while it is proposed or live.
     """
 
     id: str
@@ -227,40 +224,30 @@ class ItemView(msgspec.Struct, frozen=True):
     confidence: float
     created_at: int
     decided_at: int | None
-    decided_by: Decider | None
+    decided_by: ItemDecider | None
     revision: int
-    decisions: tuple[Decision, ...]
+    decisions: tuple[ItemDecision, ...]
 
 
 class ItemPage(msgspec.Struct, frozen=True):
-    """Items, and where the list goes on. incomplete: what the user said last could not be kept yet."""
+    """Items, and the cursor of the rest. `incomplete` says that the user's latest exchanges could not be stored yet."""
 
     items: tuple[ItemView, ...]
     next_cursor: str | None
     incomplete: bool
 
 
-class ChangeView(msgspec.Struct, frozen=True):
-    """What happened to an item. by: who decided it; null where its time did."""
-
-    item: str
-    at: int
-    trigger: str
-    before: ItemStatus | None
-    after: ItemStatus
-    by: Decider | None
-
-
 class ItemAnswer(msgspec.Struct, frozen=True):
-    """An item, and what happened to it and to those that it replaced, oldest first."""
+    """An item, and the changes of it and of those that it replaced, oldest first."""
 
     item: ItemView
-    history: tuple[ChangeView, ...]
+    history: tuple[Change, ...]
 
 
 class MemoryUpdate(msgspec.Struct, frozen=True):
-    """What a message's words propose to remember; `accepted` where they say so themselves. replaces: items that it
-    contradicts, and that it closes once it is accepted."""
+    """A memory item that a message's words propose; `accepted` where they order it. `replaces` lists the items that it
+    contradicts, and that it closes once it is accepted.
+    """
 
     id: str
     type: ItemType
@@ -270,7 +257,7 @@ class MemoryUpdate(msgspec.Struct, frozen=True):
 
 
 class ResponseJson(msgspec.Struct, frozen=True):
-    """What a turn decided: to act, to ask, or to answer (NOOP)."""
+    """The decision of a turn: to act, to ask, or to answer (`NOOP`)."""
 
     mode: Mode
     message: str
@@ -279,23 +266,16 @@ class ResponseJson(msgspec.Struct, frozen=True):
 
 
 class Render(msgspec.Struct, frozen=True):
-    """What is to be shown to the user, and nothing else."""
+    """The text to show to the user, and nothing else."""
 
     text_to_send_to_user: str
 
 
-class BlockedView(msgspec.Struct, frozen=True):
-    """Why an answer was refused."""
+class ChatAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcome of a turn. `tool_call` is the last of `calls`, where the turn acted.
 
-    code: str
-    message: str
-
-
-class ChatAnswer(msgspec.Struct, frozen=True):
-    """What a turn came to. tool_call: the last of `calls`, where the turn acted.
-
-    without_memory: some of what is remembered could not be read, so that what the answer does not say may be known all
-    the same; or what the message has to remember could not be kept in time.
+    `without_memory` says that part of the memory could not be read, so that facts missing from the answer may be known
+    all the same; or that the message's own memory items could not be stored in time.
     """
 
     thread_id: str
@@ -306,13 +286,13 @@ class ChatAnswer(msgspec.Struct, frozen=True):
     calls: tuple[CallView, ...]
     citations: tuple[Mapping[str, Any], ...]
     confidence: str | None
-    blocked: BlockedView | None
+    blocked: Blocked | None
     render: Render
     without_memory: bool
 
 
 class ApprovedCall(CallView, frozen=True):
-    """A call after somebody's word. reply: what a `respond` was answered, or what `continue` came to.
+    """A call after its approval or another answer. `reply` answers a `respond`, or comes from `continue`.
 
     It is null where the call has not ended in time, or no turn could begin: the approval stands.
     """
@@ -320,8 +300,8 @@ class ApprovedCall(CallView, frozen=True):
     reply: ChatAnswer | None = None
 
 
-class ResultTaken(msgspec.Struct, frozen=True):
-    """That a report was taken. reply: the answer to the user, where one was asked for."""
+class ReportReceipt(msgspec.Struct, frozen=True):
+    """The receipt of a report. `reply` is the answer to the user, where one was requested."""
 
     status: Literal["acknowledged"]
     tool_call_id: str

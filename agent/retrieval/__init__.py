@@ -1,7 +1,14 @@
-"""The knowledge base: files become sections and statements, which are indexed, ranked and followed as they change.
+"""The knowledge base and the projects' documents as indexes that can be searched.
 
-`load.py` reads a folder and `sections.py` cuts its documents; `index.py` holds one snapshot, `search.py` searches it,
-and `ranking.py` orders the results; `live.py` replaces a snapshot when files change; `library.py` holds the documents
-of projects. Files of others are read in a process that can be killed (`foreign.py`). Start reading in `search.py`. It
-imports `agent.documents`, `agent.lexical`, `agent.numbers`, `agent.sandbox` and the rooms below these.
+Entry points: `live.LiveKnowledge` (the folder of the knowledge base, kept up to date), `library.ProjectIndexes` (an
+index for each project), `search.KnowledgeBase` (one immutable snapshot and its search), `again` (searches answered
+from the snapshot's cache of hits), `foreign.ForeignFiles` (hostile files in a process of their own), and
+`check.check_knowledge` (problems of a knowledge base).
+
+From a file to a hit: `load` reads bytes, `agent.documents` parses them, `sections` and `cut` make sections and
+statements, `terms` numbers their words, `index` builds on `agent.lexical`, and `ranking` and `signals` order
+sections and statements. `cache`, `kept`, `whole` and `place` keep all of it for the next start.
+The room imports documents, lexical, numbers, text, lang and ports; of the rooms that answer it imports none. numpy
+is imported in `matrix` only, by `agent.embedding`.
+Start reading with `search`, then `ranking`.
 """

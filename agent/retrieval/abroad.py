@@ -1,10 +1,11 @@
-"""What of a question documents of another language can be expected to hold: its names and its numbers.
+"""Finds the names and numbers of a question that documents in another language can be expected to hold.
 
-Strategy: a language's own words stand in no document of another one, so that they are missing there says nothing; a
-name or a number that is missing says that the question is about something else. A name is what has a letter beside a
-digit, or begins with a capital within a sentence; a number alone is none, since any document may hold it. Of a question
-without a known name, all that it names must be known, and stand in the headings. Where documents in the question's own
-language know the names too, these have told already that they do not answer it.
+Strategy: the ordinary words of one language stand in no document of another, so their absence there says nothing; the
+absence of a name or number says that the question is about something else. A name is a word that has a letter beside
+a digit, or that begins with a capital within a sentence. A number alone is no subject, since any document may hold
+it. A question without a known name is searched only when all of its names and numbers are known, and then they must
+stand in the headings. When documents in the question's own language know the names too, the search there has already
+shown that they do not answer the question.
 """
 
 import re
@@ -13,48 +14,57 @@ from dataclasses import dataclass
 from typing import Final
 
 from agent.lang import Lang
-from agent.text.words import composed, fold
+from agent.text.words import fold, normalize_text
 
-from .asked import UNIT_WORDS, Asked, asked
-from .follow import content
+from .asked import UNIT_WORDS, ParsedQuestion, parse_question
+from .follow import strip_asking
 
-_READ: Final = 500  # characters of a question that are looked at
+_READ: Final = 500  # characters of a question that are read
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-_ENDS: Final = frozenset(".!?:\n")  # between two words, of which the second one begins a sentence
+_ENDS: Final = frozenset(".!?:\n")  # marks after which a word begins a sentence
 
-Holds = Callable[[str, Lang], bool]
-"""Tells whether documents of a language hold a folded word, in whatever form."""
+HasWord = Callable[[str, Lang], bool]
+"""Tells whether documents in a language hold a folded word, in any of its forms."""
 
 
 @dataclass(frozen=True, slots=True)
-class Abroad:
-    """What is looked for in documents of another language. named: it has a name, which is a subject by itself."""
+class CrossLanguageQuestion:
+    """The part of a question that is searched in another language.
 
-    asked: Asked
-    named: bool
+    `has_name`: it has a name, which is a subject by itself.
+    """
+
+    parsed: ParsedQuestion
+    has_name: bool
 
 
-def read_abroad(question: str, lang: Lang, other: Lang, holds: Holds) -> Abroad | None:
-    """Return what of a question is looked for in documents of another language; None where nothing can be told there.
+def read_cross_language(
+    question: str, lang: Lang, other: Lang, holds: HasWord
+) -> CrossLanguageQuestion | None:
+    """Return the part of a question that documents in another language can answer, or None.
 
-    lang: of the question. other: of the documents.
+    `lang`: of the question. `other`: of the documents. `holds`: see `HasWord`.
     """
     text = question[:_READ]
-    names = names_in(text)
-    said = [word for word in asked(content(text, lang), lang).words if word not in UNIT_WORDS]
-    known = [word for word in said if holds(word, other)]
-    unknown = set(said).difference(known)
+    names = find_names(text)
+    subject = [
+        word for word in parse_question(strip_asking(text, lang), lang).words if word not in UNIT_WORDS
+    ]
+    known = [word for word in subject if holds(word, other)]
+    unknown = set(subject).difference(known)
     anchors = {word for word in known if word in names and not word.isdigit()}
     if not known or not names.isdisjoint(unknown) or (unknown and not anchors):
         return None
     if any(holds(word, lang) for word in anchors or known):
         return None
-    return Abroad(Asked(tuple(known), asked(question, lang).kind), bool(anchors))
+    return CrossLanguageQuestion(
+        ParsedQuestion(tuple(known), parse_question(question, lang).kind), bool(anchors)
+    )
 
 
-def names_in(text: str) -> frozenset[str]:
-    """Return the folded words of a text that are names or numbers."""
-    whole = composed(text)
+def find_names(text: str) -> frozenset[str]:
+    """Return the folded words of `text` that are names or numbers."""
+    whole = normalize_text(text)
     found, end = set(), 0
     for match in _WORD.finditer(whole):
         word, at = match.group(), match.start()

@@ -1,9 +1,9 @@
-"""Searches that are not made again: a question that was asked before finds what it found then.
+"""Answers a repeated question with the hits that the same snapshot gave before.
 
-Strategy: the hits stand with the snapshot that they were found in (`hits`), so no other one can give them. Kept is what
-the same search would find again: not what was found by words alone because a server gave no vector, and nothing of a
-search that failed or was cancelled. The question before counts only where a question goes on from it, so that the same
-one finds its hits in any conversation.
+Strategy: the hits are stored with the snapshot they were found in (`search.HitCache`), so no other snapshot can
+return them. Only results that the same search would find again are stored: not those found by words alone because a
+server gave no vector, and nothing of a search that failed or was cancelled. The question before counts only where
+`follow.follows` says that this one goes on from it, so the same question finds its hits in any conversation.
 """
 
 from collections.abc import Sequence
@@ -16,10 +16,10 @@ from .follow import follows
 from .search import KnowledgeBase
 
 
-class Again:
-    """A snapshot that searches for each question once: implements `agent.ports.search.Retriever`.
+class CachedRetriever:
+    """A snapshot that searches once for each question: implements `agent.ports.search.Retriever`.
 
-    It is to be asked on one event loop. observer: counts searches by where their hits came from.
+    For one event loop. `of`: the snapshot. `observer`: counts searches by the origin of their hits.
     """
 
     __slots__ = ("_observer", "_of")
@@ -29,25 +29,25 @@ class Again:
         self._observer = observer
 
     async def search(self, query: Query) -> tuple[Hit, ...]:
-        """Return what the snapshot's own search does. A cancel leaves nothing."""
+        """Return the hits of `KnowledgeBase.search`. A cancel leaves nothing behind."""
         if query.before and not follows(query.text, query.lang):
             query = replace(query, before="")
-        hits = self._of.kept.get(query)
+        hits = self._of.hits.get(query)
         if hits is not None:
             self._count("kept")
             return hits
         self._count("searched")
-        found = await self._of.searched(query)
+        found = await self._of.run_search(query)
         if found.whole:
-            self._of.kept.keep(query, found.hits)
+            self._of.hits.add(query, found.hits)
         return found.hits
 
-    async def nearest(self, query: Query) -> tuple[Hit, ...]:
-        """Return what a search comes nearest to, however unsure; nothing of it is kept."""
-        return await self._of.nearest(query)
+    async def search_nearest(self, query: Query) -> tuple[Hit, ...]:
+        """Return the best hits however unsure they are; they are not stored."""
+        return await self._of.search_nearest(query)
 
     def topics(self, lang: Lang) -> Sequence[str]:
-        """Return what the documents of a language are about, the largest topic first."""
+        """Return the subjects of the documents in `lang`, the largest first."""
         return self._of.topics(lang)
 
     def _count(self, hits: str) -> None:

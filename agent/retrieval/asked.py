@@ -1,8 +1,8 @@
-"""What a question asks: its subject, in words, and what kind of thing would answer it.
+"""Parses a question: the words of its subject, and the kind of thing that would answer it.
 
 Strategy: question words say what an answer must hold ("how many": a number, "hur länge": a time, "what does it cost":
 money), and a statement that holds such a thing is a likelier answer than one that does not, whatever its words. The
-signs of each kind are the units, currencies and number words of the number rule, so nothing is listed twice.
+signs of each kind are the units, currencies and number words of `agent.numbers`, so nothing is listed twice.
 """
 
 import re
@@ -19,7 +19,7 @@ from agent.numbers.units import CODES, CURRENCIES, SIGNS, UNITS
 from agent.text.words import fold
 
 WORDS_MAX = 24
-"""Words of a question that are looked for: the first ones; a longer question says little more."""
+"""Words of a question that are searched for: the first ones; a longer question says little more."""
 
 _READ = 2000  # characters of a question that are read
 
@@ -45,20 +45,20 @@ _SIGN: Final = re.compile("[" + re.escape("".join(SIGNS)) + "]")
 _TOKEN: Final = re.compile(r"[^\W\d_]+|\d+")
 _COUNTING: Final = frozenset(
     ("cardinal", "quantity", "fraction", "factor", "symbol")
-)  # sorts of number words
+)  # sorts of number words that count something
 _CLOCK: Final = re.compile(rf"\b\d{{1,2}}[:.]\d{{2}}\b|\b\d{{1,2}}(?:{AM}|{PM})|\b(?:19|20)\d{{2}}\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A question, read. words: folded, those that carry its subject. kind: of thing that would answer it, or None."""
+class ParsedQuestion:
+    """A question as it is searched. `words`: its subject, folded. `kind`: of thing that would answer it, or None."""
 
     words: tuple[str, ...]
     kind: Kind | None
 
 
-def asked(question: str, lang: Lang) -> Asked:
-    """Read a question; the work is bounded whatever its length."""
+def parse_question(question: str, lang: Lang) -> ParsedQuestion:
+    """Return the subject words and the kind of a question; the work is bounded however long `question` is."""
     text = fold(question[:_READ])
     subject = list(dict.fromkeys(subject_words(text, lang)))
     kind: Kind | None = None
@@ -69,17 +69,17 @@ def asked(question: str, lang: Lang) -> Asked:
             kind = "money"
         elif asks["time"].search(text):
             kind = "time"
-    return Asked(tuple(subject[:WORDS_MAX]), kind)
+    return ParsedQuestion(tuple(subject[:WORDS_MAX]), kind)
 
 
-def holds(said: str) -> frozenset[Kind]:
-    """Return which kinds of thing a statement holds, as a reader would see at a glance."""
-    folded = fold(said)
+def find_kinds(statement: str) -> frozenset[Kind]:
+    """Return the kinds of thing that a statement holds, as a reader would see at a glance."""
+    folded = fold(statement)
     tokens = _TOKEN.findall(folded)
-    if not any(map(_counts, tokens)):  # as most statements
+    if not any(map(_is_number, tokens)):  # true of most statements
         return _NOTHING
-    first = next(at for at, token in enumerate(tokens) if _counts(token))
-    units = {token for token in UNIT_WORDS.intersection(tokens[first:]) if not _counts(token)}
+    first = next(at for at, token in enumerate(tokens) if _is_number(token))
+    units = {token for token in UNIT_WORDS.intersection(tokens[first:]) if not _is_number(token)}
     found: set[Kind] = {"number"}
     if not units.isdisjoint(_CURRENCY_WORDS) or _SIGN.search(folded):
         found.add("money")
@@ -88,14 +88,14 @@ def holds(said: str) -> frozenset[Kind]:
     return frozenset(found)
 
 
-def may_count(word: str) -> bool:
-    """Return whether a folded word has a number in it. A statement of which no word has one `holds` nothing."""
-    return any(map(_counts, _TOKEN.findall(word)))
+def has_number(word: str) -> bool:
+    """Tell whether a folded word holds a number. A statement without such a word has no kinds (`find_kinds`)."""
+    return any(map(_is_number, _TOKEN.findall(word)))
 
 
 @lru_cache(maxsize=50_000)
-def _counts(token: str) -> bool:
-    """Return whether a run of letters or digits is a number; an article, a place in a row and "some" are none."""
+def _is_number(token: str) -> bool:
+    """Tell whether a run of letters or digits is a number; an article, an ordinal and "some" are not."""
     if token[0].isdigit():
         return True
     read = classify(token) if len(token) > 2 else None

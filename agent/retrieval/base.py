@@ -1,7 +1,8 @@
-"""What an index is made of, and how tantivy is opened for it: in memory, or in a folder that it can be found in again.
+"""The data of an index, and the opening of tantivy for it, in memory or in a folder that outlives the process.
 
-Strategy: each section is one document of tantivy. Beside it stand the words of each statement by number, for what
-looks closely. A section has no object that a garbage collection looks at: a knowledge base has many thousands.
+Strategy: each section is one document of tantivy. Beside it stand the words of each statement by number, for the
+close look at the best sections (`signals`). A section has no object that the garbage collector visits, since a
+knowledge base has many thousands.
 """
 
 from array import array
@@ -24,12 +25,12 @@ from agent.ports.search import Passage
 GRAM_FIELD = "grams"
 
 
-class Section(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """A passage with its words, by number, each once in a statement.
+class IndexedSection(msgspec.Struct, frozen=True, eq=False, gc=False, kw_only=True):
+    """A passage with the numbers of its words, each once in a statement.
 
-    file: the number of its file. leads: the words of what each statement hangs under; those that hang under the same
-    have one array. marks: of each statement, bits of HOLDS, LEADS, ASKS and CODE. The others are arrays as bytes, since
-    garbage collections look at arrays.
+    `file`: the number of its file. `leads`: the words of the line that each statement hangs under; statements under
+    the same line share one array. `marks`: for each statement, bits of `HOLDS`, `LEADS`, `ASKS` and `CODE` (`terms`).
+    The other fields are arrays as bytes, since the garbage collector visits arrays.
     """
 
     passage: Passage
@@ -47,12 +48,12 @@ class Section(msgspec.Struct, frozen=True, eq=False, gc=False):
 
     @property
     def own(self) -> "array[int]":
-        """Return the words of its statements, one after the other."""
+        """Return the words of its statements, one statement after the other."""
         return array_of(self.own_held)
 
     @property
     def ends(self) -> "array[int]":
-        """Return where the words of each statement end."""
+        """Return the end of each statement's words in `own`."""
         return array_of(self.ends_held)
 
 
@@ -65,44 +66,51 @@ def _no_leads(statements: int) -> "tuple[array[int], ...]":
 
 
 def leads_of(held: Sequence[bytes], led: bytes) -> "tuple[array[int], ...]":
-    """Return the words of what each statement hangs under. held: those; led: the place in `held` for each statement."""
+    """Return the words of the line that each statement hangs under.
+
+    `held`: the words of each such line, as bytes. `led`: the place in `held` for each statement, as bytes.
+    """
     if not any(held):
         return _no_leads(len(led) // _NONE.itemsize)
     leads = [array_of(each) if each else _NONE for each in held]
     return tuple([leads[at] for at in array_of(led)])
 
 
-class Place(Protocol):
-    """A folder of this process's own, which is there for as long as this object."""
+class IndexPlace(Protocol):
+    """A folder of this process for tantivy's files, which exists as long as this object."""
 
     @property
     def path(self) -> Path:
-        """Return where it is."""
+        """Return its path."""
         ...
 
 
 @dataclass(slots=True)
-class Base:
-    """sections: by number; None where the file is gone. files: their names, by number. lexicon: the words of sections.
+class IndexData:
+    """The data of an index.
 
-    place: of tantivy's files; None is in memory.
+    `sections`: by number; None where the file is gone. `files`: file name -> number. `lexicon`: the words of the
+    sections. `place`: of tantivy's files; None is in memory.
     """
 
     tantivy: tantivy.Index
-    sections: list[Section | None] = field(default_factory=list)
+    sections: list[IndexedSection | None] = field(default_factory=list)
     lexicon: Lexicon = field(default_factory=Lexicon)
     files: dict[str, int] = field(default_factory=dict)
-    place: Place | None = None
+    place: IndexPlace | None = None
 
-    def copy(self) -> "Base":
-        """Return one that can be changed; tantivy and what is known of words are shared."""
-        return Base(self.tantivy, list(self.sections), self.lexicon.copy(), dict(self.files), self.place)
+    def copy(self) -> "IndexData":
+        """Return a copy that can be changed; tantivy and the structures of `lexicon` that only grow are shared."""
+        return IndexData(self.tantivy, list(self.sections), self.lexicon.copy(), dict(self.files), self.place)
 
 
 SCHEMA = schema_of(terms=list(LANGUAGES), grams=[GRAM_FIELD], names=["file"], numbers=["number"])
-"""The stems of each language, the 4-grams, and the section's file and number."""
+"""Fields of a section: its stems in each language, its 4-grams, its file and its number."""
 
 
-def opened(place: Place | None = None) -> tantivy.Index:
-    """Return tantivy's index in a folder, a new one where none is; None is in memory. Raises ValueError, OSError."""
-    return fields.opened(SCHEMA, None if place is None else place.path)
+def open_section_index(place: IndexPlace | None = None) -> tantivy.Index:
+    """Return tantivy's index in `place`, created where there is none; in memory without `place`.
+
+    Raises ValueError or OSError.
+    """
+    return fields.open_index(SCHEMA, None if place is None else place.path)

@@ -1,13 +1,15 @@
-"""What was read of a knowledge base, kept in the data folder, so that the next start reads only what has changed.
+"""Keeps what was read of a knowledge base in the data folder, so that the next start reads only changed files.
 
-Strategy: one SQLite file for each knowledge base. An entry is found by a hash of what it was made of: a file's name and
-content, and the code that read it (`made_by`); vectors also by the name of their model, which holds a hash of its
-weights. So nothing in it is ever out of date, only unused, and what is unused goes when the next one is written. Each
-entry has a checksum: what is damaged, cut off or foreign is read anew, with one line in the log, and the file is then
-made anew. It is written in one transaction, by the reader's thread, after questions can be asked; a full disk, a folder
-that cannot be written to and another server that is writing cost the entry and nothing else. It holds what the
-documents hold, so only this user may read it. No code is ever run from it. Beside it stands a folder of tantivy's files
-(`place`).
+Strategy: one SQLite file for each knowledge base. The key of an entry is a hash of everything it was made from: the
+file's name and content, and the code that read it (`code_digest`); for vectors also the name of their model, which
+holds a hash of its weights. So no entry is ever out of date, only unused, and unused entries are deleted when the
+next ones are written.
+
+Each entry has a checksum. A damaged, truncated or foreign entry is read anew from its document, with one line in the
+log, and the file is then made anew. The reader's thread writes it in one transaction, after questions can be asked. A
+full disk, a read-only folder or another server that is writing cost the entry and nothing else. The file holds the
+content of the documents, so only this user may read it. No code is ever run from it. Beside it stands a folder of
+tantivy's files (`place`).
 """
 
 import hashlib
@@ -25,23 +27,23 @@ import structlog
 from agent.lang import LANGUAGES
 
 from .effort import Effort
-from .entries import Entry, Held, Reading, WholeEntry, checksum
-from .place import clear
+from .entries import CachedKeys, CacheEntry, CacheReader, IndexEntry, checksum
+from .place import remove_unused
 
 _log = structlog.get_logger("agent.retrieval")
 
 FOLDER = "index"
 FORMAT = 3
-"""Of the file. Another one is made anew."""
+"""Version of the file; a file of another version is made anew."""
 
 BASES = 8
-"""Knowledge bases whose caches a data folder keeps: those that were used last."""
+"""Caches that a data folder keeps: those of the knowledge bases that were used last."""
 
 MODELS = 3
-"""Models of which one knowledge base's vectors are kept: those that were written last."""
+"""Models whose vectors one cache keeps: those that were written last."""
 
-_PATIENCE = 0.5  # seconds that another server's writing is waited for
-_BUSY = 4000  # of SQLite's instructions, between two looks at whether somebody still waits: well under 1 ms
+_PATIENCE = 0.5  # seconds to wait for another server's write
+_BUSY = 4000  # SQLite instructions between two looks at `Effort.given_up`: well under 1 ms
 _SCHEMA = """
 CREATE TABLE files (key BLOB PRIMARY KEY, sum BLOB NOT NULL, content BLOB NOT NULL);
 CREATE TABLE vectors (
@@ -52,9 +54,9 @@ CREATE TABLE wholes (
     id INTEGER PRIMARY KEY, key BLOB NOT NULL, place TEXT NOT NULL, told BLOB NOT NULL, sum BLOB NOT NULL,
     content BLOB NOT NULL
 );
-"""  # the content of an index comes last, since SQLite writes only what is last without a copy
-_PIECE = 1 << 20  # bytes of an index that are written at once
-_READ_BY = (
+"""  # the content of an index is the last column, since SQLite writes only the last one without a copy
+_PIECE = 1 << 20  # bytes of an index in one write
+_CODE = (
     "documents",
     "retrieval",
     "lexical",
@@ -68,30 +70,30 @@ _READ_BY = (
 _PARSERS = ("markdown-it-py", "docutils", "pyyaml", "pypdfium2", "python-docx", "tantivy")
 
 
-Entries = Callable[[Held], Iterable[Entry]]
-"""Makes what is not held yet, one by one, so that it need not all be there at once; may be called again."""
+MakeEntries = Callable[[CachedKeys], Iterable[CacheEntry]]
+"""Yields the entries that `CachedKeys` lacks, so that they need not all be in memory; may be called again."""
 
 
 class Cache:
-    """The entries of one knowledge base. Everything here blocks; for one thread at a time. Never raises but by `look`.
+    """The cache of one knowledge base. All methods block and are for one thread at a time; only `Effort.check` raises.
 
-    data: the data folder. base: the knowledge base's.
+    `data`: the data folder. `base`: the folder of the knowledge base.
     """
 
     def __init__(self, data: Path, base: Path) -> None:
         name = hashlib.blake2b(os.fsencode(os.path.abspath(base)), digest_size=8).hexdigest()
         self._path = data / FOLDER / f"{name}.sqlite"
-        self.places = data / FOLDER / name  # of tantivy's files
+        self.places = data / FOLDER / name  # the folder of tantivy's files
         self._made_by = b""
-        self._told: set[str] = set()
-        self._spoilt = False  # something in the file is not what was written
+        self._warned: set[str] = set()
+        self._is_spoilt = False  # an entry differs from what was written
 
-    def key(self, file: str, digest: bytes) -> bytes:
-        """Return what a file's entries are found by. digest: of its content."""
+    def key_of(self, file: str, digest: bytes) -> bytes:
+        """Return the key of a file's entries. `digest`: the hash of its content."""
         if not self._made_by:
             try:
-                self._made_by = made_by()
-            except OSError:  # then nothing is found, and nothing found later
+                self._made_by = code_digest()
+            except OSError:  # a random key: no entry matches now, or on a later start
                 self._made_by = os.urandom(32)
         name = file.encode("utf-8", "surrogatepass")
         return hashlib.blake2b(
@@ -99,38 +101,44 @@ class Cache:
         ).digest()
 
     @contextmanager
-    def reading(self, model: str = "") -> Iterator[Reading]:
-        """Look entries up; without a file that can be read, none is found. model: whose vectors are looked for."""
+    def open_reader(self, model: str = "") -> Iterator[CacheReader]:
+        """Open the cache for look-ups; without a readable file, the reader finds nothing.
+
+        `model`: names the vectors to find.
+        """
         connection = self._open_to_read()
         try:
-            yield Reading(connection, model, self._damaged, self._failed)
+            yield CacheReader(connection, model, self._report_damage, self._report_failure)
         finally:
             if connection is not None:
                 connection.close()
 
-    def write(self, entries: Entries, model: str, known: Collection[bytes], effort: Effort) -> bool:
-        """Add entries, and drop those of other files than `known`; return whether that is done.
+    def write(self, entries: MakeEntries, model: str, known: Collection[bytes], effort: Effort) -> bool:
+        """Add entries, and delete those whose key is not in `known`; return whether that succeeded.
 
-        model: whose vectors `Held` tells of.
-        Raises `agent.errors.GivenUp` when `effort` was given up; of these entries none is then there.
+        `model`: names the vectors that `CachedKeys` lists.
+        Raises `agent.errors.GivenUp` when `effort` was given up; then none of the entries is written.
         """
         for attempt in (1, 2):
-            if self._spoilt:
-                self._remove()
+            if self._is_spoilt:
+                self._remove_file()
             try:
                 self._write(entries, model, known, effort)
             except (sqlite3.Error, OSError) as error:
-                effort.look()  # which is what interrupts SQLite
+                effort.check()  # an effort that is given up interrupts SQLite
                 if attempt == 1 and _is_damaged(error):
-                    self._damaged()
+                    self._report_damage()
                     continue
-                self._say("what was read is not kept for the next start", str(error))
+                self._warn_once(
+                    "cache of the knowledge base cannot be written, the next start reads all files",
+                    str(error),
+                )
                 return False
             return True
         return False
 
-    def write_whole(self, whole: WholeEntry) -> bool:
-        """Put an index in the place of the last one; return whether that is done."""
+    def write_index(self, whole: IndexEntry) -> bool:
+        """Replace the saved index by `whole`; return whether that succeeded."""
         try:
             with closing(self._open_to_write()) as connection:
                 connection.execute("BEGIN IMMEDIATE")
@@ -140,7 +148,7 @@ class Cache:
                     (
                         whole.key,
                         whole.place,
-                        whole.told,
+                        whole.digest,
                         checksum(whole.key, whole.content),
                         len(whole.content),
                     ),
@@ -152,13 +160,15 @@ class Cache:
                         blob.write(content[at : at + _PIECE])
                 connection.execute("COMMIT")
         except (sqlite3.Error, OSError) as error:
-            self._say("what was read is not kept for the next start", str(error))
+            self._warn_once(
+                "cache of the knowledge base cannot be written, the next start reads all files", str(error)
+            )
             shutil.rmtree(self.places / whole.place, ignore_errors=True)
             return False
-        clear(self.places, whole.place)
+        remove_unused(self.places, whole.place)
         return True
 
-    def _write(self, entries: Entries, model: str, known: Collection[bytes], effort: Effort) -> None:
+    def _write(self, entries: MakeEntries, model: str, known: Collection[bytes], effort: Effort) -> None:
         with closing(self._open_to_write()) as connection:
             connection.set_progress_handler(lambda: int(effort.given_up), _BUSY)
             connection.execute("BEGIN IMMEDIATE")
@@ -167,12 +177,12 @@ class Cache:
                     found = _keys(connection, f"SELECT key FROM {table}")
                     unused = [(key,) for key in found.difference(known)]
                     connection.executemany(f"DELETE FROM {table} WHERE key = ?", unused)
-                held = Held(
+                held = CachedKeys(
                     _keys(connection, "SELECT key FROM files"),
                     _keys(connection, "SELECT key FROM vectors WHERE model = ?", model),
                 )
                 for entry in entries(held):
-                    effort.look()
+                    effort.check()
                     _insert(connection, entry)
                 connection.execute(
                     "DELETE FROM vectors WHERE model NOT IN "
@@ -185,10 +195,10 @@ class Cache:
                 with suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
                 raise
-        self._keep_few()
+        self._remove_old_caches()
 
     def _open_to_read(self) -> sqlite3.Connection | None:
-        """Return a connection to the file as it is; None when there is none that can be used."""
+        """Return a read-only connection to the file; None when there is no usable file."""
         if not self._path.is_file():
             return None
         connection = None
@@ -198,7 +208,7 @@ class Cache:
             if connection.execute("PRAGMA user_version").fetchone() == (FORMAT,):
                 return connection
         except (sqlite3.Error, OSError) as error:
-            self._failed(error)
+            self._report_failure(error)
         if connection is not None:
             connection.close()
         return None
@@ -208,7 +218,7 @@ class Cache:
         os.close(os.open(self._path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
         connection = sqlite3.connect(self._path, timeout=_PATIENCE, isolation_level=None)
         try:
-            # A crash of this process leaves a whole file; one of the machine is told by the checksums.
+            # A crash of this process leaves a whole file; the checksums detect a crash of the machine.
             connection.execute("PRAGMA synchronous = OFF")
             connection.execute("PRAGMA auto_vacuum = FULL")
             found = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -223,60 +233,60 @@ class Cache:
             raise
         return connection
 
-    def _remove(self) -> None:
+    def _remove_file(self) -> None:
         for name in (self._path.name, f"{self._path.name}-journal"):
             with suppress(OSError):
                 self._path.with_name(name).unlink()
-        self._spoilt = False
+        self._is_spoilt = False
 
-    def _keep_few(self) -> None:
-        """Remove the caches of knowledge bases that were not used for longest."""
+    def _remove_old_caches(self) -> None:
+        """Remove the caches of the knowledge bases that were not used for longest."""
         with suppress(OSError):
             os.utime(self._path)
             others = sorted(self._path.parent.glob("*.sqlite"), key=lambda each: -each.stat().st_mtime)
             for other in others[BASES:]:
                 other.unlink()
-                clear(other.with_suffix(""))
+                remove_unused(other.with_suffix(""))
 
-    def _damaged(self) -> None:
-        self._spoilt = True
-        self._say("what was kept of the last start cannot be used, it is made anew", "")
+    def _report_damage(self) -> None:
+        self._is_spoilt = True
+        self._warn_once("cache of the knowledge base is damaged, making it anew", "")
 
-    def _failed(self, error: Exception) -> None:
+    def _report_failure(self, error: Exception) -> None:
         if _is_damaged(error):
-            self._damaged()
+            self._report_damage()
         else:
-            self._say("what was kept of the last start cannot be read", str(error))
+            self._warn_once("cache of the knowledge base cannot be read", str(error))
 
-    def _say(self, event: str, why: str) -> None:
-        """Log what is wrong, once for each reason."""
-        if event + why not in self._told:
-            self._told.add(event + why)
+    def _warn_once(self, event: str, why: str) -> None:
+        """Log a problem, once for each reason."""
+        if event + why not in self._warned:
+            self._warned.add(event + why)
             _log.warning(event, **({"why": why} if why else {}))
 
 
-def made_by() -> bytes:
-    """Return a hash of what entries depend on beside the files: our own code, and the versions of the parsers."""
-    told = hashlib.blake2b(f"{FORMAT} {sys.byteorder} {sys.version_info[:2]} {[*LANGUAGES]}".encode())
+def code_digest() -> bytes:
+    """Return a hash of everything that entries depend on beside the files: our code and the versions of the parsers."""
+    digest = hashlib.blake2b(f"{FORMAT} {sys.byteorder} {sys.version_info[:2]} {[*LANGUAGES]}".encode())
     package = Path(__file__).parents[1]
-    for part in _READ_BY:
+    for part in _CODE:
         place = package / part
         for path in [place] if place.is_file() else sorted(place.rglob("*.*")):
             if path.suffix in (".py", ".txt"):
-                told.update(f"{path.relative_to(package)}\n".encode() + path.read_bytes() + b"\0")
+                digest.update(f"{path.relative_to(package)}\n".encode() + path.read_bytes() + b"\0")
     for parser in _PARSERS:
         try:
-            told.update(f"{parser} {version(parser)}\n".encode())
+            digest.update(f"{parser} {version(parser)}\n".encode())
         except PackageNotFoundError:
-            told.update(f"{parser} -\n".encode())
-    return told.digest()
+            digest.update(f"{parser} -\n".encode())
+    return digest.digest()
 
 
 def _keys(connection: sqlite3.Connection, query: str, *values: str) -> frozenset[bytes]:
     return frozenset([key for (key,) in connection.execute(query, values)])
 
 
-def _insert(connection: sqlite3.Connection, entry: Entry) -> None:
+def _insert(connection: sqlite3.Connection, entry: CacheEntry) -> None:
     checked = checksum(entry.key, entry.content)
     if entry.model:
         connection.execute(
@@ -290,5 +300,5 @@ def _insert(connection: sqlite3.Connection, entry: Entry) -> None:
 
 
 def _is_damaged(error: Exception) -> bool:
-    """Tell whether the file is at fault, and not the disk, its permissions or another server."""
+    """Tell whether the file is at fault, rather than the disk, its permissions or another server."""
     return isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)

@@ -1,7 +1,7 @@
-"""What a cache holds, and how it is found in the file: an entry counts only when it is what was written.
+"""The entries of a cache, and their look-up: an entry counts only if it is exactly as it was written.
 
-Strategy: a checksum stands beside each content, and is keyed with what the entry is found by, so that neither a bit
-that has changed nor a row that is another's is taken for it.
+Strategy: beside each content stands a checksum that is keyed with the key of the entry, so neither a changed bit
+nor the row of another entry is taken for it.
 """
 
 import hashlib
@@ -12,8 +12,8 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """What is kept of one file. model: whose vectors they are; "" for what was read."""
+class CacheEntry:
+    """The content that is kept of one file. `model`: of its vectors; "" for its sections and words."""
 
     key: bytes
     content: bytes
@@ -21,27 +21,28 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """The keys of what is there already: of files, and of one model's vectors."""
+class CachedKeys:
+    """The keys that are in the cache: those of files, and those of one model's vectors."""
 
     files: frozenset[bytes] = frozenset()
     vectors: frozenset[bytes] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class WholeEntry:
-    """An index as it was. key: of the model whose vectors it has. place, told: of tantivy's files (`place.kept`)."""
+class IndexEntry:
+    """A saved index. `key`: of the model of its vectors. `place`, `digest`: of tantivy's files (`place.save_copy`)."""
 
     key: bytes
     content: bytes
     place: str
-    told: bytes
+    digest: bytes
 
 
-class Reading:
-    """Finds entries.
+class CacheReader:
+    """Finds entries in an open cache.
 
-    damaged: is called when one is not what was written. failed: is called with what kept one from being read.
+    `damaged`: called when an entry differs from the written one. `failed`: called with the error that prevented a
+    look-up.
     """
 
     def __init__(
@@ -53,52 +54,52 @@ class Reading:
     ) -> None:
         self._connection = connection
         self._model = model
-        self._damaged = damaged
-        self._failed = failed
+        self._report_damage = damaged
+        self._report_failure = failed
 
-    def file(self, key: bytes) -> bytes | None:
-        """Return what was read of a file, None when it is not kept."""
-        return self._find(key, "SELECT sum, content FROM files WHERE key = ?", (key,))
+    def find_file(self, key: bytes) -> bytes | None:
+        """Return the packed sections of a file, or None."""
+        return self._find_content(key, "SELECT sum, content FROM files WHERE key = ?", (key,))
 
-    def vectors(self, key: bytes) -> bytes | None:
-        """Return the vectors of a file's sections, None when they are not kept."""
+    def find_vectors(self, key: bytes) -> bytes | None:
+        """Return the packed vectors of a file's sections, or None."""
         if not self._model:
             return None
         query = "SELECT sum, content FROM vectors WHERE key = ? AND model = ?"
-        return self._find(key, query, (key, self._model))
+        return self._find_content(key, query, (key, self._model))
 
-    def whole(self, key: bytes) -> WholeEntry | None:
-        """Return the index as it was, None when it is not kept."""
-        found = self._row(key, "SELECT sum, content, place, told FROM wholes WHERE key = ?", (key,))
+    def find_index(self, key: bytes) -> IndexEntry | None:
+        """Return the saved index, or None."""
+        found = self._find_row(key, "SELECT sum, content, place, told FROM wholes WHERE key = ?", (key,))
         if found is None or not isinstance(found[2], str):
             return None
-        return WholeEntry(key, *found[1:])
+        return IndexEntry(key, *found[1:])
 
-    def unusable(self) -> None:
-        """Say that an entry was not what its reader wrote."""
-        self._damaged()
+    def report_unusable(self) -> None:
+        """Report that an entry could not be unpacked."""
+        self._report_damage()
 
-    def _find(self, key: bytes, query: str, values: tuple[object, ...]) -> bytes | None:
-        row = self._row(key, query, values)
+    def _find_content(self, key: bytes, query: str, values: tuple[object, ...]) -> bytes | None:
+        row = self._find_row(key, query, values)
         return None if row is None else row[1]
 
-    def _row(self, key: bytes, query: str, values: tuple[object, ...]) -> tuple[Any, ...] | None:
-        """Return a row that begins with a checksum and the content that it is of."""
+    def _find_row(self, key: bytes, query: str, values: tuple[object, ...]) -> tuple[Any, ...] | None:
+        """Return a row that begins with a checksum and its content, if both agree."""
         if self._connection is None:
             return None
         try:
             found: tuple[Any, ...] | None = self._connection.execute(query, values).fetchone()
         except (sqlite3.Error, OSError) as error:
-            self._failed(error)
+            self._report_failure(error)
             self._connection.close()
             self._connection = None
             return None
         if found is not None and (not isinstance(found[1], bytes) or found[0] != checksum(key, found[1])):
-            self._damaged()
+            self._report_damage()
             return None
         return found
 
 
 def checksum(key: bytes, content: bytes) -> bytes:
-    """Return what tells an entry from what was not written as it."""
+    """Return the checksum of `content`, keyed with the `key` of its entry."""
     return hashlib.blake2b(content, digest_size=16, key=key).digest()

@@ -1,8 +1,8 @@
-"""Questions that go on from the one before them ("and the large one?"), and what is looked for then.
+"""Recognises questions that go on from the one before them ("and the large one?"), and orders their hits.
 
-Strategy: a question that begins as one that goes on, or that stands on a word for something named before and says
-little else, is looked for together with the one before it; what holds its own words comes first, since they are what
-is new. Any other question is looked for alone, so that a change of subject is none of the old one's.
+Strategy: a question that begins as a continuation, or that stands on a word for something named before and says
+little else, is searched together with the question before it. Hits that hold its own words come first, since those
+are what is new. Any other question is searched alone, so that a change of subject keeps nothing of the old one.
 """
 
 import re
@@ -14,10 +14,10 @@ from agent.lang.language import table
 from agent.lexical.stems import stem
 from agent.lexical.subject import subject_stems
 from agent.ports.search import Hit
-from agent.text.words import fold, words
+from agent.text.words import fold, split_words
 
-MOST = 2  # words of its own of a question that goes on from another
-_READ = 500  # characters of a question that are looked at
+MOST = 2  # most words of its own in a question that goes on from another
+_READ = 500  # characters of a question that are read
 
 _ASKING: Final = {
     lang: re.compile(rf"\b(?:{'|'.join(table(each.searching.asking).values())})\b")
@@ -29,9 +29,9 @@ _JOINING: Final = {
 
 
 def follows(question: str, lang: Lang) -> bool:
-    """Return whether a question says too little to be looked for without the one before it.
+    """Tell whether a question says too little to be searched without the question before it.
 
-    What asks nothing at all, such as what is left of "please call me", goes on from nothing.
+    A text that asks nothing at all, such as the rest of "please call me", goes on from nothing.
     """
     text = question[:_READ]
     own = own_words(text, lang)
@@ -41,30 +41,30 @@ def follows(question: str, lang: Lang) -> bool:
         return True
     if not own and ("?" in text or _ASKING[lang].search(fold(text))):
         return True
-    return not LANGUAGES[lang].searching.referring.isdisjoint(words(text))
+    return not LANGUAGES[lang].searching.referring.isdisjoint(split_words(text))
 
 
 def own_words(question: str, lang: Lang) -> frozenset[str]:
-    """Return the stems of what a question names, but for the words by which it asks ("what does ... cost")."""
-    return subject_stems(content(question[:_READ], lang), lang)
+    """Return the stems of the subject of a question, without its question words ("how much does ... cost")."""
+    return subject_stems(strip_asking(question[:_READ], lang), lang)
 
 
-def content(text: str, lang: Lang) -> str:
-    """Return a folded text without the words by which it asks."""
+def strip_asking(text: str, lang: Lang) -> str:
+    """Return `text` folded, without the words by which it asks."""
     return _ASKING[lang].sub(" ", fold(text))
 
 
 def newest_first(hits: Sequence[Hit], question: str, lang: Lang) -> tuple[Hit, ...]:
-    """Return the hits with those first that hold most of the question's own words, otherwise in their order.
+    """Return the hits ordered by how many of the question's own words they hold, otherwise in their order.
 
-    () when it has such words and no hit holds one: then the hits are about the question before it only. Each place
-    keeps its score: how sure the best one is, is how sure the two questions together are.
+    Returns () when the question has such words and no hit holds one: then the hits are about the question before it
+    only. The score stays with the place in the order: how sure the best hit is depends on the two questions together.
     """
     own = own_words(question, lang)
-    held = [len(own & _stems_of(hit)) for hit in hits]
-    if own and not any(held):
+    own_words_held = [len(own & _stems_of(hit)) for hit in hits]
+    if own and not any(own_words_held):
         return ()
-    order = sorted(range(len(hits)), key=lambda at: -held[at])
+    order = sorted(range(len(hits)), key=lambda at: -own_words_held[at])
     return tuple(
         [Hit(hits[at].snippet, hits[at].passage, place.score) for at, place in zip(order, hits, strict=True)]
     )
@@ -73,4 +73,4 @@ def newest_first(hits: Sequence[Hit], question: str, lang: Lang) -> tuple[Hit, .
 def _stems_of(hit: Hit) -> set[str]:
     snippet = hit.snippet
     text = " ".join((snippet.said or snippet.text, snippet.lead, *hit.passage.headings))
-    return {stem(hit.passage.lang, word) for word in words(text)}
+    return {stem(hit.passage.lang, word) for word in split_words(text)}

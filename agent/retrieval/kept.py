@@ -1,10 +1,11 @@
-"""What reading a file gave, as bytes that can be kept, and back: its sections, and their words.
+"""Packs the sections of a file and their words as bytes for the cache, and unpacks them.
 
 Strategy: MessagePack by schema, nothing that can run code. The statements of a section are bytes of their own, in
-memory too: they are a third of what they take as objects, no garbage collection looks at them, and few are ever asked
-for. So a start only parts a file's bytes, and a statement is made when somebody looks at it. What many of a section
-share (the line that leads into a list) is written once, and a statement that is shown as it is said is, too. What
-cannot be read, or does not fit together, is None: the file is then read anew.
+memory too: they take a third of the space of objects, the garbage collector does not visit them, and few are ever
+needed. So a start only splits the bytes of a file, and a statement is made when it is first read. A text that many
+statements of a section share (the line that leads into a list) is stored once, and so is the text of a statement that
+is shown exactly as it is said. Bytes that cannot be unpacked, or whose parts do not fit together, give None: the file
+is then read anew.
 """
 
 from collections.abc import Sequence
@@ -20,11 +21,11 @@ from .terms import FileTerms
 
 KINDS: tuple[str, ...] = get_args(Kind)
 
-_MADE = 256  # sections whose statements are held as objects
+_LOADED = 256  # sections whose statements are cached as objects
 
 
-class _Statement(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """text, lead: places in `_Statements.texts`; of a text that is what is said, -1."""
+class _PackedStatement(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A statement. `text`, `lead`: places in `_PackedStatements.texts`; -1 for a text that equals `said`."""
 
     text: int
     first: int
@@ -33,13 +34,18 @@ class _Statement(msgspec.Struct, frozen=True, array_like=True, gc=False):
     lead: int
 
 
-class _Statements(msgspec.Struct, frozen=True, array_like=True):
+class _PackedStatements(msgspec.Struct, frozen=True, array_like=True):
+    """The statements of one section, and the texts that they refer to."""
+
     texts: list[str]
-    statements: list[_Statement]
+    statements: list[_PackedStatement]
 
 
-class _Section(msgspec.Struct, frozen=True, array_like=True):
-    """path: its place in `_Kept.paths`. kinds: of each statement, its place in KINDS. content: `_Statements`."""
+class _PackedSection(msgspec.Struct, frozen=True, array_like=True):
+    """A section. `path`: its place in `_PackedFile.paths`. `content`: a packed `_PackedStatements`.
+
+    `kinds`: the place of each statement's kind in `KINDS`.
+    """
 
     path: int
     lang: Lang
@@ -47,21 +53,23 @@ class _Section(msgspec.Struct, frozen=True, array_like=True):
     content: bytes
 
 
-class _Kept(msgspec.Struct, frozen=True, array_like=True):
+class _PackedFile(msgspec.Struct, frozen=True, array_like=True):
+    """The sections of a file and their words. `paths`: the different heading paths."""
+
     paths: list[tuple[str, ...]]
-    sections: list[_Section]
+    sections: list[_PackedSection]
     terms: FileTerms
 
 
-_decoder = msgspec.msgpack.Decoder(_Kept)
-_statements = msgspec.msgpack.Decoder(_Statements)
+_decoder = msgspec.msgpack.Decoder(_PackedFile)
+_statements = msgspec.msgpack.Decoder(_PackedStatements)
 _encode = msgspec.msgpack.Encoder().encode
 
 
-class Shelved(msgspec.Struct, frozen=True, eq=False, gc=False):
+class ShelvedStatements(msgspec.Struct, frozen=True, eq=False, gc=False):
     """The statements of one section as bytes (implements `agent.ports.search.Shelf`).
 
-    kinds: of each statement, its place in KINDS. content: what `shelved` wrote.
+    `kinds`: the place of each statement's kind in `KINDS`. `content`: as `shelve` wrote it.
     """
 
     file: str
@@ -72,27 +80,27 @@ class Shelved(msgspec.Struct, frozen=True, eq=False, gc=False):
     def __len__(self) -> int:
         return len(self.kinds)
 
-    def made(self) -> tuple[Snippet, ...]:
-        """Return them."""
-        return _made(self)
+    def load_snippets(self) -> tuple[Snippet, ...]:
+        """Return the statements as objects; see `_load_snippets`."""
+        return _load_snippets(self)
 
 
-@lru_cache(maxsize=_MADE)
-def _made(shelved: Shelved) -> tuple[Snippet, ...]:
-    """Return the statements of a section."""
+@lru_cache(maxsize=_LOADED)
+def _load_snippets(shelved: ShelvedStatements) -> tuple[Snippet, ...]:
+    """Return the statements of a section as objects, the latest of them from a cache."""
     content = _statements.decode(shelved.content)
     texts = content.texts
     return tuple(
         [
             Snippet(
-                shelved.file,
-                each.said if each.text < 0 else texts[each.text],
-                each.first,
-                each.last,
-                each.said,
-                KINDS[kind],
-                texts[each.lead],
-                shelved.headings,
+                file=shelved.file,
+                text=each.said if each.text < 0 else texts[each.text],
+                first=each.first,
+                last=each.last,
+                said=each.said,
+                kind=KINDS[kind],
+                lead=texts[each.lead],
+                headings=shelved.headings,
             )
             for kind, each in zip(shelved.kinds, content.statements, strict=True)
         ]
@@ -100,12 +108,12 @@ def _made(shelved: Shelved) -> tuple[Snippet, ...]:
 
 
 def shelve(passage: Passage) -> Passage:
-    """Return a section with its statements as bytes, or as it is where they cannot be written or are bytes already."""
-    if isinstance(passage.held, Shelved):
+    """Return a section with its statements as bytes, or as it is where they cannot be encoded or are bytes already."""
+    if isinstance(passage.held, ShelvedStatements):
         return passage
     texts: dict[str, int] = {}
     statements = [
-        _Statement(
+        _PackedStatement(
             -1 if each.text == each.said else texts.setdefault(each.text, len(texts)),
             each.first,
             each.last,
@@ -116,56 +124,56 @@ def shelve(passage: Passage) -> Passage:
     ]
     kinds = bytes([KINDS.index(each.kind) for each in passage.snippets])
     try:
-        content = _encode(_Statements(list(texts), statements))
-    except UnicodeEncodeError:  # a half of a character
+        content = _encode(_PackedStatements(list(texts), statements))
+    except UnicodeEncodeError:  # a lone surrogate
         return passage
-    shelved = Shelved(passage.file, passage.headings, kinds, content)
+    shelved = ShelvedStatements(passage.file, passage.headings, kinds, content)
     return Passage(passage.file, passage.headings, passage.lang, shelved)
 
 
-def packed(passages: Sequence[Passage], terms: FileTerms) -> bytes | None:
-    """Return the sections of one file and their words as bytes; None when they cannot be written."""
+def pack_sections(passages: Sequence[Passage], terms: FileTerms) -> bytes | None:
+    """Return the sections of one file and their words as bytes; None when they cannot be encoded."""
     paths: dict[tuple[str, ...], int] = {}
     sections = []
     for passage in map(shelve, passages):
         shelved = passage.held
-        if not isinstance(shelved, Shelved):
+        if not isinstance(shelved, ShelvedStatements):
             return None
         path = paths.setdefault(passage.headings, len(paths))
-        sections.append(_Section(path, passage.lang, shelved.kinds, shelved.content))
+        sections.append(_PackedSection(path, passage.lang, shelved.kinds, shelved.content))
     try:
-        return _encode(_Kept(list(paths), sections, terms))
+        return _encode(_PackedFile(list(paths), sections, terms))
     except UnicodeEncodeError:
         return None
 
 
-def unpacked(file: str, content: bytes) -> tuple[tuple[Passage, ...], FileTerms] | None:
-    """Return the sections of a file and their words; None when they are not what `packed` makes."""
+def unpack_sections(file: str, content: bytes) -> tuple[tuple[Passage, ...], FileTerms] | None:
+    """Return the sections of a file and their words; None when `content` is not from `pack_sections`."""
     try:
-        kept = _decoder.decode(content)
+        file_content = _decoder.decode(content)
         passages = []
-        for each, terms in zip(kept.sections, kept.terms.sections, strict=True):
-            path = kept.paths[each.path]
+        for each, terms in zip(file_content.sections, file_content.terms.sections, strict=True):
+            path = file_content.paths[each.path]
             if len(each.kinds) != len(terms.marks):
                 return None
-            shelved = Shelved(file, path, each.kinds, each.content)
+            shelved = ShelvedStatements(file, path, each.kinds, each.content)
             passages.append(Passage(file, path, each.lang, shelved))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, IndexError, ValueError):
         return None
-    return tuple(passages), kept.terms
+    return tuple(passages), file_content.terms
 
 
-def kinds(passage: Passage) -> Sequence[str]:
-    """Return the kind of each statement of a section, without making any that is on a shelf."""
+def kinds_of(passage: Passage) -> Sequence[str]:
+    """Return the kind of each statement of a section, without making snippets of shelved statements."""
     held = passage.held
-    if isinstance(held, Shelved):
+    if isinstance(held, ShelvedStatements):
         return [KINDS[kind] for kind in held.kinds]
     return [snippet.kind for snippet in passage.snippets]
 
 
-def said(passage: Passage) -> Sequence[str]:
-    """Return what each statement of a section says, without making any that is on a shelf."""
+def statement_texts(passage: Passage) -> Sequence[str]:
+    """Return the plain words of each statement of a section, without making snippets of shelved statements."""
     held = passage.held
-    if isinstance(held, Shelved):
+    if isinstance(held, ShelvedStatements):
         return [each.said for each in _statements.decode(held.content).statements]
     return [snippet.said for snippet in passage.snippets]

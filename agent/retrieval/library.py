@@ -1,14 +1,15 @@
-"""The documents of every project, each in an index of its own, made of the texts that are kept when it is asked for.
+"""The documents of every project, each project with an index that is built from its stored texts on demand.
 
-Strategy: nothing of an index is on disk, so none can differ from what is kept: each turn asks for the project's
-revision, one cheap read, and the snapshot that is held is used only where it is of that one. Else it is made anew, in a
-worker thread, by the first turn that needs it; others that need it wait for that, one after the other, and find it. A
-turn that is cancelled while it makes one gives its thread up (`thread`), and the next in line makes it. INDEXES_KEPT
-snapshots are held; the one that was used least lately is let go, and a turn that has it keeps it. A new snapshot takes
-from the one before it what has not changed: the sections of a document, which take most of the time, and in a large
-project the index, to which only what is new is added.
+Strategy: no part of an index is on disk, so none can differ from the stored texts. Each turn asks for the project's
+revision, one cheap read, and the held snapshot is used only if it is of that revision. Otherwise the first turn that
+needs a new snapshot builds it in a worker thread; other turns that need it wait in line, and find it there. A turn
+that is cancelled while it builds gives up its thread (`thread`), and the next in line builds. `INDEXES_KEPT`
+snapshots are held; the one used least recently is dropped, and a turn that uses it keeps it. A new snapshot takes
+over what has not changed since the one before it: the sections of a document, which take most of the time, and in a
+large project the index, to which only new documents are added.
 
-FACTS and STATE documents are searched. RULES are not: they stand in the project's charter, whole, which is no source.
+FACTS and STATE documents are searched. RULES documents are not: they stand whole in the project's charter, which is
+no source.
 """
 
 import hashlib
@@ -30,66 +31,69 @@ from agent.ports.search import Passage
 from agent.ports.work import RunSync
 
 from .effort import Effort
-from .index import Index
+from .index import KnowledgeIndex
 from .kept import shelve
 from .load import Skipped
-from .meaning import Meaning
-from .search import KnowledgeBase, knowledge_of
-from .texts import cited, passages_of_text
-from .thread import in_thread
+from .meaning import KnowledgeEmbedder
+from .search import KnowledgeBase, make_snapshot
+from .texts import cite_document, passages_of_text
+from .thread import run_in_thread
 
 _log = structlog.get_logger("agent.retrieval")
 
 
 ReadText: TypeAlias = Callable[[DocumentText, Effort], tuple[Passage, ...] | Skipped]
-"""Returns the sections of a text, or why it is left out; blocks."""
+"""Returns the sections of a text, or why the text is left out; blocks."""
 
-_Read: TypeAlias = tuple[bytes, tuple[Passage, ...] | Skipped]
+_TextSections: TypeAlias = tuple[bytes, tuple[Passage, ...] | Skipped]
 
-_SMALL = 500  # sections up to which an index is built anew, which counts its words exactly: some 0.4 s
-_GONE_SHARE = 0.2  # of an index, that may be gone before it is built anew
+_SMALL = 500  # sections up to which an index is built anew, for exact counts of words: some 0.4 s
+_GONE_SHARE = 0.2  # share of an index that may be deleted before it is built anew
 
 
 @dataclass(slots=True)
-class _Made:
-    """A snapshot and what it was made of.
+class _BuiltSnapshot:
+    """A snapshot and its parts.
 
-    read: by how each document is cited, the digest of its text and its sections, or why it is left out. index: None
-    once another one goes on from it, which none can do twice.
+    `read`: by the citation of each document, the digest of its text and its sections, or why it is left out. `index`:
+    None once another index is built on it, since only one can be.
     """
 
     knowledge: KnowledgeBase
-    read: Mapping[str, _Read]
-    index: Index | None
+    read: Mapping[str, _TextSections]
+    index: KnowledgeIndex | None
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
-    """The snapshot of a project. revision: that it is of. rules: names and texts."""
+class _HeldSnapshot:
+    """The snapshot of a project.
+
+    `revision`: of the project's documents. `rules`: names and texts of its RULES documents.
+    """
 
     revision: int
-    made: _Made
+    made: _BuiltSnapshot
     rules: tuple[tuple[str, str], ...]
 
 
 @dataclass(slots=True)
-class _Queue:
-    """Who needs one project's snapshot, while it is not held as it is to be."""
+class _BuildQueue:
+    """The turns that wait for one project's new snapshot; it exists while there are any."""
 
     lock: trio.Lock = field(default_factory=trio.Lock)
     waiting: int = 0
 
 
-async def _no_meaning() -> Meaning | None:
+async def _no_meaning() -> KnowledgeEmbedder | None:
     return None
 
 
 class ProjectIndexes:
-    """Holds the latest used projects ready to be searched: implements `agent.ports.projects.ProjectLibrary`.
+    """Holds the most recently used projects ready to be searched: implements `agent.ports.projects.ProjectLibrary`.
 
-    run_sync: builds them. most: how many are held. meaning: gives what makes the vectors of one more knowledge base;
-    None where there are none. read: cuts a text into sections, in the worker thread. It is to be asked on one event
-    loop.
+    `run_sync`: builds snapshots in a worker thread. `most`: how many snapshots are held. `meaning`: gives the maker
+    of vectors for one more knowledge base; None gives no vectors. `read`: cuts a text into sections, in the worker
+    thread. For one event loop.
     """
 
     def __init__(
@@ -97,7 +101,7 @@ class ProjectIndexes:
         store: ProjectStore,
         run_sync: RunSync,
         most: int = INDEXES_KEPT,
-        meaning: Callable[[], Awaitable[Meaning | None]] = _no_meaning,
+        meaning: Callable[[], Awaitable[KnowledgeEmbedder | None]] = _no_meaning,
         read: ReadText = passages_of_text,
     ) -> None:
         self._store = store
@@ -105,50 +109,52 @@ class ProjectIndexes:
         self._most = most
         self._meaning = meaning
         self._read = read
-        self._held: OrderedDict[str, _Held] = OrderedDict()
-        self._queues: dict[str, _Queue] = {}
+        self._held: OrderedDict[str, _HeldSnapshot] = OrderedDict()
+        self._queues: dict[str, _BuildQueue] = {}
 
     def __len__(self) -> int:
         """Return how many snapshots are held."""
         return len(self._held)
 
-    async def present(self, project: str) -> Holdings:
-        """Return what a project answers from now.
+    async def load_holdings(self, project: str) -> Holdings:
+        """Return the documents and the charter that a project answers from now.
 
-        Raises `NotFound` and `StorageFailed` as the store does. Cancelled while it builds, the thread is given up; the
-        next one that waits builds.
+        Raises `NotFound` and `StorageFailed` as the store does. A cancel while it builds gives the thread up; the
+        next waiting turn builds.
         """
-        kept = await self._kept(project)
+        stored = await self._load_project(project)
         held = self._held.get(project)
-        if held is None or held.revision != kept.revision:
-            async with self._in_line(project):
-                kept = await self._kept(project)  # it may have changed, and been built, while this one waited
+        if held is None or held.revision != stored.revision:
+            async with self._wait_to_build(project):
+                stored = await self._load_project(
+                    project
+                )  # the project may have changed, and been built, while this turn waited
                 held = self._held.get(project)
-                if held is None or held.revision != kept.revision:
-                    held = await self._build(project, held)
+                if held is None or held.revision != stored.revision:
+                    held = await self._build_held(project, held)
                     self._held[project] = held
-        self._use(project)
-        return Holdings(held.made.knowledge, Charter(kept.role, held.rules))
+        self._mark_used(project)
+        return Holdings(held.made.knowledge, Charter(stored.role, held.rules))
 
-    async def _kept(self, project: str) -> Project:
-        """Return a project as it is kept; nothing is held any more of one that is gone."""
+    async def _load_project(self, project: str) -> Project:
+        """Return a project from the store; drop the snapshot of a project that is gone."""
         try:
             return await self._store.project(project)
         except NotFound:
             self._held.pop(project, None)
             raise
 
-    def _use(self, project: str) -> None:
-        """Note that a project was used now, and let go of those over the bound."""
+    def _mark_used(self, project: str) -> None:
+        """Mark a project as used now, and drop the snapshots over the bound."""
         if project in self._held:
             self._held.move_to_end(project)
         while len(self._held) > self._most:
             self._held.popitem(last=False)
 
     @asynccontextmanager
-    async def _in_line(self, project: str) -> AsyncGenerator[None, None]:
-        """Wait until nobody else builds a project's snapshot; nothing of it remains when the last one leaves."""
-        queue = self._queues.setdefault(project, _Queue())
+    async def _wait_to_build(self, project: str) -> AsyncGenerator[None, None]:
+        """Wait until no other turn builds this project's snapshot; the queue is removed when its last turn leaves."""
+        queue = self._queues.setdefault(project, _BuildQueue())
         queue.waiting += 1
         try:
             async with queue.lock:
@@ -158,8 +164,8 @@ class ProjectIndexes:
             if not queue.waiting:
                 del self._queues[project]
 
-    async def _build(self, project: str, before: _Held | None) -> _Held:
-        """Return the snapshot of a project's documents as they are kept now, made from the one before."""
+    async def _build_held(self, project: str, before: _HeldSnapshot | None) -> _HeldSnapshot:
+        """Return the snapshot of a project's documents as they are stored now, built on the one before."""
         revision, texts = await self._store.texts(project)
         meaning = await self._meaning()
         rules = tuple((each.filename, each.text) for each in texts if each.category == "RULES")
@@ -167,59 +173,67 @@ class ProjectIndexes:
 
         known, last = (before.made.read, before.made.index) if before is not None else ({}, None)
         if before is not None:
-            before.made.index = None  # whatever comes of it: a thread that is given up may go on for a moment
+            before.made.index = (
+                None  # even if building fails: a thread that is given up may go on for a moment
+            )
 
-        def build(effort: Effort) -> _Made:
-            return _make(searched, known, last, meaning, self._read, effort)
+        def build(effort: Effort) -> _BuiltSnapshot:
+            return _build_snapshot(searched, known, last, meaning, self._read, effort)
 
-        made = await in_thread(self._run_sync, build)
-        if made.knowledge.skipped:
-            _log.warning("documents of a project left out", documents=len(made.knowledge.skipped))
-        return _Held(revision, made, rules)
+        snapshot = await run_in_thread(self._run_sync, build)
+        if snapshot.knowledge.skipped:
+            _log.warning("documents of a project left out", documents=len(snapshot.knowledge.skipped))
+        return _HeldSnapshot(revision, snapshot, rules)
 
 
-def _make(
+def _build_snapshot(
     texts: Iterable[DocumentText],
-    known: Mapping[str, _Read],
-    last: Index | None,
-    meaning: Meaning | None,
+    known: Mapping[str, _TextSections],
+    last: KnowledgeIndex | None,
+    meaning: KnowledgeEmbedder | None,
     read_text: ReadText,
     effort: Effort,
-) -> _Made:
+) -> _BuiltSnapshot:
     """Return a snapshot over some texts. Blocks; raises `agent.errors.GivenUp` when `effort` was given up.
 
-    known, last: what was read for the snapshot before, and its index. read_text: cuts a text into sections.
+    `known`, `last`: the sections and the index of the snapshot before. `read_text`: cuts a text into sections.
     """
-    read: dict[str, _Read] = {}
+    read: dict[str, _TextSections] = {}
     for text in texts:
-        effort.look()
-        file, digest = cited(text.category, text.filename), hashlib.blake2b(text.text.encode()).digest()
-        had = known.get(file)
-        if had is not None and had[0] == digest:
-            read[file] = had
+        effort.check()
+        file, digest = (
+            cite_document(text.category, text.filename),
+            hashlib.blake2b(text.text.encode()).digest(),
+        )
+        before = known.get(file)
+        if before is not None and before[0] == digest:
+            read[file] = before
             continue
         found = read_text(text, effort)
         read[file] = digest, found if isinstance(found, Skipped) else tuple(map(shelve, found))
-    index = _index(read, known, last, effort)
+    index = _build_index(read, known, last, effort)
     skipped = [found for _, found in read.values() if isinstance(found, Skipped)]
-    return _Made(knowledge_of(index, Synonyms(), meaning, effort, skipped), read, index)
+    return _BuiltSnapshot(make_snapshot(index, Synonyms(), meaning, effort, skipped), read, index)
 
 
-def _index(
-    read: Mapping[str, _Read], known: Mapping[str, _Read], last: Index | None, effort: Effort
-) -> Index:
-    """Return the index of what was read, made from the last one if that is worth it."""
-    size = sum(len(_passages(found)) for _, found in read.values())
+def _build_index(
+    read: Mapping[str, _TextSections],
+    known: Mapping[str, _TextSections],
+    last: KnowledgeIndex | None,
+    effort: Effort,
+) -> KnowledgeIndex:
+    """Return the index of the sections in `read`, built on the index `last` if that is worth it."""
+    size = sum(len(_passages_of(found)) for _, found in read.values())
     new = {file: each for file, each in read.items() if known.get(file) is not each}
-    added = _sections(new)
+    added = _all_passages(new)
     if last is None or size < _SMALL or len(last.sections) + len(added) > size * (1 + _GONE_SHARE):
-        return Index(_sections(read), effort=effort)
-    return Index(added, after=last, gone=known.keys() - (read.keys() - new.keys()), effort=effort)
+        return KnowledgeIndex(_all_passages(read), effort=effort)
+    return KnowledgeIndex(added, after=last, gone=known.keys() - (read.keys() - new.keys()), effort=effort)
 
 
-def _sections(read: Mapping[str, _Read]) -> list[Passage]:
-    return [passage for _, found in read.values() for passage in _passages(found)]
+def _all_passages(read: Mapping[str, _TextSections]) -> list[Passage]:
+    return [passage for _, found in read.values() for passage in _passages_of(found)]
 
 
-def _passages(found: tuple[Passage, ...] | Skipped) -> tuple[Passage, ...]:
+def _passages_of(found: tuple[Passage, ...] | Skipped) -> tuple[Passage, ...]:
     return () if isinstance(found, Skipped) else found

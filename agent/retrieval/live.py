@@ -1,13 +1,14 @@
-"""The knowledge base as its folder is now: a snapshot that another one takes the place of when files change.
+"""The knowledge base as its folder is now: a snapshot that is replaced by another one when files change.
 
 Strategy: a snapshot is never changed. When the folder may have changed, a worker thread looks at it and builds the
 next snapshot (`folder`); then one assignment on the event loop makes it the present one. A turn takes the present
-snapshot when it begins and keeps it. What is left out has one line in the log; when nothing usable is left, or the
-folder is gone, the last snapshot stays. What could not be read this time is tried again, soon at first, until it is
-read or is gone. A model of sentences embeds what is new in many short looks, so that a change is not kept waiting.
+snapshot when it begins and keeps it. Each file that is left out has one line in the log; when nothing usable remains,
+or the folder is gone, the last snapshot stays. A file that could not be read this time is tried again, soon at first,
+until it is read or is gone. A model of sentences embeds new sections in many short updates, so that a change does not
+wait long for its turn.
 
-A reader that is cancelled is given up: its thread ends at its next look (`effort`), what it had read so far is lost,
-and the next reader begins from what was known before it.
+A reader that is cancelled is given up: its thread ends at its next check (`effort`), what it had read so far is lost,
+and the next reader begins from the state before it.
 """
 
 from pathlib import Path
@@ -21,33 +22,33 @@ from agent.ports.work import RunSync
 
 from .cache import Cache
 from .effort import Effort
-from .folder import Folder, Progress, Update
+from .folder import FolderReader, Progress, Update
 from .foreign import ForeignFiles
-from .meaning import Meaning
-from .memory import ReadBefore
+from .meaning import KnowledgeEmbedder
+from .memory import FolderCache
 from .search import KnowledgeBase
-from .summary import Summary
-from .thread import in_thread
-from .watch import Touched, Watch
+from .summary import ReadingSummary
+from .thread import run_in_thread
+from .watch import TouchedPaths, Watch
 
 _log = structlog.get_logger("agent.retrieval")
 
 
 class LiveKnowledge:
-    """The present snapshot of a folder, and the tasks that keep it so.
+    """The present snapshot of a folder, and the tasks that keep it up to date.
 
-    now: the snapshot that a turn takes when it begins. It is swapped between two steps of the event loop.
+    `now`: the snapshot that a turn takes when it begins. It is replaced between two steps of the event loop.
     """
 
-    def __init__(self, folder: Path, run_sync: RunSync, first: KnowledgeBase, reader: Folder) -> None:
+    def __init__(self, folder: Path, run_sync: RunSync, first: KnowledgeBase, reader: FolderReader) -> None:
         self.now = first
         self._folder = folder
         self._run_sync = run_sync
         self._reader = reader
-        self._told: str | None = None  # why the folder cannot be read, while that is so
+        self._last_error: str | None = None  # why the folder cannot be read, while it cannot
         self._one_reader = trio.Lock()
-        self._unread = trio.Event()  # something is to be read again
-        if reader.again:
+        self._unread = trio.Event()  # set while something must be read again
+        if reader.needs_retry:
             self._unread.set()
 
     @classmethod
@@ -55,101 +56,108 @@ class LiveKnowledge:
         cls,
         folder: Path,
         run_sync: RunSync,
-        meaning: Meaning | None = None,
+        meaning: KnowledgeEmbedder | None = None,
         cache: Cache | None = None,
         progress: Progress | None = None,
         foreign: ForeignFiles | None = None,
     ) -> "LiveKnowledge":
         """Read and index the documents below `folder`, off the event loop.
 
-        meaning: makes vectors. cache: holds what was read the last time. progress: is told, in the reader's thread,
-        how far the first reading is. foreign: see `Folder`.
-        Raises `agent.errors.UsageError`, one line that names the folder, when there is no document in it.
-        Cancelled, the reader is given up (see `thread`).
+        `meaning`: makes vectors. `cache`: holds what the last start read. `progress`: called in the reader's thread
+        with the progress of the first reading. `foreign`: see `FolderReader`.
+        Raises `agent.errors.UsageError`, one line that names the folder, when there is no document in it. A cancel
+        gives up the reader (see `thread`).
         """
-        reader = Folder(folder, meaning, ReadBefore(cache, meaning), foreign)
+        reader = FolderReader(folder, meaning, FolderCache(cache, meaning), foreign)
 
-        def first(effort: Effort) -> tuple[Update | None, Summary]:
-            return reader.update((), effort, progress), reader.summary()
+        def first(effort: Effort) -> tuple[Update | None, ReadingSummary]:
+            return reader.update((), effort, progress), reader.summarize()
 
-        update, summary = await in_thread(run_sync, first)
+        update, summary = await run_in_thread(run_sync, first)
         assert update is not None, "there was nothing before"
-        _log.info("knowledge base", what="; ".join(summary.lines()))
+        _log.info("knowledge base", what="; ".join(summary.to_lines()))
         return cls(folder, run_sync, update.knowledge, reader)
 
-    async def keep(self, watch: Watch) -> None:
-        """Keep `now` up to date until cancelled; a reader that is at work is then given up (see `thread`)."""
+    async def keep_current(self, watch: Watch) -> None:
+        """Keep `now` up to date until cancelled; a running reader is then given up (see `thread`)."""
         async with watch(self._folder) as batches, trio.open_nursery() as nursery:
-            nursery.start_soon(self._read_again)
+            nursery.start_soon(self._retry_reading)
             async for touched in batches:
-                await self._look(touched)
+                await self._update_snapshot(touched)
             nursery.cancel_scope.cancel()
 
-    async def _keep_read(self) -> None:
-        """Give what was read first to the cache."""
+    async def _write_first(self) -> None:
+        """Write the first reading to the cache."""
         async with self._one_reader:
-            await self._give()
+            await self._write_cache()
 
-    async def _give(self) -> None:
-        """Give what is not kept yet to the cache. Cancelled, nothing of it is there (see `thread`)."""
+    async def _write_cache(self) -> None:
+        """Write the entries that the cache lacks. On cancel, none of them is written (see `thread`)."""
         reader = self._reader
         if not reader.has_cache:
             return
         try:
-            await in_thread(self._run_sync, reader.keep)
+            await run_in_thread(self._run_sync, reader.write_cache)
         except trio.Cancelled:
-            self._reader = reader.anew()
+            self._reader = reader.restart()
             raise
 
-    async def _read_again(self) -> None:
-        """Give what was read to the cache; then look again at what could not be, later and later, until it can be."""
-        await self._keep_read()
+    async def _retry_reading(self) -> None:
+        """Write the first reading to the cache; then retry unreadable files, at growing intervals."""
+        await self._write_first()
         while True:
             await self._unread.wait()
             wait = READ_AGAIN_FIRST
             while self._unread.is_set():
-                await trio.sleep(EMBED_BREAK if self._reader.unfinished else wait)
+                await trio.sleep(EMBED_BREAK if self._reader.has_more_to_embed else wait)
                 wait = min(2 * wait, READ_AGAIN_MOST)
-                await self._look(())
+                await self._update_snapshot(())
 
-    async def _look(self, touched: Touched) -> None:
-        """Look at the folder, and take over what changed. Whatever is wrong there, the last snapshot stays."""
+    async def _update_snapshot(self, touched: TouchedPaths) -> None:
+        """Look at the folder and publish the changes. The last snapshot stays, in spite of any error of the folder."""
         async with self._one_reader:
             reader = self._reader
             try:
-                update = await in_thread(self._run_sync, lambda effort: reader.update(touched, effort))
+                update = await run_in_thread(self._run_sync, lambda effort: reader.update(touched, effort))
             except trio.Cancelled:
-                self._reader = reader.anew()  # its thread may still be at work, and what that does is lost
+                self._reader = (
+                    reader.restart()
+                )  # the old thread may still be at work; its results are discarded
                 raise
             except UsageError as error:
                 if self._is_new(error):
-                    _log.warning("knowledge base is not there, the last one stays", why=str(error))
+                    _log.warning("knowledge base is gone, the last snapshot stays", why=str(error))
                 return
-            except (OSError, ValueError, RecursionError, MemoryError) as error:  # the system's, and tantivy's
+            except (
+                OSError,
+                ValueError,
+                RecursionError,
+                MemoryError,
+            ) as error:  # errors of the system and of tantivy
                 if self._is_new(error):
-                    _log.error("knowledge base cannot be read, the last one stays", exc_info=error)
+                    _log.error("knowledge base cannot be read, the last snapshot stays", exc_info=error)
                 self._unread.set()
                 return
-            self._told = None
-            if not reader.again:
+            self._last_error = None
+            if not reader.needs_retry:
                 self._unread = trio.Event()
             elif not self._unread.is_set():
                 self._unread.set()
             if update is not None:
-                self._take(update)
-            await self._give()
+                self._publish(update)
+            await self._write_cache()
 
-    def _take(self, update: Update) -> None:
-        """Let another snapshot be the present one, and say what it lacks."""
+    def _publish(self, update: Update) -> None:
+        """Make the snapshot of `update` the present one, and log the files that it lacks."""
         self.now = update.knowledge
         for skipped in update.left_out:
             event = "file left out of the knowledge base"
             if skipped.passing:
-                event = "file cannot be read now, it is tried again"
+                event = "file cannot be read now, will try again"
             _log.warning(event, file=skipped.file, why=skipped.reason)
-        _log.info("knowledge base reloaded", files=update.changed, snippets=self.now.snippets)
+        _log.info("knowledge base reloaded", files=update.changed, snippets=self.now.statement_count)
 
     def _is_new(self, error: Exception) -> bool:
-        """Tell whether the folder can be read no more for another reason than the last time."""
-        last, self._told = self._told, str(error)
-        return last != self._told
+        """Tell whether the folder cannot be read for another reason than the last time."""
+        last, self._last_error = self._last_error, str(error)
+        return last != self._last_error

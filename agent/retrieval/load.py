@@ -1,9 +1,9 @@
 """Reads the files of a knowledge base: every document below one folder.
 
-Strategy: walk the folder in a fixed order, without following a symbolic link (it could lead out of the folder),
-and read each file of a kind that can be read and that is not too large. What cannot be used is left out and named,
-with the reason, so that one bad file never keeps the server from starting. What the system could not read this time
-(too many open files, a disk that failed) is told from what cannot be used. Everything here blocks: call it through
+Strategy: walk the folder in a fixed order, without following a symbolic link (it could lead out of the folder), and
+read each file of a supported kind within the bound of size. Unusable files are left out and named, with the reason,
+so that one bad file never keeps the server from starting. A file that the system could not read this time (too many
+open files, a disk that failed) is told apart from one that cannot be used. Everything here blocks: call it through
 `run_sync`.
 """
 
@@ -20,33 +20,33 @@ from agent.documents import SUFFIXES
 from agent.errors import UsageError
 
 SETTINGS = frozenset(("synonyms.txt",))
-"""Files of the operator's at the top of the folder, which are no documents."""
+"""Files of settings at the top of the folder, which are no documents."""
 
-_SUFFIX = 12  # characters of the longest that is told
+_SUFFIX = 12  # characters of the longest suffix that is reported
 _KINDS = "*.md, *.html, *.txt or other"
 
 GONE = frozenset((errno.ENOENT, errno.ENOTDIR))
-"""Errors of the system that say that there is nothing; after any other one, what is there may be read another time."""
+"""Errors of the system for a path that does not exist; after any other error, a file may be readable later."""
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """One file as it was read. `file` is "kb/" and the path below the folder, with forward slashes."""
+class SourceFile:
+    """The bytes of one file. `file`: "kb/" and the path below the folder, with forward slashes."""
 
     file: str
     data: bytes
 
     @classmethod
-    def of(cls, file: str, text: str) -> "Source":
-        """Return a file that holds a text."""
+    def of(cls, file: str, text: str) -> "SourceFile":
+        """Return a file that holds `text`."""
         return cls(file, text.encode("utf-8", "surrogatepass"))
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file or folder that cannot be used, and why, in a few words for the operator.
+    """A file or folder that cannot be used, with the `reason` in a few words for the operator.
 
-    passing: it could not be read this time, which may be over the next time.
+    `passing`: it could not be read this time, and may be readable the next time.
     """
 
     file: str
@@ -55,64 +55,64 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
-    """What a folder held: files in the order of their paths, and what was left out.
+class LoadedFolder:
+    """The content of a folder: `sources` in the order of their paths, and the files `skipped`.
 
-    others: how many files of each suffix are of a kind that is not read.
+    `others`: how many files of each suffix are of an unsupported kind.
     """
 
-    sources: tuple[Source, ...]
+    sources: tuple[SourceFile, ...]
     skipped: tuple[Skipped, ...]
     others: Mapping[str, int] = field(default_factory=dict)
 
 
-def load(folder: Path, limit: int = FILE_BYTES) -> Loaded:
+def load_documents(folder: Path, limit: int = FILE_BYTES) -> LoadedFolder:
     """Read every document below `folder`; files of more than `limit` bytes are skipped.
 
-    Raises `agent.errors.UsageError`, one line that names the folder, when it is not there or holds none that can be
-    read. Blocks; it cannot be cancelled.
+    Raises `agent.errors.UsageError`, one line that names the folder, when it does not exist or holds no readable
+    file. Blocks; it cannot be cancelled.
     """
     loaded = read_folder(folder, limit)
     if not loaded.sources:
-        raise nothing_to_read(folder, len(loaded.skipped))
+        raise no_documents_error(folder, len(loaded.skipped))
     return loaded
 
 
-def nothing_to_read(folder: Path, skipped: int) -> UsageError:
-    """Return the error for a folder without a file that can be read, in which `skipped` files could not."""
+def no_documents_error(folder: Path, skipped: int) -> UsageError:
+    """Return the error for a folder without a readable file, of which `skipped` files could not be read."""
     left_out = f" ({skipped} could not be read)" if skipped else ""
     return UsageError(
         f"the knowledge base {folder} holds no documents{left_out}; put {_KINDS} files there or use --kb"
     )
 
 
-def read_folder(folder: Path, limit: int = FILE_BYTES) -> Loaded:
-    """Do what `load` does, also for a folder without anything that can be read.
+def read_folder(folder: Path, limit: int = FILE_BYTES) -> LoadedFolder:
+    """Read every document below `folder` as `load_documents` does, but accept a folder without a readable file.
 
-    Raises `agent.errors.UsageError` when it is not there.
+    Raises `agent.errors.UsageError` when it does not exist.
     """
-    sources: list[Source] = []
+    sources: list[SourceFile] = []
     skipped: list[Skipped] = []
     others: Counter[str] = Counter()
-    for found in files(folder, others):
+    for found in find_files(folder, others):
         read = found if isinstance(found, Skipped) else read_file(folder, found, limit)
-        if isinstance(read, Source):
+        if isinstance(read, SourceFile):
             sources.append(read)
         elif read is not None:
             skipped.append(read)
-    return Loaded(tuple(sources), tuple(skipped), others)
+    return LoadedFolder(tuple(sources), tuple(skipped), others)
 
 
-def files(folder: Path, others: Counter[str] | None = None) -> Iterator[str | Skipped]:
-    """Yield the paths of the documents below a folder, sorted; hidden folders and links to them are not entered.
+def find_files(folder: Path, others: Counter[str] | None = None) -> Iterator[str | Skipped]:
+    """Yield the paths of the documents below a folder, sorted; hidden folders and links are not entered.
 
-    Paths begin with `folder`. Then come the folders that are links or could not be listed. others: counts the files of
-    other kinds by suffix, hidden ones and those of the operator's settings aside.
-    Raises `agent.errors.UsageError` when `folder` is not there or cannot be listed.
+    Paths begin with `folder`. After them come the folders that are links or could not be listed. `others`: counts
+    the files of unsupported kinds by suffix, except hidden files and `SETTINGS`.
+    Raises `agent.errors.UsageError` when `folder` does not exist or cannot be listed.
     """
     if not folder.is_dir():
-        what = "is not a folder" if folder.exists() else "does not exist"
-        raise UsageError(f"the knowledge base {folder} {what}; point to a folder of documents with --kb")
+        problem = "is not a folder" if folder.exists() else "does not exist"
+        raise UsageError(f"the knowledge base {folder} {problem}; point to a folder of documents with --kb")
     failed: list[OSError] = []
     linked: list[str] = []
     for root, folders, names in os.walk(os.fspath(folder), onerror=failed.append, followlinks=False):
@@ -124,22 +124,23 @@ def files(folder: Path, others: Counter[str] | None = None) -> Iterator[str | Sk
             if _suffix(name) in SUFFIXES:
                 yield os.path.join(root, name)
             elif others is not None and not name.startswith("."):
-                others[_told(_suffix(name))] += 1
+                others[_suffix_label(_suffix(name))] += 1
     for path in linked:
-        yield Skipped(f"{cited(folder, path)}/", "is a symbolic link")
+        yield Skipped(f"{cite_path(folder, path)}/", "is a symbolic link")
     for error in failed:
         if error.filename == os.fspath(folder):
             raise UsageError(
-                f"the knowledge base {folder} cannot be listed: {_words(error)}; let this user read it, or use --kb"
+                f"the knowledge base {folder} cannot be listed: {_system_message(error)};"
+                " let this user read it, or use --kb"
             )
         if error.errno not in GONE:
-            below = f"{cited(folder, error.filename)}/" if error.filename else "kb/"
-            yield Skipped(below, f"cannot be listed: {_words(error)}", passing=True)
+            below = f"{cite_path(folder, error.filename)}/" if error.filename else "kb/"
+            yield Skipped(below, f"cannot be listed: {_system_message(error)}", passing=True)
 
 
-def read_file(folder: Path, path: str, limit: int = FILE_BYTES) -> Source | Skipped | None:
-    """Return one file of the knowledge base in `folder`, why it cannot be used, or None when it is gone."""
-    name = cited(folder, path)
+def read_file(folder: Path, path: str, limit: int = FILE_BYTES) -> SourceFile | Skipped | None:
+    """Return one file of the knowledge base in `folder`, or why it cannot be used, or None when it is gone."""
+    name = cite_path(folder, path)
     try:
         # O_NOFOLLOW and O_NONBLOCK: a link could lead out of the folder, a pipe would wait for ever.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -152,27 +153,27 @@ def read_file(folder: Path, path: str, limit: int = FILE_BYTES) -> Source | Skip
             return None
         if error.errno == errno.ELOOP:
             return Skipped(name, "is a symbolic link")
-        return Skipped(name, f"cannot be read: {_words(error)}", passing=True)
+        return Skipped(name, f"cannot be read: {_system_message(error)}", passing=True)
     if len(data) > limit:
         return Skipped(name, f"is larger than {limit} bytes")
-    return Source(name, data)
+    return SourceFile(name, data)
 
 
 def _suffix(name: str) -> str:
     return os.path.splitext(name)[1].lower()
 
 
-def _told(suffix: str) -> str:
-    """Return a suffix for people; "" for what is none, such as the rest of a sentence after a full stop."""
+def _suffix_label(suffix: str) -> str:
+    """Return a suffix for people; "" for a false one, such as the rest of a sentence after a full stop."""
     return suffix if len(suffix) <= _SUFFIX and suffix.isascii() and suffix[1:].isalnum() else ""
 
 
-def _words(error: OSError) -> str:
-    """Return the system's words for an error, without the path."""
+def _system_message(error: OSError) -> str:
+    """Return the system's message for an error, without the path."""
     return (error.strerror or "unknown error").lower()
 
 
-def cited(folder: Path, path: str) -> str:
-    """Return how a file in `folder` is cited; bytes of its name that are not UTF-8 become replacement marks."""
+def cite_path(folder: Path, path: str) -> str:
+    """Return the citation of a file in `folder`; bytes of its name that are not UTF-8 become replacement marks."""
     below = "kb/" + os.path.relpath(path, folder).replace(os.sep, "/")
     return below.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -1,33 +1,24 @@
-"""Vectors of sections and files, and which of them are near. Imported only where there is an embedder: numpy.
+"""Finds the sections whose vectors are nearest to that of a question. Imported only with an embedder: it needs numpy.
 
-Strategy: brute force over one matrix, which is exact: a product of 25,000 sections with a question takes some 3 ms. A
-file is where its sections are together, the mean of their vectors.
+Strategy: brute force over one matrix, which is exact: the product of 25,000 sections with a question takes some 3 ms.
+The vector of a file is the mean of the vectors of its sections.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from .vectors import Nearness
+
 Matrix = npt.NDArray[np.float32]
 
 SPAN = 1000
-"""Sections over which nearness is spread: the best is 1, this one and all after it 0."""
+"""Rank of the section from which on nearness is 0; the nearest section has 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Near:
-    """How near sections are to a question, by number. cosine: as it is. near, file: 0..1 beside the best one."""
-
-    numbers: Sequence[int]
-    cosine: Sequence[float]
-    near: Sequence[float]
-    file: Sequence[float]
-
-
-class Sections:
-    """The vectors of an index's sections, in the order of their numbers. files: the number of each one's file."""
+class SectionMatrix:
+    """The vectors of an index's sections, by section number. `files`: the file's number of each section."""
 
     def __init__(self, rows: Sequence[Matrix], files: Sequence[int]) -> None:
         matrix = self._matrix = np.stack(rows) if rows else np.zeros((0, 0), dtype=np.float32)
@@ -38,43 +29,43 @@ class Sections:
 
     @property
     def rows(self) -> Matrix:
-        """Return the vector of each, by its number."""
+        """Return the vector of each section, by its number."""
         return self._matrix
 
-    def near(self, question: object, others: Iterable[int], limit: int) -> Near:
-        """Return how near the other sections are to a question, and after them the `limit` (<= SPAN) nearest."""
+    def find_near(self, question: object, others: Iterable[int], limit: int) -> Nearness:
+        """Return the nearness of the sections `others`, and after them of the `limit` (<= `SPAN`) nearest ones."""
         if not len(self._matrix):
-            return Near((), (), (), ())
+            return Nearness((), (), (), ())
         vector = np.asarray(question, dtype=np.float32)
         cosines = self._matrix @ vector
         files = self._means @ vector
-        highest = _highest(cosines)
-        numbers = list(dict.fromkeys([*others, *_top(cosines, highest, limit).tolist()]))
+        highest = _find_highest(cosines)
+        numbers = list(dict.fromkeys([*others, *_find_top(cosines, highest, limit).tolist()]))
         at = np.asarray(numbers, dtype=np.int64)
-        chosen = cosines[at]
-        return Near(
+        selected_cosines = cosines[at]
+        return Nearness(
             numbers,
-            list(chosen.tolist()),
-            list(_spread(highest, chosen).tolist()),
-            list(_spread(_highest(files), files[self._file[at]]).tolist()),
+            list(selected_cosines.tolist()),
+            list(_normalize_scores(highest, selected_cosines).tolist()),
+            list(_normalize_scores(_find_highest(files), files[self._file[at]]).tolist()),
         )
 
 
-def unpacked(content: bytes, rows: int) -> Sequence[Matrix]:
-    """Return so many rows that were bytes; () where these bytes are not such rows."""
+def unpack_rows(content: bytes, rows: int) -> Sequence[Matrix]:
+    """Return the number `rows` of vectors in `content`; () where the bytes do not fit that number."""
     if not rows or len(content) % (4 * rows):
         return ()
     return list(np.frombuffer(content, np.float32).reshape(rows, -1))
 
 
-def _highest(scores: Matrix) -> Matrix:
-    """Return the SPAN highest scores, the highest last."""
+def _find_highest(scores: Matrix) -> Matrix:
+    """Return the `SPAN` highest scores, in rising order."""
     rest = max(0, len(scores) - SPAN)
     highest: Matrix = (np.partition(scores, rest) if rest else scores)[rest:]
     return np.sort(highest)
 
 
-def _top(scores: Matrix, highest: Matrix, limit: int) -> npt.NDArray[np.int64]:
+def _find_top(scores: Matrix, highest: Matrix, limit: int) -> npt.NDArray[np.int64]:
     """Return the places of the `limit` highest scores, in no order."""
     rest = len(scores) - limit
     if rest <= 0:
@@ -82,11 +73,11 @@ def _top(scores: Matrix, highest: Matrix, limit: int) -> npt.NDArray[np.int64]:
     found = np.flatnonzero(scores >= highest[-limit]) if limit else np.arange(0)
     return (
         found if len(found) == limit else np.argpartition(scores, rest)[rest:]
-    )  # several are as high as the last
+    )  # several scores equal the last one
 
 
-def _spread(highest: Matrix, chosen: Matrix) -> Matrix:
-    """Return chosen scores brought to 0..1, from the last of the SPAN highest to the highest."""
+def _normalize_scores(highest: Matrix, scores: Matrix) -> Matrix:
+    """Return the scores `chosen` as 0..1, from the lowest of the `SPAN` highest to the highest."""
     best, least = float(highest[-1]), float(highest[0])
-    spread: Matrix = np.clip((chosen - least) / max(best - least, 1e-9), 0.0, 1.0)
+    spread: Matrix = np.clip((scores - least) / max(best - least, 1e-9), 0.0, 1.0)
     return spread

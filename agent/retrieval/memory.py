@@ -1,9 +1,9 @@
-"""What the reader of one folder takes from a cache and gives to it, and the words of what it has read.
+"""Connects the reader of one folder to its cache, and holds the words of the files it has read.
 
-Strategy: entries are looked up while a folder is read for the first time, and what the cache lacks is written when the
-reader has time. What is there already is asked of the cache itself, so nothing has to be remembered about it. Words of
-files are needed for an index and for the cache, and are not held for longer. The index itself is kept whole, too, and a
-start begins from it.
+Strategy: entries are looked up while a folder is read for the first time, and missing entries are written when the
+reader has time. The cache itself knows which entries it has, so no record of that is kept here. The words of a file
+are needed for the index and for the cache, and are held no longer. The whole index is saved too, and the next start
+begins from it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,38 +11,41 @@ from contextlib import contextmanager, suppress
 
 from agent.ports.search import Passage
 
-from .base import Base, opened
+from .base import IndexData, open_section_index
 from .cache import Cache
 from .effort import Effort
-from .entries import Entry, Held, Reading, WholeEntry
-from .kept import packed, unpacked
-from .meaning import Meaning
-from .place import OwnPlace, clear, kept, taken
+from .entries import CachedKeys, CacheEntry, CacheReader, IndexEntry
+from .kept import pack_sections, unpack_sections
+from .meaning import KnowledgeEmbedder
+from .place import OwnPlace, remove_unused, restore_copy, save_copy
 from .terms import FileTerms, terms_of
-from .whole import KeptFile, Whole
-from .whole import packed as packed_whole
-from .whole import unpacked as unpacked_whole
+from .whole import IndexedFile, SavedIndex
+from .whole import pack_index as packed_whole
+from .whole import unpack_index as unpacked_whole
 
-Read = tuple[str, bytes, tuple[Passage, ...]]
-"""A file's name, the hash of its content, and its sections."""
+ReadFile = tuple[str, bytes, tuple[Passage, ...]]
+"""The name of a file, the hash of its content, and its sections."""
 
 
 _LATER = 0.05
-"""Share of the files that may change while a server runs, before the index that is kept is written anew."""
+"""Share of the files that may change while a server runs before the saved index is written anew."""
 
 
-class ReadBefore:
-    """For one reader, and one thread at a time. cache: None keeps nothing. meaning: makes the vectors that are kept."""
+class FolderCache:
+    """The cache as one reader uses it; for one thread at a time.
 
-    def __init__(self, cache: Cache | None = None, meaning: Meaning | None = None) -> None:
+    `cache`: None keeps nothing. `meaning`: makes the vectors that are stored.
+    """
+
+    def __init__(self, cache: Cache | None = None, meaning: KnowledgeEmbedder | None = None) -> None:
         self._terms: dict[tuple[str, bytes], FileTerms] = {}  # by name and content
         self._cache = cache
         self._meaning = meaning
-        self._reading: Reading | None = None
-        self._whole: frozenset[tuple[str, bytes]] | None = None  # of which files an index is kept
-        self._began = False  # it was looked at whether it is that of this start
-        self._given: frozenset[tuple[bytes, bool]] | None = (
-            None  # what was written last: keys, and with vectors
+        self._reader: CacheReader | None = None
+        self._saved_files: frozenset[tuple[str, bytes]] | None = None  # the files of the saved index
+        self._began = False  # whether the saved index was compared with this start's files
+        self._written: frozenset[tuple[bytes, bool]] | None = (
+            None  # the entries written last: key, and whether with vectors
         )
 
     @property
@@ -50,105 +53,107 @@ class ReadBefore:
         """Whether anything is kept."""
         return self._cache is not None
 
-    def anew(self) -> "ReadBefore":
-        """Return another one with the same cache, that shares nothing with what this one is at."""
-        return ReadBefore(self._cache, self._meaning)
+    def restart(self) -> "FolderCache":
+        """Return another instance with the same cache, which shares nothing of the work in progress."""
+        return FolderCache(self._cache, self._meaning)
 
     @contextmanager
     def open(self, effort: Effort, first: bool) -> Iterator[None]:
-        """Look things up in a block, when it is the first reading."""
+        """Open the cache for look-ups in the block, if this is the first reading."""
         if self._cache is None or not first:
             yield
             return
-        with self._cache.reading(self._meaning.model if self._meaning else "") as self._reading:
+        with self._cache.open_reader(self._meaning.model if self._meaning else "") as self._reader:
             try:
                 yield
             finally:
-                self._reading = None
+                self._reader = None
 
-    def whole(self) -> Whole | None:
-        """Return the index of the last start, whatever files it is of; its vectors are known from then on."""
-        if self._reading is None or self._cache is None:
+    def load_index(self) -> SavedIndex | None:
+        """Return the index of the last start with all of its files; its vectors are known from then on."""
+        if self._reader is None or self._cache is None:
             return None
-        entry = self._reading.whole(self._whole_key(self._cache))
+        entry = self._reader.find_index(self._index_key(self._cache))
         if entry is None:
             return None
         try:
-            place = taken(self._cache.places, entry.place, entry.told)
-            whole = None if place is None else unpacked_whole(entry.content, place, opened(place))
-        except (OSError, ValueError):  # the disk's, and tantivy's
+            place = restore_copy(self._cache.places, entry.place, entry.digest)
+            whole = None if place is None else unpacked_whole(entry.content, place, open_section_index(place))
+        except (OSError, ValueError):  # errors of the disk and of tantivy
             whole = None
         if whole is None:
             return None
-        clear(self._cache.places, entry.place)
+        remove_unused(self._cache.places, entry.place)
         if self._meaning is not None:
             living = [section.passage for section in whole.base.sections if section is not None]
-            self._meaning.take(living, whole.vectors)
-        self._whole = _digests(whole.files)
+            self._meaning.adopt_vectors(living, whole.vectors)
+        self._saved_files = _digests_of(whole.files)
         return whole
 
-    def place(self) -> OwnPlace | None:
-        """Return a place for an index; None where nothing is kept, or that cannot be."""
+    def make_place(self) -> OwnPlace | None:
+        """Return a folder for an index; None where nothing is kept, or the folder cannot be made."""
         if self._cache is None:
             return None
         with suppress(OSError):
             return OwnPlace(self._cache.places)
         return None
 
-    def keep_whole(self, files: Sequence[KeptFile], base: Base, effort: Effort) -> None:
-        """Write an index that has a place: after a start when another one is kept, later when much has changed.
+    def save_index(self, files: Sequence[IndexedFile], base: IndexData, effort: Effort) -> None:
+        """Save an index that has a folder: after a start if the saved one differs, later if much has changed.
 
-        Raises what `effort.look` raises.
+        Raises as `effort.check` does.
         """
-        now = _digests(files)
-        few = self._whole is not None and len(self._whole ^ now) <= (_LATER * len(now) if self._began else 0)
+        now = _digests_of(files)
+        few = self._saved_files is not None and len(self._saved_files ^ now) <= (
+            _LATER * len(now) if self._began else 0
+        )
         self._began = True
         if self._cache is None or not isinstance(base.place, OwnPlace) or few:
             return
         living = [section.passage for section in base.sections if section is not None]
-        vectors = b"" if self._meaning is None else self._meaning.packed(living)
-        content = None if vectors is None else packed_whole(files, base, vectors, effort.look)
+        vectors = b"" if self._meaning is None else self._meaning.pack_vectors(living)
+        content = None if vectors is None else packed_whole(files, base, vectors, effort.check)
         if content is None:
             return
         with suppress(OSError):
-            entry = WholeEntry(self._whole_key(self._cache), content, *kept(base.place))
-            if self._cache.write_whole(entry):
-                self._whole = now
+            entry = IndexEntry(self._index_key(self._cache), content, *save_copy(base.place))
+            if self._cache.write_index(entry):
+                self._saved_files = now
 
-    def _whole_key(self, cache: Cache) -> bytes:
-        return cache.key("", self._model.encode())
+    def _index_key(self, cache: Cache) -> bytes:
+        return cache.key_of("", self._model.encode())
 
-    def find(self, file: str, digest: bytes) -> tuple[Passage, ...] | None:
-        """Return the sections of a file that was read before, as new ones; their vectors are known from then on."""
-        if self._reading is None or self._cache is None:
+    def find_passages(self, file: str, digest: bytes) -> tuple[Passage, ...] | None:
+        """Return the sections of a file from the cache, as new objects; their vectors are known from then on."""
+        if self._reader is None or self._cache is None:
             return None
-        key = self._cache.key(file, digest)
-        content = self._reading.file(key)
+        key = self._cache.key_of(file, digest)
+        content = self._reader.find_file(key)
         if content is None:
             return None
-        found = unpacked(file, content)
+        found = unpack_sections(file, content)
         if found is None:
-            self._reading.unusable()
+            self._reader.report_unusable()
             return None
         passages, self._terms[file, digest] = found
-        vectors = self._reading.vectors(key)
+        vectors = self._reader.find_vectors(key)
         if vectors is not None and self._meaning is not None:
-            self._meaning.take(passages, vectors)
+            self._meaning.adopt_vectors(passages, vectors)
         return passages
 
-    def note(self, file: str, digest: bytes, terms: FileTerms) -> None:
-        """Take the words of a file that was read."""
+    def add_terms(self, file: str, digest: bytes, terms: FileTerms) -> None:
+        """Keep the words of a file that was read."""
         if terms.sections:
             self._terms[file, digest] = terms
 
-    def terms(self, read: Iterable[Read]) -> dict[str, FileTerms]:
-        """Return the words of files, by name, as far as they are known here; of a name that two have, none."""
+    def collect_terms(self, read: Iterable[ReadFile]) -> dict[str, FileTerms]:
+        """Return the known words of files, by file name; none for a name that two files share."""
         found: dict[str, FileTerms] = {}
         names: set[str] = set()
         for file, digest, _ in read:
-            its = self._terms.get((file, digest))
-            if its is not None and file not in names:
-                found[file] = its
+            terms = self._terms.get((file, digest))
+            if terms is not None and file not in names:
+                found[file] = terms
             elif file in names:
                 found.pop(file, None)
             names.add(file)
@@ -156,37 +161,43 @@ class ReadBefore:
             self._terms = {}
         return found
 
-    def keep(self, read: Iterable[Read], effort: Effort) -> None:
-        """Write what the cache lacks, and drop what is of other files. Raises what `effort.look` raises."""
+    def save_files(self, read: Iterable[ReadFile], effort: Effort) -> None:
+        """Write the entries that the cache lacks, and delete those of other files. Raises as `effort.check` does."""
         if self._cache is None:
             return
         cache = self._cache
-        files = {cache.key(file, digest): (file, digest, passages) for file, digest, passages in read}
-        now = frozenset([(key, self._embedded(passages)) for key, (_, _, passages) in files.items()])
-        if now != self._given:
-            done = cache.write(lambda held: self._lacking(files, held, effort), self._model, files, effort)
-            self._given = now if done else None
+        files = {cache.key_of(file, digest): (file, digest, passages) for file, digest, passages in read}
+        now = frozenset([(key, self._has_vectors(passages)) for key, (_, _, passages) in files.items()])
+        if now != self._written:
+            done = cache.write(
+                lambda held: self._missing_entries(files, held, effort), self._model, files, effort
+            )
+            self._written = now if done else None
         self._terms = {}
 
     @property
     def _model(self) -> str:
         return self._meaning.model if self._meaning else ""
 
-    def _embedded(self, passages: Sequence[Passage]) -> bool:
+    def _has_vectors(self, passages: Sequence[Passage]) -> bool:
         return self._meaning is not None and self._meaning.knows(passages)
 
-    def _lacking(self, files: Mapping[bytes, Read], held: Held, effort: Effort) -> Iterator[Entry]:
-        """Yield what is not held yet."""
+    def _missing_entries(
+        self, files: Mapping[bytes, ReadFile], held: CachedKeys, effort: Effort
+    ) -> Iterator[CacheEntry]:
+        """Yield the entries that the cache lacks."""
         for key, (file, digest, passages) in files.items():
             if key not in held.files:
-                content = packed(passages, self._terms.get((file, digest)) or terms_of(passages, effort))
+                content = pack_sections(
+                    passages, self._terms.get((file, digest)) or terms_of(passages, effort)
+                )
                 if content is not None:
-                    yield Entry(key, content)
+                    yield CacheEntry(key, content)
             if key not in held.vectors and self._meaning is not None:
-                vectors = self._meaning.packed(passages)
+                vectors = self._meaning.pack_vectors(passages)
                 if vectors is not None:
-                    yield Entry(key, vectors, self._model)
+                    yield CacheEntry(key, vectors, self._model)
 
 
-def _digests(files: Iterable[KeptFile]) -> frozenset[tuple[str, bytes]]:
+def _digests_of(files: Iterable[IndexedFile]) -> frozenset[tuple[str, bytes]]:
     return frozenset([(each.path, each.digest) for each in files])

@@ -1,37 +1,37 @@
-"""From a file's bytes to its sections, within the bounds of one file."""
+"""Reads a file into sections, within the bounds for one file."""
 
 from collections.abc import Callable
 
 from agent.config import FILE_LINES
-from agent.documents import Document, Unreadable, read
+from agent.documents import Document, Unreadable, parse_document
 from agent.ports.search import Passage
 
-from .effort import Effort, TooMuch
-from .load import Skipped, Source
-from .sections import sections
+from .effort import BoundExceeded, Effort
+from .load import Skipped, SourceFile
+from .sections import cut_sections
 
 
-def document_of(source: Source, effort: Effort | None = None) -> Document | Skipped:
-    """Return a file as blocks of plain text, or why it is left out: it cannot be read, or is over a bound.
+def document_of(source: SourceFile, effort: Effort | None = None) -> Document | Skipped:
+    """Return a file as blocks of plain text, or why it is left out: it is unreadable, or over a bound.
 
-    Raises `agent.errors.GivenUp` when `effort` was given up. Looks at the time only within `Effort.one_file`.
+    Raises `agent.errors.GivenUp` when `effort` was given up. Bounds the time only within `Effort.limit_file`.
     """
     effort = effort or Effort()
 
     def given_up() -> bool:
-        effort.look()
+        effort.check()
         return False
 
     try:
-        document = read(source.file, source.data, given_up)
-    except (TooMuch, Unreadable) as reason:
+        document = parse_document(source.file, source.data, given_up)
+    except (BoundExceeded, Unreadable) as reason:
         return Skipped(source.file, str(reason))
     if len(document.lines) > FILE_LINES:
         return Skipped(source.file, f"has more than {FILE_LINES} lines; split it")
     return document
 
 
-def passages_of(source: Source, effort: Effort | None = None) -> tuple[Passage, ...] | Skipped:
+def passages_of(source: SourceFile, effort: Effort | None = None) -> tuple[Passage, ...] | Skipped:
     """Return the sections of a file, in its order, or why it is left out.
 
     Raises `agent.errors.GivenUp` when `effort` was given up.
@@ -41,15 +41,18 @@ def passages_of(source: Source, effort: Effort | None = None) -> tuple[Passage, 
 
 
 def read_whole(
-    source: Source,
+    source: SourceFile,
     effort: Effort | None = None,
-    document_of: Callable[[Source, Effort], Document | Skipped] = document_of,
+    document_of: Callable[[SourceFile, Effort], Document | Skipped] = document_of,
 ) -> tuple[Document, tuple[Passage, ...]] | Skipped:
-    """Return a file and its sections, or why it is left out. document_of: reads it. Raises as `passages_of` does."""
+    """Return a file as blocks and its sections, or why it is left out.
+
+    `document_of`: reads the file. Raises as `passages_of` does.
+    """
     effort = effort or Effort()
     try:
-        with effort.one_file():
+        with effort.limit_file():
             document = document_of(source, effort)
-            return document if isinstance(document, Skipped) else (document, sections(document, effort))
-    except TooMuch as bound:
+            return document if isinstance(document, Skipped) else (document, cut_sections(document, effort))
+    except BoundExceeded as bound:
         return Skipped(source.file, str(bound))

@@ -1,8 +1,8 @@
-"""What the process that reads files of others is asked and answers, as bytes (`sandbox`), and its `main`.
+"""The process that reads untrusted files: its requests and replies as bytes (`agent.sandbox`), and its `main`.
 
-Strategy: the whole work on a file is done there: it is parsed, cut into sections and into words. What comes back is
-what a cache would keep of it (`kept`), or a text, or why there is none: MessagePack by schema, nothing that can run
-code.
+Strategy: the whole work on a file is done there: it is parsed, cut into sections and into words. The reply is the
+form that a cache keeps (`kept`), or a text, or the reason why there is none: MessagePack by schema, nothing that can
+run code.
 """
 
 import msgspec
@@ -10,16 +10,16 @@ import msgspec
 from agent.documents import Document
 from agent.errors import BadDocument
 from agent.ports.projects import Category, DocumentText
-from agent.sandboxed import serve
+from agent.sandboxed import serve_requests
 
 from .effort import Effort
-from .kept import packed
-from .load import Skipped, Source
+from .kept import pack_sections
+from .load import Skipped, SourceFile
 from .read import document_of, passages_of
 from .terms import terms_of
-from .texts import passages_of_text, text_of
+from .texts import extract_text, passages_of_text
 
-HALVES = "holds a half of a character"
+HALVES = "holds a lone surrogate, which is half of a character"
 
 
 class FileRequest(msgspec.Struct, frozen=True, array_like=True, tag="file"):
@@ -37,7 +37,7 @@ class DocumentRequest(msgspec.Struct, frozen=True, array_like=True, tag="documen
 
 
 class TextRequest(msgspec.Struct, frozen=True, array_like=True, tag="text"):
-    """Asks for the sections of a text that is kept of a project's document."""
+    """Asks for the sections of the stored text of a project's document."""
 
     category: Category
     filename: str
@@ -45,7 +45,7 @@ class TextRequest(msgspec.Struct, frozen=True, array_like=True, tag="text"):
 
 
 class UploadRequest(msgspec.Struct, frozen=True, array_like=True, tag="upload"):
-    """Asks for the text of a document that was sent."""
+    """Asks for the text of an uploaded document."""
 
     filename: str
     mime: str
@@ -53,7 +53,7 @@ class UploadRequest(msgspec.Struct, frozen=True, array_like=True, tag="upload"):
 
 
 class SectionsReply(msgspec.Struct, frozen=True, array_like=True, tag="sections"):
-    """Sections, as `kept.packed` writes them."""
+    """Sections and their words, as `kept.pack_sections` writes them."""
 
     content: bytes
 
@@ -65,20 +65,20 @@ class DocumentReply(msgspec.Struct, frozen=True, array_like=True, tag="document"
 
 
 class TextReply(msgspec.Struct, frozen=True, array_like=True, tag="text"):
-    """A text, and into how many sections it is cut."""
+    """A text, and the number of sections it is cut into."""
 
     text: str
     pieces: int
 
 
 class LeftOutReply(msgspec.Struct, frozen=True, array_like=True, tag="left_out"):
-    """Why a file is left out, in a few words."""
+    """The reason why a file is left out, in a few words."""
 
     reason: str
 
 
 class RefusalReply(msgspec.Struct, frozen=True, array_like=True, tag="refusal"):
-    """Why a document that was sent cannot be used, as `agent.errors.BadDocument` says it."""
+    """The reason why an uploaded document cannot be used, as an `agent.errors.BadDocument`."""
 
     code: str
     message: str
@@ -91,39 +91,40 @@ _requests: msgspec.msgpack.Decoder[Request] = msgspec.msgpack.Decoder(Request)
 _encode = msgspec.msgpack.Encoder().encode
 
 
-def answer(request: bytes) -> bytes:
-    """Return the reply to a request. Blocks. Raises MemoryError, and `msgspec.DecodeError` for no request."""
-    asked = _requests.decode(request)
+def answer_request(request: bytes) -> bytes:
+    """Return the reply to a request. Blocks. Raises MemoryError, and `msgspec.DecodeError` for an invalid request."""
+    decoded = _requests.decode(request)
     try:
-        return _encode(_reply(asked))
+        return _encode(_reply(decoded))
     except UnicodeEncodeError:
         return _encode(LeftOutReply(HALVES))
 
 
 def main(lifeline: int) -> None:
-    """Answer requests until whoever asks is gone. lifeline: see `sandboxed.serve`."""
-    for file in ("a.md", "a.pdf", "a.docx"):  # imports what most requests need while nobody waits for it yet
-        answer(_encode(FileRequest(file, b"a")))
-    serve(answer, lifeline)
+    """Answer requests until the server is gone. `lifeline`: see `agent.sandboxed.serve_requests`."""
+    for file in ("a.md", "a.pdf", "a.docx"):  # imports the parsers before the first request comes
+        answer_request(_encode(FileRequest(file, b"a")))
+    serve_requests(answer_request, lifeline)
 
 
-def _reply(asked: Request) -> Reply:
+def _reply(request: Request) -> Reply:
+    """Return the reply to a decoded request."""
     effort = Effort()
-    match asked:
+    match request:
         case UploadRequest(filename, mime, data):
             try:
-                return TextReply(*text_of(filename, mime, data, effort))
+                return TextReply(*extract_text(filename, mime, data, effort))
             except BadDocument as bad:
                 return RefusalReply(bad.code, bad.message)
         case DocumentRequest(file, data):
-            with effort.one_file():
-                document = document_of(Source(file, data), effort)
+            with effort.limit_file():
+                document = document_of(SourceFile(file, data), effort)
             return LeftOutReply(document.reason) if isinstance(document, Skipped) else DocumentReply(document)
         case FileRequest(file, data):
-            passages = passages_of(Source(file, data), effort)
+            passages = passages_of(SourceFile(file, data), effort)
         case TextRequest(category, filename, text):
             passages = passages_of_text(DocumentText("", category, filename, text), effort)
     if isinstance(passages, Skipped):
         return LeftOutReply(passages.reason)
-    content = packed(passages, terms_of(passages, effort))
+    content = pack_sections(passages, terms_of(passages, effort))
     return LeftOutReply(HALVES) if content is None else SectionsReply(content)

@@ -1,83 +1,132 @@
-"""Search over one snapshot of the knowledge base, with a floor under which nothing counts as found.
+"""Searches one snapshot of the knowledge base, with a floor of confidence below which nothing counts as found.
 
-Strategy: small to find, whole to read. Statements are matched and sections ranked (`ranking`), and what is found is the
-statements of the best sections, the likeliest first. How sure the first ones are decides whether anything was found:
-every question has a best hit, and only that tells whether it is about the question. What the knowledge base says in
-the question's own language comes first; another language is looked at only when nothing in its own is found, and then
-for the question's names and numbers alone, since its other words cannot stand there (`abroad`).
+Strategy: small to find, whole to read. Statements are matched and sections ranked (`ranking`), and the hits are the
+statements of the best sections, the likeliest first. The confidence in the first of them decides whether anything was
+found: every question has a best hit, and only its confidence shows whether it is about the question. Documents in the
+question's own language come first; another language is searched only when nothing is found there, and then for the
+question's names and numbers alone, since its other words cannot stand there (`abroad`).
+
+A snapshot also stores the hits of the latest questions (`HitCache`). It never changes, so they never have to be
+invalidated, and they are dropped with it.
 """
 
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from math import exp
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
+from agent.config import HITS_KEPT, HITS_KEPT_CHARACTERS
 from agent.lexical.synonyms import Synonyms
 from agent.ports.search import Hit, Lang, Passage, Query
 
 from .effort import Effort
 from .follow import follows, newest_first
-from .hits import KeptHits
-from .index import Index
-from .load import Skipped, Source
-from .meaning import Meaning
-from .ranking import WITH_SENTENCES, WITH_WORDS, WITHOUT, Ranked, Weights, rank
+from .index import KnowledgeIndex
+from .load import Skipped, SourceFile
+from .meaning import KnowledgeEmbedder
+from .ranking import WITH_SENTENCES, WITH_WORDS, WITHOUT, Ranking, SignalWeights, rank_sections
 from .read import passages_of
 from .vectors import SectionVectors
 
-_TOPICS = 20  # that are told, of which some may not be fit to be said
+_TOPICS = 20  # topics that are returned, of which the caller may drop some
+
+_HitKey: TypeAlias = tuple[str, str, Lang, int]
 
 
-class Vectors(Protocol):
+class SnapshotVectors(Protocol):
     """The vectors of one snapshot."""
 
     @property
     def sections(self) -> SectionVectors:
-        """Return those of its sections."""
+        """Return the vectors of its sections."""
         ...
 
     @property
-    def weights(self) -> Weights:
-        """Return what signals count with vectors of this kind."""
+    def weights(self) -> SignalWeights:
+        """Return the weights of signals for vectors of this kind."""
         ...
 
     def embeds(self, lang: Lang) -> bool:
-        """Tell whether questions in a language have vectors, unless a server fails."""
+        """Tell whether questions in `lang` have vectors, unless a server fails."""
         ...
 
     async def question(self, text: str, lang: Lang) -> object:
-        """Return that of a question; None when there is none."""
+        """Return the vector of a question, or None."""
         ...
 
 
-class _Vectors:
-    def __init__(self, sections: SectionVectors, meaning: Meaning) -> None:
+class _EmbedderVectors:
+    """The vectors of one snapshot, made by an embedder (implements `SnapshotVectors`)."""
+
+    def __init__(self, sections: SectionVectors, meaning: KnowledgeEmbedder) -> None:
         self.sections = sections
         self.weights = WITH_SENTENCES if meaning.of_sentences else WITH_WORDS
         self.embeds = meaning.embeds
-        self.question = meaning.question
+        self.question = meaning.embed_question
 
 
-class Searched(NamedTuple):
-    """What a search found. whole: it would find the same again; not so when a server failed to give a vector."""
+class SearchResult(NamedTuple):
+    """The result of a search.
+
+    `whole`: the same search would find the same hits; False when a server failed to give a vector.
+    """
 
     hits: tuple[Hit, ...]
     whole: bool
 
 
-class KnowledgeBase:
-    """An immutable snapshot that can be searched: implements `agent.ports.search.Retriever`, and is its own library.
+class HitCache:
+    """The hits of the `HITS_KEPT` questions that were asked last. For one thread.
 
-    passages: its sections, in the order of the files. skipped: files that were left out, with the reason. kept: what
-    the latest questions found, where whoever asks keeps that (`again`); its own searches do not look there.
+    The key of a question is everything that a search depends on: its words, the question before it, its language and
+    the limit of statements. Its `scope` makes no difference.
     """
 
-    def __init__(self, index: Index, skipped: Sequence[Skipped] = (), vectors: Vectors | None = None) -> None:
+    __slots__ = ("_hits",)
+
+    def __init__(self) -> None:
+        self._hits: OrderedDict[_HitKey, tuple[Hit, ...]] = (
+            OrderedDict()
+        )  # the least recently asked question first
+
+    def get(self, query: Query) -> tuple[Hit, ...] | None:
+        """Return the hits of a question, or None if they are not stored."""
+        key = _key(query)
+        hits = self._hits.get(key)
+        if hits is not None:
+            self._hits.move_to_end(key)
+        return hits
+
+    def add(self, query: Query, hits: tuple[Hit, ...]) -> None:
+        """Store the hits of a question, unless both exceed `HITS_KEPT_CHARACTERS`; the oldest question is dropped."""
+        snippets = [hit.snippet for hit in hits]
+        held = sum([len(each.text) + len(each.said) + len(each.lead) for each in snippets])
+        if len(query.text) + len(query.before) + held > HITS_KEPT_CHARACTERS:
+            return
+        self._hits[_key(query)] = hits
+        if len(self._hits) > HITS_KEPT:
+            self._hits.popitem(last=False)
+
+
+def _key(query: Query) -> _HitKey:
+    return query.text, query.before, query.lang, query.limit
+
+
+class KnowledgeBase:
+    """An immutable snapshot that can be searched: implements `agent.ports.search.Retriever`, and is its own `Library`.
+
+    `passages`: its sections, in the order of the files. `skipped`: files that were left out, with the reason. `hits`:
+    stores the hits of the latest questions for `again`; the searches of this class do not look there.
+    """
+
+    def __init__(
+        self, index: KnowledgeIndex, skipped: Sequence[Skipped] = (), vectors: SnapshotVectors | None = None
+    ) -> None:
         self.passages: tuple[Passage, ...] = tuple(
             [section.passage for section in index.sections if section is not None]
         )
         self.skipped = tuple(skipped)
-        self.kept = KeptHits()
+        self.hits = HitCache()
         self._index = index
         self._vectors = vectors
         self._topics: dict[Lang, tuple[str, ...]] = {}
@@ -86,15 +135,15 @@ class KnowledgeBase:
     @classmethod
     def build(
         cls,
-        sources: Iterable[Source],
+        sources: Iterable[SourceFile],
         skipped: Sequence[Skipped] = (),
         synonyms: Synonyms | None = None,
-        meaning: Meaning | None = None,
-        read: Callable[[Source], tuple[Passage, ...] | Skipped] = passages_of,
+        meaning: KnowledgeEmbedder | None = None,
+        read: Callable[[SourceFile], tuple[Passage, ...] | Skipped] = passages_of,
     ) -> "KnowledgeBase":
-        """Read and index files. Blocks for the time of it: about a second for a thousand of them.
+        """Read and index files. Blocks: about a second for a thousand files.
 
-        read: returns the sections of one.
+        `read`: returns the sections of a file, or why it is left out.
         """
         passages: list[Passage] = []
         left_out = list(skipped)
@@ -104,31 +153,31 @@ class KnowledgeBase:
                 left_out.append(found)
             else:
                 passages += found
-        return knowledge_of(Index(passages), synonyms or Synonyms(), meaning, Effort(), left_out)
+        return make_snapshot(KnowledgeIndex(passages), synonyms or Synonyms(), meaning, Effort(), left_out)
 
-    async def present(self) -> "KnowledgeBase":
-        """Return itself: as a library (`agent.ports.search.Library`), it never changes."""
+    async def load_snapshot(self) -> "KnowledgeBase":
+        """Return itself: as an `agent.ports.search.Library` it never changes."""
         return self
 
     @property
-    def embedded(self) -> bool:
-        """Whether there are vectors of its sections."""
+    def has_vectors(self) -> bool:
+        """Whether its sections have vectors."""
         return self._vectors is not None
 
     @property
-    def snippets(self) -> int:
+    def statement_count(self) -> int:
         """How many statements can be found."""
         return sum(len(passage.held) for passage in self.passages)
 
     def of_file(self, file: str) -> Sequence[Passage]:
-        """Return the sections of one file, in its order; () for what is no file of the snapshot."""
+        """Return the sections of one file, in its order; () for an unknown file."""
         if not self._by_file:
             for passage in self.passages:
                 self._by_file.setdefault(passage.file, []).append(passage)
         return self._by_file.get(file, ())
 
     def topics(self, lang: Lang) -> tuple[str, ...]:
-        """Return the top headings of what is in a language, those with the most statements first."""
+        """Return the top headings of the documents in `lang`, those with the most statements first."""
         found = self._topics.get(lang)
         if found is None:
             counted: Counter[str] = Counter()
@@ -141,69 +190,71 @@ class KnowledgeBase:
     async def search(self, query: Query) -> tuple[Hit, ...]:
         """Return the best statements, best first; () when nothing is worth citing.
 
-        Any text is a valid query. One that goes on from the question before it is looked for together with that. But
-        for the question's vector, where there is one, it runs inline, in a few milliseconds and without a checkpoint.
+        Any text is a valid query. A question that goes on from the question before it is searched together with it.
+        Except for the question's vector, if any, the search runs inline, in a few milliseconds and without a
+        checkpoint.
         """
-        return (await self.searched(query)).hits
+        return (await self.run_search(query)).hits
 
-    async def searched(self, query: Query) -> Searched:
-        """Do what `search` does, and tell whether it is whole."""
+    async def run_search(self, query: Query) -> SearchResult:
+        """Search as `search` does, and tell whether the result is whole."""
         whole = True
         if query.before and follows(query.text, query.lang):
             both = f"{query.before}\n{query.text}"
-            vector = await self.vector(both, query.lang)
+            vector = await self.embed_question(both, query.lang)
             whole = self._is_whole(vector, query.lang)
-            found = self.find(both, query.lang, query.limit, vector=vector)
+            found = self.find_hits(both, query.lang, query.limit, vector=vector)
             found = newest_first(found, query.text, query.lang)
             if found:
-                return Searched(found, whole)
-        vector = await self.vector(query.text, query.lang)
+                return SearchResult(found, whole)
+        vector = await self.embed_question(query.text, query.lang)
         whole = whole and self._is_whole(vector, query.lang)
-        return Searched(self.find(query.text, query.lang, query.limit, vector=vector), whole)
+        return SearchResult(self.find_hits(query.text, query.lang, query.limit, vector=vector), whole)
 
-    async def nearest(self, query: Query) -> tuple[Hit, ...]:
-        """Return what a search comes nearest to, however unsure."""
-        vector = await self.vector(query.text, query.lang)
-        return self.find(query.text, query.lang, query.limit, 0.0, vector)
+    async def search_nearest(self, query: Query) -> tuple[Hit, ...]:
+        """Return the best hits however unsure they are."""
+        vector = await self.embed_question(query.text, query.lang)
+        return self.find_hits(query.text, query.lang, query.limit, 0.0, vector)
 
-    def find(
+    def find_hits(
         self, query: str, lang: Lang, limit: int, floor: float | None = None, vector: object = None
     ) -> tuple[Hit, ...]:
-        """Do what `search` does, synchronously.
+        """Search as `search` does, but synchronously and for one question alone.
 
-        floor: how sure the best one must be, 0..1; 0 ranks whatever matches. vector: the question's; without it the
-        words alone are looked for.
+        `floor`: how sure the best hit must be, 0..1; 0 ranks anything that matches. `vector`: of the question;
+        without it, the words alone are searched.
         """
         if limit < 1:
             return ()
-        weights, sections = self._known(vector)
+        weights, sections = self._select_weights(vector)
         least = weights.floor if floor is None else floor
-        best = rank(query, self._index, lang, weights, sections, vector, least)
-        return () if best is None or best.sure < least else self._hits(best, limit)
+        best = rank_sections(query, self._index, lang, weights, sections, vector, least)
+        return () if best is None or best.sure < least else self._make_hits(best, limit)
 
-    async def vector(self, question: str, lang: Lang) -> object:
-        """Return the vector of a question; None where there are none."""
+    async def embed_question(self, question: str, lang: Lang) -> object:
+        """Return the vector of a question, or None without vectors."""
         if self._vectors is None:
             return None
-        return await self._vectors.question(self._index.lexicon.reworded(question), lang)
+        return await self._vectors.question(self._index.lexicon.reword_text(question), lang)
 
     def _is_whole(self, vector: object, lang: Lang) -> bool:
-        """Tell whether a question in a language has the vector that it is to have, if any."""
+        """Tell whether a question in `lang` has the vector that it should have, if any."""
         return vector is not None or self._vectors is None or not self._vectors.embeds(lang)
 
-    def sections(self, query: str, lang: Lang, limit: int, vector: object = None) -> tuple[Passage, ...]:
-        """Return the at most `limit` best sections, best first, whatever the floor. vector: as in `find`."""
-        ranked = rank(query, self._index, lang, *self._known(vector), vector, most=limit)
+    def find_sections(self, query: str, lang: Lang, limit: int, vector: object = None) -> tuple[Passage, ...]:
+        """Return the at most `limit` best sections, best first, with no floor. `vector`: as in `find_hits`."""
+        ranked = rank_sections(query, self._index, lang, *self._select_weights(vector), vector, most=limit)
         found = [self._index.sections[number] for number in ranked.sections[:limit]] if ranked else ()
         return tuple([section.passage for section in found if section is not None])
 
-    def _known(self, vector: object) -> tuple[Weights, SectionVectors | None]:
-        """Return what signals count, and the vectors of sections, for a question with this vector or none."""
+    def _select_weights(self, vector: object) -> tuple[SignalWeights, SectionVectors | None]:
+        """Return the weights of signals, and the vectors of sections, for a question with `vector` or without one."""
         if self._vectors is None or vector is None:
             return WITHOUT, None
         return self._vectors.weights, self._vectors.sections
 
-    def _hits(self, ranked: Ranked, limit: int) -> tuple[Hit, ...]:
+    def _make_hits(self, ranked: Ranking, limit: int) -> tuple[Hit, ...]:
+        """Return the first `limit` statements of a ranking as hits, with scores relative to the best statement."""
         top = ranked.statements[0].score
         found = []
         for statement in ranked.statements[:limit]:
@@ -214,28 +265,28 @@ class KnowledgeBase:
         return tuple(found)
 
 
-def knowledge_of(
-    index: Index,
+def make_snapshot(
+    index: KnowledgeIndex,
     synonyms: Synonyms,
-    meaning: Meaning | None,
+    meaning: KnowledgeEmbedder | None,
     effort: Effort,
     skipped: Sequence[Skipped] = (),
     most: int | None = None,
 ) -> KnowledgeBase:
-    """Return a snapshot over an index, without vectors where a served model gives none, or not all are made yet.
+    """Return a snapshot over an index; without vectors where a served model gives none, or not all are made yet.
 
-    most: sections that a model of sentences embeds; None is all of them.
-    Blocks; raises `agent.errors.GivenUp` when `effort` was given up. What the index knows of likeness is changed, so
-    `synonyms` must be those of every snapshot over it.
+    `most`: how many sections a model of sentences embeds; None embeds all.
+    Blocks; raises `agent.errors.GivenUp` when `effort` was given up. The likeness of the index's words is changed, so
+    `synonyms` must be the same for every snapshot over it.
     """
 
     def given_up() -> bool:
-        effort.look()
+        effort.check()
         return False
 
-    sections = None if meaning is None else meaning.sections(index, given_up, most)
-    vectors = None if meaning is None or sections is None else _Vectors(sections, meaning)
-    index.lexicon.alike.learn(
-        synonyms.of, None if meaning is None else meaning.words(index.lexicon.vocabulary.words)
+    sections = None if meaning is None else meaning.embed_sections(index, given_up, most)
+    vectors = None if meaning is None or sections is None else _EmbedderVectors(sections, meaning)
+    index.lexicon.likeness.learn(
+        synonyms.of, None if meaning is None else meaning.word_meanings(index.lexicon.vocabulary.words)
     )
     return KnowledgeBase(index, skipped, vectors)

@@ -1,4 +1,4 @@
-"""The settings of the documents. The folder is looked for when it is read."""
+"""The settings of the documents. The folder is not looked at before it is read."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class DocumentSettings:
-    """What is answered from.
+    """The documents that answers are taken from.
 
     Args:
         kb: Folder of documents to answer from: Markdown, HTML, reStructuredText and plain text. PDF and DOCX need

@@ -1,11 +1,11 @@
-"""What speaks for a section, and for a statement in it, as numbers that can be weighed.
+"""The signals for a section, and for a statement in it, as numbers that can be weighed.
 
 Strategy: each signal is 0..1 and has one plain meaning, so that the weights (`ranking`) are few and carry from one
-knowledge base to another. Coverage is the share of what the question's words tell that a text's words stand for
-(`agent.lexical.alike`), each word weighed by how rare it is, and by how common it is in any text where that is known; a
-word that the knowledge base does not know counts as missing, so a question about something else covers little. How much
-whole sections cover is told by the lists of which sections hold a word, without a look at any; only statements that may
-answer are read, and most hold no word of the question.
+knowledge base to another. Coverage is the share of the question's word weights that a text's words stand for
+(`agent.lexical.alike`); each word is weighed by its rarity, and by its general weight where that is known. A word
+that the knowledge base does not know counts as missing, so a question about something else covers little. The
+coverage of whole sections comes from the lists of sections that hold a word, without reading any section. Only the
+statements of the best sections are read, and most of those hold no word of the question.
 """
 
 from bisect import bisect_right
@@ -14,38 +14,39 @@ from itertools import compress
 from operator import mul
 from typing import NamedTuple
 
-from .asked import Asked, Kind
-from .base import Section
-from .index import Index
+from .asked import Kind, ParsedQuestion
+from .base import IndexedSection
+from .index import KnowledgeIndex
 from .terms import ASKS, CODE, HOLDS, LEADS
 
-_KNOWN = 0.7  # how surely a word must be stood for, to be known here
+_KNOWN = 0.7  # likeness from which a word of the question counts as known here
 _LEADS_BIT = LEADS.bit_length() - 1
-_MARKED = [  # by the marks from LEADS on
+_MARKED = [  # the values of leads, asks and code, by the marks from LEADS on
     tuple([1.0 if marks << _LEADS_BIT & mark else 0.0 for mark in (LEADS, ASKS, CODE)]) for marks in range(8)
 ]
 _ALL_MARKS = range(8 << _LEADS_BIT)
-_MONEY_IN_PART = 0.3  # of a bare number, where money is asked for
+_MONEY_IN_PART = 0.3  # the kind signal of a bare number, where money is asked for
 
 
-def _kind(wanted: Kind, marks: int) -> float:
-    """Return how far a statement holds the kind of thing that was asked for."""
+def _kind_score(wanted: Kind, marks: int) -> float:
+    """Return how far a statement with these marks holds the kind of thing that a question asks for, 0..1."""
     if marks & HOLDS[wanted]:
         return 1.0
     return _MONEY_IN_PART if wanted == "money" and marks & HOLDS["number"] else 0.0
 
 
-_KINDS: Mapping[Kind | None, Sequence[float]] = {  # by what is asked for, then by marks
+_KINDS: Mapping[Kind | None, Sequence[float]] = {  # by the kind of the question, then by marks
     None: [0.0 for _ in _ALL_MARKS],
-    **{wanted: [_kind(wanted, marks) for marks in _ALL_MARKS] for wanted in HOLDS},
+    **{wanted: [_kind_score(wanted, marks) for marks in _ALL_MARKS] for wanted in HOLDS},
 }
 
 
-class Single(NamedTuple):
-    """Of one statement. own: coverage by its own words. all: and those above it and leading into it.
+class StatementSignals(NamedTuple):
+    """The signals of one statement, each 0..1.
 
-    kind: it holds the kind of thing that was asked for (a bare number counts in part where money is asked for).
-    leads, asks, code: it ends in a colon, ends in a question mark, is code.
+    `own`: coverage by its own words. `all`: coverage also by the headings above it and the line leading into it.
+    `kind`: it holds the kind of thing that the question asks for (a bare number counts in part where money is asked
+    for). `leads`, `asks`, `code`: it ends in a colon, ends in a question mark, is code.
     """
 
     own: float
@@ -56,94 +57,98 @@ class Single(NamedTuple):
     code: float
 
 
-class Question:
-    """A question against one index: its words, what they may stand for, and how much each tells.
+class IndexedQuestion:
+    """A question against one index: its words, the words they may stand for, and the weight of each.
 
-    unknown: the share of what its words tell that nothing here stands for. meant: the share of those words that the
-    operator's synonyms explain. general: how many sections what a word tells in any text counts as (`Lexicon.telling`).
+    `unknown`: the share of its words, by weight, that no word here stands for. `meant`: the share that the operator's
+    synonyms explain. `general`: how many sections the weight of a word in any text counts as (`Lexicon.word_weight`).
     """
 
-    __slots__ = ("_index", "_kinds", "_likes", "_stands", "_weights", "asked", "meant", "unknown")
+    __slots__ = ("_index", "_kinds", "_likes", "_stands", "_weights", "meant", "parsed", "unknown")
 
-    def __init__(self, asked: Asked, index: Index, general: int = 0) -> None:
-        self.asked = asked
+    def __init__(self, parsed: ParsedQuestion, index: KnowledgeIndex, general: int = 0) -> None:
+        self.parsed = parsed
         self._index = index
-        self._kinds = _KINDS[asked.kind]
-        self._likes = [index.lexicon.alike.like(word) for word in asked.words]
-        weights = [index.lexicon.telling(word, general) for word in asked.words]
+        self._kinds = _KINDS[parsed.kind]
+        self._likes = [index.lexicon.likeness.find_like(word) for word in parsed.words]
+        weights = [index.lexicon.word_weight(word, general) for word in parsed.words]
         total = sum(weights) or 1.0
         self._weights = [weight / total for weight in weights]
         self._stands: dict[int, list[tuple[int, float]]] = {}  # filled when first needed
         self.unknown = self.meant = 0.0
-        for word, like, weight in zip(asked.words, self._likes, self._weights, strict=True):
+        for word, like, weight in zip(parsed.words, self._likes, self._weights, strict=True):
             if next(iter(like.values()), 0.0) < _KNOWN:
                 self.unknown += weight
             if index.lexicon.spelled_as(word) != word:
                 self.meant += weight
 
     def coverage(self, sections: Collection[int]) -> dict[int, float]:
-        """Return the coverage of sections by all words in them, by number. They must be living ones."""
+        """Return the coverage of living sections by all the words in them, by section number."""
         covered = dict.fromkeys(sections, 0.0)
         for like, weight in zip(self._likes, self._weights, strict=True):
-            for number, sure in self._index.lexicon.surest(like, sections).items():
+            for number, sure in self._index.lexicon.find_surest(like, sections).items():
                 covered[number] += sure * weight
         return covered
 
-    def kind(self, section: Section) -> float:
-        """Return how far a statement of a section holds the kind of thing that was asked for."""
-        if self.asked.kind is None:
+    def kind_score(self, section: IndexedSection) -> float:
+        """Return the best kind signal of the statements of a section."""
+        if self.parsed.kind is None:
             return 0.0
         return max(map(self._kinds.__getitem__, section.marks), default=0.0)
 
-    def statements(self, section: Section) -> list[Single]:
-        """Return the signals of a section's statements; those that have the same may share one object."""
-        overs, held = self._overs(section), self._held(section)
+    def score_statements(self, section: IndexedSection) -> list[StatementSignals]:
+        """Return the signals of a section's statements; statements with equal signals may share one object."""
+        overs, held = self._cover_leads(section), self._cover_statements(section)
         kinds = self._kinds
-        found: list[Single] = []
-        same: dict[tuple[int, int], Single] = {}  # by what leads in and marks
+        found: list[StatementSignals] = []
+        same: dict[tuple[int, int], StatementSignals] = {}  # by `id` of the leading words, and marks
         for key in zip(map(id, section.leads), section.marks, strict=True):
             single = same.get(key)
             if single is None:
                 at, marks = key
-                single = same[key] = Single(0.0, overs[at][1], kinds[marks], *_MARKED[marks >> _LEADS_BIT])
+                single = same[key] = StatementSignals(
+                    0.0, overs[at][1], kinds[marks], *_MARKED[marks >> _LEADS_BIT]
+                )
             found.append(single)
         for place, sure in held.items():
             over, _ = overs[id(section.leads[place])]
-            all = self._share([mine if mine > its else its for mine, its in zip(sure, over, strict=True)])
-            found[place] = Single(self._share(sure), all, *found[place][2:])
+            all = self._share(
+                [by_own if by_own > by_lead else by_lead for by_own, by_lead in zip(sure, over, strict=True)]
+            )
+            found[place] = StatementSignals(self._share(sure), all, *found[place][2:])
         return found
 
-    def _overs(self, section: Section) -> dict[int, tuple[list[float], float]]:
-        """Return, by what leads in, how surely it and the headings stand for each word, and their share."""
+    def _cover_leads(self, section: IndexedSection) -> dict[int, tuple[list[float], float]]:
+        """Return, by `id` of the leading words, how surely they and the headings stand for each word, with coverage."""
         above = [0.0] * len(self._weights)
-        self._stand(section.headings, above)
+        self._add_coverage(section.headings, above)
         overs: dict[int, tuple[list[float], float]] = {}
         for lead in section.leads:
             if id(lead) not in overs:
                 over = above
                 if lead:
                     over = list(above)
-                    self._stand(lead, over)
+                    self._add_coverage(lead, over)
                 overs[id(lead)] = (over, self._share(over))
         return overs
 
-    def _held(self, section: Section) -> dict[int, list[float]]:
-        """Return, by place, how surely a statement's own words stand for each word, of those that hold one."""
+    def _cover_statements(self, section: IndexedSection) -> dict[int, list[float]]:
+        """Return, by place, how surely a statement's own words stand for each word, if they stand for any."""
         held: dict[int, list[float]] = {}
-        stands, own, ends = self._stood_for(), section.own, section.ends
+        stands, own, ends = self._words_stood_for(), section.own, section.ends
         for at in compress(range(len(own)), map(stands.__contains__, own)):
             place = bisect_right(ends, at)
             sure = held.get(place)
             if sure is None:
                 sure = held[place] = [0.0] * len(self._weights)
-            for which, how in stands[own[at]]:
-                if how > sure[which]:
-                    sure[which] = how
+            for word, confidence in stands[own[at]]:
+                if confidence > sure[word]:
+                    sure[word] = confidence
         return held
 
-    def _stand(self, words: Sequence[int], into: list[float]) -> None:
-        """Note in `into`, by place in the question, how surely `words` stand for each of its words."""
-        get = self._stood_for().get
+    def _add_coverage(self, words: Sequence[int], into: list[float]) -> None:
+        """Raise `into`, by place in the question, to how surely `words` stand for each of its words."""
+        get = self._words_stood_for().get
         for word in words:
             found = get(word)
             if found is not None:
@@ -151,8 +156,8 @@ class Question:
                     if sure > into[place]:
                         into[place] = sure
 
-    def _stood_for(self) -> Mapping[int, list[tuple[int, float]]]:
-        """Return, by known word, which words of the question it stands for, by place, and how surely."""
+    def _words_stood_for(self) -> Mapping[int, list[tuple[int, float]]]:
+        """Return, by known word, the words of the question that it stands for: their places, and how surely."""
         stands = self._stands
         if not stands:
             for place, like in enumerate(self._likes):
@@ -161,6 +166,6 @@ class Question:
         return stands
 
     def _share(self, sure: Sequence[float]) -> float:
-        """Return the share of what the question's words tell."""
+        """Return the coverage: the weights of the question's words, each times how surely it is stood for."""
         total: float = sum(map(mul, self._weights, sure))
         return total

@@ -1,11 +1,11 @@
-"""What a knowledge base says in numbers, statement by statement, in a form that two files can be compared in.
+"""Reads the statements of a document that hold numbers, in a form in which two files can be compared.
 
 Strategy: a statement is a sentence, a list item with the line that leads into it, or one cell of a table with the
 names of its row, its column and its first column. Its frame is the stems of its content words and the kinds and units
-of its numbers; what it says is their values. Numbers that name the row (the first cell) belong to the frame, as do
-identifiers that begin with a letter, versions, parts of a text (section 3), and what is set with "=". Words that a
-currency says already (price, cost) are left out, so that a table and a sentence can have one frame. An example claims
-nothing.
+of its numbers; its values are the numbers. Numbers that name the row (the first cell) belong to the frame, as do
+identifiers that begin with a letter, versions, parts of a text (section 3), and numbers that are set with "=". Words
+that a currency says already (price, cost) are left out, so that a table and a sentence can have one frame. An example
+claims nothing.
 """
 
 import re
@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from agent.documents import Block, Document
 from agent.lang import LANGUAGES, Lang
 from agent.lexical.subject import subject_stems
-from agent.numbers.read import Token, tokens
-from agent.text.sentences import sentences
+from agent.numbers.read import NumberToken, tokens
+from agent.text.sentences import find_sentences
 from agent.text.words import SMALL
 
 _ALL = [language.stating for language in LANGUAGES.values()]
@@ -33,18 +33,17 @@ _LIMITS = {
     ">": re.compile(rf"\b(?:{'|'.join(each.at_least for each in _ALL)})\b", re.IGNORECASE),
 }
 _VERSION = re.compile(r"v?\d+(?:\.\d+){2,}", re.IGNORECASE)
-_NEAR = 16  # characters in which what makes a name of a number stands before it
+_NEAR = 16  # characters before a number that are searched for a word that makes it a name
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """Numbers, and what they are said of.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumericStatement:
+    """The numbers of a statement, and the subject they are about.
 
-    frame: stems, and numbers that name. topic: stems of the headings above.
-    subjects: how many of the frame's words are more than days and months. named: whether what it
-    is said of has a name; not so for a row whose first cell has no word.
-    limits: "<" where it says the most that something may be, ">" the least. values: by kind and unit, sorted.
-    text: the sentence or row as written. line: of the file, counted from 1.
+    `file`, `line`: where it stands, counted from 1. `text`: the sentence or row as written. `frame`: stems, and
+    numbers that name. `topic`: stems of the headings above. `subjects`: how many words of the frame are more than
+    days and months. `named`: whether its subject has a name; False for a row whose first cell has no word. `limits`:
+    "<" where it gives the most that something may be, ">" the least. `values`: by kind and unit, sorted.
     """
 
     file: str
@@ -58,75 +57,77 @@ class Statement:
     values: tuple[tuple[str, str], ...]
 
 
-class Reader:
-    """Reads the statements of documents in one language."""
+class StatementReader:
+    """Reads the statements of documents in the language `lang`."""
 
     def __init__(self, lang: Lang) -> None:
         self._lang = lang
         stating = LANGUAGES[lang].stating
-        self._calendar = self._stems(" ".join(stating.calendar))
-        self._priced = self._stems(" ".join(stating.priced))
+        self._calendar = self._stems_of(" ".join(stating.calendar))
+        self._priced = self._stems_of(" ".join(stating.priced))
 
-    def read(self, document: Document) -> Iterator[Statement]:
-        """Yield what a document says in numbers; code says nothing."""
+    def read_statements(self, document: Document) -> Iterator[NumericStatement]:
+        """Yield the statements of a document that hold numbers; code is left out."""
         for block in document.blocks:
             if block.kind == "code":
                 continue
             if len(block.cells) > 1 and len(block.cells) == len(block.header):
-                yield from self._row(document.file, block)
+                yield from self._read_row(document.file, block)
                 continue
             context = " . ".join(block.parents)
-            for start, end in sentences(block.text):
+            for start, end in find_sentences(block.text):
                 for part in _PART.split(block.text[start:end]):
-                    yield from self._statement(document.file, block, part, context)
+                    yield from self._read_statement(document.file, block, part, context)
 
-    def _row(self, file: str, block: Block) -> Iterator[Statement]:
-        """Yield one statement per cell after the first, which names the row."""
+    def _read_row(self, file: str, block: Block) -> Iterator[NumericStatement]:
+        """Yield one statement for each cell after the first one, which names the row."""
         name = " . ".join((block.header[0], block.cells[0]))
         naming = name + " ".join(
             f" #{token.value.replace(' ', '_')}" for token in tokens(block.cells[0], source=True)
         )
-        named = bool(self._stems(_numbers(block.cells[0])[2]))
+        named = bool(self._stems_of(_split_numbers(block.cells[0])[2]))
         for cell, column in zip(block.cells[1:], block.header[1:], strict=True):
-            yield from self._statement(file, block, cell, f"{naming} . {column}", block.text, named)
+            yield from self._read_statement(file, block, cell, f"{naming} . {column}", block.text, named)
 
-    def _statement(
+    def _read_statement(
         self, file: str, block: Block, text: str, context: str, written: str = "", named: bool = True
-    ) -> Iterator[Statement]:
-        """Yield the statement of a text, if it has a number in it; `written`: how it is shown to people.
+    ) -> Iterator[NumericStatement]:
+        """Yield the statement of a text if it holds a number.
 
-        named: as in `Statement`.
+        `written`: the text that people are shown. `named`: as in `NumericStatement`.
         """
-        values, names, rest = _numbers(text)
+        values, names, rest = _split_numbers(text)
         if not values or _EXAMPLE.search(text):
             return
-        frame = self._stems(f"{rest} {_numbers(context)[2]}") | names | set(re.findall(r"#\S+", context))
-        topic = self._stems(" ".join(block.path))
+        frame = (
+            self._stems_of(f"{rest} {_split_numbers(context)[2]}") | names | set(re.findall(r"#\S+", context))
+        )
+        topic = self._stems_of(" ".join(block.path))
         if any(kind.startswith("money") for kind, _ in values):
             frame, topic = frame - self._priced, topic - self._priced
-        yield Statement(
-            file,
-            block.first,
-            written or text,
-            frozenset(frame),
-            topic,
-            len(frame - self._calendar) if named else 0,
-            named,
-            "".join(sign for sign, words in _LIMITS.items() if words.search(text)),
-            values,
+        yield NumericStatement(
+            file=file,
+            line=block.first,
+            text=written or text,
+            frame=frozenset(frame),
+            topic=topic,
+            subjects=len(frame - self._calendar) if named else 0,
+            named=named,
+            limits="".join(sign for sign, words in _LIMITS.items() if words.search(text)),
+            values=values,
         )
 
-    def title(self, document: Document) -> frozenset[str]:
-        """Return the stems of what a document is called: its title, or else the name of its file."""
+    def title_stems(self, document: Document) -> frozenset[str]:
+        """Return the stems of a document's title, or of its file name without one."""
         name = document.file.rpartition("/")[2].partition(".")[0]
-        return self._stems(document.title or re.sub(r"[\W_]+", " ", name))
+        return self._stems_of(document.title or re.sub(r"[\W_]+", " ", name))
 
-    def _stems(self, text: str) -> frozenset[str]:
-        """Return the stems of the words of a text that carry a subject."""
+    def _stems_of(self, text: str) -> frozenset[str]:
+        """Return the stems of the words of `text` that carry its subject."""
         return subject_stems(text, self._lang)
 
 
-def _numbers(text: str) -> tuple[tuple[tuple[str, str], ...], set[str], str]:
+def _split_numbers(text: str) -> tuple[tuple[tuple[str, str], ...], set[str], str]:
     """Return the values of a text by kind and unit, sorted; the numbers that name; and the text without both."""
     values: list[tuple[str, str]] = []
     names: set[str] = set()
@@ -138,19 +139,19 @@ def _numbers(text: str) -> tuple[tuple[tuple[str, str], ...], set[str], str]:
         if token.kind in _NAMES or _is_name(token, text):
             names.add("#" + token.value.replace(" ", "_"))
         else:
-            values.append((_kind(token), token.value))
+            values.append((_kind_of(token), token.value))
     rest.append(text[at:])
     return tuple(sorted(values)), names, " ".join(rest)
 
 
-def _is_name(token: Token, text: str) -> bool:
-    """Tell whether a number names what it is said of: identifiers, versions, attributes."""
+def _is_name(token: NumberToken, text: str) -> bool:
+    """Tell whether a number is a name: an identifier, a version or an attribute."""
     if token.kind == "identifier":
         return not token.value[:1].isdigit() or _VERSION.fullmatch(token.value) is not None
     return _BEFORE_A_NAME.search(text, max(0, token.start - _NEAR), token.start) is not None
 
 
-def _kind(token: Token) -> str:
-    """Return the kind of a number and its unit: only numbers of one kind can contradict each other."""
+def _kind_of(token: NumberToken) -> str:
+    """Return the kind and unit of a number: only numbers of one kind can contradict each other."""
     unit = ":" if ":" in token.value else token.value.partition(" ")[2]
     return f"{token.kind} {unit}".strip()

@@ -1,8 +1,8 @@
-"""What was read of a knowledge base, and what was passed over, in numbers and in words.
+"""Counts the files that were read and left out, and describes the counts in words.
 
-Strategy: what is left out is counted by its reason, and what is of a kind that is not read by its suffix, so that a
-folder of which only a small part is served says so in one line. Reasons are told without what differs from file to
-file. Names of files and what stands in them never get here.
+Strategy: files that are left out are counted by their reason, and files of unsupported kinds by their suffix, so that
+one line shows when only a small part of a folder is served. Reasons are shortened to their common part, without the
+detail of each file. Names and contents of files never appear here.
 """
 
 import re
@@ -13,7 +13,7 @@ from itertools import chain
 
 from agent.ports.search import Passage
 
-from .kept import kinds as kinds_of
+from .kept import kinds_of as kinds_of
 from .load import Skipped
 
 EMPTY = "has nothing in it that can be cited"
@@ -25,16 +25,16 @@ _KINDS = {
     "code": "of code",
     "quote": "of quotes",
 }
-_TOLD = 8  # reasons or suffixes that are told one by one
+_TOLD = 8  # reasons or suffixes that are listed one by one
 _DETAIL = re.compile(r" \(.*|: .*|; .*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
-    """What became of the files of a folder.
+class ReadingSummary:
+    """The counts of the files of a folder.
 
-    files, sections: how many were read. statements: how many of each kind can be found. left_out: how many files for
-    each reason. others: how many of each suffix are of kinds that are not read ("" for none).
+    `files`, `sections`: how many were read. `statements`: how many of each kind can be found. `left_out`: how many
+    files for each reason. `others`: how many files of each suffix are of unsupported kinds ("" for no suffix).
     """
 
     files: int
@@ -43,33 +43,34 @@ class Summary:
     left_out: Mapping[str, int]
     others: Mapping[str, int]
 
-    def lines(self) -> tuple[str, ...]:
-        """Return it for people, in one to three lines."""
+    def to_lines(self) -> tuple[str, ...]:
+        """Return the counts for people, in one to three lines."""
         statements = [f"{self.statements.get(kind, 0):,} {words}" for kind, words in _KINDS.items()]
-        told = [
-            f"read: {_of(self.files, 'file')}, {_of(self.sections, 'section')}, "
-            f"{_of(sum(self.statements.values()), 'statement')} ({', '.join(statements)})"
+        lines = [
+            f"read: {_count_of(self.files, 'file')}, {_count_of(self.sections, 'section')}, "
+            f"{_count_of(sum(self.statements.values()), 'statement')} ({', '.join(statements)})"
         ]
         if self.left_out:
-            reasons = _most(self.left_out, "{what} ({count:,})")
-            told.append(f"left out: {_of(sum(self.left_out.values()), 'file')}: {reasons}")
+            reasons = _list_most(self.left_out, "{name} ({count:,})")
+            lines.append(f"left out: {_count_of(sum(self.left_out.values()), 'file')}: {reasons}")
         if self.others:
-            suffixes = _most(
-                {what or "without a suffix": count for what, count in self.others.items()}, "{count:,} {what}"
+            suffixes = _list_most(
+                {suffix or "without a suffix": count for suffix, count in self.others.items()},
+                "{count:,} {name}",
             )
-            told.append(
-                f"left out: {_of(sum(self.others.values()), 'file')} of kinds that are not read: {suffixes}"
+            lines.append(
+                f"left out: {_count_of(sum(self.others.values()), 'file')} of kinds that are not read: {suffixes}"
             )
-        return tuple(told)
+        return tuple(lines)
 
 
-def summary(
+def summarize(
     files: Iterable[tuple[Passage, ...]], skipped: Iterable[Skipped], others: Mapping[str, int]
-) -> Summary:
-    """Count what was read.
+) -> ReadingSummary:
+    """Count the files that were read and left out.
 
-    files: the sections of each file that is not skipped; one without any is left out as empty. skipped: what is left
-    out, with the reason. others: how many files of each suffix are not read.
+    `files`: the sections of each file that is not skipped; a file without sections is left out as empty. `skipped`:
+    the files left out, with the reason. `others`: how many files of each suffix are of unsupported kinds.
     """
     cut = list(files)
     read = [passages for passages in cut if passages]
@@ -78,16 +79,17 @@ def summary(
     if len(read) < len(cut):
         left_out[EMPTY] += len(cut) - len(read)
     sections = sum(len(passages) for passages in read)
-    return Summary(len(read), sections, dict(kinds), dict(left_out), dict(others))
+    return ReadingSummary(len(read), sections, dict(kinds), dict(left_out), dict(others))
 
 
-def _of(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+def _count_of(count: int, noun: str) -> str:
+    """Return a count with its noun, in the plural unless the count is 1."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def _most(counts: Mapping[str, int], form: str) -> str:
-    """Return counts with what they count, the most first, a few of them one by one."""
+def _list_most(counts: Mapping[str, int], form: str) -> str:
+    """Return the counts with their names, the highest first, and a sum of those after the first `_TOLD`."""
     ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
-    told = [form.format(what=what, count=count) for what, count in ordered[:_TOLD]]
+    labels = [form.format(name=name, count=count) for name, count in ordered[:_TOLD]]
     rest = sum(count for _, count in ordered[_TOLD:])
-    return ", ".join([*told, f"{rest:,} others"] if rest else told)
+    return ", ".join([*labels, f"{rest:,} others"] if rest else labels)

@@ -1,8 +1,8 @@
 """The words of a file's sections, by number, as an index takes them.
 
-Strategy: cutting and folding words is what indexing a section costs most, and depends on nothing but its file. So it
-is done once a file, with numbers that count within that file, and an index only translates them into its own; what was
-found can be kept beside the sections (`kept`). Function words have no number and are left out.
+Strategy: cutting and folding words is the largest cost of indexing a section, and depends on nothing but its file. So
+it is done once for each file, with numbers that count within that file, and an index only translates them into its
+own. The result can be kept beside the sections (`kept`). Function words have no number and are left out.
 """
 
 from array import array
@@ -14,22 +14,22 @@ import msgspec
 from agent.lexical.postings import NUMBERS
 from agent.lexical.subject import is_function_word
 from agent.ports.search import Passage, Snippet
-from agent.text.words import words
+from agent.text.words import split_words
 
-from .asked import Kind, holds, may_count
+from .asked import Kind, find_kinds, has_number
 from .effort import Effort
 
 HOLDS: Mapping[Kind, int] = {"number": 1, "money": 2, "time": 4}
-LEADS, ASKS, CODE = 8, 16, 32  # a statement ends in a colon, ends in a question mark, is code
+LEADS, ASKS, CODE = 8, 16, 32  # the statement ends in a colon, ends in a question mark, is code
 
 
-class SectionTerms(msgspec.Struct, frozen=True, array_like=True):
+class SectionTerms(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """The words of one section, by their numbers in `FileTerms.words`; each field but `marks` is an array as bytes.
 
-    headings: the words above it, in order. said: those of what leads to its statements and of these, in order.
-    own: of its statements, each once in a statement, one after the other; ends: where each one's end.
-    leads: the words of each line that leads into something; led: the place in `leads` for each statement.
-    marks: of each statement, bits of HOLDS, LEADS, ASKS and CODE.
+    `headings`: the words above it, in order. `said`: the words of the leading lines and of the statements, in order.
+    `own`: the words of its statements, each once in a statement, one statement after the other; `ends`: the end of
+    each statement in `own`. `leads`: the words of each leading line; `led`: the place in `leads` for each statement.
+    `marks`: for each statement, bits of `HOLDS`, `LEADS`, `ASKS` and `CODE`.
     """
 
     headings: bytes
@@ -49,17 +49,17 @@ class FileTerms(msgspec.Struct, frozen=True, array_like=True):
 
 
 def terms_of(passages: Sequence[Passage], effort: Effort) -> FileTerms:
-    """Return the words of one file's sections. Raises what `effort.look` raises."""
-    cut = _Cut()
+    """Return the words of one file's sections. Raises as `effort.check` does."""
+    cut = _WordNumbering()
     sections = []
     for passage in passages:
-        effort.look()
-        sections.append(_section(passage, cut))
+        effort.check()
+        sections.append(_section_terms(passage, cut))
     return FileTerms(cut.words, sections)
 
 
-class _Cut:
-    """Cuts texts into the numbers of their words."""
+class _WordNumbering:
+    """Cuts texts into words, and numbers the words of one file."""
 
     def __init__(self) -> None:
         self.words: list[str] = []
@@ -67,27 +67,28 @@ class _Cut:
         self._counting: set[str] = set()
 
     def __call__(self, text: str) -> list[int]:
-        return self.counting(text)[0]
+        return self.number_words(text)[0]
 
-    def counting(self, text: str) -> tuple[list[int], bool]:
-        """Return the numbers of the words of a text, and whether one of these counts something."""
-        get, said = self._known.get, words(text)
-        found = [at if (at := get(word)) is not None else self._learn(word) for word in said]
-        counts = not self._counting.isdisjoint(said)
+    def number_words(self, text: str) -> tuple[list[int], bool]:
+        """Return the numbers of the words of a text, and whether one of the words is a number."""
+        get, folded = self._known.get, split_words(text)
+        found = [at if (at := get(word)) is not None else self._number_word(word) for word in folded]
+        counts = not self._counting.isdisjoint(folded)
         return ([at for at in found if at >= 0] if -1 in found else found), counts
 
-    def _learn(self, word: str) -> int:
+    def _number_word(self, word: str) -> int:
         number = -1
-        if may_count(word):
+        if has_number(word):
             self._counting.add(word)
         if not is_function_word(word):
             number = len(self.words)
-            self.words.append(intern(word))  # one text for all files that have it: most have the same ones
+            self.words.append(intern(word))  # one string object for all files: most words stand in many
         self._known[word] = number
         return number
 
 
-def _section(passage: Passage, cut: _Cut) -> SectionTerms:
+def _section_terms(passage: Passage, cut: _WordNumbering) -> SectionTerms:
+    """Return the words of one section, numbered by `cut`."""
     said, own = array(NUMBERS), array(NUMBERS)
     ends, led = array(NUMBERS), array(NUMBERS)
     marks = bytearray()
@@ -98,32 +99,39 @@ def _section(passage: Passage, cut: _Cut) -> SectionTerms:
         if at is None:
             at = leads[snippet.lead] = len(led_by)
             above = cut(snippet.lead)
-            led_by.append(_once(above))
+            led_by.append(_distinct_bytes(above))
             said.extend(above)
-        numbers, counts = cut.counting(snippet.said)
-        marks.append(_marks(snippet, counts))
+        numbers, counts = cut.number_words(snippet.said)
+        marks.append(_marks_of(snippet, counts))
         said.extend(numbers)
         own.extend(dict.fromkeys(numbers))
         ends.append(len(own))
         led.append(at)
     headings = array(NUMBERS, cut(" . ".join(passage.headings)))
     return SectionTerms(
-        headings.tobytes(),
-        said.tobytes(),
-        own.tobytes(),
-        ends.tobytes(),
-        led_by,
-        led.tobytes(),
-        bytes(marks),
+        headings=headings.tobytes(),
+        said=said.tobytes(),
+        own=own.tobytes(),
+        ends=ends.tobytes(),
+        leads=led_by,
+        led=led.tobytes(),
+        marks=bytes(marks),
     )
 
 
-def _once(numbers: Sequence[int]) -> bytes:
+def _distinct_bytes(numbers: Sequence[int]) -> bytes:
+    """Return each of `numbers` once, as the bytes of an array."""
     return array(NUMBERS, dict.fromkeys(numbers)).tobytes()
 
 
-def _marks(snippet: Snippet, counts: bool) -> int:
-    """Return the marks of a statement. counts: a word of it has a number in it."""
-    said = snippet.said
-    marks = CODE if snippet.kind == "code" else sum([HOLDS[kind] for kind in holds(said)]) if counts else 0
-    return marks | (LEADS if said.endswith(":") else ASKS if said.endswith("?") else 0)
+def _marks_of(snippet: Snippet, counts: bool) -> int:
+    """Return the marks of a statement. `counts`: whether one of its words is a number."""
+    statement = snippet.said
+    marks = (
+        CODE
+        if snippet.kind == "code"
+        else sum([HOLDS[kind] for kind in find_kinds(statement)])
+        if counts
+        else 0
+    )
+    return marks | (LEADS if statement.endswith(":") else ASKS if statement.endswith("?") else 0)

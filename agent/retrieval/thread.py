@@ -1,6 +1,6 @@
-"""Reads in a worker thread, for as long as somebody waits for it.
+"""Runs reading in a worker thread until its caller is cancelled.
 
-A thread cannot be stopped from outside: it is given up, and ends at its next look (`effort`).
+A thread cannot be stopped from outside: it is given up, and ends at its next check (`effort`).
 """
 
 from collections.abc import Callable
@@ -17,21 +17,21 @@ from .effort import Effort
 T = TypeVar("T")
 
 
-async def in_thread(run_sync: RunSync, function: Callable[[Effort], T]) -> T:
-    """Return what `function` makes of an effort in a worker thread.
+async def run_in_thread(run_sync: RunSync, function: Callable[[Effort], T]) -> T:
+    """Return the result of `function`, called with an `Effort` in a worker thread.
 
-    Cancelled, the effort is given up, and its thread gets GIVE_UP_TIMEOUT seconds to end.
+    On cancel, the effort is given up, and its thread gets `GIVE_UP_TIMEOUT` seconds to end.
     """
     effort = Effort()
     ended = trio.Event()
     token = trio.lowlevel.current_trio_token()
-    begun = False
+    has_begun = False
 
     def work() -> T:
-        nonlocal begun
-        begun = True
+        nonlocal has_begun
+        has_begun = True
         try:
-            effort.look()
+            effort.check()
             return function(effort)
         finally:
             with suppress(trio.RunFinishedError):
@@ -41,7 +41,7 @@ async def in_thread(run_sync: RunSync, function: Callable[[Effort], T]) -> T:
         return await run_sync(work)
     except trio.Cancelled:
         effort.give_up()
-        if begun:
+        if has_begun:
             with trio.move_on_after(GIVE_UP_TIMEOUT, shield=True):
                 await ended.wait()
         raise

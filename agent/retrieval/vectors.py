@@ -1,31 +1,22 @@
-"""What vectors tell of sections: the port between ranking, which imports no numpy, and `matrix`, which does."""
+"""The nearness of sections by vectors: the port between `ranking`, which imports no numpy, and `matrix`, which does."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 
-class Near(Protocol):
-    """How near sections are to a question. near, file: 0..1 beside the best section and file."""
+@dataclass(frozen=True, slots=True)
+class Nearness:
+    """How near sections are to a question, all sequences in the order of `numbers`.
 
-    @property
-    def numbers(self) -> Sequence[int]:
-        """Return which sections these are."""
-        ...
+    `cosine`: of the section with the question. `near`: the cosine spread to 0..1 over all sections; the best has 1.
+    `file`: the same for the mean vector of the section's file.
+    """
 
-    @property
-    def cosine(self) -> Sequence[float]:
-        """Return the cosine of each with the question."""
-        ...
-
-    @property
-    def near(self) -> Sequence[float]:
-        """Return it spread to 0..1 over all sections."""
-        ...
-
-    @property
-    def file(self) -> Sequence[float]:
-        """Return the same for the mean of its file's sections."""
-        ...
+    numbers: Sequence[int]
+    cosine: Sequence[float]
+    near: Sequence[float]
+    file: Sequence[float]
 
 
 class SectionVectors(Protocol):
@@ -33,22 +24,22 @@ class SectionVectors(Protocol):
 
     @property
     def rows(self) -> Iterable[Any]:
-        """Return the vector of each, by its number."""
+        """Return the vector of each section, by its number."""
         ...
 
-    def near(self, question: object, others: Iterable[int], limit: int) -> Near | None:
-        """Return how near the other sections are to a question, and after them the `limit` nearest ones.
+    def find_near(self, question: object, others: Iterable[int], limit: int) -> Nearness | None:
+        """Return the nearness of the sections `others`, and after them of the `limit` nearest ones, each section once.
 
-        Each section is told of once. None when nothing is known.
+        `question`: its vector. Returns None when nothing is known.
         """
         ...
 
 
 class NoVectors:
-    """Knows nothing (implements `SectionVectors`)."""
+    """Knows no vectors (implements `SectionVectors`)."""
 
     rows: Iterable[Any] = ()
 
-    def near(self, question: object, others: Iterable[int], limit: int) -> Near | None:
+    def find_near(self, question: object, others: Iterable[int], limit: int) -> Nearness | None:
         """Return None."""
         return None

@@ -1,9 +1,9 @@
-"""The index of a folder as it was, as bytes that can be kept, and back: what `tantivy` does not hold of it.
+"""Packs the whole index of a folder as bytes for the next start, apart from tantivy's files, and unpacks it.
 
-Strategy: MessagePack by schema. The tables are there as they are in memory, so that a start with the same documents
-reads no file's entry and makes no table: it hashes the documents, and looks at each section once. A start for which
-some have changed takes all others over, as when they change under a running server. What does not fit together is
-None: the index is then built anew, of the entries of the files.
+Strategy: MessagePack by schema. The tables are stored as they are in memory, so that a start with the same documents
+reads no file's entry and builds no table: it hashes the documents, and looks at each section once. A start for which
+some documents have changed takes over all others, as a running server does. Parts that do not fit together give None:
+the index is then built anew from the entries of the files.
 """
 
 from array import array
@@ -17,20 +17,24 @@ from agent.lexical.postings import NUMBERS, PackedHolders
 from agent.lexical.vocabulary import PackedWords
 from agent.ports.search import Lang, Passage
 
-from .base import Base, Place, Section, leads_of
-from .kept import Shelved, shelve
+from .base import IndexData, IndexedSection, IndexPlace, leads_of
+from .kept import ShelvedStatements, shelve
 
 
-class KeptFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One file of the folder that gives something to the index. name: as it is cited."""
+class IndexedFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A file of the folder with sections in the index. `name`: as it is cited."""
 
     path: str
     digest: bytes
     name: str
 
 
-class _Section(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """file, path: places in `_Whole`. kinds, content: as in `kept`. led: the place in `leads` for each statement."""
+class _StoredSection(msgspec.Struct, frozen=True, array_like=True, gc=False, kw_only=True):
+    """A section. `file`: its number in `_StoredIndex.names`. `path`: its place in `_StoredIndex.paths`.
+
+    `kinds`, `content`: as in `kept`. `led`: the place in `leads` for each statement. The others are as in
+    `base.IndexedSection`.
+    """
 
     file: int
     path: int
@@ -45,38 +49,44 @@ class _Section(msgspec.Struct, frozen=True, array_like=True, gc=False):
     marks: bytes
 
 
-class _Whole(msgspec.Struct, frozen=True, array_like=True):
-    """vectors: one row for each section that is there, as bytes; b"" where there are none."""
+class _StoredIndex(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
+    """A saved index. `vectors`: one row for each living section, as bytes; b"" without vectors."""
 
-    files: list[KeptFile]
+    files: list[IndexedFile]
     names: dict[str, int]
     paths: list[tuple[str, ...]]
-    sections: list[_Section | None]
+    sections: list[_StoredSection | None]
     counts: bytes
     holders: PackedHolders
     words: PackedWords
     vectors: bytes
 
 
-class Whole(msgspec.Struct, frozen=True):
-    """files: those that the index is of. passages: of each, by its path. vectors: as `packed` was given them."""
+class SavedIndex(msgspec.Struct, frozen=True):
+    """An index that was loaded.
 
-    files: list[KeptFile]
+    `files`: those that it holds. `passages`: the sections of each, by its path. `vectors`: as they were given to
+    `pack_index`.
+    """
+
+    files: list[IndexedFile]
     passages: Mapping[str, tuple[Passage, ...]]
-    base: Base
+    base: IndexData
     vectors: bytes
 
 
-_decoder = msgspec.msgpack.Decoder(_Whole)
+_decoder = msgspec.msgpack.Decoder(_StoredIndex)
 
 
-def packed(files: Sequence[KeptFile], base: Base, vectors: bytes, look: Callable[[], None]) -> bytes | None:
-    """Return an index as bytes; None when it cannot be written.
+def pack_index(
+    files: Sequence[IndexedFile], base: IndexData, vectors: bytes, look: Callable[[], None]
+) -> bytes | None:
+    """Return an index as bytes; None when it cannot be encoded.
 
-    look: raises what ends it early.
+    `look`: called for each section; may raise to end the work early.
     """
     paths: dict[tuple[str, ...], int] = {}
-    sections: list[_Section | None] = []
+    sections: list[_StoredSection | None] = []
     for section in base.sections:
         look()
         if section is None:
@@ -84,70 +94,78 @@ def packed(files: Sequence[KeptFile], base: Base, vectors: bytes, look: Callable
             continue
         passage = shelve(section.passage)
         held = passage.held
-        if not isinstance(held, Shelved):
+        if not isinstance(held, ShelvedStatements):
             return None
         leads: dict[int, int] = {}
         led = array(NUMBERS, [leads.setdefault(id(lead), len(leads)) for lead in section.leads])
         by_id = {id(lead): lead for lead in section.leads}
         sections.append(
-            _Section(
-                section.file,
-                paths.setdefault(passage.headings, len(paths)),
-                passage.lang,
-                held.kinds,
-                held.content,
-                section.headings_held,
-                section.own_held,
-                section.ends_held,
-                [by_id[lead].tobytes() for lead in leads],
-                led.tobytes(),
-                section.marks,
+            _StoredSection(
+                file=section.file,
+                path=paths.setdefault(passage.headings, len(paths)),
+                lang=passage.lang,
+                kinds=held.kinds,
+                content=held.content,
+                headings=section.headings_held,
+                own=section.own_held,
+                ends=section.ends_held,
+                leads=[by_id[lead].tobytes() for lead in leads],
+                led=led.tobytes(),
+                marks=section.marks,
             )
         )
-    whole = _Whole(
-        list(files),
-        base.files,
-        list(paths),
-        sections,
-        *base.lexicon.packed(),
-        vectors,
+    counts, holders, words = base.lexicon.pack()
+    whole = _StoredIndex(
+        files=list(files),
+        names=base.files,
+        paths=list(paths),
+        sections=sections,
+        counts=counts,
+        holders=holders,
+        words=words,
+        vectors=vectors,
     )
     try:
         return msgspec.msgpack.encode(whole)
-    except UnicodeEncodeError:  # a half of a character, in the name of a file too
+    except UnicodeEncodeError:  # a lone surrogate, in the name of a file too
         return None
 
 
-def unpacked(content: bytes, place: Place, index: tantivy.Index) -> Whole | None:
-    """Return an index; None when it is not what `packed` made. index: tantivy's, in its place."""
+def unpack_index(content: bytes, place: IndexPlace, index: tantivy.Index) -> SavedIndex | None:
+    """Return the index that `pack_index` wrote, or None when `content` does not fit. `index`: tantivy's, in `place`."""
     try:
-        kept = _decoder.decode(content)
-        names = {number: name for name, number in kept.names.items()}
-        sections = [None if each is None else _section(each, names, kept.paths) for each in kept.sections]
+        stored = _decoder.decode(content)
+        names = {number: name for name, number in stored.names.items()}
+        sections = [
+            None if each is None else _restore_section(each, names, stored.paths) for each in stored.sections
+        ]
         living = [section for section in sections if section is not None]
-        lexicon = Lexicon.unpacked(kept.counts, kept.holders, kept.words, len(living))
+        lexicon = Lexicon.unpack(stored.counts, stored.holders, stored.words, len(living))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, LookupError, ValueError):
         return None
-    passages: dict[str, list[Passage]] = {each.name: [] for each in kept.files}
+    passages: dict[str, list[Passage]] = {each.name: [] for each in stored.files}
     for section in living:
         passages.setdefault(section.passage.file, []).append(section.passage)
-    if len(passages) != len(kept.files) or not all(passages.values()):
+    if len(passages) != len(stored.files) or not all(passages.values()):
         return None
-    base = Base(index, sections, lexicon, kept.names, place)
-    by_path = {each.path: tuple(passages[each.name]) for each in kept.files}
-    return Whole(kept.files, by_path, base, kept.vectors)
+    base = IndexData(index, sections, lexicon, stored.names, place)
+    by_path = {each.path: tuple(passages[each.name]) for each in stored.files}
+    return SavedIndex(stored.files, by_path, base, stored.vectors)
 
 
-def _section(kept: _Section, names: Mapping[int, str], paths: Sequence[tuple[str, ...]]) -> Section:
-    file, path = names[kept.file], paths[kept.path]
-    if len(kept.kinds) != len(kept.marks):
+def _restore_section(
+    stored: _StoredSection, names: Mapping[int, str], paths: Sequence[tuple[str, ...]]
+) -> IndexedSection:
+    """Return a stored section as an `IndexedSection`. Raises ValueError when its parts do not fit together."""
+    file, path = names[stored.file], paths[stored.path]
+    if len(stored.kinds) != len(stored.marks):
         raise ValueError("statements without marks")
-    return Section(
-        Passage(file, path, kept.lang, Shelved(file, path, kept.kinds, kept.content)),
-        kept.file,
-        kept.headings,
-        kept.own,
-        kept.ends,
-        leads_of(kept.leads, kept.led),
-        kept.marks,
+    return IndexedSection(
+        passage=Passage(file, path, stored.lang, ShelvedStatements(file, path, stored.kinds, stored.content)),
+        file=stored.file,
+        headings_held=stored.headings,
+        own_held=stored.own,
+        ends_held=stored.ends,
+        leads=leads_of(stored.leads, stored.led),
+        marks=stored.marks,
     )

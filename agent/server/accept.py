@@ -2,12 +2,12 @@
 
 `trio.serve_listeners` accepts one connection and then lets every other task have its turn. With a few hundred busy
 sessions such a round takes milliseconds, and a thousand clients that come back after a restart would wait for a
-thousand rounds. So the connections that already wait in the kernel's queue are taken along with the first: not so
-many that their heads could not be read before the next ones come, and few while those who came before have not said
-what they want, or a flood would cost those who are connected as many milliseconds a round.
+thousand rounds. So `ManyAtOnce` accepts the connections that already wait in the kernel's queue along with the first:
+not so many that their heads could not be read before the next ones come, and few while earlier connections have not
+sent their request, or a flood would cost the connected clients as many milliseconds a round.
 
-What `trio.serve_listeners` does when no file descriptor is left (a line in the log, 0.1 seconds, again) stays as it is,
-but who can be spared is asked to go, or those that say nothing would keep everybody else out until they are given up.
+When no file descriptor is left, `trio.serve_listeners` logs a line and tries again after 0.1 seconds. That stays as it
+is, but `relieve` is called too: silent connections would otherwise keep all others out until their timeout.
 """
 
 import errno
@@ -28,9 +28,9 @@ _NONE_LEFT = (errno.EMFILE, errno.ENFILE)
 
 
 async def listening(settings: ServerSettings) -> list[trio.SocketListener]:
-    """Return listeners on the address and port of some settings, with the process's file limit raised to match.
+    """Return listeners on the `host` and `port` of `settings`, and raise the process's file limit to match.
 
-    Raises UsageError when they cannot be had. Cancelled, none is left open.
+    Raises `UsageError` if the address cannot be listened on. Cancelled, no listener is left open.
     """
     raise_file_limit(settings.max_connections + VISITORS + SPARE_FILES)
     try:
@@ -46,15 +46,16 @@ Listens: TypeAlias = (
     trio.SocketListener
     | Callable[[Callable[[], int], Callable[[], None]], trio.abc.Listener[trio.SocketStream]]
 )
-"""Where connections come from: a socket, or what makes a listener of the two arguments of `many_at_once`."""
+"""A source of connections: a socket, or a function that makes a listener from `at_once` and `relieve`."""
 
 
 def many_at_once(
     listens: Listens, at_once: Callable[[], int], relieve: Callable[[], None]
 ) -> trio.abc.Listener[trio.SocketStream]:
-    """Return a listener that gives the connections which already wait without a checkpoint between them.
+    """Return a listener that yields waiting connections without a checkpoint between them.
 
-    at_once: returns how many, at that moment. relieve: called when no file descriptor is left.
+    `at_once` returns how many it may yield in a row at that moment. `relieve` is called when no file descriptor is
+    left.
     """
     if isinstance(listens, trio.SocketListener):
         return ManyAtOnce(listens, at_once, relieve)
@@ -62,7 +63,7 @@ def many_at_once(
 
 
 class ManyAtOnce(trio.abc.Listener[trio.SocketStream]):
-    """What `many_at_once` makes of a socket."""
+    """A listener that accepts up to `at_once()` connections of a socket in one turn of the loop."""
 
     def __init__(
         self, listener: trio.SocketListener, at_once: Callable[[], int], relieve: Callable[[], None]
@@ -75,9 +76,10 @@ class ManyAtOnce(trio.abc.Listener[trio.SocketStream]):
         self._ours.setblocking(False)
 
     async def accept(self) -> trio.SocketStream:
-        """Return the next connection. A checkpoint only where none was accepted along with the last; cancelled there.
+        """Return the next connection.
 
-        Raises what the listener raises; those accepted before are not lost by that.
+        This is a checkpoint, and can be cancelled, only if no accepted connection waits here. An exception of the
+        listener is passed on; connections that were accepted before are not lost.
         """
         if not self._accepted:
             try:
@@ -90,7 +92,7 @@ class ManyAtOnce(trio.abc.Listener[trio.SocketStream]):
         return self._accepted.popleft()
 
     async def aclose(self) -> None:
-        """Close the listener, and what was accepted and not given."""
+        """Close the listener, and the connections that `accept` has not returned yet."""
         self._ours.close()
         while self._accepted:
             await trio.aclose_forcefully(self._accepted.popleft())
@@ -100,6 +102,6 @@ class ManyAtOnce(trio.abc.Listener[trio.SocketStream]):
         while len(self._accepted) < self._at_once():
             try:
                 accepted, _ = self._ours.accept()
-            except OSError:  # there is none, or the next `accept` above finds out why not
+            except OSError:  # none waits, or the next `accept` reports the error
                 return
             self._accepted.append(trio.SocketStream(trio.socket.from_stdlib_socket(accepted)))

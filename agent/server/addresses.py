@@ -1,15 +1,15 @@
-"""Whom a connection counts for: limits are per address, and this says which.
+"""Finds the address that a connection counts for: limits are per address.
 
-An IPv6 client commonly has a whole /64 to choose its addresses from, so that is one address here; this machine is one
-however it is reached. Behind a proxy that the operator trusts, the client is the rightmost address of X-Forwarded-For
-that is no trusted proxy's: each proxy adds on the right whom it saw, and what stands further left is only what the
-client says of itself. From anybody else the header says nothing and is not read.
+An IPv6 client commonly has a whole /64 to choose its addresses from, so a /64 is one address here. This machine is one
+address, `THIS_MACHINE`, however it is reached. Behind a proxy that the operator trusts, the client is the rightmost
+address of `X-Forwarded-For` that is no trusted proxy's: each proxy appends its peer on the right, and further left
+stands only the client's own claim. The header is not read from any other peer.
 
-What a trusted proxy wrote and nobody can read as an address is refused. To count it for the proxy would be a way past
-every limit, or would make all of its clients one.
+An entry of a trusted proxy that is not an address is refused. To count it for the proxy would be a way past every
+limit, or would make all of its clients one.
 
 This machine has no limit of its own, so a proxy on it that is not trusted switches the limits of all its clients off.
-Nothing tells it from a client but the header that it adds, so the first one of this machine's is logged.
+Only the header that it adds tells such a proxy from a client, so the first such request from this machine is logged.
 """
 
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ _UNREADABLE = Refusal(400, "A proxy sent an X-Forwarded-For that holds something
 
 @dataclass(slots=True)
 class Addresses:
-    """The rules of one server. proxies: networks whose X-Forwarded-For counts."""
+    """Finds the addresses of one server's clients. `proxies`: the networks whose `X-Forwarded-For` is trusted."""
 
     proxies: tuple[Network, ...] = ()
     _warned: bool = field(default=False, init=False)
@@ -41,20 +41,20 @@ class Addresses:
         return cls(proxies(settings.trust_proxy))
 
     def of_peer(self, peer: str | None) -> str | None:
-        """Return whom a connection counts for before it has said anything.
+        """Return the address that a connection counts for before it has sent a request.
 
-        peer: the IP address at the other end, or None where there is none (a stream in memory), which is this machine.
-        None is nobody in particular: a trusted proxy, which speaks for many.
+        `peer` is the IP address at the other end. A stream in memory has None, which counts as `THIS_MACHINE`.
+        Returns None for a trusted proxy, which speaks for many clients.
         """
-        address = None if peer is None else _parsed(peer)
+        address = None if peer is None else _parse_address(peer)
         if address is None:
             return THIS_MACHINE
-        return None if self._trusts(address) else _counted(address)
+        return None if self._trusts(address) else _address_key(address)
 
     def of_client(self, peer: str | None, head: Head) -> str | Refusal | None:
-        """Return whom a request counts for, as `of_peer` does, or why it is refused.
+        """Return the address that a request counts for, as `of_peer` does, or its `Refusal`.
 
-        The first request that a proxy on this machine has forwarded is logged where that proxy is not trusted.
+        Logs the first request that an untrusted proxy on this machine has forwarded.
         """
         counted = self.of_peer(peer)
         if counted is not None:
@@ -68,11 +68,11 @@ class Addresses:
         hops = b",".join(head.values(_FORWARDED))
         while hops:
             hops, _, last = hops.rpartition(b",")
-            address = _parsed(_without_port(last.decode("latin-1").strip()))
+            address = _parse_address(_without_port(last.decode("latin-1").strip()))
             if address is None:
                 return _UNREADABLE
             if not self._trusts(address):
-                return _counted(address)
+                return _address_key(address)
         return None
 
     def _trusts(self, address: IPv4Address | IPv6Address) -> bool:
@@ -80,13 +80,13 @@ class Addresses:
 
 
 def _is_forwarded(head: Head) -> bool:
-    """Return whether a request says that a proxy has forwarded it."""
+    """Return whether the headers of a request say that a proxy has forwarded it."""
     return bool(head.values(_FORWARDED) or head.values(_STANDARD))
 
 
 @lru_cache(ADDRESSES_REMEMBERED)
-def _counted(address: IPv4Address | IPv6Address) -> str:
-    """Return what an address is counted as."""
+def _address_key(address: IPv4Address | IPv6Address) -> str:
+    """Return the key under which an address is counted: `THIS_MACHINE`, an IPv4 address or an IPv6 /64."""
     if address.is_loopback:
         return THIS_MACHINE
     if address.version == 4:
@@ -95,8 +95,8 @@ def _counted(address: IPv4Address | IPv6Address) -> str:
 
 
 @lru_cache(ADDRESSES_REMEMBERED)
-def _parsed(text: str) -> IPv4Address | IPv6Address | None:
-    """Read an address; one of IPv4 written as IPv6 is one of IPv4, and an interface's name does not count."""
+def _parse_address(text: str) -> IPv4Address | IPv6Address | None:
+    """Parse an IP address, or return None. An IPv4-mapped IPv6 address becomes IPv4; an interface's name is dropped."""
     try:
         address = ip_address(text.partition("%")[0])
     except ValueError:
@@ -106,7 +106,7 @@ def _parsed(text: str) -> IPv4Address | IPv6Address | None:
 
 
 def _without_port(hop: str) -> str:
-    """Some proxies add the port: `192.0.2.1:80`, `[2001:db8::1]:80`."""
+    """Remove the port that some proxies add: `192.0.2.1:80`, `[2001:db8::1]:80`."""
     if hop.startswith("["):
         return hop[1:].partition("]")[0]
     return hop.partition(":")[0] if hop.count(":") == 1 else hop

@@ -1,8 +1,9 @@
 """Reads the body of a request that may have one.
 
-The head was read by h11 and checked; the same bytes go through h11 again, followed by what the client sends, so that
-where the body ends is decided by one parser. Only a body that came whole with a head that says its length is there
-already. What comes after its end is no part of it, and is told: `agent.server.exchange` lets nothing follow that.
+h11 has parsed the head. The same bytes go through h11 again, followed by the bytes that the client sends, so one parser
+decides where the body ends. Only a body that came whole with its head, which gives its length, is taken as it is. Bytes
+behind the end are no part of the body: `feed_body` reports them, and `agent.server.http_exchange` then ends the
+connection behind the answer.
 """
 
 from collections.abc import Callable
@@ -25,24 +26,24 @@ _OLD_CHUNKS = Refusal(400, "Send Content-Length: HTTP/1.0 knows no chunks.", cod
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How much a body may be, in bytes with the framing of its chunks, and in how many seconds it comes whole."""
+    """The bounds of a body: `most` bytes with the framing of its chunks, and `seconds` until it is whole."""
 
     most: int = BODY_MAX
     seconds: float = BODY_TIMEOUT
 
     @property
     def chunks(self) -> int:
-        """How many chunks it may come in."""
+        """The most chunks that a body may come in."""
         return BODY_CHUNKS * max(1, self.most // BODY_MAX)
 
     @property
     def too_large(self) -> Refusal:
-        """What is answered to a larger one."""
+        """The refusal of a body of more than `most` bytes."""
         return Refusal(413, f"Send a body of at most {self.most // 1024} KB.", code="too_large")
 
     @property
     def too_slow(self) -> Refusal:
-        """What is answered to a slower one."""
+        """The refusal of a body that takes longer than `seconds`."""
         return Refusal(408, f"Send the whole body within {self.seconds:g} seconds.", code="too_slow")
 
 
@@ -50,7 +51,7 @@ USUAL = Bounds()
 
 
 def announced(head: Head, bounds: Bounds = USUAL) -> Refusal | None:
-    """Return what can be said against a body before it comes, or None."""
+    """Return the refusal of a body that its head already shows to be unusable, or None."""
     lengths = head.values(b"content-length")
     if head.values(b"transfer-encoding"):
         if lengths:
@@ -60,17 +61,17 @@ def announced(head: Head, bounds: Bounds = USUAL) -> Refusal | None:
 
 
 Ending: TypeAlias = Literal["end", "more"]
-"""A body came whole, and nothing behind it, or something."""
+"""How a whole body ended: `end` with its last byte, `more` with further bytes behind it."""
 
 
 async def feed_body(
     stream: trio.abc.Stream, head: Head, take: Callable[[bytes], None], bounds: Bounds = USUAL
 ) -> Refusal | Ending | None:
-    """Hand the body of a request to `take`, piece by piece; return how it ended.
+    """Hand the body of a request to `take`, piece by piece; return its `Ending`.
 
-    `announced` has nothing against it. A client that waits to be asked for it is. Returns the refusal to answer with
-    where it is none, and None when the client left before its end. What `take` raises ends the reading. Cancelled, what
-    was read is lost.
+    `announced` must have passed the head. Sends `100 Continue` to a client that waits for it. Returns a `Refusal` for
+    a malformed, large or slow body, and None if the client left before the end. An exception of `take` ends the
+    reading. Cancelled, the bytes read so far are lost.
     """
     at_hand = _at_hand(head, bounds)
     if at_hand is not None:
@@ -83,7 +84,7 @@ async def feed_body(
             parser.next_event()
             if parser.they_are_waiting_for_100_continue:
                 await stream.send_all(_CONTINUE)
-            return await _read(stream, parser, len(head.rest), take, bounds)
+            return await _read_body(stream, parser, len(head.rest), take, bounds)
         except h11.RemoteProtocolError:
             return _MALFORMED
         except (trio.BrokenResourceError, trio.ClosedResourceError):
@@ -92,9 +93,9 @@ async def feed_body(
 
 
 def _at_hand(head: Head, bounds: Bounds) -> bytes | None:
-    """Return a body that came whole with its head, whose length the head says; None where it must be read.
+    """Return a body that came whole with its head, or None if it must be read.
 
-    The length is as h11 has let it pass: there is one, in digits, and no other says where the body ends.
+    h11 has checked `Content-Length`: it is one number in digits, and no other header says where the body ends.
     """
     lengths = head.values(b"content-length")
     if len(lengths) != 1 or head.values(b"transfer-encoding") or head.values(b"expect"):
@@ -103,7 +104,7 @@ def _at_hand(head: Head, bounds: Bounds) -> bytes | None:
     return head.rest[:length] if length <= min(len(head.rest), bounds.most) else None
 
 
-async def _read(
+async def _read_body(
     stream: trio.abc.ReceiveStream,
     parser: h11.Connection,
     received: int,
@@ -116,7 +117,7 @@ async def _read(
         event = parser.next_event()
         if isinstance(event, h11.Data):
             taken += len(event.data)
-            chunks += event.chunk_end  # the start of one whose data come later is not told
+            chunks += event.chunk_end  # h11 does not report the start of a chunk whose data come later
             if taken > bounds.most or chunks > bounds.chunks:
                 return bounds.too_large
             take(bytes(event.data))
@@ -133,12 +134,12 @@ async def _read(
 
 
 def is_json(head: Head) -> bool:
-    """Whether a body says that it is JSON. No page of a foreign site can send this type without asking first."""
+    """Return whether the `Content-Type` is JSON. No foreign page can send this type without a preflight request."""
     kinds = [value.partition(b";")[0].strip().lower() for value in head.values(b"content-type")]
     return kinds == [b"application/json"] and is_plain(head)
 
 
 def is_plain(head: Head) -> bool:
-    """Whether a body comes as it is, in no Content-Encoding."""
+    """Return whether a body has no `Content-Encoding`."""
     codings = [value.strip().lower() for value in head.values(b"content-encoding")]
     return all(each == b"identity" for each in codings)

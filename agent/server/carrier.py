@@ -1,47 +1,50 @@
-"""The stream that the WebSocket library is given in place of the client's.
+"""The stream that stands between the WebSocket library and the client's socket.
 
 trio-websocket writes its pongs and close frames under a lock that its reader waits for too, so behind a slow socket
-it would stop reading, and a cancel behind a PING would go unseen. So it is given a stream whose `send_all` appends
-whole frames to the outbox and returns.
+it would stop reading, and a cancel behind a PING would go unseen. So the library gets a `Carrier`, whose `send_all`
+appends whole frames to the outbox and returns.
 
-Reading, it sees only what is not plain. A whole text frame in one piece is what a client nearly always sends; read
-here, it is spared a parser, two events and a channel between two tasks. It is handed on in the order of all that came:
-never while a frame or a message is open, and never before every message that went to the library has come out of it.
+The library reads only frames that are not plain. Nearly all messages of clients are one whole text frame in one piece;
+`Carrier` parses these itself, which saves a parser, two events and a channel between two tasks. Order is kept: a plain
+frame is handed on only while no frame or message is open, and every message that went to the library has come out.
 """
 
 from typing import Protocol
 
 import trio
 
-from ..wire.frames import CLOSE, plain_text
+from ..wire.frames import CLOSE, parse_plain_text
 from ..wire.meter import POLICY, TOO_BIG, FrameMeter
 
 _EXCESS = {POLICY: "too many frames per second", TOO_BIG: "message in too many pieces"}
 
 
 class Carried(Protocol):
-    """The connection that a stream is for."""
+    """The connection that a `Carrier` belongs to."""
 
     @property
     def plain(self) -> bool:
-        """Whether a frame may pass the library by."""
+        """Whether a plain frame may bypass the library now."""
         ...
 
     def heard(self, message: str | bytes) -> None:
-        """Take a whole message that did."""
+        """Take a whole message that has bypassed the library."""
         ...
 
     def put_library(self, data: bytes) -> None:
-        """Write what the library would write."""
+        """Queue frames of the library."""
         ...
 
     def close(self, code: int, reason: str = "") -> None:
-        """Queue a close frame, the last of all."""
+        """Queue a close frame, the last frame of the connection."""
         ...
 
 
 class Carrier(trio.abc.Stream):
-    """The stream that the library sees: reads the client, but writes to the outbox and never waits for a socket."""
+    """The library's stream: it reads from `raw`, but writes to the outbox and never waits for a socket.
+
+    `held`: the bytes that came with the upgrade. `heard_at`: when bytes last came, in seconds on the loop's clock.
+    """
 
     def __init__(self, connection: Carried, raw: trio.abc.Stream, held: bytes) -> None:
         self.heard_at = trio.current_time()
@@ -52,7 +55,7 @@ class Carrier(trio.abc.Stream):
         self._closed = False
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes | bytearray:
-        """Return what came with the upgrade, then what the socket brings, up to too many frames."""
+        """Return the bytes that came with the upgrade, then those of the socket, until `FrameMeter` finds an excess."""
         if self._closed:
             await trio.lowlevel.checkpoint()
             raise trio.ClosedResourceError
@@ -63,17 +66,17 @@ class Carrier(trio.abc.Stream):
                 received = self._after_plain(received)
                 if not received:
                     continue
-            excess = self._meter.excess(received, self.heard_at)
+            excess = self._meter.find_excess(received, self.heard_at)
             if excess is None:
                 return received
             self._connection.close(excess, _EXCESS[excess])
             while await self._raw.receive_some(max_bytes):
-                pass  # the session is leaving; what still comes is dropped here
+                pass  # the session is leaving; further bytes are dropped here
             return b""
 
     @property
     def messages(self) -> int:
-        """How many whole messages went to the library."""
+        """The number of whole messages that went to the library."""
         return self._meter.messages
 
     async def _receive(self, max_bytes: int | None) -> bytes | bytearray:
@@ -84,10 +87,10 @@ class Carrier(trio.abc.Stream):
         return received
 
     def _after_plain(self, received: bytes | bytearray) -> bytes | bytearray:
-        """Hand on the plain frames that these bytes begin with; return what is left."""
+        """Hand on the plain frames at the start of `received`; return the rest."""
         at = 0
         while at < len(received) and self._meter.at_rest and self._connection.plain:
-            found = plain_text(received, at)
+            found = parse_plain_text(received, at)
             if found is None:
                 break
             text, at = found
@@ -95,10 +98,10 @@ class Carrier(trio.abc.Stream):
         return received[at:]
 
     async def send_all(self, data: bytes | bytearray | memoryview) -> None:
-        """Queue whole frames; cancelled, they are queued all the same.
+        """Queue whole frames. Cancelled, they are queued all the same.
 
-        Raises BrokenResourceError after a close frame: the library then reads no further. Left alone it would go
-        on through what it has read, and a PING behind an oversized message would raise out of its reader.
+        Raises `trio.BrokenResourceError` after a close frame, so that the library reads no further. Otherwise it would
+        go through the rest of its buffer, and a PING behind an oversized message would raise out of its reader.
         """
         self._connection.put_library(bytes(data))
         if data[0] == CLOSE:
@@ -107,10 +110,10 @@ class Carrier(trio.abc.Stream):
         await trio.lowlevel.checkpoint()
 
     async def wait_send_all_might_not_block(self) -> None:
-        """Return: nothing here blocks."""
+        """Return at once: `send_all` never blocks."""
         await trio.lowlevel.checkpoint()
 
     async def aclose(self) -> None:
-        """Let the library go. The socket stays open for what waits in the outbox."""
+        """End the library's reads. The socket stays open for the frames in the outbox."""
         self._closed = True
         await trio.lowlevel.cancel_shielded_checkpoint()

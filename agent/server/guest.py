@@ -1,8 +1,8 @@
-"""A client that was let in, as the server sees it: it must say something in time, and its address not too much.
+"""A client in its place: it must send a message in time, and its address must not send too many.
 
-Both are decided on whole messages, before the session reads them, and what a message is only a decoder can tell. So
-what could be one is found by a look that has no false negatives (JSON can spell `message` only in letters or with a
-backslash and a u), and only where one is over the limit is it decoded, to be answered here.
+Both rules count `message` frames, before the session reads them, and only a decoder can tell such a frame for certain.
+So a search without false negatives finds the candidates (JSON can spell `message` only in letters or with a backslash
+and a u). Only a candidate over the limit is decoded, and answered here.
 """
 
 from functools import partial
@@ -27,9 +27,10 @@ _WAIT = "Too many messages from your address; wait a moment before you ask again
 
 
 class Guest:
-    """One client in its place (implements `agent.server.hosts.Host`).
+    """One client in its `place` (implements `agent.server.hosts.Host`).
 
-    address: whom it counts for; None is nobody in particular.
+    `address`: the address that the client counts for; None for a client behind trusted proxies only.
+    `due`: the deadline of its first message on the loop's clock; `inf` once it has sent one.
     """
 
     def __init__(self, cap: Cap, place: Place, address: str | None, observer: Observer) -> None:
@@ -42,30 +43,31 @@ class Guest:
         self._leaves_at_leisure = False
 
     def sit_down(self, connection: Connection) -> None:
-        """Let the client give way to others from now on, until it has sent a message."""
+        """Let the client give way to newcomers after `FIRST_WORDS` seconds, until it has sent a message."""
 
         give_way = partial(self._give_way, connection)
         self._cap.places.may_give_way(self._place, give_way, trio.current_time() + FIRST_WORDS)
 
     def get_up(self) -> None:
-        """Give its place back: the connection has ended."""
+        """Give the place back after the connection has ended."""
         self._cap.places.leave(self._place)
         if self._leaves_at_leisure:
             self._cap.turned_away.release()
 
     def come_back_in(self) -> int:
-        """Return in how many seconds this client should come back, when it is sent away."""
+        """Return the seconds after which this client should reconnect when it is sent away."""
         return self._cap.come_back_in()
 
     def overdue(self, wire: Wire) -> None:
-        """Close the connection: nothing was said in time."""
+        """Close the connection with 4408: its first message did not come within `idle_timeout`."""
         self._end("idle", IDLE)
         wire.close(IDLE, f"no message in {self._cap.idle_timeout:g} s")
 
     def hear(self, wire: Wire, said: str | bytes) -> bool:
-        """Take note of what the client said; False when it is answered here and the session need not know.
+        """Count a frame of the client; return False if it was refused here and must not reach the session.
 
-        What is refused is answered with `rate_limited`, and more than FRAMES_PER_SECOND of it close with 1008.
+        A `message` over the rate of its address is answered with `rate_limited`. More than `FRAMES_PER_SECOND` of these
+        close the connection with 1008.
         """
         if not isinstance(said, str) or not ("message" in said or "\\u" in said):
             return True
@@ -83,10 +85,10 @@ class Guest:
         self._observer.count("limited", "messages")
         self._observer.count("errors", "rate_limited")
         refusal = Error(code="rate_limited", message=_WAIT, id=frame.id)
-        wire.put(wire.frame(encode(refusal)))
+        wire.put_frames(wire.make_frame(encode(refusal)))
         wire.flush()
         self._refused = self._refused or Bucket(FRAMES_PER_SECOND, FRAMES_PER_SECOND)
-        if not self._refused.take(now):
+        if not self._refused.take_token(now):
             wire.close(POLICY, "too many messages per second")
         return False
 

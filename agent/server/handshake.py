@@ -1,4 +1,4 @@
-"""The upgrade of a connection to a WebSocket, answered without the library, which would parse its request again."""
+"""Builds the answer to a WebSocket upgrade, without the library, which would parse the request again."""
 
 from base64 import b64encode
 from hashlib import sha1
@@ -10,7 +10,10 @@ _KEY_SUFFIX = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455, section 1.3
 
 
 def accepted(head: Head, agent_v1: bool) -> bytes:
-    """Return the answer to an upgrade (RFC 6455, section 4.2.2)."""
+    """Return the answer that accepts the upgrade `head` (RFC 6455, section 4.2.2).
+
+    `agent_v1`: whether to confirm the subprotocol `agent.v1`.
+    """
     (key,) = head.values(b"sec-websocket-key")
     proof = b64encode(sha1(key + _KEY_SUFFIX, usedforsecurity=False).digest())
     protocol = f"Sec-WebSocket-Protocol: {SUBPROTOCOL}\r\n".encode() if agent_v1 else b""

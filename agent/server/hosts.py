@@ -1,4 +1,4 @@
-"""What a connection needs to know of the server that it is a client of."""
+"""The interface through which a connection asks its server about limits."""
 
 from math import inf
 from typing import Protocol
@@ -7,36 +7,36 @@ from ..ports.wire import Wire
 
 
 class Host(Protocol):
-    """What the server decides about one client beyond its frames."""
+    """The server's decisions about one client: when it is idle, which messages pass, when it may reconnect."""
 
     due: float
-    """When the client must have said something, in seconds on the loop's clock."""
+    """The deadline of the client's first message, in seconds on the loop's clock."""
 
     def overdue(self, wire: Wire) -> None:
-        """Close the connection of a client that has not."""
+        """Close the connection of a client that has sent no message by `due`."""
         ...
 
     def hear(self, wire: Wire, said: str | bytes) -> bool:
-        """Take note of a whole message; False when it goes no further. Never blocks."""
+        """Count a whole message; return False if it must not reach the session. Never blocks."""
         ...
 
     def come_back_in(self) -> int:
-        """Return in how many seconds the client should come back when it is sent away; 0 when that is all one."""
+        """Return the seconds after which a client that is sent away should reconnect; 0 for no advice."""
         ...
 
 
 class AnyHost:
-    """Lets a client say what it likes, when it likes (implements `Host`)."""
+    """A host without limits (implements `Host`)."""
 
     due = inf
 
     def overdue(self, wire: Wire) -> None:
-        """Do nothing; it never is."""
+        """Do nothing: `due` is infinite."""
 
     def hear(self, wire: Wire, said: str | bytes) -> bool:
-        """Let it pass."""
+        """Let every message pass."""
         return True
 
     def come_back_in(self) -> int:
-        """Say nothing."""
+        """Return 0: no advice."""
         return 0

@@ -1,11 +1,12 @@
-"""How long the event loop takes from one look at its sockets and timers to the next, and what holds it up.
+"""Measures the rounds of the event loop, and logs the code that holds a long one up.
 
-Strategy: an instrument notes when each round of the loop begins and ends. That misses nothing, and costs nothing while
-the loop waits (a task that woke ten times a second to see how late it is took 0.3 % of a CPU, and would miss every
-second stall of 100 ms). What runs in a round that takes too long only another thread can see: the watchdog looks at
-the loop's stack when a round is LAG_WARN old. While nothing happens it sleeps for good, and the next round wakes it.
+A round is the time from one look at sockets and timers to the next. Strategy: the instrument `LoopLag` notes when each
+round begins and ends. That misses nothing, and costs nothing while the loop waits (a task that woke ten times a second
+to see how late it is took 0.3 % of a CPU, and would miss every second stall of 100 ms). Only another thread can see the
+code that runs in a long round: `Watchdog` looks at the loop's stack when a round is `LAG_WARN` old. While the loop is
+idle the watchdog sleeps without a timeout, and the next round wakes it.
 
-Lines name code, and never what anybody said. The time is the real one: on virtual time nothing of this runs.
+Log lines name code, and never a client's words. All times are real: on virtual time none of this runs.
 """
 
 import sys
@@ -21,18 +22,18 @@ import structlog
 import trio
 
 from ..config import LAG_QUIET, LAG_STUCK, LAG_WARN, LAG_WINDOW
-from ..log import place
+from ..log import place_of
 from ..ports.observe import Observer
 
 _log = structlog.get_logger("agent.loop")
-_LOOP = "unrolled_run"  # the function of trio's that is the loop; what it calls is a task
+_LOOP = "unrolled_run"  # trio's function that is the loop; the functions it calls are tasks
 _CPU_READ = 0.001  # seconds between two readings of the thread's CPU time, which is a system call
 
 
 async def watch_loop(observer: Observer) -> None:
-    """Measure the loop that this runs in as `loop_lag_seconds`, and log when it is late, until cancelled.
+    """Measure the running loop as `loop_lag_seconds`, and log its late rounds, until cancelled.
 
-    Each LAG_WINDOW seconds in which the loop ran give one measure, their longest round.
+    Each `LAG_WINDOW` seconds in which the loop ran give one measure, their longest round.
     """
     lag = LoopLag(observer)
     lag.watchdog.start()
@@ -41,13 +42,13 @@ async def watch_loop(observer: Observer) -> None:
         await trio.sleep_forever()
     finally:
         lag.watchdog.stop()
-        with suppress(KeyError):  # it broke, which trio has logged
+        with suppress(KeyError):  # trio removes and logs an instrument that raises
             trio.lowlevel.remove_instrument(lag)
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a thread was seen doing: its task, the place in the code, and its state as /proc/PID/stat has it, or ""."""
+    """A look at a thread: its `task`, its place in the code, and its `state` as `/proc/PID/stat` has it, or ""."""
 
     task: str
     at: str
@@ -55,10 +56,10 @@ class Seen:
 
 
 class LoopLag(trio.abc.Instrument):
-    """Measures the rounds of the loop that it is added to; made in that loop's thread.
+    """Measures the rounds of the loop that it is added to. Create it in that loop's thread.
 
-    began: when the present round began (`time.perf_counter`), 0.0 while the loop waits. cpu: what its thread had used
-    by then, in seconds, give or take _CPU_READ. rounds: how many there were.
+    `began`: the start of the present round (`time.perf_counter`), 0.0 while the loop waits. `cpu`: the CPU seconds that
+    the thread had used by then, give or take `_CPU_READ`. `rounds`: the number of rounds so far.
     """
 
     def __init__(self, observer: Observer) -> None:
@@ -75,7 +76,7 @@ class LoopLag(trio.abc.Instrument):
         self._unsaid = 0
 
     def before_io_wait(self, timeout: float) -> None:
-        """End a round."""
+        """End a round: measure it, and log it if it took `LAG_WARN` seconds or more."""
         now = time.perf_counter()
         if self.began:
             took = now - self.began
@@ -89,7 +90,7 @@ class LoopLag(trio.abc.Instrument):
         self._due = now + timeout
 
     def after_io_wait(self, timeout: float) -> None:
-        """Begin a round. One that begins later than the loop meant to wait is late, too."""
+        """Begin a round. A round that begins after the end of the loop's `timeout` is late, too."""
         now = time.perf_counter()
         late = now - self._due
         if late > self._longest:
@@ -119,9 +120,9 @@ class LoopLag(trio.abc.Instrument):
 
 
 class Watchdog:
-    """The thread that looks at another one, in which a loop runs.
+    """A thread that looks at the thread of a loop.
 
-    dozing: it looks no more until it is woken, because nothing has happened for a while.
+    `dozing`: it sleeps until `wake` is called, because the loop has been idle for a while.
     """
 
     def __init__(self, lag: LoopLag, ident: int, native: int) -> None:
@@ -136,31 +137,31 @@ class Watchdog:
         self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
 
     def start(self) -> None:
-        """Begin to look."""
+        """Start the watchdog's thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End. Nobody waits for it."""
+        """Tell the thread to end, without waiting for it."""
         self._ended = True
         self._woken.set()
 
     def wake(self) -> None:
-        """Look again: something happens."""
+        """End `dozing`: the loop runs again."""
         self.dozing = False
         self._woken.set()
 
     def seen(self, number: int) -> Seen | None:
-        """Return what was seen in the round of this number, if anything was."""
+        """Return the look that was taken in the round `number`, or None."""
         at, seen = self._seen
         return seen if at == number else None
 
     def look(self) -> Seen | None:
-        """Return what the loop's thread does now; None when that has ended."""
+        """Look at the loop's thread now; return None if it has ended."""
         seen = self._place()
         return seen and replace(seen, state=_state(self._native))
 
     def _place(self) -> Seen | None:
-        """Look without a call in which other threads go on; what is seen is taken to run."""
+        """Look without a call that lets other threads go on; assume the state `R`."""
         frame = sys._current_frames().get(self._ident)  # noqa: SLF001 - documented; no other call shows a thread's stack
         if frame is None:
             return None
@@ -173,7 +174,7 @@ class Watchdog:
             calls.insert(0, (each.f_code, each.f_lineno))
         else:
             task = ""  # no loop runs there
-        return Seen(task, place(calls), "R")
+        return Seen(task, place_of(calls), "R")
 
     def _watch(self) -> None:
         last = -1
@@ -183,7 +184,7 @@ class Watchdog:
                 self._woken.wait(self._judge(rounds, time.perf_counter() - began))
             elif rounds != last:
                 self._woken.wait(LAG_WARN)
-            else:  # nothing has happened since the last look
+            else:  # no round began since the last look
                 self.dozing = True
                 if self._lag.rounds == rounds and not self._ended:
                     self._woken.wait()
@@ -192,7 +193,7 @@ class Watchdog:
             self._woken.clear()
 
     def _judge(self, number: int, age: float) -> float:
-        """Look, when a round is that old; return the seconds until the next look is due."""
+        """Look at the round `number` if its `age` calls for it; return the seconds until the next look is due."""
         if age < LAG_WARN:
             return LAG_WARN - age
         if self._seen[0] != number and (seen := self._place()) is not None:
@@ -209,17 +210,18 @@ class Watchdog:
         return LAG_STUCK
 
     def _cpu(self) -> float:
-        """Return the CPU seconds of the loop's thread, where the system tells."""
+        """Return the CPU seconds of the loop's thread; 0.0 on systems that do not tell."""
         if not hasattr(time, "pthread_getcpuclockid"):
             return 0.0
         return time.clock_gettime(time.pthread_getcpuclockid(self._ident))
 
 
 def _fields(seconds: float, cpu: float, seen: Seen | None) -> dict[str, object]:
-    """Return what a line says of a round.
+    """Return the fields of a round's log line.
 
-    why: busy (it computed), blocked (it waited in a call, for a file, a lock or another thread), starved (it could run
-    and did not: the CPU was others'), or waited where the system does not tell which of the two.
+    `why` is `busy` (the thread computed), `blocked` (it waited in a call, for a file, a lock or another thread),
+    `starved` (it could run and did not: other processes had the CPU), or `waited` if the system does not tell which of
+    the last two.
     """
     state = seen.state if seen is not None else ""
     why = "busy" if cpu >= seconds / 2 else {"": "waited", "R": "starved"}.get(state, "blocked")
@@ -234,7 +236,7 @@ def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
 
 
 def _state(native: int) -> str:
-    """Return R of a thread that runs or could, S or D of one that waits, and "" where the system does not tell."""
+    """Return `R` for a thread that runs or could, `S` or `D` for a waiting one, "" if the system does not tell."""
     try:
         return (
             Path(f"/proc/self/task/{native}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]

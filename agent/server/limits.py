@@ -1,14 +1,14 @@
-"""How many connections are served at a time, and what one address may have of that.
+"""Limits the connections that are served at a time, in total and per address.
 
-    at the door: heads being read, requests being answered, clients being told no      Cap.door
+    at the door: heads being read, requests being answered, clients being refused      Cap.door
     in a place:  WebSockets that have shown the token, questions in plain requests      Cap.places
 
-The two are apart so that nobody without the token, and nobody who has not yet said what it wants, takes a place. Both
-are rooms of the same kind (`places`). At the door everybody may give way; in a place, who never sent a message, or not
-yet its question, once it has had FIRST_WORDS seconds for it. How often an address may do something is counted beside
-them (`rates`).
+The two are apart so that no client without the token, and none that has not sent its request yet, takes a place. Both
+are a `Room` (`places.py`). At the door every connection may give way; in a place, a client that has not sent its first
+message or its question, once it has had `FIRST_WORDS` seconds for it. The rates of an address are counted beside them
+(`rates.py`).
 
-When there are no file descriptors for more, some of those that may give way do, as if newcomers were at the door.
+When the file descriptors run out, some of the connections that may give way do, as if newcomers were at the door.
 """
 
 from collections.abc import Callable, Iterator
@@ -45,7 +45,7 @@ from .settings import ServerSettings
 
 
 class Slots:
-    """Counts what is in use, up to `size`."""
+    """Counts the slots in use, up to `size`."""
 
     __slots__ = ("_size", "used")
 
@@ -54,23 +54,24 @@ class Slots:
         self.used = 0
 
     def acquire(self) -> bool:
-        """Take one; False, and nothing taken, when all are."""
+        """Take a slot; return False, and take none, if all are in use."""
         if self.used >= self._size:
             return False
         self.used += 1
         return True
 
     def release(self) -> None:
-        """Give one back."""
+        """Give a slot back."""
         assert self.used > 0, "released more than was acquired"
         self.used -= 1
 
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What the limits of several servers have in common, which are then limits of all of them together.
+    """The limits that several servers share, so that they hold for all of them together.
 
-    servers: how many there are; each has that part of the door. left: called when a connection of this one has ended.
+    `servers`: their number; each server has its part of the door. `left` is called when a connection of this server has
+    ended.
     """
 
     servers: int
@@ -82,15 +83,15 @@ class Shared:
 
 
 class Cap:
-    """The limits of one server, and everybody who is connected to it.
+    """The limits of one server, and the count of its connections.
 
-    size: places for WebSockets and questions.
-    of_address: how many of them one address may have; 0 is no limit. None: half, and no limit for this machine, from
-        where a proxy or a test may bring everybody.
-    message_rate: messages per second of one address (a function of it), 0 for no limit.
-    idle_timeout: seconds that a WebSocket may stay without a first message, 0 for no limit.
-    shared: what stands in for limits of its own where there are other servers.
-    request_rate: requests to the HTTP API per second of one key or address (a function of it), 0 for no limit.
+    `size`: places for WebSockets and questions.
+    `of_address`: the most places of one address; 0 is no limit. None: half, and no limit for this machine, as all
+        clients may come from here through a proxy or a test.
+    `message_rate` returns the messages per second of an address, 0 for no limit.
+    `idle_timeout`: seconds that a WebSocket may stay without a first message, 0 for no limit.
+    `shared`: the limits that replace this server's own if there are other servers.
+    `request_rate` returns the requests to the HTTP API per second of a key or address, 0 for no limit.
     """
 
     def __init__(
@@ -126,7 +127,7 @@ class Cap:
 
     @classmethod
     def of(cls, settings: ServerSettings, rate_limit: float, shared: Shared | None = None) -> "Cap":
-        """Return the limits that `settings` ask for. rate_limit: messages per second of one session."""
+        """Return the limits that `settings` ask for. `rate_limit`: messages per second of one session."""
         rate = message_rate(settings, rate_limit)
         return cls(
             settings.max_connections,
@@ -139,7 +140,7 @@ class Cap:
 
     @property
     def used(self) -> int:
-        """How many connections there are, wherever they are."""
+        """The number of connections, at the door and in places."""
         return self._connected
 
     def arrive(self) -> None:
@@ -149,7 +150,7 @@ class Cap:
         self._connected += 1
 
     def depart(self) -> None:
-        """Count it out."""
+        """Count a connection out."""
         self._connected -= 1
         if self._left is not None:
             self._left()
@@ -158,7 +159,7 @@ class Cap:
 
     @contextmanager
     def idling(self) -> Iterator[None]:
-        """Count a connection that waits at the door for its next request, for the time of a block."""
+        """Count the block's connection as idle: `at_once` does not count it towards a flood."""
         self._idle += 1
         try:
             yield
@@ -166,7 +167,7 @@ class Cap:
             self._idle -= 1
 
     async def wait_unused(self) -> None:
-        """Wait until nobody is connected; the caller sets the deadline. Always a checkpoint."""
+        """Wait until no connection is left; the caller sets the deadline. Always a checkpoint."""
         await trio.lowlevel.checkpoint()
         while self._connected:
             await self._unused.wait()
@@ -176,11 +177,11 @@ class Cap:
         return ACCEPTED_AT_ONCE if self.door.used - self._idle < FLOOD else ACCEPTED_IN_A_FLOOD
 
     def relieve(self) -> None:
-        """Let some give way, of those at the door while there are any."""
+        """Let up to `RELIEF` connections give way, those at the door first."""
         for _ in range(RELIEF):
             if not self.door.make_way(inf) and not self.places.make_way(inf):
                 return
 
     def come_back_in(self) -> int:
-        """Return in how many seconds the next client that is sent away should come back: 1 to COME_BACK in turn."""
+        """Return the seconds after which the next client sent away should reconnect: 1 to `COME_BACK` in turn."""
         return next(self._turns)

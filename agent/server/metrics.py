@@ -1,7 +1,7 @@
-"""The server's figures as Prometheus reads them; implements `agent.ports.observe.Observer`.
+"""The server's metrics for Prometheus; implements `agent.ports.observe.Observer`.
 
-Every metric is in one of the three tables below, and a name that is not is a bug of the caller's. Labels are short
-fixed words and checked for that shape, so neither a client's nor a model's text can become one.
+Every metric is in one of the tables `COUNTERS`, `HISTOGRAMS` and `GAUGES`; any other name is a bug of the caller.
+Labels are short fixed words and checked for that shape, so neither a client's nor a model's text can become one.
 """
 
 import re
@@ -100,7 +100,7 @@ class Metrics:
         ProcessCollector(registry=self._registry)
 
     def count(self, metric: str, label: str = "") -> None:
-        """Add one to a counter; KeyError for an unknown one, ValueError for what cannot be its label."""
+        """Add one to a counter. Raises `KeyError` for an unknown counter and `ValueError` for an impossible `label`."""
         counter = self._counters[metric]
         if COUNTERS[metric][0] is None:
             if label:
@@ -112,17 +112,17 @@ class Metrics:
             counter.labels(label).inc()
 
     def measure(self, metric: str, seconds: float) -> None:
-        """Record a duration in seconds; KeyError for an unknown histogram."""
+        """Record a duration in seconds. Raises `KeyError` for an unknown histogram."""
         self._histograms[metric].observe(seconds)
 
     def gauge(self, metric: str, change: int) -> None:
-        """Change a level; KeyError for an unknown gauge."""
+        """Change the level of a gauge. Raises `KeyError` for an unknown gauge."""
         self._gauges[metric].inc(change)
 
     def collect(self) -> Iterable[Metric]:
-        """Return everything as the library has it."""
+        """Return all metrics as `prometheus_client` has them."""
         return self._registry.collect()
 
     def text(self) -> bytes:
-        """Return everything in the Prometheus text format."""
+        """Return all metrics in the Prometheus text format."""
         return generate_latest(self._registry)

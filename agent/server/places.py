@@ -1,8 +1,8 @@
-"""Rooms: places for so many clients, who gets one, and who gives way when there are more.
+"""Rooms: a limited number of places for clients, and the rule by which a client gives way to a newcomer.
 
-One address has at most its share, and when no place is free the oldest of those that may give way does, of the address
-that has most of them. So a crowd from one address is its own worst enemy, and a newcomer gets in as long as somebody in
-there has said nothing.
+One address has at most its share. When no place is free, a client that may give way does: the oldest one of the address
+with the most such clients. So a crowd from one address competes with itself, and a newcomer gets in as long as one
+client in the room has sent no message.
 """
 
 from collections.abc import Callable
@@ -13,36 +13,39 @@ from .addresses import THIS_MACHINE
 
 
 class Place:
-    """One place in a room. Made by `Room.enter`."""
+    """One place in a room. Made by `Room.enter`.
+
+    `holder`: the address that the place counts for; without an address each place is its own holder.
+    """
 
     __slots__ = ("holder",)
 
     def __init__(self, address: str | None) -> None:
-        self.holder: object = self if address is None else address  # nobody in particular is alone
+        self.holder: object = self if address is None else address
 
 
 @dataclass(frozen=True, slots=True)
 class _Willing:
-    """How one that may give way is told so, and from when on it may."""
+    """A client that may give way from `at` on; `tell` makes it leave."""
 
     tell: Callable[[], None]
     at: float
 
 
 Taken: TypeAlias = Literal["address", "connections"]
-"""Whose places are all taken: an address's share, or everybody's."""
+"""The reason that no place is free: the share of the `address` is taken, or all `connections` are."""
 
 
 class Places(Protocol):
-    """Places for clients, wherever they are kept. `Room` says what its methods mean."""
+    """Places for clients: a `Room` of this process, or one that several servers share."""
 
     @property
     def used(self) -> int:
-        """How many places this server has taken."""
+        """The number of places that this server has taken."""
         ...
 
     async def take(self, address: str | None, now: float) -> Place | Taken:
-        """Take a place for `address` at `now`, in seconds, or say why there is none. Cancelled, none is taken."""
+        """Take a place for `address` at `now`, in seconds, or return the reason for none. Cancelled, none is taken."""
         ...
 
     def may_give_way(self, place: Place, tell: Callable[[], None], at: float) -> None:
@@ -50,7 +53,7 @@ class Places(Protocol):
         ...
 
     def keep(self, place: Place) -> None:
-        """Let it not, after all. Idempotent."""
+        """Stop the place from giving way to newcomers. Idempotent."""
         ...
 
     def leave(self, place: Place) -> None:
@@ -58,7 +61,7 @@ class Places(Protocol):
         ...
 
     def make_way(self, now: float) -> bool:
-        """Let one give way; False when there is none that may at `now`."""
+        """Let one client give way; return False if none may at `now`."""
         ...
 
 
@@ -74,18 +77,19 @@ class Room:
 
     @property
     def used(self) -> int:
-        """How many places are taken."""
+        """The number of places that are taken."""
         return len(self._taken)
 
     def full_for(self, address: str | None) -> bool:
-        """Whether an address has all of its share, where that is less than all there is."""
+        """Return whether an address has taken its whole share, if that is less than all places."""
         share = self._size if address is None else self._share(address)
         return share < self._size and self._held.get(address, 0) >= share
 
     def enter(self, address: str | None, now: float) -> Place | None:
-        """Take a place for `address` (None is nobody in particular) at `now`, in seconds; None when nobody gives way.
+        """Take a place for `address` at `now`, in seconds; return None if no client gives way.
 
-        Who gives way has left when this returns, and is told by the callable it gave.
+        The `address` None is a client without an address of its own. The client that gives way has left the room when
+        this returns, and was told by its `tell`.
         """
         if self.full_for(address):
             if not self._make_way(address, now):
@@ -98,7 +102,7 @@ class Room:
         return place
 
     async def take(self, address: str | None, now: float) -> Place | Taken:
-        """Enter, or say why not. Never waits."""
+        """Take a place as `enter` does, or return the reason for none. Never waits."""
         greedy = self.full_for(address)
         return self.enter(address, now) or ("address" if greedy else "connections")
 
@@ -108,7 +112,7 @@ class Room:
             self._willing.setdefault(place.holder, {})[place] = _Willing(tell, at)
 
     def keep(self, place: Place) -> None:
-        """Let it not, after all. Idempotent."""
+        """Stop the place from giving way to newcomers. Idempotent."""
         willing = self._willing.get(place.holder, {})
         willing.pop(place, None)
         if not willing:
@@ -125,7 +129,7 @@ class Room:
             del self._held[place.holder]
 
     def make_way(self, now: float) -> bool:
-        """Let one give way; False when there is none that may at `now`."""
+        """Let one client give way; return False if none may at `now`."""
         ready = (holder for holder in self._willing if self._oldest(holder, now) is not None)
         greediest = max(ready, key=lambda holder: len(self._willing[holder]), default=None)
         return self._make_way(greediest, now)
@@ -140,15 +144,15 @@ class Room:
         return True
 
     def _oldest(self, holder: object, now: float) -> Place | None:
-        """Return the place of a holder's that has been willing for longest, if it may give way at `now`."""
+        """Return the place of `holder` that has been willing for longest, if it may give way at `now`."""
         place, willing = next(iter(self._willing.get(holder, {}).items()), (None, None))
         return place if willing is not None and willing.at <= now else None
 
 
 def places(size: int, of_address: int | None) -> Room:
-    """Return the room of `size` places, of which one address may have `of_address`; 0 is no limit.
+    """Return a room of `size` places, of which one address may have `of_address`; 0 is no limit.
 
-    None: half of them, and all for this machine, from where a proxy or a test may bring everybody.
+    None: half of the places, and all for this machine, as all clients may come from here through a proxy or a test.
     """
 
     def share(address: str) -> int:

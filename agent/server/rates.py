@@ -1,6 +1,6 @@
-"""How often one address may do something: send messages, and wrong tokens that it is told of at leisure.
+"""Rates per address: of messages, of requests to the HTTP API, and of wrong tokens.
 
-Each has a bucket of tokens per address, so that one that asks too often slows down nobody but itself.
+Each rate has a token `Bucket` per address, so that a client that asks too often slows down only its own address.
 """
 
 from collections import OrderedDict
@@ -17,28 +17,32 @@ BURST, WRONG_TOKEN_BURST, REQUEST_BURST = 2.0, 60.0, 60.0
 
 
 class Rates(Protocol):
-    """A rate for each address, wherever they are counted."""
+    """A rate for each address, counted in this process or for several servers together."""
 
     def take(self, address: str | None, now: float) -> bool:
-        """Take a token of an address at `now` (seconds), if there is one; nobody in particular has no limit."""
+        """Take a token of `address` at `now` (seconds); return whether it had one. The address None has no limit."""
         ...
 
     def give_back(self, address: str | None, now: float) -> None:
-        """Give back a token that was taken, as it was none of what is limited."""
+        """Give back a token that was taken for an event that turned out not to count."""
         ...
 
 
 class PerAddress:
-    """A token bucket for each address. The least recently used are forgotten, which have most likely filled up."""
+    """A token bucket for each address. The least recently used ones are forgotten: they have most likely filled up."""
 
     def __init__(self, rate: Callable[[str], float], burst: float) -> None:
-        """rate: tokens per second of an address, 0 for no limit. burst: seconds' worth of them that one may save."""
+        """Start without buckets.
+
+        `rate` returns the tokens per second of an address, 0 for no limit. `burst`: seconds' worth of tokens that an
+        address may save.
+        """
         self._rate = rate
         self._burst = burst
         self._buckets: OrderedDict[str, Bucket] = OrderedDict()
 
     def take(self, address: str | None, now: float) -> bool:
-        """Take a token of an address at `now` (seconds), if there is one; nobody in particular has no limit."""
+        """Take a token of `address` at `now` (seconds); return whether it had one. The address None has no limit."""
         if address is None or not (rate := self._rate(address)):
             return True
         bucket = self._buckets.get(address)
@@ -47,17 +51,17 @@ class PerAddress:
             if len(self._buckets) > ADDRESSES_REMEMBERED:
                 self._buckets.popitem(last=False)
         self._buckets.move_to_end(address)
-        return bucket.take(now)
+        return bucket.take_token(now)
 
     def give_back(self, address: str | None, now: float) -> None:
-        """Give back a token that was taken; an address that is forgotten has all of its own."""
+        """Give back a token that was taken. A forgotten address needs none: it starts with a full bucket."""
         bucket = None if address is None else self._buckets.get(address)
         if bucket is not None:
-            bucket.give_back()
+            bucket.return_token()
 
 
 def message_rate(settings: ServerSettings, rate_limit: float) -> Callable[[str], float]:
-    """Return what tells the messages per second of an address. rate_limit: those of one session."""
+    """Return a function from an address to its messages per second. `rate_limit`: those of one session."""
     chosen, usual = settings.address_rate, ADDRESS_SESSIONS * rate_limit
 
     def rate(address: str) -> float:
@@ -69,7 +73,7 @@ def message_rate(settings: ServerSettings, rate_limit: float) -> Callable[[str],
 
 
 def request_rate(settings: ServerSettings) -> Callable[[str], float]:
-    """Return what tells the requests per second of a key, or of an address without one."""
+    """Return a function from a key, or an address without a key, to its requests per second."""
     chosen = settings.api_rate
 
     def rate(address: str) -> float:
@@ -81,5 +85,5 @@ def request_rate(settings: ServerSettings) -> Callable[[str], float]:
 
 
 def wrong_token_rate(_: str) -> float:
-    """Return the wrong tokens per second of an address that are told so at leisure."""
+    """Return the wrong tokens per second that an address may show before it is refused as `Guessing`."""
     return WRONG_TOKENS / 60

@@ -1,14 +1,14 @@
-"""The listening server: one guarded task per connection, and what each connection turns out to be.
+"""The listening server: one guarded task per connection.
 
-    at the door: read the head -> Host, Origin -> what is answered at once (http.py)
-    in a place:  WebSocket: the handler; a question in a plain request, and what the HTTP API does (http.py)
+    at the door: read the head -> Host, Origin -> routes that are answered at once (http_server.py)
+    in a place:  a WebSocket's session (websocket.py), or questions and the HTTP API (http_server.py)
 
-Who finds no room at the door pushes the oldest out, and a place is given only to who has shown the token (limits.py).
-A connection may carry one request after the other (exchange.py); in between it waits at the door, for IDLE_TIMEOUT
-seconds, where it gives way like all others, and a server that goes down waits for none of those.
+A newcomer to a full door pushes the oldest connection out; only clients with the token get a place (`limits.py`).
+A connection carries up to `REQUESTS_MOST` requests, one after the other (`http_exchange.py`). Between two of them it
+waits at the door for at most `IDLE_TIMEOUT` seconds; there it gives way to newcomers, and a drain ends it at once.
 
 This is the first of the three places that catch every exception: a fault ends its own connection, with one line in
-the log, and no other. Small writes leave at once: trio sets TCP_NODELAY on every socket stream.
+the log, and no other. Small writes leave at once: trio sets `TCP_NODELAY` on every socket stream.
 """
 
 import socket
@@ -27,12 +27,12 @@ from ..ports.observe import Observer
 from .accept import Listens, many_at_once
 from .addresses import Addresses
 from .admission import Admission
-from .answers import Answer
-from .exchange import Exchange, Seated
 from .guest import Guest
-from .http import HttpServer
+from .http_exchange import HttpExchange, Seated
+from .http_server import HttpServer
 from .limits import Cap
 from .places import Place
+from .responses import Answer
 from .sniff import Head, Refusal, close_now, hang_up, read_head, receive
 from .websocket import Connection, Handler, serve_websocket
 
@@ -46,13 +46,14 @@ _GREEDY = Refusal(
     "Your address has all the connections that one may have; see --max-per-address.",
     {"Retry-After": "10"},
 )
-_UNAUTHORISED = 4401
+_UNAUTHORISED_CODE = 4401
 
 
 class Gate:
-    """Whether the server takes new connections. It opens when it listens and closes once, for good.
+    """The state of the server: it opens once it listens, and drains once, for good.
 
-    trouble: what an open server cannot do just now, as a sentence; it accepts connections all the same.
+    `accepting`: the scope around the accept loop. `trouble`: a sentence about work that an open server cannot do just
+    now, or ""; it accepts connections all the same.
     """
 
     def __init__(self) -> None:
@@ -63,7 +64,7 @@ class Gate:
 
     @property
     def unready(self) -> str:
-        """Why new clients should be sent elsewhere, as a sentence; "" when they are welcome."""
+        """The reason to send new clients elsewhere, as a sentence; "" if they are welcome."""
         if self.draining:
             return "The server is going down."
         return self.trouble if self._open else "The server is starting."
@@ -74,13 +75,13 @@ class Gate:
         return self.accepting.cancel_called
 
     def open(self) -> None:
-        """Note that the server listens."""
+        """Open the gate: the server listens."""
         self._open = True
 
     def drain(self) -> None:
-        """Accept no more; the connections there are go on, those in their handshake too. Idempotent.
+        """Accept no more connections, and end those that wait for their next request. Idempotent.
 
-        Those that wait for their next request end.
+        All other connections go on, those in their handshake too.
         """
         self.accepting.cancel()
         for scope in self._idle:
@@ -88,7 +89,7 @@ class Gate:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Wait for a next request in the block, for IDLE_TIMEOUT seconds and not once the server goes down."""
+        """Bound the block, which waits for a next request, to `IDLE_TIMEOUT` seconds; `drain` ends it at once."""
         with trio.move_on_after(0 if self.draining else IDLE_TIMEOUT) as scope:
             self._idle.add(scope)
             try:
@@ -99,11 +100,10 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """What every connection of one server shares.
+    """The parts of one server that all its connections share.
 
-    handler: runs the session of an accepted WebSocket; it reads and alone writes, until the session is over.
-    cap: the limits, and who is connected.
-    addresses: whom a connection counts for.
+    `handler` runs the session of an accepted WebSocket; it reads, and it alone writes, until the session is over.
+    `cap`: the limits, and the count of connections. `addresses` finds the address that a connection counts for.
     """
 
     admission: Admission
@@ -115,36 +115,33 @@ class Edge:
     addresses: Addresses = field(default_factory=Addresses)
 
     def render(self, refusal: Refusal, head: Head | None) -> bytes:
-        """Return a refusal as who sent this head can read it; None where no head came."""
+        """Return a refusal as bytes, in the shape that the client of `head` reads. None: no head came."""
         return self.http.tell(refusal, head).render(head is None or head.method != b"HEAD")
 
 
 @dataclass(frozen=True, slots=True)
 class _LetIn:
-    """A client with a place, and its upgrade, or what answers its request."""
+    """A client with a place. `seated` answers its request; it is None for an upgrade."""
 
     head: Head
     place: Place
     address: str | None
     seated: Seated | None
-    exchange: Exchange
+    exchange: HttpExchange
 
 
 Seat: TypeAlias = Callable[[], Awaitable[bool]]
-"""Serves a client in its place; returns whether another request may follow."""
+"""Serves a client in its place. Returns whether another request may follow on the connection."""
 
 
 class _Visit:
-    """A connection at the door for one request: the scope that ends when it is pushed out, and how far it is.
-
-    served: how many requests it has had answered before.
-    """
+    """A connection at the door for its request number `served`, from 0. `scope` is cancelled to push it out."""
 
     def __init__(self, served: int) -> None:
         self.served = served
         self.scope = trio.CancelScope()
-        self.silent = served > 0  # nothing of a next request has come, and nothing can be answered
-        self.reading = True  # nothing was answered yet
+        self.silent = served > 0  # no byte of the next request has come, so there is nothing to answer
+        self.reading = True  # no answer has begun
 
 
 async def serve(
@@ -153,10 +150,10 @@ async def serve(
     *,
     task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Accept and serve connections until the gate drains, then see the ones there are to their end.
+    """Accept and serve connections until the gate drains, then wait for the end of the open ones.
 
-    Started when it listens. Returns when it has drained and the last connection has ended; the listeners are
-    closed as soon as it accepts no more. Cancelled, every connection ends at once.
+    Calls `task_status.started` once it listens. Returns after the drain, when the last connection has ended; the
+    listeners are closed as soon as it accepts no more. Cancelled, every connection ends at once.
     """
     async with trio.open_nursery() as connections:
         with edge.gate.accepting:
@@ -169,14 +166,14 @@ async def serve(
 async def serve_stream(edge: Edge, stream: trio.abc.Stream, peer: str | None = None) -> None:
     """Serve one connection, over a socket or any other stream, and close it.
 
-    peer: the IP address it counts for; None is that of a socket, or else this machine.
-    Raises nothing but Cancelled: a fault is logged, without what the client said, and ends this connection.
+    `peer`: the IP address at the other end; None takes that of a socket, or else this machine.
+    Raises only `Cancelled`: a fault is logged, without the client's words, and ends this connection.
     """
     edge.cap.arrive()
     try:
         await _serve_requests(edge, stream, peer or _peer(stream))
     except* WireClosed:
-        pass  # a client that is gone is nobody's fault
+        pass  # the client has left, which is no fault
     except* Exception as faults:  # noqa: BLE001 - the edge of one connection
         _log.error("connection failed", exc_info=faults)
     finally:
@@ -197,7 +194,7 @@ async def _accept(
 
 
 async def _serve_requests(edge: Edge, stream: trio.abc.Stream, peer: str | None) -> None:
-    """Serve one request after the other, until none may follow or none does."""
+    """Serve the requests of a connection, one after the other, until the last one."""
     for served in range(REQUESTS_MOST):
         goes_on = await _find_seat(edge, stream, peer, _Visit(served))
         if not isinstance(goes_on, bool):
@@ -207,9 +204,10 @@ async def _serve_requests(edge: Edge, stream: trio.abc.Stream, peer: str | None)
 
 
 async def _find_seat(edge: Edge, stream: trio.abc.Stream, peer: str | None, visit: _Visit) -> Seat | bool:
-    """Serve a client at the door; return what serves one that was given a place, which knows no head any more.
+    """Serve a client at the door. Returns a `Seat` for a client with a place.
 
-    False: nothing may follow. True: another request may.
+    Else returns whether another request may follow on the connection. The frame that holds the head has ended before
+    the `Seat` runs, so that a WebSocket does not keep its head in memory.
     """
     door = edge.cap.door
     visitor = door.enter(edge.addresses.of_peer(peer), trio.current_time())
@@ -235,7 +233,10 @@ async def _find_seat(edge: Edge, stream: trio.abc.Stream, peer: str | None, visi
 
 
 async def _read_head(edge: Edge, stream: trio.abc.Stream, visit: _Visit) -> Head | Refusal | None:
-    """Read the head of a request; None where none comes. The next one of a connection may begin in its own time."""
+    """Read the head of a request; return None if the client sends none.
+
+    A connection's later requests have `IDLE_TIMEOUT` seconds to begin; each head then has `HEAD_TIMEOUT` seconds.
+    """
     begun = b""
     if visit.silent:
         with edge.cap.idling(), edge.gate.waiting():
@@ -247,13 +248,13 @@ async def _read_head(edge: Edge, stream: trio.abc.Stream, visit: _Visit) -> Head
 
 
 async def _at_the_door(edge: Edge, stream: trio.abc.Stream, peer: str | None, visit: _Visit) -> _LetIn | bool:
-    """Find out what a client wants; serve it, unless that needs a place, with which it is returned.
+    """Read a request and answer it, or return the client as `_LetIn` if its request needs a place.
 
-    False: nothing may follow. True: another request may.
+    Else returns whether another request may follow on the connection.
     """
-    head = None if _gone(stream) else await _read_head(edge, stream, visit)
+    head = None if _is_reset(stream) else await _read_head(edge, stream, visit)
     visit.reading = False
-    if head is None or _gone(stream):
+    if head is None or _is_reset(stream):
         if not visit.served:
             edge.observer.count("connections", "left")
         return False
@@ -262,10 +263,12 @@ async def _at_the_door(edge: Edge, stream: trio.abc.Stream, peer: str | None, vi
     if refusal is None:
         assert isinstance(head, Head)
         assert not isinstance(address, Refusal)
-        admitted = await _admitted(edge, stream, head, address)
+        admitted = await _check_request(edge, stream, head, address)
         if not isinstance(admitted, Refusal):
             may_persist = visit.served + 1 < REQUESTS_MOST
-            exchange = Exchange(stream, head, edge.observer, lambda: may_persist and not edge.gate.draining)
+            exchange = HttpExchange(
+                stream, head, edge.observer, lambda: may_persist and not edge.gate.draining
+            )
             if not visit.served or head.upgrade:
                 edge.observer.count("connections", "websocket" if head.upgrade else "http")
             return await _admit(edge, stream, exchange, address, admitted)
@@ -277,11 +280,11 @@ async def _at_the_door(edge: Edge, stream: trio.abc.Stream, peer: str | None, vi
     return False
 
 
-async def _admitted(
+async def _check_request(
     edge: Edge, stream: trio.abc.Stream, head: Head, address: str | None
 ) -> Refusal | Answer | Seated | None:
-    """Return why a request is not served, its answer, or what answers it in a place; None for a WebSocket."""
-    refusal = edge.admission.check(head, _reached(stream))
+    """Return a request's `Refusal`, its `Answer`, or the function that answers it in a place; None for a WebSocket."""
+    refusal = edge.admission.check(head, _local_address(stream))
     if refusal is not None:
         return refusal
     return edge.http.refuse_guesses(head, address) if head.upgrade else await edge.http.admit(head, address)
@@ -290,7 +293,7 @@ async def _admitted(
 async def _admit(
     edge: Edge,
     stream: trio.abc.Stream,
-    exchange: Exchange,
+    exchange: HttpExchange,
     address: str | None,
     admitted: Answer | Seated | None,
 ) -> _LetIn | bool:
@@ -301,7 +304,7 @@ async def _admit(
             await hang_up(stream)
         return exchange.goes_on
     if head.upgrade and not edge.admission.welcomes(head):
-        await serve_websocket(stream, head, partial(_unauthorised, edge))
+        await serve_websocket(stream, head, partial(_close_unauthorised, edge))
         return False
     place = await edge.cap.places.take(address, trio.current_time())
     if isinstance(place, Place):
@@ -321,16 +324,16 @@ def _seat(edge: Edge, stream: trio.abc.Stream, let_in: _LetIn) -> Seat:
 
 
 async def _answer(
-    edge: Edge, seated: Seated, exchange: Exchange, stream: trio.abc.Stream, place: Place
+    edge: Edge, seated: Seated, exchange: HttpExchange, stream: trio.abc.Stream, place: Place
 ) -> bool:
     reading, places = trio.CancelScope(), edge.cap.places
     places.may_give_way(place, reading.cancel, trio.current_time() + FIRST_WORDS)
     try:
         await seated(exchange, reading, partial(places.keep, place))
+        if not exchange.goes_on:
+            await hang_up(stream)
     finally:
         places.leave(place)
-    if not exchange.goes_on:
-        await hang_up(stream)
     return exchange.goes_on
 
 
@@ -344,14 +347,14 @@ async def _host(edge: Edge, guest: Guest, connection: Connection) -> bool:
     return False
 
 
-async def _unauthorised(edge: Edge, connection: Connection) -> None:
-    edge.observer.count("rejections", str(_UNAUTHORISED))
-    connection.close(_UNAUTHORISED, "not authorised")
+async def _close_unauthorised(edge: Edge, connection: Connection) -> None:
+    edge.observer.count("rejections", str(_UNAUTHORISED_CODE))
+    connection.close(_UNAUTHORISED_CODE, "not authorised")
     await trio.lowlevel.checkpoint()
 
 
 async def _turn_away(edge: Edge, stream: trio.abc.Stream, why: Refusal, head: Head | None = None) -> None:
-    """Tell a client over a limit to come back. When many are being told, each gets less time to read it."""
+    """Refuse a client over a limit. If many are being refused at once, each gets less time to read its answer."""
     edge.observer.count("rejections", str(why.status))
     if edge.cap.turned_away.acquire():
         try:
@@ -363,24 +366,24 @@ async def _turn_away(edge: Edge, stream: trio.abc.Stream, why: Refusal, head: He
 
 
 async def _push_out(edge: Edge, stream: trio.abc.Stream) -> None:
-    """Say why and be done: one that has sent nothing has nothing unread, so closing at once does not reset it."""
+    """Refuse a connection without lingering: it has sent no byte, so closing at once does not reset it."""
     with trio.move_on_after(FLUSH_TIMEOUT), suppress(trio.BrokenResourceError, trio.ClosedResourceError):
         await stream.send_all(edge.render(_CROWDED, None))
 
 
-def _gone(stream: trio.abc.Stream) -> bool:
-    """Whether the client has reset the connection, with its request still readable: nobody would get an answer.
+def _is_reset(stream: trio.abc.Stream) -> bool:
+    """Return whether the client has reset the connection. Its request may still be readable, but no answer arrives.
 
-    A crowd that resets fills the queue of connections that wait to be accepted; serving the dead would keep those
-    behind them waiting for seconds.
+    A crowd that resets fills the queue of connections that wait to be accepted; serving these dead connections would
+    keep those behind them waiting for seconds.
     """
     if not isinstance(stream, trio.SocketStream):
         return False
     return bool(stream.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
 
 
-def _reached(stream: trio.abc.Stream) -> str | None:
-    """Return the address that the client reached, where there is one."""
+def _local_address(stream: trio.abc.Stream) -> str | None:
+    """Return the address of this machine that the client reached, or None if the stream has none."""
     try:
         return str(stream.socket.getsockname()[0]) if isinstance(stream, trio.SocketStream) else None
     except OSError:
@@ -388,7 +391,7 @@ def _reached(stream: trio.abc.Stream) -> str | None:
 
 
 def _peer(stream: trio.abc.Stream) -> str | None:
-    """Return the client's address, where there is one."""
+    """Return the client's address, or None if the stream has none."""
     try:
         return str(stream.socket.getpeername()[0]) if isinstance(stream, trio.SocketStream) else None
     except OSError:

@@ -1,4 +1,4 @@
-"""The settings of the server: how it is reached, and by whom."""
+"""The settings of the server: its address, its clients and their limits."""
 
 import socket
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ Network: TypeAlias = IPv4Network | IPv6Network
 
 
 def proxies(trusted: tuple[str, ...]) -> tuple[Network, ...]:
-    """Return the networks that `trust_proxy` names: addresses or CIDR networks, several with commas between.
+    """Parse the networks that `trust_proxy` names: addresses or CIDR networks, several separated by commas.
 
-    Raises UsageError for what is none, and for a network that holds everybody.
+    Raises `UsageError` for any other text, and for a network of all addresses.
     """
     named = [name.strip() for value in trusted for name in value.split(",")]
     try:
@@ -37,9 +37,9 @@ def proxies(trusted: tuple[str, ...]) -> tuple[Network, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """How a server is reached, and by whom.
+    """The address of a server, its clients and their limits.
 
-    Raises `agent.errors.UsageError`, one line that names the setting, when a value cannot work.
+    Raises `agent.errors.UsageError`, one line that names the setting, if a value cannot work.
 
     Args:
         host: Address to listen on. An address that other machines reach needs a token, or insecure.
@@ -85,7 +85,7 @@ class ServerSettings:
     workers: int = 1
 
     def __post_init__(self) -> None:
-        """Check what the types cannot say."""
+        """Check the values beyond their types."""
         token = self.token
         proxies(self.trust_proxy)
         check(

@@ -1,13 +1,13 @@
-"""Reads the head of a request, before anything else has a say.
+"""Reads the head of a request, the first step of every connection.
 
-One port serves two protocols, so someone has to look first. The head is parsed by h11, which also reads the body
-behind it (`body`), so that where it ends is said by one parser. A head that is late, large or not HTTP/1.x is answered
-here with a few bytes. Each request of a connection gets a parser of its own: nothing of one is left to the next.
+One port serves two protocols, and the head decides between them. h11 parses it, and the body behind it too
+(`body.py`), so that one parser decides where a request ends. A head that is late, large or not HTTP/1.x is refused
+here. Each request of a connection gets a parser of its own: the state of one request cannot reach the next.
 
-Every method passes for the paths of the HTTP API, which says itself what each of them takes; for the others those that
-change nothing do, and POST.
+Every method passes for the paths of the HTTP API, whose routes check their methods themselves; other paths take GET,
+HEAD and POST.
 
-Who is refused here is told so as the clients of its path read it, as far as the path could be read.
+A `Refusal` from here has the shape that the clients of its path read, as far as the path could be parsed.
 """
 
 import re
@@ -21,7 +21,7 @@ import trio
 
 from ..config import CLOSE_TIMEOUT, FLUSH_TIMEOUT, HEAD_MAX, HEAD_TIMEOUT
 from ..protocol import routes
-from ..protocol.completions import error
+from ..protocol.completions import encode_error
 
 METHODS = (b"GET", b"HEAD", b"POST")
 VERSIONS = (b"1.0", b"1.1")
@@ -29,18 +29,18 @@ SOCKET_PATHS = (b"/", b"/ws")
 _READ = 4096
 _ERRORS = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}  # OpenAI's types
 _VERSION = b"13"
-_ASKED = re.compile(
+_REQUEST_LINE = re.compile(
     rb"([A-Za-z]{1,16}) (/[!-~]*)"
-)  # as much of a request's first line as is needed to answer it
+)  # the part of a request's first line that its refusal needs
 _BODY = (b"content-length", b"transfer-encoding")
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request is not served: an HTTP status, a sentence that says what to do, extra headers.
+    """The refusal of a request: an HTTP `status`, a sentence with the remedy in `words`, and extra `headers`.
 
-    code: a word for programs, where the status alone does not say it. of: what it answers, where no whole head came
-    that could be read: its method and its target, or what of that has come.
+    `code`: a word for programs, if the status alone is ambiguous. `of`: the refused head, if this module refuses it;
+    of an incomplete one only its method and target.
     """
 
     status: int
@@ -50,15 +50,15 @@ class Refusal:
     of: "Head | None" = None
 
     def as_error(self) -> bytes:
-        """Return it in the shape of OpenAI's errors, as JSON."""
+        """Return the refusal in the shape of OpenAI's errors, as JSON."""
         code = self.code or HTTPStatus(self.status).phrase.lower().replace(" ", "_")
         usual = "server_error" if self.status >= 500 else "invalid_request_error"
-        return error(self.words, _ERRORS.get(self.status, usual), code)
+        return encode_error(self.words, _ERRORS.get(self.status, usual), code)
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A request's head. Header names are lower case; `raw` is the head as it came, `rest` what followed it."""
+    """A request's head. Header names are lower case; `raw` is the head as it came, `rest` the bytes behind it."""
 
     method: bytes
     target: bytes
@@ -79,9 +79,10 @@ class Head:
 
     @property
     def persists(self) -> bool:
-        """Whether another request may follow on its connection.
+        """Whether another request may follow on the connection.
 
-        A head that asks for anything else, or whose lines another reader may cut or join otherwise, is the last one.
+        False for HTTP/1.0, for `Connection: close`, for any `Upgrade`, and for a head that another reader may see end
+        elsewhere: one with a bare line feed, a folded line, or a header that h11 has merged with another.
         """
         lines = self.raw.count(b"\n") == self.raw.count(b"\r\n") == len(self.headers) + 2
         words = _words(self.values(b"connection"))
@@ -89,13 +90,13 @@ class Head:
 
     @property
     def announces(self) -> bool:
-        """Whether a body follows."""
+        """Whether the head announces a body of at least one byte, or of unknown length."""
         lengths = self.values(b"content-length")
         return bool(self.values(b"transfer-encoding")) or any(int(each) for each in lengths)
 
     @property
     def upgrade(self) -> bool:
-        """Whether this asks for our WebSocket; anything else is plain HTTP, whatever it would like to become."""
+        """Whether this asks for our WebSocket; any other request is plain HTTP, with another `Upgrade` too."""
         wanted = b"websocket" in _words(self.values(b"upgrade"))
         return wanted and (self.method, self.version) == (b"GET", b"1.1") and self.path in SOCKET_PATHS
 
@@ -111,7 +112,7 @@ class Head:
 
 
 async def receive(stream: trio.abc.ReceiveStream) -> bytes:
-    """Return what a client sends next, nothing when it has left."""
+    """Return the next bytes of a client; b"" at the end of the connection, or if it is broken."""
     try:
         return bytes(await stream.receive_some(_READ))
     except (trio.BrokenResourceError, trio.ClosedResourceError):
@@ -119,10 +120,10 @@ async def receive(stream: trio.abc.ReceiveStream) -> bytes:
 
 
 async def read_head(stream: trio.abc.ReceiveStream, begun: bytes = b"") -> Head | Refusal | None:
-    """Read one request head within HEAD_TIMEOUT seconds and HEAD_MAX bytes. begun: what has come of it already.
+    """Read one request head within `HEAD_TIMEOUT` seconds and `HEAD_MAX` bytes.
 
-    Returns the head, or the refusal to answer with, or None when the client left before its head was whole.
-    Cancelled, what was read is lost.
+    `begun`: its first bytes, if they were read before. Returns the `Head`, the `Refusal` to answer with, or None if the
+    client left before its head was whole. Cancelled, the bytes read so far are lost.
     """
     parser = h11.Connection(h11.SERVER, max_incomplete_event_size=HEAD_MAX)
     received = bytearray()
@@ -136,18 +137,19 @@ async def read_head(stream: trio.abc.ReceiveStream, begun: bytes = b"") -> Head 
                 parser.receive_data(data)
                 event = parser.next_event()
             except h11.RemoteProtocolError as error:
-                return replace(_malformed(error.error_status_hint), of=_asked(received))
+                return replace(_malformed_refusal(error.error_status_hint), of=_parse_request_line(received))
             if isinstance(event, h11.Request):
                 return _admissible(event, bytes(received), bytes(parser.trailing_data[0]))
-    return Refusal(408, f"Send the whole request head within {HEAD_TIMEOUT:g} seconds.", of=_asked(received))
+    return Refusal(
+        408, f"Send the whole request head within {HEAD_TIMEOUT:g} seconds.", of=_parse_request_line(received)
+    )
 
 
 async def hang_up(stream: trio.abc.Stream, last: bytes = b"", linger: float = CLOSE_TIMEOUT) -> None:
-    """Write `last`, say that nothing follows, give the client a moment to read it, and close.
+    """Write `last`, send the end of the stream, give the client `linger` seconds to read it, and close.
 
-    Takes at most FLUSH_TIMEOUT + `linger` seconds and raises nothing but Cancelled; the stream is closed
-    however it ends. Closing at once would reset a connection that still has unread bytes, and the client would
-    then never see why.
+    Takes at most `FLUSH_TIMEOUT` + `linger` seconds and raises only `Cancelled`; the stream is closed in every case.
+    Closing at once would reset a connection that still has unread bytes, and the client would then never see `last`.
     """
     try:
         with trio.move_on_after(FLUSH_TIMEOUT) as writing:
@@ -166,35 +168,35 @@ async def hang_up(stream: trio.abc.Stream, last: bytes = b"", linger: float = CL
 
 
 async def close_now(stream: trio.abc.Stream) -> None:
-    """Close a connection without a word; a socket without the two rounds of the loop that trio takes for it."""
+    """Close a stream at once; a socket without the two rounds of the loop that trio takes for it."""
     if isinstance(stream, trio.SocketStream):
         stream.socket.close()
     else:
         await trio.aclose_forcefully(stream)
 
 
-def _asked(received: bytes | bytearray) -> Head | None:
-    """Return what a head asks for that is no whole one, only to be answered; None where its first line says nothing."""
-    found = _ASKED.match(received)
+def _parse_request_line(received: bytes | bytearray) -> Head | None:
+    """Parse the first line of an unusable head, to answer it in the shape of its path; None if it has no target."""
+    found = _REQUEST_LINE.match(received)
     return None if found is None else Head(found[1], found[2], VERSIONS[-1], (), b"", b"")
 
 
 def _admissible(request: h11.Request, received: bytes, rest: bytes) -> Head | Refusal:
-    """Turn a parsed request into a Head, or into the refusal of what this port does not speak."""
+    """Return a parsed request as a `Head`, or the `Refusal` of a request that this port does not serve."""
     raw = received[: len(received) - len(rest)]
     headers = tuple((bytes(name), bytes(value)) for name, value in request.headers)
     head = Head(bytes(request.method), bytes(request.target), bytes(request.http_version), headers, raw, rest)
-    refusal = _unspoken(head)
+    refusal = _refuse_head(head)
     return head if refusal is None else replace(refusal, of=head)
 
 
-def _unspoken(head: Head) -> Refusal | None:
-    """Return what of a head this port does not speak, or None."""
+def _refuse_head(head: Head) -> Refusal | None:
+    """Return the refusal of a head that is too large, or whose version, method or target is not served; or None."""
     if len(head.raw) > HEAD_MAX:
-        return _malformed(431)
+        return _malformed_refusal(431)
     if head.version not in VERSIONS:
         return Refusal(505, "This port speaks HTTP/1.1.")
-    if head.method not in METHODS and not routes.serves(head.path):
+    if head.method not in METHODS and not routes.is_api_path(head.path):
         return Refusal(405, "This port answers GET, HEAD and POST.", {"Allow": "GET, HEAD, POST"})
     if not head.target.startswith(b"/"):
         return Refusal(400, "Send a path that begins with a slash.")
@@ -202,7 +204,7 @@ def _unspoken(head: Head) -> Refusal | None:
 
 
 def _bad_upgrade(head: Head) -> Refusal | None:
-    """Return what is wrong with a WebSocket upgrade (RFC 6455, sections 4.1 and 4.2.1), or None."""
+    """Return the refusal of a wrong WebSocket upgrade (RFC 6455, sections 4.1 and 4.2.1), or None."""
     versions, keys = head.values(b"sec-websocket-version"), head.values(b"sec-websocket-key")
     if not all(name not in _BODY and _plain(name, value) for name, value in head.headers):
         return Refusal(400, "Send a WebSocket upgrade without a body, in ASCII.")
@@ -218,7 +220,7 @@ def _bad_upgrade(head: Head) -> Refusal | None:
 
 
 def _plain(name: bytes, value: bytes) -> bool:
-    """Whether a header that an upgrade is made of holds no byte that belongs in none."""
+    """Return whether a header is ASCII, or no part of an upgrade."""
     return value.isascii() or not name.startswith((b"sec-websocket", b"connection", b"upgrade"))
 
 
@@ -229,7 +231,7 @@ def _is_key(value: bytes) -> bool:
         return False
 
 
-def _malformed(status: int) -> Refusal:
+def _malformed_refusal(status: int) -> Refusal:
     if status == 431:
         return Refusal(431, f"Send a request head of at most {HEAD_MAX} bytes.")
     return Refusal(400, "This is not an HTTP/1.1 request.")

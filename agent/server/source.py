@@ -1,8 +1,8 @@
 """`GET /source/<file>?lines=3-5`: a file of the knowledge base as the index holds it, around some lines.
 
-Nothing outside the index can be reached: a name is looked up among the files that were read, and what is shown of one
-are its sections (`agent.grounding.view`). A browser gets a page, which runs no script; a program that accepts JSON, as
-the chat page does, gets the same as data. Names and texts may hold anything: they are escaped here, or data there.
+No file outside the index can be reached: a name is looked up among the files that were read, and only a file's sections
+are shown (`agent.grounding.view`). A browser gets a page, which runs no script; a program that accepts JSON, as the
+chat page does, gets the same as data. Names and texts may hold any characters: the page escapes them.
 """
 
 import json
@@ -13,15 +13,15 @@ from itertools import groupby
 from typing import Any
 from urllib.parse import parse_qs, quote
 
-from ..grounding.view import Part, Piece, View, view
+from ..grounding.view import FileView, ViewLine, ViewSection, view_source
 from ..lang import DEFAULT, LANGUAGES, Lang
 from ..ports.search import Passage
-from .answers import JSON, Answer, plainly
+from .responses import JSON, Answer, plain_text
 from .sniff import Head
 from .tagged import tag_of, tagged
 
 Sections = Callable[[str], Sequence[Passage] | None]
-"""Returns the sections of a file, () for what is none, and None while the documents are being read."""
+"""Returns the sections of a file, () for an unknown file, and None while the documents are being read."""
 
 _LINES = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", re.ASCII)
 _VARY = {"vary": "Accept, Accept-Language"}
@@ -34,28 +34,31 @@ READING = "The documents are being read; try again in a moment.\n"
 
 
 def source(head: Head, file: str, sections: Sections) -> Answer:
-    """Answer a request for a source: 400 for lines that are none, 404 for what the index does not hold."""
+    """Answer a request for a source: 400 for malformed `lines`, 404 for a file or lines that the index lacks."""
     query = parse_qs(head.query.decode("latin-1"), keep_blank_values=True)
-    lines = _lines(query.get("lines", []))
+    lines = _parse_lines(query.get("lines", []))
     if lines is None:
-        return plainly(_BAD_LINES, 400)
+        return plain_text(_BAD_LINES, 400)
     passages = sections(file)
     if passages is None:
-        return plainly(READING, 503, {"retry-after": "1"})
+        return plain_text(READING, 503, {"retry-after": "1"})
     if not passages:
-        return plainly(_NO_FILE, 404)
-    found = view(passages, lines or None)
+        return plain_text(_NO_FILE, 404)
+    found = view_source(passages, lines or None)
     if found is None:
-        return plainly(_NO_LINES, 404)
+        return plain_text(_NO_LINES, 404)
     if b"application/json" in b",".join(head.values(b"accept")):
         content, kind = json.dumps(_data(found)).encode(), JSON
     else:
-        content, kind = _page(found, _wanted(head)).encode("utf-8", "replace"), "text/html; charset=utf-8"
+        content, kind = (
+            _page(found, _preferred_language(head)).encode("utf-8", "replace"),
+            "text/html; charset=utf-8",
+        )
     return tagged(head, content, tag_of(content), kind, _VARY)
 
 
-def _lines(given: Sequence[str]) -> tuple[int, int] | tuple[()] | None:
-    """Return the first and the last line that are asked for, () where none are, None for what is none."""
+def _parse_lines(given: Sequence[str]) -> tuple[int, int] | tuple[()] | None:
+    """Parse the query's `lines` into the first and the last line; () if none are given, None if malformed."""
     if not given:
         return ()
     found = _LINES.fullmatch(given[0])
@@ -66,8 +69,8 @@ def _lines(given: Sequence[str]) -> tuple[int, int] | tuple[()] | None:
     return (first, last) if 1 <= first <= last else None
 
 
-def _data(shown: View) -> dict[str, Any]:
-    """Return a view as JSON values; a text is in runs: plain, number, plain, number, ..."""
+def _data(shown: FileView) -> dict[str, Any]:
+    """Return a view as JSON values. A text is a list of `runs`: plain, number, plain, number, ..."""
     return {
         "file": shown.file,
         "lines": shown.lines,
@@ -87,8 +90,8 @@ def _data(shown: View) -> dict[str, Any]:
     }
 
 
-def runs(piece: Piece) -> list[str]:
-    """Return a line's text cut at its numbers: each second run is one."""
+def runs(piece: ViewLine) -> list[str]:
+    """Return a line's text cut at its numbers: each second run is a number."""
     found, at = [], 0
     for start, end in piece.numbers:
         found += [piece.text[at:start], piece.text[start:end]]
@@ -96,24 +99,24 @@ def runs(piece: Piece) -> list[str]:
     return [*found, piece.text[at:]]
 
 
-def _wanted(head: Head) -> Lang:
-    """Return the language that a browser asks for first, if there is such a one."""
+def _preferred_language(head: Head) -> Lang:
+    """Return the first language of `Accept-Language` if it is one of `LANGUAGES`, else `DEFAULT`."""
     wanted = b",".join(head.values(b"accept-language"))[:2].decode("latin-1").lower()
     return wanted if wanted in LANGUAGES else DEFAULT
 
 
-def _page(shown: View, lang: Lang) -> str:
-    """Return a view as a page of its own."""
+def _page(shown: FileView, lang: Lang) -> str:
+    """Return a view as an HTML page."""
     page = LANGUAGES[lang].page
     words = page.source
     here = quote(f"/source/{shown.file}", safe="/", errors="replace")
     name = escape(shown.file)
-    told = ""
+    notes = ""
     if shown.lines is not None:
         first, last = shown.lines
-        told = f"<p>{words.marked.format(lines=first if first == last else f'{first}–{last}')}</p>"
+        notes = f"<p>{words.marked.format(lines=first if first == last else f'{first}–{last}')}</p>"
     if not shown.whole and shown.lines is not None:
-        told += f'<p><a href="{here}">{page.whole}</a></p>'
+        notes += f'<p><a href="{here}">{page.whole}</a></p>'
     above = f'<p class="cut">{words.above}</p>' if shown.above else ""
     below = ""
     if shown.below is not None:
@@ -126,29 +129,29 @@ def _page(shown: View, lang: Lang) -> str:
         f'<meta name="color-scheme" content="light dark">\n<title>{name}</title>\n'
         '<link rel="icon" href="/static/icon.svg" type="image/svg+xml">\n'
         '<link rel="stylesheet" href="/static/style.css">\n</head>\n<body class="source">\n'
-        f"<header><h1>{name}</h1></header>\n<main>{told}{above}{body}{below}"
+        f"<header><h1>{name}</h1></header>\n<main>{notes}{above}{body}{below}"
         f'<p class="held">{words.held}</p></main>\n</body>\n</html>\n'
     )
 
 
-def _section(part: Part) -> str:
+def _section(part: ViewSection) -> str:
     heading = f"<h2>{escape(' › '.join(part.headings))}</h2>" if part.headings else ""
     lines = groupby(enumerate(part.pieces), key=lambda each: each[1].line or -each[0])
     return f"<section>{heading}{''.join(_line([piece for _, piece in pieces]) for _, pieces in lines)}</section>\n"
 
 
-def _line(pieces: Sequence[Piece]) -> str:
-    """Return a line, of one part or several: its number, and its text with the numbers in it marked."""
+def _line(pieces: Sequence[ViewLine]) -> str:
+    """Return a line's pieces as HTML: the line's number, and its text with the numbers in it marked."""
     first = pieces[0]
     marked = ' aria-current="true"' if first.cited else ""
     number = "" if first.line is None else str(first.line)
-    text = " ".join(f"<span>{_marked(piece)}</span>" for piece in pieces)
+    text = " ".join(f"<span>{_mark_numbers(piece)}</span>" for piece in pieces)
     return (
         f'<p class="line {first.kind}"{marked}><span class="number">{number}</span> <span>{text}</span></p>'
     )
 
 
-def _marked(piece: Piece) -> str:
+def _mark_numbers(piece: ViewLine) -> str:
     return "".join(
         f"<mark>{escape(run)}</mark>" if number % 2 else escape(run) for number, run in enumerate(runs(piece))
     )

@@ -1,29 +1,29 @@
-"""Answers with an ETag of their content, so that a browser that holds them is sent none of them again."""
+"""Answers with an `ETag` of their content, so that a browser that has the content gets 304 without a body."""
 
 from collections.abc import Mapping
 from hashlib import sha256
 
-from .answers import Answer
+from .responses import Answer
 from .sniff import Head
 
 TAG_DIGITS = 32  # hexadecimal digits of an ETag: 128 bits of SHA-256
 
 
 def tag_of(content: bytes) -> str:
-    """Return the ETag of a content."""
+    """Return the `ETag` of `content`."""
     return f'"{sha256(content).hexdigest()[:TAG_DIGITS]}"'
 
 
 def tagged(
     head: Head, content: bytes, tag: str, kind: str, headers: Mapping[str, str] | None = None
 ) -> Answer:
-    """Return a content, or 304 and nothing of it where the request names its tag. kind: its media type."""
+    """Return an answer with `content`, or 304 without it if the request names its `tag`. `kind`: its media type."""
     named = {**(headers or {}), "etag": tag}
     return Answer(304, headers=named) if _holds(head, tag) else Answer(200, content, named, kind)
 
 
 def _holds(head: Head, tag: str) -> bool:
-    """Whether the values of If-None-Match name a tag; a proxy may have made it weak (RFC 9110, 13.1.2)."""
+    """Return whether `If-None-Match` names `tag`; a proxy may have made it weak (RFC 9110, 13.1.2)."""
     lists = (value.decode("latin-1") for value in head.values(b"if-none-match"))
     named = [each.strip().removeprefix("W/") for value in lists for each in value.split(",")]
     return tag in named or "*" in named

@@ -1,7 +1,7 @@
-"""Who may open sockets by a name of his own: a file of lines `name = "token"`, in TOML.
+"""Reads the file of users with tokens of their own: lines `name = "token"`, in TOML.
 
-A token opens the chat page's socket, its openers and its sources, as the user that it is of; what is the operator's
-(the figures, the HTTP API, plain questions) it does not. So a name is never a client's claim.
+A user's token opens the chat page's socket, its openers and its sources, as that user. It does not open the operator's
+routes: the metrics, the HTTP API and plain questions. So a user's name is never a client's claim.
 """
 
 import hmac
@@ -15,13 +15,13 @@ _LIKE = 'it must hold lines like ana = "a token that is hard to guess"'
 
 
 class Users:
-    """Users by their tokens. named: tokens as UTF-8, by names."""
+    """Users by their tokens. `named`: tokens as UTF-8, by user name."""
 
     def __init__(self, named: dict[str, bytes] | None = None) -> None:
         self._named = named or {}
 
     def of(self, shown: bytes) -> str:
-        """Return whose token this is, "" where it is nobody's. Compares with every one, each in constant time."""
+        """Return the name of the user with this token, or "". Compares every token, each in constant time."""
         found = ""
         for name, token in self._named.items():
             if hmac.compare_digest(shown, token):
@@ -30,9 +30,9 @@ class Users:
 
 
 def read_users(path: Path, token: str | None) -> Users:
-    """Return the users of a file. token: the operator's, which no user's may be. Blocks; called at the start.
+    """Read the users of a file. `token`: the operator's, which no user may have. Blocks; called at the start.
 
-    Raises `agent.errors.UsageError`, one line that names the file and never a token, for what cannot be used.
+    Raises `agent.errors.UsageError`, one line that names the file and never a token, if the file cannot be used.
     """
     try:
         with path.open("rb") as file:
@@ -42,7 +42,7 @@ def read_users(path: Path, token: str | None) -> Users:
         found = tomllib.loads(data.decode())
     except OSError as error:
         raise _bad(path, f"it cannot be read ({error.strerror})") from None
-    except (ValueError, RecursionError):  # whose words may quote a token
+    except (ValueError, RecursionError):  # its message may quote a token
         raise _bad(path, _LIKE) from None
     named: dict[str, bytes] = {}
     for name, secret in found.items():

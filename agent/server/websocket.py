@@ -1,17 +1,17 @@
-"""One WebSocket: the library answers and reads what is not plain, the outbox keeps the order and writes.
+"""One WebSocket: the library reads and answers frames that are not plain, the outbox keeps the order and writes.
 
-The upgrade is answered by us: its head was read and checked (sniff.py), and the library, which would parse it again,
-is handed a connection that is open (wsproto's own, which has all that the library uses of a WSConnection). Neither that
-nor `_reader_task`, which the library's functions start, is documented API, so its minor version is pinned.
+We answer the upgrade ourselves: its head was read and checked (`sniff.py`), and the library would parse it again. So it
+gets a connection that is open already (wsproto's own, which has all that the library uses of a `WSConnection`). Neither
+that nor `_reader_task`, which the library's functions start, is documented API, so its minor version is pinned.
 
-What the library writes goes to the outbox too, and plain text frames pass it by (carrier.py).
+The library's frames go to the outbox too, and plain text frames bypass it (`carrier.py`).
 
 Close frames of our own also go straight to the outbox. The library's `aclose` would put its state machine where an
-incoming PING raises out of its reader (it answers in a state that allows no answer); this way it stays open until the
-client's close arrives, and whatever it still answers is dropped by an outbox that has its last frame.
+incoming PING raises out of its reader (it answers in a state that allows no answer). This way it stays open until the
+client's close arrives, and the outbox, which has its last frame, drops any further answer of the library.
 
-Order of the end, which a table has (agent/wire/life.py): the handler returns; what waits is written; the client gets a
-moment to answer our close frame; the library's task ends; the client gets a moment to read what was written; the
+Order of the end, as in the table of `agent/wire/life.py`: the handler returns; the queued frames are written; the
+client gets a moment to answer our close frame; the library's task ends; the client gets a moment to read the rest; the
 socket is closed. Each step has its deadline.
 """
 
@@ -31,10 +31,10 @@ from wsproto.connection import Connection as OpenConnection
 from ..config import CLOSE_TIMEOUT, FLUSH_TIMEOUT, MAX_FRAME
 from ..errors import WireClosed
 from ..fsm import Engine
-from ..wire.frames import BINARY, CLOSE, PING, TEXT, frame
-from ..wire.life import TABLE, Deed, Guard, Happening, Life
+from ..wire.frames import BINARY, CLOSE, PING, TEXT, build_frame
+from ..wire.life import TABLE, ConnectionDeed, ConnectionGuard, ConnectionState, ConnectionTrigger
 from ..wire.meter import POLICY, TOO_BIG
-from ..wire.outbox import Outbox, Told
+from ..wire.outbox import Outbox, WrittenCallback
 from .admission import SUBPROTOCOL
 from .carrier import Carrier
 from .handshake import accepted
@@ -43,14 +43,14 @@ from .sniff import Head, hang_up
 
 _log = structlog.get_logger("agent.server")
 
-GOING_DOWN, TRY_AGAIN = 1012, 1013  # with these a client is told when to come back
+GOING_DOWN, TRY_AGAIN = 1012, 1013  # the close reason tells the client when to reconnect
 ABNORMAL, PROTOCOL_ERROR, INVALID_TEXT, INTERNAL = 1006, 1002, 1007, 1011
 _REASON_MAX = 123  # bytes of a close frame's reason: a control frame's 125 less the code
 _FAULTS = {PROTOCOL_ERROR: "protocol error", INVALID_TEXT: "invalid UTF-8"}
 _TOO_MUCH = "too much waits to be sent: read faster, or ask for less at a time"
 _RESET = struct.pack(
     "ii", 1, 0
-)  # SO_LINGER on, 0 seconds: closing resets and frees what the kernel still holds
+)  # SO_LINGER on, 0 seconds: closing resets the connection and frees the kernel's buffer
 
 
 Take: TypeAlias = Callable[[str | bytes], None]
@@ -58,7 +58,7 @@ Take: TypeAlias = Callable[[str | bytes], None]
 
 @dataclass(frozen=True, slots=True)
 class _Goodbye:
-    """What a close frame says, and for how many seconds its answer is waited for at most."""
+    """The `code` and `reason` of a close frame, and the most seconds to wait for the client's answer (`linger`)."""
 
     code: int
     reason: str
@@ -68,16 +68,16 @@ class _Goodbye:
 class Connection:
     """An accepted WebSocket (implements `agent.ports.wire.Wire`).
 
-    host: what the server decides about this client.
-    outbox: everything that waits to be written; overflowing it closes the connection with 1008.
-    agent_v1: whether the client offered the subprotocol `agent.v1`. user: by the token that it has shown, "" where
-    that names none. state: where in its life it is.
-    aborted: whether the connection was dropped before all was written, its close frame too.
+    `host`: the server's decisions about this client.
+    `outbox`: the frames that wait to be written; overflowing it closes the connection with 1008.
+    `agent_v1`: whether the client offered the subprotocol `agent.v1`. `user`: the name of the user whose token the
+    client has shown, or "". `state`: its state in `agent.wire.life.TABLE`.
+    `aborted`: whether the connection was dropped before all frames were written, its close frame too.
     """
 
     def __init__(self, stream: trio.abc.Stream, head: Head, host: Host | None = None, user: str = "") -> None:
         self.state = TABLE.initial
-        self.outbox = Outbox(stream, self._overflowed, self._lost)
+        self.outbox = Outbox(stream, self._close_overflowing, self._stop_writing)
         self.agent_v1 = SUBPROTOCOL in head.subprotocols
         self.user = user
         self.aborted = False
@@ -94,7 +94,7 @@ class Connection:
         self._linger = CLOSE_TIMEOUT
         self.outbox.put(accepted(head, self.agent_v1))
 
-    # --- what a session needs
+    # --- the interface of a session: `agent.ports.wire.Wire`
 
     @property
     def heard_at(self) -> float:
@@ -103,42 +103,42 @@ class Connection:
 
     @property
     def deltas(self) -> Outbox:
-        """What takes the deltas of the open turn."""
+        """The outbox, which takes the deltas of the open turn."""
         return self.outbox
 
-    def frame(self, text: bytes, *, binary: bool = False) -> bytes:
+    def make_frame(self, text: bytes, *, binary: bool = False) -> bytes:
         """Return one whole message (UTF-8 `text`, or any bytes with `binary`) as the bytes that `put` takes."""
-        return frame(BINARY if binary else TEXT, text)
+        return build_frame(BINARY if binary else TEXT, text)
 
-    def put(self, frames: bytes, written: Told | None = None) -> None:
-        """Queue whole frames that nothing removes. written: called once the stream has taken the last byte."""
+    def put_frames(self, frames: bytes, written: WrittenCallback | None = None) -> None:
+        """Queue whole frames, which no purge removes. `written` is called once the stream has taken the last byte."""
         self.outbox.put(frames, written)
 
     def open_turn(self, turn: int) -> None:
         """Accept deltas of `turn`, and of no other, from now on."""
         self.outbox.open_turn(turn)
 
-    def purge(self) -> None:
-        """Remove every delta that was not begun, and accept no more until a turn is opened."""
+    def purge_deltas(self) -> None:
+        """Remove every delta whose first byte was not written, and accept none until `open_turn`."""
         self.outbox.purge()
 
     def flush(self) -> None:
-        """Write what waits, as far as the stream takes it at once, and the rest as soon as it takes that."""
+        """Write the queued frames, as far as the stream takes them at once, and the rest as soon as it can."""
         self.outbox.flush()
 
     def ping(self) -> None:
-        """Send a PING. Its answer shows in `heard_at` like anything else that comes."""
-        self.outbox.put(frame(PING, b""))
+        """Send a PING. Its answer shows in `heard_at`, as all bytes of the client do."""
+        self.outbox.put(build_frame(PING, b""))
         self.outbox.flush()
 
-    async def deliver(self, take: Take) -> None:
+    async def deliver_messages(self, take: Take) -> None:
         """Hand each whole message that the host lets pass to `take`, in order.
 
-        Raises WireClosed with the close code, 1006 for none, once nothing more comes or `close` was called. A text of
-        more than MAX_FRAME UTF-8 bytes closes with 1009 (the library counts characters). `take` is called in the
-        library's task too, and never blocks.
+        Raises `WireClosed` with the close code, 1006 for none, once the client has closed or `close` was called. A text
+        of more than `MAX_FRAME` UTF-8 bytes closes with 1009 (the library counts characters). `take` is called in the
+        library's task too, and must not block.
         """
-        if self.state in (Life.HANDSHAKING, Life.OPEN):
+        if self.state in (ConnectionState.HANDSHAKING, ConnectionState.OPEN):
             self._take = take
             try:
                 with trio.CancelScope(deadline=self._host.due) as self._delivering:
@@ -155,42 +155,46 @@ class Connection:
                 raise WireClosed(self._code) from None
             finally:
                 self._take = self._delivering = None
-            if self.state in (Life.HANDSHAKING, Life.OPEN):
+            if self.state in (ConnectionState.HANDSHAKING, ConnectionState.OPEN):
                 self._host.overdue(self)
         else:
             await trio.lowlevel.checkpoint()
         raise WireClosed(self._code)
 
     def close(self, code: int, reason: str = "", linger: float = CLOSE_TIMEOUT) -> None:
-        """Queue a close frame, after which the outbox takes nothing; a second one changes nothing. Never blocks.
+        """Queue a close frame, after which the outbox takes no frame. A second call changes nothing. Never blocks.
 
-        One that sends the client away for a while says when to come back, to each another time.
-        linger: seconds that the client's answer is waited for at most.
+        A close with `GOING_DOWN` or `TRY_AGAIN` tells the client when to reconnect, each client another time.
+        `linger`: the most seconds to wait for the client's answer.
         """
-        self._happens(Happening.GOODBYE, _Goodbye(code, reason, linger))
+        self._happens(ConnectionTrigger.GOODBYE, _Goodbye(code, reason, linger))
 
     def abort(self) -> None:
         """Drop the connection at once, without a close frame. Idempotent, never blocks.
 
-        Every task that waits on the socket gets its error in its next step. What the kernel still holds is dropped
-        with it when a frame was begun: its rest can never follow.
+        Every task that waits on the socket gets its error in its next step. If a frame was written in part, the
+        kernel's buffer is dropped too: the rest of the frame can never follow.
         """
-        self._happens(Happening.ABORT)
+        self._happens(ConnectionTrigger.ABORT)
 
-    def start(self, run: Callable[..., Awaitable[object]], *args: Any) -> None:
-        """Run a task that ends with the connection; only while its handler runs."""
+    def start_task(self, run: Callable[..., Awaitable[object]], *args: Any) -> None:
+        """Start a task that ends with the connection. Call it only while the handler runs."""
         assert self._nursery is not None
         self._nursery.start_soon(run, *args)
 
-    # --- what the library's stream needs
+    # --- the interface of the library's stream: `carrier.Carried`
 
     @property
     def plain(self) -> bool:
-        """Whether a frame may pass the library by: somebody takes it, and all that went there has come back."""
-        return self._take is not None and self.state is Life.OPEN and self._carrier.messages == self._taken
+        """Whether a plain frame may bypass the library: messages are delivered, and none is still in the library."""
+        return (
+            self._take is not None
+            and self.state is ConnectionState.OPEN
+            and self._carrier.messages == self._taken
+        )
 
     def heard(self, message: str | bytes) -> None:
-        """Hand a whole message on, if the host lets it pass. A fault in what takes it ends the connection."""
+        """Hand on a whole message if `Host.hear` lets it pass. An exception of the taker closes the connection."""
         try:
             if self._host.hear(self, message) and self._take is not None:
                 self._take(message)
@@ -201,27 +205,27 @@ class Connection:
             self._delivering.deadline = self._host.due
 
     def put_library(self, data: bytes) -> None:
-        """Write what the library would write; nothing follows a close frame."""
+        """Queue and write frames of the library; no frame follows a close frame."""
         self.outbox.put(data)
         if data[0] == CLOSE:
-            self._happens(Happening.PARTED)
+            self._happens(ConnectionTrigger.PARTED)
         self.outbox.flush()
 
     # --- its life
 
     async def serve(self, handler: "Handler") -> bool:
-        """Run `handler`, say goodbye, close. See `serve_websocket`."""
+        """Run `handler`, send a close frame, and close. See `serve_websocket`."""
         try:
             try:
                 async with trio.open_nursery() as self._nursery:
-                    self._happens(Happening.ACCEPT)
+                    self._happens(ConnectionTrigger.ACCEPT)
                     await handler(self)
                     await self._leave()
                     self._nursery.cancel_scope.cancel()
             finally:
                 self._nursery = None
             self.aborted = self.aborted or len(self.outbox) > 0
-            if self._happens(Happening.WRITTEN):
+            if self._happens(ConnectionTrigger.WRITTEN):
                 if self.outbox.torn or self._shook_hands():
                     self._drop_stream()
                 else:
@@ -234,20 +238,20 @@ class Connection:
             await trio.aclose_forcefully(stream)
 
     async def _leave(self) -> None:
-        """Say goodbye if nobody has, write what waits, and give the client a moment to answer."""
+        """Queue a close frame if there was none, write the queued frames, and give the client a moment to answer."""
         if self._closed_as() == ABNORMAL:
-            self._happens(Happening.LEFT)
+            self._happens(ConnectionTrigger.LEFT)
         self.close(1000)
         self.outbox.purge()  # deltas belong to a session that has left
         with trio.move_on_after(FLUSH_TIMEOUT):
-            await self.outbox.emptied()
-        if self.state is Life.CLOSING:
+            await self.outbox.wait_empty()
+        if self.state is ConnectionState.CLOSING:
             with trio.move_on_after(self._linger) as waiting:
                 await self._read_out()
-            self._happens(Happening.IN_VAIN if waiting.cancelled_caught else Happening.PARTED)
+            self._happens(ConnectionTrigger.IN_VAIN if waiting.cancelled_caught else ConnectionTrigger.PARTED)
 
     async def _read_out(self) -> None:
-        """Read until the client's close frame has come, or it has left; what it still says is dropped."""
+        """Read and drop messages until the client's close frame has come, or it has left."""
         try:
             while True:
                 await self._ws.get_message()
@@ -255,41 +259,41 @@ class Connection:
             pass
 
     def _come_apart(self) -> None:
-        """Let go of the stream and of the library, which know this connection in turn; nothing may be called after.
+        """Delete the references to the stream and the library, which refer back to this connection.
 
-        What has ended is then freed at once and leaves next to nothing for a garbage collection, which stops the
-        loop for as long as everything takes that is alive.
+        No method may be called after. Without cycles an ended connection is freed at once and leaves next to no work
+        for a garbage collection, which stops the loop for as long as it takes to visit all live objects.
         """
         self.outbox.drop()
         del self._ws, self._carrier, self._raw, self._host, self.outbox
 
-    def _happens(self, what: Happening, subject: object = None) -> bool:
+    def _happens(self, what: ConnectionTrigger, subject: object = None) -> bool:
         return _ENGINE.react(self, self, what, subject)
 
-    def _lost(self, stalled: bool) -> None:
-        """Nothing more can be written: a client that takes nothing is dropped, one that is gone has left."""
-        self._happens(Happening.ABORT if stalled else Happening.LEFT)
+    def _stop_writing(self, stalled: bool) -> None:
+        """React to the end of writing: drop a client that is `stalled`, and note that any other client has left."""
+        self._happens(ConnectionTrigger.ABORT if stalled else ConnectionTrigger.LEFT)
 
-    # --- what the rows of its table do
+    # --- the deeds of its table
 
     def begin(self) -> None:
         """Write the answer to the upgrade, and let the library read."""
         assert self._nursery is not None
         self.outbox.open(self._nursery.start_soon)
-        self._nursery.start_soon(self._ws._reader_task)  # noqa: SLF001 - its own way in shakes hands itself
+        self._nursery.start_soon(self._ws._reader_task)  # noqa: SLF001 - the public entry does the handshake itself
 
     def say_goodbye(self, goodbye: "_Goodbye") -> None:
-        """Write a close frame, the last of all."""
+        """Write a close frame, the last frame of the connection."""
         self._code = goodbye.code
         self._linger = goodbye.linger
         seconds = self._host.come_back_in() if goodbye.code in (GOING_DOWN, TRY_AGAIN) else 0
         reason = f"{goodbye.reason}; come back in {seconds} s" if seconds else goodbye.reason
         text = reason.encode()[:_REASON_MAX].decode(errors="ignore").encode()
-        self.outbox.close(frame(CLOSE, struct.pack("!H", goodbye.code) + text))
+        self.outbox.close(build_frame(CLOSE, struct.pack("!H", goodbye.code) + text))
         self.outbox.flush()
 
     def take_no_more(self) -> None:
-        """Let nothing follow the close frame that was put."""
+        """Close the outbox: no frame follows the close frame that was queued."""
         self.outbox.close()
 
     def deliver_no_more(self) -> None:
@@ -298,12 +302,12 @@ class Connection:
             self._delivering.cancel()
 
     def drop(self) -> None:
-        """Drop what waits, and the stream under it."""
+        """Drop the queued frames, and the stream under them."""
         self.aborted = True
         self._drop_stream()
 
     def let_go(self) -> None:
-        """Close the stream on a client that was waited for long enough."""
+        """Close the stream: the client has not answered the close frame in time."""
         self.aborted = len(self.outbox) > 0
         self._drop_stream()
 
@@ -317,34 +321,34 @@ class Connection:
         elif self._nursery is not None:
             self._nursery.start_soon(trio.aclose_forcefully, self._raw)
 
-    def _overflowed(self, over: str, waited: int) -> None:
-        """More waits than is allowed: nothing of it is sent, and the client is told why if its socket takes that."""
+    def _close_overflowing(self, over: str, waited: int) -> None:
+        """Close with 1008: more is queued than allowed. It is not sent; the client reads why if its socket takes it."""
         _log.warning("connection closed, too much waits for its client", over=over, bytes=waited)
         self.close(POLICY, _TOO_MUCH)
 
     def _explain(self, code: int) -> None:
-        """Say why, where the library has closed for a fault of the client's and said nothing."""
+        """Send a close frame with a reason, if the library has closed for a fault of the client without a reason."""
         if code in _FAULTS:
             self.close(code, _FAULTS[code])
 
     def _closed_as(self) -> int | None:
-        """Return the code that the library's connection ended with; None while it has not."""
+        """Return the code that the library's connection ended with; None while it is open."""
         closed = self._ws.closed
         return None if closed is None else int(closed.code)
 
     def _shook_hands(self) -> bool:
-        """Whether the client's close frame has come, so that nothing more can."""
+        """Return whether the client's close frame has come, so that no further byte follows."""
         return self._closed_as() not in (None, ABNORMAL, TOO_BIG, *_FAULTS)
 
 
-_GUARDS: dict[Guard, Callable[[Connection], bool]] = {}
-_DEEDS: dict[Deed, Callable[[Connection, Any], None]] = {
-    Deed.BEGIN: lambda connection, _: connection.begin(),
-    Deed.SAY_GOODBYE: lambda connection, goodbye: connection.say_goodbye(goodbye),
-    Deed.TAKE_NO_MORE: lambda connection, _: connection.take_no_more(),
-    Deed.DELIVER_NO_MORE: lambda connection, _: connection.deliver_no_more(),
-    Deed.LET_GO: lambda connection, _: connection.let_go(),
-    Deed.DROP: lambda connection, _: connection.drop(),
+_GUARDS: dict[ConnectionGuard, Callable[[Connection], bool]] = {}
+_DEEDS: dict[ConnectionDeed, Callable[[Connection, Any], None]] = {
+    ConnectionDeed.BEGIN: lambda connection, _: connection.begin(),
+    ConnectionDeed.SAY_GOODBYE: lambda connection, goodbye: connection.say_goodbye(goodbye),
+    ConnectionDeed.TAKE_NO_MORE: lambda connection, _: connection.take_no_more(),
+    ConnectionDeed.DELIVER_NO_MORE: lambda connection, _: connection.deliver_no_more(),
+    ConnectionDeed.LET_GO: lambda connection, _: connection.let_go(),
+    ConnectionDeed.DROP: lambda connection, _: connection.drop(),
 }
 _ENGINE = Engine(TABLE, _GUARDS, _DEEDS)
 Handler: TypeAlias = Callable[[Connection], Awaitable[None]]
@@ -353,11 +357,11 @@ Handler: TypeAlias = Callable[[Connection], Awaitable[None]]
 async def serve_websocket(
     stream: trio.abc.Stream, head: Head, handler: Handler, host: Host | None = None
 ) -> bool:
-    """Serve one WebSocket whose upgrade `head` was checked: run `handler`, close.
+    """Serve one WebSocket whose upgrade `head` was checked: run `handler`, then close.
 
-    The handler has messages delivered, puts frames and flushes them; the answer to the upgrade goes out before. It
-    returns when the session is over; whatever it left in the outbox is written then, a close frame 1000 too if it put
-    none. Returns whether all was written. Its exceptions come out in an ExceptionGroup. The stream is closed and no
-    task is left however this ends; cancelled, at once and without a close frame.
+    The answer to the upgrade goes out before any frame of the handler. When the handler returns, the rest of the outbox
+    is written, and a close frame 1000 if there was none. Returns whether all frames were written. Exceptions of the
+    handler come out in an `ExceptionGroup`. The stream is closed and no task is left in every case; cancelled, at once
+    and without a close frame.
     """
     return await Connection(stream, head, host).serve(handler)

@@ -1,73 +1,88 @@
-"""The actions of a session: what was suggested, what was confirmed, what runs.
+"""The actions of a session: suggestions, confirmed actions that wait, and the one that runs.
 
-A suggestion's own table (actions/suggestions.py) answers each confirm, reject, cancel and expiry; the methods of
-its deeds are here. What it accepts goes on to the session's table.
+A suggestion's own table (`actions/suggestions.py`) decides each confirm, reject, cancel and expiry; the methods of
+its deeds are here. An accepted confirm goes on to the session's table.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Any, TypeAlias
 
-from ..actions.suggestions import TABLE, Deed, Guard, Status, Step, Suggestion, SuggestionTable
+from ..actions.suggestions import (
+    TABLE,
+    Suggestion,
+    SuggestionDeed,
+    SuggestionGuard,
+    SuggestionState,
+    SuggestionStep,
+    SuggestionTable,
+)
 from ..config import CONFIRM_SECONDS, LIVE_SUGGESTIONS, SUGGESTIONS_REMEMBERED
 from ..fsm import Engine
 from ..ports.action import CANCELLED, Call, Outcome
 from ..ports.brain import Proposal, Question
 from ..ports.conversation import Scope
 from ..protocol.inbound import ConfirmAction, RejectAction
-from .effects import ArmExpiry, Decline, DisarmExpiry, LetGoAction, RunAction, StopAction
-from .events import Acting, Expired, Live
-from .out import Out, React
-from .states import Trigger
-from .telling import EXPIRED, Telling
+from .effects import ArmExpiry, DeclineItem, DetachAction, DisarmExpiry, RunAction, StopAction
+from .events import CallRequested, LiveSuggestion, SuggestionExpired
+from .out import CoreOutput, React
+from .states import SessionTrigger
+from .telling import EXPIRED, SuggestionNotices
 
-SuggestionEngine: TypeAlias = Engine[Status, Step, Guard, Deed]
+SuggestionEngine: TypeAlias = Engine[SuggestionState, SuggestionStep, SuggestionGuard, SuggestionDeed]
 
 NOT_APPROVED: Mapping[str, Any] = {"success": False, "error": "This needs its user's approval."}
-_FINAL = frozenset(Status) - {Status.SUGGESTED, Status.CONFIRMED, Status.CLAIMED}
+_FINAL = frozenset(SuggestionState) - {
+    SuggestionState.SUGGESTED,
+    SuggestionState.CONFIRMED,
+    SuggestionState.CLAIMED,
+}
 
 
-class Actions:
+class SessionActions:
     """Suggestions and actions of one session.
 
-    engine: what runs the suggestions' table. held: the client knows what a suggestion may lack, and runs nothing before
-    it has filled that in. scope: whose the words are that come in place of a yes. kept: seconds in which one can be
-    confirmed, where all are kept elsewhere, which then says when one has expired, and for which none ends with the
-    session; None is CONFIRM_SECONDS, and none outlives it. live: what can be confirmed, oldest first.
+    `engine`: runs the suggestions' table. `fills_in`: the client can fill in fields that a suggestion lacks, and no
+    confirm runs before it has. `scope`: of a text that answers a suggestion in place of a yes. `stored_seconds`:
+    seconds in which a suggestion can be confirmed, where suggestions are stored: then the store says when one has
+    expired, and none ends with the session. `None` means `CONFIRM_SECONDS`, and none outlives the session. `live`: the
+    suggestions that can be confirmed, oldest first.
     """
 
     __slots__ = (
         "_engine",
-        "_held",
-        "_kept",
+        "_fills_in",
         "_out",
         "_react",
         "_running",
+        "_stored_seconds",
         "_suggestions",
         "_waiting",
         "live",
+        "notices",
         "scope",
-        "telling",
     )
 
     def __init__(
         self,
-        out: Out,
+        out: CoreOutput,
         react: React,
         engine: "SuggestionEngine | None",
-        held: bool,
+        fills_in: bool,
         scope: Scope,
-        kept: float | None = None,
+        stored_seconds: float | None = None,
     ) -> None:
         self._out = out
         self._react = react
         self._engine = engine or ENGINE
-        self._held = held
+        self._fills_in = fills_in
         self.scope = scope
-        self._kept = kept
-        self.telling: Telling = Telling(out, CONFIRM_SECONDS if kept is None else kept)
+        self._stored_seconds = stored_seconds
+        self.notices: SuggestionNotices = SuggestionNotices(
+            out, CONFIRM_SECONDS if stored_seconds is None else stored_seconds
+        )
         self.live: dict[str, Suggestion] = {}
-        self._suggestions: dict[str, Suggestion] = {}  # every one still answered for, oldest first
+        self._suggestions: dict[str, Suggestion] = {}  # those whose ids are still known, oldest first
         self._waiting: list[Suggestion] = []  # confirmed, not begun; few
         self._running: Suggestion | None = None
 
@@ -75,134 +90,138 @@ class Actions:
 
     @property
     def any_live(self) -> bool:
-        """A suggestion can be confirmed."""
+        """Whether a suggestion can be confirmed."""
         return bool(self.live)
 
     @property
     def confirm_waits(self) -> bool:
-        """A confirmed action has not begun."""
+        """Whether a confirmed action has not begun."""
         return bool(self._waiting)
 
-    # --- what comes in
+    # --- frames, events and proposals
 
     def confirm(self, frame: ConfirmAction) -> None:
-        """Take a user's approval, and what it fills in."""
-        self._out.note("confirms")
-        self._answer(frame.suggestion_id, Step.CONFIRM, frame.payload)
+        """Handle a user's approval, with the fields that it fills in."""
+        self._out.record_fact("confirms")
+        self._answer(frame.suggestion_id, SuggestionStep.CONFIRM, frame.payload)
 
     def reject(self, frame: RejectAction) -> None:
-        """Take a user's refusal."""
+        """Handle a user's refusal, or the text that answers in its place."""
         if frame.text is None:
-            self._answer(frame.suggestion_id, Step.REJECT)
+            self._answer(frame.suggestion_id, SuggestionStep.REJECT)
         else:
-            self._answer(frame.suggestion_id, Step.ANSWER, words=frame.text)
+            self._answer(frame.suggestion_id, SuggestionStep.ANSWER, words=frame.text)
 
     def _answer(
-        self, suggestion_id: str, step: Step, payload: Mapping[str, Any] | None = None, words: str = ""
+        self,
+        suggestion_id: str,
+        step: SuggestionStep,
+        payload: Mapping[str, Any] | None = None,
+        words: str = "",
     ) -> None:
         suggestion = self._suggestions.get(suggestion_id)
         if suggestion is None:
-            self.telling.unknown(suggestion_id)
+            self.notices.refuse_unknown(suggestion_id)
             return
-        suggestion.see(self._out.now, self._out.draining)
-        suggestion.hear(payload, self._held)
+        suggestion.set_conditions(self._out.now, self._out.draining)
+        suggestion.read_payload(payload, self._fills_in)
         suggestion.answer = words
-        self._step(suggestion, step)
+        self._fire_step(suggestion, step)
 
     def cancel_led_by(self, message: str) -> None:
-        """Cancel what a message has led to."""
+        """Cancel the suggestions and actions that a message has led to."""
         for suggestion in list(self._suggestions.values()):
             if suggestion.message == message:
-                self._step(suggestion, Step.CANCEL)
+                self._fire_step(suggestion, SuggestionStep.CANCEL)
 
-    def expired(self, event: Expired) -> None:
-        """Take that a suggestion's time is over."""
+    def expire_suggestion(self, event: SuggestionExpired) -> None:
+        """Expire a suggestion when its time is over."""
         suggestion = self._suggestions.get(event.suggestion_id)
         if suggestion is not None:
-            self._step(suggestion, Step.EXPIRE)
+            self._fire_step(suggestion, SuggestionStep.EXPIRE)
 
     def suggest(self, suggestion_id: str, proposal: Proposal, asked: Question) -> None:
-        """Suggest what a message asked for, or hand it over where the caller runs it and nobody need approve it."""
+        """Suggest a proposal, or hand it over when the caller runs it and no approval is needed."""
         suggestion = Suggestion(suggestion_id, proposal, asked, self._deadline())
         if proposal.handed_over:
-            self.telling.made(suggestion, proposal)
-            self._step(suggestion, Step.GRANT)
+            self.notices.send_suggestion(suggestion, proposal)
+            self._fire_step(suggestion, SuggestionStep.GRANT)
             return
         if len(self.live) >= LIVE_SUGGESTIONS:
             self._give_up(next(iter(self.live.values())))
         self._make_live(suggestion)
-        self.telling.made(suggestion, proposal)
-        self._out.note("suggestions", "made", asked.id, suggestion_id)
+        self.notices.send_suggestion(suggestion, proposal)
+        self._out.record_fact("suggestions", "made", asked.id, suggestion_id)
 
-    def restore(self, live: Sequence[Live]) -> None:
-        """Take up what another session has suggested, and is not known here; its client knows of it."""
+    def restore_live(self, live: Sequence[LiveSuggestion]) -> None:
+        """Add suggestions of another session that are not known here; the client has been told of them."""
         for suggestion_id, proposal, asked in live:
             if suggestion_id in self._suggestions:
                 continue
             self._make_live(Suggestion(suggestion_id, proposal, asked, self._deadline()))
 
     def _deadline(self) -> float:
-        return inf if self._kept is not None else self._out.now + CONFIRM_SECONDS
+        return inf if self._stored_seconds is not None else self._out.now + CONFIRM_SECONDS
 
     def _make_live(self, suggestion: Suggestion) -> None:
-        self._remember(suggestion)
+        self._track(suggestion)
         self.live[suggestion.id] = suggestion
-        if self._kept is None:
+        if self._stored_seconds is None:
             self._out.add(ArmExpiry(suggestion.id))
 
-    def grant(self, asked: Acting, question: Question) -> None:
-        """Run the call that a turn waits for, before what was confirmed; one that needs approval is refused."""
+    def grant_call(self, asked: CallRequested, question: Question) -> None:
+        """Run the call that a turn waits for, before confirmed actions; a call that needs approval is refused."""
         suggestion = Suggestion(asked.suggestion_id, asked.proposal, question, self._out.now)
-        self._remember(suggestion)
-        self._step(suggestion, Step.GRANT)
+        self._track(suggestion)
+        self._fire_step(suggestion, SuggestionStep.GRANT)
 
-    def _remember(self, suggestion: Suggestion) -> None:
+    def _track(self, suggestion: Suggestion) -> None:
         self._suggestions[suggestion.id] = suggestion
         if len(self._suggestions) > SUGGESTIONS_REMEMBERED:
             oldest = next(each for each in self._suggestions.values() if each.state in _FINAL)
             del self._suggestions[oldest.id]
 
-    # --- what the rows of the session's table do about actions
+    # --- deeds of the session's table for actions
 
-    def hold(self, suggestion: Suggestion) -> None:
-        """Let a confirmed action wait for its turn."""
+    def hold_confirmed(self, suggestion: Suggestion) -> None:
+        """Queue a confirmed action."""
         self._waiting.append(suggestion)
 
     def run_next(self) -> None:
         """Hand the oldest confirmed action to the runner."""
         suggestion = self._waiting.pop(0)
-        self._step(suggestion, Step.CLAIM)
+        self._fire_step(suggestion, SuggestionStep.CLAIM)
         self._running = suggestion
         call = Call(
-            suggestion.id,
-            suggestion.action,
-            suggestion.payload,
-            suggestion.message,
-            suggestion.risk,
-            suggestion.sources,
-            suggestion.scope,
+            suggestion_id=suggestion.id,
+            action=suggestion.action,
+            payload=suggestion.payload,
+            message=suggestion.message,
+            risk=suggestion.risk,
+            sources=suggestion.sources,
+            scope=suggestion.scope,
         )
         self._out.add(RunAction(call))
 
-    def report(self, outcome: Outcome) -> None:
-        """Tell how the action ended."""
+    def report_outcome(self, outcome: Outcome) -> None:
+        """Tell the client the outcome of the action that ran."""
         suggestion, self._running = self._running, None
         if suggestion is None:
             return
-        self._step(suggestion, Step(outcome.status or "unknown"))
-        self.telling.executed(suggestion, outcome.result)
-        suggestion.let_go()
-        self._out.note("confirms_ended", outcome.status or "ignored", suggestion_id=suggestion.id)
+        self._fire_step(suggestion, SuggestionStep(outcome.status or "unknown"))
+        self.notices.send_executed(suggestion, outcome.result)
+        suggestion.release_data()
+        self._out.record_fact("confirms_ended", outcome.status or "ignored", suggestion_id=suggestion.id)
 
-    def stop(self) -> None:
-        """Ask the running action to stop; it says itself whether it could."""
+    def stop_running(self) -> None:
+        """Ask the running action to stop; its report says whether it could."""
         if self._running:
             self._out.add(StopAction())
 
     def cancel_waiting(self) -> None:
         """Close every confirmed action that has not begun."""
         for suggestion in list(self._waiting):
-            self._step(suggestion, Step.CANCEL)
+            self._fire_step(suggestion, SuggestionStep.CANCEL)
 
     def cancel_live(self) -> None:
         """Close every suggestion that could still be confirmed."""
@@ -210,149 +229,149 @@ class Actions:
             self._give_up(suggestion)
 
     def close_live(self) -> None:
-        """Close what could still be confirmed, as the session ends; what is kept elsewhere stays as it is."""
-        if self._kept is None:
+        """Close the live suggestions as the session ends; stored ones stay as they are."""
+        if self._stored_seconds is None:
             self.cancel_live()
 
-    def let_go(self) -> None:
+    def detach_running(self) -> None:
         """Stop listening for the action that runs."""
         if self._running:
-            self._out.add(LetGoAction())
+            self._out.add(DetachAction())
 
     def abandon(self) -> None:
-        """Cancel what was suggested or confirmed, and let go of what runs; there is nobody to tell."""
-        self.stop()
-        self.let_go()
+        """Cancel suggestions and waiting actions, and detach the running one, without a frame."""
+        self.stop_running()
+        self.detach_running()
         for suggestion in [*self._waiting, *self.live.values()]:
-            self._engine.fire(suggestion, Step.CANCEL)
+            self._engine.fire(suggestion, SuggestionStep.CANCEL)
             self._out.add(DisarmExpiry(suggestion.id))
         self._waiting.clear()
         self.live.clear()
 
-    # --- what the rows of a suggestion's table do
+    # --- deeds of a suggestion's table
 
-    def confirmed(self, suggestion: Suggestion) -> None:
-        """A confirm in time: it no longer expires, and the session's table says when it runs."""
+    def accept_confirm(self, suggestion: Suggestion) -> None:
+        """Accept a confirm in time: the suggestion no longer expires, and the session's table says when it runs."""
         suggestion.was_confirmed = True
-        suggestion.complete()
-        self._unlive(suggestion)
-        self._react(Trigger.CONFIRM, suggestion)
+        suggestion.apply_payload()
+        self._remove_live(suggestion)
+        self._react(SessionTrigger.CONFIRM, suggestion)
 
-    def granted(self, suggestion: Suggestion) -> None:
-        """A call that needs nobody's word: it runs now, whatever was confirmed meanwhile."""
+    def run_granted(self, suggestion: Suggestion) -> None:
+        """Run a call that needs no approval now, before any action that was confirmed meanwhile."""
         suggestion.was_confirmed = True
         self._waiting.insert(0, suggestion)
         self.run_next()
 
     def hand_over(self, suggestion: Suggestion) -> None:
-        """A call that needs nobody's word, and that the caller runs: from here on it is not the session's."""
+        """Hand a call that needs no approval to the caller to run; the session no longer tracks it."""
         suggestion.was_confirmed = True
-        self._out.note("suggestions", "handed_over", suggestion.message, suggestion.id)
+        self._out.record_fact("suggestions", "handed_over", suggestion.message, suggestion.id)
 
-    def release(self, suggestion: Suggestion) -> None:
-        """A confirm of a call that the caller runs: from here on it is not the session's."""
+    def release_call(self, suggestion: Suggestion) -> None:
+        """Release a confirmed call to the caller to run; the session no longer tracks it."""
         suggestion.was_confirmed = True
-        self._unlive(suggestion)
+        self._remove_live(suggestion)
         del self._suggestions[suggestion.id]
-        self._out.note("suggestions", "handed_over", suggestion.message, suggestion.id)
-        self._react(Trigger.RELEASED)
+        self._out.record_fact("suggestions", "handed_over", suggestion.message, suggestion.id)
+        self._react(SessionTrigger.RELEASED)
 
     def refuse_grant(self, suggestion: Suggestion) -> None:
-        """Run nothing that its user has to approve first."""
-        self._out.note("errors", "unapproved", suggestion.message, suggestion.id)
-        self._react(Trigger.UNCLAIMED, Outcome(suggestion.id, False, None, NOT_APPROVED))
+        """Refuse to run a call that needs its user's approval first."""
+        self._out.record_fact("errors", "unapproved", suggestion.message, suggestion.id)
+        self._react(SessionTrigger.UNCLAIMED, Outcome(suggestion.id, False, None, NOT_APPROVED))
 
     def take_answer(self, suggestion: Suggestion) -> None:
-        """Take what its user said in place of a yes as the next message, under the suggestion's id."""
+        """Handle the user's text in place of a yes as the next message, under the suggestion's id."""
         self._react(
-            Trigger.MESSAGE,
+            SessionTrigger.MESSAGE,
             Question(
-                suggestion.id,
-                suggestion.answer,
-                suggestion.lang,
-                self._out.now,
-                self.scope,
+                id=suggestion.id,
+                text=suggestion.answer,
+                lang=suggestion.lang,
+                at=self._out.now,
+                scope=self.scope,
                 tools=suggestion.tools,
             ),
         )
-        suggestion.let_go()
+        suggestion.release_data()
 
-    def lapsed(self, suggestion: Suggestion) -> None:
-        """A suggestion that can no longer be confirmed."""
-        self._unlive(suggestion)
-        self._react(Trigger.LAPSED, suggestion)
-        if not suggestion.answer:  # which is still to be taken
-            suggestion.let_go()
+    def close_lapsed(self, suggestion: Suggestion) -> None:
+        """Close a suggestion that can no longer be confirmed."""
+        self._remove_live(suggestion)
+        self._react(SessionTrigger.LAPSED, suggestion)
+        if not suggestion.answer:  # `take_answer` still needs the suggestion's fields
+            suggestion.release_data()
 
-    def decline(self, suggestion: Suggestion) -> None:
-        """A suggestion that its user does not want; what it would have remembered is declined with it."""
+    def decline_item(self, suggestion: Suggestion) -> None:
+        """Decline the memory item that a rejected suggestion would have remembered."""
         if suggestion.item is not None:
-            self._out.add(Decline(suggestion.scope, suggestion.item))
+            self._out.add(DeclineItem(suggestion.scope, suggestion.item))
 
-    def expired_unseen(self, suggestion: Suggestion) -> None:
-        """A confirm that came too late, and before the timer said so."""
-        self.lapsed(suggestion)
-        self.telling.executed(suggestion, EXPIRED)
-        suggestion.let_go()
+    def expire_late_confirm(self, suggestion: Suggestion) -> None:
+        """Expire a suggestion on a confirm that came too late, before the timer did."""
+        self.close_lapsed(suggestion)
+        self.notices.send_executed(suggestion, EXPIRED)
+        suggestion.release_data()
 
-    def withdraw(self, suggestion: Suggestion) -> None:
-        """A confirmed action that has not begun, and now never will."""
+    def withdraw_confirmed(self, suggestion: Suggestion) -> None:
+        """Cancel a confirmed action that has not begun."""
         self._waiting.remove(suggestion)
-        self.telling.executed(suggestion, CANCELLED)
-        suggestion.let_go()
-        self._out.note("confirms_ended", "cancelled", suggestion_id=suggestion.id)
+        self.notices.send_executed(suggestion, CANCELLED)
+        suggestion.release_data()
+        self._out.record_fact("confirms_ended", "cancelled", suggestion_id=suggestion.id)
 
     # --- helpers
 
     def _give_up(self, suggestion: Suggestion) -> None:
         # Part of a transition that is under way, so the session's table is not asked again.
-        self._engine.fire(suggestion, Step.CANCEL)
-        self._unlive(suggestion)
-        self.telling.closed(suggestion)
-        suggestion.let_go()
+        self._engine.fire(suggestion, SuggestionStep.CANCEL)
+        self._remove_live(suggestion)
+        self.notices.send_closed(suggestion)
+        suggestion.release_data()
 
-    def _step(self, suggestion: Suggestion, step: Step) -> None:
+    def _fire_step(self, suggestion: Suggestion, step: SuggestionStep) -> None:
         self._engine.react(suggestion, self, step, suggestion)
 
-    def _unlive(self, suggestion: Suggestion) -> None:
+    def _remove_live(self, suggestion: Suggestion) -> None:
         del self.live[suggestion.id]
         self._out.add(DisarmExpiry(suggestion.id))
 
 
-GUARDS: dict[Guard, Callable[[Suggestion], bool]] = {
-    Guard.LATE: lambda suggestion: suggestion.late,
-    Guard.DRAINING: lambda suggestion: suggestion.draining,
-    Guard.INCOMPLETE: lambda suggestion: suggestion.incomplete,
-    Guard.WAS_CONFIRMED: lambda suggestion: suggestion.was_confirmed,
-    Guard.EDIT_INVALID: lambda suggestion: suggestion.edit_invalid,
-    Guard.NEEDS_APPROVAL: lambda suggestion: suggestion.needs_approval,
-    Guard.THEIRS: lambda suggestion: suggestion.theirs,
+GUARDS: dict[SuggestionGuard, Callable[[Suggestion], bool]] = {
+    SuggestionGuard.LATE: lambda suggestion: suggestion.late,
+    SuggestionGuard.DRAINING: lambda suggestion: suggestion.draining,
+    SuggestionGuard.INCOMPLETE: lambda suggestion: suggestion.incomplete,
+    SuggestionGuard.WAS_CONFIRMED: lambda suggestion: suggestion.was_confirmed,
+    SuggestionGuard.EDIT_INVALID: lambda suggestion: suggestion.edit_invalid,
+    SuggestionGuard.NEEDS_APPROVAL: lambda suggestion: suggestion.needs_approval,
+    SuggestionGuard.THEIRS: lambda suggestion: suggestion.theirs,
 }
-DEEDS: dict[Deed, Callable[[Actions, Suggestion], None]] = {
-    Deed.EXPIRED_UNSEEN: Actions.expired_unseen,
-    Deed.TURN_AWAY_CONFIRM: lambda actions, each: actions.telling.turned_away(each),
-    Deed.ASK_TO_FILL_IN: lambda actions, each: actions.telling.incomplete(each),
-    Deed.CONFIRMED: Actions.confirmed,
-    Deed.ANSWER_IGNORED: lambda actions, each: actions.telling.executed_before(each),
-    Deed.ANSWER_CANCELLED: lambda actions, each: actions.telling.executed(each, CANCELLED),
-    Deed.ANSWER_EXPIRED: lambda actions, each: actions.telling.executed(each, EXPIRED),
-    Deed.LAPSED: Actions.lapsed,
-    Deed.WITHDRAW: Actions.withdraw,
-    Deed.STOP_ACTION: lambda actions, _: actions.stop(),
-    Deed.TELL_CLOSED: lambda actions, each: actions.telling.closed(each),
-    Deed.GRANTED: Actions.granted,
-    Deed.REFUSE_GRANT: Actions.refuse_grant,
-    Deed.REFUSE_EDIT: lambda actions, each: actions.telling.bad_edit(each),
-    Deed.TAKE_ANSWER: Actions.take_answer,
-    Deed.RELEASE: Actions.release,
-    Deed.HAND_OVER: Actions.hand_over,
-    Deed.DECLINE: Actions.decline,
+DEEDS: dict[SuggestionDeed, Callable[[SessionActions, Suggestion], None]] = {
+    SuggestionDeed.EXPIRED_UNSEEN: SessionActions.expire_late_confirm,
+    SuggestionDeed.TURN_AWAY_CONFIRM: lambda actions, each: actions.notices.refuse_while_draining(each),
+    SuggestionDeed.ASK_TO_FILL_IN: lambda actions, each: actions.notices.refuse_incomplete(each),
+    SuggestionDeed.CONFIRMED: SessionActions.accept_confirm,
+    SuggestionDeed.ANSWER_IGNORED: lambda actions, each: actions.notices.send_ignored(each),
+    SuggestionDeed.ANSWER_CANCELLED: lambda actions, each: actions.notices.send_executed(each, CANCELLED),
+    SuggestionDeed.ANSWER_EXPIRED: lambda actions, each: actions.notices.send_executed(each, EXPIRED),
+    SuggestionDeed.LAPSED: SessionActions.close_lapsed,
+    SuggestionDeed.WITHDRAW: SessionActions.withdraw_confirmed,
+    SuggestionDeed.STOP_ACTION: lambda actions, _: actions.stop_running(),
+    SuggestionDeed.TELL_CLOSED: lambda actions, each: actions.notices.send_closed(each),
+    SuggestionDeed.GRANTED: SessionActions.run_granted,
+    SuggestionDeed.REFUSE_GRANT: SessionActions.refuse_grant,
+    SuggestionDeed.REFUSE_EDIT: lambda actions, each: actions.notices.refuse_edit(each),
+    SuggestionDeed.TAKE_ANSWER: SessionActions.take_answer,
+    SuggestionDeed.RELEASE: SessionActions.release_call,
+    SuggestionDeed.HAND_OVER: SessionActions.hand_over,
+    SuggestionDeed.DECLINE: SessionActions.decline_item,
 }
 
 
-def suggestion_engine(table: SuggestionTable = TABLE) -> SuggestionEngine:
-    """Return an engine that runs `table` for the suggestions of sessions; one serves them all."""
+def make_suggestion_engine(table: SuggestionTable = TABLE) -> SuggestionEngine:
+    """Return an engine that runs `table` for suggestions; one engine serves all sessions."""
     return Engine(table, GUARDS, DEEDS)
 
 
-ENGINE = suggestion_engine()
+ENGINE = make_suggestion_engine()

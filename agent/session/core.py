@@ -1,13 +1,13 @@
 """The session's decisions: `handle(event) -> [Effect]`. No await, no clock, no randomness.
 
-Two tables decide what may happen: the session's (states.py) and a suggestion's own (actions/suggestions.py). The
-handlers below find out what an event is about and hand it to a table; the table says what is done about it, and the
-methods of its deeds do it, by facts (is there a turn, what waits), never by asking for the state.
+Two tables decide what may happen: the session's (`states.py`) and a suggestion's own (`actions/suggestions.py`). The
+handlers below find the subject of an event and hand it to a table. The table names the deeds, and their methods act
+on facts (is there a turn, does a confirm wait), never on the name of the state.
 
-A core is composed of the turn in progress (turns.py) and of suggestions and actions (actions.py); both write to one
-`Out` and ask the session's table through `react`. Beside them stands what is asked of what is remembered (consults.py),
-which no state has to do with. What is about neither, or about both, is here: the client's frames
-and their limits, the messages that wait, and how a session ends.
+A core is composed of the turn in progress (`turns.py`) and of suggestions and actions (`actions.py`). Both write to one
+`CoreOutput` and ask the session's table through `react`. The client's requests to the memory (`consults.py`) stand
+beside them, since no state concerns them. This module has the rest: the client's frames and their limits, the
+messages that wait, and the ways in which a session ends.
 """
 
 from collections.abc import Callable
@@ -28,47 +28,48 @@ from ..ports.tools import ToolDefinition
 from ..protocol import inbound
 from ..protocol.outbound import Error, StreamEnd
 from ..wire.bucket import Bucket
-from .actions import Actions, SuggestionEngine
-from .consults import Consults
-from .effects import Close, Effect, Leave
+from .actions import SessionActions, SuggestionEngine
+from .consults import ConsultQueue
+from .effects import CloseConnection, Effect, LeaveClient
 from .events import (
-    Acting,
-    Disconnected,
-    Drain,
-    Dropped,
-    Erased,
+    ActionEnded,
+    BadFrameReceived,
+    BrainEvent,
+    BrainFailed,
+    CallRequested,
+    ClientDisconnected,
+    ConsultAnswered,
+    ConversationResumed,
+    DrainStarted,
     Event,
-    Expired,
-    Faulted,
-    Kill,
-    Malformed,
-    Offered,
-    Posed,
-    Received,
-    Replied,
-    Reported,
-    Slept,
-    Spoken,
-    Told,
-    Woken,
+    FrameReceived,
+    IdleTimedOut,
+    KillRequested,
+    MemoryErased,
+    QuestionPosed,
+    SuggestionExpired,
+    SuggestionOffered,
+    TextWritten,
+    TurnDropped,
 )
 from .history import History
-from .out import Out, React
-from .states import TABLE, Deed, Guard, SessionTable, State, Trigger
-from .turns import Turns
+from .out import CoreOutput, React
+from .states import TABLE, SessionDeed, SessionGuard, SessionState, SessionTable, SessionTrigger
+from .turns import SessionTurns
 
-SessionEngine: TypeAlias = Engine[State, Trigger, Guard, Deed]
+SessionEngine: TypeAlias = Engine[SessionState, SessionTrigger, SessionGuard, SessionDeed]
 
 
 class Core:
-    """The state of one session, and what it wants done about each event.
+    """The state of one session, and the effects it asks for on each event.
 
-    rate_limit: messages per second that may pre-empt or queue, 0 for no limit.
-    history: tokens of what was said that are kept for the next question. scope: whose the session is.
-    engine, suggestion_engine: what runs the two tables; the tests pass mutilated ones. held: the client knows what a
-    suggestion may lack (it offered the subprotocol), so that no confirm of it runs with a required field missing. kept:
-    seconds in which a suggestion can be confirmed, where it is kept elsewhere and outlives the session.
-    Raises nothing for anything a client or a Brain does. A core that nobody holds is gone at once.
+    `rate_limit`: messages per second that may pre-empt or queue, 0 for no limit.
+    `history`: tokens of earlier exchanges that are kept for the next question. `scope`: the user and thread of the
+    session. `engine`, `suggestion_engine`: run the two tables; tests pass engines with rows left out. `fills_in`: the
+    client can fill in fields that a suggestion lacks (it offered the subprotocol), so no confirm runs with a required
+    field missing. `stored_seconds`: seconds in which a suggestion can be confirmed, where suggestions are stored and
+    outlive the session; `None` where they end with it. Raises nothing for anything a client or a Brain does. A core
+    without a reference left is freed at once.
     """
 
     __slots__ = (
@@ -77,7 +78,7 @@ class Core:
         "_closing",
         "_engine",
         "_frames",
-        "_kept",
+        "_outlived",
         "_queue",
         "_rate",
         "actions",
@@ -94,143 +95,151 @@ class Core:
         scope: Scope = NO_SCOPE,
         engine: SessionEngine | None = None,
         suggestion_engine: SuggestionEngine | None = None,
-        held: bool = True,
-        kept: float | None = None,
+        fills_in: bool = True,
+        stored_seconds: float | None = None,
     ) -> None:
         self.state = TABLE.initial
-        self.out = Out()
-        react = _weakly(self)
-        self.turns = Turns(self.out, react, History(history))
-        self.consults: Consults = Consults(self.out, scope)
-        self.actions = Actions(self.out, react, suggestion_engine, held, scope, kept)
+        self.out = CoreOutput()
+        react = _hold_weakly(self)
+        self.turns = SessionTurns(self.out, react, History(history))
+        self.consults: ConsultQueue = ConsultQueue(self.out, scope)
+        self.actions = SessionActions(self.out, react, suggestion_engine, fills_in, scope, stored_seconds)
         self._engine = engine or ENGINE
         self._queue: list[Question] = []  # QUEUED_MESSAGES at most
         self._rate = Bucket(rate_limit, 2 * rate_limit)
         self._frames = Bucket(FRAMES_PER_SECOND, FRAMES_PER_SECOND)
-        self._kept = kept is not None
+        self._outlived = stored_seconds is not None
         self._bad: tuple[float, ...] = ()  # when the last bad frames came
         self._closing = (1012, "going down")
 
     def handle(self, event: Event) -> list[Effect]:
-        """Take one event; return what is to be done, in order."""
+        """Handle one event; return the effects to perform, in order."""
         self.out.now = event.at
         effects: list[Effect] = []
         self.out.effects = effects
         self._HANDLERS[type(event)](self, event)
         return effects
 
-    def react(self, trigger: Trigger, subject: object = None) -> bool:
-        """Ask the session's table: take the row for `trigger`, if it has one, and do what it says."""
+    def react(self, trigger: SessionTrigger, subject: object = None) -> bool:
+        """Take the row of the session's table for `trigger`, if there is one, and do its deeds."""
         return self._engine.react(self, self, trigger, subject)
 
     @property
-    def asking(self) -> str | None:
-        """The id of the message in progress, or None."""
-        return self.turns.asking
+    def current_message(self) -> str | None:
+        """The id of the message in progress, or `None`."""
+        return self.turns.current_message
 
-    # --- guards: the facts that rows ask for
+    # --- guards: the facts that rows depend on
 
     @property
     def queue_full(self) -> bool:
-        """No further message can wait."""
+        """Whether the queue of waiting messages is full."""
         return len(self._queue) >= QUEUED_MESSAGES
 
     @property
     def over_rate(self) -> bool:
-        """The client pre-empts or queues faster than it may."""
-        return not self._rate.has(self.out.now)
+        """Whether the client pre-empts or queues faster than it may."""
+        return not self._rate.has_token(self.out.now)
 
     @property
     def will_be_live(self) -> bool:
-        """A suggestion can be confirmed, or the turn is about to make one."""
-        return self.actions.any_live or self.turns.offering
+        """Whether a suggestion can be confirmed, or the turn is about to make one."""
+        return self.actions.any_live or self.turns.is_offering
 
     # --- events, each by its handler
 
     def end(self, code: int, reason: str) -> None:
-        """End now, and tell the client with this close code."""
+        """End the session now, and close the connection with `code` and `reason`."""
         self._closing = (code, reason)
-        self.react(Trigger.KILL)
+        self.react(SessionTrigger.KILL)
 
-    def _received(self, event: Received) -> None:
-        if not self._frames.take(event.at):
+    def _handle_frame(self, event: FrameReceived) -> None:
+        if not self._frames.take_token(event.at):
             self.end(1008, "too many frames per second")
             return
         if isinstance(event.frame, inbound.Message):
-            self._message(event.frame, event.tools, event.key)
+            self._handle_message(event.frame, event.tools, event.key)
         else:
             self._FRAMES[type(event.frame)](self, event.frame)
 
-    def _malformed(self, event: Malformed) -> None:
-        if not self._frames.take(event.at):
+    def _handle_bad_frame(self, event: BadFrameReceived) -> None:
+        if not self._frames.take_token(event.at):
             self.end(1008, "too many frames per second")
             return
-        self.out.send(Error(code=event.code, message=event.message, id=event.ref))  # type: ignore[arg-type]
-        self.out.note("errors", event.code)
+        self.out.send_frame(Error(code=event.code, message=event.message, id=event.ref))  # type: ignore[arg-type]
+        self.out.record_fact("errors", event.code)
         self._bad = (*self._bad, event.at)[-BAD_FRAMES:]
         if len(self._bad) == BAD_FRAMES and event.at - self._bad[0] < BAD_FRAMES_WINDOW:
             self.end(1008, "too many bad frames")
 
-    def _message(self, frame: inbound.Message, tools: tuple[ToolDefinition, ...], key: str) -> None:
+    def _handle_message(self, frame: inbound.Message, tools: tuple[ToolDefinition, ...], key: str) -> None:
         self.react(
-            Trigger.MESSAGE,
+            SessionTrigger.MESSAGE,
             Question(
-                frame.id, frame.text, frame.lang, self.out.now, self.consults.scope, tools=tools, key=key
+                id=frame.id,
+                text=frame.text,
+                lang=frame.lang,
+                at=self.out.now,
+                scope=self.consults.scope,
+                tools=tools,
+                key=key,
             ),
         )
 
-    def _cancel(self, frame: inbound.Cancel) -> None:
+    def _handle_cancel(self, frame: inbound.Cancel) -> None:
         self.turns.forget_wishes()
-        self.turns.disown(frame.id)
+        self.turns.disown_message(frame.id)
         named = [question for question in self._queue if question.id == frame.id]
         for question in named:
             self._queue.remove(question)
-        if frame.id is None or self.asking == frame.id:
-            self.react(Trigger.CANCEL)
+        if frame.id is None or self.current_message == frame.id:
+            self.react(SessionTrigger.CANCEL)
         elif not named:
             self.actions.cancel_led_by(frame.id)
         for question in named:
-            self.out.send(StreamEnd(reason="cancelled", id=question.id))
+            self.out.send_frame(StreamEnd(reason="cancelled", id=question.id))
 
-    def _woken(self, event: Woken) -> None:
-        self.turns.remember(event.history)
-        self.actions.restore(event.live)
-        self.react(Trigger.WAKE)
+    def _resume_conversation(self, event: ConversationResumed) -> None:
+        self.turns.restore_history(event.history)
+        self.actions.restore_live(event.live)
+        self.react(SessionTrigger.WAKE)
 
-    def _offered(self, event: Offered) -> None:
-        if self.turns.answered(event.question.id):
+    def _handle_offer(self, event: SuggestionOffered) -> None:
+        if self.turns.was_answered(event.question.id):
             self.out.wall_ms = event.wall_ms
-            self.react(Trigger.OFFER, event)
+            self.react(SessionTrigger.OFFER, event)
 
-    def _replied(self, event: Replied) -> None:
-        self.consults.replied(event)
+    def _finish_consult(self, event: ConsultAnswered) -> None:
+        self.consults.finish_first(event)
         if event.scope is not None:
-            self.turns.turn_over()
+            self.turns.clear_history()
             self.actions.scope = event.scope
-            self._queue = [question.of(event.scope) for question in self._queue]
+            self._queue = [question.in_scope(event.scope) for question in self._queue]
 
-    def _reported(self, event: Reported) -> None:
-        self.react(Trigger.EXECUTED if event.outcome.claimed else Trigger.UNCLAIMED, event.outcome)
+    def _handle_action_end(self, event: ActionEnded) -> None:
+        self.react(
+            SessionTrigger.EXECUTED if event.outcome.claimed else SessionTrigger.UNCLAIMED, event.outcome
+        )
 
-    # --- what the rows of the session's table do
+    # --- deeds of the session's table
 
     def cancel_nothing(self) -> None:
         """Count a cancel that found nothing in progress; no frame is sent."""
-        self.out.note("cancels", "nothing")
+        self.out.record_fact("cancels", "nothing")
 
     def enqueue(self, question: Question) -> None:
-        """Keep a message until the action has reported."""
+        """Queue a message until the running action has reported."""
         self._queue.append(question)
 
     def take_queued(self) -> None:
-        """Take the oldest message that waits, if one does."""
+        """Start on the oldest waiting message, if there is one."""
         if self._queue:
-            self.react(Trigger.MESSAGE, self._queue.pop(0))
+            self.react(SessionTrigger.MESSAGE, self._queue.pop(0))
 
     def cancel_queue(self) -> None:
-        """End every message that waits."""
+        """Cancel every waiting message."""
         while self._queue:
-            self.out.send(StreamEnd(reason="cancelled", id=self._queue.pop(0).id))
+            self.out.send_frame(StreamEnd(reason="cancelled", id=self._queue.pop(0).id))
 
     def turn_away(self, question: Question) -> None:
         """Refuse a message: the server is going down."""
@@ -248,140 +257,140 @@ class Core:
 
     def spend_rate(self) -> None:
         """Count a message against the client's rate."""
-        self._rate.take(self.out.now)
+        self._rate.take_token(self.out.now)
 
     def finish_turn(self) -> None:
-        """Send what follows the last delta, suggestions too, as one group that nothing removes."""
-        for offer in self.turns.finish():
-            if self._kept or not self.out.draining:
+        """Send the frames that follow the last delta, suggestions too, as one group that no cancel removes."""
+        for offer in self.turns.finish_turn():
+            if self._outlived or not self.out.draining:
                 self.actions.suggest(*offer)
 
-    def suggest(self, offered: Offered) -> None:
-        """Suggest what an answered question gave after its turn."""
+    def suggest(self, offered: SuggestionOffered) -> None:
+        """Suggest the proposal to which an answered question led after its turn."""
         self.actions.suggest(offered.suggestion_id, offered.proposal, offered.question)
 
     def grant(self) -> None:
-        """Let the call run that the turn waits for."""
-        call = self.turns.grants()
+        """Run the call that the turn waits for."""
+        call = self.turns.find_pending_call()
         if call is not None:
-            self.actions.grant(*call)
+            self.actions.grant_call(*call)
 
-    def turn_down(self, asked: Acting) -> None:
-        """Run nothing for a turn any more: the server is going down."""
-        self.turns.resume(Outcome(asked.suggestion_id, True, "cancelled", CANCELLED))
+    def turn_down(self, asked: CallRequested) -> None:
+        """Refuse the call that a turn asks for: the server is going down."""
+        self.turns.end_call(Outcome(asked.suggestion_id, True, "cancelled", CANCELLED))
 
     def begin_drain(self) -> None:
-        """Take nothing new from here on."""
+        """Accept no new work from here on."""
         self.out.draining = True
 
     def go_down(self) -> None:
-        """Close what is open, tell the client, and close the connection."""
+        """Cancel waiting messages and live suggestions, tell the client, and close the connection."""
         self.cancel_queue()
         self.actions.close_live()
-        self.actions.let_go()
-        self.out.add(Close(*self._closing))
+        self.actions.detach_running()
+        self.out.add(CloseConnection(*self._closing))
 
     def lie_down(self) -> None:
-        """End without a word: what was suggested stays as it is, where it is kept."""
-        self.out.add(Close(1000, "asleep"))
+        """Close the connection and leave stored suggestions as they are."""
+        self.out.add(CloseConnection(1000, "asleep"))
 
     def abandon(self) -> None:
-        """The client is gone: end everything; there is nobody to tell."""
-        self.turns.abandon()
+        """End everything without a frame: the client is gone."""
+        self.turns.abandon_turn()
         self.actions.abandon()
         self._queue.clear()
-        self.out.add(Leave())
+        self.out.add(LeaveClient())
 
     # --- helpers
 
     def _refuse(self, code: Any, message: str, question: Question) -> None:
-        self.out.send(Error(code=code, message=message, id=question.id))
-        self.out.note("errors", code, question.id)
+        self.out.send_frame(Error(code=code, message=message, id=question.id))
+        self.out.record_fact("errors", code, question.id)
 
     _HANDLERS: ClassVar[dict[type[Event], Callable[["Core", Any], object]]] = {
-        Received: _received,
-        Malformed: _malformed,
-        Told: lambda core, event: core.turns.told(event),
-        Acting: lambda core, event: core.turns.told(event),
-        Faulted: lambda core, event: core.turns.faulted(event),
-        Dropped: lambda core, event: core.turns.dropped(event),
-        Spoken: lambda core, event: core.turns.spoken(event),
-        Reported: _reported,
-        Expired: lambda core, event: core.actions.expired(event),
-        Offered: _offered,
-        Replied: _replied,
-        Erased: lambda core, event: core.turns.erase(event, core.consults.scope),
-        Woken: _woken,
-        Posed: lambda core, event: core.react(Trigger.MESSAGE, event.question),
-        Slept: lambda core, _: core.react(Trigger.SLEEP),
-        Drain: lambda core, _: core.react(Trigger.DRAIN),
-        Kill: lambda core, event: core.end(event.code, event.reason),
-        Disconnected: lambda core, _: core.react(Trigger.DISCONNECT),
+        FrameReceived: _handle_frame,
+        BadFrameReceived: _handle_bad_frame,
+        BrainEvent: lambda core, event: core.turns.take_event(event),
+        CallRequested: lambda core, event: core.turns.take_event(event),
+        BrainFailed: lambda core, event: core.turns.fail_turn(event),
+        TurnDropped: lambda core, event: core.turns.cancel_dropped(event),
+        TextWritten: lambda core, event: core.turns.finish_text(event),
+        ActionEnded: _handle_action_end,
+        SuggestionExpired: lambda core, event: core.actions.expire_suggestion(event),
+        SuggestionOffered: _handle_offer,
+        ConsultAnswered: _finish_consult,
+        MemoryErased: lambda core, event: core.turns.erase_memory(event, core.consults.scope),
+        ConversationResumed: _resume_conversation,
+        QuestionPosed: lambda core, event: core.react(SessionTrigger.MESSAGE, event.question),
+        IdleTimedOut: lambda core, _: core.react(SessionTrigger.SLEEP),
+        DrainStarted: lambda core, _: core.react(SessionTrigger.DRAIN),
+        KillRequested: lambda core, event: core.end(event.code, event.reason),
+        ClientDisconnected: lambda core, _: core.react(SessionTrigger.DISCONNECT),
     }
     _FRAMES: ClassVar[dict[type[inbound.Inbound], Callable[["Core", Any], object]]] = {
-        inbound.Cancel: _cancel,
+        inbound.Cancel: _handle_cancel,
         inbound.ConfirmAction: lambda core, frame: core.actions.confirm(frame),
         inbound.RejectAction: lambda core, frame: core.actions.reject(frame),
-        **dict.fromkeys(get_args(inbound.Consult), lambda core, frame: core.consults.take(frame)),
+        **dict.fromkeys(get_args(inbound.Consult), lambda core, frame: core.consults.add_frame(frame)),
     }
 
 
-def _weakly(core: Core) -> React:
-    """Return the core's `react` for its parts, which do not hold the core that holds them: it needs no collector."""
+def _hold_weakly(core: Core) -> React:
+    """Return the core's `react` for its parts by a weak reference, so that no cycle needs the garbage collector."""
     known = ref(core)
 
-    def react(trigger: Trigger, subject: object = None) -> bool:
+    def react(trigger: SessionTrigger, subject: object = None) -> bool:
         alive = known()
         return alive is not None and alive.react(trigger, subject)
 
     return react
 
 
-GUARDS: dict[Guard, Callable[[Core], bool]] = {
-    Guard.CONFIRM_WAITS: lambda core: core.actions.confirm_waits,
-    Guard.DRAINING: lambda core: core.out.draining,
-    Guard.ANY_LIVE: lambda core: core.actions.any_live,
-    Guard.NONE_LIVE: lambda core: not core.actions.any_live,
-    Guard.WILL_BE_LIVE: lambda core: core.will_be_live,
-    Guard.OVER_RATE: lambda core: core.over_rate,
-    Guard.QUEUE_FULL: lambda core: core.queue_full,
-    Guard.TURN_WAITS: lambda core: core.turns.waits,
+GUARDS: dict[SessionGuard, Callable[[Core], bool]] = {
+    SessionGuard.CONFIRM_WAITS: lambda core: core.actions.confirm_waits,
+    SessionGuard.DRAINING: lambda core: core.out.draining,
+    SessionGuard.ANY_LIVE: lambda core: core.actions.any_live,
+    SessionGuard.NONE_LIVE: lambda core: not core.actions.any_live,
+    SessionGuard.WILL_BE_LIVE: lambda core: core.will_be_live,
+    SessionGuard.OVER_RATE: lambda core: core.over_rate,
+    SessionGuard.QUEUE_FULL: lambda core: core.queue_full,
+    SessionGuard.TURN_WAITS: lambda core: core.turns.waits_for_call,
 }
-DEEDS: dict[Deed, Callable[[Core, Any], None]] = {
-    Deed.BEGIN_TURN: lambda core, question: core.turns.begin(question),
-    Deed.SPEAK: lambda core, told: core.turns.speak(told),
-    Deed.HEAR_MORE: lambda core, _: core.turns.hear_more(),
-    Deed.CANCEL_TURN: lambda core, _: core.turns.cancel(),
-    Deed.FINISH_TURN: lambda core, _: core.finish_turn(),
-    Deed.HOLD: lambda core, suggestion: core.actions.hold(suggestion),
-    Deed.RUN_NEXT: lambda core, _: core.actions.run_next(),
-    Deed.REPORT: lambda core, outcome: core.actions.report(outcome),
-    Deed.STOP_ACTION: lambda core, _: core.actions.stop(),
-    Deed.CANCEL_WAITING: lambda core, _: core.actions.cancel_waiting(),
-    Deed.CANCEL_LIVE: lambda core, _: core.actions.cancel_live(),
-    Deed.TELL_CLOSED: lambda core, suggestion: core.actions.telling.closed(suggestion),
-    Deed.ENQUEUE: lambda core, question: core.enqueue(question),
-    Deed.TAKE_QUEUED: lambda core, _: core.take_queued(),
-    Deed.CANCEL_QUEUE: lambda core, _: core.cancel_queue(),
-    Deed.CANCEL_NOTHING: lambda core, _: core.cancel_nothing(),
-    Deed.SPEND_RATE: lambda core, _: core.spend_rate(),
-    Deed.TURN_AWAY: lambda core, question: core.turn_away(question),
-    Deed.SLOW_DOWN: lambda core, question: core.slow_down(question),
-    Deed.SAY_BUSY: lambda core, question: core.say_busy(question),
-    Deed.BEGIN_DRAIN: lambda core, _: core.begin_drain(),
-    Deed.GO_DOWN: lambda core, _: core.go_down(),
-    Deed.ABANDON: lambda core, _: core.abandon(),
-    Deed.GRANT: lambda core, _: core.grant(),
-    Deed.TURN_DOWN: lambda core, asked: core.turn_down(asked),
-    Deed.LIE_DOWN: lambda core, _: core.lie_down(),
-    Deed.SUGGEST: lambda core, offered: core.suggest(offered),
-    Deed.RESUME_TURN: lambda core, outcome: core.turns.resume(outcome),
+DEEDS: dict[SessionDeed, Callable[[Core, Any], None]] = {
+    SessionDeed.BEGIN_TURN: lambda core, question: core.turns.begin_turn(question),
+    SessionDeed.SPEAK: lambda core, told: core.turns.speak_text(told),
+    SessionDeed.HEAR_MORE: lambda core, _: core.turns.take_waiting_events(),
+    SessionDeed.CANCEL_TURN: lambda core, _: core.turns.cancel_turn(),
+    SessionDeed.FINISH_TURN: lambda core, _: core.finish_turn(),
+    SessionDeed.HOLD: lambda core, suggestion: core.actions.hold_confirmed(suggestion),
+    SessionDeed.RUN_NEXT: lambda core, _: core.actions.run_next(),
+    SessionDeed.REPORT: lambda core, outcome: core.actions.report_outcome(outcome),
+    SessionDeed.STOP_ACTION: lambda core, _: core.actions.stop_running(),
+    SessionDeed.CANCEL_WAITING: lambda core, _: core.actions.cancel_waiting(),
+    SessionDeed.CANCEL_LIVE: lambda core, _: core.actions.cancel_live(),
+    SessionDeed.TELL_CLOSED: lambda core, suggestion: core.actions.notices.send_closed(suggestion),
+    SessionDeed.ENQUEUE: lambda core, question: core.enqueue(question),
+    SessionDeed.TAKE_QUEUED: lambda core, _: core.take_queued(),
+    SessionDeed.CANCEL_QUEUE: lambda core, _: core.cancel_queue(),
+    SessionDeed.CANCEL_NOTHING: lambda core, _: core.cancel_nothing(),
+    SessionDeed.SPEND_RATE: lambda core, _: core.spend_rate(),
+    SessionDeed.TURN_AWAY: lambda core, question: core.turn_away(question),
+    SessionDeed.SLOW_DOWN: lambda core, question: core.slow_down(question),
+    SessionDeed.SAY_BUSY: lambda core, question: core.say_busy(question),
+    SessionDeed.BEGIN_DRAIN: lambda core, _: core.begin_drain(),
+    SessionDeed.GO_DOWN: lambda core, _: core.go_down(),
+    SessionDeed.ABANDON: lambda core, _: core.abandon(),
+    SessionDeed.GRANT: lambda core, _: core.grant(),
+    SessionDeed.TURN_DOWN: lambda core, asked: core.turn_down(asked),
+    SessionDeed.LIE_DOWN: lambda core, _: core.lie_down(),
+    SessionDeed.SUGGEST: lambda core, offered: core.suggest(offered),
+    SessionDeed.RESUME_TURN: lambda core, outcome: core.turns.end_call(outcome),
 }
 
 
-def engine(table: SessionTable = TABLE) -> SessionEngine:
-    """Return an engine that runs `table` for cores; one serves them all."""
+def make_engine(table: SessionTable = TABLE) -> SessionEngine:
+    """Return an engine that runs `table`; one engine serves all cores."""
     return Engine(table, GUARDS, DEEDS)
 
 
-ENGINE = engine()
+ENGINE = make_engine()

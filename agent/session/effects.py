@@ -1,4 +1,4 @@
-"""What the core wants done. The session performs effects in order, at once, without waiting for any."""
+"""The effects that the core asks for. `Session` performs them in order, at once, without waiting for any."""
 
 from typing import TypeAlias
 
@@ -7,13 +7,13 @@ import msgspec
 from ..ports.action import Call, Outcome
 from ..ports.brain import Question
 from ..ports.conversation import Scope
-from ..ports.remember import Answered
+from ..ports.remember import FinishedAnswer
 from ..protocol.inbound import Consult
 from ..protocol.outbound import Outbound
 
 
-class Send(msgspec.Struct, frozen=True):
-    """Queue a frame that nothing removes."""
+class SendFrame(msgspec.Struct, frozen=True):
+    """Queue a frame that no cancel removes."""
 
     frame: Outbound
 
@@ -31,14 +31,14 @@ class EndTurn(msgspec.Struct, frozen=True, gc=False):
     turn: int
 
 
-class Distrust(msgspec.Struct, frozen=True, gc=False):
-    """The Brain of this turn spoke out of order: stop it, log it, and answer with Faulted."""
+class StopBrain(msgspec.Struct, frozen=True, gc=False):
+    """Stop a Brain that emitted an event out of order, log that, and answer with `BrainFailed`."""
 
     turn: int
 
 
-class Speak(msgspec.Struct, frozen=True, gc=False):
-    """Hand a verified text to the outbox, a delta at a time, and say when the last one is written.
+class SpeakText(msgspec.Struct, frozen=True, gc=False):
+    """Stream a verified text to the outbox, delta by delta, and post `TextWritten` after the last one.
 
     `last` says that no further text follows in this turn.
     """
@@ -48,7 +48,7 @@ class Speak(msgspec.Struct, frozen=True, gc=False):
     last: bool
 
 
-class Resume(msgspec.Struct, frozen=True):
+class ResumeBrain(msgspec.Struct, frozen=True):
     """Tell the Brain of this turn how its call ended."""
 
     turn: int
@@ -65,55 +65,55 @@ class StopAction(msgspec.Struct, frozen=True, gc=False):
     """Ask the running action to stop."""
 
 
-class LetGoAction(msgspec.Struct, frozen=True, gc=False):
-    """Stop listening for the running action: its row is the ledger's from here on."""
+class DetachAction(msgspec.Struct, frozen=True, gc=False):
+    """Stop listening for the running action: from here on only the ledger knows its outcome."""
 
 
 class ArmExpiry(msgspec.Struct, frozen=True, gc=False):
-    """Say when this suggestion's time is over."""
+    """Post `SuggestionExpired` when the time to confirm this suggestion is over."""
 
     suggestion_id: str
 
 
 class DisarmExpiry(msgspec.Struct, frozen=True, gc=False):
-    """That is no longer needed."""
+    """Cancel the timer of `ArmExpiry`."""
 
     suggestion_id: str
 
 
-class Keep(msgspec.Struct, frozen=True):
-    """Remember a question and its answer."""
+class RecordExchange(msgspec.Struct, frozen=True):
+    """Hand a question and its answer to the memory's recorder."""
 
     question: Question
-    answered: Answered
+    answered: FinishedAnswer
 
 
-class Decline(msgspec.Struct, frozen=True):
-    """Its user does not want this item remembered."""
+class DeclineItem(msgspec.Struct, frozen=True):
+    """Tell the memory that the user of `scope` declined `item`."""
 
     scope: Scope
     item: str
 
 
-class Ask(msgspec.Struct, frozen=True):
-    """Ask what is remembered, for its scope, and answer with Replied. The next one waits for that."""
+class AskMemory(msgspec.Struct, frozen=True):
+    """Have the memory answer `frame` for `scope`, and post `ConsultAnswered`. The next consult waits for that."""
 
     frame: Consult
     scope: Scope
 
 
-class Close(msgspec.Struct, frozen=True, gc=False):
-    """Write what waits, then close with this code."""
+class CloseConnection(msgspec.Struct, frozen=True, gc=False):
+    """Write the frames that wait, then close the connection with `code`."""
 
     code: int
     reason: str
 
 
-class Leave(msgspec.Struct, frozen=True, gc=False):
-    """The client is gone: nothing more can be told."""
+class LeaveClient(msgspec.Struct, frozen=True, gc=False):
+    """Stop serving a client that is gone: nothing more can be sent."""
 
 
-class Note(msgspec.Struct, frozen=True, gc=False):
+class RecordFact(msgspec.Struct, frozen=True, gc=False):
     """Count and log a fact. Every string is a fixed word or an id, never text."""
 
     metric: str
@@ -123,21 +123,21 @@ class Note(msgspec.Struct, frozen=True, gc=False):
 
 
 Effect: TypeAlias = (
-    Send
+    SendFrame
     | BeginTurn
     | EndTurn
-    | Distrust
-    | Speak
-    | Resume
+    | StopBrain
+    | SpeakText
+    | ResumeBrain
     | RunAction
     | StopAction
-    | LetGoAction
+    | DetachAction
     | ArmExpiry
     | DisarmExpiry
-    | Keep
-    | Decline
-    | Ask
-    | Close
-    | Leave
-    | Note
+    | RecordExchange
+    | DeclineItem
+    | AskMemory
+    | CloseConnection
+    | LeaveClient
+    | RecordFact
 )

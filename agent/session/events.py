@@ -1,6 +1,6 @@
-"""What can happen to a session, as small facts. Time and ids come in with them: the core has no clock.
+"""The events of a session, as small frozen facts. They bring time and ids along: the core has no clock.
 
-`at` is seconds on the loop's clock, `wall_ms` Unix milliseconds.
+`at` is in seconds on the loop's clock, `wall_ms` in Unix milliseconds.
 """
 
 from typing import TypeAlias
@@ -10,17 +10,17 @@ import msgspec
 from ..ports.action import Outcome
 from ..ports.brain import Proposal, Question, TurnEvent, VerifiedText
 from ..ports.conversation import NO_SCOPE, Exchange, Scope
-from ..ports.remember import Again
+from ..ports.remember import RepeatMatcher
 from ..ports.tools import ToolDefinition
 from ..protocol.inbound import Inbound
 from ..protocol.outbound import Outbound
 
-Live: TypeAlias = tuple[str, Proposal, Question]
+LiveSuggestion: TypeAlias = tuple[str, Proposal, Question]
 """A suggestion's id, what it proposes, and the message that led to it."""
 
 
-class Received(msgspec.Struct, frozen=True):
-    """A client's frame, stamped on arrival. tools: those of a message, read. key: a fresh id for a message."""
+class FrameReceived(msgspec.Struct, frozen=True):
+    """A client's `frame` arrived. `tools`: the parsed tools of a message. `key`: a fresh id for a message."""
 
     frame: Inbound
     at: float
@@ -28,8 +28,8 @@ class Received(msgspec.Struct, frozen=True):
     key: str = ""
 
 
-class Malformed(msgspec.Struct, frozen=True, gc=False):
-    """A frame that the wire does not allow: the error's code, its sentence, and the message id if it had one."""
+class BadFrameReceived(msgspec.Struct, frozen=True, gc=False):
+    """A frame broke the protocol. `code`, `message`: of the error frame. `ref`: the message id, if there was one."""
 
     code: str
     message: str
@@ -37,8 +37,8 @@ class Malformed(msgspec.Struct, frozen=True, gc=False):
     at: float
 
 
-class Told(msgspec.Struct, frozen=True):
-    """The Brain of turn `turn` said something; `ids` are fresh suggestion ids, one per proposal."""
+class BrainEvent(msgspec.Struct, frozen=True):
+    """The Brain of turn `turn` emitted `event`; `ids` are fresh suggestion ids, one per proposal."""
 
     turn: int
     event: TurnEvent
@@ -46,7 +46,7 @@ class Told(msgspec.Struct, frozen=True):
     at: float
 
 
-class Acting(msgspec.Struct, frozen=True):
+class CallRequested(msgspec.Struct, frozen=True):
     """The Brain of turn `turn` waits for a call that needs no approval; `suggestion_id` is fresh."""
 
     turn: int
@@ -55,8 +55,8 @@ class Acting(msgspec.Struct, frozen=True):
     at: float
 
 
-class Faulted(msgspec.Struct, frozen=True):
-    """The Brain of turn `turn` broke. `fault` is the id of the log line, `refusal` what to say instead."""
+class BrainFailed(msgspec.Struct, frozen=True):
+    """The Brain of turn `turn` broke. `fault` is the id of the log line, `refusal` the text to send instead."""
 
     turn: int
     fault: str
@@ -64,37 +64,37 @@ class Faulted(msgspec.Struct, frozen=True):
     at: float
 
 
-class Dropped(msgspec.Struct, frozen=True, gc=False):
-    """The task of turn `turn` has ended before it had said everything, and not because the session ended it."""
+class TurnDropped(msgspec.Struct, frozen=True, gc=False):
+    """The task of turn `turn` ended before its last text, and not because the session ended it."""
 
     turn: int
     at: float
 
 
-class Spoken(msgspec.Struct, frozen=True, gc=False):
-    """The stream has taken the last delta of what turn `turn` was given to say."""
+class TextWritten(msgspec.Struct, frozen=True, gc=False):
+    """The stream has taken the last delta of a text of turn `turn`."""
 
     turn: int
     at: float
     wall_ms: int
 
 
-class Reported(msgspec.Struct, frozen=True):
-    """The runner says how an action ended."""
+class ActionEnded(msgspec.Struct, frozen=True):
+    """The runner reported the `outcome` of an action."""
 
     outcome: Outcome
     at: float
 
 
-class Expired(msgspec.Struct, frozen=True, gc=False):
-    """A suggestion's time is over."""
+class SuggestionExpired(msgspec.Struct, frozen=True, gc=False):
+    """The time to confirm a suggestion is over."""
 
     suggestion_id: str
     at: float
 
 
-class Offered(msgspec.Struct, frozen=True):
-    """An answered question gave something to suggest after its turn. `suggestion_id` is fresh."""
+class SuggestionOffered(msgspec.Struct, frozen=True):
+    """An answered `question` led to a `proposal` after its turn. `suggestion_id` is fresh."""
 
     question: Question
     proposal: Proposal
@@ -103,89 +103,91 @@ class Offered(msgspec.Struct, frozen=True):
     wall_ms: int
 
 
-class Replied(msgspec.Struct, frozen=True):
-    """What is remembered has answered. scope: whose the session is from here on; None changes nothing."""
+class ConsultAnswered(msgspec.Struct, frozen=True):
+    """The memory answered a consult with `frame`. `scope`: the session's scope from here on; `None` keeps it."""
 
     frame: Outbound
     at: float
     scope: Scope | None = None
 
 
-class Erased(msgspec.Struct, frozen=True):
-    """Something was forgotten. messages: what was said in them is not told any more. refs: what cites it was cited by.
+class MemoryErased(msgspec.Struct, frozen=True):
+    """Something was forgotten, and must leave the session's history.
 
-    scope, again: nor is what says it again to this scope's user, in any thread, or to nobody in its thread.
-    It is the only event that comes from outside a session's own conversation, and says nothing in it.
+    `messages`: ids of the messages to drop. `refs`: ids of forgotten items; exchanges that cite one are dropped.
+    `scope`, `again`: drop texts that match `again` too, in sessions that `scope` includes: all threads of its user, or
+    its thread alone where it names no user.
+    It is the only event from outside a session's own conversation, and sends no frame.
     """
 
     messages: frozenset[str]
     refs: frozenset[str]
     at: float
     scope: Scope = NO_SCOPE
-    again: Again | None = None
+    again: RepeatMatcher | None = None
 
 
-class Woken(msgspec.Struct, frozen=True):
-    """A conversation goes on that was left, or that went on elsewhere: what was said in it, and what can be confirmed.
+class ConversationResumed(msgspec.Struct, frozen=True):
+    """A conversation continues that was left, or that went on elsewhere.
 
-    history, live: oldest first.
+    `history`: its earlier exchanges. `live`: the suggestions that can be confirmed. Both are oldest first.
     """
 
     history: tuple[Exchange, ...]
-    live: tuple[Live, ...]
+    live: tuple[LiveSuggestion, ...]
     at: float
 
 
-class Posed(msgspec.Struct, frozen=True):
-    """A question that came in no frame; one with results goes on with what calls came to after their turn."""
+class QuestionPosed(msgspec.Struct, frozen=True):
+    """A question arrived without a frame. With results, it continues from calls that ended after their turn."""
 
     question: Question
     at: float
 
 
-class Slept(msgspec.Struct, frozen=True, gc=False):
-    """Nothing has happened for a while: the session may end, and what it has suggested stays as it is."""
+class IdleTimedOut(msgspec.Struct, frozen=True, gc=False):
+    """Nothing has happened for a while: the session may end, and its suggestions stay as they are."""
 
     at: float
 
 
-class Drain(msgspec.Struct, frozen=True, gc=False):
-    """The server is going down; what is in progress may end."""
+class DrainStarted(msgspec.Struct, frozen=True, gc=False):
+    """The server is going down; work in progress may finish."""
 
     at: float
 
 
-class Kill(msgspec.Struct, frozen=True, gc=False):
-    """End now, and tell the client with this close code."""
+class KillRequested(msgspec.Struct, frozen=True, gc=False):
+    """The session must end now; the connection is closed with `code` and `reason`."""
 
     code: int
     reason: str
     at: float
 
 
-class Disconnected(msgspec.Struct, frozen=True, gc=False):
-    """The client is gone."""
+class ClientDisconnected(msgspec.Struct, frozen=True, gc=False):
+    """The client's connection has ended."""
 
     at: float
 
 
 Event: TypeAlias = (
-    Received
-    | Malformed
-    | Told
-    | Acting
-    | Faulted
-    | Dropped
-    | Spoken
-    | Reported
-    | Expired
-    | Offered
-    | Replied
-    | Erased
-    | Woken
-    | Posed
-    | Slept
-    | Drain
-    | Kill
-    | Disconnected
+    FrameReceived
+    | BadFrameReceived
+    | BrainEvent
+    | CallRequested
+    | BrainFailed
+    | TurnDropped
+    | TextWritten
+    | ActionEnded
+    | SuggestionExpired
+    | SuggestionOffered
+    | ConsultAnswered
+    | MemoryErased
+    | ConversationResumed
+    | QuestionPosed
+    | IdleTimedOut
+    | DrainStarted
+    | KillRequested
+    | ClientDisconnected
 )

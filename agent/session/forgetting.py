@@ -1,4 +1,4 @@
-"""Takes what was forgotten out of conversations in progress (implements `agent.ports.remember.Transcript`)."""
+"""Removes forgotten exchanges from conversations in progress (implements `agent.ports.remember.Transcript`)."""
 
 from collections.abc import Sequence
 
@@ -6,26 +6,26 @@ import trio
 
 from ..ports.conversation import Scope
 from ..ports.memory import StoredTurn
-from ..ports.remember import Again
-from .events import Erased
+from ..ports.remember import RepeatMatcher
+from .events import MemoryErased
 from .registry import Registry
 
 
 class Conversations:
-    """What was said in the sessions of one server, which their next questions are answered with in mind."""
+    """The histories of one server's sessions, which their next questions are answered with."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
 
-    async def forget(self, turns: Sequence[StoredTurn], item: str = "") -> None:
-        """Let no session tell a model any more of what was said in these turns."""
+    async def forget_turns(self, turns: Sequence[StoredTurn], item: str = "") -> None:
+        """Remove the exchanges of `turns`, and answers that cite them or `item`, from every session's history."""
         await trio.lowlevel.checkpoint()
         messages = frozenset(turn.remark.message for turn in turns)
         refs = frozenset([*(turn.id for turn in turns), *([item] if item else [])])
-        self._registry.post_all(Erased(messages, refs, trio.current_time()))
+        self._registry.post_all(MemoryErased(messages, refs, trio.current_time()))
 
-    async def unsay(self, scope: Scope, again: Again) -> None:
-        """Let no session of a scope's user, or of its thread, tell a model any more of what says it again."""
+    async def forget_repeats(self, scope: Scope, again: RepeatMatcher) -> None:
+        """Remove exchanges that match `again` from the histories of the sessions that `scope` includes."""
         await trio.lowlevel.checkpoint()
         none: frozenset[str] = frozenset()
-        self._registry.post_all(Erased(none, none, trio.current_time(), scope, again))
+        self._registry.post_all(MemoryErased(none, none, trio.current_time(), scope, again))

@@ -1,25 +1,25 @@
-"""What the parts of a core share while it takes an event: the time, the effects so far, and whether it goes down."""
+"""The state that the parts of a core share while it handles an event: the time, the effects so far, the drain."""
 
 from typing import Protocol
 
 from ..protocol.outbound import Outbound
-from .effects import Effect, Note, Send
-from .states import Trigger
+from .effects import Effect, RecordFact, SendFrame
+from .states import SessionTrigger
 
 
 class React(Protocol):
-    """How a part of the core asks the session's table."""
+    """The function by which a part of the core asks the session's table."""
 
-    def __call__(self, trigger: Trigger, subject: object = None) -> bool:
-        """Take the row for `trigger` and do what it says about `subject`; return whether there was one."""
+    def __call__(self, trigger: SessionTrigger, subject: object = None) -> bool:
+        """Take the row for `trigger` and do its deeds on `subject`; return whether there was a row."""
         ...
 
 
-class Out:
-    """Where a core's effects go, in order.
+class CoreOutput:
+    """Collects a core's effects, in order.
 
-    now: when the event being taken arrived, seconds on the loop's clock. wall_ms: the wall clock when a text was last
-    written, Unix milliseconds. draining: the server is going down, and nothing new is taken.
+    `now`: when the event at hand arrived, in seconds on the loop's clock. `wall_ms`: the wall clock when a text was
+    last written, in Unix milliseconds. `draining`: the server is going down, and no new work is accepted.
     """
 
     __slots__ = ("draining", "effects", "now", "wall_ms")
@@ -31,15 +31,15 @@ class Out:
         self.wall_ms = 0
 
     def add(self, effect: Effect) -> None:
-        """Have something done."""
+        """Add an effect."""
         self.effects.append(effect)
 
-    def send(self, frame: Outbound) -> None:
-        """Have a frame sent that nothing removes."""
-        self.effects.append(Send(frame))
+    def send_frame(self, frame: Outbound) -> None:
+        """Add the effect that sends a frame which no cancel removes."""
+        self.effects.append(SendFrame(frame))
 
-    def note(
+    def record_fact(
         self, metric: str, label: str = "", message: str | None = None, suggestion_id: str | None = None
     ) -> None:
-        """Have a fact counted and logged."""
-        self.effects.append(Note(metric, label, message, suggestion_id))
+        """Add the effect that counts and logs a fact."""
+        self.effects.append(RecordFact(metric, label, message, suggestion_id))

@@ -1,4 +1,4 @@
-"""The settings of a session: how one client is spoken to."""
+"""The settings of a session: its pace, rate limit and history."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from ..config import check, finite
 
 @dataclass(frozen=True, slots=True)
 class SessionSettings:
-    """How one client is spoken to.
+    """The pace, rate limit and history of each session.
 
     Raises `agent.errors.UsageError`, one line that names the setting, when a value cannot work.
 
@@ -22,7 +22,7 @@ class SessionSettings:
     history_tokens: int = 2000
 
     def __post_init__(self) -> None:
-        """Check what the types cannot say."""
+        """Check the ranges that the types cannot express."""
         check(
             finite(self.pace_ms, self.rate_limit),
             (self.pace_ms < 0, "pace-ms must not be negative"),

@@ -1,19 +1,19 @@
-"""The session's state table. What is not in it does not happen.
+"""The session's state table. A transition that is not in `TABLE` does not happen.
 
-A row's last column says what the core does once the state has changed; core.py has the method for each deed, and
-for each guard. Guards are tried in the order of the rows. "Live" means suggested, not yet confirmed, in time.
+A row's last column lists the deeds that the core does once the state has changed; `core.py` has one method for each
+deed and each guard. Guards are tried in the order of the rows. "Live" means suggested, not yet confirmed, in time.
 
 A tool that needs no approval is called inside its turn: `buffering -> executing -> buffering`. Meanwhile the turn
-waits (`turn_waits`), and what ends a turn ends it there too.
+waits (`turn_waits`), and the triggers that end a turn end it there too.
 """
 
 from typing import TypeAlias
 
-from ..fsm import Row, Table, Word, rows
+from ..fsm import StateTable, TableWord, TransitionRow, make_rows
 
 
-class State(Word):
-    """Where a session is. `closed` is final."""
+class SessionState(TableWord):
+    """A state of a session. `closed` is final."""
 
     IDLE = "idle"
     BUFFERING = "buffering"
@@ -24,8 +24,8 @@ class State(Word):
     CLOSED = "closed"
 
 
-class Trigger(Word):
-    """What can happen to a session."""
+class SessionTrigger(TableWord):
+    """An occurrence that the table may have rows for."""
 
     MESSAGE = "message"
     DRAFTED = "drafted"
@@ -49,8 +49,8 @@ class Trigger(Word):
     OFFER = "offer"
 
 
-class Guard(Word):
-    """What a row can ask for."""
+class SessionGuard(TableWord):
+    """A condition of a row; `core.GUARDS` has the function for each."""
 
     CONFIRM_WAITS = "confirm_waits"
     DRAINING = "draining"
@@ -62,8 +62,8 @@ class Guard(Word):
     TURN_WAITS = "turn_waits"
 
 
-class Deed(Word):
-    """What a row can do."""
+class SessionDeed(TableWord):
+    """A step that a row has done after its transition; `core.DEEDS` has the function for each."""
 
     RUN_NEXT = "run_next"
     GO_DOWN = "go_down"
@@ -95,110 +95,221 @@ class Deed(Word):
     SUGGEST = "suggest"
 
 
-SessionRow: TypeAlias = Row[State, Trigger, Guard, Deed]
-SessionTable: TypeAlias = Table[State, Trigger, Guard, Deed]
+SessionRow: TypeAlias = TransitionRow[SessionState, SessionTrigger, SessionGuard, SessionDeed]
+SessionTable: TypeAlias = StateTable[SessionState, SessionTrigger, SessionGuard, SessionDeed]
 
-_TURN = (State.BUFFERING, State.VERIFYING, State.STREAMING)
-_BUSY = (*_TURN, State.EXECUTING)
-_CALM = (State.IDLE, State.AWAITING)
+_TURN = (SessionState.BUFFERING, SessionState.VERIFYING, SessionState.STREAMING)
+_BUSY = (*_TURN, SessionState.EXECUTING)
+_CALM = (SessionState.IDLE, SessionState.AWAITING)
 
 
-def _settled(trigger: Trigger, source: State, live: Guard, *does: Deed) -> tuple[SessionRow, ...]:
-    """Where a session goes when a turn or an action has ended: the one place where that is decided.
+def _rows_to_rest(
+    trigger: SessionTrigger, source: SessionState, live: SessionGuard, *does: SessionDeed
+) -> tuple[SessionRow, ...]:
+    """Return the rows for the end of a turn or an action: the one place where the next state is decided.
 
-    A waiting confirm comes first, then a drain, then a message that waits (taken from where the session rests).
+    A waiting confirm comes first, then a drain, then a waiting message (taken from `idle` or `awaiting_confirmation`).
     """
     return (
-        Row(trigger, source, Guard.CONFIRM_WAITS, State.EXECUTING, (*does, Deed.RUN_NEXT)),
-        Row(trigger, source, Guard.DRAINING, State.CLOSED, (*does, Deed.GO_DOWN)),
-        Row(trigger, source, live, State.AWAITING, (*does, Deed.TAKE_QUEUED)),
-        Row(trigger, source, None, State.IDLE, (*does, Deed.TAKE_QUEUED)),
+        TransitionRow(
+            trigger, source, SessionGuard.CONFIRM_WAITS, SessionState.EXECUTING, (*does, SessionDeed.RUN_NEXT)
+        ),
+        TransitionRow(
+            trigger, source, SessionGuard.DRAINING, SessionState.CLOSED, (*does, SessionDeed.GO_DOWN)
+        ),
+        TransitionRow(trigger, source, live, SessionState.AWAITING, (*does, SessionDeed.TAKE_QUEUED)),
+        TransitionRow(trigger, source, None, SessionState.IDLE, (*does, SessionDeed.TAKE_QUEUED)),
     )
 
 
-def _reported(trigger: Trigger) -> tuple[SessionRow, ...]:
-    """Where a session goes when an action has reported: on with the turn that waits for it, or to rest."""
-    source = State.EXECUTING
+def _rows_of_report(trigger: SessionTrigger) -> tuple[SessionRow, ...]:
+    """Return the rows for an action's report: back to the turn that waits for it, or to rest."""
+    source = SessionState.EXECUTING
     return (
-        Row(trigger, source, Guard.TURN_WAITS, State.BUFFERING, (Deed.REPORT, Deed.RESUME_TURN)),
-        *_settled(trigger, source, Guard.ANY_LIVE, Deed.REPORT),
+        TransitionRow(
+            trigger,
+            source,
+            SessionGuard.TURN_WAITS,
+            SessionState.BUFFERING,
+            (SessionDeed.REPORT, SessionDeed.RESUME_TURN),
+        ),
+        *_rows_to_rest(trigger, source, SessionGuard.ANY_LIVE, SessionDeed.REPORT),
     )
 
 
-def _cancelled(source: State) -> tuple[SessionRow, ...]:
-    does = (Deed.CANCEL_TURN, Deed.CANCEL_WAITING)
+def _rows_of_cancel(source: SessionState) -> tuple[SessionRow, ...]:
+    does = (SessionDeed.CANCEL_TURN, SessionDeed.CANCEL_WAITING)
     return (
-        Row(Trigger.CANCEL, source, Guard.DRAINING, State.CLOSED, (*does, Deed.GO_DOWN)),
-        Row(Trigger.CANCEL, source, Guard.ANY_LIVE, State.AWAITING, (*does, Deed.TAKE_QUEUED)),
-        Row(Trigger.CANCEL, source, None, State.IDLE, (*does, Deed.TAKE_QUEUED)),
+        TransitionRow(
+            SessionTrigger.CANCEL,
+            source,
+            SessionGuard.DRAINING,
+            SessionState.CLOSED,
+            (*does, SessionDeed.GO_DOWN),
+        ),
+        TransitionRow(
+            SessionTrigger.CANCEL,
+            source,
+            SessionGuard.ANY_LIVE,
+            SessionState.AWAITING,
+            (*does, SessionDeed.TAKE_QUEUED),
+        ),
+        TransitionRow(
+            SessionTrigger.CANCEL, source, None, SessionState.IDLE, (*does, SessionDeed.TAKE_QUEUED)
+        ),
     )
 
 
-TABLE: SessionTable = Table(
+TABLE: SessionTable = StateTable(
     title="Session",
-    states=State,
-    triggers=Trigger,
-    guards=Guard,
-    deeds=Deed,
-    initial=State.IDLE,
+    states=SessionState,
+    triggers=SessionTrigger,
+    guards=SessionGuard,
+    deeds=SessionDeed,
+    initial=SessionState.IDLE,
     rows=(
-        *rows(Trigger.MESSAGE, _CALM, None, State.BUFFERING, Deed.BEGIN_TURN),
-        *rows(Trigger.MESSAGE, _BUSY, Guard.DRAINING, None, Deed.TURN_AWAY),
-        *rows(Trigger.MESSAGE, _BUSY, Guard.OVER_RATE, None, Deed.SLOW_DOWN),
-        *rows(
-            Trigger.MESSAGE, _TURN, None, State.BUFFERING, Deed.CANCEL_TURN, Deed.SPEND_RATE, Deed.BEGIN_TURN
-        ),
-        Row(
-            Trigger.MESSAGE,
-            State.EXECUTING,
-            Guard.TURN_WAITS,
+        *make_rows(SessionTrigger.MESSAGE, _CALM, None, SessionState.BUFFERING, SessionDeed.BEGIN_TURN),
+        *make_rows(SessionTrigger.MESSAGE, _BUSY, SessionGuard.DRAINING, None, SessionDeed.TURN_AWAY),
+        *make_rows(SessionTrigger.MESSAGE, _BUSY, SessionGuard.OVER_RATE, None, SessionDeed.SLOW_DOWN),
+        *make_rows(
+            SessionTrigger.MESSAGE,
+            _TURN,
             None,
-            (Deed.CANCEL_TURN, Deed.STOP_ACTION, Deed.SPEND_RATE, Deed.ENQUEUE),
+            SessionState.BUFFERING,
+            SessionDeed.CANCEL_TURN,
+            SessionDeed.SPEND_RATE,
+            SessionDeed.BEGIN_TURN,
         ),
-        Row(Trigger.MESSAGE, State.EXECUTING, Guard.QUEUE_FULL, None, (Deed.SAY_BUSY,)),
-        Row(Trigger.MESSAGE, State.EXECUTING, None, None, (Deed.SPEND_RATE, Deed.ENQUEUE)),
-        Row(Trigger.DRAFTED, State.BUFFERING, None, State.VERIFYING),
-        Row(Trigger.REDRAFT, State.VERIFYING, None, State.BUFFERING),
-        Row(Trigger.VERIFIED, State.VERIFYING, None, State.STREAMING, (Deed.SPEAK,)),
-        *rows(Trigger.REFUSED, _TURN, None, State.STREAMING, Deed.SPEAK),
-        Row(Trigger.MORE, State.STREAMING, None, State.BUFFERING, (Deed.HEAR_MORE,)),
-        Row(Trigger.ACT, State.BUFFERING, Guard.DRAINING, None, (Deed.TURN_DOWN,)),
-        Row(Trigger.ACT, State.BUFFERING, None, State.EXECUTING, (Deed.GRANT,)),
-        *_settled(Trigger.STREAMED, State.STREAMING, Guard.WILL_BE_LIVE, Deed.FINISH_TURN),
-        *(row for source in _TURN for row in _cancelled(source)),
-        Row(Trigger.CANCEL, State.AWAITING, None, State.IDLE, (Deed.CANCEL_LIVE,)),
-        Row(
-            Trigger.CANCEL,
-            State.EXECUTING,
+        TransitionRow(
+            SessionTrigger.MESSAGE,
+            SessionState.EXECUTING,
+            SessionGuard.TURN_WAITS,
+            None,
+            (SessionDeed.CANCEL_TURN, SessionDeed.STOP_ACTION, SessionDeed.SPEND_RATE, SessionDeed.ENQUEUE),
+        ),
+        TransitionRow(
+            SessionTrigger.MESSAGE,
+            SessionState.EXECUTING,
+            SessionGuard.QUEUE_FULL,
+            None,
+            (SessionDeed.SAY_BUSY,),
+        ),
+        TransitionRow(
+            SessionTrigger.MESSAGE,
+            SessionState.EXECUTING,
             None,
             None,
-            (Deed.CANCEL_TURN, Deed.STOP_ACTION, Deed.CANCEL_WAITING, Deed.CANCEL_QUEUE),
+            (SessionDeed.SPEND_RATE, SessionDeed.ENQUEUE),
         ),
-        Row(Trigger.CANCEL, State.IDLE, None, None, (Deed.CANCEL_NOTHING,)),
-        Row(Trigger.CONFIRM, State.AWAITING, None, State.EXECUTING, (Deed.HOLD, Deed.RUN_NEXT)),
-        *rows(Trigger.CONFIRM, _BUSY, None, None, Deed.HOLD),
-        *_reported(Trigger.UNCLAIMED),
-        *_reported(Trigger.EXECUTED),
-        Row(Trigger.LAPSED, State.AWAITING, Guard.NONE_LIVE, State.IDLE, (Deed.TELL_CLOSED,)),
-        *rows(Trigger.LAPSED, (State.AWAITING, *_BUSY), None, None, Deed.TELL_CLOSED),
-        Row(Trigger.OFFER, State.IDLE, None, State.AWAITING, (Deed.SUGGEST,)),
-        *rows(Trigger.OFFER, _BUSY, Guard.DRAINING, None),
-        *rows(Trigger.OFFER, (State.AWAITING, *_BUSY), None, None, Deed.SUGGEST),
-        *rows(Trigger.DRAIN, _CALM, None, State.CLOSED, Deed.GO_DOWN),
-        *rows(Trigger.DRAIN, _BUSY, None, None, Deed.BEGIN_DRAIN),
-        Row(Trigger.WAKE, State.IDLE, Guard.ANY_LIVE, State.AWAITING),
-        Row(Trigger.RELEASED, State.AWAITING, Guard.NONE_LIVE, State.IDLE),
-        *rows(Trigger.SLEEP, _CALM, None, State.CLOSED, Deed.LIE_DOWN),
-        *rows(Trigger.DISCONNECT, (*_CALM, *_BUSY), None, State.CLOSED, Deed.ABANDON),
-        *rows(Trigger.KILL, _CALM, None, State.CLOSED, Deed.GO_DOWN),
-        *rows(Trigger.KILL, _TURN, None, State.CLOSED, Deed.CANCEL_TURN, Deed.CANCEL_WAITING, Deed.GO_DOWN),
-        Row(
-            Trigger.KILL,
-            State.EXECUTING,
-            Guard.TURN_WAITS,
-            State.CLOSED,
-            (Deed.CANCEL_TURN, Deed.STOP_ACTION, Deed.CANCEL_WAITING, Deed.GO_DOWN),
+        TransitionRow(SessionTrigger.DRAFTED, SessionState.BUFFERING, None, SessionState.VERIFYING),
+        TransitionRow(SessionTrigger.REDRAFT, SessionState.VERIFYING, None, SessionState.BUFFERING),
+        TransitionRow(
+            SessionTrigger.VERIFIED,
+            SessionState.VERIFYING,
+            None,
+            SessionState.STREAMING,
+            (SessionDeed.SPEAK,),
         ),
-        Row(Trigger.KILL, State.EXECUTING, None, State.CLOSED, (Deed.CANCEL_WAITING, Deed.GO_DOWN)),
+        *make_rows(SessionTrigger.REFUSED, _TURN, None, SessionState.STREAMING, SessionDeed.SPEAK),
+        TransitionRow(
+            SessionTrigger.MORE,
+            SessionState.STREAMING,
+            None,
+            SessionState.BUFFERING,
+            (SessionDeed.HEAR_MORE,),
+        ),
+        TransitionRow(
+            SessionTrigger.ACT, SessionState.BUFFERING, SessionGuard.DRAINING, None, (SessionDeed.TURN_DOWN,)
+        ),
+        TransitionRow(
+            SessionTrigger.ACT, SessionState.BUFFERING, None, SessionState.EXECUTING, (SessionDeed.GRANT,)
+        ),
+        *_rows_to_rest(
+            SessionTrigger.STREAMED,
+            SessionState.STREAMING,
+            SessionGuard.WILL_BE_LIVE,
+            SessionDeed.FINISH_TURN,
+        ),
+        *(row for source in _TURN for row in _rows_of_cancel(source)),
+        TransitionRow(
+            SessionTrigger.CANCEL, SessionState.AWAITING, None, SessionState.IDLE, (SessionDeed.CANCEL_LIVE,)
+        ),
+        TransitionRow(
+            SessionTrigger.CANCEL,
+            SessionState.EXECUTING,
+            None,
+            None,
+            (
+                SessionDeed.CANCEL_TURN,
+                SessionDeed.STOP_ACTION,
+                SessionDeed.CANCEL_WAITING,
+                SessionDeed.CANCEL_QUEUE,
+            ),
+        ),
+        TransitionRow(SessionTrigger.CANCEL, SessionState.IDLE, None, None, (SessionDeed.CANCEL_NOTHING,)),
+        TransitionRow(
+            SessionTrigger.CONFIRM,
+            SessionState.AWAITING,
+            None,
+            SessionState.EXECUTING,
+            (SessionDeed.HOLD, SessionDeed.RUN_NEXT),
+        ),
+        *make_rows(SessionTrigger.CONFIRM, _BUSY, None, None, SessionDeed.HOLD),
+        *_rows_of_report(SessionTrigger.UNCLAIMED),
+        *_rows_of_report(SessionTrigger.EXECUTED),
+        TransitionRow(
+            SessionTrigger.LAPSED,
+            SessionState.AWAITING,
+            SessionGuard.NONE_LIVE,
+            SessionState.IDLE,
+            (SessionDeed.TELL_CLOSED,),
+        ),
+        *make_rows(
+            SessionTrigger.LAPSED, (SessionState.AWAITING, *_BUSY), None, None, SessionDeed.TELL_CLOSED
+        ),
+        TransitionRow(
+            SessionTrigger.OFFER, SessionState.IDLE, None, SessionState.AWAITING, (SessionDeed.SUGGEST,)
+        ),
+        *make_rows(SessionTrigger.OFFER, _BUSY, SessionGuard.DRAINING, None),
+        *make_rows(SessionTrigger.OFFER, (SessionState.AWAITING, *_BUSY), None, None, SessionDeed.SUGGEST),
+        *make_rows(SessionTrigger.DRAIN, _CALM, None, SessionState.CLOSED, SessionDeed.GO_DOWN),
+        *make_rows(SessionTrigger.DRAIN, _BUSY, None, None, SessionDeed.BEGIN_DRAIN),
+        TransitionRow(SessionTrigger.WAKE, SessionState.IDLE, SessionGuard.ANY_LIVE, SessionState.AWAITING),
+        TransitionRow(
+            SessionTrigger.RELEASED, SessionState.AWAITING, SessionGuard.NONE_LIVE, SessionState.IDLE
+        ),
+        *make_rows(SessionTrigger.SLEEP, _CALM, None, SessionState.CLOSED, SessionDeed.LIE_DOWN),
+        *make_rows(
+            SessionTrigger.DISCONNECT, (*_CALM, *_BUSY), None, SessionState.CLOSED, SessionDeed.ABANDON
+        ),
+        *make_rows(SessionTrigger.KILL, _CALM, None, SessionState.CLOSED, SessionDeed.GO_DOWN),
+        *make_rows(
+            SessionTrigger.KILL,
+            _TURN,
+            None,
+            SessionState.CLOSED,
+            SessionDeed.CANCEL_TURN,
+            SessionDeed.CANCEL_WAITING,
+            SessionDeed.GO_DOWN,
+        ),
+        TransitionRow(
+            SessionTrigger.KILL,
+            SessionState.EXECUTING,
+            SessionGuard.TURN_WAITS,
+            SessionState.CLOSED,
+            (
+                SessionDeed.CANCEL_TURN,
+                SessionDeed.STOP_ACTION,
+                SessionDeed.CANCEL_WAITING,
+                SessionDeed.GO_DOWN,
+            ),
+        ),
+        TransitionRow(
+            SessionTrigger.KILL,
+            SessionState.EXECUTING,
+            None,
+            SessionState.CLOSED,
+            (SessionDeed.CANCEL_WAITING, SessionDeed.GO_DOWN),
+        ),
     ),
 )

@@ -1,9 +1,9 @@
-"""One turn: the Brain's work in a task under a scope of its own, and what it says handed to the wire word by word.
+"""One turn: the Brain's work in a task under its own cancel scope, and its texts, handed to the wire word by word.
 
-Saying is no task: a turn is a voice of the server's one pulse. Its scope never holds a write. When it is ended its
-scope is cancelled, the pulse forgets it, and its number is refused by core and wire alike; the task may take a moment
-to unwind, and the next turn's Brain waits for that on the session's lock. A text that nobody hears (over HTTP, where no
-events are asked for) is handed over as one: of it nothing is said that a cancel could leave unsaid.
+Streaming is no task: a turn is a `Voice` of the server's one `Pulse`. Its scope never holds a write. When a turn is
+ended, its scope is cancelled, the pulse forgets it, and core and wire alike refuse its number. The task may take a
+moment to unwind, and the next turn's Brain waits for that on the session's lock. Where no client receives deltas (over
+HTTP without events) a text is handed over as one piece, since a cancel could not stop it halfway.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,55 +17,55 @@ from ..config import DELTAS_A_PASS
 from ..errors import BadTool
 from ..grounding import refusals
 from ..lang import DEFAULT, Lang
-from ..ports.action import Outcome, Runs
+from ..ports.action import ActionRunner, Outcome
 from ..ports.brain import (
     Brain,
-    Drafted,
+    DraftCompleted,
     Proposal,
     Question,
     Redraft,
-    Refused,
     TurnEvent,
-    Verified,
+    TurnRefusal,
+    VerifiedPart,
     VerifiedText,
 )
 from ..ports.clock import Clock
 from ..ports.observe import Observer
-from ..ports.remember import UNKEPT, Consulted, Recorder
+from ..ports.remember import NO_RECORDER, MemoryAccess, Recorder
 from ..ports.tools import ReadTools, ToolDefinition
 from ..ports.wire import Wire
 from ..protocol.codec import encode
 from ..protocol.outbound import Stream
-from ..protocol.payload import fits
-from ..text.language import language
-from ..text.words import deltas
+from ..protocol.payload import is_valid_payload
+from ..text.language import detect_language
+from ..text.words import split_deltas
 from ..wire.pulse import Pulse
-from .effects import Speak
-from .events import Acting, Dropped, Erased, Event, Faulted, Spoken, Told
+from .effects import SpeakText
+from .events import BrainEvent, BrainFailed, CallRequested, Event, MemoryErased, TextWritten, TurnDropped
 from .registry import Registry
 from .settings import SessionSettings
-from .unsaid import without_forgotten
+from .unsaid import drop_forgotten
 
 _log = structlog.get_logger("agent.session")
 
 
-def no_tools(given: Sequence[Mapping[str, Any]]) -> tuple[ToolDefinition, ...]:
-    """Refuse the tools of a message."""
+def refuse_tools(given: Sequence[Mapping[str, Any]]) -> tuple[ToolDefinition, ...]:
+    """Raise `BadTool` for any tools of a message."""
     raise BadTool("This server takes no tools; send the message without them.")
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What the sessions of one server share.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionContext:
+    """The services and settings that the sessions of one server share.
 
-    new_id: returns an unguessable id at each call. lang: of a refusal, where a question's own cannot be told. project:
-    what its scopes are of. read_tools: makes tools of what came with a message. recorder: remembers what was said.
-    memory: answers what clients ask of what is remembered; None where nothing is.
+    `new_id`: returns an unguessable id at each call. `lang`: of a refusal when a question's own language is unknown.
+    `project`: the project of the sessions' scopes. `read_tools`: parses the tools of a message. `recorder`: records
+    exchanges. `memory`: answers clients' requests to the memory; `None` where there is no memory.
     """
 
     settings: SessionSettings
     brain: Brain
-    runner: Runs
+    runner: ActionRunner
     registry: Registry
     pulse: Pulse
     clock: Clock
@@ -73,27 +73,27 @@ class Parts:
     new_id: Callable[[], str]
     lang: Lang = DEFAULT
     project: str = ""
-    read_tools: ReadTools = no_tools
-    recorder: Recorder = UNKEPT
-    memory: Consulted | None = None
+    read_tools: ReadTools = refuse_tools
+    recorder: Recorder = NO_RECORDER
+    memory: MemoryAccess | None = None
 
 
-class Turn:
-    """A turn that is alive or unwinding (implements `agent.wire.pulse.Voice`).
+class LiveTurn:
+    """A turn that runs or unwinds (implements `agent.wire.pulse.Voice`).
 
-    post: the session's mailbox. break_session: what the session does when it is itself at fault.
+    `post`: the session's mailbox. `break_session`: ends the session when streaming fails.
     """
 
     __slots__ = (
         "__weakref__",
         "_begun",
         "_break_session",
+        "_context",
         "_deltas",
         "_due",
         "_ended",
         "_last_word",
         "_pace",
-        "_parts",
         "_pieces",
         "_post",
         "_scope",
@@ -111,36 +111,36 @@ class Turn:
         self,
         number: int,
         question: Question,
-        parts: Parts,
+        context: SessionContext,
         wire: Wire,
         post: Callable[[Event], None],
         break_session: Callable[[Exception], None],
     ) -> None:
         self.number = number
         self.question = question
-        self._parts = parts
+        self._context = context
         self._wire = wire
         self._deltas = wire.deltas
-        self._pace = parts.settings.pace_ms / 1000
+        self._pace = context.settings.pace_ms / 1000
         self._post = post
         self._break_session = break_session
         self._scope = trio.CancelScope()
         self._thinking = trio.CancelScope()
         self._waiting: tuple[trio.Event, list[Outcome]] | None = None  # of the call that the Brain waits for
-        self._texts: list[Speak] = []  # the first is being said
-        self._pieces: list[str] = []  # what is left of that one, the next piece last
-        self._due = 0.0  # when the next piece may be said; 0 is now
-        self._begun = False  # something was said
+        self._texts: list[SpeakText] = []  # the first is being streamed
+        self._pieces: list[str] = []  # the rest of that text, the next piece last
+        self._due = 0.0  # when the next piece may be sent; 0 is now
+        self._begun = False  # a piece was sent
         self._speaking = False  # the pulse calls it, or will when there is room
-        self._last_word = False  # the Brain has said it, or was found at fault
+        self._last_word = False  # the Brain has emitted its last event, or has failed
         self._task_over = False
         self._ended = False  # by the session, or because everything was handed over
-        parts.observer.gauge("turns", 1)
+        context.observer.gauge("turns", 1)
 
     async def run(self, unwound: trio.Lock) -> None:
         """Let the Brain answer once `unwound` is free; return when it has, or when the turn was ended.
 
-        Whatever else ends it, the session is told: a turn never disappears without a word.
+        When the task ends in any other way, `TurnDropped` is posted: a turn never disappears unnoticed.
         """
         try:
             with self._scope:
@@ -149,58 +149,59 @@ class Turn:
         finally:
             self._task_over = True
             if self._ended:
-                self._parts.observer.gauge("turns", -1)
+                self._context.observer.gauge("turns", -1)
             if not self._ended and not self._last_word:
-                self._post(Dropped(self.number, trio.current_time()))
+                self._post(TurnDropped(self.number, trio.current_time()))
 
     @property
     def cancel_scope(self) -> trio.CancelScope:
-        """What the Brain runs in; when it is cancelled by another than the session, that is told."""
+        """The scope that the Brain runs in; a cancel by anything but the session posts `TurnDropped`."""
         return self._scope
 
     def end(self) -> None:
-        """Cancel everything this turn does, and say nothing more."""
-        self._fall_silent()
+        """Cancel everything this turn does, and send no more of it."""
+        self._stop_speaking()
         self._scope.cancel()
 
-    def say(self, speak: Speak) -> None:
-        """Say a text after those that were given before; the first piece at once, where nothing is being said."""
+    def speak_text(self, speak: SpeakText) -> None:
+        """Stream a text after the earlier ones; its first piece at once when no text is being streamed."""
         if self._ended:
-            return  # its wire takes nothing any more
+            return  # the wire accepts no delta of this turn any more
         self._texts.append(speak)
         if not self._speaking:
             self._resume()
 
-    def resume(self, outcome: Outcome) -> None:
-        """Tell the Brain how the call ended that it waits for; one that has given up waiting hears nothing."""
+    def resume_brain(self, outcome: Outcome) -> None:
+        """Give the Brain the outcome of the call it waits for; do nothing when it has stopped waiting."""
         if self._waiting is not None:
             resumed, ended = self._waiting
             ended.append(outcome)
             resumed.set()
 
-    def distrust(self) -> None:
-        """Stop a Brain that spoke out of order; the refusal that follows is still said."""
+    def stop_brain(self) -> None:
+        """Stop a Brain that emitted an event out of order; the refusal that follows is still streamed."""
         self._thinking.cancel()
         self._fault(RuntimeError("the Brain spoke out of order"))
 
     def step(self, now: float) -> float | None:
-        """Hand over the piece that is due, or a few where there is no pace; return when the next one is due.
+        """Hand over the piece that is due, or a few where there is no pace; return when the next piece is due.
 
-        A server that goes down keeps no pace: what is verified is said while there is time.
-        None when everything was handed over, or no more may wait: then it goes on as soon as something has left.
+        A draining server keeps no pace: verified text is sent while there is time.
+        Return `None` when everything was handed over, or when the outbox is full: then the turn continues as soon as
+        deltas have left.
         """
         deltas = self._deltas
-        pace = 0.0 if self._parts.registry.draining else self._pace
+        pace = 0.0 if self._context.registry.draining else self._pace
         if not pace:
             self._due = 0.0
         left = 1 if pace else DELTAS_A_PASS
         while left:
             left -= 1
-            if not self._pieces and not self._next_piece():
+            if not self._pieces and not self._has_piece():
                 break
             if deltas.room <= 0:
-                self._due = 0.0  # what is held up by its client is not made up for
-                deltas.when_room(self._go_on)
+                self._due = 0.0  # time that a slow client cost is not made up for
+                deltas.call_when_room(self._go_on)
                 return None
             if pace:
                 self._due = (self._due or now) + pace
@@ -209,36 +210,36 @@ class Turn:
         self._speaking = bool(self._texts)
         return self._due if self._speaking else None
 
-    def broke(self, error: Exception) -> None:
-        """Break the session: what it would say cannot be said."""
+    def fail(self, error: Exception) -> None:
+        """Break the session: the text cannot be streamed."""
         self._break_session(error)
 
     async def _think(self) -> None:
         try:
             with self._thinking:
-                question = await self._recalled()
-                await self._parts.brain.answer(question, self._tell, self._act)
+                question = await self._load_question()
+                await self._context.brain.answer(question, self._take_event, self._run_call)
                 if not self._last_word:
                     raise RuntimeError("the Brain returned without an answer")
         except* Exception as broken:  # noqa: BLE001 - the edge of one turn
             self._fault(broken.exceptions[0])
 
-    async def _recalled(self) -> Question:
-        """Return the question after what may still be told of the conversation; its session lets go of the rest."""
-        memory = self._parts.memory
+    async def _load_question(self) -> Question:
+        """Return the question without forgotten exchanges; the session's history drops them too."""
+        memory = self._context.memory
         if memory is None:
             return self.question
-        question, gone = await without_forgotten(self.question, memory.desk)
+        question, gone = await drop_forgotten(self.question, memory.desk)
         if gone:
-            self._post(Erased(gone, frozenset(), trio.current_time()))
+            self._post(MemoryErased(gone, frozenset(), trio.current_time()))
         return question
 
     def _go_on(self) -> None:
-        """There is room again: go on in the pulse, which knows what to do about a fault."""
-        self._parts.pulse.add(self, self._due)
+        """Continue in the pulse now that there is room; the pulse reports a fault through `fail`."""
+        self._context.pulse.add(self, self._due)
 
     def _resume(self) -> None:
-        """Go on, or begin: now, unless the pace says later."""
+        """Start or continue streaming: now, unless the pace says later."""
         self._speaking = True
         due: float | None = self._due
         now = trio.current_time()
@@ -246,63 +247,63 @@ class Turn:
             self._due = 0.0
             due = self.step(now)
         if due is not None:
-            self._parts.pulse.add(self, due)
+            self._context.pulse.add(self, due)
 
-    def _next_piece(self) -> bool:
-        """Whether there is a piece to hand over; makes those of the text whose turn it is."""
+    def _has_piece(self) -> bool:
+        """Tell whether there is a piece to hand over, after cutting the next text into pieces where needed."""
         while self._texts and not self._pieces:
             text = self._texts[0].text
-            self._pieces = deltas(text)[::-1] if self._deltas.heard or not text else [text]
+            self._pieces = split_deltas(text)[::-1] if self._deltas.has_listener or not text else [text]
             if not self._pieces:
-                self._text_is_over()
-                self._spoken()
+                self._end_text()
+                self._report_written()
         return bool(self._texts)
 
     def _hand_over(self, now: float) -> None:
         piece = self._pieces.pop()
         last = not self._pieces
-        frame = self._wire.frame(encode(Stream(piece, self.question.id)))
-        if not self._deltas.put_delta(self.number, frame, self._spoken if last else None):
-            self._fall_silent()
+        frame = self._wire.make_frame(encode(Stream(piece, self.question.id)))
+        if not self._deltas.put_delta(self.number, frame, self._report_written if last else None):
+            self._stop_speaking()
             return
         if not self._begun:
             self._begun = True
-            self._parts.observer.measure("first_delta_seconds", now - self.question.at)
+            self._context.observer.measure("first_delta_seconds", now - self.question.at)
         if last:
-            self._text_is_over()
+            self._end_text()
 
-    def _text_is_over(self) -> None:
+    def _end_text(self) -> None:
         if self._texts.pop(0).last:
-            self._fall_silent()
+            self._stop_speaking()
 
-    def _fall_silent(self) -> None:
-        """Say nothing more. Idempotent."""
+    def _stop_speaking(self) -> None:
+        """Stop streaming. Idempotent."""
         if self._ended:
             return
         self._ended = True
         self._texts.clear()
         self._pieces.clear()
-        self._parts.pulse.discard(self)
+        self._context.pulse.discard(self)
         if self._task_over:
-            self._parts.observer.gauge("turns", -1)
+            self._context.observer.gauge("turns", -1)
 
-    def _tell(self, event: TurnEvent) -> None:
-        """What the Brain calls; raises TypeError into it for what may not be sent or suggested."""
+    def _take_event(self, event: TurnEvent) -> None:
+        """Post an event of the Brain (its `emit`); raise `TypeError` when it may not be sent or suggested."""
         ids: tuple[str, ...] = ()
-        if isinstance(event, Verified | Refused):
+        if isinstance(event, VerifiedPart | TurnRefusal):
             if not isinstance(event.text, VerifiedText):
                 raise TypeError("only verified text may be sent")
-            if not all(fits(each.payload) for each in event.proposals):
+            if not all(is_valid_payload(each.payload) for each in event.proposals):
                 raise TypeError("a payload is a JSON object, neither large nor deep")
-            ids = tuple(self._parts.new_id() for _ in event.proposals)
-            self._last_word = isinstance(event, Refused) or event.last
-        elif not isinstance(event, Drafted | Redraft):
+            ids = tuple(self._context.new_id() for _ in event.proposals)
+            self._last_word = isinstance(event, TurnRefusal) or event.last
+        elif not isinstance(event, DraftCompleted | Redraft):
             raise TypeError("a Brain emits turn events only")
-        self._post(Told(self.number, event, ids, trio.current_time()))
+        self._post(BrainEvent(self.number, event, ids, trio.current_time()))
 
-    async def _act(self, proposal: Proposal) -> Outcome:
-        """What the Brain calls to run something inside the turn (see `agent.ports.brain.Act`)."""
-        if not fits(proposal.payload):
+    async def _run_call(self, proposal: Proposal) -> Outcome:
+        """Run a call inside the turn for the Brain, and return its outcome (implements `agent.ports.brain.Act`)."""
+        if not is_valid_payload(proposal.payload):
             raise TypeError("a payload is a JSON object, neither large nor deep")
         if proposal.needs_approval:
             raise TypeError("what needs approval is suggested")
@@ -311,26 +312,26 @@ class Turn:
         resumed = trio.Event()
         ended: list[Outcome] = []
         self._waiting = (resumed, ended)
-        self._post(Acting(self.number, proposal, self._parts.new_id(), trio.current_time()))
+        self._post(CallRequested(self.number, proposal, self._context.new_id(), trio.current_time()))
         try:
             await resumed.wait()
         finally:
             self._waiting = None
         return ended[0]
 
-    def _spoken(self) -> None:
-        self._post(Spoken(self.number, trio.current_time(), self._parts.clock.now_ms()))
+    def _report_written(self) -> None:
+        self._post(TextWritten(self.number, trio.current_time(), self._context.clock.now_ms()))
 
     def _fault(self, error: BaseException) -> None:
         self._last_word = True
-        fault = self._parts.new_id()
-        _log.error("turn broke", message=self.question.id, fault=fault, **where(error))
-        lang = self.question.lang or language(self.question.text) or self._parts.lang
-        self._post(Faulted(self.number, fault, refusals.model_failed(lang), trio.current_time()))
+        fault = self._context.new_id()
+        _log.error("turn broke", message=self.question.id, fault=fault, **describe_error(error))
+        lang = self.question.lang or detect_language(self.question.text) or self._context.lang
+        self._post(BrainFailed(self.number, fault, refusals.model_failed(lang), trio.current_time()))
 
 
-def where(error: BaseException) -> dict[str, Any]:
-    """Return what a log line may say of an exception: its type and place; never its text, never the object."""
+def describe_error(error: BaseException) -> dict[str, Any]:
+    """Return the log fields of an exception: its type and place; never its text, never the object."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

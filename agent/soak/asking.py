@@ -1,4 +1,4 @@
-"""One user's requests over HTTP: some are left before their answer, and each answer is one that may come."""
+"""One user's requests over HTTP: some clients leave before the answer, and each answer must be an allowed one."""
 
 from random import Random
 from typing import Any
@@ -6,21 +6,21 @@ from typing import Any
 import trio
 
 from ..errors import WireClosed
-from .exchange import GOINGS, LEFT, Answer, Request, Stayed, exchange
+from .exchange import GOINGS, LEFT, ClientAnswer, ClientRequest, Stayed, exchange
 from .scene import Scene
-from .wire import GaveUp
+from .wire import HandshakeAbandoned
 
 HASTE = 0.3  # the share of requests whose client may leave before their answer, within ...
 HASTY = 0.6  # ... so many seconds
-LATER = (1.0, 5.0)  # seconds until who has asked too often asks again
+LATER = (1.0, 5.0)  # seconds until a client that was rate-limited asks again
 _GOING_DOWN = "shutting_down"
 
 
-class Asking:
-    """Sends what one user asks, counts what came, and notes what may not come.
+class UserRequests:
+    """Sends one user's requests, counts the answers, and notes answers that break a promise.
 
-    name: stands in what is said of it. gone: the threads that it has deleted. hasty: whether it ever leaves before
-    its answer.
+    `name`: begins the text of each broken promise. `gone`: the threads that the user has deleted. `hasty`: whether a
+    client may leave before its answer.
     """
 
     def __init__(self, name: str, scene: Scene, rng: Random, hasty: bool = True) -> None:
@@ -30,18 +30,25 @@ class Asking:
         self._rng = rng
         self._haste = HASTE if hasty else 0.0
 
-    def hastily(
+    def make_hasty(
         self, method: str, path: str, body: dict[str, Any] | None = None, events: bool = False
-    ) -> Request:
+    ) -> ClientRequest:
         """Return a request whose client may leave before its answer."""
         patience = self._rng.uniform(0, HASTY) if self._rng.random() < self._haste else None
-        return Request(method, path, body, patience, events, self._rng.choice(GOINGS))
+        return ClientRequest(
+            method=method,
+            path=path,
+            body=body,
+            patience=patience,
+            events=events,
+            going=self._rng.choice(GOINGS),
+        )
 
-    async def ask(self, what: str, asked: Request, *expected: str) -> Answer:
-        """Send a request; return its answer, or LEFT where there is none. Cancelled, its client has left.
+    async def ask(self, what: str, asked: ClientRequest, *expected: str) -> ClientAnswer:
+        """Send a request; return its answer, or `LEFT` when the client did not wait. Cancelled, the client has left.
 
-        Who is told to come back later does, unless in haste.
-        what: it is counted as. expected: codes of problems beyond those that any such request can have.
+        A request that is told to come back later is sent again, unless its client is in haste. `what`: the name it is
+        counted under. `expected`: problem codes allowed beyond those that every such request may get.
         """
         came = await self._once(what, asked, expected)
         while came.status == 429 and asked.patience is None and not self._scene.drain.is_set():
@@ -49,32 +56,32 @@ class Asking:
             came = await self._once(what, asked, expected)
         return came
 
-    async def _once(self, what: str, asked: Request, expected: tuple[str, ...]) -> Answer:
+    async def _once(self, what: str, asked: ClientRequest, expected: tuple[str, ...]) -> ClientAnswer:
         scene, target = self._scene, self._scene.target
         try:
             came = await exchange(asked, target.host, target.port, target.token, target.slower)
-        except GaveUp:
+        except HandshakeAbandoned:
             scene.tally.count("handshakes given up")
             return LEFT
         except Stayed:
-            self._broken("I6", f"the server did not hang up on {what} after its client had left")
+            self._report("I6", f"the server did not hang up on {what} after its client had left")
             return LEFT
         except WireClosed:
             if not scene.drain.is_set():
-                self._broken("I7", f"{what} had no answer")
+                self._report("I7", f"{what} had no answer")
             return LEFT
         scene.tally.count(f"{what} {came.word if came is not LEFT else 'left'}")
         if not self._may_come(came, expected):
-            self._broken("I7", f"{what} was answered {came.status} {came.word}")
+            self._report("I7", f"{what} was answered {came.status} {came.word}")
         return came
 
-    def _may_come(self, came: Answer, expected: tuple[str, ...]) -> bool:
-        """Whether an answer is a good one, says that somebody else was first, or goes with what is going on."""
+    def _may_come(self, came: ClientAnswer, expected: tuple[str, ...]) -> bool:
+        """Return whether an answer is a success, loses to another client, or fits the state of the server."""
         if came.status < 400 or came.status in (409, 429) or came.word in expected:
             return True
         if came.word == "not_found":
             return bool(self.gone)
         return came.word == _GOING_DOWN and self._scene.drain.is_set()
 
-    def _broken(self, promise: str, what: str) -> None:
+    def _report(self, promise: str, what: str) -> None:
         self._scene.tally.violation(promise, f"{self._name}: {what}")

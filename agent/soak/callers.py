@@ -1,6 +1,6 @@
-"""Random users over HTTP, with tools: each begins one talk after another until it is told to leave.
+"""Random users over HTTP, with tools: each begins one talk after another until the scene ends.
 
-One is one task with a generator of its own, as a user of a socket is (`users`).
+Each user is one task with a generator of its own, like a user of a socket (`users`).
 """
 
 from random import Random
@@ -12,11 +12,11 @@ from .scene import Scene
 from .talk import Talk
 from .users import PATIENCE, POLITE
 
-KEPT = 0.5  # the share of threads that are left in a server of the soak's own
+KEPT = 0.5  # the share of threads that stay undeleted in the soak's own server
 
 
-class Caller:
-    """One user over HTTP, who begins talks until the scene's `stop` or `drain` is set."""
+class HttpUser:
+    """One user over HTTP, which begins talks until the scene's `stop` or `drain` is set."""
 
     def __init__(self, number: int, seed: int, scene: Scene) -> None:
         self._name = f"caller {number}"
@@ -26,7 +26,7 @@ class Caller:
         self._book = Book(self._name, OF_HTTP + number, scene.run, scene.tally, scene.note)
 
     async def run(self) -> None:
-        """Use the server until told to stop, and then settle, or until it goes down."""
+        """Use the server until `stop` is set, and then settle, or until the server goes down."""
         scene, think = self._scene, self._scene.target.think
         await self._pause(think)
         while not scene.over:
@@ -43,7 +43,7 @@ class Caller:
                 with trio.move_on_after(2 * PATIENCE * scene.target.slower):
                     if scene.stop.is_set() or self._rng.random() < POLITE:
                         await talk.settle()
-                    # On somebody else's server nothing is left.
+                    # On another operator's server no thread stays.
                     if scene.note is None or self._rng.random() >= KEPT:
                         await talk.delete()
                 nursery.cancel_scope.cancel()

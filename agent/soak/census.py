@@ -1,4 +1,4 @@
-"""What a process holds, counted: resident bytes, tasks, and live objects by type."""
+"""Counts of a process: resident bytes, tasks, and live objects by type."""
 
 import gc
 import sys
@@ -12,10 +12,10 @@ from functools import _lru_cache_wrapper
 import trio
 from trio._core._run import GLOBAL_RUN_CONTEXT
 
-from ..heap import all_in_view, set_aside
-from .memory import resident
+from ..heap import freeze_heap, unfreeze_heap
+from .memory import resident_bytes
 
-# Whose objects are counted: ours and those of the libraries that serve a connection.
+# Packages of which objects are counted: ours and the libraries that serve a connection.
 COUNTED = ("agent", "trio", "trio_websocket", "wsproto", "h11")
 # Not these: the soak's own; trio's idle worker threads, which end by themselves when nobody needs one for a while; and
 # the types of columns, of which SQLAlchemy keeps a copy with each statement that it has compiled, a bounded number; and
@@ -24,7 +24,7 @@ PASSED_OVER = (
     "agent.soak",
     "trio._core._thread_cache",
     "agent.storage.schema",
-    "agent.recall",
+    "agent.memory.recall",
     "agent.ports.memory",
     "agent.ports.conversation",
 )
@@ -34,7 +34,7 @@ _LONG = 3600.0  # seconds until another thread may have its turn
 
 @dataclass(frozen=True, slots=True)
 class Census:
-    """Resident bytes (None where the system does not tell), tasks, and live objects by type."""
+    """Resident bytes (`None` where the system does not report them), tasks, and live objects by type."""
 
     resident: int | None
     tasks: int
@@ -44,13 +44,13 @@ class Census:
     def take(cls, whole: bool = False) -> "Census":
         """Collect garbage, count everything that is left, and set it aside.
 
-        whole: empty the package's caches before, since they are bounded, and hold other things whenever the knowledge
-        base has changed.
+        `whole`: empty the package's caches before. They are bounded, and hold other things whenever the knowledge base
+        has changed.
         """
         objects: Counter[str] = Counter()
-        with _alone(), all_in_view():
+        with _hold_interpreter(), unfreeze_heap():
             if whole:
-                _forget()
+                _empty_caches()
             _prune_deadlines()
             gc.collect()
             for each in gc.get_objects():
@@ -62,48 +62,51 @@ class Census:
                 ):
                     objects[f"{module}.{type(each).__qualname__}"] += 1
             del each
-        set_aside()
-        return cls(resident(), tasks(), objects)
+        freeze_heap()
+        return cls(resident_bytes(), count_tasks(), objects)
 
     @classmethod
     async def take_at_rest(cls, whole: bool = False) -> "Census":
-        """Do so in a step of its own.
+        """Take a census in a step of its own.
 
-        The loop holds what ended the last wait of a task until the task's next step; of a sleep that is the
-        `trio.Cancelled` of its deadline, which would be counted in the step after a sleep and in no other.
+        The loop keeps the result of a task's last wait until the task's next step. After a sleep this is the
+        `trio.Cancelled` of its deadline, which would be counted in that step and in no other.
         """
         await trio.lowlevel.checkpoint()
         return cls.take(whole)
 
-    def left(self, since: "Census") -> dict[str, int]:
-        """Return the types with more objects than before, and how many more."""
+    def find_growth(self, since: "Census") -> dict[str, int]:
+        """Return the types with more objects than in `since`, and how many more."""
         more = self.objects - since.objects
         return dict(sorted(more.items()))
 
 
-def tasks() -> int:
-    """Return how many tasks live."""
+def count_tasks() -> int:
+    """Return the number of living tasks."""
     return trio.lowlevel.current_statistics().tasks_living
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
-    """Let no other thread run: one that is making a tuple breaks where somebody holds that meanwhile (in CPython)."""
+def _hold_interpreter() -> Iterator[None]:
+    """Let no other thread run for the time of a block.
+
+    In CPython a thread that is building a tuple breaks when the census holds that tuple meanwhile.
+    """
     usual = sys.getswitchinterval()
     sys.setswitchinterval(_LONG)
-    time.sleep(2 * usual)  # who waits for its turn already has it first
+    time.sleep(2 * usual)  # a thread that already waits for its turn gets it first
     try:
         yield
     finally:
         sys.setswitchinterval(usual)
 
 
-def _forget() -> None:
+def _empty_caches() -> None:
     for each in gc.get_objects():
         if isinstance(each, _lru_cache_wrapper) and each.__module__.startswith("agent."):
             each.cache_clear()
 
 
 def _prune_deadlines() -> None:
-    """Let trio forget the deadlines that have been lifted; else it keeps up to a thousand scopes for a while."""
+    """Let trio forget the deadlines that have been lifted; otherwise it keeps up to a thousand scopes for a while."""
     GLOBAL_RUN_CONTEXT.runner.deadlines._prune()  # noqa: SLF001 - trio does so by itself, but not when asked

@@ -1,8 +1,8 @@
-"""Whether what is said is cited, the hard way: by runs of digits.
+"""Checks that the numbers of an answer are cited, by runs of digits.
 
-Each must stand in a citation, leading zeros aside. The mock's and a script's drafts hold numbers as their sources write
-them; a model that rewrites `1 234` as `1234` would need the number rule itself, which is not asked here so that the
-check shares no code with what it checks. Pure.
+Each run must stand in a citation, leading zeros aside. The drafts of the mock and of a script hold numbers as their
+sources write them; a model that rewrites `1 234` as `1234` would need the number rule itself, which is not used here
+so that the check shares no code with the code under test. Pure.
 """
 
 import re
@@ -11,11 +11,11 @@ from typing import Any
 
 from .wire import Frame
 
-MEMORY = "memory/"  # what the file of a citation begins with that is of something remembered
+MEMORY = "memory/"  # prefix of the `file` of a citation of a memory item
 _RUN = re.compile(r"\d+")
 
 
-def unsupported(response: Frame) -> Iterator[str]:
+def find_uncited(response: Frame) -> Iterator[str]:
     """Yield each run of digits of a response that stands in none of its citations, nor in a heading they show."""
     cited: set[str] = set()
     for citation in citations_of(response):
@@ -27,6 +27,6 @@ def unsupported(response: Frame) -> Iterator[str]:
 
 
 def citations_of(response: Frame) -> list[dict[str, Any]]:
-    """Return what a response cites."""
+    """Return the citations of a response."""
     found: list[dict[str, Any]] = response["citations"]
     return found

@@ -1,16 +1,17 @@
-"""`agent soak`: a crowd of random users, the invariants checked from their side, and what they leave behind.
+"""`agent soak`: a crowd of random users that check the invariants from their side, and censuses of the server.
 
 With `--self` the server runs in this process, on a real loopback port, and the crowd in another, so that the figures
-are the server's: cancels are timed from the frame decoded to the stream_end handed to the stream, against the PINGs
+are the server's: cancels are timed from the frame decoded to the `stream_end` handed to the stream, against the PINGs
 of an idle connection through the same loop; steps of the loop, memory, tasks and live objects are watched.
 
-    once all of everything -> census -> the crowd comes -> ... -> each settles and leaves -> census
-    -> the crowd comes again -> the server drains beneath it -> what clients were told, effects and the ledger agree
+once all of everything -> census -> the crowd comes -> ... -> each settles and leaves -> census
+-> the crowd comes again -> the server drains beneath it -> clients' reports, effects and the ledger agree
 
-All the while the knowledge base is rewritten, the webhook is slow or fails, and so does the disk of what is kept. Some
-users come over HTTP, with tools. Some of both have something remembered, decide about it and have it forgotten, where
-the server remembers; of that each holds an account of its own. All draw from a seed, hold no more than that and their
-connection's or thread's account, and are bounded in number and time. Only this machine's own servers can be soaked.
+All the while the knowledge base is rewritten, the webhook is slow or fails, and so does the disk of the data folder.
+Some users come over HTTP, with tools. Where the server has a memory, some of both kinds tell it items, decide about
+them and have them forgotten, and each keeps an account of its own of them. All draw from a seed, hold no more than
+that account and that of their connection or thread, and are bounded in number and time. Only this machine's own
+servers can be soaked.
 """
 
 import io
@@ -28,21 +29,21 @@ from ..actions.open import can_post
 from ..client.client import DEFAULT_URL
 from ..config import check
 from ..errors import AgentError, UsageError, WireClosed
-from ..heap import collect_as_usual, share_heaps
-from ..protocol.url import of_this_machine
+from ..heap import restore_collection, share_heaps
+from ..protocol.url import parse_local_url
 from ..structured.open import can_check
 from .crowd import stay
-from .phases import probing, showing, soak_inside
+from .phases import probe_pings, show_figures, soak_inside
 from .scene import Scene, Target
-from .verdict import Run, summary
+from .verdict import SoakRun, summarize_run
 
 CLIENTS_MAX, CALLERS_MAX, SECONDS_MAX = 5000, 500, 24 * 3600.0
-SHARE = 10  # users with a socket to one over HTTP
+SHARE = 10  # users with a socket for each user over HTTP
 
 
 @dataclass(frozen=True, slots=True)
-class Users:
-    """Who comes. Raises `agent.errors.UsageError` for more than one machine has room for."""
+class CrowdSize:
+    """The size of the crowd. Raises `agent.errors.UsageError` for more users than one machine has room for."""
 
     clients: Annotated[int, Parameter(help="How many users there are at a time, each with a socket.")] = 200
     http: Annotated[
@@ -53,7 +54,7 @@ class Users:
     seed: Annotated[int, Parameter(help="Of everything that the users draw.")] = 1
 
     def __post_init__(self) -> None:
-        """Check what the types cannot say."""
+        """Check the bounds that the types cannot express."""
         check(
             (
                 not 1 <= self.clients <= CLIENTS_MAX or not 1 <= self.seconds <= SECONDS_MAX,
@@ -64,18 +65,18 @@ class Users:
 
     @property
     def callers(self) -> int:
-        """How many come over HTTP."""
+        """How many users come over HTTP."""
         return -(-self.clients // SHARE) if self.http is None else self.http
 
 
-EVERYBODY = Users()
+DEFAULT_CROWD = CrowdSize()
 
 
 async def soak(
     *,
     url: Annotated[str, Parameter(env_var="AGENT_URL", help="The server's page or socket.")] = DEFAULT_URL,
     token: Annotated[str | None, Parameter(env_var="AGENT_TOKEN", help="The server's token.")] = None,
-    users: Annotated[Users, Parameter(name="*")] = EVERYBODY,
+    users: Annotated[CrowdSize, Parameter(name="*")] = DEFAULT_CROWD,
     own: Annotated[
         bool, Parameter(name="--self", negative=(), help="Soak a server of its own, from the inside.")
     ] = False,
@@ -101,7 +102,7 @@ async def soak(
     errors = ErrorLines(sys.stderr)
     log.configure("console", "error", cast(TextIO, errors))
     share_heaps()
-    run = Run(users.clients, users.seconds, users.callers)
+    run = SoakRun(clients=users.clients, seconds=users.seconds, callers=users.callers)
     try:
         if own:
             if not can_check():
@@ -122,17 +123,17 @@ async def soak(
         sys.stderr.write(f"agent: {nobody if isinstance(cause, WireClosed) else cause}\n")
         return 1
     finally:
-        collect_as_usual()  # a census sets aside what it has counted
-    report = summary(run)
+        restore_collection()  # a census sets aside the objects that it has counted
+    report = summarize_run(run)
     sys.stdout.write(json.dumps(report, indent=2) + "\n")
     return 0 if report["passed"] else 1
 
 
-async def soak_outside(run: Run, seed: int, target: Target) -> None:
-    """Soak a server that is there, from the outside; everything found is in `run`. Raises WireClosed without one."""
-    scene, began = Scene(target, run.tally), trio.current_time()
-    async with probing(target, run), trio.open_nursery() as around:
-        around.start_soon(showing, lambda: run.tally)
+async def soak_outside(run: SoakRun, seed: int, target: Target) -> None:
+    """Soak a running server from the outside; the figures are in `run`. Raises `WireClosed` when no server answers."""
+    scene, began = Scene(target=target, tally=run.tally), trio.current_time()
+    async with probe_pings(target, run), trio.open_nursery() as around:
+        around.start_soon(show_figures, lambda: run.tally)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(stay, scene, seed, run.clients, run.callers)
             await trio.sleep(run.seconds)
@@ -142,12 +143,12 @@ async def soak_outside(run: Run, seed: int, target: Target) -> None:
 
 
 def _target(url: str, token: str | None, clients: int) -> Target:
-    host, port, _ = of_this_machine(url)
-    return Target(host, port, token, clients=clients)
+    host, port, _ = parse_local_url(url)
+    return Target(host=host, port=port, token=token, clients=clients)
 
 
 def _single(error: BaseException) -> BaseException:
-    """Return what a group holds, where it holds one exception."""
+    """Return the exception of a group that holds one exception; any other exception unchanged."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     return error

@@ -1,6 +1,6 @@
-"""What one connection asks of what is remembered: answered once each, in its order, with its user's own alone.
+"""One connection's questions about the memory: each is answered once, in order, with the user's own items alone.
 
-Pure, as an account is.
+Pure, like `Account`.
 """
 
 from dataclasses import dataclass
@@ -18,27 +18,27 @@ ANSWERS = {
     "memory_edit": "memory_changed",
     "memory_forget": "memory_changed",
 }
-_AT_ONCE = ("busy", "rate_limited", "shutting_down")  # refused before those that wait are answered
+_AT_ONCE = ("busy", "rate_limited", "shutting_down")  # refused at once, ahead of the questions that wait
 _EXPECTED = (*_AT_ONCE, "unknown_thread", "changed", "refused", "memory_off", "memory_failed")
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Consult:
     kind: str
     at: float
     item: str
 
 
 class Consults:
-    """What was asked, and the answers. place: the thread in which the connection is, "" where it is not known."""
+    """The questions and their answers. `place`: the thread of the connection; "" until it is known."""
 
     def __init__(self, name: str, tally: Tally, book: Book | None) -> None:
         self.place = ""
         self._name = name
         self._tally = tally
         self._book = book
-        self._asked: dict[str, _Asked] = {}  # not answered yet, oldest first
-        self._answers: dict[str, Frame] = {}  # that nobody has taken
+        self._asked: dict[str, _Consult] = {}  # not answered yet, oldest first
+        self._answers: dict[str, Frame] = {}  # not taken by the user yet
         self._count = 0
 
     @property
@@ -47,67 +47,67 @@ class Consults:
         return bool(self._asked)
 
     def ask(self, kind: str, at: float, **fields: Any) -> str:
-        """Something is about to be asked; return its label."""
+        """Enter a question that is about to be sent; return its label."""
         self._tally.count(f"asked {kind}")
         self._count += 1
         id = f"c{self._count}"
         item = str(fields.get("item", ""))
-        self._asked[id] = _Asked(kind, at, item)
+        self._asked[id] = _Consult(kind, at, item)
         if kind == "memory_forget" and self._book is not None:
-            self._book.forgets(item)
+            self._book.enter_forgetting(item)
         return id
 
     def take(self, id: str) -> Frame | None:
-        """Return the answer to what was asked, once it is there."""
+        """Return the answer to question `id` once, or `None` before it has come."""
         return self._answers.pop(id, None)
 
     def is_one(self, frame: Frame) -> bool:
-        """Whether a frame answers something that was asked here."""
+        """Return whether a frame answers a question of this connection."""
         return str(frame.get("id")) in self._asked
 
-    def came(self, frame: Frame, at: float) -> None:
-        """Take note of an answer."""
+    def check_answer(self, frame: Frame, at: float) -> None:
+        """Check an answer, received at `at` seconds."""
         id = str(frame.get("id"))
         asked = self._asked.get(id)
         if asked is None:
-            self._broken(f"{frame['type']} for {frame.get('id')}, which was not asked here")
+            self._report(f"{frame['type']} for {frame.get('id')}, which was not asked here")
             return
         error = frame.get("code") if frame["type"] == "error" else None
         if id != next(iter(self._asked)) and error not in _AT_ONCE:
-            self._broken(f"{id} is answered before what was asked before it")
+            self._report(f"{id} is answered before what was asked before it")
         del self._asked[id]
         self._answers[id] = frame
         if error is not None:
             self._tally.count(f"{asked.kind} {error}")
             if error not in _EXPECTED:
-                self._broken(f"{asked.kind} is answered {error}: {frame['message']}")
+                self._report(f"{asked.kind} is answered {error}: {frame['message']}")
             elif error == "memory_off" and self._book is not None:
                 self._book.off = True
         elif frame["type"] != ANSWERS[asked.kind]:
-            self._broken(f"{asked.kind} is answered with {frame['type']}")
+            self._report(f"{asked.kind} is answered with {frame['type']}")
         else:
             self._judge(frame, asked, at)
 
-    def settled(self) -> None:
-        """The client has been quiet: check that nothing is left unanswered."""
+    def check_answered(self) -> None:
+        """Check that no question is left unanswered; the client has been quiet."""
         for id, asked in self._asked.items():
-            self._broken(f"{id}, {asked.kind}, was not answered")
+            self._report(f"{id}, {asked.kind}, was not answered")
 
-    def _judge(self, frame: Frame, asked: _Asked, at: float) -> None:
+    def _judge(self, frame: Frame, asked: _Consult, at: float) -> None:
         book = self._book
         if frame["type"] == "thread":
             self.place = frame["thread"]
         if book is None:
             return
         for excerpt in frame.get("excerpts", ()):
-            book.shown(excerpt["text"], self.place, asked.at, asked.kind)
+            book.check_text(excerpt["text"], self.place, asked.at, asked.kind)
         if asked.kind == "memory_forget":
             if frame["item"]["status"] != "forgotten":
-                self._broken(f"{asked.item} was to be forgotten, and is {frame['item']['status']}")
-            book.forgot(asked.item, at)
+                self._report(f"{asked.item} was to be forgotten, and is {frame['item']['status']}")
+            book.enter_forgotten(asked.item, at)
         shown = (*frame.get("items", ()), *frame.get("replaced", ()))
         for item in (*shown, frame["item"]) if "item" in frame else shown:
-            book.listed(item, self.place, asked.at, asked.kind)
+            book.check_item(item, self.place, asked.at, asked.kind)
 
-    def _broken(self, what: str) -> None:
+    def _report(self, what: str) -> None:
         self._tally.violation(PROMISE, f"{self._name}: {what}")

@@ -1,7 +1,7 @@
-"""All users of one soak: they arrive little by little, stay until they are told, and are seen out.
+"""All users of one soak: they arrive little by little, stay until the scene stops, and must leave in time.
 
-A crowd runs beside a server of somebody else's, or in a process of its own beside one of ours (`remote`), where it
-also keeps the knowledge base on the move.
+A crowd runs beside another operator's server, or in a process of its own beside one of ours (`remote`), where it also
+keeps rewriting the knowledge base.
 """
 
 from random import Random
@@ -9,22 +9,22 @@ from random import Random
 import trio
 
 from .book import OF_HTTP, Book
-from .callers import Caller
+from .callers import HttpUser
 from .pages import NAMES, Pages
 from .scene import Scene
 from .talk import Talk
-from .users import HANG_UP, PATIENCE, QUESTIONS, SUBJECTS, User, Visit
+from .users import HANG_UP, PATIENCE, QUESTIONS, SUBJECTS, User, UserVisit
 
 ARRIVALS = 50.0  # users a second, so that not all of them shake hands at once
 REWRITE_EVERY = 3.0  # seconds
-TAKEN_OVER = 15.0  # seconds in which an answer must come from what was written last
-DRAINED = 45.0  # seconds in which a server that goes down must have let everybody go
+TAKEN_OVER = 15.0  # seconds in which an answer must come from the last version
+DRAINED = 45.0  # seconds in which a server that goes down must have ended every connection
 
 
 async def stay(scene: Scene, seed: int, number_of: int, callers: int = 0) -> None:
     """Let users come, use the server and leave, until `scene.stop` is set or a server that drains is gone.
 
-    number_of, callers: how many there are, over sockets and over HTTP. Those who cannot leave in time are a broken
+    `number_of`, `callers`: the number of users over sockets and over HTTP. Users who cannot leave in time are a broken
     promise. Cancelled, everything ends at once.
     """
     with trio.CancelScope() as overall:
@@ -32,7 +32,7 @@ async def stay(scene: Scene, seed: int, number_of: int, callers: int = 0) -> Non
             around.start_soon(_see_out, scene, overall)
             async with trio.open_nursery() as users:
                 sockets = [User(number, seed, scene).run for number in range(1, number_of + 1)]
-                over_http = [Caller(number, seed, scene).run for number in range(1, callers + 1)]
+                over_http = [HttpUser(number, seed, scene).run for number in range(1, callers + 1)]
                 for each in (*sockets, *over_http):
                     users.start_soon(each)
                     with trio.move_on_after(1 / ARRIVALS):
@@ -43,7 +43,7 @@ async def stay(scene: Scene, seed: int, number_of: int, callers: int = 0) -> Non
 
 
 async def _see_out(scene: Scene, overall: trio.CancelScope) -> None:
-    """Set the deadline for leaving once it is time to leave."""
+    """Set the deadline for leaving once `stop` or `drain` is set."""
     async with trio.open_nursery() as either:
         either.start_soon(_until, scene.stop, either.cancel_scope)
         either.start_soon(_until, scene.drain, either.cancel_scope)
@@ -57,7 +57,7 @@ async def _until(event: trio.Event, scope: trio.CancelScope) -> None:
 
 
 async def first_of_all(scene: Scene, over_http: bool = False) -> None:
-    """Ask each question and do a bit of everything, so that what is made once is there before anything is counted."""
+    """Ask each question and do a bit of everything, so that things made once exist before the first census."""
 
     async def visit(number: int, question: str) -> None:
         line = await scene.line()
@@ -65,7 +65,7 @@ async def first_of_all(scene: Scene, over_http: bool = False) -> None:
             async with trio.open_nursery() as nursery:
                 name = f"first {number}"
                 book = Book(name, OF_HTTP + OF_HTTP - 1 - number, scene.run, scene.tally, scene.note)
-                first = Visit(name, line, scene, Random(number), book)
+                first = UserVisit(name, line, scene, Random(number), book)
                 nursery.start_soon(first.read)
                 await first.hear(question)
                 if number < len(SUBJECTS):
@@ -83,20 +83,20 @@ async def first_of_all(scene: Scene, over_http: bool = False) -> None:
 
 
 async def keep_rewriting(pages: Pages) -> None:
-    """Rewrite the knowledge base every few seconds, until cancelled."""
+    """Rewrite the knowledge base every `REWRITE_EVERY` seconds, until cancelled."""
     while True:
         pages.rewrite()
         await trio.sleep(REWRITE_EVERY)
 
 
 async def see_taken_over(scene: Scene, pages: Pages) -> None:
-    """Rewrite each file of the knowledge base once, and ask until an answer tells of the last one."""
+    """Rewrite each file of the knowledge base once, and ask until an answer cites the last version."""
     for _ in NAMES:
         pages.rewrite()
     line = await scene.line()
     try:
         async with trio.open_nursery() as nursery:
-            asking = Visit("the reader", line, scene, Random(0))
+            asking = UserVisit("the reader", line, scene, Random(0))
             nursery.start_soon(asking.read)
             with trio.move_on_after(TAKEN_OVER * scene.target.slower) as waiting:
                 while not await asking.is_up_to_date():  # noqa: ASYNC110  it is asked over the wire

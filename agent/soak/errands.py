@@ -1,6 +1,7 @@
-"""What a user over HTTP does about what is remembered of it, in every thread of its own: as `memories` over a socket.
+"""A user's requests about its memory over HTTP, in all threads of its own, as `memories` makes them over a socket.
 
-Some requests are left before their answer, as every other: what became of an item is then seen when it is listed.
+Some clients leave before their answer, as with every other request: the state of the item is then seen when it is
+listed.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
@@ -10,22 +11,22 @@ from urllib.parse import quote
 
 import trio
 
-from .asking import Asking
+from .asking import UserRequests
 from .book import ANYWHERE, LIVE, Book, View
-from .exchange import Answer, Request
+from .exchange import ClientAnswer, ClientRequest
 from .memories import ASKS, EDITED, ORDERS, STATED, THINGS
 
 _NOTHING = "not_found"  # the answer of a server that remembers nothing
 _BUSY = "storage"
 _TRIES = 5
-_PAGES = 5  # of a list that are looked at
+_PAGES = 5  # of a list that are read
 Say = Callable[[str, str], Awaitable[None]]
 
 
 class Errands:
-    """What is done by one user. book: its own. say: sends a message of it, with the number under which that tells."""
+    """One user's requests about its memory. `book`: its account. `say`: sends a message and the number it tells."""
 
-    def __init__(self, user: str, book: Book, asking: Asking, rng: Random, say: Say) -> None:
+    def __init__(self, user: str, book: Book, asking: UserRequests, rng: Random, say: Say) -> None:
         self._user = user
         self._book = book
         self._asking = asking
@@ -33,23 +34,23 @@ class Errands:
         self._say = say
 
     async def do_something(self) -> None:
-        """Do one thing. Cancelled, a request may have been sent."""
+        """Do one random errand. Cancelled, a request may have been sent."""
         acts, weights = zip(*self._ACTS.items(), strict=True)
         await self._rng.choices(acts, weights)[0](self)
 
     async def do_everything(self) -> None:
-        """Do each thing once."""
+        """Do each errand once."""
         for act in self._ACTS:
             await act(self)
 
-    def proposed(self, updates: Iterable[View], asked_at: float) -> None:
-        """Take what a reply says of items."""
+    def check_updates(self, updates: Iterable[View], asked_at: float) -> None:
+        """Check the items of a reply, as updates of the memory."""
         for each in updates:
-            self._book.listed(
+            self._book.check_item(
                 {"revision": 0, "sources": (), **each, "replaces": ()}, ANYWHERE, asked_at, "a reply"
             )
 
-    # --- what a user does
+    # --- errands
 
     async def _order(self) -> None:
         await self._tell(ORDERS, approves=True)
@@ -65,12 +66,12 @@ class Errands:
         for _ in range(_PAGES):
             asked_at = trio.current_time()
             page = f"/memory?user_id={quote(self._user)}" + (f"&cursor={quote(after)}" if after else "")
-            came = await self._asking.ask("list items", Request("GET", page), _NOTHING)
+            came = await self._asking.ask("list items", ClientRequest(method="GET", path=page), _NOTHING)
             self._book.off = came.word == _NOTHING
             if not came.good:
                 return
             for item in came.content["items"]:
-                self._book.listed(item, ANYWHERE, asked_at, "a list")
+                self._book.check_item(item, ANYWHERE, asked_at, "a list")
             after = came.content.get("next_cursor")
             if not after:
                 return
@@ -79,16 +80,18 @@ class Errands:
         if (item := self._one("proposed", "rejected", "superseded", *LIVE)) is not None:
             asked_at = trio.current_time()
             path = f"/memory/{item['id']}?user_id={quote(self._user)}"
-            self._took(await self._asking.ask("get item", Request("GET", path), _NOTHING), asked_at)
+            self._took(
+                await self._asking.ask("get item", ClientRequest(method="GET", path=path), _NOTHING), asked_at
+            )
 
     async def _accept(self) -> None:
         if (item := self._one("proposed")) is not None:
-            self._book.approves(item["text"])
+            self._book.enter_approval(item["text"])
             await self._decides(item, "accept")
 
     async def _accept_twice(self) -> None:
         if (item := self._one("proposed")) is not None:
-            self._book.approves(item["text"])
+            self._book.enter_approval(item["text"])
             async with trio.open_nursery() as both:
                 both.start_soon(self._decides, item, "accept")
                 both.start_soon(self._decides, item, self._rng.choice(("accept", "reject")))
@@ -101,48 +104,48 @@ class Errands:
 
     async def _edit(self) -> None:
         if (item := self._one("proposed", *LIVE)) is not None:
-            number = self._book.tells(ANYWHERE, approves=True)
+            number = self._book.enter_telling(ANYWHERE, approves=True)
             await self._decides(item, "edit", text=EDITED.format(self._rng.choice(THINGS), number))
 
     async def _forget(self) -> None:
         if (item := self._one("proposed", "rejected", "superseded", *LIVE)) is not None:
-            self._book.forgets(item["id"])
+            self._book.enter_forgetting(item["id"])
             came = await self._decides(item, "forget", _BUSY)
-            for _ in range(_TRIES):  # another process reads the files: to forget it again is what is told
+            for _ in range(_TRIES):  # another process reads the files: the answer says to forget it again
                 if came.word != _BUSY:
                     break
                 came = await self._decides(item, "forget", _BUSY)
             if came.good:
-                self._book.forgot(item["id"], trio.current_time())
+                self._book.enter_forgotten(item["id"], trio.current_time())
             elif came.word == _BUSY:
-                self._book.broken(f"{item['id']} cannot be forgotten")
+                self._book.report(f"{item['id']} cannot be forgotten")
 
     async def _forget_and_ask(self) -> None:
-        """Ask about what is being forgotten, and again afterwards."""
+        """Ask about an item while it is being forgotten, and again afterwards."""
         async with trio.open_nursery() as both:
             both.start_soon(self._ask)
             both.start_soon(self._forget)
         await self._ask()
         await self._list()
 
-    # --- how
+    # --- helpers
 
     async def _tell(self, forms: tuple[str, ...], approves: bool) -> None:
         if not self._book.full:
-            number = self._book.tells(ANYWHERE, approves)
+            number = self._book.enter_telling(ANYWHERE, approves)
             await self._say(self._rng.choice(forms).format(self._rng.choice(THINGS), number), number)
 
-    async def _decides(self, item: View, decision: str, *expected: str, **more: Any) -> Answer:
+    async def _decides(self, item: View, decision: str, *expected: str, **more: Any) -> ClientAnswer:
         asked_at = trio.current_time()
         body = {"user_id": self._user, "decision": decision, **more}
-        asked = self._asking.hastily("POST", f"/memory/{item['id']}", body)
+        asked = self._asking.make_hasty("POST", f"/memory/{item['id']}", body)
         came = await self._asking.ask(f"{decision} item", asked, _NOTHING, *expected)
         self._took(came, asked_at)
         return came
 
-    def _took(self, came: Answer, asked_at: float) -> None:
+    def _took(self, came: ClientAnswer, asked_at: float) -> None:
         if came.good:
-            self._book.listed(came.content["item"], ANYWHERE, asked_at, "an item")
+            self._book.check_item(came.content["item"], ANYWHERE, asked_at, "an item")
 
     def _one(self, *status: str) -> View | None:
         items = self._book.of_status(ANYWHERE, *status)

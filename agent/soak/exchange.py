@@ -1,7 +1,7 @@
 """One request over HTTP, made by a client that may not wait for the answer.
 
-Each has a connection of its own, which the server is asked to close behind its answer. Who has no patience left goes as
-clients go: the socket is let go, reset, or only its sending half is ended, and then the server has to hang up.
+Each has a connection of its own, which the server is asked to close behind its answer. A client that runs out of
+patience lets the socket go, resets it, or ends only its sending half, after which the server has to hang up.
 """
 
 import json
@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 import trio
 
 from ..errors import WireClosed
-from .wire import HANDSHAKE_TIMEOUT, RESET, GaveUp
+from .wire import HANDSHAKE_TIMEOUT, RESET, HandshakeAbandoned
 
 Going: TypeAlias = Literal["drop", "reset", "eof"]
 GOINGS: tuple[Going, ...] = ("drop", "reset", "eof")
@@ -25,9 +25,9 @@ class Stayed(WireClosed):
     """The server did not hang up after this end had left."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A request. patience: seconds until this end leaves, in the way `going`; None waits for the answer."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientRequest:
+    """A request. `patience`: seconds until this end leaves, in the way `going`; `None` waits for the answer."""
 
     method: str
     path: str
@@ -36,8 +36,8 @@ class Request:
     events: bool = False
     going: Going = "drop"
 
-    def written(self, host: str, port: int, token: str | None) -> bytes:
-        """Return it as bytes."""
+    def to_bytes(self, host: str, port: int, token: str | None) -> bytes:
+        """Return the request as bytes."""
         data = b"" if self.body is None else json.dumps(self.body).encode()
         lines = [
             f"{self.method} {self.path} HTTP/1.1",
@@ -51,15 +51,18 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What came: a status, and JSON; of events the last one's. status: 0, this end did not wait for it."""
+class ClientAnswer:
+    """The answer to a request: a status, and JSON; of a stream of events, the JSON of the last event.
+
+    `status` is 0 when this end did not wait for the answer.
+    """
 
     status: int = 0
     content: dict[str, Any] = field(default_factory=dict)
 
     @property
     def good(self) -> bool:
-        """Whether it was done."""
+        """Whether the status is a success."""
         return 200 <= self.status < 300
 
     @property
@@ -68,17 +71,17 @@ class Answer:
         return str(self.content.get("code", self.status)) if self.status >= 400 else str(self.status)
 
 
-LEFT = Answer()
+LEFT = ClientAnswer()
 
 
 async def exchange(
-    asked: Request, host: str, port: int, token: str | None = None, slower: float = 1.0
-) -> Answer:
-    """Send a request and return the answer, or LEFT where this end had no patience for it.
+    asked: ClientRequest, host: str, port: int, token: str | None = None, slower: float = 1.0
+) -> ClientAnswer:
+    """Send a request and return the answer, or `LEFT` where this end had no patience for it.
 
-    slower: by what factor every wait is longer. Cancelled, the connection is closed. Raises GaveUp when no connection
-    comes about in time, WireClosed when the server lets nobody in or gives no whole answer within ANSWER_TIMEOUT, and
-    Stayed when it does not hang up on who has left.
+    `slower`: the factor by which every wait is longer. Cancelled, the connection is closed. Raises
+    `HandshakeAbandoned` when no connection comes about in time, `WireClosed` when the server refuses the connection or
+    gives no whole answer within `ANSWER_TIMEOUT`, and `Stayed` when it does not hang up on a client that has left.
     """
     stream: trio.SocketStream | None = None
     try:
@@ -87,16 +90,16 @@ async def exchange(
         came = bytearray()
         patience = ANSWER_TIMEOUT * slower if asked.patience is None else asked.patience
         with trio.move_on_after(patience) as waiting:
-            await stream.send_all(asked.written(host, port, token))
-            await _read(stream, came)
+            await stream.send_all(asked.to_bytes(host, port, token))
+            await _read_answer(stream, came)
         if not waiting.cancelled_caught:
-            return parsed(bytes(came))
+            return parse_answer(bytes(came))
         if asked.patience is None:
             raise WireClosed
         await _leave(stream, asked.going, slower)
         return LEFT
     except trio.TooSlowError:
-        raise GaveUp from None
+        raise HandshakeAbandoned from None
     except (OSError, trio.BrokenResourceError):
         raise WireClosed from None
     finally:
@@ -104,7 +107,7 @@ async def exchange(
             stream.socket.close()
 
 
-async def _read(stream: trio.SocketStream, came: bytearray) -> None:
+async def _read_answer(stream: trio.SocketStream, came: bytearray) -> None:
     while read := await stream.receive_some(_READ):
         came += read
 
@@ -117,15 +120,15 @@ async def _leave(stream: trio.SocketStream, going: Going, slower: float) -> None
     with trio.move_on_after(HANG_UP * slower):
         try:
             await stream.send_eof()
-            await _read(stream, bytearray())
+            await _read_answer(stream, bytearray())
         except trio.BrokenResourceError:
             pass
         return
     raise Stayed
 
 
-def parsed(came: bytes) -> Answer:
-    """Return a whole answer; of events the last one counts. Raises WireClosed for one that is not whole."""
+def parse_answer(came: bytes) -> ClientAnswer:
+    """Return a whole answer; of events the last one counts. Raises `WireClosed` for an incomplete answer."""
     head, _, body = came.partition(b"\r\n\r\n")
     lines = head.split(b"\r\n")
     status = lines[0][9:12]
@@ -135,20 +138,20 @@ def parsed(came: bytes) -> Answer:
         name.strip().lower(): value.strip() for name, _, value in (line.partition(b":") for line in lines[1:])
     }
     if fields.get(b"transfer-encoding") == b"chunked":
-        body = _joined(body)
+        body = _join_chunks(body)
     elif len(body) < int(fields.get(b"content-length", 0)):
         raise WireClosed
     if not fields.get(b"content-type", b"").startswith(b"text/event-stream"):
-        return Answer(int(status), json.loads(body) if body else {})
+        return ClientAnswer(int(status), json.loads(body) if body else {})
     name, _, data = body.rstrip(b"\n").rpartition(b"event: ")[2].partition(b"\ndata: ")
     if name not in (b"result", b"problem"):
         raise WireClosed
     content = json.loads(data)
-    return Answer(int(content["status"]) if name == b"problem" else int(status), content)
+    return ClientAnswer(int(content["status"]) if name == b"problem" else int(status), content)
 
 
-def _joined(body: bytes) -> bytes:
-    """Return what chunks hold; raises WireClosed without the last one."""
+def _join_chunks(body: bytes) -> bytes:
+    """Return the content of chunks; raises `WireClosed` without the last chunk."""
     joined = bytearray()
     while True:
         size, end, body = body.partition(b"\r\n")

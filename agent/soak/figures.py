@@ -13,7 +13,7 @@ from typing import Any
 LEAST = 1e-6  # seconds: the first bucket's upper bound
 WIDER = 1.02  # each bucket's upper bound by the one before
 BUCKETS = 1 + math.ceil(math.log(1e4 / LEAST) / math.log(WIDER))  # up to hours
-NAMES_MAX = 200  # different counts; what comes after them is counted together
+NAMES_MAX = 200  # different counts; further names are counted together
 EXAMPLES_MAX = 5  # of each promise
 
 
@@ -33,7 +33,10 @@ class Histogram:
         self._buckets[min(at, BUCKETS - 1)] += 1
 
     def percentile(self, share: float) -> float | None:
-        """Return the duration, to 2 %, that `share` (0..1) of them do not pass, by nearest rank; None of nothing."""
+        """Return the duration, to 2 %, that a `share` (0..1) of all durations does not pass, by nearest rank.
+
+        Returns `None` when nothing was counted.
+        """
         if not self.count:
             return None
         rank, seen = round(share * (self.count - 1)), 0
@@ -44,19 +47,19 @@ class Histogram:
         raise AssertionError("the buckets hold fewer than were counted")
 
     def report(self) -> dict[str, float | None]:
-        """Return how many there were, and p50, p99 and the maximum in milliseconds; None of nothing."""
+        """Return the count, and p50, p99 and the maximum in milliseconds; `None` for each when nothing was counted."""
         figures = (self.percentile(0.5), self.percentile(0.99), self.longest if self.count else None)
         p50, p99, longest = (None if each is None else round(each * 1000, 3) for each in figures)
         return {"count": self.count, "p50_ms": p50, "p99_ms": p99, "max_ms": longest}
 
     def dump(self) -> dict[str, Any]:
-        """Return it as JSON values, for `load`."""
+        """Return the histogram as JSON values, for `load`."""
         counts = {str(at): count for at, count in enumerate(self._buckets) if count}
         return {"longest": self.longest, "buckets": counts}
 
     @classmethod
     def load(cls, dumped: Mapping[str, Any]) -> "Histogram":
-        """Return what was dumped."""
+        """Return the histogram of `dump`."""
         loaded = cls()
         loaded.longest = float(dumped["longest"])
         for at, count in dumped["buckets"].items():
@@ -69,8 +72,8 @@ class Histogram:
 class Tally:
     """The figures of a whole crowd, shared by its accounts.
 
-    cancels: seconds from sending a cancel to its stream_end. behind: seconds for which an answer's snapshot had
-    been out of date when it was asked for.
+    `cancels`: seconds from sending a cancel to its `stream_end`. `behind`: seconds for which an answer's snapshot had
+    been out of date when the question was asked.
     """
 
     counts: dict[str, int] = field(default_factory=dict)
@@ -80,13 +83,13 @@ class Tally:
     behind: Histogram = field(default_factory=Histogram)
 
     def count(self, what: str) -> None:
-        """Add one to a count."""
+        """Add one to the count named `what`."""
         if what not in self.counts and len(self.counts) >= NAMES_MAX:
             what = "more"
         self.counts[what] = self.counts.get(what, 0) + 1
 
     def violation(self, promise: str, what: str) -> None:
-        """Note a broken promise; the first ones of each are kept in words."""
+        """Note a broken promise; `examples` keeps the first `EXAMPLES_MAX` of each promise in words."""
         self.broken[promise] = self.broken.get(promise, 0) + 1
         if self.broken[promise] <= EXAMPLES_MAX:
             self.examples.append(f"{promise}: {what[:300]}")
@@ -101,7 +104,7 @@ class Tally:
             self.cancels, self.behind = other.cancels, other.behind
 
     def dump(self) -> dict[str, Any]:
-        """Return it as JSON values, for `load`."""
+        """Return the tally as JSON values, for `load`."""
         return {
             "counts": self.counts,
             "broken": self.broken,
@@ -112,7 +115,7 @@ class Tally:
 
     @classmethod
     def load(cls, dumped: Mapping[str, Any]) -> "Tally":
-        """Return what was dumped."""
+        """Return the tally of `dump`."""
         return cls(
             dict(dumped["counts"]),
             dict(dumped["broken"]),

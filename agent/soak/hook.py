@@ -1,8 +1,7 @@
 """The operator's end of a webhook: it takes effect, refuses, breaks, hangs up or dawdles, and notes every effect.
 
-An effect is noted under its Idempotency-Key before anything is answered, with the hash of what it was told and the
-action's name, and never held back because the key is known: whether an action has taken effect twice is what is to be
-found out.
+An effect is noted under its `Idempotency-Key` before any answer, with the hash of its payload and the action's name. A
+known key does not suppress the note, because the soak is to find out whether an action has taken effect twice.
 """
 
 import json
@@ -17,9 +16,9 @@ from ..config import WEBHOOK_TIMEOUT
 from .notes import digest_of
 
 MOMENT = 0.25  # seconds at most, before the effect and again after it
-SLOW = (1.0, 4.0)  # seconds, within what a webhook is given
+SLOW = (1.0, 4.0)  # seconds, within `WEBHOOK_TIMEOUT`
 TOO_SLOW = WEBHOOK_TIMEOUT + 1.0
-# What becomes of a call, and how often in a hundred.
+# The fates of a call, and how often in a hundred.
 FATES = {"done": 78, "slow": 4, "refused": 8, "broken": 4, "cut": 3, "lost": 2, "too slow": 1}
 _ANSWERS = {"refused": "422 Unprocessable Content", "broken": "500 Internal Server Error"}
 Effect: TypeAlias = Callable[[str, str, str], None]
@@ -30,8 +29,8 @@ _READ = 4096
 class Hook:
     """An endpoint on a free loopback port.
 
-    effect: is told the key, the hash of the payload and the action of each effect, when it is taken. fates: their
-    weights.
+    `effect`: is called with the key, the hash of the payload and the action of each effect, when it is taken. `fates`:
+    the possible fates of a call, with their weights.
     """
 
     def __init__(self, seed: int, effect: Effect, fates: dict[str, int] = FATES) -> None:
@@ -52,7 +51,7 @@ class Hook:
         async with stream:
             with trio.move_on_after(_PATIENCE):
                 try:
-                    called = await _called(stream)
+                    called = await _read_call(stream)
                     if called is not None:
                         await self._answer(stream, *called)
                 except (trio.BrokenResourceError, trio.ClosedResourceError):
@@ -77,8 +76,8 @@ class Hook:
             )
 
 
-async def _called(stream: trio.abc.Stream) -> tuple[str, bytes] | None:
-    """Read one whole request; return its Idempotency-Key and its body, or None when it was broken off."""
+async def _read_call(stream: trio.abc.Stream) -> tuple[str, bytes] | None:
+    """Read one whole request; return its `Idempotency-Key` and its body, or `None` when it was broken off."""
     data = bytearray()
     more = partial(stream.receive_some, _READ)
     while (end := data.find(b"\r\n\r\n")) < 0:

@@ -1,15 +1,15 @@
 """A server to soak from the inside: on a real loopback port, in this process, and measured while it runs.
 
-The server is the whole one (its sniffer, sessions, mock model, live knowledge base, tools, webhook and storage) with an
-observer of ours, which keeps each cancel's exact time. What it keeps is on a disk that is made slow; or it is a ledger
-alone, in memory, small and full from the start, so that remembering, which is bounded, does not look like leaking.
+The server is the whole one (its sniffer, sessions, mock model, live knowledge base, tools, webhook and storage) with
+an observer of ours, `Stopwatch`, which keeps each cancel's exact time. Its data is on a disk that is made slow
+(`SlowDisk`). Without data it has a ledger alone, in memory, small and full from the start, so that remembering, which
+is bounded, does not look like leaking.
 """
 
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from random import Random
 from typing import TypeVar
@@ -19,14 +19,14 @@ import trio
 from ..app import App
 from ..compose.adapters import Adapters
 from ..config import MEMORY
-from ..host import Threads, WallClock
+from ..host import WallClock, WorkerThreads, find_function_name
 from ..ports.work import RunSync
 from ..server.metrics import Metrics
 from ..settings import Settings
 from ..storage.memory import MemoryLedger
-from ..storage.open import opened_store
+from ..storage.open import open_store
 from ..structured.open import can_check
-from .census import tasks
+from .census import count_tasks
 from .figures import Histogram
 from .tools import write_file
 from .users import QUESTIONS
@@ -35,32 +35,33 @@ HALLUCINATED = 0.2  # the share of drafts with an invented number
 MODEL_DELAY_MS = 1.0  # before each piece of a draft, so that there is a draft to cancel
 LEDGER_ROWS = 128
 AT_ONCE = 3  # requests of one user over HTTP, and some whose client has left
-CALM = 1.0  # seconds after which a thread sleeps: what is left is counted when all of them do
+CALM = 1.0  # seconds after which a thread sleeps; the last census waits until all threads sleep
 LEASE = 10.0  # seconds in which a caller reports, so that some do not
 SETTLED = 15.0  # seconds in which everything of clients that have left must be gone
 HICCUPS = (
     0.01,
     25.0,
 )  # the share of a slow disk's pieces of work that take so many times longer than the others
-READING = "DatabaseFile.read_each"  # what is read is at hand; `storage.file` costs 0.2 s to import
-OF_THREADS = "agent.threads."  # tasks, of which one keeps what a thread says before that is told
+READING = "DatabaseFile.read_each"  # reads are not slowed: their pages are cached. Importing `storage.file` costs 0.2 s
+OF_THREADS = "agent.threads."  # tasks; one of them stores a thread's frames before they are sent
 T = TypeVar("T")
 
 
 class Stopwatch(Metrics):
-    """The server's figures, and every cancel's seconds from frame decoded to stream_end handed to the stream.
+    """The server's figures, and the duration of every cancel, in seconds.
 
-    kept: those of threads, which are not told before they are on the disk.
+    It runs from the frame decoded to the `stream_end` handed to the stream. `kept`: the cancels of threads, which
+    report only after the cancel is on the disk.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.cancels = Histogram()
         self.kept = Histogram()
-        self.blind_until = 0.0  # a census stops the loop; what it delays is not the server's doing
+        self.blind_until = 0.0  # a census stops the loop; its delays are not the server's
 
     def measure(self, metric: str, seconds: float) -> None:
-        """Keep a cancel's time too."""
+        """Record a duration, and add a cancel's duration to its histogram."""
         super().measure(metric, seconds)
         if metric == "cancel_seconds" and trio.current_time() > self.blind_until:
             of_thread = trio.lowlevel.current_task().name.startswith(OF_THREADS)
@@ -79,8 +80,8 @@ class SlowDisk:
         self._rng = Random(f"{seed}/disk")
 
     async def __call__(self, function: Callable[[], T]) -> T:
-        """Return `function()`, later; as the one that is slowed down says."""
-        if _name(function) == READING:
+        """Run `function` later and return its result; raises and cancels like the `run_sync` that is slowed down."""
+        if find_function_name(function) == READING:
             return await self._run_sync(function)
         share, times = HICCUPS
         seconds = self._seconds * (times if self._rng.random() < share else 1)
@@ -94,17 +95,11 @@ class SlowDisk:
         return await self._run_sync(slowly)
 
 
-def _name(function: Callable[[], object]) -> str:
-    while isinstance(function, partial):
-        function = function.func
-    return str(getattr(function, "__qualname__", ""))
-
-
 @dataclass(frozen=True)
-class Inside:
-    """A server in this process, and what can be seen of it.
+class SoakedServer:
+    """A server in this process, with its instruments.
 
-    tasks: how many lived before its first client. over: set when it has gone down and its ledger is closed.
+    `tasks`: the number of tasks before its first client. `over`: set when it has gone down and its ledger is closed.
     """
 
     app: App
@@ -113,28 +108,29 @@ class Inside:
     over: trio.Event
 
     async def idle(self) -> bool:
-        """Wait until no session, timer, action or task of a client is left; False when some are after SETTLED s.
+        """Wait until no session, timer, action or task of a client is left.
 
-        Called by a task that has no children, beside no task that was not there before the first client.
+        Returns `False` when some are left after `SETTLED` seconds. Called by a task that has no children, beside no
+        task that was not there before the first client.
         """
         runner, registry = self.app.runner, self.app.registry
         assert runner is not None
         with trio.move_on_after(SETTLED):
             # Nothing tells when the last task of a library ends.
-            while len(registry) + registry.armed + runner.running or tasks() > self.tasks:  # noqa: ASYNC110
+            while len(registry) + registry.armed_count + runner.running_count or count_tasks() > self.tasks:  # noqa: ASYNC110
                 await trio.sleep(0.05)
             return True
         return False
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
-    """What a server to soak stands on.
+class Surroundings:
+    """The surroundings of a server to soak.
 
-    knowledge: folder of the knowledge base; beside it stands the operator's file of tools. webhook: the port of an
-    endpoint on this machine; None only records. data: folder in which all is kept; None keeps nothing but a ledger, in
-    memory, and serves nobody over HTTP. slow: seconds that each write of it takes longer. remembered: folder in which
-    is kept what users want remembered; None remembers nothing.
+    `knowledge`: folder of the knowledge base; beside it stands the operator's file of tools. `webhook`: the port of an
+    endpoint on this machine; `None` only records. `data`: folder of all data; `None` keeps only a ledger, in memory,
+    and serves no users over HTTP. `slow`: seconds that each write to it takes longer. `remembered`: folder of the
+    users' memory; `None` remembers nothing.
     """
 
     knowledge: Path
@@ -145,16 +141,18 @@ class Ground:
 
     @property
     def tools(self) -> Path:
-        """The operator's file."""
+        """The operator's file of tools."""
         return self.knowledge.with_suffix(".tools.json")
 
 
 @asynccontextmanager
-async def inside(seed: int, clients: int, ground: Ground, callers: int = 0) -> AsyncGenerator[Inside, None]:
+async def run_server(
+    seed: int, clients: int, ground: Surroundings, callers: int = 0
+) -> AsyncGenerator[SoakedServer, None]:
     """Run a server of our own on a free loopback port for the time of a block, or until it has drained.
 
-    clients, callers: how many users there are, over sockets and over HTTP. Where tools cannot be used, for what they
-    need is not installed, the server has none.
+    `clients`, `callers`: the number of users over sockets and over HTTP. The server has no tools where their optional
+    dependency is not installed.
     """
     write_file(ground.tools)
     settings = Settings.of(
@@ -163,7 +161,7 @@ async def inside(seed: int, clients: int, ground: Ground, callers: int = 0) -> A
         mock_seed=seed,
         mock_hallucinate=HALLUCINATED,
         mock_delay_ms=MODEL_DELAY_MS,
-        # Who drops a connection and comes back has two for a moment.
+        # A user that drops a connection and comes back has two for a moment.
         max_connections=2 * max(clients, len(QUESTIONS)) + AT_ONCE * callers + 16,
         action_webhook=None if ground.webhook is None else f"http://127.0.0.1:{ground.webhook}/",
         data=str(ground.data or ground.remembered or MEMORY),
@@ -175,40 +173,42 @@ async def inside(seed: int, clients: int, ground: Ground, callers: int = 0) -> A
     stopwatch, over = Stopwatch(), trio.Event()
     async with trio.open_nursery() as nursery:
         app, watched = await nursery.start(_serve, settings, ground, seed, stopwatch, over)
-        yield Inside(app, stopwatch, watched, over)
+        yield SoakedServer(app, stopwatch, watched, over)
         app.stop()
 
 
 async def _serve(
     settings: Settings,
-    ground: Ground,
+    ground: Surroundings,
     seed: int,
     stopwatch: Stopwatch,
     over: trio.Event,
     task_status: "trio.TaskStatus[tuple[App, int]]",
 ) -> None:
-    async with _keeping(settings, ground, seed, stopwatch) as adapters:
+    async with _open_adapters(settings, ground, seed, stopwatch) as adapters:
         app = App(settings, adapters)
         app.metrics = stopwatch
         async with trio.open_nursery() as nursery:
             await nursery.start(app.run)
             await app.ready()
-            task_status.started((app, tasks()))
+            task_status.started((app, count_tasks()))
     over.set()
 
 
 @asynccontextmanager
-async def _keeping(
-    settings: Settings, ground: Ground, seed: int, observer: Metrics
+async def _open_adapters(
+    settings: Settings, ground: Surroundings, seed: int, observer: Metrics
 ) -> AsyncGenerator[Adapters, None]:
-    slowly = SlowDisk(Threads(2), ground.slow, seed)
+    slowly = SlowDisk(WorkerThreads(2), ground.slow, seed)
     if ground.data is not None:
-        run_sync = SlowDisk(Threads(1), ground.slow, seed)
-        async with opened_store(settings.storage, ground.knowledge, run_sync, WallClock(), observer) as store:
+        run_sync = SlowDisk(WorkerThreads(1), ground.slow, seed)
+        async with open_store(settings.storage, ground.knowledge, run_sync, WallClock(), observer) as store:
             yield Adapters(store=store, remember_sync=slowly)
         return
     ledger, now = MemoryLedger(LEDGER_ROWS), WallClock().now_ms()
     for number in range(LEDGER_ROWS):
         await ledger.claim(f"{number:032x}", "send_sms", now)
-        await ledger.record(f"{number:032x}", "done", {"success": True, "data": {"ran": "send_sms"}}, now)
+        await ledger.record_outcome(
+            f"{number:032x}", "done", {"success": True, "data": {"ran": "send_sms"}}, now
+        )
     yield Adapters(ledger=ledger, remember_sync=slowly)

@@ -1,6 +1,6 @@
-"""What stands in a server's file: its ledger, and the calls and messages of its threads.
+"""The contents of a server's file: its ledger, and the calls and messages of its threads.
 
-The file is read as it is: opening it as a server would settle what was left claimed.
+The file is read as it is: opening it as a server does would settle calls that were left claimed.
 """
 
 import sqlite3
@@ -9,29 +9,29 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-CALLER = "caller"  # where a call runs that its caller takes, and whose its row is then
+CALLER = "caller"  # where a call runs that its caller takes, and the owner of its row
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A row of the ledger. lease_until: Unix ms until when a caller may report."""
+class ActionRow:
+    """A row of the ledger. `lease_until`: Unix milliseconds until which a caller may report."""
 
     status: str
     tool: str = ""
     owner: str = ""
     lease_until: int | None = None
 
-    def leased(self, at: int) -> bool:
-        """Whether a caller has it, and may still report."""
+    def is_leased(self, at: int) -> bool:
+        """Return whether a caller has taken the call, and may still report at `at`."""
         return self.status == "claimed" and self.owner == CALLER and (self.lease_until or 0) > at
 
 
-@dataclass(frozen=True, slots=True)
-class KeptCall:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallRow:
     """A call of a thread.
 
-    digest: of the arguments that run, or would. free: it needed nobody's approval. edited: the arguments are others
-    than those that were suggested.
+    `digest`: the hash of the arguments that run, or would. `free`: it needed no approval. `edited`: the arguments
+    differ from those that were suggested.
     """
 
     status: str
@@ -44,16 +44,20 @@ class KeptCall:
 
     @property
     def runs(self) -> bool:
-        """Whether a server runs it, or is about to."""
+        """Whether a server runs the call, or is about to."""
         return self.status in ("confirmed", "claimed") and self.runs_at != CALLER
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """All of it. rows, calls: by id. pending: messages whose turn has not ended. at: when it was read, Unix ms."""
+class ServerFile:
+    """The contents of the file.
 
-    rows: Mapping[str, Row]
-    calls: Mapping[str, KeptCall] = field(default_factory=dict)
+    `rows`, `calls`: by id. `pending`: ids of messages with a turn that has not ended. `at`: when the file was read, in
+    Unix milliseconds.
+    """
+
+    rows: Mapping[str, ActionRow]
+    calls: Mapping[str, CallRow] = field(default_factory=dict)
     pending: tuple[str, ...] = ()
     at: int = 0
 
@@ -66,10 +70,23 @@ _CALLS = (
 _PENDING = "SELECT id FROM messages WHERE status = 'pending' AND created_at >= ?"
 
 
-def kept_since(file: Path, since: int, at: int) -> Kept:
-    """Return what stands in a file since a time (Unix ms), `at` another one. It blocks."""
+def read_ledger_file(file: Path, since: int, at: int) -> ServerFile:
+    """Return the contents of `file` since a time, read at the time `at`, both in Unix milliseconds. Blocks."""
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
-        rows = {id: Row(*row) for id, *row in connection.execute(_ROWS, (since,))}
-        calls = {id: KeptCall(*call) for id, *call in connection.execute(_CALLS, (since,))}
+        rows = {id: ActionRow(*row) for id, *row in connection.execute(_ROWS, (since,))}
+        calls = {
+            id: CallRow(
+                status=status,
+                tool=tool,
+                runs_at=runs_at,
+                digest=digest,
+                free=free,
+                lease_until=lease_until,
+                edited=edited,
+            )
+            for id, status, tool, runs_at, digest, free, lease_until, edited in connection.execute(
+                _CALLS, (since,)
+            )
+        }
         pending = tuple(id for (id,) in connection.execute(_PENDING, (since,)))
-    return Kept(rows, calls, pending, at)
+    return ServerFile(rows, calls, pending, at)

@@ -1,7 +1,7 @@
-"""What a user of a socket does about what is remembered: tells, decides, corrects, looks for and forgets it.
+"""A user's requests about its memory over a socket: tell, decide, correct, look for and forget items.
 
-What is told is told in this thread, which may be one of an earlier connection, and is this thread's alone: nobody is
-known by a name here.
+Items are told in the connection's thread, which may continue one of an earlier connection, and stay in that thread: no
+user here has a name.
 """
 
 from collections.abc import Awaitable, Callable
@@ -24,12 +24,12 @@ EDITED = "My {} number is {}."
 SOON = 0.8  # seconds at most until a turn is cancelled
 
 
-class Talks(Protocol):
-    """A connection, as `users.Visit` is one. Every method raises `agent.errors.WireClosed`."""
+class TalkConnection(Protocol):
+    """A connection, such as `users.UserVisit`. Every method raises `agent.errors.WireClosed`."""
 
     @property
-    def account(self) -> "Accounted":
-        """What it was promised and got."""
+    def account(self) -> "TalkAccount":
+        """The account of the connection."""
         ...
 
     async def say(self, text: str, told: str = "") -> str:
@@ -41,7 +41,7 @@ class Talks(Protocol):
         ...
 
     async def cancel(self, id: str | None = None) -> None:
-        """Cancel everything, or what one message leads to."""
+        """Cancel everything, or the consequences of one message."""
         ...
 
     async def wait(self, seconds: float) -> None:
@@ -49,55 +49,55 @@ class Talks(Protocol):
         ...
 
     async def begin_to_ask(self, kind: str, **fields: object) -> str:
-        """Ask something of what is remembered; return its label."""
+        """Ask a question about the memory; return its label."""
         ...
 
     async def answer_to(self, label: str) -> Frame | None:
-        """Return an answer, or None where the connection ends before."""
+        """Return the answer to the question `label`, or `None` where the connection ends before."""
         ...
 
 
-class Accounted(Protocol):
-    """What is needed of an account."""
+class TalkAccount(Protocol):
+    """The part of an `Account` that `MemoryActs` uses."""
 
     consults: Consults
 
-    def disowned(self, id: str) -> None:
-        """A cancel of a message that was answered has been taken."""
+    def disown_message(self, id: str) -> None:
+        """Enter that the server took the cancel of an answered message."""
         ...
 
 
-class Memories:
-    """What is done in one connection. book: its user's."""
+class MemoryActs:
+    """The memory requests of one connection. `book`: its user's account."""
 
-    def __init__(self, talks: Talks, book: Book, rng: Random) -> None:
+    def __init__(self, talks: TalkConnection, book: Book, rng: Random) -> None:
         self._talks = talks
         self._book = book
         self._rng = rng
         self._place = ""
 
     async def open(self) -> bool:
-        """Be told the thread, or go on in one of before; return whether anything is remembered here."""
+        """Open a new thread, or one of the last three; return whether the server remembers anything here."""
         before = self._rng.choice([*self._book.places[-3:], None])
-        answer = await self._asked("open_thread", **({} if before is None else {"thread": before}))
+        answer = await self._ask_memory("open_thread", **({} if before is None else {"thread": before}))
         if answer is not None and answer["type"] == "error" and answer["code"] == "unknown_thread":
-            answer = await self._asked("open_thread")  # nothing that was said there was kept
+            answer = await self._ask_memory("open_thread")  # no message of that thread was kept
         if answer is None or answer["type"] != "thread":
             return False
         self._place = answer["thread"]
         return True
 
     async def do_something(self) -> None:
-        """Do one thing. Cancelled, a frame may have been sent."""
+        """Do one random request. Cancelled, a frame may have been sent."""
         acts, weights = zip(*(self._ACTS | self._LONG).items(), strict=True)
         await self._rng.choices(acts, weights)[0](self)
 
     async def do_everything(self) -> None:
-        """Do each thing once that does not take long."""
+        """Do each request once, except those that take long."""
         for act in self._ACTS:
             await act(self)
 
-    # --- what a user does
+    # --- requests
 
     async def _order(self) -> None:
         await self._talks.hear_out(await self._tell(ORDERS, approves=True))
@@ -115,55 +115,57 @@ class Memories:
         await self._talks.hear_out(await self._tell(STATED, approves=False))
 
     async def _state_and_wait(self) -> None:
-        """State something, and let what that leads to expire."""
+        """State something to remember, and let its suggestion expire."""
         await self._state()
         await self._talks.wait(CONFIRM_SECONDS + SOON)
 
     async def _state_and_take_back(self) -> None:
-        """State something, and cancel what that leads to once it is answered."""
+        """State something to remember, and cancel its suggestion once the message is answered."""
         id = await self._tell(STATED, approves=False)
         await self._talks.hear_out(id)
         await self._talks.cancel(id)
-        if await self._asked("memory_list") is not None:  # so that the cancel was taken before
-            self._talks.account.disowned(id)
+        if await self._ask_memory("memory_list") is not None:  # its answer shows that the cancel was taken
+            self._talks.account.disown_message(id)
 
     async def _ask(self) -> None:
         await self._talks.hear_out(await self._talks.say(self._about(ASKS)))
 
     async def _recall(self) -> None:
-        await self._asked("recall", query=self._about(ASKS))
+        await self._ask_memory("recall", query=self._about(ASKS))
 
     async def _list(self) -> None:
-        await self._asked("memory_list")
+        await self._ask_memory("memory_list")
 
     async def _look(self) -> None:
         if (item := self._one("proposed", "rejected", "superseded", *LIVE)) is not None:
-            await self._asked("memory_list", item=item["id"])
+            await self._ask_memory("memory_list", item=item["id"])
 
     async def _accept(self) -> None:
         if (item := self._one("proposed")) is not None:
-            self._book.approves(item["text"])
+            self._book.enter_approval(item["text"])
             replaces = [each["item"] for each in item.get("replaces", ())]
-            await self._asked("memory_decide", item=item["id"], decision="accept", replaces=replaces)
+            await self._ask_memory("memory_decide", item=item["id"], decision="accept", replaces=replaces)
 
     async def _decide(self) -> None:
         item = self._one("proposed", "rejected", "done", *LIVE)
         if item is not None:
             decision = self._rng.choice(("reject", "start", "done", "block", "unblock", "reopen"))
-            await self._asked("memory_decide", item=item["id"], decision=decision, revision=item["revision"])
+            await self._ask_memory(
+                "memory_decide", item=item["id"], decision=decision, revision=item["revision"]
+            )
 
     async def _edit(self) -> None:
         if not self._book.full and (item := self._one("proposed", *LIVE)) is not None:
-            number = self._book.tells(self._place, approves=True)
+            number = self._book.enter_telling(self._place, approves=True)
             text = EDITED.format(self._rng.choice(THINGS), number)
-            await self._asked("memory_edit", item=item["id"], text=text)
+            await self._ask_memory("memory_edit", item=item["id"], text=text)
 
     async def _forget(self) -> None:
         if (item := self._one("proposed", "rejected", "superseded", *LIVE)) is not None:
-            await self._asked("memory_forget", item=item["id"])
+            await self._ask_memory("memory_forget", item=item["id"])
 
     async def _forget_and_look(self) -> None:
-        """Ask about what is being forgotten, and again afterwards."""
+        """Ask about an item while it is being forgotten, and again afterwards."""
         item = self._one(*LIVE)
         if item is None:
             return
@@ -176,17 +178,17 @@ class Memories:
         for label in labels:
             await self._talks.answer_to(label)
         await self._talks.hear_out(first)
-        about = MARK.sub("", item["text"])  # who says it again has it kept again
+        about = MARK.sub("", item["text"])  # a user that repeats the number has it kept again
         await self._talks.hear_out(await self._talks.say(f"{about}?"))
-        await self._asked("recall", query=item["text"])
-        await self._asked("memory_list")
+        await self._ask_memory("recall", query=item["text"])
+        await self._ask_memory("memory_list")
 
-    # --- how
+    # --- helpers
 
     async def _tell(self, forms: tuple[str, ...], approves: bool) -> str:
         if self._book.full:
             return await self._talks.say(self._about(ASKS))
-        number = self._book.tells(self._place, approves)
+        number = self._book.enter_telling(self._place, approves)
         return await self._talks.say(self._rng.choice(forms).format(self._rng.choice(THINGS), number), number)
 
     def _about(self, forms: tuple[str, ...]) -> str:
@@ -196,10 +198,10 @@ class Memories:
         items = self._book.of_status(self._place, *status)
         return self._rng.choice(items) if items else None
 
-    async def _asked(self, kind: str, **fields: object) -> Frame | None:
+    async def _ask_memory(self, kind: str, **fields: object) -> Frame | None:
         return await self._talks.answer_to(await self._talks.begin_to_ask(kind, **fields))
 
-    _ACTS: ClassVar[dict[Callable[["Memories"], Awaitable[None]], int]] = {
+    _ACTS: ClassVar[dict[Callable[["MemoryActs"], Awaitable[None]], int]] = {
         _order: 6,
         _order_and_cancel: 4,
         _order_and_go_on: 2,
@@ -215,4 +217,4 @@ class Memories:
         _forget: 3,
         _forget_and_look: 2,
     }
-    _LONG: ClassVar[dict[Callable[["Memories"], Awaitable[None]], int]] = {_state_and_wait: 2}
+    _LONG: ClassVar[dict[Callable[["MemoryActs"], Awaitable[None]], int]] = {_state_and_wait: 2}

@@ -1,7 +1,8 @@
-"""What is written down during a soak: one line for each word of a user's, each end that was told, and each effect.
+"""The notes of a soak: one line for each approval by a user, each end that the server reported, and each effect.
 
-So nothing is held; when all is over the file is read. A user's yes is to certain arguments, which are known by their
-hash. It is made here anew, so that what checks shares no code with what is checked.
+Notes go to a file, so the soak holds none of them; the file is read when all is over. An approval is of certain
+arguments, which are known by their hash. The hash is computed here anew, so that the check shares no code with the
+code under test.
 """
 
 import json
@@ -13,29 +14,34 @@ from typing import Any, Protocol, TextIO
 
 CONFIRMED, WITHDRAWN, EFFECT = "confirmed", "withdrawn", "effect"
 REMEMBER = "remember"  # the action whose effect is that an item is live, which no webhook sees
-OF_MEMORY = "memory:"  # what a note begins with that is of what is remembered: see `book`
+OF_MEMORY = "memory:"  # prefix of the notes of the memory, which `book` writes
 
 
-class Note(Protocol):
-    """Takes what became of a call: CONFIRMED or WITHDRAWN, a yes to arguments of a hash; EFFECT; or its end as told."""
+class NoteWriter(Protocol):
+    """Takes an event of a call.
+
+    `CONFIRMED` and `WITHDRAWN` are for an approval of hashed arguments, `EFFECT` for an effect; any other word is its
+    reported end.
+    """
 
     def __call__(self, what: str, id: str, digest: str = "", tool: str = "") -> None:
-        """Note it."""
+        """Note the event `what` of the call `id`."""
         ...
 
 
 def digest_of(arguments: Mapping[str, Any]) -> str:
-    """Return the SHA-256, in hex, of arguments of text and whole numbers, as JSON in the order of their keys."""
+    """Return the SHA-256, in hex, of arguments of text and whole numbers, as JSON with sorted keys."""
     written = json.dumps(arguments, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return sha256(written.encode()).hexdigest()
 
 
 @dataclass(slots=True)
-class Action:
-    """One call that was confirmed, told of or carried out.
+class NotedCall:
+    """One call that was confirmed, reported or carried out.
 
-    said: how often somebody said yes to arguments of each hash, and was not refused; "" is a yes to what they are.
-    ran: the hashes of the arguments of its effects. tools: what they were called.
+    `said`: how many approvals of arguments of each hash were not refused; "" is an approval of the present arguments.
+    `told`: the end that the server reported. `ran`: the hashes of the arguments of its effects. `tools`: the tool
+    names that were reported for it.
     """
 
     said: Counter[str] = field(default_factory=Counter)
@@ -45,39 +51,39 @@ class Action:
     tools: set[str] = field(default_factory=set)
 
     @property
-    def confirmed(self) -> bool:
-        """Whether anybody said yes to it."""
+    def is_confirmed(self) -> bool:
+        """Whether any approval stands."""
         return any(count > 0 for count in self.said.values())
 
     def allows(self, digest: str) -> bool:
-        """Whether somebody said yes to arguments of a hash; "" are such that are not known."""
+        """Return whether arguments of the hash `digest` were approved; "" stands for unknown arguments."""
         return not digest or self.said[""] > 0 or self.said[digest] > 0
 
 
-class Notes:
-    """The lines of one soak, on their way into a file."""
+class NoteFile:
+    """The notes of one soak, on their way into a file."""
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
 
     def note(self, what: str, id: str, digest: str = "", tool: str = "") -> None:
-        """Note what became of a call. WITHDRAWN: a yes to arguments of this hash was refused."""
+        """Note an event of a call. `WITHDRAWN`: an approval of arguments of this hash was refused."""
         self._file.write(f"{what} {id} {digest or '-'} {tool or '-'}\n")
 
     def effect(self, id: str, digest: str = "", tool: str = "") -> None:
-        """Note an effect, of arguments of a hash."""
+        """Note an effect, with the hash of its arguments."""
         self.note(EFFECT, id, digest, tool)
 
 
-def read(lines: Iterable[str]) -> dict[str, Action]:
-    """Return the calls that the lines of notes tell of, by id; of two ends the first counts."""
-    actions: dict[str, Action] = {}
+def read_notes(lines: Iterable[str]) -> dict[str, NotedCall]:
+    """Return the calls in the lines of notes, by id; of two ends the first counts."""
+    actions: dict[str, NotedCall] = {}
     for line in lines:
         if line.startswith(OF_MEMORY):
             continue
         what, id, digest, tool = (*line.split(), "-", "-")[:4]
         digest, tool = digest.strip("-"), tool.strip("-")
-        action = actions.setdefault(id, Action())
+        action = actions.setdefault(id, NotedCall())
         if what == CONFIRMED:
             action.said[digest] += 1
         elif what == WITHDRAWN:

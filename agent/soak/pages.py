@@ -1,4 +1,4 @@
-"""A knowledge base that is rewritten while it is asked, and which of its states an answer was taken from.
+"""A knowledge base that is rewritten while the server answers from it, and the check of answers against its states.
 
 Each generation rewrites one of three files, by a rename, with numbers that no other generation near it has. So the
 folder is in one known state at every moment, and every snapshot that a server takes is one of them: citations that do
@@ -13,7 +13,7 @@ from typing import Any
 
 NAMES = ("pricing.md", "returns.md", "contact.md")
 VERSIONS = (
-    12  # of a file, before its numbers come again: what a server keeps of texts it has read is soon all there
+    12  # of a file, before its numbers come again, so a server's caches of read texts soon stop growing
 )
 REMEMBERED = (VERSIONS - 1) * len(NAMES)  # generations, no two of which are the same
 
@@ -41,7 +41,7 @@ The phone number of customer service ends in {ending}.
 """
 
 
-def texts(generation: int) -> dict[str, str]:
+def make_texts(generation: int) -> dict[str, str]:
     """Return every file of the folder as it is from this generation (0, 1, ...) on, until the next."""
     pricing, returns, contact = (1000 + _version(generation, place) for place in range(len(NAMES)))
     return {
@@ -52,12 +52,12 @@ def texts(generation: int) -> dict[str, str]:
 
 
 def _version(generation: int, place: int) -> int:
-    """Return how often the file in this place has been written by a generation, within what numbers can tell."""
+    """Return the version number of the file at `place` in a generation, from 0 to `VERSIONS` - 1."""
     return ((generation - place) // len(NAMES) + 1) % VERSIONS
 
 
-def cites(citations: Iterable[Mapping[str, Any]], held: Mapping[str, str]) -> bool:
-    """Return whether every citation (`file`, `snippet`) stands in these files, the header line before a row too."""
+def are_cited(citations: Iterable[Mapping[str, Any]], held: Mapping[str, str]) -> bool:
+    """Return whether every citation (`file`, `snippet`) stands in the files `held`, header lines of rows too."""
     for each in citations:
         text = held.get(str(each["file"]).removeprefix("kb/"), "")
         head, _, row = each["snippet"].partition("\n")
@@ -69,7 +69,7 @@ def cites(citations: Iterable[Mapping[str, Any]], held: Mapping[str, str]) -> bo
 class Pages:
     """The folder, its last generations, and when each was written.
 
-    clock: returns the present in seconds.
+    `clock`: returns the present in seconds.
     """
 
     def __init__(self, folder: Path, clock: Callable[[], float]) -> None:
@@ -80,28 +80,28 @@ class Pages:
 
     @property
     def generation(self) -> int:
-        """The last one that was begun to be written."""
+        """The last generation that was begun to be written."""
         return self._known[-1][0]
 
     def rewrite(self) -> None:
-        """Write the next generation; it is there at once, or not at all."""
+        """Write the next generation; it appears at once, or not at all."""
         generation = self.generation + 1
         self._write(generation, (NAMES[generation % len(NAMES)],))
 
     def behind(self, citations: Iterable[Mapping[str, Any]], asked_at: float) -> float | None:
-        """Return for how many seconds the state that these citations stand in was out of date when it was asked for.
+        """Return for how many seconds the cited state was out of date at `asked_at`.
 
-        0 when it was the present one, or came later; None when no remembered state holds all of them.
+        0 when the state was the present one, or came later; `None` when no remembered state holds all citations.
         """
         cited, replaced = list(citations), float("inf")
         for _, written, held in reversed(self._known):
-            if cites(cited, held):
+            if are_cited(cited, held):
                 return max(0.0, asked_at - replaced)
             replaced = written
         return None
 
     def _write(self, generation: int, names: Iterable[str]) -> None:
-        held = texts(generation)
+        held = make_texts(generation)
         self._known.append((generation, self._clock(), held))
         for name in names:
             fresh = self._folder / f".{name}.fresh"

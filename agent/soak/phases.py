@@ -1,6 +1,6 @@
-"""A soak of a server of its own, phase by phase, and what is watched meanwhile.
+"""A soak of a server of its own, phase by phase, and the instruments that run meanwhile.
 
-What watches lives in this process beside the server, in tasks that the count of steps passes over, and keeps nothing
+The instruments live in this process beside the server, in tasks that the count of steps passes over, and keep nothing
 that grows.
 """
 
@@ -14,46 +14,53 @@ import trio
 
 from ..actions.open import can_post
 from ..errors import WireClosed
-from ..host import Threads, WallClock
+from ..host import WallClock, WorkerThreads
 from .census import Census
 from .crowd import ARRIVALS
 from .figures import Tally
-from .inside import Ground, Inside, inside
-from .kept import Kept, kept_since
-from .memory import Samples, resident
-from .notes import read
-from .reckoning import counted_otherwise, disagreements, figures_of, left_open, totals
-from .remembered import Memory, figures, misremembered, remembered_since, rows_in, words
+from .inside import SoakedServer, Surroundings, run_server
+from .kept import ServerFile, read_ledger_file
+from .memory import Samples, resident_bytes
+from .notes import read_notes
+from .reckoning import find_disagreements, find_miscounts, find_open, parse_figures, summarize_calls
+from .remembered import (
+    StoredMemory,
+    count_rows,
+    find_memory_faults,
+    read_memory,
+    read_numbers,
+    summarize_memory,
+)
 from .remote import KNOWLEDGE, NOTES, RemoteCrowd, remote_crowd
 from .scene import Target
 from .steps import Steps
-from .verdict import DRAIN_MAX, Run
-from .wire import Line, open_line
+from .verdict import DRAIN_MAX, SoakRun
+from .wire import ClientSocket, open_socket
 
 PING_EVERY = 0.02
 LINE_EVERY = 1.0  # seconds between two lines of figures
 BUSY = 5.0  # seconds from the arrival of the last user until the server is told to go down
-LATE = 5000  # milliseconds in which a lease that is over must have been seen to be
+LATE = 5000  # milliseconds in which the server must notice that a lease is over
 LOOKS, LOOK_AGAIN = (
     8,
     0.5,
 )  # how often, and every how many seconds: the watch of a folder may be about to look
-BLIND = 0.5  # seconds after a census that time nothing
+BLIND = 0.5  # seconds after a census in which no durations are recorded
 LEDGER_FILE = "ledger.sqlite"  # as `storage.sqlite` names it, which costs 0.2 s to import
 ROW = (
     128 * 2**20 // 100_000
 )  # bytes that a turn or an item may take in memory (`python -m tests.bench.recall`)
-DATA = "data"  # what a server keeps that is told no other folder
+DATA = "data"  # the default data folder
 
 
-async def soak_inside(run: Run, seed: int, data: Path | None, slow: float) -> None:
-    """Soak a server of our own; everything found is in `run`. Cancelled, everything ends at once.
+async def soak_inside(run: SoakRun, seed: int, data: Path | None, slow: float) -> None:
+    """Soak a server of our own; the figures are in `run`. Cancelled, everything ends at once.
 
-    data: the folder in which it keeps what it keeps; None is one of our own where there are users over HTTP, else it
-    remembers in memory. slow: seconds that each write of it takes longer.
-    Raises UsageError when the folder cannot be used, AgentError when the crowd's process breaks.
+    `data`: the data folder of the server; `None` makes a folder of our own where there are users over HTTP, else the
+    server keeps its data in memory. `slow`: seconds that each write to it takes longer. Raises `UsageError` when the
+    folder cannot be used, `AgentError` when the crowd's process breaks.
     """
-    began, threads = WallClock().now_ms(), Threads(1)
+    began, threads = WallClock().now_ms(), WorkerThreads(1)
     with tempfile.TemporaryDirectory(prefix="agent-soak-") as name:
         folder = Path(name)
         remembered = data or folder / DATA
@@ -62,16 +69,18 @@ async def soak_inside(run: Run, seed: int, data: Path | None, slow: float) -> No
         file = None if data is None else data / LEDGER_FILE
         async with remote_crowd(folder, seed, run.clients, run.callers) as crowd:
             hook = crowd.hook if can_post() else None
-            ground = Ground(folder / KNOWLEDGE, hook, data, slow, remembered)
-            async with inside(seed, run.clients, ground, run.callers) as server:
-                await _first(run, crowd, server)
-                await _crowded(run, crowd, server, remembered)
-                await _all_left(run, crowd, server)
+            ground = Surroundings(folder / KNOWLEDGE, hook, data, slow, remembered)
+            async with run_server(seed, run.clients, ground, run.callers) as server:
+                await _warm_up(run, crowd, server)
+                await _run_crowd(run, crowd, server, remembered)
+                await _check_left(run, crowd, server)
                 if file is not None:
-                    at_rest = await threads(lambda: kept_since(file, began, WallClock().now_ms() - LATE))
-                    for broken in left_open(at_rest):
+                    at_rest = await threads(
+                        lambda: read_ledger_file(file, began, WallClock().now_ms() - LATE)
+                    )
+                    for broken in find_open(at_rest):
                         run.tally.violation(*broken)
-                await _drained(run, crowd, server)
+                await _drain_server(run, crowd, server)
                 over = WallClock().now_ms()
             run.cancels, run.kept_cancels = server.stopwatch.cancels, server.stopwatch.kept
             await crowd.do("gone")
@@ -79,28 +88,31 @@ async def soak_inside(run: Run, seed: int, data: Path | None, slow: float) -> No
         run.crowd_resident = crowd.resident
         kept = None
         if file is not None:
-            kept = await threads(lambda: kept_since(file, began, over - LATE))
-            for broken in counted_otherwise(figures_of(server.stopwatch.text()), kept.rows):
+            kept = await threads(lambda: read_ledger_file(file, began, over - LATE))
+            for broken in find_miscounts(parse_figures(server.stopwatch.text()), kept.rows):
                 run.tally.violation(*broken)
-        memory = await threads(lambda: remembered_since(remembered, began))
+        memory = await threads(lambda: read_memory(remembered, began))
         await threads(lambda: _reckon(run, folder / NOTES, kept, memory, hook is not None))
 
 
-async def _first(run: Run, crowd: RemoteCrowd, server: Inside) -> None:
-    """Do everything once, and count what is there then."""
+async def _warm_up(run: SoakRun, crowd: RemoteCrowd, server: SoakedServer) -> None:
+    """Do everything once, and take the first census."""
     await crowd.do("first", port=server.app.port)
     await crowd.do("quiet")
     await server.idle()
     run.censuses["start"] = await Census.take_at_rest(whole=True)
 
 
-async def _crowded(run: Run, crowd: RemoteCrowd, server: Inside, remembered: Path) -> None:
-    """Let the crowd be there, and watch."""
+async def _run_crowd(run: SoakRun, crowd: RemoteCrowd, server: SoakedServer, remembered: Path) -> None:
+    """Let the crowd be there for `run.seconds`, and measure."""
     began = trio.current_time()
     run.steps = Steps()
     run.resident, run.blocks, run.sessions = (Samples(run.seconds) for _ in range(3))
-    async with probing(Target("127.0.0.1", server.app.port), run), trio.open_nursery() as around:
-        around.start_soon(showing, lambda: crowd.tally)
+    async with (
+        probe_pings(Target(host="127.0.0.1", port=server.app.port), run),
+        trio.open_nursery() as around,
+    ):
+        around.start_soon(show_figures, lambda: crowd.tally)
         around.start_soon(_sample, run, server, remembered)
         run.steps.start()
         await crowd.do("stay")
@@ -113,46 +125,46 @@ async def _crowded(run: Run, crowd: RemoteCrowd, server: Inside, remembered: Pat
     run.lasted = trio.current_time() - began
 
 
-async def _all_left(run: Run, crowd: RemoteCrowd, server: Inside) -> None:
-    """See that nothing of the crowd is left."""
+async def _check_left(run: SoakRun, crowd: RemoteCrowd, server: SoakedServer) -> None:
+    """Check that nothing of the crowd is left."""
     await crowd.do("quiet")
     if not await server.idle():
         run.tally.violation("I6", "something of the clients that have left is still there")
     for _ in range(LOOKS):
         run.censuses["end"] = await Census.take_at_rest(whole=True)
-        if not run.censuses["end"].left(run.censuses["start"]):
+        if not run.censuses["end"].find_growth(run.censuses["start"]):
             return
         await trio.sleep(LOOK_AGAIN)
 
 
-async def _drained(run: Run, crowd: RemoteCrowd, server: Inside) -> None:
-    """Let the crowd come again, and tell the server to go down in the midst of it."""
+async def _drain_server(run: SoakRun, crowd: RemoteCrowd, server: SoakedServer) -> None:
+    """Let the crowd come again, and drain the server in the midst of it."""
     await crowd.do("stay")
     await trio.sleep(run.clients / ARRIVALS + BUSY)
     await crowd.do("drain")
     registry, runner, began = server.app.registry, server.app.runner, trio.current_time()
     assert runner is not None
-    run.drain = {"sessions": len(registry), "actions": runner.running}
+    run.drain = {"sessions": len(registry), "actions": runner.running_count}
     server.app.drain()
     with trio.move_on_after(2 * DRAIN_MAX):
         await server.over.wait()
     run.drain["seconds"] = round(trio.current_time() - began, 2)
 
 
-def _reckon(run: Run, notes: Path, kept: Kept | None, memory: Memory, seen: bool) -> None:
-    """Compare what was told, what took effect and what is kept. It blocks. seen: whether effects were noted at all."""
+def _reckon(run: SoakRun, notes: Path, kept: ServerFile | None, memory: StoredMemory, seen: bool) -> None:
+    """Compare the notes with the server's files. Blocks. `seen`: whether effects were noted at all."""
     with open(notes, encoding="ascii") as lines:
-        actions = read(lines)
+        actions = read_notes(lines)
     with open(notes, encoding="ascii") as lines:
-        said = words(lines)
-    for broken in disagreements(actions, kept, seen):
+        said = read_numbers(lines)
+    for broken in find_disagreements(actions, kept, seen):
         run.tally.violation(*broken)
-    for broken in misremembered(memory, said, kept.rows if kept is not None else {}):
+    for broken in find_memory_faults(memory, said, kept.rows if kept is not None else {}):
         run.tally.violation(*broken)
-    run.reckoning = {**totals(actions, kept), "remembered": figures(memory, said)}
+    run.reckoning = {**summarize_calls(actions, kept), "remembered": summarize_memory(memory, said)}
 
 
-def _count(run: Run, server: Inside) -> Census:
+def _count(run: SoakRun, server: SoakedServer) -> Census:
     if run.steps is not None:
         run.steps.pardon()
     counted = Census.take()
@@ -160,18 +172,18 @@ def _count(run: Run, server: Inside) -> Census:
     return counted
 
 
-async def _sample(run: Run, server: Inside, remembered: Path) -> None:
-    """Take samples of the memory that this process holds, and of the crowd's size, at even times.
+async def _sample(run: SoakRun, server: SoakedServer, remembered: Path) -> None:
+    """Take samples of this process's memory, and of the number of sessions, at even times.
 
-    What the search may take for each row that is remembered is not counted: those are kept for good.
+    The search's allowance of `ROW` bytes for each remembered row is subtracted, since those rows stay for good.
     """
     assert run.resident is not None
     assert run.blocks is not None
     assert run.sessions is not None
-    at, threads = trio.current_time(), Threads(1)
+    at, threads = trio.current_time(), WorkerThreads(1)
     while True:
-        rows = await threads(lambda: rows_in(remembered))
-        run.resident.add(at, float((resident() or 0) - ROW * rows))
+        rows = await threads(lambda: count_rows(remembered))
+        run.resident.add(at, float((resident_bytes() or 0) - ROW * rows))
         run.blocks.add(at, float(sys.getallocatedblocks()))
         awake = 0 if server.app.desk is None else len(server.app.desk.awake)
         run.sessions.add(at, float(len(server.app.registry) - awake))
@@ -180,16 +192,16 @@ async def _sample(run: Run, server: Inside, remembered: Path) -> None:
 
 
 @asynccontextmanager
-async def probing(target: Target, run: Run) -> AsyncGenerator[None, None]:
-    """Time the PINGs of a connection on which nothing else happens, for a block. Raises WireClosed without a server."""
-    line = await open_line(target.host, target.port, target.token)
+async def probe_pings(target: Target, run: SoakRun) -> AsyncGenerator[None, None]:
+    """Time the PINGs of an otherwise idle connection for the time of a block. Raises `WireClosed` without a server."""
+    line = await open_socket(target.host, target.port, target.token)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_probe, line, run)
         yield
         nursery.cancel_scope.cancel()
 
 
-async def _probe(line: Line, run: Run) -> None:
+async def _probe(line: ClientSocket, run: SoakRun) -> None:
     try:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(line.next_frame)
@@ -204,8 +216,8 @@ async def _probe(line: Line, run: Run) -> None:
         line.drop()
 
 
-async def showing(tally: Callable[[], Tally]) -> None:
-    """Write one line of figures as it goes: in place on a terminal, else one every ten seconds."""
+async def show_figures(tally: Callable[[], Tally]) -> None:
+    """Write one line of figures now and then: each second in place on a terminal, else every ten seconds."""
     interactive, began = sys.stderr.isatty(), trio.current_time()
     while True:
         await trio.sleep(LINE_EVERY if interactive else 10 * LINE_EVERY)

@@ -1,19 +1,19 @@
-"""What the clients were told, what took effect and what stands in the server's file: do they agree?
+"""Checks that the clients' reports, the effects and the server's file agree.
 
-During a soak every yes, every end that a client was told and every effect is noted (`notes`); when all have left and
-the server has gone, the notes are read, with the file as it stands there (`kept`). A row that still says claimed was an
-action whose outcome was lost, unless its caller has it.
+During a soak every approval, every end that a client was told and every effect is noted (`notes`). When all users have
+left and the server has gone, the notes are read, with the server's file (`kept`). A row that still says `claimed` was
+an action whose outcome was lost, unless its caller has it.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from .kept import CALLER, Kept, Row
-from .notes import REMEMBER, Action
+from .kept import CALLER, ActionRow, ServerFile
+from .notes import REMEMBER, NotedCall
 from .tools import FREE
 
-Broken = tuple[str, str]  # the promise, and words
-# For what a client was told: the row there may be (None: no row), and the least and the most effects.
+BrokenPromise = tuple[str, str]  # the promise, and words
+# By the end that a client was told: the allowed rows (None: no row), and the least and the most effects.
 AGREES: dict[str | None, tuple[tuple[str | None, ...], int, int]] = {
     "done": (("done",), 1, 1),
     "failed": (("failed", None), 0, 0),
@@ -22,7 +22,7 @@ AGREES: dict[str | None, tuple[tuple[str | None, ...], int, int]] = {
     "closed": (("cancelled", None), 0, 0),
     None: (("done", "failed", "unknown", "cancelled", None), 0, 1),
 }
-# And for what a row says, whoever was told.
+# By the status of a row, whether or not a client was told.
 EFFECTS: dict[str | None, tuple[int, int]] = {
     "done": (1, 1),
     "failed": (0, 0),
@@ -36,26 +36,27 @@ _RAN = (
     "done",
     "failed",
     "unknown",
-)  # what a call is that somebody must have said yes to
-_ENDED = ("done", "failed", "unknown")  # what the ledger has to say too
+)  # statuses that a call reaches only with an approval
+_ENDED = ("done", "failed", "unknown")  # statuses that the ledger must have too
 
 
-def disagreements(
-    actions: Mapping[str, Action], kept: Kept | None, effects_seen: bool = True
-) -> Iterator[Broken]:
+def find_disagreements(
+    actions: Mapping[str, NotedCall], kept: ServerFile | None, effects_seen: bool = True
+) -> Iterator[BrokenPromise]:
     """Yield each broken promise and its words.
 
-    kept: None where there is no file to read. effects_seen: False where no effect was noted, for there was no webhook.
+    `kept`: `None` where there is no file to read. `effects_seen`: `False` where no effect was noted, because there was
+    no webhook.
     """
     rows = kept.rows if kept is not None else {}
     for id in actions.keys() | rows.keys():
-        action, row = actions.get(id, Action()), rows.get(id)
-        yield from _unapproved(id, action, row)
+        action, row = actions.get(id, NotedCall()), rows.get(id)
+        yield from _find_unapproved(id, action, row)
         allowed, least, most = AGREES[action.told]
         seen = effects_seen and (row is None or row.tool != REMEMBER)
         if seen and not least <= min(action.effects, 1) <= most:
             yield "ledger", f"{id} is told {action.told}, and took effect {action.effects} times"
-        if kept is None or (row is not None and row.leased(kept.at)):
+        if kept is None or (row is not None and row.is_leased(kept.at)):
             continue
         status = row.status if row is not None else None
         if status == "claimed":
@@ -65,25 +66,25 @@ def disagreements(
         elif seen and not EFFECTS[status][0] <= min(action.effects, 1) <= EFFECTS[status][1]:
             yield "ledger", f"{id}: its row says {status}, and it took effect {action.effects} times"
     if kept is not None:
-        yield from left_open(kept)
+        yield from find_open(kept)
         yield from _calls(actions, kept)
 
 
-def _unapproved(id: str, action: Action, row: Row | None) -> Iterator[Broken]:
-    """Yield what of a call took effect more than once, or without a yes to just that."""
+def _find_unapproved(id: str, action: NotedCall, row: ActionRow | None) -> Iterator[BrokenPromise]:
+    """Yield the effects of a call that came twice, or without an approval of exactly their arguments."""
     if action.effects > 1:
         yield "I4", f"{id} took effect {action.effects} times"
     tools = action.tools | ({row.tool} if row is not None else set())
     if tools and tools <= FREE:
         return
-    if not action.confirmed and (action.effects or row is not None):
+    if not action.is_confirmed and (action.effects or row is not None):
         yield "I4", f"{id} was never confirmed, and took effect {action.effects} times"
     elif not all(map(action.allows, action.ran)):
         yield "I4", f"{id} took effect with other arguments than somebody has said yes to"
 
 
-def left_open(kept: Kept) -> Iterator[Broken]:
-    """Yield what has not ended, where nothing is in progress any more; what a caller has taken is the caller's."""
+def find_open(kept: ServerFile) -> Iterator[BrokenPromise]:
+    """Yield the calls and messages that have not ended; a call that its caller has taken is the caller's to end."""
     for id, call in kept.calls.items():
         if call.runs:
             yield "I5", f"call {id} is left {call.status}"
@@ -93,14 +94,14 @@ def left_open(kept: Kept) -> Iterator[Broken]:
         yield "I1", f"message {id} is left pending"
 
 
-def _calls(actions: Mapping[str, Action], kept: Kept) -> Iterator[Broken]:
-    """Yield in what calls that are kept disagree with what was said, with what took effect, and with the ledger."""
+def _calls(actions: Mapping[str, NotedCall], kept: ServerFile) -> Iterator[BrokenPromise]:
+    """Yield the disagreements of stored calls with the notes, the effects and the ledger."""
     for id, call in kept.calls.items():
-        action, row = actions.get(id, Action()), kept.rows.get(id)
+        action, row = actions.get(id, NotedCall()), kept.rows.get(id)
         if call.free and call.tool not in FREE:
             yield "I4", f"call {id} of {call.tool} asked nobody"
         if call.status in _RAN and not call.free:
-            if not action.confirmed:
+            if not action.is_confirmed:
                 yield "I4", f"call {id} is {call.status}, and nobody has said yes to it"
             elif not action.allows(call.digest):
                 yield "I4", f"call {id} is {call.status} with other arguments than somebody has said yes to"
@@ -111,16 +112,16 @@ def _calls(actions: Mapping[str, Action], kept: Kept) -> Iterator[Broken]:
             yield "ledger", f"call {id} is {call.status}, and its row says {status}"
 
 
-def figures_of(text: bytes) -> dict[str, float]:
+def parse_figures(text: bytes) -> dict[str, float]:
     """Return the figures of a text in Prometheus' format, by name and labels."""
     lines = (line.rpartition(" ") for line in text.decode().splitlines() if not line.startswith("#"))
     return {name: float(value) for name, _, value in lines}
 
 
-def counted_otherwise(figures: Mapping[str, float], rows: Mapping[str, Row]) -> Iterator[Broken]:
-    """Yield where a server's own figures (by name and labels) are not what its ledger holds since it began.
+def find_miscounts(figures: Mapping[str, float], rows: Mapping[str, ActionRow]) -> Iterator[BrokenPromise]:
+    """Yield the figures of a server (by name and labels) that differ from the rows of its ledger since it began.
 
-    What could not be claimed is told as failed, and has no row.
+    An action that could not be claimed is reported as failed, and has no row.
     """
     held = Counter(row.status for row in rows.values() if row.owner != CALLER)
     for status in _ENDED:
@@ -135,21 +136,21 @@ def counted_otherwise(figures: Mapping[str, float], rows: Mapping[str, Row]) -> 
             yield "ledger", f"/metrics tells of {figures[name]:g} {name}"
 
 
-def totals(actions: Mapping[str, Action], kept: Kept | None) -> dict[str, object]:
+def summarize_calls(actions: Mapping[str, NotedCall], kept: ServerFile | None) -> dict[str, object]:
     """Return the figures of a reckoning."""
-    told = Counter(str(action.told or "nobody") for action in actions.values() if action.confirmed)
+    told = Counter(str(action.told or "nobody") for action in actions.values() if action.is_confirmed)
     figures: dict[str, object] = {
-        "confirmed": sum(action.confirmed for action in actions.values()),
+        "confirmed": sum(action.is_confirmed for action in actions.values()),
         "told": dict(sorted(told.items())),
         "effects": sum(action.effects for action in actions.values()),
     }
     if kept is not None:
-        figures["rows"] = _counted(row.status for row in kept.rows.values())
+        figures["rows"] = _count_words(row.status for row in kept.rows.values())
     if kept is not None and kept.calls:
-        figures["calls"] = _counted(f"{call.runs_at} {call.status}" for call in kept.calls.values())
-        figures["edited"] = _counted(call.status for call in kept.calls.values() if call.edited)
+        figures["calls"] = _count_words(f"{call.runs_at} {call.status}" for call in kept.calls.values())
+        figures["edited"] = _count_words(call.status for call in kept.calls.values() if call.edited)
     return figures
 
 
-def _counted(words: Iterator[str]) -> dict[str, int]:
+def _count_words(words: Iterator[str]) -> dict[str, int]:
     return dict(sorted(Counter(words).items()))

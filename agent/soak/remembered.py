@@ -1,7 +1,7 @@
-"""What stands in a server's file of what is remembered, held against what its users told, approved and had forgotten.
+"""The contents of a server's memory files, compared with the items that its users told, approved and had forgotten.
 
-Each number was told once, by one user, so it says which words a row holds. The file is read as it is, when its server
-has ended; numbers that were forgotten are looked for in every file of the folder.
+Each number was told once, by one user, so it tells which words a row holds. The file is read as it is, when its server
+has ended. Forgotten numbers are looked for in every file of the folder.
 """
 
 import sqlite3
@@ -11,12 +11,12 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .book import APPROVED, CANCELLED, FORGETTING, FORGOT, LIVE, MARK, OFFERED, PROMISE, SAID, marks
-from .kept import Row
+from .book import APPROVED, CANCELLED, FORGETTING, FORGOT, LIVE, MARK, OFFERED, PROMISE, SAID, find_numbers
+from .kept import ActionRow
 from .notes import OF_MEMORY
 
 FILE = "memory.sqlite"  # as `storage.memories` names it, which costs 0.2 s to import
-Broken = tuple[str, str]
+BrokenPromise = tuple[str, str]
 _ITEMS = (
     "SELECT i.number, i.scope, i.place, i.type, i.status, i.decided_by, w.text FROM items i"
     " JOIN item_words w ON w.item = i.number WHERE i.created_at >= ?"
@@ -33,9 +33,9 @@ _READ_AT_ONCE = 1 << 20
 _OVERLAP = 16  # bytes: a number that two pieces share
 
 
-@dataclass(frozen=True, slots=True)
-class KeptItem:
-    """An item's row. moves: how often each thing has happened to it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredItem:
+    """An item's row. `moves`: how often each trigger has moved it."""
 
     scope: int
     place: str
@@ -47,26 +47,33 @@ class KeptItem:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
-    """All of it. items: by id. turns: what was said, by its scope and message, by side. gaps: that were noted."""
+class StoredMemory:
+    """The contents of the memory.
 
-    items: Mapping[str, KeptItem] = field(default_factory=dict)
+    `items`: by id. `turns`: messages and answers, by scope and message id, then by side. `gaps`: the noted number of
+    exchanges that were not kept. `found`: the users' numbers in any file of the folder.
+    """
+
+    items: Mapping[str, StoredItem] = field(default_factory=dict)
     turns: Mapping[tuple[int, str], Mapping[str, str]] = field(default_factory=dict)
     gaps: int = 0
     found: frozenset[str] = frozenset()  # the users' numbers in any file of the folder
 
 
 @dataclass(slots=True)
-class Words:
-    """What users said of each number, by what of it: see `book`. offered: the item of each suggestion."""
+class NotedNumbers:
+    """The notes about each number, by the kind of note (the constants of `book`).
+
+    `offered`: the item of each suggestion.
+    """
 
     numbers: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     offered: dict[str, str] = field(default_factory=dict)
 
 
-def words(lines: Iterable[str]) -> Words:
-    """Return what the lines of notes tell of what is remembered."""
-    said = Words()
+def read_numbers(lines: Iterable[str]) -> NotedNumbers:
+    """Return the notes of the memory among `lines`."""
+    said = NotedNumbers()
     for line in lines:
         if line.startswith(OF_MEMORY):
             what, id, digest = line.split()[:3]
@@ -77,31 +84,39 @@ def words(lines: Iterable[str]) -> Words:
     return said
 
 
-def remembered_since(folder: Path, since: int) -> Memory:
-    """Return what is kept in a folder since a time (Unix ms). It blocks."""
+def read_memory(folder: Path, since: int) -> StoredMemory:
+    """Return the memory of a folder since a time (Unix milliseconds). Blocks."""
     with closing(sqlite3.connect(f"file:{folder / FILE}?mode=ro", uri=True)) as connection:
         moves: dict[int, Counter[str]] = defaultdict(Counter)
         for item, trigger, times in connection.execute(_LOG, (since,)):
             moves[item][trigger] = times
         items = {
-            f"i{number}": KeptItem(scope, place, kind, status, by, text, moves[number])
+            f"i{number}": StoredItem(
+                scope=scope,
+                place=place,
+                type=kind,
+                status=status,
+                decided_by=by,
+                text=text,
+                moves=moves[number],
+            )
             for number, scope, place, kind, status, by, text in connection.execute(_ITEMS, (since,))
         }
         turns: dict[tuple[int, str], dict[str, str]] = defaultdict(dict)
         for scope, message, role, text in connection.execute(_TURNS, (since,)):
             turns[scope, message][role] = text
         gaps = int(connection.execute(_GAPS, (since,)).fetchone()[0])
-    return Memory(items, turns, gaps, numbers_in(folder))
+    return StoredMemory(items, turns, gaps, find_file_numbers(folder))
 
 
-def rows_in(folder: Path) -> int:
-    """Return how many turns and items are kept in a folder. It blocks."""
+def count_rows(folder: Path) -> int:
+    """Return the number of turns and items in a folder. Blocks."""
     with closing(sqlite3.connect(f"file:{folder / FILE}?mode=ro", uri=True)) as connection:
         return int(connection.execute(_ROWS).fetchone()[0])
 
 
-def numbers_in(folder: Path) -> frozenset[str]:
-    """Return the users' numbers that stand in any file of a folder. It blocks."""
+def find_file_numbers(folder: Path) -> frozenset[str]:
+    """Return the users' numbers that stand in any file of a folder. Blocks."""
     found: set[str] = set()
     for path in folder.rglob("*"):
         if path.is_file():
@@ -114,8 +129,10 @@ def numbers_in(folder: Path) -> frozenset[str]:
     return frozenset(found)
 
 
-def misremembered(memory: Memory, said: Words, rows: Mapping[str, Row]) -> Iterator[Broken]:
-    """Yield each broken promise and its words. rows: of the ledger, by suggestion."""
+def find_memory_faults(
+    memory: StoredMemory, said: NotedNumbers, rows: Mapping[str, ActionRow]
+) -> Iterator[BrokenPromise]:
+    """Yield each broken promise and its words. `rows`: of the ledger, by suggestion."""
     numbers = said.numbers
     places = Counter((item.scope, item.place) for item in memory.items.values() if item.status in LIVE)
     for place, count in places.items():
@@ -125,7 +142,7 @@ def misremembered(memory: Memory, said: Words, rows: Mapping[str, Row]) -> Itera
         yield from _item(id, item, numbers)
     kept: set[str] = set()
     for (_, message), sides in memory.turns.items():
-        of = {number for text in sides.values() for number in marks(text)}
+        of = {number for text in sides.values() for number in find_numbers(text)}
         kept |= of
         if "user" in sides and "assistant" not in sides:
             yield PROMISE, f"{message} is half kept"
@@ -142,8 +159,8 @@ def misremembered(memory: Memory, said: Words, rows: Mapping[str, Row]) -> Itera
             yield PROMISE, f"{suggestion} is done, and {id} was never accepted"
 
 
-def _item(id: str, item: KeptItem, numbers: Mapping[str, set[str]]) -> Iterator[Broken]:
-    told = set(marks(item.text))
+def _item(id: str, item: StoredItem, numbers: Mapping[str, set[str]]) -> Iterator[BrokenPromise]:
+    told = set(find_numbers(item.text))
     if item.moves["approve"] > 1 + item.moves["reopen"]:
         yield PROMISE, f"{id} was accepted {item.moves['approve']} times"
     by_rule = item.type in _BY_RULE and item.decided_by == "rule"
@@ -155,8 +172,8 @@ def _item(id: str, item: KeptItem, numbers: Mapping[str, set[str]]) -> Iterator[
         yield PROMISE, f"{id} is forgotten, and has words"
 
 
-def figures(memory: Memory, said: Words) -> dict[str, object]:
-    """Return the figures of what is remembered."""
+def summarize_memory(memory: StoredMemory, said: NotedNumbers) -> dict[str, object]:
+    """Return the figures of the memory for the report."""
     return {
         "items": dict(sorted(Counter(item.status for item in memory.items.values()).items())),
         "turns": len(memory.turns),

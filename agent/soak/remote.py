@@ -1,9 +1,9 @@
-"""A crowd in a process of its own, so that what is measured in the server's process is the server's.
+"""A crowd in a process of its own, so that measurements in the server's process are of the server.
 
-One line of JSON each way. To the crowd: what it is (`Spec`), then commands, one at a time; from it: the figures of
-each second, and `did` with the name of each command that is done. The end of its standard input ends it at once.
+One line of JSON each way. To the crowd: its specification, then commands, one at a time. From it: the figures of each
+second, and `did` with the name of each command that is done. The end of its standard input ends it at once.
 
-    first   ask everything once             quiet   rewrite no more, and see that the last state is what is answered
+    first   ask everything once             quiet   rewrite no more, and check that answers cite the last state
     stay    the users come and stay         drain   from now on the server may hang up on them
     stop    they settle and leave           gone    all of them have left
 """
@@ -26,19 +26,19 @@ from ..structured.open import can_check
 from .crowd import first_of_all, keep_rewriting, see_taken_over, stay
 from .figures import Tally
 from .hook import Hook
-from .memory import resident
-from .notes import Notes
+from .memory import resident_bytes
+from .notes import NoteFile
 from .pages import Pages
 from .scene import Scene, Target
 
 NOTES = "notes"  # in the folder that both processes know
 KNOWLEDGE = "kb"
 FIGURES_EVERY = 1.0  # seconds
-ANSWERS_IN = 600.0  # seconds in which any command must be done, whatever its own deadlines are
+ANSWERS_IN = 600.0  # seconds in which any command must be done, beyond its own deadlines
 _READ = 64 * 1024
 
 
-async def lines(stream: trio.abc.ReceiveStream) -> AsyncGenerator[dict[str, Any], None]:
+async def read_json_lines(stream: trio.abc.ReceiveStream) -> AsyncGenerator[dict[str, Any], None]:
     """Yield the JSON objects that come as lines, until the end of the stream."""
     data = bytearray()
     while read := await stream.receive_some(_READ):
@@ -49,13 +49,13 @@ async def lines(stream: trio.abc.ReceiveStream) -> AsyncGenerator[dict[str, Any]
             yield line
 
 
-async def put(stream: trio.abc.SendStream, **line: Any) -> None:
+async def send_line(stream: trio.abc.SendStream, **line: Any) -> None:
     """Send one JSON object as a line."""
     await stream.send_all(json.dumps(line).encode() + b"\n")
 
 
 class RemoteCrowd:
-    """The crowd, as the server's process sees it. hook: the port of its webhook. Made by `remote_crowd`."""
+    """The crowd, as the server's process sees it. `hook`: the port of its webhook. Made by `remote_crowd`."""
 
     def __init__(self, process: trio.Process) -> None:
         self.tally = Tally()
@@ -66,12 +66,12 @@ class RemoteCrowd:
         self._gone = trio.Event()
 
     async def do(self, command: str, **arguments: Any) -> None:
-        """Give a command and wait until it is done; one at a time. Raises AgentError when the crowd breaks."""
+        """Give a command and wait until it is done, one at a time. Raises `AgentError` when the crowd breaks."""
         done = self._did[command] = trio.Event()
         try:
             with trio.fail_after(ANSWERS_IN):
                 assert self._process.stdin is not None
-                await put(self._process.stdin, do=command, **arguments)
+                await send_line(self._process.stdin, do=command, **arguments)
                 async with trio.open_nursery() as either:
                     for event in (done, self._gone):
                         either.start_soon(_when, event, either.cancel_scope)
@@ -83,9 +83,9 @@ class RemoteCrowd:
             raise AgentError(f"the crowd's process has ended before it could {command}")
 
     async def run(self) -> None:
-        """Take what the crowd's process tells, until its output ends."""
+        """Read the reports of the crowd's process, until its output ends."""
         assert self._process.stdout is not None
-        async with aclosing(lines(self._process.stdout)) as coming:
+        async with aclosing(read_json_lines(self._process.stdout)) as coming:
             async for line in coming:
                 if "figures" in line:
                     self.tally, self.resident = Tally.load(line["figures"]), line["resident"]
@@ -104,9 +104,9 @@ async def _when(event: trio.Event, scope: trio.CancelScope) -> None:
 async def remote_crowd(
     folder: Path, seed: int, clients: int, callers: int = 0
 ) -> AsyncGenerator[RemoteCrowd, None]:
-    """Start a crowd in a process of its own for the time of a block; its knowledge base is there from the start.
+    """Start a crowd in a process of its own for the time of a block, with its knowledge base already written.
 
-    clients, callers: how many users there are, over sockets and over HTTP.
+    `clients`, `callers`: the number of users over sockets and over HTTP.
     """
     process = await trio.lowlevel.open_process(
         [sys.executable, "-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -128,9 +128,9 @@ async def remote_crowd(
 
 
 class _Crowd:
-    """What the crowd's process does at each command."""
+    """The crowd's own process, command by command."""
 
-    def __init__(self, spec: dict[str, Any], notes: Notes, nursery: trio.Nursery) -> None:
+    def __init__(self, spec: dict[str, Any], notes: NoteFile, nursery: trio.Nursery) -> None:
         self._seed, self._clients = int(spec["seed"]), int(spec["clients"])
         self._callers = int(spec["callers"])
         self._notes = notes
@@ -146,13 +146,13 @@ class _Crowd:
         self._staying = trio.Event()
 
     async def do(self, command: str, line: dict[str, Any]) -> None:
-        """Do what a command says, and return when it is done."""
+        """Carry out a command, and return when it is done."""
         self._port = line.get("port", self._port)
         await self._COMMANDS[command](self)
 
     def figures(self) -> dict[str, Any]:
-        """Return what there is to tell."""
-        return {"figures": self._tally.dump(), "resident": resident()}
+        """Return the figures to report."""
+        return {"figures": self._tally.dump(), "resident": resident_bytes()}
 
     async def _first(self) -> None:
         self._scene = self._new_scene()
@@ -184,13 +184,13 @@ class _Crowd:
     async def _drain(self) -> None:
         self._scene.drain.set()
 
-    async def _gone(self) -> None:
+    async def _wait_gone(self) -> None:
         await self._staying.wait()
 
     def _new_scene(self) -> Scene:
         clients = self._clients + self._callers
-        target = Target("127.0.0.1", self._port, clients=clients, tools=can_check())
-        return Scene(target, self._tally, self._notes.note, self._pages)
+        target = Target(host="127.0.0.1", port=self._port, clients=clients, tools=can_check())
+        return Scene(target=target, tally=self._tally, note=self._notes.note, pages=self._pages)
 
     _COMMANDS: ClassVar[dict[str, Callable[["_Crowd"], Awaitable[None]]]] = {
         "first": _first,
@@ -198,24 +198,24 @@ class _Crowd:
         "stop": _stop,
         "quiet": _quiet,
         "drain": _drain,
-        "gone": _gone,
+        "gone": _wait_gone,
     }
 
 
 async def _main() -> None:
-    """Be a crowd, at the other end of `RemoteCrowd`."""
+    """Run a crowd, as the other end of `RemoteCrowd`."""
     _open_many_files()
     incoming, outgoing = trio.lowlevel.FdStream(0), trio.lowlevel.FdStream(1)
     sending = trio.Lock()
 
     async def tell(**line: Any) -> None:
         async with sending:
-            await put(outgoing, **line)
+            await send_line(outgoing, **line)
 
-    async with trio.open_nursery() as nursery, aclosing(lines(incoming)) as coming:
+    async with trio.open_nursery() as nursery, aclosing(read_json_lines(incoming)) as coming:
         spec = await anext(coming)
         with _notes(Path(spec["folder"]) / NOTES) as file:
-            crowd = _Crowd(spec, Notes(file), nursery)
+            crowd = _Crowd(spec, NoteFile(file), nursery)
             await nursery.start(crowd.hook.serve)
             await tell(did=spec["do"], hook=crowd.hook.port)
             nursery.start_soon(_tell_figures, crowd, tell)
@@ -237,7 +237,7 @@ def _notes(path: Path) -> TextIO:
 
 
 def _open_many_files() -> None:
-    """A crowd has a socket for each user, which may be more than this process was let open."""
+    """Raise the limit of open files: a crowd has a socket for each user, which may exceed this process's limit."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 

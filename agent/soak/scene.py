@@ -1,4 +1,4 @@
-"""What the users of one crowd share: where the server is, what they note, and when they have to go."""
+"""The shared state of the users of one crowd: the server's address, the note takers, and the signals to leave."""
 
 from dataclasses import dataclass, field
 
@@ -6,23 +6,23 @@ import trio
 
 from .book import next_run
 from .figures import Tally
-from .notes import Note
+from .notes import NoteWriter
 from .pages import Pages
-from .wire import HANDSHAKE_TIMEOUT, Line, open_line
+from .wire import HANDSHAKE_TIMEOUT, ClientSocket, open_socket
 
 PATIENT_CLIENTS = 200  # up to so many; a larger crowd on the same machine waits longer in proportion
 
 
 def slower(clients: int) -> float:
-    """Return by what factor a crowd of so many clients must be more patient with the machine that it shares."""
+    """Return the factor by which a crowd of `clients` users must be more patient with the machine that it shares."""
     return max(1.0, clients / PATIENT_CLIENTS)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """Where the server is, its token if it has one, and the mean seconds a user thinks before it does something.
+    """The server's address, its token if it has one, and the mean seconds that a user thinks before each act.
 
-    clients: how many users there are at a time. tools: whether the server takes tools.
+    `clients`: the number of users at a time. `tools`: whether the server takes tools.
     """
 
     host: str
@@ -34,21 +34,22 @@ class Target:
 
     @property
     def slower(self) -> float:
-        """By what factor this crowd is more patient."""
+        """The factor by which this crowd is more patient."""
         return slower(self.clients)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Scene:
-    """What the users of one crowd share.
+    """The shared state of one crowd.
 
-    stop: set when they shall settle and leave. drain: set before the server is told to go down; then it may hang up.
-    note, pages: as for an account, or a talk's calls. run: tells the numbers of this crowd from those of others.
+    `stop`: set when the users shall settle and leave. `drain`: set before the server drains; from then on it may hang
+    up. `note`, `pages`: as for an `Account`, or a talk's calls. `run`: tells the numbers of this crowd from those of
+    others.
     """
 
     target: Target
     tally: Tally
-    note: Note | None = None
+    note: NoteWriter | None = None
     pages: Pages | None = None
     run: int = field(default_factory=next_run)
     stop: trio.Event = field(default_factory=trio.Event)
@@ -56,11 +57,11 @@ class Scene:
 
     @property
     def over(self) -> bool:
-        """Whether they have to go, or may be told to."""
+        """Whether the users have to go, or the server may end their connections."""
         return self.stop.is_set() or self.drain.is_set()
 
-    async def line(self, greet: bool = False) -> Line:
-        """Open a connection; as `open_line`."""
+    async def line(self, greet: bool = False) -> ClientSocket:
+        """Open a connection, as `open_socket` does."""
         target = self.target
         patience = HANDSHAKE_TIMEOUT * target.slower
-        return await open_line(target.host, target.port, target.token, greet, patience)
+        return await open_socket(target.host, target.port, target.token, greet, patience)

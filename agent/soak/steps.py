@@ -1,6 +1,6 @@
-"""How long one step of the loop takes: while it does, nobody else is served.
+"""Measures how long each step of the loop takes: during a step no other client is served.
 
-A step is what a task does between two awaits. Its CPU is counted by the loop's own thread, so that other processes,
+A step is the work of a task between two awaits. Its CPU is counted by the loop's own thread, so that other processes,
 and worker threads, are not held against it; a garbage collection is, in whichever step it falls, since every client
 waits for it all the same.
 """
@@ -15,13 +15,14 @@ import trio
 from .figures import Histogram
 
 STEP_MAX = 0.050  # seconds of CPU
-NOT_OURS = "agent.soak."  # tasks that measure; they are not the server's
+NOT_OURS = "agent.soak."  # prefix of the tasks that measure; they are not the server's
 
 
 class Steps(trio.abc.Instrument):
-    """CPU of every task step. longest: seconds and the task's name, collections included. took: all of them.
+    """The CPU time of every task step.
 
-    Add it with `trio.lowlevel.add_instrument`.
+    `longest`: seconds and the task's name, collections included. `took`: all steps. Add it with
+    `trio.lowlevel.add_instrument`.
     """
 
     def __init__(self) -> None:
@@ -34,7 +35,7 @@ class Steps(trio.abc.Instrument):
         self._thread = threading.get_ident()
 
     def before_task_step(self, task: trio.lowlevel.Task) -> None:
-        """Note when a step begins."""
+        """Note the begin of a step."""
         self._counts = not task.name.startswith(NOT_OURS)
         self._collected = 0.0
         self._began = time.thread_time()
@@ -50,7 +51,7 @@ class Steps(trio.abc.Instrument):
                 self.longest_alone = (seconds - self._collected, task.name)
 
     def pardon(self) -> None:
-        """Do not count the step that this is called in: it measures."""
+        """Leave the present step uncounted, because it measures."""
         self._counts = False
 
     def collection(self, phase: str, info: dict[str, Any]) -> None:
@@ -65,11 +66,11 @@ class Steps(trio.abc.Instrument):
             self.collections.add(seconds)
 
     def start(self) -> None:
-        """Begin to measure the loop that this is called in."""
+        """Begin to measure the loop of the present task."""
         trio.lowlevel.add_instrument(self)
         gc.callbacks.append(self.collection)
 
     def stop(self) -> None:
-        """Measure no more."""
+        """End the measurement."""
         gc.callbacks.remove(self.collection)
         trio.lowlevel.remove_instrument(self)

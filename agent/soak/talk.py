@@ -1,8 +1,8 @@
-"""One talk of a user over HTTP: what it does in one thread, and its account of what became of each call.
+"""One talk of a user over HTTP: its requests in one thread, and its account of each call.
 
-Random as a visit over a socket is (`users`): it chats (JSON and events), interrupts and cancels, approves (twice at
+Random like a visit over a socket (`users`): it chats (JSON and events), interrupts and cancels, approves (twice at
 once), changes, answers with words, declines, takes calls that run here and reports them, and deletes the thread amid
-all that. A talk ends settled, what it knows checked against what the server keeps of it, or is left as it is.
+all that. A talk either ends settled, with its account checked against the server's thread, or is left as it is.
 """
 
 from collections.abc import Awaitable, Callable
@@ -11,28 +11,28 @@ from typing import Any, ClassVar
 
 import trio
 
-from .asking import HASTY, Asking
+from .asking import HASTY, UserRequests
 from .book import ANYWHERE, OF_HTTP, Book
 from .calls import Calls, View
-from .cited import unsupported
+from .cited import find_uncited
 from .errands import Errands
-from .exchange import LEFT, Answer, Request
+from .exchange import LEFT, ClientAnswer, ClientRequest
 from .kept import CALLER
 from .notes import EFFECT, digest_of
 from .scene import Scene
 from .tools import BOOKING, EDITS, ORDERS, SAYINGS
 from .users import FILLED, PATIENCE
 
-DECIDES = 0.7  # the share of what a user does that is about a call, where one waits
-GOES_ON = 0.3  # the share of words about a call that shall be answered from what came of it
-OF_MEMORY = 0.3  # the share of what a user does that is about what is remembered, where anything is
-LOOK_AGAIN = 0.2  # seconds until it is seen once more whether a thread is at rest
+DECIDES = 0.7  # the share of requests about a call, where one waits
+GOES_ON = 0.3  # the share of reports of a call after which the turn continues
+OF_MEMORY = 0.3  # the share of requests about the memory, where the server has one
+LOOK_AGAIN = 0.2  # seconds between two looks whether a thread is at rest
 _NOT_SEEN = "0" * 64
 _PAGE = "?limit=200"
 
 
 class Talk:
-    """One thread: what its user does there, and its account of what became of each call."""
+    """One thread: its user's requests there, and its account of each call."""
 
     def __init__(
         self, user: str, name: str, scene: Scene, rng: Random, hasty: bool = True, book: Book | None = None
@@ -43,13 +43,13 @@ class Talk:
         self._scene = scene
         self._tally = scene.tally
         self._rng = rng
-        self._asking = Asking(name, scene, rng, hasty)
+        self._asking = UserRequests(name, scene, rng, hasty)
         self._book = book or Book(name, OF_HTTP, scene.run, scene.tally, scene.note)
         self._errands = Errands(user, self._book, self._asking, rng, self.say)
         self._thread: str | None = None
 
     async def do_something(self) -> None:
-        """Do one thing that a user does. Cancelled, a request may have been sent."""
+        """Do one random request. Cancelled, a request may have been sent."""
         if not self._book.full and self._rng.random() < OF_MEMORY:
             await self._errands.do_something()
             if not self._book.off:
@@ -60,7 +60,7 @@ class Talk:
         await self._take()
 
     async def do_everything(self) -> None:
-        """Do each thing once, after every saying; then settle, and delete the thread."""
+        """Do each request once, after every saying; then settle, and delete the thread."""
         for saying in range(len(SAYINGS)):
             await self._chat(saying=saying)
         for act in (*self._TALKING, *self._DECIDING):
@@ -72,31 +72,35 @@ class Talk:
         await self.delete()
 
     async def settle(self) -> None:
-        """Cancel, wait until nothing is in progress, and check what the server keeps of the thread."""
+        """Cancel, wait until nothing is in progress, and check the thread's calls and messages."""
         thread = self._thread
         if thread is None or self._scene.drain.is_set():
             return
-        await self._asking.ask("cancel", Request("POST", f"/threads/{thread}/cancel"))
+        await self._asking.ask("cancel", ClientRequest(method="POST", path=f"/threads/{thread}/cancel"))
         with trio.move_on_after(PATIENCE * self._scene.target.slower):
             await self._look()
             while any(view["runs_at"] != CALLER for view in self.calls.of_status("confirmed", "claimed")):
                 await trio.sleep(LOOK_AGAIN)
                 await self._look()
-        calls = await self._asking.ask("look", Request("GET", f"/threads/{thread}/calls{_PAGE}"))
-        messages = await self._asking.ask("look", Request("GET", f"/threads/{thread}/messages{_PAGE}"))
+        calls = await self._asking.ask(
+            "look", ClientRequest(method="GET", path=f"/threads/{thread}/calls{_PAGE}")
+        )
+        messages = await self._asking.ask(
+            "look", ClientRequest(method="GET", path=f"/threads/{thread}/messages{_PAGE}")
+        )
         if calls.good and messages.good:
-            self.calls.settled(calls.content["items"], messages.content["items"])
+            self.calls.check_settled(calls.content["items"], messages.content["items"])
             self._tally.count("talks settled")
 
     async def delete(self) -> None:
-        """Delete the thread, whatever it does."""
+        """Delete the thread, also while a turn or a call runs."""
         thread, self._thread = self._thread, None
         if thread is not None:
             self._asking.gone.add(thread)
             self.calls.forget(thread)
-            await self._asking.ask("delete", Request("DELETE", f"/threads/{thread}"))
+            await self._asking.ask("delete", ClientRequest(method="DELETE", path=f"/threads/{thread}"))
 
-    # --- what a user does
+    # --- requests
 
     async def _chat(self, interrupt: bool = False, saying: int | None = None) -> None:
         text, tools = SAYINGS[saying] if saying is not None else self._rng.choice(SAYINGS)
@@ -106,17 +110,17 @@ class Talk:
     async def say(
         self, text: str, told: str = "", tools: tuple[View, ...] = (), interrupt: bool = False
     ) -> None:
-        """Send a message and take the reply. told: the number under which it tells something to be remembered."""
+        """Send a message and check the reply. `told`: the number that the message asks the server to remember."""
         body: dict[str, Any] = {"user_id": self._user, "message": text, "tools": tools}
         if self._thread is not None:
             body |= {"thread_id": self._thread, "interrupt": interrupt}
         events = self._rng.random() < 0.3
         self._tally.count("chats")
         asked_at = trio.current_time()
-        came = await self._asking.ask("chat", self._asking.hastily("POST", "/chat", body, events))
+        came = await self._asking.ask("chat", self._asking.make_hasty("POST", "/chat", body, events))
         if came.good or came.word == "cancelled":
-            self._book.ended(told, cancelled=not came.good)
-        await self._replied(came, asked_at)
+            self._book.enter_end(told, cancelled=not came.good)
+        await self._check_reply(came, asked_at)
 
     async def _chat_and(self, then: Callable[[], Awaitable[None]]) -> None:
         if self._thread is None:
@@ -171,20 +175,20 @@ class Talk:
         if (view := self._one()) is not None:
             said = {"user_id": self._user, "outcome": "respond", "text": "No, what does a return cost?"}
             came = await self._asking.ask(
-                "answer", self._asking.hastily("POST", f"/calls/{view['id']}/approve", said)
+                "answer", self._asking.make_hasty("POST", f"/calls/{view['id']}/approve", said)
             )
             await self._went_on(came)
 
     async def _reject(self) -> None:
         if (view := self._one()) is not None:
-            self._seen(
+            self._check_calls(
                 await self._asking.ask(
-                    "reject", self._asking.hastily("POST", f"/calls/{view['id']}/reject", {})
+                    "reject", self._asking.make_hasty("POST", f"/calls/{view['id']}/reject", {})
                 )
             )
 
     async def _take(self) -> None:
-        """Take most of what is to be run here, twice at once: exactly one gets it."""
+        """Take most of the calls that run here, twice at once: exactly one request gets each call."""
         for view in self.calls.of_status("confirmed"):
             if view["runs_at"] == CALLER and self._rng.random() < DECIDES:
                 async with trio.open_nursery() as both:
@@ -193,59 +197,69 @@ class Talk:
 
     async def _look(self) -> None:
         if self._thread is not None:
-            came = await self._asking.ask("look", Request("GET", f"/threads/{self._thread}/calls{_PAGE}"))
+            came = await self._asking.ask(
+                "look", ClientRequest(method="GET", path=f"/threads/{self._thread}/calls{_PAGE}")
+            )
             for view in came.content["items"] if came.good else ():
-                self.calls.seen(view)
+                self.calls.check_view(view)
 
     async def _cancel(self) -> None:
         if self._thread is not None:
             self._tally.count("turns cancelled")
-            await self._asking.ask("cancel turn", Request("DELETE", f"/threads/{self._thread}/turn"))
+            await self._asking.ask(
+                "cancel turn", ClientRequest(method="DELETE", path=f"/threads/{self._thread}/turn")
+            )
 
     async def _cancel_all(self) -> None:
         if self._thread is not None:
-            await self._asking.ask("cancel", self._asking.hastily("POST", f"/threads/{self._thread}/cancel"))
+            await self._asking.ask(
+                "cancel", self._asking.make_hasty("POST", f"/threads/{self._thread}/cancel")
+            )
 
-    # --- a call
+    # --- calls
 
     def _one(self, edits: bool = False) -> View | None:
-        """Return a call that waits for a yes, if there is one."""
+        """Return a random call that waits for approval, or `None`."""
         waiting = [view for view in self.calls.of_status("suggested") if not edits or view["tool"] in EDITS]
         return self._rng.choice(waiting) if waiting else None
 
     async def _yes(self, what: str, view: View, arguments: View | None = None) -> None:
-        """Approve a call as it is, with what it lacks filled in, or with other arguments."""
+        """Approve a call as it is, with its missing fields filled in, or with other arguments."""
         path, said = f"/calls/{view['id']}/approve", dict[str, Any](user_id=self._user)
         filled = {name: FILLED[name] for name in view["missing"]}
         if filled or arguments is not None:
             said |= {"outcome": "edit", "arguments": filled or arguments}
         if view["runs_at"] != CALLER and self._rng.random() < GOES_ON:
             said |= {"continue": True}
-        digest = self.calls.approving(view["id"], arguments or {**view["arguments"], **filled})
-        came = await self._asking.ask(what, self._asking.hastily("POST", path, said))
+        digest = self.calls.enter_approval(view["id"], arguments or {**view["arguments"], **filled})
+        came = await self._asking.ask(what, self._asking.make_hasty("POST", path, said))
         if came.status in (400, 409):
-            self.calls.refused(view["id"], digest)
+            self.calls.withdraw_approval(view["id"], digest)
         elif came.good:
-            self.calls.won(view["id"], "approval")
-            self._seen(came)
+            self.calls.enter_grant(view["id"], "approval")
+            self._check_calls(came)
             await self._went_on(came)
 
     async def _no(self, what: str, view: View, code: str, **said: object) -> None:
-        """Say a yes that the server must not take."""
+        """Send an approval that the server must refuse."""
         path = f"/calls/{view['id']}/approve"
-        came = await self._asking.ask(what, Request("POST", path, {"user_id": self._user, **said}), code)
+        came = await self._asking.ask(
+            what, ClientRequest(method="POST", path=path, body={"user_id": self._user, **said}), code
+        )
         if came.good:
             self._tally.violation("I4", f"{self._name}: {what} of {view['id']} was taken")
 
     async def _begin(self, view: View) -> None:
-        came = await self._asking.ask("begin", self._asking.hastily("POST", f"/calls/{view['id']}/begin", {}))
+        came = await self._asking.ask(
+            "begin", self._asking.make_hasty("POST", f"/calls/{view['id']}/begin", {})
+        )
         if came.good:
-            self.calls.won(view["id"], "begin")
-            self._seen(came)
+            self.calls.enter_grant(view["id"], "begin")
+            self._check_calls(came)
             await self._carry_out(came.content)
 
     async def _carry_out(self, view: View) -> None:
-        """Run a call here, or fail to, and report it; or be lost before."""
+        """Run a call here, or fail to, and report it; or vanish before the report."""
         works, heard = self._rng.random() < 0.85, self._rng.random() < 0.9
         if works and self._scene.note is not None:
             self._scene.note(EFFECT, view["id"], digest_of(view["arguments"]), view["tool"])
@@ -255,24 +269,24 @@ class Talk:
         report |= {"data": {"made": True}} if works else {"error": "It is out of order."}
         if self._rng.random() < 0.5:
             report["arguments_hash"] = view["arguments_hash"]
-        for asked in (self._asking.hastily, Request):  # who was not heard says it again
-            came = await self._asking.ask("report", asked("POST", "/tools/result", report))
+        for asked in (self._asking.make_hasty, ClientRequest):  # a report without an answer is sent again
+            came = await self._asking.ask("report", asked(method="POST", path="/tools/result", body=report))
             if came.good:
-                self.calls.seen(came.content["call"])
+                self.calls.check_view(came.content["call"])
                 await self._went_on(came)
             if came is not LEFT:
                 return
 
-    def _seen(self, came: Answer) -> None:
+    def _check_calls(self, came: ClientAnswer) -> None:
         if came.good:
-            self.calls.seen({name: value for name, value in came.content.items() if name != "reply"})
+            self.calls.check_view({name: value for name, value in came.content.items() if name != "reply"})
 
-    async def _went_on(self, came: Answer) -> None:
-        """Take the reply of a turn that somebody's word about a call led to, where there is one."""
+    async def _went_on(self, came: ClientAnswer) -> None:
+        """Check the reply of the turn that an answer about a call led to, if there is one."""
         if came.good and came.content["reply"] is not None:
-            await self._replied(Answer(came.status, came.content["reply"]))
+            await self._check_reply(ClientAnswer(came.status, came.content["reply"]))
 
-    async def _replied(self, came: Answer, asked_at: float = float("-inf")) -> None:
+    async def _check_reply(self, came: ClientAnswer, asked_at: float = float("-inf")) -> None:
         if not came.good:
             return
         reply = came.content
@@ -280,13 +294,13 @@ class Talk:
             self._thread = reply["thread_id"]
         self._tally.count(f"replied {reply['response_json']['mode']}")
         text = reply["render"]["text_to_send_to_user"]
-        for run in unsupported({"text": text, "citations": reply["citations"]}):
+        for run in find_uncited({"text": text, "citations": reply["citations"]}):
             self._tally.violation("I3", f"{self._name}: {run} stands in no citation")
         shown = "\n".join([text, *(each["snippet"] for each in reply["citations"])])
-        self._book.shown(shown, ANYWHERE, asked_at, "a reply")
-        self._errands.proposed(reply["response_json"]["memory_updates"], asked_at)
+        self._book.check_text(shown, ANYWHERE, asked_at, "a reply")
+        self._errands.check_updates(reply["response_json"]["memory_updates"], asked_at)
         for view in reply["calls"]:
-            self.calls.seen(view)
+            self.calls.check_view(view)
             if view["runs_at"] == CALLER and view["status"] == "claimed":  # it is handed over with the answer
                 await self._carry_out(view)
 

@@ -1,7 +1,7 @@
-"""What users of tools ask for, and the tools: some that their server runs, some that their caller does.
+"""The questions of users of tools, and the tools: some run in their server, some in their caller.
 
-Of each kind one needs nobody's approval: its definition says so. A model without a model calls a tool by the words that
-it is named by, with what stands in the words for its arguments.
+Of each kind one tool needs no approval, by its definition. The mock model calls a tool by the words that name it, with
+arguments from the words of the message.
 """
 
 import json
@@ -70,5 +70,5 @@ BOOKING = next(place for place, (text, _) in enumerate(SAYINGS) if text == COURI
 
 
 def write_file(path: Path) -> None:
-    """Write the operator's tools as a server takes them. It blocks."""
+    """Write the operator's file of tools. Blocks."""
     path.write_text(json.dumps({"tools": OPERATORS}), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What a soak has seen, and whether every promise was kept. Pure."""
+"""The figures of a soak, and the verdict whether every promise held. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,14 +22,13 @@ DRAIN_MAX = DRAIN_TIMEOUT + CLOSE_TIMEOUT + FLUSH_TIMEOUT + ACTION_TIMEOUT + 2 *
 DRAIN_SPARE = 2.0  # seconds, for a loop that has much to do
 
 
-@dataclass(slots=True)
-class Run:
-    """One soak as it goes; what stands after `blind_until` is seen from the inside only.
+@dataclass(slots=True, kw_only=True)
+class SoakRun:
+    """The figures of one soak, filled in as it goes; those after `blind_until` come from the server's process only.
 
-    clients, callers: how many users there are, over sockets and over HTTP.
-    pings: an idle connection's, through the loop of this process. resident, blocks: bytes, and blocks of memory that
-    Python holds. sessions: how many there were. drain: how many sessions and actions there were when the server was
-    told to go down, and the seconds that it took.
+    `clients`, `callers`: the number of users over sockets and over HTTP. `pings`: of an idle connection, through the
+    loop of this process. `resident`, `blocks`: bytes, and blocks of memory that Python holds. `sessions`: the number
+    of sessions. `drain`: how many sessions and actions there were when the drain began, and the seconds that it took.
     """
 
     clients: int
@@ -38,7 +37,7 @@ class Run:
     tally: Tally = field(default_factory=Tally)
     pings: Histogram = field(default_factory=Histogram)
     lasted: float = 0.0
-    blind_until: float = 0.0  # a census stops the loop for a moment, and that is nobody's delay
+    blind_until: float = 0.0  # a census stops the loop for a moment, which is not a delay of the server
     censuses: dict[str, Census] = field(default_factory=dict)
     resident: Samples | None = None
     blocks: Samples | None = None
@@ -52,8 +51,8 @@ class Run:
     crowd_resident: int | None = None
 
 
-def summary(run: Run) -> dict[str, Any]:
-    """Return everything that is known of a soak, and whether every promise was kept (`passed`, and `failed` says)."""
+def summarize_run(run: SoakRun) -> dict[str, Any]:
+    """Return the report of a soak; `passed` says whether every promise held, `failed` lists the reasons against it."""
     tally = run.tally
     failed = [f"{promise} broken {count} times" for promise, count in sorted(tally.broken.items())]
     report: dict[str, Any] = {
@@ -81,14 +80,14 @@ def summary(run: Run) -> dict[str, Any]:
     return report | {"failed": failed, "passed": not failed}
 
 
-def _sessions(run: Run, report: dict[str, Any]) -> list[str]:
+def _sessions(run: SoakRun, report: dict[str, Any]) -> list[str]:
     usual = report["sessions"] = run.sessions.usual() if run.sessions else None
     if usual is not None and usual < PRESENT * run.clients:
         return [f"the crowd was not there: {usual:g} of {run.clients} clients were connected"]
     return []
 
 
-def _cancels(run: Run, report: dict[str, Any]) -> list[str]:
+def _cancels(run: SoakRun, report: dict[str, Any]) -> list[str]:
     cancel = report["cancel_in_server"] = run.cancels.report()
     report["cancel_of_thread_kept"] = run.kept_cancels.report()
     ping = report["idle_ping"]["p99_ms"]
@@ -97,11 +96,11 @@ def _cancels(run: Run, report: dict[str, Any]) -> list[str]:
     return []
 
 
-def _left_behind(run: Run, report: dict[str, Any]) -> list[str]:
+def _left_behind(run: SoakRun, report: dict[str, Any]) -> list[str]:
     start, end = run.censuses["start"], run.censuses["end"]
     report["tasks"] = {name: census.tasks for name, census in run.censuses.items()}
     report["objects"] = {name: census.objects.total() for name, census in run.censuses.items()}
-    left = report["objects_left"] = end.left(start)
+    left = report["objects_left"] = end.find_growth(start)
     if "warm" in run.censuses:
         report["most_objects"] = dict(run.censuses["warm"].objects.most_common(12))
     if left or end.tasks != start.tasks:
@@ -109,7 +108,7 @@ def _left_behind(run: Run, report: dict[str, Any]) -> list[str]:
     return []
 
 
-def _memory(run: Run, report: dict[str, Any]) -> list[str]:
+def _memory(run: SoakRun, report: dict[str, Any]) -> list[str]:
     levels = {name: census.resident for name, census in run.censuses.items()}
     levels["crowd"] = run.crowd_resident
     report["resident_mib"] = {
@@ -133,11 +132,11 @@ def _growth(growth: Growth) -> dict[str, object]:
         "seen_for_seconds": round(growth.seconds),
         "mib_per_minute": round(growth.slope / 2**20, 3),
         "mib_per_minute_without_one_step": round(growth.steadily / 2**20, 3),
-        "judged": growth.judged,
+        "judged": growth.is_judged,
     }
 
 
-def _steps(run: Run, report: dict[str, Any]) -> list[str]:
+def _steps(run: SoakRun, report: dict[str, Any]) -> list[str]:
     if run.steps is None:
         return []
     (alone, task), (seconds, _) = run.steps.longest_alone, run.steps.longest
@@ -151,7 +150,7 @@ def _steps(run: Run, report: dict[str, Any]) -> list[str]:
     return []
 
 
-def _drain(run: Run, report: dict[str, Any]) -> list[str]:
+def _drain(run: SoakRun, report: dict[str, Any]) -> list[str]:
     report["drain"] = run.drain
     report["reckoning"] = run.reckoning
     if run.drain.get("seconds", 0.0) > DRAIN_MAX + DRAIN_SPARE:

@@ -24,14 +24,14 @@ _READ = 16 * 1024
 RESET = struct.pack("ii", 1, 0)  # SO_LINGER on, 0 seconds
 
 
-class GaveUp(WireClosed):
-    """This end had no patience left for a handshake; what the server would have said is not known."""
+class HandshakeAbandoned(WireClosed):
+    """This end ran out of patience for a handshake; the server's answer is not known."""
 
 
-class Line:
-    """One connection. One task calls `next_frame`, any may send.
+class ClientSocket:
+    """One connection. One task calls `next_frame`; any task may send.
 
-    left: how this end has left, or None. code: the server's close code, once it has sent one.
+    `left`: how this end has left, or `None`. `code`: the server's close code, once it has sent one.
     """
 
     def __init__(self, stream: trio.SocketStream) -> None:
@@ -44,11 +44,11 @@ class Line:
         self._pong = trio.Event()
 
     async def send(self, kind: str, **fields: object) -> None:
-        """Send one JSON object; raises WireClosed when the connection has ended, by whoever's doing."""
+        """Send one JSON object; raises `WireClosed` when either end has ended the connection."""
         await self._write(_TEXT, json.dumps({"type": kind, **fields}).encode())
 
     async def ping(self) -> float:
-        """Send a PING and return the seconds until its PONG; `next_frame` must be running. Raises WireClosed."""
+        """Send a PING and return the seconds until its PONG; `next_frame` must be running. Raises `WireClosed`."""
         self._pong = trio.Event()
         before = trio.current_time()
         await self._write(_PING, b"")
@@ -59,7 +59,7 @@ class Line:
         return trio.current_time() - before
 
     async def next_frame(self) -> Frame | None:
-        """Return the next JSON object, or None when the connection has ended. Cancelled, nothing is lost."""
+        """Return the next JSON object, or `None` when the connection has ended. Cancelled, nothing is lost."""
         while True:
             found = self._cut()
             if found is None:
@@ -82,7 +82,7 @@ class Line:
                     await self._answer(_CLOSE, payload[:2])
 
     async def leave(self, how: Leaving) -> None:
-        """Leave: with a close frame, with the end of the stream, or by letting the socket go, reset or not.
+        """Leave: with a close frame, with the end of the stream, or by closing the socket, with or without a reset.
 
         After the first two the server is still read, by `next_frame`, until it hangs up too.
         """
@@ -101,7 +101,7 @@ class Line:
             self.drop()
 
     def drop(self) -> None:
-        """Close the socket now, without a word. Idempotent."""
+        """Close the socket now, without a close frame. Idempotent."""
         self._stream.socket.close()
 
     async def _answer(self, first: int, payload: bytes) -> None:
@@ -111,7 +111,7 @@ class Line:
             return  # the reader finds out
 
     async def _write(self, first: int, payload: bytes) -> None:
-        """Write one whole frame, also when cancelled: half of one would be the client's fault, not the server's."""
+        """Write one whole frame, also when cancelled: half a frame would be the client's fault, not the server's."""
         size = len(payload)
         length = bytes((_MASKED | size,)) if size < 126 else b"\xfe" + struct.pack("!H", size)
         frame = bytes((first,)) + length + bytes(4) + payload  # the mask is zero
@@ -133,7 +133,7 @@ class Line:
         return bool(data)
 
     def _cut(self) -> tuple[int, bytes] | None:
-        """Take one whole frame off what has come, as its first byte and its payload."""
+        """Cut one whole frame off the received bytes; return its first byte and its payload, or `None`."""
         data, start = self._data, 2
         if len(data) < start:
             return None
@@ -149,7 +149,7 @@ class Line:
         return first, payload
 
     async def upgrade(self, host: str, headers: str) -> None:
-        """Shake hands. Raises WireClosed, with the status for a code, when the server answers anything but 101."""
+        """Shake hands. Raises `WireClosed`, with the status for a code, when the server answers anything but 101."""
         await self._stream.send_all(
             (
                 f"GET /ws HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -165,27 +165,26 @@ class Line:
         del self._data[: end + 4]
 
 
-async def open_line(
+async def open_socket(
     host: str, port: int, token: str | None = None, greet: bool = False, patience: float = HANDSHAKE_TIMEOUT
-) -> Line:
+) -> ClientSocket:
     """Connect and shake hands. Cancelled, nothing stays open.
 
-    Raises GaveUp when that takes more than `patience` seconds, and WireClosed when the server does not let this end
-    in.
-    greet: offer the subprotocol `agent.v1`, so that `welcome` comes first.
+    `greet`: offer the subprotocol `agent.v1`, so that `welcome` comes first. Raises `HandshakeAbandoned` when the
+    handshake takes more than `patience` seconds, and `WireClosed` when the server refuses it.
     """
     headers = "Sec-WebSocket-Protocol: agent.v1\r\n" if greet else ""
     headers += f"Authorization: Bearer {token}\r\n" if token is not None else ""
-    line: Line | None = None
+    line: ClientSocket | None = None
     whole = False
     try:
         with trio.fail_after(patience):
-            line = Line(await trio.open_tcp_stream(host, port))
+            line = ClientSocket(await trio.open_tcp_stream(host, port))
             await line.upgrade(f"[{host}]:{port}" if ":" in host else f"{host}:{port}", headers)
         whole = True
         return line
     except trio.TooSlowError:
-        raise GaveUp from None
+        raise HandshakeAbandoned from None
     except (OSError, trio.BrokenResourceError):
         raise WireClosed from None
     finally:

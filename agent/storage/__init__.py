@@ -1,6 +1,10 @@
-"""What outlives a restart, in SQLite files: the ledger, projects, threads, calls, requests, and what is remembered.
+"""Keep data across restarts in SQLite files: the ledger, projects, threads, calls, requests and memory items.
 
-`open.py` names what is kept where the settings say, and imports SQLAlchemy only then. `database.py` serves many
-callers by one thread over a file (`file.py`); `stores.py` has all stores over one database; `schema.py` has the
-tables. Without a data folder `memory.py` is the ledger of one process. Start reading in `database.py`.
+Entry points are `open_store`, `open_memory_store`, `open_archive` and `open_ledger` in `open.py`; they import
+SQLAlchemy only when something is kept. `database.py` serves many callers with one thread over one file (`file.py`).
+`stores.py` opens all stores over one database, `schema.py` declares its tables, and `memories/` is the database of
+memory items. Without a data folder `memory.py` is the ledger of one process.
+
+The room implements ports of `agent.ports`. It imports the state tables of `agent.actions` and `agent.memory`,
+`agent.config` and `agent.errors`, and no room above these. Start reading in `database.py`.
 """

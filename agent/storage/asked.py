@@ -1,4 +1,4 @@
-"""What callers ask of a database, until it is answered."""
+"""The requests that callers have put to a `Database` and that are not answered yet."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -7,28 +7,29 @@ from typing import Any, TypeAlias
 import trio
 
 from ..errors import AgentError
-from .file import Request
-from .transaction import Reading
+from .file import WriteRequest
+from .transaction import ReadRequest
 
 Late: TypeAlias = Callable[[], None]
-"""Is called when the disk does not answer, in place of telling a caller, who waits on."""
+"""Called when the disk does not answer, in place of raising `StorageFailed`; the caller then waits on."""
 
 
 def wait_on() -> None:
-    """Wait for what takes long, or for which nobody waits (a `Late`)."""
+    """Let the caller wait on in silence, for work that takes long or that no task waits for (a `Late`)."""
 
 
-@dataclass(eq=False, slots=True)
-class Asked:
-    """Something that was asked for, until it is answered. error: a fault; refused: what it raises of its own.
+@dataclass(eq=False, slots=True, kw_only=True)
+class PendingRequest:
+    """A request that waits for its answer.
 
-    undo: what undoes it, once it is given up.
+    `error` is a fault of the file or the request; `refused` is an error that the request raises itself. `undo` reverses
+    the request when it was written after its caller had given up.
     """
 
-    what: Reading | Request
-    undo: Request | None = None
+    what: ReadRequest | WriteRequest
+    undo: WriteRequest | None = None
     answered: trio.Event = field(default_factory=trio.Event)
-    left: bool = False  # whoever asked waits no more ...
+    left: bool = False  # the caller waits no more ...
     given_up: bool = False  # ... because the disk does not answer
     answer: Any = None
     error: str = ""

@@ -1,25 +1,25 @@
-"""Calls that are kept, in a database: who may see which, a page at a time; how they go on is in moves.py."""
+"""Tool calls in a database: pages of them, and the requests that move them (see `moves.py`)."""
 
 import secrets
 from functools import partial
 
 import sqlalchemy as sa
 
-from ..ports.calls import ApprovalGiven, CallReport, CallStatus, Closed, Due, StoredCall
+from ..ports.calls import CallApproval, CallReport, CallStatus, ClosingStatus, OverdueCall, StoredCall
 from ..ports.pages import Page, Window
 from . import moves, turns
 from .asked import wait_on
 from .database import Database
-from .listing import known_project, known_thread, page
-from .rows import CALLER, Record
+from .listing import load_page, require_project, require_thread
+from .rows import CALLER, OutcomeRequest
 from .schema import calls
 from .transaction import Transaction
 
 
 class SqliteCalls:
-    """Calls in a database that is open (implements `agent.ports.calls.CallStore`).
+    """Calls in an open database (implements `agent.ports.calls.CallStore`).
 
-    kb: the knowledge base of its server, noted in the ledger with each call that its caller takes.
+    `kb` names the server's knowledge base; the ledger notes it with each call that a caller claims.
     """
 
     def __init__(self, database: Database, kb: str | None = None) -> None:
@@ -28,81 +28,91 @@ class SqliteCalls:
 
     async def call(self, project: str, id: str) -> StoredCall:
         """Return a call."""
-        return await self._database.read(lambda connection: moves.read(moves.one(connection, project, id)))
+        return await self._database.read(
+            lambda connection: moves.call_of(moves.find_call(connection, project, id))
+        )
 
     async def has(self, id: str) -> bool:
-        """Whether there is a call of an id, whoever's it is."""
+        """Return whether the database keeps a call of this `id`, of any project."""
         return await self._database.read(partial(moves.is_kept, id=id))
 
     async def calls(
         self, project: str, window: Window, status: CallStatus | None = None, thread: str | None = None
     ) -> Page[StoredCall]:
-        """Return a project's calls in the order they were made; of one status, of one thread."""
-        return await self._database.read(partial(_listed, project, window, status, thread))
+        """Return a page of a project's calls in the order they were made, of one `status` or one `thread` if given."""
+        return await self._database.read(partial(_select_page, project, window, status, thread))
 
     async def keep_call(self, call: StoredCall) -> None:
-        """Keep a call that runs within its turn, confirmed, before anybody claims it. Idempotent."""
+        """Insert a call that runs within its turn, confirmed, before it can be claimed. Idempotent."""
 
         def keep(transaction: Transaction) -> None:
-            known_thread(transaction.connection, call.project, call.thread)
+            require_thread(transaction.connection, call.project, call.thread)
             turns.check_pending(transaction.connection, call.project, call.thread, call.message)
-            moves.keep(transaction, call, self._kb)
+            moves.keep_call(transaction, call, self._kb)
 
         await self._database.write(keep)
 
-    async def approve(self, approval: ApprovalGiven) -> StoredCall:
+    async def approve_call(self, approval: CallApproval) -> StoredCall:
         """Confirm a suggested call in time, with its arguments frozen; return it."""
         return await self._database.write(
-            partial(moves.approve, approval=approval), partial(moves.withdraw, approval=approval)
+            partial(moves.approve_call, approval=approval),
+            partial(moves.withdraw_approval, approval=approval),
         )
 
-    async def close(
-        self, project: str, id: str, status: Closed, at: int, by: str | None = None
+    async def close_call(
+        self, project: str, id: str, status: ClosingStatus, at: int, by: str | None = None
     ) -> StoredCall:
-        """Close a suggested call, or cancel a confirmed one; one that is closed so already is returned as it is.
+        """Close a suggested call or cancel a confirmed one; a call with this `status` already is returned as it is.
 
-        `rejected` cancels a call that was approved. by: the user who decided that, where that is known.
+        Rejecting an approved call cancels it. `by` is the user who decided, if known.
         """
-        close = partial(moves.close, project=project, id=id, status=status, at=at, by=by)
+        close = partial(moves.close_call, project=project, id=id, status=status, at=at, by=by)
         return await self._database.write(close)
 
-    async def begin(self, project: str, id: str, at: int, lease_until: int) -> StoredCall:
+    async def begin_call(self, project: str, id: str, at: int, lease_until: int) -> StoredCall:
         """Claim a confirmed call that the caller runs, in the ledger too; exactly one wins."""
         attempt = secrets.token_hex(8)
-        never = Record(id, "cancelled", {"cancelled": True}, at, attempt, CALLER)
-        begin = partial(moves.begin, project=project, id=id, at=at, lease_until=lease_until)
+        never = OutcomeRequest(
+            suggestion_id=id,
+            status="cancelled",
+            result={"cancelled": True},
+            at=at,
+            attempt=attempt,
+            owner=CALLER,
+        )
+        begin = partial(moves.begin_call, project=project, id=id, at=at, lease_until=lease_until)
         return await self._database.write(partial(begin, kb=self._kb, attempt=attempt), never.write)
 
-    async def report(self, report: CallReport) -> tuple[StoredCall, bool]:
-        """Record how a begun call ended, as its thread's too; return it, and whether the same was reported before."""
+    async def report_call(self, report: CallReport) -> tuple[StoredCall, bool]:
+        """Record the outcome of a begun call, in its thread too; return the call and whether it was reported before."""
 
         def keep(transaction: Transaction) -> tuple[StoredCall, bool]:
-            call, known = moves.report(transaction, report)
+            call, known = moves.record_report(transaction, report)
             if call.result is not None and not known:
                 turns.keep_result(transaction, call, report.at)
             return call, known
 
         return await self._database.write(keep)
 
-    async def due(self, at: int) -> tuple[Due, ...]:
-        """Expire what was not approved or not taken in time, call unknown what was not reported in time; say which.
+    async def expire_calls(self, at: int) -> tuple[OverdueCall, ...]:
+        """Expire calls that were not approved or taken in time, mark unreported ones unknown; return them all.
 
-        Where there is nothing, nothing is written.
+        When no call is due, nothing is written.
         """
-        if not await self._database.read(partial(moves.anything_due, at=at)):
+        if not await self._database.read(partial(moves.is_anything_due, at=at)):
             return ()
-        return await self._database.write(partial(moves.due, at=at), late=wait_on)
+        return await self._database.write(partial(moves.expire_calls, at=at), late=wait_on)
 
 
-def _listed(
+def _select_page(
     project: str, window: Window, status: CallStatus | None, thread: str | None, connection: sa.Connection
 ) -> Page[StoredCall]:
     wanted = sa.select(calls).where(calls.c.project_id == project)
     if thread is None:
-        known_project(connection, project)
+        require_project(connection, project)
     else:
-        known_thread(connection, project, thread)
+        require_thread(connection, project, thread)
         wanted = wanted.where(calls.c.thread_id == thread)
     if status is not None:
         wanted = wanted.where(calls.c.status == status)
-    return page(connection, calls, wanted, window, moves.read)
+    return load_page(connection, calls, wanted, window, moves.call_of)

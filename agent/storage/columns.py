@@ -1,8 +1,8 @@
-"""What the schemas of the files share: columns, numbered tables, tables of moves, and making what is missing."""
+"""Building blocks of the schemas: columns, numbered tables, tables of moves, and the statements that create them."""
 
 import json
-from collections.abc import Collection, Mapping
-from typing import Any, TypeAlias, get_args
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import dialect
@@ -13,24 +13,24 @@ Moves: TypeAlias = Collection[tuple[str, str]]
 
 
 class Json(TypeDecorator[Any]):
-    """A JSON value as text: what a STRICT table takes."""
+    """A JSON value stored as text, since a `STRICT` table has no type for JSON."""
 
     impl = sa.Text
     cache_ok = True
 
     def process_bind_param(self, value: Any, dialect: sa.Dialect) -> str | None:
-        """Write it; raises ValueError or TypeError for what JSON cannot hold."""
+        """Encode `value`; raises `ValueError` or `TypeError` when JSON cannot hold it."""
         return None if value is None else json.dumps(value, allow_nan=False, separators=(",", ":"))
 
     def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
-        """Read it."""
+        """Decode `value`."""
         return None if value is None else json.loads(value)
 
 
-def numbered(
+def numbered_table(
     metadata: sa.MetaData, name: str, *columns: sa.Column[Any] | sa.Constraint | sa.Index
 ) -> sa.Table:
-    """Return a STRICT table whose rows are numbered in the order in which they came; no number comes twice."""
+    """Return a `STRICT` table whose `number` counts its rows in the order they came; no number is used twice."""
     number = sa.Column("number", sa.Integer, primary_key=True, autoincrement=True)
     return sa.Table(name, metadata, number, *columns, sqlite_autoincrement=True, sqlite_strict=True)
 
@@ -41,9 +41,9 @@ def text(name: str, *more: Any, null: bool = False) -> sa.Column[str]:
 
 
 def whole(name: str, *more: Any, null: bool = False, server_default: str | None = None) -> sa.Column[int]:
-    """Return a column of whole numbers; Unix milliseconds, where it is a time.
+    """Return a column of whole numbers; times are Unix milliseconds.
 
-    server_default: its value in rows that were there before the column, and in those that are made without it.
+    `server_default` is the value in rows that are older than the column or are inserted without it.
     """
     return sa.Column(name, sa.Integer, *more, nullable=null, server_default=server_default)
 
@@ -53,31 +53,37 @@ def json_value(name: str, null: bool = False) -> sa.Column[Any]:
     return sa.Column(name, Json, nullable=null)
 
 
-def one_of(column: str, words: Any) -> sa.CheckConstraint:
-    """Return the condition that a column has one of a Literal's words."""
-    return sa.CheckConstraint(f"{column} IN ({', '.join(repr(word) for word in get_args(words))})")
+def one_of(column: str, words: Sequence[str]) -> sa.CheckConstraint:
+    """Return the condition that a column has one of `words`.
+
+    A schema writes its words down and does not derive them from a `Literal`: another word is another table, which takes
+    a higher `SCHEMA` and a step that upgrades older files.
+    """
+    return sa.CheckConstraint(f"{column} IN ({', '.join(map(repr, words))})")
 
 
 def where(condition: str) -> dict[str, Any]:
-    """Return what makes an index one of those rows only."""
+    """Return the options that restrict an index to the rows for which `condition` holds."""
     return {"sqlite_where": sa.text(condition), "postgresql_where": sa.text(condition)}
 
 
 def moves_of(metadata: sa.MetaData, name: str = "moves") -> sa.Table:
-    """Return a table that says from which status (a) something goes to which (b)."""
+    """Return a table of the allowed moves: from status `a` to status `b`."""
     a, b = (sa.Column(column, sa.Text, primary_key=True) for column in "ab")
     return sa.Table(name, metadata, a, b, sqlite_strict=True)
 
 
-def fill(connection: sa.Connection, table: sa.Table, moves: Moves) -> None:
-    """Make a table of moves say these."""
+def fill_moves(connection: sa.Connection, table: sa.Table, moves: Moves) -> None:
+    """Make the rows of a table of moves equal to `moves`."""
     if {(a, b) for a, b in connection.execute(sa.select(table.c.a, table.c.b))} != set(moves):
         connection.execute(sa.delete(table))
         connection.execute(sa.insert(table), [{"a": a, "b": b} for a, b in sorted(moves)])
 
 
 def statements(metadata: sa.MetaData, triggers: Mapping[str, str]) -> dict[str, str]:
-    """Return the statement that makes each table, index and trigger, by its name, in an order in which they can be."""
+    """Return the `CREATE` statement of each table, index and trigger by name, in an order in which they can be
+    executed.
+    """
     made: dict[str, ExecutableDDLElement] = {
         table.name: CreateTable(table) for table in metadata.sorted_tables
     }
@@ -88,8 +94,8 @@ def statements(metadata: sa.MetaData, triggers: Mapping[str, str]) -> dict[str, 
     return {**written, **triggers}
 
 
-def add(connection: sa.Connection, column: sa.Column[Any], known: Collection[str]) -> None:
-    """Add a column that came later to its table, where that is there without it. known: what `names` returned."""
+def add_column(connection: sa.Connection, column: sa.Column[Any], known: Collection[str]) -> None:
+    """Add `column` to its table if the file has the table without it. `known` is the return value of `list_names`."""
     table = column.table.name
     if table in known:
         columns = {name for _, name, *_ in connection.exec_driver_sql(f"PRAGMA table_info({table})")}
@@ -99,10 +105,11 @@ def add(connection: sa.Connection, column: sa.Column[Any], known: Collection[str
 
 
 def drop_undeclared(connection: sa.Connection, table: sa.Table) -> None:
-    """Make a table anew, with its rows, where it has a column that is declared no more.
+    """Rebuild `table`, with its rows, if the file has a column of it that is no longer declared.
 
-    SQLite drops no column that a condition names, and refuses a row without a value for one that has no default.
-    Indexes and triggers of the table go too. In a write transaction, at whose end rows that refer to it still do.
+    SQLite cannot drop a column that a `CHECK` names, and it refuses a row that lacks a value for a column without a
+    default. The indexes and triggers of the table go too. Call this in a write transaction: `defer_foreign_keys` lets
+    other rows go on referring to the table, and SQLite checks them at the commit.
     """
     there = {name for _, name, *_ in connection.exec_driver_sql(f"PRAGMA table_info({table.name})")}
     declared = [column.name for column in table.columns]
@@ -121,7 +128,7 @@ def drop_undeclared(connection: sa.Connection, table: sa.Table) -> None:
 
 
 def drop_changed(connection: sa.Connection, triggers: Mapping[str, str]) -> None:
-    """Drop the triggers that are there and read otherwise, as a file of an earlier version has them."""
+    """Drop the triggers of the file whose text differs from `triggers`, as in a file of an earlier version."""
     for name, made_by in connection.exec_driver_sql(
         "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
     ).all():
@@ -129,6 +136,6 @@ def drop_changed(connection: sa.Connection, triggers: Mapping[str, str]) -> None
             connection.exec_driver_sql(f"DROP TRIGGER {name}")
 
 
-def names(connection: sa.Connection) -> set[str]:
-    """Return the names of the tables, indexes and triggers that are there."""
+def list_names(connection: sa.Connection) -> set[str]:
+    """Return the names of the tables, indexes and triggers in the file."""
     return {name for (name,) in connection.exec_driver_sql("SELECT name FROM sqlite_master")}

@@ -1,7 +1,8 @@
-"""A connection to a database, and what is done with it whatever it holds: pragmas, transactions, savepoints.
+"""One connection to SQLite and its pragmas, transactions and savepoints, independent of the tables.
 
-A statement that is open holds a lock, and whichever thread ends it waits for the connection. So none outlives its own
-line: what has no rows is given to SQLite as it is, and what has some is read to its end or closed.
+An open statement holds a lock, and the thread that ends the statement waits for the connection. So no statement
+outlives its own line: one without rows goes to SQLite directly (`execute_raw`), and one with rows is read to its end or
+closed.
 """
 
 import sqlite3
@@ -15,13 +16,13 @@ from sqlalchemy.pool import StaticPool
 
 
 @contextmanager
-def written(connection: sa.Connection) -> Iterator[None]:
-    """A write transaction, committed at the end of the block, or rolled back, whatever ended it."""
-    roll_back(connection)  # what a rollback that failed has left open
-    command(connection, "BEGIN IMMEDIATE")
+def write_transaction(connection: sa.Connection) -> Iterator[None]:
+    """Run the block in a write transaction: commit at its end, or roll back on any exception."""
+    roll_back(connection)  # a rollback that failed may have left a transaction open
+    execute_raw(connection, "BEGIN IMMEDIATE")
     try:
         yield
-        command(connection, "COMMIT")
+        execute_raw(connection, "COMMIT")
     except BaseException:
         with suppress(SQLAlchemyError, sqlite3.Error):
             roll_back(connection)
@@ -30,45 +31,45 @@ def written(connection: sa.Connection) -> Iterator[None]:
 
 @contextmanager
 def savepoint(connection: sa.Connection) -> Iterator[None]:
-    """A part of a transaction that is undone alone when the block raises."""
-    command(connection, "SAVEPOINT request")
+    """Run the block in a savepoint, which is undone alone when the block raises."""
+    execute_raw(connection, "SAVEPOINT request")
     try:
         yield
     except BaseException:
         with suppress(SQLAlchemyError, sqlite3.Error):  # where the fault has ended the whole transaction
-            command(connection, "ROLLBACK TO request")
-            command(connection, "RELEASE request")
+            execute_raw(connection, "ROLLBACK TO request")
+            execute_raw(connection, "RELEASE request")
         raise
-    command(connection, "RELEASE request")
+    execute_raw(connection, "RELEASE request")
 
 
 def roll_back(connection: sa.Connection) -> None:
-    """End a transaction, if there is one, with nothing of it written."""
-    if driver(connection).in_transaction:
-        command(connection, "ROLLBACK")
+    """Roll back the transaction, if one is open."""
+    if driver_of(connection).in_transaction:
+        execute_raw(connection, "ROLLBACK")
 
 
 def set_pragma(connection: sa.Connection, pragma: str) -> None:
-    """Set a pragma, and end that: some tell what they are, and until that is read to its end the lock is held."""
+    """Set a pragma and close its cursor: some return a row, and SQLite holds the lock until that row is read."""
     connection.exec_driver_sql(f"PRAGMA {pragma}").close()
 
 
-def command(connection: sa.Connection, statement: str) -> None:
-    """Give SQLite a statement that has no values and no rows: it needs nothing of what others are prepared with."""
-    driver(connection).execute(statement)
+def execute_raw(connection: sa.Connection, statement: str) -> None:
+    """Pass SQLite a statement that has no values and no rows, without SQLAlchemy's preparation."""
+    driver_of(connection).execute(statement)
 
 
-def driver(connection: sa.Connection) -> sqlite3.Connection:
-    """Return what a connection is made over."""
+def driver_of(connection: sa.Connection) -> sqlite3.Connection:
+    """Return the `sqlite3` connection below a SQLAlchemy connection."""
     raw = connection.connection.driver_connection
     assert isinstance(raw, sqlite3.Connection)
     return raw
 
 
-def connecting(file: Path | None, patience: float) -> sa.Engine:
-    """Return what connects to a file, or with None to a database in memory; all of it is one connection.
+def make_engine(file: Path | None, patience: float) -> sa.Engine:
+    """Return an engine with a single connection to `file`, or with `None` to a database in memory.
 
-    patience: seconds to wait for another's lock.
+    `patience` is how many seconds the connection waits for a lock of another process.
     """
     url = sa.URL.create("sqlite", database=":memory:" if file is None else str(file))
     return sa.create_engine(

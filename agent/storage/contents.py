@@ -1,4 +1,6 @@
-"""What a file holds: its name, its tables, and what is done for those who own rows of it. Values for file.py."""
+"""Descriptions of the contents of a file, given to `file.py`: its name, its tables, and how its owners' rows are
+settled.
+"""
 
 import sqlite3
 from collections.abc import Callable, Collection
@@ -9,12 +11,13 @@ import sqlalchemy as sa
 
 
 @dataclass(frozen=True, slots=True)
-class Owned:
-    """What is done in a file whose rows say who works on them (owners.py), and that is a ledger (rows.py).
+class OwnerFunctions:
+    """The functions of a ledger file (`rows.py`), whose rows name the process that works on them (`owners.py`).
 
-    anybody_at_work: whether any row says so, asked of a file of any version. at_work: the ids of the owners that some
-    row names. settle: ends what these have left, at Unix milliseconds. move: gives what one is doing to another id.
-    prune: forgets what ended long before Unix milliseconds; given and returned is until when that was looked at.
+    `anybody_at_work` returns whether any row names an owner; it reads a file of any version. `at_work` returns the ids
+    of the owners that rows name. `settle` ends the work of these owners, at Unix milliseconds. `move` hands the rows of
+    one owner id to another. `prune` forgets rows that ended long before Unix milliseconds; it takes and returns the
+    time up to which rows were looked at.
     """
 
     anybody_at_work: Callable[[sqlite3.Connection], bool]
@@ -24,14 +27,14 @@ class Owned:
     prune: Callable[[sa.Connection, int, int], int]
 
 
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """What one file holds.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileContents:
+    """The contents of one file.
 
-    file: its name. name: what errors and the log call it. unusable: what an operator is told of a folder in which it
-    cannot be kept, with places for `data` and `why`. version: PRAGMA user_version of a file that this code reads and
-    writes. prepare: makes what is missing, in a write transaction, at Unix milliseconds. pragmas: of its connection.
-    patience: seconds for which callers wait while its disk does not answer.
+    `file` is its name in the folder, `name` its name in errors and the log. `unusable` is the message for an operator
+    whose folder cannot hold the file, with places for `data` and `why`. `version` is the `PRAGMA user_version` that
+    this code reads and writes. `prepare` creates missing tables in a write transaction, at Unix milliseconds. `pragmas`
+    are set on its connection. `patience` is how many seconds callers wait while its disk does not answer.
     """
 
     file: str
@@ -41,14 +44,14 @@ class Contents:
     prepare: Callable[[sa.Connection, int], None]
     pragmas: tuple[str, ...] = ()
     patience: float = inf
-    owned: Owned | None = None
+    owned: OwnerFunctions | None = None
 
 
-def stamp(connection: sa.Connection, version: int) -> None:
-    """Write the version of the tables into the file; that writes a page even when it stands there already."""
+def stamp_version(connection: sa.Connection, version: int) -> None:
+    """Write the version of the tables into the file; SQLite writes a page even when that version is already there."""
     connection.exec_driver_sql(f"PRAGMA user_version={version}")
 
 
-def version(connection: sa.Connection) -> int:
-    """Return the version of the tables that the file was written by, 0 for a new one."""
+def read_version(connection: sa.Connection) -> int:
+    """Return the version of the tables in the file, 0 for a new file."""
     return int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())

@@ -1,27 +1,29 @@
-"""One SQLite file, or a database of memory, for many callers: for several processes of one machine, over restarts.
+"""One SQLite file, or a database in memory, shared by many callers: several processes of one machine, across restarts.
 
-There is one connection, and it is blocking work: a disk may take a millisecond to sync, or a minute. So nobody uses it
-but one task, the committer. Callers queue what they want and wait for an answer; the committer takes all that waits,
-has it written in one transaction (file.py) through the injected `run_sync`, and answers each. What waits at the same
-time has no order: whoever needs one waits for the first answer before asking for the second.
+The database has one connection, and using it blocks: a disk may take a millisecond to sync, or a minute. So only one
+task uses the connection, the committer. Callers queue their requests and wait for an answer. The committer takes all
+requests that wait, has them written in one transaction (`file.py`) through the injected `run_sync`, and answers each.
+Requests that wait at the same time have no order: a caller that needs one waits for the first answer before it asks
+again.
 
-| a caller leaves (a deadline, a cancel) | what becomes of it |
+| a caller leaves (a deadline, a cancel) | the request |
 | --- | --- |
-| a write or a read, before its batch began | it is withdrawn: nothing happened |
-| a claim, while its batch is written | when it turns out won, the row is recorded cancelled: it never ran |
-| another write, while its batch is written | it is done whole, or not at all |
-| a record, at any time | it stays, and is written |
+| a write or a read, before its batch began | is withdrawn: nothing happened |
+| a claim, while its batch is written | if it turns out won, the row is recorded cancelled: the call never ran |
+| another write, while its batch is written | is written whole, or not at all |
+| a record, at any time | stays, and is written |
 
-A caller that gives up on a disk that does not answer (watch.py) leaves too, with an error; what it wrote that has an
-`undo` is undone when it turns out to be written: nothing of it begins later.
+A caller that gives up on a disk that does not answer (`watch.py`) leaves too, with an error. If its request has an
+`undo` and turns out to be written, the `undo` is written after it, so nothing of the request begins later.
 
-So nobody waits longer than its own deadline, and the thread that holds the connection is never abandoned before the
-database closes. A write is answered when its commit is on disk and the files are still to be trusted, not before.
+So no caller waits longer than its own deadline, and the thread that holds the connection is never abandoned before the
+database closes. A write is answered when its commit is on disk and the files can still be trusted, not before.
 
-An outcome is kept until it is written. When the file does not work (locked, full, gone, damaged, hanging) writes fail,
-outcomes are kept and tried again every LEDGER_RETRY seconds, and `told` hears why, and hears "" when it works again;
-with that many outcomes kept nothing more is claimed. Closing tries once more for a short time, then says in the log
-what is still unrecorded: those rows stay claimed, and the next to open calls them unknown (settle.py).
+An outcome is kept until it is written. When the file does not work (locked, full, gone, damaged, hanging), writes fail
+and outcomes are tried again every `LEDGER_RETRY` seconds. The callback `told` gets the reason, and "" when the file
+works again. With `LEDGER_UNRECORDED` outcomes kept, no further claim is accepted. Closing tries once more for a short
+time, then logs the outcomes that are still unrecorded: their rows stay claimed, and the next process that opens the
+file marks them unknown (`settle.py`).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -49,13 +51,13 @@ from ..errors import AgentError, StorageFailed, UsageError
 from ..ports.clock import Clock
 from ..ports.observe import Observer
 from ..ports.work import RunSync
-from .asked import Asked, Late
-from .contents import Contents
-from .file import FAULTS, LOCK_WAIT, DatabaseFile, Report, Request, reason
+from .asked import Late, PendingRequest
+from .contents import FileContents
+from .file import FAULTS, LOCK_WAIT, BatchReport, DatabaseFile, WriteRequest, reason
 from .ledger import LEDGER
-from .rows import Claim, Record
+from .rows import ClaimRequest, OutcomeRequest
 from .stall import StallWatch
-from .transaction import Read, Reading, Write, Writing
+from .transaction import FunctionRequest, Read, ReadRequest, Write
 from .watch import DiskWatch
 
 _log = structlog.get_logger("agent.storage")
@@ -68,15 +70,15 @@ T = TypeVar("T")
 
 
 class Database:
-    """What is kept in the folder `data`, or with None in a database of memory that ends with this object.
+    """The database in the folder `data`, or with `None` one in memory that ends with this object.
 
     Open it with `async with`, in the task that closes it. Every method raises `agent.errors.StorageFailed` when the
-    database cannot do it.
+    database cannot do its work.
 
-    run_sync: does the blocking work. clock: stamps rows that nobody else does. observer: keeps the level
-    `actions_unrecorded`. told: hears why nothing can be claimed, and "" when it can again; never blocks.
-    contents: what it holds; only a ledger has claims and outcomes. beside: another one of this process has it open.
-    impatient: reads are refused for as long as its disk stalls.
+    `run_sync` does the blocking work. `clock` stamps rows that have no other time. `observer` gets the gauge
+    `actions_unrecorded`. `told` gets the reason why nothing can be claimed, and "" when claims work again; it never
+    blocks. `contents` describes the file; only a ledger has claims and outcomes. `beside` says that another `Database`
+    of this process has the file open. `impatient` refuses reads for as long as the disk stalls.
     """
 
     def __init__(
@@ -86,12 +88,12 @@ class Database:
         clock: Clock,
         observer: Observer | None = None,
         told: Callable[[str], None] = lambda _: None,
-        contents: Contents = LEDGER,
+        contents: FileContents = LEDGER,
         beside: bool = False,
         impatient: bool = False,
     ) -> None:
         self._impatient = impatient
-        self._reading: list[Asked] = []  # that are being read
+        self._reading: list[PendingRequest] = []  # the batch that is being read
         self._data = data
         self._contents = contents
         self._run_sync = run_sync
@@ -101,18 +103,18 @@ class Database:
         self._told = told
         self._file = DatabaseFile(data, clock, contents, beside)
         self._stall = StallWatch(self._file.progress, self._refuse_reads if impatient else None)
-        self._waiting: dict[Asked, None] = {}  # writes and reads, in their order
-        self._unrecorded: dict[Asked, None] = {}  # outcomes, in their order
+        self._waiting: dict[PendingRequest, None] = {}  # writes and reads, in their order
+        self._unrecorded: dict[PendingRequest, None] = {}  # outcomes, in their order
         self._wanted = trio.Event()
         self._trouble = ""
         self._try_again = 0.0  # when a file that does not work is tried
         self._closing = False
         self._closed = False
         self._tasks = AsyncExitStack()
-        self._committing = trio.CancelScope(shield=True, deadline=inf)  # which is set when it closes
+        self._committing = trio.CancelScope(shield=True, deadline=inf)  # the deadline is set on closing
 
     async def __aenter__(self) -> "Database":
-        """Open the file and settle what dead processes left; raises UsageError when the folder cannot be used."""
+        """Open the file and settle the rows of dead processes; raises `UsageError` when the folder cannot be used."""
         try:
             await self._run_sync(self._file.open)
         except FAULTS as error:
@@ -125,7 +127,7 @@ class Database:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Write what is kept, close the file, and say what could not be written: within LEDGER_CLOSE_TIMEOUT.
+        """Write the kept outcomes, close the file and log what could not be written, within `LEDGER_CLOSE_TIMEOUT`.
 
         A thread that does not come back is left to the end of the process.
         """
@@ -137,85 +139,93 @@ class Database:
         try:
             await self._tasks.aclose()  # not handed the block's error, which would come out of it in a group
         finally:
-            self._refuse([*self._waiting], _CLOSED)
-            self._say_what_is_open()
+            self._fail_requests([*self._waiting], _CLOSED)
+            self._log_unrecorded()
 
     @property
-    def stalled(self) -> bool:
-        """Whether its thread stands still at something."""
+    def is_stalled(self) -> bool:
+        """Whether the database's thread makes no progress."""
         return self._stall.stalled
 
-    async def read(self, work: Read[T], late: Late | None = None) -> T:
-        """Return what `work` returns of one state of the database, in which it writes nothing.
+    @property
+    def is_failing(self) -> bool:
+        """Whether the last write failed, and is not yet known to work again."""
+        return bool(self._trouble)
 
-        What it raises of `agent.errors` is raised. Cancelled, at once. late: see `write`.
+    async def read(self, work: Read[T], late: Late | None = None) -> T:
+        """Return the result of `work` on one state of the database; `work` writes nothing.
+
+        An `AgentError` of `work` is raised. A cancel takes effect at once. For `late` see `write`.
         """
-        if self.stalled and self._impatient:
-            raise self._failed(_SILENT)
-        answer: T = await self._ask(Asked(Reading(work)), late)
+        if self.is_stalled and self._impatient:
+            raise self._make_error(_SILENT)
+        answer: T = await self._ask(PendingRequest(what=ReadRequest(work)), late)
         return answer
 
     async def write(self, work: Write[T], undo: Write[object] | None = None, late: Late | None = None) -> T:
-        """Return what `work` returns, once what it wrote is on disk.
+        """Return the result of `work` once its changes are on disk.
 
-        What it raises of `agent.errors` is raised, and nothing of it is written. Cancelled, at once; it is then written
-        whole or not at all. undo: undoes it, where it was written after its caller had given up. late: is called
-        when the disk does not answer, once, and the caller waits on; without it that is raised.
+        When `work` raises an `AgentError`, that is raised and nothing is written. A cancel takes effect at once; the
+        request is then written whole or not at all. `undo` reverses a request that was written after its caller had
+        given up. `late` is called once when the disk does not answer, and the caller waits on; without `late` that
+        raises `StorageFailed`.
         """
-        answer: T = await self._ask(Asked(Writing(work), undo and Writing(undo)), late)
+        answer: T = await self._ask(
+            PendingRequest(what=FunctionRequest(work), undo=undo and FunctionRequest(undo)), late
+        )
         return answer
 
-    async def keep(self, work: Write[object]) -> None:
-        """Write something, as an outcome is written: when the file works, whoever waits for it."""
-        await self._keep_until_written(Writing(work))
+    async def write_eventually(self, work: Write[object]) -> None:
+        """Write `work` as an outcome is written: as soon as the file works, whether or not a caller still waits."""
+        await self._keep_until_written(FunctionRequest(work))
 
-    async def claim(self, claim: Claim) -> bool:
-        """Write a claim; True for exactly one of an id, in any process.
+    async def claim(self, claim: ClaimRequest) -> bool:
+        """Write a claim; return `True` for exactly one claim of an id, in any process.
 
-        Cancelled, nothing was claimed, or the row is recorded cancelled when it turns out to have been made.
+        Cancelled, nothing is claimed, or the row is recorded cancelled if it turns out to have been written.
         """
         if len(self._unrecorded) >= LEDGER_UNRECORDED:
-            raise self._failed("too many outcomes wait to be recorded")
-        return bool(await self._ask(Asked(claim), None))
+            raise self._make_error("too many outcomes wait to be recorded")
+        return bool(await self._ask(PendingRequest(what=claim), None))
 
-    async def record(self, record: Record) -> None:
+    async def record(self, record: OutcomeRequest) -> None:
         """Write an outcome.
 
-        Returns when it is on disk or, when the file does not work, as soon as it is kept to be written when it
-        does. Cancelled, it is kept too. What ended more than TOMBSTONE_SECONDS before is forgotten.
+        Returns when the outcome is on disk or, while the file does not work, as soon as it is kept for later.
+        Cancelled, it is kept too. Rows that ended more than `TOMBSTONE_SECONDS` earlier are forgotten.
         """
         await self._keep_until_written(record)
 
     # --- callers
 
-    async def _keep_until_written(self, what: Request) -> None:
-        if len(self._unrecorded) >= 2 * LEDGER_UNRECORDED:  # what was claimed within the limit has its place
-            raise self._failed("too many outcomes wait to be recorded")
+    async def _keep_until_written(self, what: WriteRequest) -> None:
+        if len(self._unrecorded) >= 2 * LEDGER_UNRECORDED:  # claims within the limit find room here
+            raise self._make_error("too many outcomes wait to be recorded")
         if self._closing:
-            raise self._failed(_CLOSED)
-        asked = self._keep(what)
+            raise self._make_error(_CLOSED)
+        asked = self._keep_outcome(what)
         if self._trouble:
             await trio.lowlevel.checkpoint()
             return
         try:
-            if not await self._watch.outlast(asked.answered, self._contents.patience):
-                self._suspect()
+            if not await self._watch.wait_for_event(asked.answered, self._contents.patience):
+                self._suspect_disk()
         except trio.Cancelled:
-            self._suspect()
+            self._suspect_disk()
             raise
         if asked.error:
-            raise self._failed(asked.error)
+            raise self._make_error(asked.error)
 
-    async def _ask(self, asked: Asked, late: Late | None) -> Any:
-        """Wait for an answer; a caller that is cancelled, or gives up, leaves."""
+    async def _ask(self, asked: PendingRequest, late: Late | None) -> Any:
+        """Wait for the answer to a request; a caller that is cancelled or gives up leaves."""
         if self._closing:
-            raise self._failed(_CLOSED)
+            raise self._make_error(_CLOSED)
         if len(self._waiting) >= LEDGER_WAITING:
-            raise self._failed("too many wait for it")
+            raise self._make_error("too many wait for it")
         self._waiting[asked] = None
         self._wanted.set()
         try:
-            asked.given_up = not await self._watch.outlast(asked.answered, self._contents.patience)
+            asked.given_up = not await self._watch.wait_for_event(asked.answered, self._contents.patience)
             if asked.given_up and late is not None:
                 asked.given_up = False
                 late()
@@ -225,39 +235,41 @@ class Database:
             raise
         if asked.given_up:
             self._leave(asked)
-            raise self._failed(_SILENT)
+            raise self._make_error(_SILENT)
         if asked.error:
-            raise self._failed(asked.error)
+            raise self._make_error(asked.error)
         if asked.refused is not None:
             raise asked.refused
         return asked.answer
 
-    def _failed(self, why: str) -> StorageFailed:
+    def _make_error(self, why: str) -> StorageFailed:
         return StorageFailed(f"the {self._contents.name}: {why}")
 
-    def _leave(self, asked: Asked) -> None:
+    def _leave(self, asked: PendingRequest) -> None:
         asked.left = True
-        self._waiting.pop(asked, None)  # where it is not, its batch has begun
-        self._suspect()
+        self._waiting.pop(asked, None)  # it is not there once its batch has begun
+        self._suspect_disk()
         if asked.answered.is_set():  # in the instant between the cancel and its delivery
             self._end_unless_run(asked)
 
-    def _suspect(self) -> None:
-        """Somebody waits no more: was it for a disk that hangs?"""
+    def _suspect_disk(self) -> None:
+        """Report the disk when a caller has waited longer than a lock can take."""
         if self._watch.since is not None and trio.current_time() - self._watch.since > LOCK_WAIT:
-            self._tell(_SILENT)
+            self._report_trouble(_SILENT)
 
-    def _keep(self, what: Request) -> Asked:
-        asked = Asked(what)
+    def _keep_outcome(self, what: WriteRequest) -> PendingRequest:
+        asked = PendingRequest(what=what)
         self._unrecorded[asked] = None
-        self._level(1)
+        self._change_gauge(1)
         self._wanted.set()
         return asked
 
     # --- the committer
 
     async def _commit(self) -> None:
-        """Write what waits, batch by batch, until it closes; then what is kept, for a while; then close."""
+        """Write waiting requests batch by batch until closing; then retry kept outcomes for a while, and close the
+        file.
+        """
         with self._committing:
             while not self._closing:
                 if self._trouble:
@@ -266,49 +278,49 @@ class Database:
                 else:
                     await self._wanted.wait()
                 self._wanted = trio.Event()
-                while await self._batch() and (self._waiting or not self._trouble):
+                while await self._do_batch() and (self._waiting or not self._trouble):
                     pass
             give_up = trio.current_time() + LEDGER_LAST_TRY
             while (self._waiting or self._unrecorded) and trio.current_time() < give_up:
-                await self._batch()
+                await self._do_batch()
                 await trio.sleep(LEDGER_RETRY / 10 if self._trouble else 0)
             await self._run_sync(self._file.close)
             self._closed = True
         self._stall.stop()
 
     def _refuse_reads(self) -> None:
-        """Answer who reads from a disk that stalls."""
-        reads = [each for each in self._waiting if isinstance(each.what, Reading)]
+        """Fail the reads that wait while the disk stalls."""
+        reads = [each for each in self._waiting if isinstance(each.what, ReadRequest)]
         self._waiting = {each: None for each in self._waiting if each not in reads}
-        self._refuse([*self._reading, *reads], _SILENT)
+        self._fail_requests([*self._reading, *reads], _SILENT)
 
-    async def _batch(self) -> bool:
-        """Do what waits, or try a file that did not work; False when there was nothing to do."""
+    async def _do_batch(self) -> bool:
+        """Write or read one batch, or retry a file that did not work; return `False` when there was nothing to do."""
         first = next(iter(self._waiting), None)
         overdue = self._trouble and trio.current_time() >= self._try_again  # however much is read meanwhile
-        if first is not None and isinstance(first.what, Reading) and not overdue:
-            reads = (asked for asked in self._waiting if isinstance(asked.what, Reading))
-            await self._read([*islice(reads, LEDGER_READS)])
+        if first is not None and isinstance(first.what, ReadRequest) and not overdue:
+            reads = (asked for asked in self._waiting if isinstance(asked.what, ReadRequest))
+            await self._read_batch([*islice(reads, LEDGER_READS)])
             return True
-        writes = (asked for asked in self._waiting if not isinstance(asked.what, Reading))
+        writes = (asked for asked in self._waiting if not isinstance(asked.what, ReadRequest))
         batch = [*islice(self._unrecorded, LEDGER_BATCH), *islice(writes, LEDGER_BATCH)]
         if not batch and not self._trouble:
             return False
-        await self._write(batch)
+        await self._write_batch(batch)
         return bool(batch)
 
-    async def _read(self, batch: list[Asked]) -> None:
+    async def _read_batch(self, batch: list[PendingRequest]) -> None:
         for asked in batch:
             del self._waiting[asked]
-        works = [asked.what.work for asked in batch if isinstance(asked.what, Reading)]
+        works = [asked.what.work for asked in batch if isinstance(asked.what, ReadRequest)]
         self._reading = batch
         self._stall.begin()
         try:
-            answers: Sequence[Any] = await self._watch.do(partial(self._file.read_each, works))
+            answers: Sequence[Any] = await self._watch.run_call(partial(self._file.read_each, works))
         except (OSError, RuntimeError) as error:  # a thread could not be started
             answers = [error] * len(batch)
         except trio.Cancelled:
-            self._refuse(batch, _CLOSED)
+            self._fail_requests(batch, _CLOSED)
             raise
         finally:
             self._reading = []
@@ -322,56 +334,64 @@ class Database:
                 asked.answer = answer
             asked.answered.set()
 
-    async def _write(self, batch: list[Asked]) -> None:
+    async def _write_batch(self, batch: list[PendingRequest]) -> None:
         for asked in batch:
             self._waiting.pop(asked, None)
-        requests = [asked.what for asked in batch if not isinstance(asked.what, Reading)]
+        requests = [asked.what for asked in batch if not isinstance(asked.what, ReadRequest)]
         self._stall.begin()
         try:
-            report = await self._watch.do(partial(self._file.commit, requests))
+            report = await self._watch.run_call(partial(self._file.commit, requests))
         except trio.Cancelled:
-            self._refuse((asked for asked in batch if asked not in self._unrecorded), _CLOSED)
+            self._fail_requests((asked for asked in batch if asked not in self._unrecorded), _CLOSED)
             raise
         except (OSError, RuntimeError) as error:  # a thread could not be started
-            report = Report([None] * len(batch), trouble=reason(error))
+            report = BatchReport([None] * len(batch), trouble=reason(error))
         finally:
             self._stall.end()
         for place, asked in enumerate(batch):
             asked.refused = report.refused.get(place)
             self._settle(asked, report.answers[place], report.faults.get(place, ""), report.trouble)
         self._try_again = trio.current_time() + LEDGER_RETRY
-        self._tell(report.trouble)
+        self._report_trouble(report.trouble)
 
-    def _settle(self, asked: Asked, answer: Any, fault: str, trouble: str) -> None:
-        """Answer one of a batch; what is kept and was not written stays."""
+    def _settle(self, asked: PendingRequest, answer: Any, fault: str, trouble: str) -> None:
+        """Answer one request of a batch; a kept outcome that was not written stays."""
         asked.error = fault or trouble
         if asked not in self._unrecorded:
             asked.answer = answer
             self._end_unless_run(asked)
         elif not trouble:
             del self._unrecorded[asked]
-            self._level(-1)
-            if fault and isinstance(asked.what, Record):
+            self._change_gauge(-1)
+            if fault and isinstance(asked.what, OutcomeRequest):
                 _log.error("outcome can never be recorded", suggestionId=asked.what.suggestion_id, why=fault)
         else:
-            asked.error = ""  # it is kept, which is what was asked for
+            asked.error = ""  # the outcome is kept, as its caller asked
         asked.answered.set()
 
-    def _end_unless_run(self, asked: Asked) -> None:
-        """Keep an end for the row that a claim may have made for which nobody waits, or that is not won; or an undo."""
+    def _end_unless_run(self, asked: PendingRequest) -> None:
+        """Keep the reversal of a request that its caller left: a cancelled record for a claim, or its `undo`."""
         if asked.given_up and asked.undo is not None and asked.refused is None:
-            self._keep(asked.undo)
-        if isinstance(asked.what, Claim) and asked.answer and (asked.left or asked.error):
+            self._keep_outcome(asked.undo)
+        if isinstance(asked.what, ClaimRequest) and asked.answer and (asked.left or asked.error):
             claim, now = asked.what, self._clock.now_ms()
-            self._keep(Record(claim.suggestion_id, "cancelled", _CANCELLED, now, claim.attempt))
+            self._keep_outcome(
+                OutcomeRequest(
+                    suggestion_id=claim.suggestion_id,
+                    status="cancelled",
+                    result=_CANCELLED,
+                    at=now,
+                    attempt=claim.attempt,
+                )
+            )
 
-    def _refuse(self, asked: Iterable[Asked], why: str) -> None:
+    def _fail_requests(self, asked: Iterable[PendingRequest], why: str) -> None:
         for each in asked:
             each.error = why
             each.answered.set()
 
-    def _tell(self, trouble: str) -> None:
-        """Say it once when something begins to go wrong, becomes another thing, or is over."""
+    def _report_trouble(self, trouble: str) -> None:
+        """Log and report trouble once: when it begins, changes or ends."""
         if trouble == self._trouble:
             return
         self._trouble = trouble
@@ -381,7 +401,7 @@ class Database:
             _log.warning(f"{self._contents.name} works again", unrecorded=len(self._unrecorded))
         self._told(trouble)
 
-    def _say_what_is_open(self) -> None:
+    def _log_unrecorded(self) -> None:
         if not self._closed:
             why = f"{self._contents.name} left open, because its disk does not answer"
             _log.error(why, unrecorded=len(self._unrecorded))
@@ -389,12 +409,12 @@ class Database:
             _log.error(
                 f"{self._contents.name} closed with outcomes unrecorded", unrecorded=len(self._unrecorded)
             )
-        outcomes = (asked.what for asked in self._unrecorded if isinstance(asked.what, Record))
+        outcomes = (asked.what for asked in self._unrecorded if isinstance(asked.what, OutcomeRequest))
         for record in islice(outcomes, _NAMED):
             _log.error("outcome not recorded", suggestionId=record.suggestion_id, status=record.status)
-        self._level(-len(self._unrecorded))
+        self._change_gauge(-len(self._unrecorded))
         self._unrecorded.clear()
 
-    def _level(self, change: int) -> None:
+    def _change_gauge(self, change: int) -> None:
         if self._observer is not None and change:
             self._observer.gauge("actions_unrecorded", change)

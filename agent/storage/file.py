@@ -1,13 +1,12 @@
-"""The SQLite file: opening it, reading, writing a batch, closing it. All of it blocks; one thread at a time.
+"""One SQLite file: opening it, reading, writing a batch, closing it. All functions block; one thread uses it at a time.
 
-The file is in WAL mode and every commit is synced, so that a claim is on disk before its effect begins. A batch is
-one transaction, whatever number of requests it holds: a slow sync is paid once. Each request has a savepoint in it:
-one that is refused (a call that has gone on meanwhile), or itself at fault (a result that JSON cannot hold), fails
-alone, and the others are written without it. A disk that is full, a database that is locked or damaged fails them
-all, and nothing was claimed. Before and after, the files themselves are looked at (trust.py); a claim that was written
-to what cannot be trusted is not won.
+The file is in WAL mode and every commit is synced, so a claim is on disk before its effect begins. A batch is one
+transaction for any number of requests, so a slow sync is paid once. Each request has a savepoint in it: a request that
+is refused (its call has moved on), or that is itself at fault (JSON cannot hold its result), fails alone, and the
+others are written. A full disk or a locked or damaged database fails the whole batch, and nothing is claimed. The files
+themselves are checked before and after (`trust.py`): a claim that went to files that cannot be trusted is not won.
 
-WAL and the owners' locks (owners.py) need a local disk: the folder must not be on a network share.
+WAL and the owners' locks (`owners.py`) need a local disk: the folder must not be on a network share.
 """
 
 import os
@@ -25,14 +24,14 @@ from sqlalchemy.exc import DatabaseError, OperationalError, SQLAlchemyError
 
 from ..errors import AgentError
 from ..ports.clock import Clock
-from .connection import command, connecting, roll_back, savepoint, set_pragma, written
-from .contents import Contents, Owned, stamp, version
+from .connection import execute_raw, make_engine, roll_back, savepoint, set_pragma, write_transaction
+from .contents import FileContents, OwnerFunctions, read_version, stamp_version
 from .ledger import LEDGER
-from .owners import Owner, abandoned, proved_dead
-from .rows import Record
+from .owners import LedgerOwner, find_abandoned, is_dead_owner
+from .rows import OutcomeRequest
 from .stall import Progress
 from .transaction import Transaction
-from .trust import Trust, Untrusted, afresh
+from .trust import Trust, Untrusted, connect_afresh
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Exception)
@@ -40,7 +39,7 @@ E = TypeVar("E", bound=Exception)
 OPEN_WAIT = (
     10.0  # seconds for another process's write while the file is opened: several servers start at once
 )
-LOCK_WAIT = 1.0  # seconds for another process's write; less than what the runner gives a claim or a record
+LOCK_WAIT = 1.0  # seconds for another process's write; less than the runner's time for a claim or a record
 
 _EMPTY_LOG = "PRAGMA wal_checkpoint(TRUNCATE)"
 _STILL_IN_LOG = "it is done, but another process reads, so that the log still has what was erased: try again"
@@ -51,37 +50,37 @@ _SQLITE = (
 _VERSION = slice(60, 64)  # of a header
 
 
-class Newer(Exception):
+class NewerVersionError(Exception):
     """The file was written by a version of this program that is newer."""
 
     def __init__(self, file: str) -> None:
         super().__init__(f"{file} was written by a newer version")
 
 
-FAULTS = (OSError, sqlite3.Error, SQLAlchemyError, Untrusted, Newer)
-"""What opening and reading the file raise when the file or the disk is at fault."""
+FAULTS = (OSError, sqlite3.Error, SQLAlchemyError, Untrusted, NewerVersionError)
+"""Errors of opening and reading, when the file or the disk is at fault."""
 
 
 AT_FAULT = (SQLAlchemyError, ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
-"""What a request raises that is at fault itself."""
+"""Errors of a request that is itself at fault."""
 
 
-class Request(Protocol):
-    """Something to be written."""
+class WriteRequest(Protocol):
+    """A request to write."""
 
     def write(self, transaction: Transaction) -> Any:
-        """Write it, and return what its caller is answered; raises `AgentError` when it is refused."""
+        """Write the request and return the answer for its caller; raises `AgentError` when it is refused."""
         ...
 
 
 @dataclass(slots=True)
-class Report:
-    """What became of a batch.
+class BatchReport:
+    """The result of a batch.
 
-    answers: for each request, what it returned; with a `trouble` that is not to be relied on.
-    refused: by place in the batch, why a request was not written. faults: why one can never be written. erasing:
-    places of those that take words out of the file.
-    trouble: why none of it counts; "" when it is on disk.
+    `answers` holds the return value of each request; with a `trouble` they count for nothing. `refused` maps the place
+    of a request in the batch to the error that refused it; `faults` maps a place to the reason why the request can
+    never be written. `erasing` lists the places of requests that take words out of the file. `trouble` is the reason
+    why the batch failed, "" once it is on disk.
     """
 
     answers: list[Any]
@@ -92,14 +91,14 @@ class Report:
 
 
 class DatabaseFile:
-    """The database in the folder `data`, or with None one in memory, where nothing can get lost.
+    """The database in the folder `data`, or with `None` one in memory, which cannot lose its files.
 
-    clock: stamps the rows of dead owners when they are found lost. contents: what it holds. beside: this process has it
-    open already, so that nothing of it is read by hand: closing that would drop the locks of the other connection.
+    `clock` stamps the rows of dead owners. `contents` describes the file. `beside` says that this process has the file
+    open already: then no code opens it directly, since closing it would drop the locks of the other connection.
     """
 
     def __init__(
-        self, data: Path | None, clock: Clock, contents: Contents = LEDGER, beside: bool = False
+        self, data: Path | None, clock: Clock, contents: FileContents = LEDGER, beside: bool = False
     ) -> None:
         self.progress = Progress()
         self._beside = beside
@@ -108,33 +107,33 @@ class DatabaseFile:
         self._contents = contents
         self._engine: sa.Engine | None = None
         self._connection: sa.Connection | None = None
-        self._owner: Owner | None = None
+        self._owner: LedgerOwner | None = None
         self._trust: Trust | None = None
         self._pruned = 0
 
     def open(self) -> None:
-        """Open it, settle what dead processes left, forget what is old; raises `FAULTS` when it cannot be used."""
+        """Open the file, settle the work of dead processes, prune old rows; raises `FAULTS` if it cannot be used."""
         try:
             if self._data is not None:
                 _make_folder(self._data)
             if self._data is not None and not self._beside:
                 _refuse_newer(self._data / self._contents.file, self._contents.version)
                 _settle_if_alone(self._data / self._contents.file, self._contents, self._clock.now_ms())
-            self._engine = connecting(self._data and self._data / self._contents.file, OPEN_WAIT)
+            self._engine = make_engine(self._data and self._data / self._contents.file, OPEN_WAIT)
             self._connection = self._engine.connect()
-            _to_wal(self._connection)
+            _enable_wal(self._connection)
             for pragma in ("synchronous=FULL", "foreign_keys=ON", *self._contents.pragmas):
                 set_pragma(self._connection, pragma)
             left: list[Path] = []
-            with written(self._connection):
-                if version(self._connection) > self._contents.version:
-                    raise Newer(self._contents.file)
+            with write_transaction(self._connection):
+                if read_version(self._connection) > self._contents.version:
+                    raise NewerVersionError(self._contents.file)
                 self._contents.prepare(self._connection, self._clock.now_ms())
-                stamp(self._connection, self._contents.version)
+                stamp_version(self._connection, self._contents.version)
                 if self._contents.owned is not None:
                     left = self._take_place(self._connection, self._contents.owned)
             set_pragma(self._connection, f"busy_timeout={round(LOCK_WAIT * 1000)}")
-            for path in left:  # not before it is on disk that their owners have claimed nothing
+            for path in left:  # only now is it on disk that their owners hold no claim
                 path.unlink(missing_ok=True)
             if self._data is not None:
                 self._trust = Trust(self._data, LOCK_WAIT, self._contents.file)
@@ -142,9 +141,9 @@ class DatabaseFile:
             self.close()
             raise
 
-    def commit(self, requests: Sequence[Request]) -> Report:
-        """Write these in one transaction. Without any it writes all the same, to find out whether that works."""
-        report = Report([None] * len(requests))
+    def commit(self, requests: Sequence[WriteRequest]) -> BatchReport:
+        """Write `requests` in one transaction. An empty batch writes too, to find out whether the file works."""
+        report = BatchReport([None] * len(requests))
         self.progress.working = True
         try:
             if self._trust is not None:
@@ -153,7 +152,7 @@ class DatabaseFile:
             if report.erasing:
                 self._empty_log(report)
             if self._trust is not None:
-                if claimed or not requests or any(isinstance(each, Record) for each in requests):
+                if claimed or not requests or any(isinstance(each, OutcomeRequest) for each in requests):
                     self._trust.read_back(claimed)
                 self._trust.check()
         except FAULTS as error:
@@ -163,17 +162,17 @@ class DatabaseFile:
         return report
 
     def read(self, work: Callable[[sa.Connection], T]) -> T:
-        """Do something that writes nothing, and sees one state of the database; raises `FAULTS`, and what it does."""
+        """Return the result of `work` on one state of the database; raises `FAULTS` and the errors of `work`."""
         assert self._connection is not None, "the database is not open"
         roll_back(self._connection)
-        command(self._connection, "BEGIN")
+        execute_raw(self._connection, "BEGIN")
         try:
             return work(self._connection)
         finally:
             roll_back(self._connection)
 
     def read_each(self, works: Sequence[Callable[[sa.Connection], Any]]) -> list[Any]:
-        """Read for several at once; return for each what it returned, or the error that it raised."""
+        """Run several reads; return for each its result or the error that it raised."""
         answers = []
         self.progress.working = True
         try:
@@ -182,13 +181,13 @@ class DatabaseFile:
                 try:
                     answers.append(self.read(work))
                 except (AgentError, *FAULTS, *AT_FAULT) as error:
-                    answers.append(_bare(error))
+                    answers.append(_strip_traceback(error))
         finally:
             self.progress.working = False
         return answers
 
     def close(self) -> None:
-        """Close it. What was claimed and never recorded is from here on for the next to open to settle."""
+        """Close the file. The next process that opens it settles claims that have no outcome."""
         idle = False
         if self._connection is not None and self._owner is not None and self._contents.owned is not None:
             with suppress(*FAULTS):
@@ -203,32 +202,34 @@ class DatabaseFile:
         if owner is not None:
             owner.leave(tidy=idle)
 
-    def _take_place(self, connection: sa.Connection, owned: Owned) -> list[Path]:
-        """Become an owner, settle what dead ones have left, forget what is old; return the files that they left."""
+    def _take_place(self, connection: sa.Connection, owned: OwnerFunctions) -> list[Path]:
+        """Become an owner, settle dead owners, prune old rows; return the files of dead owners."""
         left: list[Path] = []
         if self._data is not None:
-            self._owner = Owner(self._data)
-            owned.settle(connection, [*filter(self._dead, owned.at_work(connection))], self._clock.now_ms())
-            left = abandoned(self._data)
+            self._owner = LedgerOwner(self._data)
+            owned.settle(
+                connection, [*filter(self._is_dead, owned.at_work(connection))], self._clock.now_ms()
+            )
+            left = find_abandoned(self._data)
         self._pruned = owned.prune(connection, self._clock.now_ms(), 0)
         return left
 
-    def _write(self, requests: Sequence[Request], report: Report) -> list[str]:
-        """Write all that can be written; return the ids of the rows that the ledger got."""
+    def _write(self, requests: Sequence[WriteRequest], report: BatchReport) -> list[str]:
+        """Write the requests that can be written; return the ids that the ledger claimed."""
         assert self._connection is not None, "the database is not open"
-        place: Owner | None = None
+        place: LedgerOwner | None = None
         pruned, owned = self._pruned, self._contents.owned
         try:
-            with written(self._connection):
-                if self._data and owned and self._owner and not self._owner.proved:
-                    place = Owner(self._data)
+            with write_transaction(self._connection):
+                if self._data and owned and self._owner and not self._owner.has_lock_file:
+                    place = LedgerOwner(self._data)
                     owned.move(self._connection, self._owner.id, place.id)
                 owner = place or self._owner
-                transaction = Transaction(self._connection, owner.id if owner else "", self._dead)
+                transaction = Transaction(self._connection, owner.id if owner else "", self._is_dead)
                 _write_each(transaction, requests, report, self.progress)
                 if not requests:
-                    stamp(self._connection, self._contents.version)
-                ends = [request.at for request in requests if isinstance(request, Record)]
+                    stamp_version(self._connection, self._contents.version)
+                ends = [request.at for request in requests if isinstance(request, OutcomeRequest)]
                 if ends and owned:
                     pruned = owned.prune(self._connection, max(ends), pruned)
         except BaseException:
@@ -241,22 +242,22 @@ class DatabaseFile:
             self._owner = place
         return transaction.claimed
 
-    def _empty_log(self, report: Report) -> None:
-        """Cut off the log, which holds pages as they were; where that fails, it is who erases that is told."""
+    def _empty_log(self, report: BatchReport) -> None:
+        """Truncate the log, which holds earlier copies of pages; a failure is a fault of the requests that erase."""
         assert self._connection is not None, "the database is not open"
         try:
             busy, *_ = self._connection.exec_driver_sql(_EMPTY_LOG).one()
-        except OperationalError as error:  # what was written in the same batch is written
+        except OperationalError as error:  # the other requests of the batch are on disk
             report.faults |= dict.fromkeys(report.erasing, reason(error))
         else:
             if busy:
                 report.faults |= dict.fromkeys(report.erasing, _STILL_IN_LOG)
 
-    def _dead(self, owner: str) -> bool:
-        return self._data is not None and proved_dead(self._data, owner)
+    def _is_dead(self, owner: str) -> bool:
+        return self._data is not None and is_dead_owner(self._data, owner)
 
     def _judge(self, error: BaseException) -> str:
-        """Return why a batch failed. A file that SQLite finds damaged is not tried again."""
+        """Return the reason why a batch failed. A file that SQLite finds damaged is not tried again."""
         why = reason(error)
         cause = getattr(error, "orig", None) or error
         if self._trust is not None and type(cause) is sqlite3.DatabaseError:
@@ -268,22 +269,23 @@ class DatabaseFile:
 
 
 def reason(error: BaseException) -> str:
-    """Return one line that says why, without a statement or its values."""
+    """Return the cause of `error` in one line, without its statement and values."""
     cause = getattr(error, "orig", None) or error
     return (str(getattr(cause, "strerror", None) or cause) or type(cause).__name__).splitlines()[0]
 
 
-def _bare(error: E) -> E:
-    """Return an error that holds nothing of where it was raised.
+def _strip_traceback(error: E) -> E:
+    """Return `error` without its traceback and causes.
 
-    That holds statements; whichever thread let go of it would end them, and wait for the database and its disk.
+    These hold statements. A thread that drops the last reference would end the statements, and so wait for the database
+    and its disk.
     """
     error.__cause__ = error.__context__ = None
     return error.with_traceback(None)
 
 
 def _write_each(
-    transaction: Transaction, requests: Sequence[Request], report: Report, progress: Progress
+    transaction: Transaction, requests: Sequence[WriteRequest], report: BatchReport, progress: Progress
 ) -> None:
     for place, request in enumerate(requests):
         progress.steps += 1
@@ -292,7 +294,7 @@ def _write_each(
             with savepoint(transaction.connection):
                 report.answers[place] = request.write(transaction)
         except AgentError as error:
-            report.refused[place] = _bare(error)
+            report.refused[place] = _strip_traceback(error)
         except AT_FAULT as error:
             if type(error) in (OperationalError, DatabaseError):  # a lock, the disk, a damaged file
                 raise
@@ -314,17 +316,17 @@ def _make_folder(data: Path) -> None:
 
 
 def _refuse_newer(file: Path, known: int) -> None:
-    """Raise `Newer` for a file whose header says so: before it is opened, so that it stays as it is, byte for byte."""
+    """Raise `Newer` if the header names a newer version, before SQLite opens the file, so that no byte changes."""
     with suppress(FileNotFoundError), file.open("rb") as opened:
         header = opened.read(_VERSION.stop)
         if header.startswith(_SQLITE) and int.from_bytes(header[_VERSION], "big") > known:
-            raise Newer(file.name)
+            raise NewerVersionError(file.name)
 
 
-def _to_wal(connection: sa.Connection) -> None:
-    """Keep a log beside the file, trying again for OPEN_WAIT seconds.
+def _enable_wal(connection: sa.Connection) -> None:
+    """Switch the file to WAL mode, trying again for `OPEN_WAIT` seconds.
 
-    SQLite itself does not wait for others here, so one of two servers that start at once would fail.
+    SQLite itself does not wait for other processes here, so one of two servers that start at once would fail.
     """
     give_up = time.monotonic() + OPEN_WAIT
     while True:
@@ -338,25 +340,25 @@ def _to_wal(connection: sa.Connection) -> None:
             return
 
 
-def _settle_if_alone(file: Path, contents: Contents, now: int) -> None:
-    """Settle what every owner has left, when no other connection of any process has this database open.
+def _settle_if_alone(file: Path, contents: FileContents, now: int) -> None:
+    """Settle the rows of every owner if no other connection of any process has this database open.
 
-    SQLite in WAL mode keeps a shared lock on the file for each connection, so who gets the exclusive one is alone.
-    Whoever merely reads the file counts as alive too: then the rows are left to the owners' files.
+    SQLite in WAL mode holds a shared lock on the file for each connection, so the process that gets the exclusive lock
+    is alone. A process that only reads the file counts as alive too: then the owners' files decide.
     """
     owned = contents.owned
     if owned is None or not file.exists():
         return
-    engine = connecting(file, 0.0)
+    engine = make_engine(file, 0.0)
     try:
-        with closing(afresh(file, LOCK_WAIT)) as reader:
+        with closing(connect_afresh(file, LOCK_WAIT)) as reader:
             if not owned.anybody_at_work(reader):
                 return
         with engine.connect() as connection:
             set_pragma(connection, "locking_mode=EXCLUSIVE")
-            with written(connection):
+            with write_transaction(connection):
                 contents.prepare(connection, now)
-                stamp(connection, contents.version)
+                stamp_version(connection, contents.version)
                 owned.settle(connection, owned.at_work(connection), now)
     except (sqlite3.OperationalError, OperationalError) as error:
         if "locked" not in reason(error):

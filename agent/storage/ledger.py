@@ -1,11 +1,11 @@
-"""The file of the ledger, and of projects, threads and calls, which share its transactions."""
+"""Description of the ledger's file, which also holds projects, threads and calls in the same transactions."""
 
 from ..config import RECORD_TIMEOUT
 from . import rows, schema, settle
-from .contents import Contents, Owned
+from .contents import FileContents, OwnerFunctions
 from .trust import FILE
 
-LEDGER = Contents(
+LEDGER = FileContents(
     file=FILE,
     name="ledger",
     unusable=(
@@ -16,5 +16,7 @@ LEDGER = Contents(
     prepare=schema.prepare,
     pragmas=("secure_delete=ON",),  # overwrites what users have forgotten
     patience=RECORD_TIMEOUT,
-    owned=Owned(settle.anybody_at_work, settle.owners_at_work, settle.settle, settle.move, rows.prune),
+    owned=OwnerFunctions(
+        settle.is_owner_at_work, settle.owners_at_work, settle.settle_rows, settle.move_rows, rows.prune_rows
+    ),
 )

@@ -1,4 +1,4 @@
-"""What the stores share: pages of a table, and what is not there."""
+"""Queries that the stores share: pages of a table, and rows that must exist."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -13,24 +13,24 @@ from .schema import projects, threads
 
 T = TypeVar("T")
 _encode = msgspec.json.Encoder().encode
-_NAMES = 256  # bytes by which an entry may be longer as it is told, by its other names
+_NAMES = 256  # bytes by which an entry may be longer on the wire, where its fields have other names
 
 
-def page(
+def load_page(
     connection: sa.Connection,
     table: sa.Table,
     wanted: sa.Select[Any],
     window: Window,
     made: Callable[[Any], T],
 ) -> Page[T]:
-    """Return a page of the rows of a table that are wanted, in the order in which they came. made: of one row.
+    """Return one page of the `wanted` rows of `table`, in the order they came. `made` turns a row into an entry.
 
-    It has no more entries than are asked for, and no more of PAGE_BYTES than they fill, but at least one entry.
+    The page holds at most `window.limit` entries and about `PAGE_BYTES` bytes, but at least one entry if there is any.
     """
     shown: list[T] = []
     room, last = PAGE_BYTES, 0
     ordered = wanted.where(table.c.number > window.after).order_by(table.c.number).limit(window.limit + 1)
-    with connection.execute(ordered) as rows:  # one by one: what does not fit is not read
+    with connection.execute(ordered) as rows:  # one by one: rows that do not fit are not read
         for each in rows:
             entry = made(each)
             room -= len(_encode(entry)) + _NAMES
@@ -41,34 +41,38 @@ def page(
     return Page(tuple(shown))
 
 
-def row(connection: sa.Connection, table: sa.Table, *conditions: sa.ColumnElement[bool]) -> "sa.Row[Any]":
-    """Return the one row for which these hold; raises `NotFound`."""
-    return found(connection.execute(sa.select(table).where(*conditions)).one_or_none())
+def find_row(
+    connection: sa.Connection, table: sa.Table, *conditions: sa.ColumnElement[bool]
+) -> "sa.Row[Any]":
+    """Return the only row for which `conditions` hold; raises `NotFound`."""
+    return require_row(connection.execute(sa.select(table).where(*conditions)).one_or_none())
 
 
-def found(one: "sa.Row[Any] | None") -> "sa.Row[Any]":
-    """Return a row that was looked for; raises `NotFound` where it is none."""
+def require_row(one: "sa.Row[Any] | None") -> "sa.Row[Any]":
+    """Return the row `one`; raises `NotFound` if it is `None`."""
     if one is None:
         raise NotFound("there is no such thing")
     return one
 
 
 OF_THREAD = (threads.c.project_id == sa.bindparam("project"), threads.c.id == sa.bindparam("thread"))
-KNOWN_THREAD = sa.select(threads).where(*OF_THREAD)
-"""The thread `thread` of the project `project`."""
+SELECT_THREAD = sa.select(threads).where(*OF_THREAD)
+"""Selects the thread `thread` of the project `project`."""
 _KNOWN_PROJECT = sa.select(projects.c.number).where(projects.c.id == sa.bindparam("project"))
 
 
-def known_project(connection: sa.Connection, project: str) -> None:
-    """Raise `NotFound` for a project that is not there."""
-    found(connection.execute(_KNOWN_PROJECT, {"project": project}).one_or_none())
+def require_project(connection: sa.Connection, project: str) -> None:
+    """Raise `NotFound` if the project does not exist."""
+    require_row(connection.execute(_KNOWN_PROJECT, {"project": project}).one_or_none())
 
 
-def one_thread(connection: sa.Connection, project: str, thread: str) -> "sa.Row[Any]":
-    """Return the row of a thread; raises `NotFound` for one that is not there, or another project's."""
-    return found(connection.execute(KNOWN_THREAD, {"project": project, "thread": thread}).one_or_none())
+def find_thread(connection: sa.Connection, project: str, thread: str) -> "sa.Row[Any]":
+    """Return the row of a thread; raises `NotFound` if it does not exist or belongs to another project."""
+    return require_row(
+        connection.execute(SELECT_THREAD, {"project": project, "thread": thread}).one_or_none()
+    )
 
 
-def known_thread(connection: sa.Connection, project: str, thread: str) -> None:
-    """Raise `NotFound` for a thread that is not there, or another project's."""
-    one_thread(connection, project, thread)
+def require_thread(connection: sa.Connection, project: str, thread: str) -> None:
+    """Raise `NotFound` if the thread does not exist or belongs to another project."""
+    find_thread(connection, project, thread)

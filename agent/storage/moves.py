@@ -1,7 +1,7 @@
-"""How calls go on: each function is one compare-and-set in a transaction, and says why where it was not made.
+"""The moves of calls between statuses: each function is one compare-and-set that says why it refused.
 
-The transaction has the write lock, so nothing changes between a look and the change; the conditions stand in the
-statements all the same, and the database asks the table of moves once more.
+The transaction holds the write lock, so nothing changes between the check and the change. The statements state their
+conditions all the same, and a trigger asks the table `moves` once more.
 """
 
 from typing import Any, Literal
@@ -10,22 +10,30 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert
 
 from ..errors import Conflict
-from ..ports.calls import ApprovalGiven, CallReport, CallStatus, Closed, Due, Move, StoredCall
+from ..ports.calls import (
+    CallApproval,
+    CallReport,
+    CallStatus,
+    CallTransition,
+    ClosingStatus,
+    OverdueCall,
+    StoredCall,
+)
 from . import rows
-from .listing import found
-from .rows import CALLER, Claim, Record
+from .listing import require_row
+from .rows import CALLER, ClaimRequest, OutcomeRequest
 from .schema import MOVES, actions, calls
 from .transaction import Transaction
 
 LEASE_LOST = {
     "success": False,
     "unknown": True,
-    "error": "Who took the call did not report in time how it ended.",
+    "error": "The caller that began the call did not report its outcome in time.",
 }
-_NEVER_RAN = frozenset({"suggested", "confirmed"})  # before anybody has claimed it
+_NEVER_RAN = frozenset({"suggested", "confirmed"})  # statuses before a claim
 
 
-def read(found: Any) -> StoredCall:
+def call_of(found: Any) -> StoredCall:
     """Return a row as a call."""
     return StoredCall(
         id=found.id,
@@ -61,7 +69,7 @@ def read(found: Any) -> StoredCall:
 _ONE = sa.select(calls).where(
     calls.c.id == sa.bindparam("call"), calls.c.project_id == sa.bindparam("project")
 )
-# The first part of each is word for word as the index over those times has it.
+# The first condition of each is word for word that of the partial index over those times.
 _LATE = sa.and_(
     sa.text("calls.status IN ('suggested', 'confirmed')"),
     sa.or_(calls.c.status == "suggested", calls.c.runs_at == CALLER),
@@ -69,7 +77,12 @@ _LATE = sa.and_(
 )
 _UNREPORTED = sa.and_(sa.text("calls.status = 'claimed'"), calls.c.lease_until <= sa.bindparam("at"))
 _ANYTHING_DUE = sa.select(
-    sa.or_(*(sa.exists().where(each) for each in (_LATE, _UNREPORTED, rows.unreported(sa.bindparam("at")))))
+    sa.or_(
+        *(
+            sa.exists().where(each)
+            for each in (_LATE, _UNREPORTED, rows.unreported_leases(sa.bindparam("at")))
+        )
+    )
 )
 _CANCEL_ALL = (
     sa.update(calls)
@@ -83,18 +96,18 @@ _CANCEL_ALL = (
 _KEEP = insert(calls).on_conflict_do_nothing(index_elements=["id"])
 
 
-def one(connection: sa.Connection, project: str, id: str) -> Any:
+def find_call(connection: sa.Connection, project: str, id: str) -> Any:
     """Return the row of a call; raises `NotFound`."""
-    return found(connection.execute(_ONE, {"project": project, "call": id}).one_or_none())
+    return require_row(connection.execute(_ONE, {"project": project, "call": id}).one_or_none())
 
 
 def is_kept(connection: sa.Connection, id: str) -> bool:
-    """Whether there is a call of an id, whoever's it is."""
+    """Return whether a call of this `id` exists, in any project."""
     return connection.execute(sa.select(calls.c.number).where(calls.c.id == id)).first() is not None
 
 
-def keep(transaction: Transaction, call: StoredCall, kb: str | None = None) -> None:
-    """Keep a call; one that is kept already stays as it is. One that is handed over as claimed is claimed here."""
+def keep_call(transaction: Transaction, call: StoredCall, kb: str | None = None) -> None:
+    """Insert a call unless its id exists; a call handed over as `claimed` is claimed in the same step."""
     taken = call.status == "claimed"
     status = "confirmed" if taken else call.status
     runs_here = status == "confirmed" and call.runs_at != CALLER
@@ -125,13 +138,17 @@ def keep(transaction: Transaction, call: StoredCall, kb: str | None = None) -> N
     }
     made = transaction.connection.execute(_KEEP, values)
     if made.rowcount != 1:
-        one(transaction.connection, call.project, call.id)  # another project's is not there
+        find_call(
+            transaction.connection, call.project, call.id
+        )  # raises NotFound for an id of another project
     elif taken:
-        begin(transaction, call.project, call.id, call.created_at, call.lease_until or call.created_at, kb)
+        begin_call(
+            transaction, call.project, call.id, call.created_at, call.lease_until or call.created_at, kb
+        )
 
 
-def approve(transaction: Transaction, approval: ApprovalGiven) -> StoredCall:
-    """Confirm a suggested call in time."""
+def approve_call(transaction: Transaction, approval: CallApproval) -> StoredCall:
+    """Confirm a suggested call before its deadline."""
     values: dict[str, Any] = {"approved_by": approval.by, "approved_at": approval.at}
     if approval.arguments is not None:
         values |= {"arguments": dict(approval.arguments), "arguments_hash": approval.arguments_hash}
@@ -149,26 +166,27 @@ def approve(transaction: Transaction, approval: ApprovalGiven) -> StoredCall:
         .returning(calls)
     ).one_or_none()
     if changed is None:
-        call = one(transaction.connection, approval.project, approval.call)
+        call = find_call(transaction.connection, approval.project, approval.call)
         why = _why_not(call, approval.at)
         raise Conflict("arguments_changed" if why == "not_approved" else why)
-    return read(changed)
+    return call_of(changed)
 
 
-def close(
+def close_call(
     transaction: Transaction,
     project: str,
     id: str,
-    status: Closed,
+    status: ClosingStatus,
     at: int,
     once: bool = False,
     by: str | None = None,
 ) -> StoredCall:
-    """Close a call that can still be approved or, where it is cancelled, that nobody has claimed.
+    """Close a call that can still be approved, or cancel a confirmed one that is not claimed.
 
-    A no to what was approved cancels it. once: one that is closed so already is refused. by: the user who decided that.
+    Rejecting an approved call cancels it. With `once` a call that has this status already is refused. `by` is the user
+    who decided.
     """
-    call = one(transaction.connection, project, id)
+    call = find_call(transaction.connection, project, id)
     if status == "rejected" and (call.approved_by is not None or not call.needs_approval):
         status = "cancelled"
     late = status == "answered" and call.deadline <= at
@@ -176,13 +194,13 @@ def close(
     if may and not late:
         return _move(transaction, call, status, at, closed_by=by)
     if call.status == status and not once:
-        return read(call)
+        return call_of(call)
     why = _why_not(call, at)
     raise Conflict("closed" if why == "not_approved" else why)
 
 
-def withdraw(transaction: Transaction, approval: ApprovalGiven) -> None:
-    """Cancel a call that an approval has confirmed of which nobody was told, unless somebody has begun it."""
+def withdraw_approval(transaction: Transaction, approval: CallApproval) -> None:
+    """Cancel a call that `approval` confirmed after its caller had given up, unless the call has begun."""
     transaction.connection.execute(
         sa.update(calls)
         .where(
@@ -196,7 +214,7 @@ def withdraw(transaction: Transaction, approval: ApprovalGiven) -> None:
     )
 
 
-def begin(
+def begin_call(
     transaction: Transaction,
     project: str,
     id: str,
@@ -206,47 +224,52 @@ def begin(
     attempt: str = "",
 ) -> StoredCall:
     """Claim a confirmed call for its caller, in the ledger too."""
-    call = one(transaction.connection, project, id)
+    call = find_call(transaction.connection, project, id)
     if call.status != "confirmed" or call.runs_at != CALLER or call.deadline <= at:
         raise Conflict(_why_not(call, at))
-    if not rows.lease(transaction, Claim(id, call.tool, at, kb, attempt=attempt), lease_until):
+    if not rows.lease_call(
+        transaction,
+        ClaimRequest(suggestion_id=id, action=call.tool, at=at, kb=kb, attempt=attempt),
+        lease_until,
+    ):
         raise Conflict("begun")
     return _move(transaction, call, "claimed", None, lease_until=lease_until)
 
 
-def report(transaction: Transaction, said: CallReport) -> tuple[StoredCall, bool]:
-    """Record how a call ended that its caller has begun; say whether the same was reported before."""
-    call = one(transaction.connection, said.project, said.call)
+def record_report(transaction: Transaction, said: CallReport) -> tuple[StoredCall, bool]:
+    """Record how a claimed call ended for its caller; return it, and whether the same report came before."""
+    call = find_call(transaction.connection, said.project, said.call)
     if call.result_hash is not None:
         if call.result_hash != said.digest:
             raise Conflict("already_reported")
-        return read(call), True
+        return call_of(call), True
     if call.status in _NEVER_RAN and not said.ok and (call.status == "suggested" or call.runs_at == CALLER):
         if call.deadline <= said.at:
             raise Conflict("expired")
         declined: CallStatus = "rejected" if call.status == "suggested" else "cancelled"
         return _move(transaction, call, declined, said.at, result_hash=said.digest), False
     if call.status != "claimed" or call.runs_at != CALLER:
-        raise Conflict(_not_begun(call, said.at))
+        raise Conflict(_why_not_reported(call, said.at))
     if call.lease_until <= said.at:
         raise Conflict("lease_over")
     if said.seen is not None and said.seen != call.arguments_hash:
         raise Conflict("arguments_changed")
     status: Literal["done", "failed"] = "done" if said.ok else "failed"
-    Record(said.call, status, said.result, said.at, attempt=None, owner=CALLER).write(transaction)
+    OutcomeRequest(
+        suggestion_id=said.call, status=status, result=said.result, at=said.at, attempt=None, owner=CALLER
+    ).write(transaction)
     transaction.connection.execute(
         sa.update(calls)
         .where(calls.c.id == said.call, calls.c.status == status)
         .values(result_hash=said.digest)
     )
-    return read(one(transaction.connection, said.project, said.call)), False
+    return call_of(find_call(transaction.connection, said.project, said.call)), False
 
 
-def go_on(transaction: Transaction, project: str, thread: str, move: Move, at: int) -> None:
-    """Note how a call of a turn went on, where the suggestion's table leads there from what it is.
+def move_call(transaction: Transaction, project: str, thread: str, move: CallTransition, at: int) -> None:
+    """Move a call of a turn to its next status, if `MOVES` allows that from its current status.
 
-    Its claim, and the end of what is claimed, are for whoever claimed it to note, in the ledger or by a report; one
-    that is not kept has nothing to be noted.
+    Only the claimer notes a claim or its end, through the ledger or a report. A call that is not kept is ignored.
     """
     call = transaction.connection.execute(_ONE, {"project": project, "call": move.call}).one_or_none()
     if call is None or call.thread_id != thread or (call.status, move.status) not in MOVES:
@@ -264,13 +287,15 @@ def go_on(transaction: Transaction, project: str, thread: str, move: Move, at: i
     )
 
 
-def cancel_all(transaction: Transaction, project: str, thread: str, at: int) -> None:
-    """Cancel every call of a thread that nobody has claimed."""
+def cancel_calls(transaction: Transaction, project: str, thread: str, at: int) -> None:
+    """Cancel every call of a thread that is not claimed."""
     transaction.connection.execute(_CANCEL_ALL, {"project": project, "thread": thread, "at": at})
 
 
-def bar(transaction: Transaction, at: int, *which: sa.ColumnElement[bool]) -> None:
-    """Let the ledger have confirmed calls as cancelled: they are about to be deleted, and must not run after it."""
+def bar_calls(transaction: Transaction, at: int, *which: sa.ColumnElement[bool]) -> None:
+    """Insert a cancelled row into the ledger for each confirmed call that is about to be deleted, so that it cannot run
+    later.
+    """
     row = {
         "suggestion_id": calls.c.id,
         "action": calls.c.tool,
@@ -286,13 +311,13 @@ def bar(transaction: Transaction, at: int, *which: sa.ColumnElement[bool]) -> No
     )
 
 
-def anything_due(connection: sa.Connection, at: int) -> bool:
-    """Whether `due` has anything to do."""
+def is_anything_due(connection: sa.Connection, at: int) -> bool:
+    """Return whether `expire_calls` would change a row."""
     return bool(connection.execute(_ANYTHING_DUE, {"at": at}).scalar_one())
 
 
-def due(transaction: Transaction, at: int) -> tuple[Due, ...]:
-    """Expire what is late, and call unknown what was not reported in time."""
+def expire_calls(transaction: Transaction, at: int) -> tuple[OverdueCall, ...]:
+    """Expire calls that are late, and mark calls unknown whose leases ended without a report."""
     said = (calls.c.project_id, calls.c.thread_id, calls.c.id, calls.c.status)
     expired = transaction.connection.execute(
         sa.update(calls).where(_LATE).values(status="expired", ended_at=at).returning(*said), {"at": at}
@@ -305,7 +330,7 @@ def due(transaction: Transaction, at: int) -> tuple[Due, ...]:
         {"at": at},
     ).all()
     rows.end_leases(transaction.connection, at, LEASE_LOST)
-    return tuple(Due(*each) for each in (*expired, *lost))
+    return tuple(OverdueCall(*each) for each in (*expired, *lost))
 
 
 def _move(
@@ -317,18 +342,18 @@ def _move(
         .values(**{"status": status, "ended_at": ended_at, "owner": None, **more})
         .returning(calls)
     ).one()
-    return read(changed)
+    return call_of(changed)
 
 
 def _why_not(call: Any, at: int) -> str:
-    """Return why a call cannot be approved, or be begun."""
+    """Return the reason why a call cannot be approved or begun."""
     if call.status == "expired" or (call.status in _NEVER_RAN and call.deadline <= at):
         return "expired" if call.status != "confirmed" or call.runs_at == CALLER else "closed"
     return {"suggested": "not_approved", "claimed": "begun"}.get(call.status, "closed")
 
 
-def _not_begun(call: Any, at: int) -> str:
-    """Return why there is nothing to report of a call."""
+def _why_not_reported(call: Any, at: int) -> str:
+    """Return the reason why a report of a call is refused."""
     if call.runs_at == CALLER and call.lease_until is not None:
         return "lease_over"  # it was begun, and is unknown by now
     if call.status == "confirmed" and call.runs_at == CALLER and call.deadline > at:

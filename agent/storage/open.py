@@ -1,4 +1,7 @@
-"""Names what is kept where the settings say. SQLAlchemy costs 0.2 s to import: only who keeps something pays for it."""
+"""Entry points that open storage as the settings say.
+
+SQLAlchemy costs 0.2 s to import, so these functions import it only when something is kept.
+"""
 
 import os
 import sys
@@ -19,7 +22,7 @@ from ..ports.memory import MemoryStore
 from ..ports.note import ReadStore
 from ..ports.observe import Observer
 from ..ports.work import RunSync
-from .later import Kept, Later, stand_ins
+from .later import LazyStorage, OpenDatabase, make_stand_ins
 from .memory import MemoryLedger
 from .settings import StorageSettings
 from .store import Store
@@ -30,7 +33,7 @@ T = TypeVar("T")
 
 
 @asynccontextmanager
-async def opened_store(
+async def open_store(
     settings: StorageSettings,
     kb: Path,
     run_sync: RunSync,
@@ -38,75 +41,76 @@ async def opened_store(
     observer: Observer | None = None,
     told: Callable[[str], None] = lambda _: None,
 ) -> AsyncGenerator[Store, None]:
-    """Open all that is kept in `settings.data` for the time of a block, settle what dead processes left, close it.
+    """Open the stores of `settings.data` for the block, settle the rows of dead processes, and close them at the end.
 
-    In memory nothing but the ledger is made before it is asked for. kb: folder of the knowledge base whose actions they
-    are. run_sync: does the database's blocking work; nothing of it runs on the event loop. clock: stamps lost rows.
-    observer: keeps the level `actions_unrecorded`. told: hears why nothing can be claimed, and "" when it can again.
-    Raises `agent.errors.UsageError` when the folder cannot be used.
+    In memory only the ledger is made before its first use. `kb` is the folder of the knowledge base. `run_sync` does
+    the blocking work of the database; none of it runs on the event loop. `clock` stamps lost rows. `observer` gets the
+    gauge `actions_unrecorded`. `told` gets the reason why nothing can be claimed, and "" when claims work again. Raises
+    `agent.errors.UsageError` when the folder cannot be used.
     """
     label = kb_label(kb)
     if settings.data != MEMORY:
         folder = _locked_folder(settings.data)
-        from .stores import kept_in
+        from .stores import open_stores
 
-        async with kept_in(folder, run_sync, clock, observer, told, label, settings.retention) as kept:
+        async with open_stores(folder, run_sync, clock, observer, told, label, settings.retention) as kept:
             yield kept.store
         return
 
-    async def in_memory() -> AbstractAsyncContextManager[Kept]:
-        kept_in = await run_sync(_load)
-        return kept_in(None, run_sync, clock, observer, kb=label, retention=settings.retention)
+    async def in_memory() -> AbstractAsyncContextManager[OpenDatabase]:
+        open_stores = await run_sync(_load)
+        return open_stores(None, run_sync, clock, observer, kb=label, retention=settings.retention)
 
     async with _later(in_memory) as later:
-        yield stand_ins(later, MemoryLedger(kb=label))
+        yield make_stand_ins(later, MemoryLedger(kb=label))
 
 
 @asynccontextmanager
-async def opened_memory(
+async def open_memory_store(
     settings: StorageSettings, run_sync: RunSync, clock: Clock, told: Callable[[str], None] = lambda _: None
 ) -> AsyncGenerator[ReadStore, None]:
-    """Open what is remembered in `settings.data` for the time of a block, and close it.
+    """Open the memory of `settings.data` for the block, and close it at the end.
 
-    In memory nothing is made before it is asked for. told: hears why nothing can be kept, and "" when it can again.
-    Raises `agent.errors.UsageError` when the folder cannot be used, or was written by a newer version.
+    In memory nothing is made before its first use. `told` gets the reason why nothing can be kept, and "" when writes
+    work again. Raises `agent.errors.UsageError` when the folder cannot be used, or a newer version wrote it.
     """
     if settings.data != MEMORY:
-        from .memories.store import memory_in
+        from .memories.store import open_sqlite_memory
 
-        async with memory_in(ledger_folder(settings.data), run_sync, clock, told) as memory:
+        async with open_sqlite_memory(ledger_folder(settings.data), run_sync, clock, told) as memory:
             yield memory
         return
 
     async def in_memory() -> AbstractAsyncContextManager[ReadStore]:
-        memory_in = await run_sync(_load_memory)
-        return memory_in(None, run_sync, clock, told)
+        open_sqlite_memory = await run_sync(_load_memory)
+        return open_sqlite_memory(None, run_sync, clock, told)
 
     async with _later(in_memory) as later:
         yield cast("ReadStore", later.stand_in())
 
 
 @asynccontextmanager
-async def opened_archive(
+async def open_archive(
     settings: StorageSettings, run_sync: RunSync, clock: Clock
 ) -> AsyncGenerator[tuple[MemoryStore, MemoryArchive], None]:
-    """Open what is remembered in `settings.data`, also beside its server, for who may see and decide all of it.
+    """Open the memory of `settings.data` for operators, who see and decide items of all users; its server may be
+    running.
 
-    Raises `agent.errors.UsageError` when there is nothing, or it cannot be used; nothing is made.
+    Raises `agent.errors.UsageError` when there is no memory, or it cannot be used; nothing is made.
     """
     if settings.data == MEMORY:
         raise UsageError("a memory that is not in a folder ends with its server: name one with --data DIR")
-    from .memories.archive import archive_in
+    from .memories.archive import open_sqlite_archive
 
-    async with archive_in(ledger_folder(settings.data), run_sync, clock) as opened:
+    async with open_sqlite_archive(ledger_folder(settings.data), run_sync, clock) as opened:
         yield opened
 
 
 @asynccontextmanager
 async def _later(
     make: Callable[[], Awaitable[AbstractAsyncContextManager[T]]],
-) -> AsyncGenerator[Later[T], None]:
-    """Open something when it is first asked for, in a block; it is closed at its end."""
+) -> AsyncGenerator[LazyStorage[T], None]:
+    """Open storage at its first use within the block, and close it at the block's end."""
 
     async def life(over: trio.Event, task_status: "trio.TaskStatus[T]") -> None:
         async with await make() as kept:
@@ -114,7 +118,7 @@ async def _later(
             await over.wait()
 
     tasks = AsyncExitStack()
-    later = Later(await tasks.enter_async_context(trio.open_nursery()), life)
+    later = LazyStorage(await tasks.enter_async_context(trio.open_nursery()), life)
     try:
         yield later
     finally:
@@ -123,7 +127,7 @@ async def _later(
 
 
 @asynccontextmanager
-async def opened_ledger(
+async def open_ledger(
     settings: StorageSettings,
     kb: Path,
     run_sync: RunSync,
@@ -131,31 +135,31 @@ async def opened_ledger(
     observer: Observer | None = None,
     told: Callable[[str], None] = lambda _: None,
 ) -> AsyncGenerator[Ledger, None]:
-    """Open nothing but the ledger of `settings.data`, as `opened_store` does all that is kept."""
+    """Open only the ledger of `settings.data`; the arguments are those of `open_store`."""
     if settings.data == MEMORY:
         yield MemoryLedger(kb=kb_label(kb))
         return
     folder = _locked_folder(settings.data)
-    from .sqlite import ledger_in
+    from .sqlite import open_sqlite_ledger
 
-    async with ledger_in(folder, run_sync, clock, observer, told, kb_label(kb)) as ledger:
+    async with open_sqlite_ledger(folder, run_sync, clock, observer, told, kb_label(kb)) as ledger:
         yield ledger
 
 
-def _load() -> "Callable[..., AbstractAsyncContextManager[Kept]]":
-    from .stores import kept_in
+def _load() -> "Callable[..., AbstractAsyncContextManager[OpenDatabase]]":
+    from .stores import open_stores
 
-    return kept_in
+    return open_stores
 
 
 def _load_memory() -> "Callable[..., AbstractAsyncContextManager[ReadStore]]":
-    from .memories.store import memory_in
+    from .memories.store import open_sqlite_memory
 
-    return memory_in
+    return open_sqlite_memory
 
 
 def _locked_folder(data: str) -> Path:
-    """Return a folder in which owners can have locks."""
+    """Return the data folder; raises `UsageError` on a system without the POSIX locks that owners need."""
     if find_spec("fcntl") is None:
         raise UsageError(
             "actions cannot be kept in a folder on this system (no POSIX locks): use --data memory"
@@ -164,17 +168,17 @@ def _locked_folder(data: str) -> Path:
 
 
 def kb_label(kb: Path) -> str:
-    """Return how a ledger that several servers share calls one's knowledge base."""
+    """Return the name of a knowledge base in a ledger that several servers share."""
     return os.path.realpath(kb)
 
 
 def ledger_folder(data: str) -> Path:
-    """Return a folder as written in agent.toml or the environment, where no shell has read the `~`."""
+    """Return the data folder of `--data`, of `agent.toml` or of the environment, where no shell has expanded `~`."""
     return user_data_folder() if data == USER_DATA else Path(data).expanduser()
 
 
 def user_data_folder(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
-    """Return where this user's programs keep their data, and this one its own (XDG base directories, or macOS's).
+    """Return this program's folder among the user's data (XDG base directories, or the ones of macOS).
 
     Raises `agent.errors.UsageError` when the user has no home folder.
     """

@@ -1,4 +1,4 @@
-"""Projects, their keys and their documents, in a database."""
+"""Projects, their keys and their documents in a database."""
 
 from functools import partial
 from typing import Any
@@ -9,19 +9,19 @@ from ..config import DOCUMENTS_BYTES, DOCUMENTS_MOST, PROJECTS_MOST, RULES_BYTES
 from ..errors import Conflict
 from ..ports.clock import Clock
 from ..ports.pages import Page, Window
-from ..ports.projects import HOUSE, Document, DocumentText, Project, ProjectKey
+from ..ports.projects import HOUSE, DocumentText, Project, ProjectKey, StoredDocument
 from . import moves
 from .asked import wait_on
 from .database import Database
-from .listing import found, known_project, page, row
+from .listing import find_row, load_page, require_project, require_row
 from .schema import calls, documents, idempotency, project_keys, projects
 from .transaction import Transaction
 
 
 class SqliteProjects:
-    """Projects in a database that is open (implements `agent.ports.projects.ProjectStore`).
+    """Projects in an open database (implements `agent.ports.projects.ProjectStore`).
 
-    clock: stamps what is ended because its project is deleted.
+    `clock` stamps the calls that end because their project is deleted.
     """
 
     def __init__(self, database: Database, clock: Clock) -> None:
@@ -29,7 +29,7 @@ class SqliteProjects:
         self._clock = clock
 
     async def create_project(self, id: str, name: str, role: str, at: int) -> Project:
-        """Keep a new project. Raises `Conflict("too_many_projects")` over PROJECTS_MOST."""
+        """Create a project. Raises `Conflict("too_many_projects")` over `PROJECTS_MOST`."""
 
         def create(transaction: Transaction) -> Project:
             held = sa.select(sa.func.count()).select_from(projects)
@@ -44,47 +44,47 @@ class SqliteProjects:
     async def project(self, id: str) -> Project:
         """Return a project."""
         return await self._database.read(
-            lambda connection: _project(row(connection, projects, projects.c.id == id))
+            lambda connection: _project(find_row(connection, projects, projects.c.id == id))
         )
 
     async def projects(self, window: Window) -> Page[Project]:
-        """Return projects, oldest first."""
+        """Return a page of projects, oldest first."""
         return await self._database.read(
-            lambda connection: page(connection, projects, sa.select(projects), window, _project)
+            lambda connection: load_page(connection, projects, sa.select(projects), window, _project)
         )
 
     async def change_project(self, id: str, name: str | None, role: str | None) -> Project:
-        """Change what is not None."""
+        """Change `name` and `role` where they are not `None`; a new role raises the `revision`."""
         values: dict[str, Any] = {} if name is None else {"name": name}
         if role is not None:
             values |= {"role": role, "revision": projects.c.revision + 1}
 
         def change(transaction: Transaction) -> Project:
             if not values:
-                return _project(row(transaction.connection, projects, projects.c.id == id))
+                return _project(find_row(transaction.connection, projects, projects.c.id == id))
             statement = sa.update(projects).where(projects.c.id == id).values(**values).returning(projects)
-            return _project(found(transaction.connection.execute(statement).one_or_none()))
+            return _project(require_row(transaction.connection.execute(statement).one_or_none()))
 
         return await self._database.write(change)
 
     async def delete_project(self, id: str) -> None:
-        """Delete a project with all that is its own; rows of the ledger stay. Raises `Conflict("kept")` for HOUSE."""
+        """Delete a project and everything in it; rows of the ledger stay. Raises `Conflict("kept")` for `HOUSE`."""
 
         def delete(transaction: Transaction) -> None:
-            known_project(transaction.connection, id)
+            require_project(transaction.connection, id)
             if id == HOUSE:
                 raise Conflict("kept")
-            moves.bar(transaction, self._clock.now_ms(), calls.c.project_id == id)
+            moves.bar_calls(transaction, self._clock.now_ms(), calls.c.project_id == id)
             transaction.connection.execute(sa.delete(idempotency).where(idempotency.c.project_id == id))
             transaction.connection.execute(sa.delete(projects).where(projects.c.id == id))
 
         await self._database.write(delete, late=wait_on)
 
     async def add_key(self, project: str, id: str, digest: str, name: str, at: int) -> ProjectKey:
-        """Keep a key by its SHA-256 in hex."""
+        """Store a key as `digest`, its SHA-256 in hex."""
 
         def add(transaction: Transaction) -> ProjectKey:
-            known_project(transaction.connection, project)
+            require_project(transaction.connection, project)
             values = {"project_id": project, "id": id, "digest": digest, "name": name, "created_at": at}
             transaction.connection.execute(sa.insert(project_keys).values(**values))
             return ProjectKey(id, project, name, at)
@@ -92,21 +92,21 @@ class SqliteProjects:
         return await self._database.write(add)
 
     async def keys(self, project: str, window: Window) -> Page[ProjectKey]:
-        """Return a project's keys, oldest first, revoked ones too."""
+        """Return a page of a project's keys, oldest first, revoked ones included."""
 
-        def listed(connection: sa.Connection) -> Page[ProjectKey]:
-            known_project(connection, project)
+        def load(connection: sa.Connection) -> Page[ProjectKey]:
+            require_project(connection, project)
             wanted = sa.select(project_keys).where(project_keys.c.project_id == project)
-            return page(connection, project_keys, wanted, window, _key)
+            return load_page(connection, project_keys, wanted, window, _key)
 
-        return await self._database.read(listed)
+        return await self._database.read(load)
 
     async def revoke_key(self, project: str, id: str, at: int) -> None:
-        """Let a key open nothing any more. Idempotent."""
+        """Revoke a key. Idempotent."""
         of = (project_keys.c.project_id == project, project_keys.c.id == id)
 
         def revoke(transaction: Transaction) -> None:
-            row(transaction.connection, project_keys, *of)
+            find_row(transaction.connection, project_keys, *of)
             transaction.connection.execute(
                 sa.update(project_keys).where(*of, project_keys.c.revoked_at.is_(None)).values(revoked_at=at)
             )
@@ -114,36 +114,39 @@ class SqliteProjects:
         await self._database.write(revoke)
 
     async def project_of_key(self, digest: str) -> str | None:
-        """Return the project that a key opens, or None."""
+        """Return the id of the project that a key opens, or `None`."""
         wanted = sa.select(project_keys.c.project_id).where(
             project_keys.c.digest == digest, project_keys.c.revoked_at.is_(None)
         )
         return await self._database.read(lambda connection: connection.execute(wanted).scalar_one_or_none())
 
-    async def put_document(self, document: Document, text: str) -> Document:
-        """Keep a document under its id, in place of the one of the same project, category and filename.
+    async def put_document(self, document: StoredDocument, text: str) -> StoredDocument:
+        """Store a document under its id, replacing the one of the same project, category and filename.
 
-        The same bytes again change nothing and return what is kept, with its id. Raises `Conflict("project_full")` and
-        `Conflict("rules_too_long")` over DOCUMENTS_MOST, DOCUMENTS_BYTES and RULES_BYTES.
+        The same bytes again change nothing and return the stored document with its id. Raises
+        `Conflict("project_full")` and `Conflict("rules_too_long")` over `DOCUMENTS_MOST`, `DOCUMENTS_BYTES` and
+        `RULES_BYTES`.
         """
-        return await self._database.write(partial(_put, document, text), late=wait_on)
+        return await self._database.write(partial(_put_document, document, text), late=wait_on)
 
-    async def document(self, project: str, id: str) -> Document:
+    async def document(self, project: str, id: str) -> StoredDocument:
         """Return a document."""
         of = (documents.c.project_id == project, documents.c.id == id)
         return await self._database.read(
-            lambda connection: _document(found(connection.execute(_described().where(*of)).one_or_none()))
+            lambda connection: _document(
+                require_row(connection.execute(_select_documents().where(*of)).one_or_none())
+            )
         )
 
-    async def documents(self, project: str, window: Window) -> Page[Document]:
-        """Return a project's documents, oldest first."""
+    async def documents(self, project: str, window: Window) -> Page[StoredDocument]:
+        """Return a page of a project's documents, oldest first."""
 
-        def listed(connection: sa.Connection) -> Page[Document]:
-            known_project(connection, project)
-            wanted = _described().where(documents.c.project_id == project)
-            return page(connection, documents, wanted, window, _document)
+        def load(connection: sa.Connection) -> Page[StoredDocument]:
+            require_project(connection, project)
+            wanted = _select_documents().where(documents.c.project_id == project)
+            return load_page(connection, documents, wanted, window, _document)
 
-        return await self._database.read(listed)
+        return await self._database.read(load)
 
     async def delete_document(self, project: str, id: str) -> None:
         """Delete a document and its text."""
@@ -154,35 +157,35 @@ class SqliteProjects:
                 .where(documents.c.project_id == project, documents.c.id == id)
                 .returning(documents.c.number)
             )
-            found(gone.one_or_none())
+            require_row(gone.one_or_none())
             _revise(transaction, project)
 
         await self._database.write(delete, late=wait_on)
 
     async def texts(self, project: str) -> tuple[int, tuple[DocumentText, ...]]:
-        """Return a project's revision and the texts of its documents that could be read, by category and filename."""
+        """Return a project's `revision` and the texts of its readable documents, by category and filename."""
         wanted = (
             sa.select(documents.c.id, documents.c.category, documents.c.filename, documents.c.text)
             .where(documents.c.project_id == project, documents.c.error == "")
             .order_by(documents.c.category, documents.c.filename)
         )
 
-        def read(connection: sa.Connection) -> tuple[int, tuple[DocumentText, ...]]:
-            of = row(connection, projects, projects.c.id == project)
+        def load(connection: sa.Connection) -> tuple[int, tuple[DocumentText, ...]]:
+            of = find_row(connection, projects, projects.c.id == project)
             return of.revision, tuple(DocumentText(*each) for each in connection.execute(wanted))
 
-        return await self._database.read(read, wait_on)
+        return await self._database.read(load, wait_on)
 
 
-def _put(document: Document, text: str, transaction: Transaction) -> Document:
+def _put_document(document: StoredDocument, text: str, transaction: Transaction) -> StoredDocument:
     connection = transaction.connection
-    known_project(connection, document.project)
+    require_project(connection, document.project)
     same = (
         documents.c.project_id == document.project,
         documents.c.category == document.category,
         documents.c.filename == document.filename,
     )
-    kept = connection.execute(_described().where(*same)).one_or_none()
+    kept = connection.execute(_select_documents().where(*same)).one_or_none()
     if kept is not None and (kept.sha256, kept.error) == (document.sha256, document.error):
         return _document(kept)
     size = len(text.encode())
@@ -205,11 +208,13 @@ def _put(document: Document, text: str, transaction: Transaction) -> Document:
     else:
         connection.execute(sa.update(documents).where(*same).values(**values))
     _revise(transaction, document.project)
-    return _document(connection.execute(_described().where(*same)).one())
+    return _document(connection.execute(_select_documents().where(*same)).one())
 
 
-def _make_room(connection: sa.Connection, document: Document, size: int, in_place_of: int | None) -> None:
-    """Raise `Conflict` where a project's documents would be too many or too long with this one."""
+def _make_room(
+    connection: sa.Connection, document: StoredDocument, size: int, in_place_of: int | None
+) -> None:
+    """Raise `Conflict` if a project's documents would be too many or too long with this one."""
     rules = sa.func.sum(documents.c.text_bytes).filter(documents.c.category == "RULES")
     others = sa.select(sa.func.count(), sa.func.sum(documents.c.text_bytes), rules).where(
         documents.c.project_id == document.project, documents.c.number != (in_place_of or 0)
@@ -227,8 +232,8 @@ def _revise(transaction: Transaction, project: str) -> None:
     )
 
 
-def _described() -> sa.Select[Any]:
-    """All columns of documents but their texts."""
+def _select_documents() -> sa.Select[Any]:
+    """Return the query for all columns of documents but their texts."""
     return sa.select(*(column for column in documents.c if column.name != "text"))
 
 
@@ -240,17 +245,17 @@ def _key(one: Any) -> ProjectKey:
     return ProjectKey(one.id, one.project_id, one.name, one.created_at, one.revoked_at)
 
 
-def _document(one: Any) -> Document:
-    return Document(
-        one.id,
-        one.project_id,
-        one.category,
-        one.filename,
-        one.mime,
-        one.sha256,
-        one.size,
-        one.pieces,
-        one.version,
-        one.created_at,
-        one.error,
+def _document(one: Any) -> StoredDocument:
+    return StoredDocument(
+        id=one.id,
+        project=one.project_id,
+        category=one.category,
+        filename=one.filename,
+        mime=one.mime,
+        sha256=one.sha256,
+        size=one.size,
+        pieces=one.pieces,
+        version=one.version,
+        created_at=one.created_at,
+        error=one.error,
     )

@@ -1,12 +1,12 @@
-"""Deletes what has been kept as long as its operator wants: threads that nobody uses, and lines of the audit.
+"""Retention: deletes unused threads and lines of the audit once they are older than the settings allow.
 
-A thread is unused when for so long nothing was said in it and no call of it has ended, no turn of it goes on, and none
-of its calls waits for anything or runs. Of a call that has ended the ledger keeps the claim for TOMBSTONE_SECONDS, so
-that nothing is done twice: for as long its thread stays, however short the time is that is set.
+A thread is unused while it has no new message, no call that has ended lately, no turn in progress, and no call that
+waits or runs. The ledger keeps the claim of an ended call for `TOMBSTONE_SECONDS`, so that nothing is done twice; the
+call's thread stays for as long, however short its retention.
 
-All of it goes in pieces of RETENTION_ROWS rows, each in a transaction of its own that looks anew whether the thread is
-unused: of one that is deleted in several pieces and used meanwhile, what was said last is left. Several processes on
-one file may do this at once. In the end the log is cut off, as it holds pages as they were.
+Rows go in pieces of `RETENTION_ROWS`, each in a transaction of its own that checks anew whether the thread is unused:
+when a thread is used between two pieces, its latest messages stay. Several processes on one file may sweep at once. In
+the end the log is truncated, since it holds earlier copies of pages.
 """
 
 from contextlib import suppress
@@ -60,7 +60,7 @@ _UNUSED = (
 
 
 def _delete_first(by: str, table: sa.Table, *wanted: sa.ColumnElement[bool]) -> sa.Delete:
-    """Return what deletes the rows of a table for which these hold, up to `most`, the first by a column's value."""
+    """Return the statement that deletes up to `most` of the wanted rows of `table`, the lowest in column `by` first."""
     first = sa.select(table.c.number).where(*wanted).order_by(table.c[by]).limit(_MOST)
     return sa.delete(table).where(table.c.number.in_(first))
 
@@ -82,20 +82,20 @@ _AUDIT = _delete_first("at", audit, audit.c.at < _BEFORE)
 
 
 class _Piece(Protocol):
-    """Deletes some of what is too old."""
+    """A function that deletes some of the rows that are too old."""
 
     def __call__(self, now: int, most: int, transaction: Transaction) -> int:
-        """Delete up to `most` rows; return how many those were. now: Unix milliseconds."""
+        """Delete up to `most` rows at Unix milliseconds `now`; return their number."""
         ...
 
 
 class RetentionSweep:
-    """Deletes what is too old in a database that is open, for as long as it runs. clock: says how old it is."""
+    """A task that deletes rows that are too old from an open database. `clock` tells their age."""
 
     def __init__(self, database: Database, clock: Clock, retention: Retention) -> None:
         self._database = database
         self._clock = clock
-        self._in_log = False  # something is deleted that the log may still hold
+        self._in_log = False  # deleted rows may still be in the log
         self._pieces: dict[str, _Piece] = {}
         if retention.threads:
             self._pieces["threads"] = partial(delete_unused, round(retention.threads * _DAY))
@@ -104,7 +104,7 @@ class RetentionSweep:
             self._pieces["audit"] = partial(delete_audit, round(retention.audit * _DAY))
 
     async def run(self) -> None:
-        """Look every RETENTION_EVERY seconds, until cancelled; a piece that is begun then is deleted whole or not."""
+        """Sweep every `RETENTION_EVERY` seconds until cancelled; a piece is deleted whole or not at all."""
         while self._pieces:
             with suppress(StorageFailed):  # the next look is soon enough
                 await self._delete()
@@ -131,7 +131,7 @@ class RetentionSweep:
 
 
 def delete_unused(kept: int, now: int, most: int, transaction: Transaction) -> int:
-    """Delete up to `most` rows of threads that were not used for `kept` milliseconds, oldest threads first."""
+    """Delete up to `most` rows of threads that were unused for `kept` milliseconds, oldest threads first."""
     connection = transaction.connection
     before, claims = now - kept, now - round(TOMBSTONE_SECONDS * 1000)
     left = most
@@ -144,10 +144,10 @@ def delete_unused(kept: int, now: int, most: int, transaction: Transaction) -> i
 
 
 def _delete_rows(connection: sa.Connection, of: dict[str, Any], most: int) -> int:
-    """Delete up to `most` rows of a thread, the thread last; return how many."""
+    """Delete up to `most` rows of a thread, the thread itself last; return their number."""
     left = most
     deleted = connection.execute(_CALLS, {**of, "most": left}).scalars().all()
-    if deleted:  # not before: what a call that is kept has in the ledger stays
+    if deleted:  # only now: a trigger keeps the ledger's row of a call that exists
         connection.execute(_CLAIM, [{"call": id, "ended": of["ended"]} for id in deleted])
     left -= len(deleted)
     left -= connection.execute(_MESSAGES, {**of, "most": left}).rowcount
@@ -157,13 +157,13 @@ def _delete_rows(connection: sa.Connection, of: dict[str, Any], most: int) -> in
 
 
 def delete_answers(now: int, most: int, transaction: Transaction) -> int:
-    """Delete up to `most` answers that nobody can ask for again, as their requests came too long ago."""
+    """Delete up to `most` answers to requests that are too old to be repeated."""
     before = now - round(IDEMPOTENCY_SECONDS * 1000)
     return transaction.connection.execute(_ANSWERS, {"before": before, "most": most}).rowcount
 
 
 def delete_audit(kept: int, now: int, most: int, transaction: Transaction) -> int:
-    """Delete up to `most` lines of the audit that are older than `kept` milliseconds, oldest first."""
+    """Delete up to `most` lines of the audit older than `kept` milliseconds, oldest first."""
     return transaction.connection.execute(_AUDIT, {"before": now - kept, "most": most}).rowcount
 
 

@@ -1,12 +1,12 @@
-"""The ledger's one table, and every statement that touches it. Pure SQL: who calls it holds the transaction.
+"""The ledger's one table and every statement on it. Pure SQL in the transaction of the caller.
 
-A claim is one INSERT that a conflict turns into nothing, and its row count is the answer. An outcome is one UPDATE of
-a row that is still claimed by that very attempt of that owner: so the first outcome stands, writing it again changes
-nothing, and the end of a claim that was not won is never another's. Where the id is that of
-a call that is kept, both change the call in the same transaction, and a call that is not confirmed, or that its caller
-runs, is nobody's to claim: that claim is lost as if another had it.
+A claim is one `INSERT` that a conflict turns into nothing, and its row count is the answer. An outcome is one `UPDATE`
+of a row that is still claimed by that `attempt` of that owner: so the first outcome stands, writing it again changes
+nothing, and a claim that was not won never ends another one. If the id is that of a kept call, both statements change
+the call in the same transaction. A call that is not confirmed, or that its caller runs, cannot be claimed: the claim is
+lost as if another process held it.
 
-What a caller runs has a lease in place of an owner: no process's death says anything about it, its time does.
+A call that its caller runs has a lease in place of an owner: its end comes with time, not with the death of a process.
 """
 
 from collections.abc import Mapping
@@ -18,20 +18,22 @@ from sqlalchemy.dialects.sqlite import insert
 
 from ..config import TOMBSTONE_SECONDS
 from ..ports.conversation import NO_SCOPE, Scope
-from ..ports.ledger import Row, Status
+from ..ports.ledger import ClaimStatus, LedgerRow
 from .schema import actions, calls
 from .transaction import Transaction
 
 LOST = {"success": False, "unknown": True, "error": "The server stopped before the outcome was known."}
 CALLER = "caller"
-"""The owner of rows with a lease."""
+"""The `owner` of rows with a lease."""
 
 _WHOSE = ("project", "user", "thread")
-_OUTCOMES = ("done", "failed", "unknown")  # ends of a call that have a result
+_OUTCOMES = ("done", "failed", "unknown")  # statuses of a call that has a result
 
 
-def _claim(may: sa.ColumnElement[bool]) -> sa.Insert:
-    """Return what makes a row, unless one is there, or a call that is not confirmed or of which `may` is false."""
+def _claim_statement(may: sa.ColumnElement[bool]) -> sa.Insert:
+    """Return the statement that inserts a claim, unless its row exists, its call is not confirmed, or `may` is false
+    for it.
+    """
     names = (
         "suggestion_id",
         "action",
@@ -55,7 +57,7 @@ def _claim(may: sa.ColumnElement[bool]) -> sa.Insert:
 
 
 # Every action comes through these, so they are made once and take their values by name.
-_CLAIM, _LEASE = _claim(calls.c.runs_at != CALLER), _claim(calls.c.runs_at == CALLER)
+_CLAIM, _LEASE = _claim_statement(calls.c.runs_at != CALLER), _claim_statement(calls.c.runs_at == CALLER)
 _OF: sa.BindParameter[Any] = sa.bindparam("of")
 _AT: sa.BindParameter[Any] = sa.bindparam("at")
 _CLAIMED = (
@@ -80,9 +82,12 @@ _ENDED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A claim to be written. at: Unix milliseconds. scope: whose it is. attempt: unlike any other's."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimRequest:
+    """A claim to be written, at Unix milliseconds `at`.
+
+    `scope` names the user it belongs to. `attempt` is unique among claims.
+    """
 
     suggestion_id: str
     action: str
@@ -92,29 +97,31 @@ class Claim:
     attempt: str = ""
 
     def write(self, transaction: Transaction) -> bool:
-        """Claim it for the transaction's owner; True when this made the row."""
+        """Claim the action for the transaction's owner; return whether this inserted the row."""
         made = _insert(transaction, _CLAIM, self, transaction.owner, None)
         if made:
             transaction.connection.execute(_CLAIMED, {"of": self.suggestion_id})
         return made
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
-    """An outcome to be written. at: Unix milliseconds.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeRequest:
+    """An outcome to be written, at Unix milliseconds `at`.
 
-    attempt: of the claim, None for whichever. owner: of a lease; None: this process.
+    `attempt` is that of the claim, `None` for any. `owner` is `CALLER` for a lease, `None` for this process.
     """
 
     suggestion_id: str
-    status: Status
+    status: ClaimStatus
     result: Mapping[str, Any]
     at: int
     attempt: str | None = ""
     owner: str | None = None
 
     def write(self, transaction: Transaction) -> bool:
-        """Write it, if that claim made the row and has no outcome; False, as it claims nothing."""
+        """Write the outcome if that claim made the row and has no outcome yet; always return `False`, since nothing is
+        claimed.
+        """
         outcome = {"of": self.suggestion_id, "to": self.status, "at": self.at, "result": dict(self.result)}
         owner = transaction.owner if self.owner is None else self.owner
         ended = transaction.connection.execute(_RECORD, {**outcome, "by": owner, "in": self.attempt})
@@ -125,25 +132,27 @@ class Record:
         return False
 
 
-def lease(transaction: Transaction, claim: Claim, until: int) -> bool:
-    """Claim a confirmed call for its caller until Unix milliseconds `until`; True when this made the row."""
+def lease_call(transaction: Transaction, claim: ClaimRequest, until: int) -> bool:
+    """Claim a confirmed call for its caller until Unix milliseconds `until`; return whether this inserted the row."""
     return _insert(transaction, _LEASE, claim, CALLER, until)
 
 
-def unreported(at: "int | sa.BindParameter[Any]") -> sa.ColumnElement[bool]:
-    """Return the condition for what its callers did not report in time, also where the call has been deleted since."""
+def unreported_leases(at: "int | sa.BindParameter[Any]") -> sa.ColumnElement[bool]:
+    """Return the condition for leases that ended without a report, also where the call was deleted since."""
     return sa.and_(actions.c.status == "claimed", actions.c.owner == CALLER, actions.c.lease_until <= at)
 
 
 def end_leases(connection: sa.Connection, at: int, result: Mapping[str, Any]) -> None:
-    """Call unknown what its callers did not report in time."""
+    """Mark leases unknown that ended without a report."""
     connection.execute(
-        sa.update(actions).where(unreported(at)).values(status="unknown", result=dict(result), ended_at=at)
+        sa.update(actions)
+        .where(unreported_leases(at))
+        .values(status="unknown", result=dict(result), ended_at=at)
     )
 
 
 def _insert(
-    transaction: Transaction, statement: sa.Insert, claim: Claim, owner: str, until: int | None
+    transaction: Transaction, statement: sa.Insert, claim: ClaimRequest, owner: str, until: int | None
 ) -> bool:
     row = {
         "suggestion_id": claim.suggestion_id,
@@ -162,11 +171,11 @@ def _insert(
     return made.rowcount == 1
 
 
-def prune(connection: sa.Connection, now: int, since: int = 0) -> int:
-    """Forget what ended more than TOMBSTONE_SECONDS before, but not what belongs to a call that is kept.
+def prune_rows(connection: sa.Connection, now: int, since: int = 0) -> int:
+    """Forget rows that ended more than `TOMBSTONE_SECONDS` ago, unless their call is kept.
 
-    since: return value of the last time, 0 where there was none; what ended before was looked at then, so that what is
-    kept is not looked at each time.
+    `since` is the return value of the last run, or 0: rows that ended before it were looked at then, so that the rows
+    that stay are not read each time.
     """
     oldest_kept = now - int(TOMBSTONE_SECONDS * 1000)
     connection.execute(
@@ -175,15 +184,15 @@ def prune(connection: sa.Connection, now: int, since: int = 0) -> int:
     return max(since, oldest_kept)
 
 
-def one(connection: sa.Connection, suggestion_id: str) -> Row | None:
-    """Return a row, or None."""
+def find_row(connection: sa.Connection, suggestion_id: str) -> LedgerRow | None:
+    """Return a row, or `None`."""
     found = connection.execute(
         sa.select(actions).where(actions.c.suggestion_id == suggestion_id)
     ).one_or_none()
     return None if found is None else _row(found)
 
 
-def newest(connection: sa.Connection, limit: int, kb: str | None = None) -> tuple[Row, ...]:
+def newest_rows(connection: sa.Connection, limit: int, kb: str | None = None) -> tuple[LedgerRow, ...]:
     """Return the newest rows by claim, newest first; with `kb` only those of that knowledge base."""
     wanted = sa.select(actions).order_by(actions.c.number.desc()).limit(limit)
     if kb is not None:
@@ -191,8 +200,8 @@ def newest(connection: sa.Connection, limit: int, kb: str | None = None) -> tupl
     return tuple(map(_row, connection.execute(wanted)))
 
 
-def _row(found: "sa.Row[Any]") -> Row:
-    return Row(
+def _row(found: "sa.Row[Any]") -> LedgerRow:
+    return LedgerRow(
         suggestion_id=found.suggestion_id,
         action=found.action,
         status=found.status,

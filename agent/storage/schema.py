@@ -1,16 +1,16 @@
-"""The tables of the one file, and what the database itself refuses, whatever the code does.
+"""The tables of the ledger's file, and the rules that the database itself enforces.
 
-A call's status moves only as the suggestion's own table says: the table `moves` is filled from it, and a trigger asks
-there. What was approved is frozen, and can only be emptied once it has begun or never will; what is not approved gets
-no row in the ledger, and a call's row in the ledger lives as long as the call. Everything else hangs on its project: a
-row of one cannot name a thread of another.
+A call's status moves only as the table of suggestions allows: the table `moves` is filled from it, and a trigger checks
+it. An approved call is frozen; its arguments can only be emptied once it has begun or can never begin. A call that is
+not confirmed gets no row in the ledger, and a call's row in the ledger lives as long as the call. Everything else
+belongs to a project: a row of one project cannot name a thread of another.
 
 `actions`, the ledger, is as its first version made it, with columns added, the last one (`attempt`) by the third; all
-other tables are STRICT and came with the second. `idempotency` got a column since, and the third version brought
+other tables are `STRICT` and came with the second. `idempotency` got a column since. The third version brought
 `closed_by` of a call and the indexes by which retention and forgetting find rows. A file of an older version is
-upgraded in place when it is opened: tables, columns and indexes that are missing are made, and triggers that read
-otherwise are made anew, whichever they are, so that it can be done twice. Code of an older version does not open it any
-more; what of it is running meanwhile goes on, for it names the columns that it writes, and none of them has changed.
+upgraded in place when it is opened: missing tables, columns and indexes are made, and every trigger with another text
+is made anew, so the upgrade can run twice. Code of an older version does not open the file any more. Processes of it
+that are running go on, for they name the columns that they write, and none of these has changed.
 """
 
 from functools import cache
@@ -18,19 +18,16 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ..actions.suggestions import TABLE, Status
+from ..actions.suggestions import TABLE, SuggestionState
 from ..config import ROLE_CHARACTERS
-from ..ports.calls import CallStatus
-from ..ports.projects import HOUSE, Category
-from ..ports.threads import MessageStatus, Role
-from ..ports.tools import Risk, RunsAt
+from ..ports.projects import HOUSE
 from .columns import (
-    add,
+    add_column,
     drop_changed,
-    fill,
+    fill_moves,
+    list_names,
     moves_of,
-    names,
-    numbered,
+    numbered_table,
     one_of,
     statements,
     text,
@@ -46,15 +43,35 @@ MOVES = frozenset(
     (row.source.value, row.target.value)
     for row in TABLE.rows
     if row.target is not None and row.target is not row.source
-) | {(Status.CONFIRMED.value, Status.EXPIRED.value)}
-"""From which status a call goes to which. The last: one that its caller never took, which no session holds."""
+) | {(SuggestionState.CONFIRMED.value, SuggestionState.EXPIRED.value)}
+"""The allowed moves of a call's status. The last one is for a call that its caller never took: no session holds it."""
 
+
+# The words of columns that have a fixed set of them, equal to the `Literal` types of `agent.ports`. They are part of
+# the tables: add a word here with a higher SCHEMA and a step in `prepare` that rebuilds the table of an older file.
+CATEGORIES = ("FACTS", "RULES", "STATE")
+MESSAGE_ROLES = ("user", "assistant", "tool")
+MESSAGE_STATUSES = ("pending", "done", "cancelled", "refused", "failed")
+RUNS_AT = ("record", "webhook", "mcp", "caller")
+RISKS = ("low", "medium", "high")
+CALL_STATUSES = (
+    "suggested",
+    "confirmed",
+    "claimed",
+    "done",
+    "failed",
+    "unknown",
+    "cancelled",
+    "rejected",
+    "expired",
+    "answered",
+)
 
 metadata = sa.MetaData()
 
 
 def _table(name: str, *columns: sa.Column[Any] | sa.Constraint | sa.Index) -> sa.Table:
-    return numbered(metadata, name, *columns)
+    return numbered_table(metadata, name, *columns)
 
 
 def _of_project() -> sa.Column[str]:
@@ -127,7 +144,7 @@ documents = _table(
     text("text"),
     sa.UniqueConstraint("project_id", "id"),
     sa.UniqueConstraint("project_id", "category", "filename"),
-    one_of("category", Category),
+    one_of("category", CATEGORIES),
 )
 
 threads = _table(
@@ -158,8 +175,8 @@ messages = _table(
     text("owner", null=True),  # whose turn it is, while it is pending
     _of_thread(),
     sa.UniqueConstraint("project_id", "id"),
-    one_of("role", Role),
-    one_of("status", MessageStatus),
+    one_of("role", MESSAGE_ROLES),
+    one_of("status", MESSAGE_STATUSES),
     sa.CheckConstraint("(status = 'pending') = (owner IS NOT NULL)"),
     sa.Index("messages_listed", "project_id", "thread_id", "number"),
     sa.Index("messages_of_turn", "project_id", "thread_id", "turn"),
@@ -204,9 +221,9 @@ calls = _table(
     sa.UniqueConstraint("id"),
     sa.UniqueConstraint("project_id", "thread_id", "turn", "position"),
     _of_thread(),
-    one_of("runs_at", RunsAt),
-    one_of("risk", Risk),
-    one_of("status", CallStatus),
+    one_of("runs_at", RUNS_AT),
+    one_of("risk", RISKS),
+    one_of("status", CALL_STATUSES),
     sa.CheckConstraint("needs_approval IN (0, 1)"),
     sa.CheckConstraint(
         "NOT (needs_approval AND approved_by IS NULL"
@@ -281,17 +298,17 @@ _TRIGGERS = {
 
 
 def prepare(connection: sa.Connection, now: int) -> None:
-    """Make what is missing. Inside a write transaction. now: Unix milliseconds."""
+    """Create missing tables, columns, indexes and triggers, in a write transaction, at Unix milliseconds `now`."""
     drop_changed(connection, _TRIGGERS)
-    known = names(connection)
+    known = list_names(connection)
     of_actions = ("kb", "lease_until", "project", "user", "thread", "attempt")
     added = (*(actions.c[name] for name in of_actions), idempotency.c.project_id, calls.c.closed_by)
     for column in added:
-        add(connection, column, known)
+        add_column(connection, column, known)
     for name, statement in _made_by().items():
         if name not in known:
             connection.exec_driver_sql(statement)
-    fill(connection, moves, MOVES)
+    fill_moves(connection, moves, MOVES)
     if connection.execute(sa.select(projects.c.id).where(projects.c.id == HOUSE)).first() is None:
         connection.execute(
             sa.insert(projects).values(id=HOUSE, name=HOUSE, role="", created_at=now, revision=0)

@@ -1,4 +1,4 @@
-"""The settings of what is kept."""
+"""Settings of storage."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ FOR_EVER = Retention()
 
 @dataclass(frozen=True, slots=True)
 class StorageSettings:
-    """Where actions and what was read are kept, and for how long.
+    """The folder of actions, threads and memory, and how long their rows are kept.
 
     Raises `agent.errors.UsageError`, one line that names the setting, when a value cannot work.
 
@@ -38,7 +38,7 @@ class StorageSettings:
     keep_audit: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check what the types cannot say."""
+        """Check the rules that types cannot express."""
         check(
             finite(self.keep_threads, self.keep_audit),
             (not self.data.strip(), "data must be a folder, user or memory"),
@@ -48,10 +48,10 @@ class StorageSettings:
 
     @property
     def retention(self) -> Retention:
-        """For how long what can grow old is kept."""
+        """The retention of threads and of the audit."""
         return Retention(self.keep_threads, self.keep_audit)
 
 
 def _is_possible(days: float) -> bool:
-    """Return whether something can be kept for so many days; less than one would end what can still be asked for."""
+    """Return whether `days` is 0 or within bounds; less than a day would delete answers that can still be repeated."""
     return days == 0 or 1 <= days <= RETENTION_DAYS

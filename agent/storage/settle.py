@@ -1,13 +1,13 @@
-"""What dead owners have left: found when a file is opened, and ended so that nothing runs late.
+"""Settling the rows of dead owners when a file is opened, so that nothing runs late.
 
-| left by who died | becomes |
+| row of a dead owner | becomes |
 | --- | --- |
-| a row of the ledger, and its call, that it had claimed | unknown: it may have happened |
-| a call that was confirmed for the server to run, and that nobody claimed | cancelled: it did not happen |
-| a message whose turn was going on | cancelled |
-| a request that had no answer yet | forgotten, so that it may be tried again |
+| a claimed row of the ledger, and its call | unknown: it may have happened |
+| a call that was confirmed for the server to run, and is not claimed | cancelled: it did not happen |
+| a message whose turn was in progress | cancelled |
+| a request without an answer | forgotten, so that it may be tried again |
 
-A suggested call, and what a caller runs, are nobody's: they stay as they are.
+A suggested call, and a call that its caller runs, belong to no process and stay as they are.
 """
 
 import sqlite3
@@ -25,8 +25,8 @@ UNION SELECT owner FROM messages WHERE owner IS NOT NULL
 UNION SELECT owner FROM idempotency WHERE owner IS NOT NULL"""
 
 
-def anybody_at_work(reader: sqlite3.Connection) -> bool:
-    """Whether some row says that an owner is doing something; False for a file that this code does not read."""
+def is_owner_at_work(reader: sqlite3.Connection) -> bool:
+    """Return whether some row names an owner at work; `False` for a file of a version that this code does not read."""
     (version,) = reader.execute("PRAGMA user_version").fetchone()
     if not 0 < version <= SCHEMA:
         return False
@@ -34,12 +34,12 @@ def anybody_at_work(reader: sqlite3.Connection) -> bool:
 
 
 def owners_at_work(connection: sa.Connection) -> list[str]:
-    """Return the ids of the owners that some row says are doing something."""
+    """Return the ids of the owners that some row names as working on it."""
     return [owner for (owner,) in connection.exec_driver_sql(_AT_WORK)]
 
 
-def settle(connection: sa.Connection, owners: Collection[str], now: int) -> None:
-    """End what these owners have left. now: Unix milliseconds."""
+def settle_rows(connection: sa.Connection, owners: Collection[str], now: int) -> None:
+    """End the work of these owners, at Unix milliseconds `now`."""
     if not owners:
         return
     lost = sa.and_(actions.c.status == "claimed", actions.c.owner.in_(owners))
@@ -58,12 +58,12 @@ def settle(connection: sa.Connection, owners: Collection[str], now: int) -> None
 
 
 def end_turns() -> sa.Update:
-    """Return the statement that cancels every pending message, to be narrowed."""
+    """Return the statement that cancels every pending message, for callers to narrow."""
     return sa.update(messages).where(messages.c.status == "pending").values(status="cancelled", owner=None)
 
 
-def move(connection: sa.Connection, owner: str, to: str) -> None:
-    """Give what an owner is doing to another id."""
+def move_rows(connection: sa.Connection, owner: str, to: str) -> None:
+    """Hand the rows of one owner id to another."""
     connection.execute(
         sa.update(actions).where(actions.c.status == "claimed", actions.c.owner == owner).values(owner=to)
     )

@@ -1,4 +1,4 @@
-"""The ledger of a database: what the port asks for, over the queue and the statements that all stores share."""
+"""The ledger of a database: the port `Ledger` over the queue of `Database` and the statements of `rows.py`."""
 
 import secrets
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -11,19 +11,19 @@ import trio
 
 from ..ports.clock import Clock
 from ..ports.conversation import NO_SCOPE, Scope
-from ..ports.ledger import Row, Status
+from ..ports.ledger import ClaimStatus, LedgerRow
 from ..ports.observe import Observer
 from ..ports.work import RunSync
 from . import rows
 from .database import Database
-from .rows import Claim, Record
+from .rows import ClaimRequest, OutcomeRequest
 
 
 class SqliteLedger:
-    """Claims and outcomes in a database that is open.
+    """Claims and outcomes in an open database (implements `agent.ports.ledger.Ledger`).
 
-    Every method raises `agent.errors.StorageFailed` when the database cannot do it. kb: the knowledge base of its
-    server, noted with each claim.
+    Every method raises `agent.errors.StorageFailed` when the database cannot do it. `kb` names the server's knowledge
+    base, which is noted with each claim.
     """
 
     def __init__(self, database: Database, kb: str | None = None) -> None:
@@ -32,41 +32,51 @@ class SqliteLedger:
         self._won: dict[str, str] = {}  # the attempt that won an id, until its outcome is recorded
 
     async def claim(self, suggestion_id: str, action: str, at: int, scope: Scope = NO_SCOPE) -> bool:
-        """Claim an action at Unix milliseconds `at`; True for exactly one claimer of an id, in any process.
+        """Claim an action at Unix milliseconds `at`; `True` for exactly one claimer of an id, in any process.
 
-        Of a call that is kept, only while it is confirmed and the server is to run it; it becomes claimed.
-        Cancelled, nothing was claimed, or the row is recorded cancelled when it turns out to have been made.
+        A kept call can be claimed only while it is confirmed and the server runs it; it becomes claimed. Cancelled,
+        nothing is claimed, or the row is recorded cancelled if it turns out to have been written.
         """
         attempt = secrets.token_hex(8)
-        won = await self._database.claim(Claim(suggestion_id, action, at, self._kb, scope, attempt))
+        won = await self._database.claim(
+            ClaimRequest(
+                suggestion_id=suggestion_id, action=action, at=at, kb=self._kb, scope=scope, attempt=attempt
+            )
+        )
         if won:
             self._won[suggestion_id] = attempt
         return won
 
-    async def record(self, suggestion_id: str, status: Status, result: Mapping[str, Any], at: int) -> None:
-        """Record the outcome of an action that was claimed here, at Unix milliseconds `at`, and of its call.
+    async def record_outcome(
+        self, suggestion_id: str, status: ClaimStatus, result: Mapping[str, Any], at: int
+    ) -> None:
+        """Record the outcome of an action that was claimed here, at Unix milliseconds `at`, and that of its call.
 
-        The first one stands; of what another has claimed nothing is recorded. Returns when it is on disk or, when the
-        file does not work, as soon as it is kept to be written when it does. Cancelled, it is kept too. What ended
-        more than TOMBSTONE_SECONDS before is forgotten.
+        The first outcome stands; for an action that another claimer won nothing is recorded. Returns when the outcome
+        is on disk or, while the file does not work, as soon as it is kept for later. Cancelled, it is kept too. Rows
+        that ended more than `TOMBSTONE_SECONDS` earlier are forgotten.
         """
         attempt = self._won.pop(suggestion_id, None)
         if attempt is None:
             await trio.lowlevel.checkpoint()
             return
-        await self._database.record(Record(suggestion_id, status, dict(result), at, attempt))
+        await self._database.record(
+            OutcomeRequest(
+                suggestion_id=suggestion_id, status=status, result=dict(result), at=at, attempt=attempt
+            )
+        )
 
-    async def get(self, suggestion_id: str) -> Row | None:
-        """Return the row of a claimed action, or None."""
-        return await self._database.read(partial(rows.one, suggestion_id=suggestion_id))
+    async def get_row(self, suggestion_id: str) -> LedgerRow | None:
+        """Return the row of a claimed action, or `None`."""
+        return await self._database.read(partial(rows.find_row, suggestion_id=suggestion_id))
 
-    async def rows(self, limit: int = 100, kb: str | None = None) -> tuple[Row, ...]:
+    async def rows(self, limit: int = 100, kb: str | None = None) -> tuple[LedgerRow, ...]:
         """Return the newest `limit` rows by claim, newest first; with `kb` only those of that knowledge base."""
-        return await self._database.read(partial(rows.newest, limit=limit, kb=kb))
+        return await self._database.read(partial(rows.newest_rows, limit=limit, kb=kb))
 
 
 @asynccontextmanager
-async def ledger_in(
+async def open_sqlite_ledger(
     data: Path | None,
     run_sync: RunSync,
     clock: Clock,

@@ -1,4 +1,4 @@
-"""Tells a disk that stalls from a server that is busy, by the progress of the thread that works on a file."""
+"""A watch that tells a stalled disk from a busy server, by the progress of the thread that works on a file."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from ..config import STALL_LOOK, STALL_LOOKS
 
 @dataclass(slots=True)
 class Progress:
-    """How far the thread has come that works on a file; written by that thread, read by any.
+    """The progress of the thread that works on a file. Only that thread writes it; any thread reads it.
 
-    working: it is at work now. steps: requests and reads that it has begun.
+    `working` says that the thread is at work now. `steps` counts the requests and reads that it has begun.
     """
 
     working: bool = False
@@ -20,10 +20,10 @@ class Progress:
 
 
 class StallWatch:
-    """Looks at a thread while something is asked of it: it stalls when STALL_LOOKS looks find it at the same step.
+    """A watch on a thread: it stalls when `STALL_LOOKS` looks in a row find it at the same step.
 
-    What waits for a thread to begin, or for the event loop, is not the disk's time: neither is the progress of a thread
-    that works, and a loop that is held up looks less often. on_stall: is called at each look that finds it so.
+    Time in which a thread waits to begin, or the event loop is busy, is not the disk's: a working thread makes
+    progress, and a busy loop looks less often. `on_stall` is called at each look that finds a stall.
     """
 
     def __init__(self, progress: Progress, on_stall: Callable[[], None] | None = None) -> None:
@@ -35,20 +35,20 @@ class StallWatch:
         self._scope = trio.CancelScope()
 
     def begin(self) -> None:
-        """Look at the thread from now on: something is asked of it."""
+        """Watch the thread from now on: it has work."""
         self._asked = True
         self._begun.set()
 
     def end(self) -> None:
-        """Take that the thread has answered."""
+        """Stop counting: the thread has answered."""
         self._asked = self.stalled = False
 
     def stop(self) -> None:
-        """Look no more."""
+        """End `run`."""
         self._scope.cancel()
 
     async def run(self) -> None:
-        """Look for as long as anything is asked, until it is stopped or cancelled."""
+        """Look at the thread while it has work, until stopped or cancelled."""
         with self._scope:
             while True:
                 await self._begun.wait()

@@ -1,4 +1,4 @@
-"""What a server keeps, as its parts: one value that knows no database."""
+"""The stores of a server in one record, independent of any database."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from ..ports.requests import RequestStore
 from ..ports.threads import ThreadStore
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Store:
-    """All that is kept, in one place: a claim of a kept call changes the call in the ledger's own transaction.
+    """All stores of a server over one database: claiming a kept call changes the call in the ledger's own transaction.
 
-    used: whether anything but actions may be kept in it.
+    `used` returns whether anything but the ledger may have been written.
     """
 
     ledger: Ledger

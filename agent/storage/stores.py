@@ -1,4 +1,4 @@
-"""All stores over one database: its life, from opening it to closing it."""
+"""The life of a database with all stores over it, from opening to closing."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -11,7 +11,7 @@ from ..ports.observe import Observer
 from ..ports.work import RunSync
 from .calls import SqliteCalls
 from .database import Database
-from .later import Kept
+from .later import OpenDatabase
 from .projects import SqliteProjects
 from .requests import SqliteRequests
 from .retention import RetentionSweep
@@ -22,7 +22,7 @@ from .threads import SqliteThreads
 
 
 @asynccontextmanager
-async def kept_in(
+async def open_stores(
     data: Path | None,
     run_sync: RunSync,
     clock: Clock,
@@ -30,10 +30,10 @@ async def kept_in(
     told: Callable[[str], None] = lambda _: None,
     kb: str | None = None,
     retention: Retention = FOR_EVER,
-) -> AsyncGenerator[Kept, None]:
-    """Open a database (see `Database`) for the time of a block. kb: its knowledge base, as the ledger names it.
+) -> AsyncGenerator[OpenDatabase, None]:
+    """Open a database with all stores for the block (see `Database`). `kb` is the ledger's name of the knowledge base.
 
-    retention: what is older is deleted meanwhile.
+    Rows that are older than `retention` allows are deleted meanwhile.
     """
     async with Database(data, run_sync, clock, observer, told) as database:
         calls = SqliteCalls(database, kb)
@@ -41,13 +41,13 @@ async def kept_in(
         deleting = await tasks.enter_async_context(trio.open_nursery())
         deleting.start_soon(RetentionSweep(database, clock, retention).run)
         try:
-            yield Kept(
+            yield OpenDatabase(
                 Store(
-                    SqliteLedger(database, kb),
-                    SqliteProjects(database, clock),
-                    SqliteThreads(database, clock, kb),
-                    calls,
-                    SqliteRequests(database),
+                    ledger=SqliteLedger(database, kb),
+                    projects=SqliteProjects(database, clock),
+                    threads=SqliteThreads(database, clock, kb),
+                    calls=calls,
+                    requests=SqliteRequests(database),
                 ),
                 calls.has,
             )

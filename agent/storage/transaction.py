@@ -1,4 +1,4 @@
-"""What a request to the database sees of the transaction that it is written in."""
+"""Requests to the database, and the transaction in which they are written."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,11 +9,11 @@ import sqlalchemy as sa
 
 @dataclass(slots=True)
 class Transaction:
-    """A write transaction, which holds many requests, each in a savepoint of its own.
+    """A write transaction of many requests, each in a savepoint of its own.
 
-    owner: who this process is in the rows that it makes. dead: whether another owner has certainly ended.
-    claimed: ids of the rows that the ledger got in it, which are read back before anybody is told. erases: set by a
-    request that takes words out of the file: they are out of its log too before it is answered.
+    `owner` is the id of this process in the rows that it makes. `dead` returns whether another owner has certainly
+    ended. `claimed` lists the ids of rows that the ledger got; they are read back before any caller is answered. A
+    request that takes words out of the file sets `erases`: the log is truncated before the request is answered.
     """
 
     connection: sa.Connection
@@ -29,18 +29,18 @@ Write: TypeAlias = Callable[[Transaction], T]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """A request that reads one state of the database."""
+class ReadRequest:
+    """A request to read one state of the database."""
 
     work: Read[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Writing(Generic[T]):
-    """A request that writes."""
+class FunctionRequest(Generic[T]):
+    """A request to write."""
 
     work: Write[T]
 
     def write(self, transaction: Transaction) -> T:
-        """Write it, and return what its caller is answered."""
+        """Write the request and return the answer for its caller."""
         return self.work(transaction)

@@ -1,18 +1,18 @@
-"""Whether the files of the ledger are still the ones that were opened, and whole.
+"""Checks that the files of the ledger are still the ones that were opened, and whole.
 
-SQLite does not notice that its files were removed, replaced or overwritten: it goes on in what it holds open and in
-its cache. So that nothing runs on such a claim, each batch asks before it begins and again after it was synced:
+SQLite does not notice that its files were removed, replaced or overwritten: it goes on with its open files and its
+cache. So that nothing runs on such a claim, each batch checks before it begins and again after its sync:
 
-- are the database, its log and its index still the files that were opened (device and inode);
-- does the log still begin as SQLite began it: if not, nothing of it would be found after a crash;
-- does a connection made afresh, as another process would make it, read the claims back; a batch that neither claims
-  nor records does not ask that, since nothing runs on it, and connecting costs more than it does.
+- The database, its log and its index are still the files that were opened (device and inode).
+- The log still begins as SQLite began it; if not, nothing of it would be found after a crash.
+- A new connection, as another process would make it, reads the claims back. A batch that neither claims nor records
+  skips this check, since nothing runs on it, and connecting costs more than the batch.
 
-Files that come back are used again, for they are the same ledger. What stands in their place, or was overwritten, is
-never taken over while the server runs: the outcomes that are kept belong to rows of the lost one, and settling what
-another file holds is part of a start. So that asks for a restart.
+Files that come back are used again, for they are the same ledger. Files that stand in their place, or were overwritten,
+are never used while the server runs: the kept outcomes belong to rows of the lost ledger, and settling another file's
+rows is part of a start. So that asks for a restart.
 
-The database itself is never opened by hand: closing it would drop the locks that SQLite has on it in this process.
+The code never opens the database file itself: closing it would drop the locks that SQLite holds on it in this process.
 """
 
 import os
@@ -32,13 +32,13 @@ _WORD = 4
 
 
 class Untrusted(Exception):
-    """The files cannot be trusted with a claim; the message says why and what to do."""
+    """The files cannot be trusted with a claim; the message gives the reason and the remedy."""
 
 
 class Trust:
-    """What is known of the open files of a database in a folder. All of it blocks.
+    """The identity of the open files of a database in a folder. All methods block.
 
-    patience: seconds that reading back waits for another process's lock.
+    `patience` is how many seconds reading back waits for the lock of another process.
     """
 
     def __init__(self, data: Path, patience: float, file: str = FILE) -> None:
@@ -51,7 +51,7 @@ class Trust:
         self._spoiled = ""
 
     def check(self) -> None:
-        """Raise `Untrusted` when a file is missing, is another one, or the log has lost its beginning."""
+        """Raise `Untrusted` when a file is missing or replaced, or the log has lost its beginning."""
         if self._spoiled:
             raise Untrusted(self._spoiled)
         try:
@@ -64,16 +64,16 @@ class Trust:
             self.spoil("its log was overwritten")
 
     def spoil(self, why: str) -> None:
-        """Trust these files no more, whatever becomes of them; raises `Untrusted`."""
+        """Mark the files as spoiled for good and raise `Untrusted`."""
         self._spoiled = _SPOILED.format(why)
         raise Untrusted(self._spoiled)
 
     def read_back(self, claimed: Collection[str]) -> None:
-        """Raise `Untrusted` when these claims cannot be read through a connection that had no part in writing them.
+        """Raise `Untrusted` unless a new connection, which had no part in the write, reads these claims.
 
-        Without any: when such a connection cannot read at all.
+        Without claims, raise an error if a new connection cannot read at all.
         """
-        with closing(afresh(self._file, self._patience)) as other:
+        with closing(connect_afresh(self._file, self._patience)) as other:
             if not claimed:
                 other.execute("SELECT count(*) FROM sqlite_master").fetchone()
                 return
@@ -84,11 +84,11 @@ class Trust:
             raise Untrusted("what was written cannot be read back")
 
     def _log_is_whole(self) -> bool:
-        """Whether the log begins as it did, which was right, or otherwise and right too."""
+        """Return whether the log begins as it did when it was found whole, or with another valid header."""
         with open(self._paths[1], "rb", buffering=0) as file:
             header = file.read(_HEADER)
         if header != self._header:
-            if not _whole_log(header):
+            if not _is_whole_log(header):
                 return False
             self._header = header
         return True
@@ -98,16 +98,16 @@ class Trust:
         return [(file.st_dev, file.st_ino) for file in found]
 
 
-def afresh(path: Path, patience: float) -> sqlite3.Connection:
-    """Connect to a database that is there; it is never made. patience: seconds to wait for a lock."""
+def connect_afresh(path: Path, patience: float) -> sqlite3.Connection:
+    """Connect to an existing database; never create it. `patience` is how many seconds to wait for a lock."""
     uri = f"{path.absolute().as_uri()}?mode=rw"
     return sqlite3.connect(uri, uri=True, timeout=patience, isolation_level=None)
 
 
-def _whole_log(header: bytes) -> bool:
-    """Whether a write-ahead log that begins so has a header whose checksum is right, or is empty after a checkpoint.
+def _is_whole_log(header: bytes) -> bool:
+    """Return whether the header of a write-ahead log has a valid checksum, or the log is empty after a checkpoint.
 
-    One that somebody else emptied is caught with the next claim, which SQLite writes behind where it had come to.
+    A log that was emptied by another program is caught at the next claim, which SQLite writes at its own old position.
     """
     if not header:
         return True

@@ -1,7 +1,7 @@
-"""What a turn reads and writes of its thread: its message, all that it says, and what a thread wakes with.
+"""Reads and writes of a turn in its thread: its message, its end, and the state with which a thread wakes.
 
-Every message of every user comes through here, so its statements are made once and take their values by name: making
-one costs ten times what running it does.
+Every message of every user comes through here, so the statements are made once and take their values by name: making a
+statement costs ten times as much as running it.
 """
 
 from collections.abc import Collection
@@ -15,9 +15,18 @@ from ..config import MESSAGES_MOST, PROMPT_THREAD_BATCH
 from ..errors import Conflict, NotFound
 from ..ports.calls import StoredCall
 from ..ports.conversation import Exchange
-from ..ports.threads import Begun, MessageStatus, Opening, Role, Said, StoredMessage, Thread, Woken
+from ..ports.threads import (
+    MessageRole,
+    MessageStatus,
+    StoredMessage,
+    Thread,
+    ThreadState,
+    TurnOpening,
+    TurnStart,
+    TurnStep,
+)
 from . import moves
-from .listing import KNOWN_THREAD, OF_THREAD, found, known_project, known_thread
+from .listing import OF_THREAD, SELECT_THREAD, require_project, require_row, require_thread
 from .rows import CALLER
 from .schema import actions, calls, messages, threads
 from .settle import end_turns
@@ -25,7 +34,7 @@ from .transaction import Transaction
 
 _OF = (messages.c.project_id == sa.bindparam("project"), messages.c.thread_id == sa.bindparam("thread"))
 _CALLS_OF = (calls.c.project_id == sa.bindparam("project"), calls.c.thread_id == sa.bindparam("thread"))
-_STANDS = sa.select(  # how many messages a thread has, and whose turn is pending in it: none where none is
+_STANDS = sa.select(  # the number of a thread's messages, and the owner of its pending turn, if any
     sa.select(sa.func.count()).select_from(messages).where(*_OF).scalar_subquery().label("held"),
     sa.select(messages.c.owner).where(*_OF, messages.c.status == "pending").scalar_subquery().label("owner"),
 )
@@ -54,7 +63,7 @@ _FORGET_RESULT = sa.delete(messages).where(
 )
 _END_ALL = end_turns().where(*_OF)
 _END_PENDING = _END_ALL.returning(messages.c.id)
-_LET_GO = (  # what runs within the turn of a message, and has not begun
+_LET_GO = (  # cancels the calls that run within the turn of a message and have not begun
     sa.update(calls)
     .where(
         *_CALLS_OF,
@@ -65,7 +74,7 @@ _LET_GO = (  # what runs within the turn of a message, and has not begun
     )
     .values(status="cancelled", owner=None, ended_at=sa.bindparam("at", type_=sa.Integer))
 )
-_CLAIMED = (  # within a turn, by another process than this one
+_CLAIMED = (  # selects the calls of a turn that another process has claimed
     sa.select(calls.c.id)
     .join(actions, actions.c.suggestion_id == calls.c.id)
     .where(
@@ -76,7 +85,7 @@ _CLAIMED = (  # within a turn, by another process than this one
         actions.c.owner != sa.bindparam("owner"),
     )
 )
-_TOLD = (  # the last turn that was answered: it was told of every call that had ended before it began
+_TOLD = (  # the last answered turn: its prompt had every call that had ended before it began
     sa.select(messages.c.turn)
     .where(*_OF, messages.c.role == "assistant")
     .order_by(messages.c.turn.desc())
@@ -109,8 +118,8 @@ _LIVE = (
 )
 
 
-def _answered() -> tuple[sa.Select[Any], sa.Select[Any]]:
-    """Return the queries for the newest exchanges that were answered, newest first, and for how many there are."""
+def _answered_queries() -> tuple[sa.Select[Any], sa.Select[Any]]:
+    """Return the query for the newest answered exchanges, newest first, and the query for their number."""
     asked, answer = messages.alias("asked"), messages.alias("answer")
     taken_back = sa.exists().where(*_CALLS_OF, calls.c.turn == asked.c.turn, calls.c.status == "cancelled")
     together = sa.and_(
@@ -134,145 +143,178 @@ def _answered() -> tuple[sa.Select[Any], sa.Select[Any]]:
     )
 
 
-_ANSWERED, _HOW_MANY = _answered()
+_ANSWERED, _HOW_MANY = _answered_queries()
 
 
-def begin(opening: Opening, transaction: Transaction) -> Begun:
-    """Keep a message as pending; what the port says of `begin_turn`."""
+def begin_turn(opening: TurnOpening, transaction: Transaction) -> TurnStart:
+    """Insert a message as pending (see `begin_turn` of the port `ThreadStore`)."""
     connection = transaction.connection
     if opening.new:
-        known_project(connection, opening.project)
+        require_project(connection, opening.project)
     else:
         _check_free(opening, transaction)
     if opening.closes is not None:
-        closed = moves.close(
+        closed = moves.close_call(
             transaction, opening.project, opening.closes, "answered", opening.at, once=True, by=opening.user
         )
         if closed.thread != opening.thread:
             raise NotFound("there is no such thing")
     changed = _first_turn(opening, connection) if opening.new else _next_turn(opening, connection)
     of = {"project": opening.project, "thread": opening.thread}
-    if opening.call is not None:  # what it returned is said once, where the turn goes on from it
+    if opening.call is not None:  # the call's result stands in the thread once, as this turn's message
         connection.execute(_FORGET_RESULT, {**of, "call": opening.call})
     message = StoredMessage(
-        opening.id,
-        opening.thread,
-        changed.turn,
-        opening.role,
-        opening.content,
-        "pending",
-        opening.at,
+        id=opening.id,
+        thread=opening.thread,
+        turn=changed.turn,
+        role=opening.role,
+        content=opening.content,
+        status="pending",
+        created_at=opening.at,
         call=opening.call,
     )
     connection.execute(_INSERT, _row(opening.project, message, transaction.owner))
     if opening.new:
-        return Begun(changed)
-    return Begun(changed, _read_calls(connection, _ENDED, of))
+        return TurnStart(changed)
+    return TurnStart(changed, _read_calls(connection, _ENDED, of))
 
 
 def keep_result(transaction: Transaction, call: StoredCall, at: int) -> None:
-    """Keep what a call returned that its caller has reported, as a message of its thread, under the call's id."""
+    """Insert the reported result of a call as a message of its thread, under the call's id."""
     of = {"project": call.project, "thread": call.thread, "at": at}
     transaction.connection.execute(_TOUCH, of)
     content = msgspec.json.encode(call.result).decode()
-    message = StoredMessage(call.id, call.thread, call.turn, "tool", content, "done", at, call=call.id)
+    message = StoredMessage(
+        id=call.id,
+        thread=call.thread,
+        turn=call.turn,
+        role="tool",
+        content=content,
+        status="done",
+        created_at=at,
+        call=call.id,
+    )
     transaction.connection.execute(_INSERT_ONCE, _row(call.project, message))
 
 
-def abandon(opening: Opening, transaction: Transaction) -> None:
-    """Cancel a turn that has begun of which nobody was told, so that it is not in another's way."""
+def abandon_turn(opening: TurnOpening, transaction: Transaction) -> None:
+    """Cancel a turn that began after its caller had given up, so that it does not block another turn."""
     of = {"project": opening.project, "thread": opening.thread, "message": opening.id}
     transaction.connection.execute(_END, {**of, "to": "cancelled"})
 
 
-def say(said: Said, kb: str | None, transaction: Transaction) -> bool:
-    """Keep what a turn says; what the port says of `say`."""
+def record_step(said: TurnStep, kb: str | None, transaction: Transaction) -> bool:
+    """Write a step of a turn (see `record_step` of the port `ThreadStore`)."""
     connection = transaction.connection
     touched = connection.execute(_TOUCH, {"project": said.project, "thread": said.thread, "at": said.at})
     if not touched.rowcount:
         raise NotFound("there is no such thing")
-    goes_on = _goes_on(said, transaction)
+    goes_on = _end_message(said, transaction)
     if goes_on:
         if said.answer is not None:
             connection.execute(_INSERT_ONCE, _row(said.project, said.answer))
         for call in said.calls:
-            moves.keep(transaction, call, kb)
+            moves.keep_call(transaction, call, kb)
     for message in said.tools:
         connection.execute(_INSERT_ONCE, _row(said.project, message))
     for move in said.moves:
-        moves.go_on(transaction, said.project, said.thread, move, said.at)
+        moves.move_call(transaction, said.project, said.thread, move, said.at)
     return goes_on
 
 
-def cancel(project: str, thread: str, at: int, calls: bool, transaction: Transaction) -> tuple[str, ...]:
-    """End the pending message, and what its turn has not begun; what the port says of `cancel_turn`.
+def cancel_turn(project: str, thread: str, at: int, calls: bool, transaction: Transaction) -> tuple[str, ...]:
+    """End the pending message and the calls that its turn has not begun (see `cancel_turn` of the port `ThreadStore`).
 
-    A claim asks for a confirmed call in its own transaction, so of a claim and a cancel one comes first.
+    A claim requires a confirmed call in its own transaction, so of a claim and a cancel one comes first.
     """
     connection = transaction.connection
-    known_thread(connection, project, thread)
+    require_thread(connection, project, thread)
     of = {"project": project, "thread": thread}
     for ended in connection.execute(_END_PENDING, of).scalars().all():
         connection.execute(_LET_GO, {**of, "message": ended, "at": at})
     if calls:
-        moves.cancel_all(transaction, project, thread, at)
+        moves.cancel_calls(transaction, project, thread, at)
     return tuple(connection.execute(_CLAIMED, {**of, "owner": transaction.owner}).scalars().all())
 
 
 def check_pending(connection: sa.Connection, project: str, thread: str, message: str) -> None:
-    """Raise `Conflict` for a message whose turn has ended."""
+    """Raise `Conflict` unless the message is still pending."""
     of = {"project": project, "thread": thread, "message": message}
-    if found(connection.execute(_MESSAGE, of).one_or_none()).status != "pending":
+    if require_row(connection.execute(_MESSAGE, of).one_or_none()).status != "pending":
         raise Conflict("cancelled")
 
 
-def cancelled(wanted: Collection[tuple[str, str]], connection: sa.Connection) -> frozenset[tuple[str, str]]:
-    """Return which messages have ended as cancelled."""
+def find_cancelled(
+    wanted: Collection[tuple[str, str]], connection: sa.Connection
+) -> frozenset[tuple[str, str]]:
+    """Return the messages that have ended as cancelled."""
     named = sa.tuple_(messages.c.project_id, messages.c.id).in_(wanted)
     query = sa.select(messages.c.project_id, messages.c.id).where(named, messages.c.status == "cancelled")
     return frozenset((project, id) for project, id in connection.execute(query))
 
 
-def wake(project: str, id: str, exchanges: int, connection: sa.Connection) -> Woken:
-    """Return what a thread needs to go on."""
+def load_state(project: str, id: str, exchanges: int, connection: sa.Connection) -> ThreadState:
+    """Return the state with which a thread wakes."""
     of = {"project": project, "thread": id}
-    made = thread(found(connection.execute(KNOWN_THREAD, of).one_or_none()))
+    made = thread_of(require_row(connection.execute(SELECT_THREAD, of).one_or_none()))
     most = exchanges
     if made.turn > exchanges >= PROMPT_THREAD_BATCH:
         over = connection.execute(_HOW_MANY, of).scalar_one() - exchanges
-        most -= -max(0, over) % PROMPT_THREAD_BATCH  # so that the first one stays the same for as long
+        most -= -max(0, over) % PROMPT_THREAD_BATCH  # so that the first exchange stays the same for a batch
     said = connection.execute(_ANSWERED, {**of, "most": most}).all()
     history = tuple(
         Exchange(question, answer, bool(back), asked) for question, answer, back, asked in reversed(said)
     )
     live, ended = (_read_calls(connection, wanted, of) for wanted in (_LIVE, _ENDED))
-    return Woken(made, history, live, ended)
+    return ThreadState(made, history, live, ended)
 
 
-def thread(one: Any) -> Thread:
-    """Return a row as a thread."""
-    return Thread(one.id, one.project_id, one.user_id, one.created_at, one.updated_at, one.turn)
+def thread_of(one: Any) -> Thread:
+    """Return a row as a `Thread`."""
+    return Thread(
+        id=one.id,
+        project=one.project_id,
+        user=one.user_id,
+        created_at=one.created_at,
+        updated_at=one.updated_at,
+        turn=one.turn,
+    )
 
 
-def message(one: Any) -> StoredMessage:
-    """Return a row as a message."""
-    role: Role = one.role
+def message_of(one: Any) -> StoredMessage:
+    """Return a row as a `StoredMessage`."""
+    role: MessageRole = one.role
     status: MessageStatus = one.status
     cited = tuple(one.citations)
     return StoredMessage(
-        one.id, one.thread_id, one.turn, role, one.content, status, one.created_at, cited, one.call_id
+        id=one.id,
+        thread=one.thread_id,
+        turn=one.turn,
+        role=role,
+        content=one.content,
+        status=status,
+        created_at=one.created_at,
+        citations=cited,
+        call=one.call_id,
     )
 
 
 def _read_calls(
     connection: sa.Connection, wanted: sa.Select[Any], of: dict[str, Any]
 ) -> tuple[StoredCall, ...]:
-    return tuple(map(moves.read, connection.execute(wanted, of)))
+    return tuple(map(moves.call_of, connection.execute(wanted, of)))
 
 
-def _first_turn(opening: Opening, connection: sa.Connection) -> Thread:
-    """Make a thread in which a turn begins."""
-    made = Thread(opening.thread, opening.project, opening.user, opening.at, opening.at, 1)
+def _first_turn(opening: TurnOpening, connection: sa.Connection) -> Thread:
+    """Insert a thread in which a turn begins."""
+    made = Thread(
+        id=opening.thread,
+        project=opening.project,
+        user=opening.user,
+        created_at=opening.at,
+        updated_at=opening.at,
+        turn=1,
+    )
     row = {
         "project_id": made.project,
         "id": made.id,
@@ -285,16 +327,17 @@ def _first_turn(opening: Opening, connection: sa.Connection) -> Thread:
     return made
 
 
-def _next_turn(opening: Opening, connection: sa.Connection) -> Thread:
-    """Count a further turn of a thread; raises `NotFound` for one that is not there, or another project's."""
+def _next_turn(opening: TurnOpening, connection: sa.Connection) -> Thread:
+    """Count another turn of a thread; raises `NotFound` if it does not exist or belongs to another project."""
     of = {"project": opening.project, "thread": opening.thread, "at": opening.at}
-    return thread(found(connection.execute(_NEXT_TURN, of).one_or_none()))
+    return thread_of(require_row(connection.execute(_NEXT_TURN, of).one_or_none()))
 
 
-def _check_free(opening: Opening, transaction: Transaction) -> None:
-    """Cancel a pending message that nobody works on any more; raises `Conflict` where somebody does, or in a full one.
+def _check_free(opening: TurnOpening, transaction: Transaction) -> None:
+    """Cancel a pending message whose process has ended; raise `Conflict` if a turn is in progress or the thread is
+    full.
 
-    Of a thread that is not there nothing is said.
+    A thread that does not exist passes this check.
     """
     of = {"project": opening.project, "thread": opening.thread}
     stands = transaction.connection.execute(_STANDS, of).one()
@@ -308,7 +351,7 @@ def _check_free(opening: Opening, transaction: Transaction) -> None:
 
 
 def _row(project: str, message: StoredMessage, owner: str | None = None) -> dict[str, Any]:
-    """Return a message as a row. owner: whose turn it is, while it is pending."""
+    """Return a message as a row. `owner` is the process that works on its turn, while it is pending."""
     return {
         "project_id": project,
         "thread_id": message.thread,
@@ -324,12 +367,12 @@ def _row(project: str, message: StoredMessage, owner: str | None = None) -> dict
     }
 
 
-def _goes_on(said: Said, transaction: Transaction) -> bool:
-    """End the message that it is said of, where it ends; False when that had ended otherwise before."""
+def _end_message(said: TurnStep, transaction: Transaction) -> bool:
+    """End the message of a step if the step ends it; return `False` if it had ended otherwise before."""
     if said.message is None:
         return True
     of = {"project": said.project, "thread": said.thread, "message": said.message}
     if said.status is not None and transaction.connection.execute(_END, {**of, "to": said.status}).rowcount:
         return True
-    kept = found(transaction.connection.execute(_MESSAGE, of).one_or_none())
+    kept = require_row(transaction.connection.execute(_MESSAGE, of).one_or_none())
     return bool(kept.status in ("pending", said.status))

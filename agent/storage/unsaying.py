@@ -1,21 +1,21 @@
-"""Forgetting what was said in a thread: the words of its messages, and of answers to requests that told of them.
+"""Forgetting in threads: empties the words of messages, and stored answers to requests that hold these words.
 
-What is left are rows without words: ids, times, who said something, and how it ended. The request says that it erases,
-so that the log is cut off before it is answered; the database overwrites what it frees (PRAGMA secure_delete).
+Rows without words stay: ids, times, roles and statuses. The request sets `erases`, so that the log is truncated before
+it is answered; the database overwrites the pages that it frees (`PRAGMA secure_delete`).
 
-Of a call the words go, too, where it holds what is forgotten: each text of its arguments and its result that says it.
-What it was, who approved it, when, how it ended, and the hash of what was approved stay, so that it is done once at
-most. What nobody has approved is cancelled with that, since it cannot be shown any more for what it is; what is
-approved and has not begun keeps its words, since it is to be done as it was approved. Of the other calls of a message
-that is forgotten those that never ran lose their arguments; those that ran keep them: they are the record of what was
-done. What the ledger has of an action of a socket, of which no call is kept, loses such texts, too.
+A call loses its words too, if it holds the forgotten ones: each such text of its arguments and its result. Its tool,
+approval, times, outcome and the hash of its approved arguments stay, so that it is done at most once. A call that is
+not approved is cancelled with that, since its suggestion can no longer be shown as it was. An approved call that has
+not begun keeps its words, since it must be done as it was approved. Of the other calls of a forgotten message, those
+that never ran lose their arguments; those that ran keep them as the record of their effect. The ledger's row of an
+action from a socket, which has no call, loses such texts too.
 
 The audit loses its lines about the item. Its lines about calls stay, as the calls do.
 """
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from json import JSONDecodeError, loads
 from typing import Any, Final
 
@@ -23,10 +23,11 @@ import sqlalchemy as sa
 
 from ..ports.conversation import Scope
 from ..ports.memory import StoredTurn
-from ..ports.remember import Again
+from ..ports.remember import RepeatMatcher
 from ..ports.requests import ITEM_DECIDED
 from . import moves
 from .schema import actions, audit, calls, idempotency, messages, threads
+from .settle import end_turns
 from .transaction import Transaction
 
 _LOOKED_AT: Final = 1_000  # messages, and calls, in one look
@@ -70,22 +71,27 @@ _UNTELL = sa.update(idempotency).where(idempotency.c.owner.is_(None), _TELLS > 0
 _UNAUDIT = sa.delete(audit).where(
     audit.c.subject == sa.bindparam("item"), audit.c.event.startswith(ITEM_DECIDED, autoescape=True)
 )
-_THEIRS = (  # of a user all threads, of nobody the one
+_THEIRS = (  # all threads of a user; without a user the one thread
     threads.c.project_id == _PROJECT,
     threads.c.user_id == sa.bindparam("user"),
     sa.or_(threads.c.user_id != "", threads.c.id == sa.bindparam("thread")),
 )
 
 
-def _said(table: sa.Table, *wanted: sa.ColumnElement[bool]) -> sa.Select[Any]:
-    """Return the query for some rows of a table that hang on the threads of a user."""
+def _rows_query(table: sa.Table, *wanted: sa.ColumnElement[bool]) -> sa.Select[Any]:
+    """Return the query for some rows of a table that belong to the threads of a user."""
     of_thread = sa.and_(threads.c.project_id == table.c.project_id, threads.c.id == table.c.thread_id)
     after, upto = table.c.number > sa.bindparam("after"), table.c.number <= sa.bindparam("upto")
     return sa.select(table).join(threads, of_thread).where(*_THEIRS, after, upto, *wanted)
 
 
-_MESSAGES = _said(messages, messages.c.content != "", messages.c.status != "pending")
-_CALLS = _said(calls, calls.c.status != "confirmed")
+_MESSAGES = _rows_query(messages, messages.c.content != "", messages.c.status != "pending")
+_OF_THREAD = sa.and_(threads.c.project_id == messages.c.project_id, threads.c.id == messages.c.thread_id)
+_GOING_ON = (  # word for word as the index over them has it
+    sa.select(messages).join(threads, _OF_THREAD).where(*_THEIRS, sa.text("messages.status = 'pending'"))
+)
+_END_ONE = end_turns().where(messages.c.number == _OF)
+_CALLS = _rows_query(calls, calls.c.status != "confirmed")
 _ACTIONS = sa.select(actions).where(
     actions.c.project == _PROJECT,
     actions.c.user == sa.bindparam("user"),
@@ -119,10 +125,11 @@ _EMPTY_OUTCOME = sa.update(actions).where(actions.c.suggestion_id == _OF).values
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What was found to say some words again. messages, calls: their numbers. upto: of the last one looked at.
+class RepeatingRows:
+    """The rows that repeat some words, as far as they were searched for.
 
-    actions: ids of what the ledger has of them, where no call is kept.
+    `messages` and `calls` hold row numbers. `actions` holds ids of ledger rows without a call. `upto` is the last
+    number that was looked at.
     """
 
     messages: frozenset[int] = frozenset()
@@ -131,8 +138,10 @@ class Found:
     upto: int = 0
 
 
-def look(scope: Scope, again: Again, before: Found, connection: sa.Connection) -> tuple[Found, bool]:
-    """Look through more of a user's threads; return what was found so far, and whether there is more."""
+def find_repeats(
+    scope: Scope, again: RepeatMatcher, before: RepeatingRows, connection: sa.Connection
+) -> tuple[RepeatingRows, bool]:
+    """Search the next rows of a user's threads; return all matches so far, and whether there are more rows."""
     last = int(connection.execute(_LAST).scalar_one())
     upto = min(last, before.upto + _LOOKED_AT)
     if upto <= before.upto:
@@ -142,103 +151,123 @@ def look(scope: Scope, again: Again, before: Found, connection: sa.Connection) -
     said = [
         row.number
         for row in connection.execute(_MESSAGES, of).all()
-        if _says(row, again) or again.within(row.citations)
+        if _is_repeat(row, again) or again.matches_json(row.citations)
     ]
     made = [
         row.number
         for row in connection.execute(_CALLS, of).all()
-        if again.within([row.arguments, row.result])
+        if again.matches_json([row.arguments, row.result])
     ]
-    ran = [row.suggestion_id for row in connection.execute(_ACTIONS, of).all() if again.within(row.result)]
-    found = Found(before.messages.union(said), before.calls.union(made), before.actions.union(ran), upto)
+    ran = [
+        row.suggestion_id for row in connection.execute(_ACTIONS, of).all() if again.matches_json(row.result)
+    ]
+    found = RepeatingRows(
+        before.messages.union(said), before.calls.union(made), before.actions.union(ran), upto
+    )
     return found, upto < last
 
 
-def unsay(scope: Scope, again: Again, found: Found, at: int, transaction: Transaction) -> None:
-    """Empty what says some words again; what the port says of `unsay`. found: what does, as far as it was looked at."""
+def empty_repeats(
+    scope: Scope, again: RepeatMatcher, found: RepeatingRows, at: int, transaction: Transaction
+) -> None:
+    """Empty the rows that repeat some words (see `forget_repeats` of the port). `found` holds the matches so far."""
     connection = transaction.connection
+    dead = _end_dead(scope, transaction)
+    found = replace(
+        found, messages=found.messages.union(row.number for row in dead if _is_repeat(row, again))
+    )
     more = True
     while more:
-        found, more = look(scope, again, found, connection)
+        found, more = find_repeats(scope, again, found, connection)
     told: list[str] = []
     for number in sorted(found.messages):
         said = connection.execute(_MESSAGE, {"of": number}).one_or_none()
         if said is not None:  # its thread may have been deleted meanwhile
-            told += _unsay_message(connection, said, again)
+            told += _empty_message(connection, said, again)
     for number in sorted(found.calls):
         call = connection.execute(_CALL, {"of": number}).one_or_none()
         if call is not None and call.status != "confirmed":  # nor has it been approved meanwhile
             told.append(call.id)
-            _unsay_call(transaction, call, again, at)
+            _empty_call(transaction, call, again, at)
     for id in sorted(found.actions):
         told.append(id)
-        _unsay_outcome(connection, id, again)
-    _untell(connection, told)
+        _empty_outcome(connection, id, again)
+    _empty_answers(connection, told)
     transaction.erases = bool(told)
 
 
-def forget(turns: Sequence[StoredTurn], item: str, transaction: Transaction) -> None:
-    """Empty what was said; what the port says of `forget`."""
+def _end_dead(scope: Scope, transaction: Transaction) -> list[Any]:
+    """End the turns of a user whose process has ended: nothing of them goes on. Return their messages."""
+    of = {"project": scope.project, "user": scope.user, "thread": scope.thread}
+    going_on = transaction.connection.execute(_GOING_ON, of).all()
+    dead = [message for message in going_on if transaction.dead(message.owner)]
+    for message in dead:
+        transaction.connection.execute(_END_ONE, {"of": message.number})
+    return dead
+
+
+def empty_turns(turns: Sequence[StoredTurn], item: str, transaction: Transaction) -> None:
+    """Empty the words of these turns (see `forget_turns` of the port `ThreadStore`)."""
     transaction.erases = True
     connection = transaction.connection
     for turn in turns:
-        _empty(
+        _empty_messages(
             connection, turn.scope.project, turn.scope.thread, turn.remark.message, turn.remark.role == "user"
         )
-    _untell(connection, [*(turn.remark.message for turn in turns), *([item] if item else [])])
+    _empty_answers(connection, [*(turn.remark.message for turn in turns), *([item] if item else [])])
     if item:
         connection.execute(_UNAUDIT, {"item": item})
 
 
-def _empty(connection: sa.Connection, project: str, thread: str, message: str, whole: bool) -> None:
-    """Empty the answer to a message; whole: the message too, and all that was said and suggested in its turn."""
+def _empty_messages(connection: sa.Connection, project: str, thread: str, message: str, whole: bool) -> None:
+    """Empty the answer to a message; with `whole` the message too, and all messages and suggestions of its turn."""
     of = {"project": project, "thread": thread, "message": message}
     connection.execute(_UNSAY, {**of, "whole": whole})
     if whole:
         connection.execute(_UNSUGGEST, of)
 
 
-def _untell(connection: sa.Connection, ids: Iterable[str]) -> None:
-    """Empty the answers to requests that name one of these."""
+def _empty_answers(connection: sa.Connection, ids: Iterable[str]) -> None:
+    """Empty the stored answers to requests that name one of these ids."""
     for id in dict.fromkeys(ids):
         connection.execute(_UNTELL, {"id": f'"{id}"'.encode()})
 
 
-def _unsay_message(connection: sa.Connection, said: Any, again: Again) -> list[str]:
-    """Empty a message, and of a user's its whole turn; of one that only cites it, what it cites.
+def _empty_message(connection: sa.Connection, said: Any, again: RepeatMatcher) -> list[str]:
+    """Empty a message, and with a user's message its turn; a message that only cites the words loses those citations.
 
-    Return the ids by which that is told of.
+    Return the ids of the messages that may stand in a stored answer.
     """
-    if not _says(said, again):
-        connection.execute(_UNCITE, {"of": said.number, "cited": again.without(said.citations)})
+    if not _is_repeat(said, again):
+        connection.execute(_UNCITE, {"of": said.number, "cited": again.blank_repeats(said.citations)})
     elif said.role == "user":
-        _empty(connection, said.project_id, said.thread_id, said.id, whole=True)
+        _empty_messages(connection, said.project_id, said.thread_id, said.id, whole=True)
     else:
         connection.execute(_UNSAY_ONE, {"of": said.number})
     of = {"project": said.project_id, "thread": said.thread_id, "turn": said.turn}
     return [*connection.execute(_SAME_TURN, of).scalars()]
 
 
-def _unsay_call(transaction: Transaction, call: Any, again: Again, at: int) -> None:
-    """Empty the texts of a call that say it, and what the ledger has of its result."""
+def _empty_call(transaction: Transaction, call: Any, again: RepeatMatcher, at: int) -> None:
+    """Empty the matching texts of a call and of its result in the ledger."""
     connection = transaction.connection
     if call.status == "suggested":
-        moves.close(transaction, call.project_id, call.id, "cancelled", at)
-    left = {"said": again.without(call.arguments), "came": again.without(call.result)}
+        moves.close_call(transaction, call.project_id, call.id, "cancelled", at)
+    left = {"said": again.blank_repeats(call.arguments), "came": again.blank_repeats(call.result)}
     connection.execute(_EMPTY_CALL, {"of": call.id, **left})
-    _unsay_outcome(connection, call.id, again)
+    _empty_outcome(connection, call.id, again)
 
 
-def _unsay_outcome(connection: sa.Connection, id: str, again: Again) -> None:
-    """Empty the texts that say it of what came of an action."""
+def _empty_outcome(connection: sa.Connection, id: str, again: RepeatMatcher) -> None:
+    """Empty the matching texts of an action's result."""
     for outcome in connection.execute(_OUTCOME, {"of": id}).scalars().all():
-        connection.execute(_EMPTY_OUTCOME, {"of": id, "came": again.without(outcome)})
+        connection.execute(_EMPTY_OUTCOME, {"of": id, "came": again.blank_repeats(outcome)})
 
 
-def _says(message: Any, again: Again) -> bool:
+def _is_repeat(message: Any, again: RepeatMatcher) -> bool:
     if message.role == "user":
-        return again.said(message.content)
+        return again.matches_user_text(message.content)
     if message.role == "tool":
         with suppress(JSONDecodeError):
-            return again.within(loads(message.content))
-    return again.told(message.content)
+            return again.matches_json(loads(message.content))
+    return again.matches_agent_text(message.content)

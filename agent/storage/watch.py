@@ -1,11 +1,11 @@
-"""How long callers of a database wait for its thread: the disk's time counts, the event loop's does not.
+"""The patience of callers with the database's thread: the disk's time counts, the event loop's does not.
 
-A disk may hang for a minute, and whoever decides something has to be told sooner. A loop may be late by seconds too,
-under more clients than it can serve: its answers are late then, and the disk has done nothing wrong. So patience is
-counted in steps. A step counts where one call was in the database's thread for all of it, and a call that ended says so
-in the thread itself, whenever the loop hears of it. Any other step begins the count anew.
+A disk may hang for a minute, and a user who decides something must hear sooner. A loop may be late by seconds too,
+under more clients than it can serve: its answers are then late, and the disk is not at fault. So patience is counted in
+steps. A step counts if one call was in the database's thread for all of it; a call that ended says so in the thread
+itself, whenever the loop hears of it. Any other step begins the count anew.
 
-Once a caller has given up on a call, no other waits for that call.
+Once one caller has given up on a call, no other waits for that call.
 """
 
 from collections.abc import Callable
@@ -22,9 +22,9 @@ _STEPS = 8
 
 
 class DiskWatch:
-    """Does the blocking calls of one database, one at a time, and knows which of them does not come back.
+    """Runs the blocking calls of one database, one at a time, and knows which of them does not come back.
 
-    since: when the call that is going on was handed over, seconds on the loop's clock; None where none is.
+    `since` is when the current call was handed over, in seconds on the loop's clock, `None` without one.
     """
 
     def __init__(self, run_sync: RunSync) -> None:
@@ -34,8 +34,8 @@ class DiskWatch:
         self._given_up = 0  # the last one for which a caller waits no more
         self.since: float | None = None
 
-    async def do(self, work: Callable[[], T]) -> T:
-        """Return `work()`; raises what that does, and OSError or RuntimeError where no thread could be started."""
+    async def run_call(self, work: Callable[[], T]) -> T:
+        """Return `work()` and raise its errors; raise `OSError` or `RuntimeError` if no thread could be started."""
         self._begun += 1
         number = self._begun
 
@@ -53,8 +53,10 @@ class DiskWatch:
             self._ended = number
             self.since = None
 
-    async def outlast(self, event: trio.Event, patience: float) -> bool:
-        """Wait for an event; False once one call has kept the thread for `patience` seconds, which may be infinite."""
+    async def wait_for_event(self, event: trio.Event, patience: float) -> bool:
+        """Wait for `event`; return `False` once one call has kept the thread for `patience` seconds, which may be
+        infinite.
+        """
         if patience == inf:
             await event.wait()
             return True
@@ -74,11 +76,11 @@ class DiskWatch:
 
     @property
     def _going_on(self) -> int:
-        """The number of the call that is in the thread, 0 where none is."""
+        """The number of the call in the thread, 0 without one."""
         return self._begun if self._begun != self._ended else 0
 
     def _silent_for(self, seconds: float) -> int:
-        """Return the number of the call that is in the thread, if it was handed over so long ago, else 0."""
+        """Return the number of the call in the thread if it was handed over `seconds` ago or earlier, else 0."""
         handed_over = trio.current_time() if self.since is None else self.since
         return self._going_on if trio.current_time() - handed_over >= seconds else 0
 

@@ -1,6 +1,8 @@
-"""Values that a language model writes, checked by JSON Schema: asked for until they hold, and mended by patches.
+"""Values that a language model writes, checked by JSON Schema: requested until they are valid, and repaired by patches.
 
-`extract.py` is the entry point: an `Extractor` asks a model, `check.py` says all that is wrong with its answer, and
-`rounds.py` decides what is asked next. `arguments.py` checks calls of tools behind their port. Start reading in
-`extract.py`. It imports `agent.ports`, `agent.protocol`, `agent.config`, `agent.errors` and `agent.host`.
+`extract.py` is the entry point: an `Extractor` asks a model, `check.py` lists all problems of its answer, and
+`rounds.py` decides on the next request. `calls.py` and `slots.py` hold the calls of one request, `patch.py` is JSON
+Patch, and `telling.py` words what the model is told. `arguments.py` checks the arguments of tool calls behind the port
+`Arguments`. Start reading in `extract.py`, then `rounds.py`. The room imports `agent.ports`, `agent.protocol`,
+`agent.config`, `agent.errors` and `agent.host`.
 """

@@ -1,31 +1,31 @@
-"""The calls of one request, each in its slot: what the calls of an answer fill, mend or fail to; pure.
+"""The calls of one request, each in its slot: the calls of an answer fill, repair or fail a `Slot`; pure.
 
-Strategy: calls are known by our own ids in the order of their arrival, never by their service's, which may repeat. The
-first answer that calls anything fills the slots; every later one mends those that fail when it begins, with all of its
-patches in their order, and can touch no other, so that what holds after an answer is in the outcome as it was. What
-leads nowhere is kept too, with the reason, or noted where it belongs to no slot.
+Strategy: calls are known by our own ids in the order of their arrival, never by their service's ids, which may repeat.
+The first answer with calls fills the slots. Every later answer repairs the slots that fail when it begins, with all of
+its patches in their order, and can touch no other slot, so that a valid call stays in the outcome as it was. A call
+that fits nowhere is kept with the reason, or noted when it belongs to no slot.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import count
 
-from ..ports.model import Choice, Tool
+from ..ports.model import Tool, ToolChoice
 from . import telling
-from .decode import Read
+from .decode import ParsedJson
 from .outcome import CallStatus
 from .plan import Plan
-from .pointer import Json, brief, same
+from .pointer import Json, are_equal, shorten_json
+from .reply import ModelReply, WrittenCall, find_calls
 from .slots import Slot
-from .written import Reply, Written, in_text
 
 
-class Calls:
-    """The calls of one request, known by their ids. plan: what it asks for.
+class CallSlots:
+    """The calls of one request by their ids. `plan`: of the request.
 
     Attributes:
-        slots: by their ids, the documents of an update first.
-        begun: whether something was called, so that the calls that come next mend others.
-        notes: what the last answer got wrong that belongs to no slot.
+        slots: `Slot`s by their ids, the documents of an update first.
+        begun: whether an answer held calls, so that the next calls repair others.
+        notes: faults of the last answer that belong to no slot.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -33,42 +33,42 @@ class Calls:
         self.slots = {id: Slot(id, each.shape.name, each.shape, held=each) for id, each in plan.held.items()}
         self.begun = False
         self.notes: list[str] = []
-        self._count = 0  # calls that got an id of ours
-        self._round = 0  # that the calls at hand came in
+        self._count = 0  # calls that have an id of ours
+        self._round = 0  # of the calls at hand
 
     @property
     def failing(self) -> list[Slot]:
-        """Those that must be mended."""
-        return [slot for slot in self.slots.values() if slot.failing]
+        """The slots that must be repaired."""
+        return [slot for slot in self.slots.values() if slot.is_failing]
 
-    def ids(self) -> Iterator[str]:
-        """Yield the ids of the calls that come next."""
+    def next_ids(self) -> Iterator[str]:
+        """Yield the ids of the next calls."""
         for number in count(self._count + 1):
             if (id := f"c{number}") not in self._plan.held:
                 yield id
 
-    def take(self, reply: Reply, number: int) -> tuple[Sequence[Written], list[Slot | str]]:
-        """Take an answer that came to its end; return its calls, and what became of each: its slot, or a note.
+    def apply_reply(self, reply: ModelReply, number: int) -> tuple[Sequence[WrittenCall], list[Slot | str]]:
+        """Apply a whole answer; return its calls, and for each the slot that it changed, or a note.
 
-        number: of its round, from 1.
+        `number`: of its round, from 1.
         """
         self._round = number
         self.notes = []
-        calls = reply.calls or in_text(reply.read, self._nameable(), self._bare)
-        take = self._again if self.begun else self._first
+        calls = reply.calls or find_calls(reply.read, self._callable_names(), self._read_bare_calls)
+        take = self._apply_later_call if self.begun else self._apply_first_call
         answers = [take(call) for call in calls]
         self.begun = self.begun or bool(calls)
         return calls, answers
 
-    def keep(self, reply: Reply, status: CallStatus, number: int) -> None:
-        """Keep what an answer called that is not whole: nothing of it is read, and it ends as `status`."""
+    def close_cut_calls(self, reply: ModelReply, status: CallStatus, number: int) -> None:
+        """Add the calls of an answer that is not whole: their arguments are not read, and they end as `status`."""
         self._round = number
         if not self.begun:
             for call in reply.calls:
-                self._new(call.name).final = status
+                self._add_slot(call.name).final = status
 
-    def offered(self, failing: Sequence[Slot]) -> tuple[Tool, ...]:
-        """Return what can be called in a round of repair: only what can mend something."""
+    def select_tools(self, failing: Sequence[Slot]) -> tuple[Tool, ...]:
+        """Return the tools of a repair round: only those that can repair one of `failing`."""
         plan = self._plan
         unknown = [slot.id for slot in failing if slot.shape is None]
         mendable = [slot.id for slot in failing if slot.state is not None]
@@ -82,164 +82,169 @@ class Calls:
 
     # --- the first calls
 
-    def _first(self, call: Written) -> Slot | str:
-        """Take a call of the first answer that holds any."""
+    def _apply_first_call(self, call: WrittenCall) -> Slot | str:
+        """Apply a call of the first answer with calls."""
         if call.name == self._plan.names.edit and self._plan.edits:
-            return self._edit(call)
+            return self._apply_edit(call)
         if call.name == self._plan.names.remove and self._plan.deletes:
-            return self._remove(call)
-        slot = self._new(call.name)
-        slot.write(call.read)
+            return self._apply_removal(call)
+        slot = self._add_slot(call.name)
+        slot.set_arguments(call.read)
         return slot
 
-    def _new(self, name: str) -> Slot:
+    def _add_slot(self, name: str) -> Slot:
         allowed = self._plan.allowed
         shape = self._plan.shapes[name] if name in allowed else None
-        id = next(self.ids())
+        id = next(self.next_ids())
         self._count = int(id.removeprefix("c"))
         slot = Slot(id, name, shape, "" if shape else f"a tool that may be called: {', '.join(allowed)}")
         self.slots[slot.id] = slot
         slot.round = self._round
         return slot
 
-    def _stray(self, call: Written, expected: str) -> Slot:
-        """Keep a call that leads nowhere, with the reason."""
-        slot = self._new(call.name)
+    def _add_stray(self, call: WrittenCall, expected: str) -> Slot:
+        """Add a call that fits nowhere, with the reason."""
+        slot = self._add_slot(call.name)
         slot.shape = None
-        slot.refuse(brief(call.arguments), expected)
+        slot.add_refusal(shorten_json(call.arguments), expected)
         return slot
 
-    def _edit(self, call: Written) -> Slot:
-        slot = self._document(call)
+    def _apply_edit(self, call: WrittenCall) -> Slot:
+        slot = self._find_document(call)
         if isinstance(slot, str):
-            return self._stray(call, slot)
-        slot.turn(self._round)
-        slot.patch(_member(call, "operations"))
+            return self._add_stray(call, slot)
+        slot.start_round(self._round)
+        slot.patch(_get_member(call, "operations"))
         return slot
 
-    def _remove(self, call: Written) -> Slot:
-        slot = self._document(call)
+    def _apply_removal(self, call: WrittenCall) -> Slot:
+        slot = self._find_document(call)
         if isinstance(slot, str):
-            return self._stray(call, slot)
+            return self._add_stray(call, slot)
         slot.removed = True
         return slot
 
-    def _document(self, call: Written) -> Slot | str:
-        """Return the document that a call means, or what it should mean."""
-        id = _member(call, "doc")
+    def _find_document(self, call: WrittenCall) -> Slot | str:
+        """Return the document that a call names, or a text that lists the possible ids."""
+        id = _get_member(call, "doc")
         there = [slot.id for slot in self.slots.values() if slot.held is not None and not slot.removed]
         if id is None and len(there) == 1:
             id = there[0]
         return self.slots[id] if isinstance(id, str) and id in there else f"doc is one of {', '.join(there)}"
 
-    # --- mending
+    # --- repairs
 
-    def _again(self, call: Written) -> Slot | str:
-        """Take a call of a later answer."""
+    def _apply_later_call(self, call: WrittenCall) -> Slot | str:
+        """Apply a call of a later answer."""
         names = self._plan.names
-        ours: dict[str, Callable[[Written], Slot | str]] = {
-            names.repair: self._repair,
-            names.rename: self._rename,
+        ours: dict[str, Callable[[WrittenCall], Slot | str]] = {
+            names.repair: self._apply_repair,
+            names.rename: self._apply_rename,
         }
         if self._plan.edits:
-            ours[names.edit] = self._edit_again
+            ours[names.edit] = self._repeat_edit
         if self._plan.deletes:
-            ours[names.remove] = self._edit_again
-        return ours.get(call.name, self._resent)(call)
+            ours[names.remove] = self._repeat_edit
+        return ours.get(call.name, self._apply_resent_call)(call)
 
-    def _repair(self, call: Written) -> Slot | str:
+    def _apply_repair(self, call: WrittenCall) -> Slot | str:
         mendable = [slot for slot in self.slots.values() if self._is_open(slot) and slot.state is not None]
-        slot = self._meant(call, mendable)
+        slot = self._find_slot(call, mendable)
         if isinstance(slot, str):
             return slot
-        slot.turn(self._round)
-        slot.patch(_member(call, "operations"))
+        slot.start_round(self._round)
+        slot.patch(_get_member(call, "operations"))
         return slot
 
-    def _rename(self, call: Written) -> Slot | str:
+    def _apply_rename(self, call: WrittenCall) -> Slot | str:
         named = [slot for slot in self.failing if slot.shape is None and slot.state is not None]
-        slot = self._meant(call, named)
+        slot = self._find_slot(call, named)
         if isinstance(slot, str):
             return slot
-        name = _member(call, "name")
+        name = _get_member(call, "name")
         if not isinstance(name, str) or name not in self._plan.allowed:
-            return self._note(
+            return self._add_note(
                 f"{slot.id}: rename was not applied: name is one of {', '.join(self._plan.allowed)}"
             )
-        slot.turn(self._round)
+        slot.start_round(self._round)
         slot.rename(name, self._plan.shapes[name])
         return slot
 
     def _is_open(self, slot: Slot) -> bool:
-        """Tell whether this answer can mend a slot: it fails, or this answer has mended it before."""
-        return slot.failing or (slot.round == self._round and slot.final is None and not slot.removed)
+        """Return whether this answer can repair `slot`: it fails, or this answer has repaired it before."""
+        return slot.is_failing or (slot.round == self._round and slot.final is None and not slot.removed)
 
-    def _meant(self, call: Written, slots: Sequence[Slot]) -> Slot | str:
-        """Return the slot of `slots` that is meant: where none is said the only one that fails, or the only one."""
-        id = _member(call, "call")
+    def _find_slot(self, call: WrittenCall, slots: Sequence[Slot]) -> Slot | str:
+        """Return the slot of `slots` that a call names; without a name the only failing slot, else the only slot."""
+        id = _get_member(call, "call")
         if id is None:
-            only = [slot for slot in slots if slot.failing] or slots
+            only = [slot for slot in slots if slot.is_failing] or slots
             id = only[0].id if len(only) == 1 else None
         if not isinstance(id, str) or id not in [slot.id for slot in slots]:
             named = ", ".join(slot.id for slot in slots) or "none now"
-            return self._note(f"{call.name} was not applied: call is one of {named}; found {brief(id)}")
+            return self._add_note(
+                f"{call.name} was not applied: call is one of {named}; found {shorten_json(id)}"
+            )
         return self.slots[id]
 
-    def _edit_again(self, call: Written) -> Slot | str:
-        """Take an edit or a removal in place of one that led nowhere, or of a document that does not hold."""
-        slot = self._document(call)
+    def _repeat_edit(self, call: WrittenCall) -> Slot | str:
+        """Apply an edit or a removal in place of one that fits nowhere, or to a document that is not valid."""
+        slot = self._find_document(call)
         if isinstance(slot, str):
-            return self._note(f"{call.name} was not applied: {slot}")
+            return self._add_note(f"{call.name} was not applied: {slot}")
         if not self._is_open(slot):
             stray = next((each for each in self.failing if self._may_become(each, call.name)), None)
             if stray is None:
-                return self._surplus(call)
+                return self._add_surplus(call)
             del self.slots[stray.id]
-        return self._edit(call) if call.name == self._plan.names.edit else self._remove(call)
+        return self._apply_edit(call) if call.name == self._plan.names.edit else self._apply_removal(call)
 
     def _may_become(self, slot: Slot, name: str) -> bool:
-        """Tell whether a call that led nowhere can be made anew as one of a document: by its name, or it had none."""
+        """Return whether a call that fits nowhere can be replaced by a call `name` on a document.
+
+        It can when its name is `name`, or the name of no tool.
+        """
         names = self._plan.names
         known = slot.name in self._plan.shapes or slot.name in (names.edit, names.remove)
         return slot.shape is None and (slot.name == name or not known)
 
-    def _resent(self, call: Written) -> Slot | str:
-        """Take a tool's call in a round of repair: in place of one that fails, or it is one too many."""
+    def _apply_resent_call(self, call: WrittenCall) -> Slot | str:
+        """Apply a tool's call in a repair round: it replaces a failing call, or is one too many."""
         if call.name in self._plan.allowed:
             waiting = [slot for slot in self.failing if slot.held is None and slot.round != self._round]
             alike = [slot for slot in waiting if slot.name == call.name]
             target = next(iter(alike or [slot for slot in waiting if slot.shape is None]), None)
             if target is not None:
-                target.turn(self._round)
-                if not target.renew(call.name, self._plan.shapes[call.name], call.read):
-                    self._note(f"{target.id}: the call made anew does not hold either and was not taken")
+                target.start_round(self._round)
+                if not target.replace_call(call.name, self._plan.shapes[call.name], call.read):
+                    self._add_note(f"{target.id}: the call made anew does not hold either and was not taken")
                 return target
             for slot in self.slots.values():
-                if slot.name == call.name and not slot.failing and _is(slot, call):
+                if slot.name == call.name and not slot.is_failing and _has_same_arguments(slot, call):
                     return slot
-        return self._surplus(call)
+        return self._add_surplus(call)
 
-    def _surplus(self, call: Written) -> Slot | str:
-        """Keep a call that nobody asked for out of all values."""
-        slot = self._new(call.name)
-        slot.write(call.read)
+    def _add_surplus(self, call: WrittenCall) -> Slot | str:
+        """Add a call that this round did not request, and leave it out of all values."""
+        slot = self._add_slot(call.name)
+        slot.set_arguments(call.read)
         slot.final = "surplus"
-        return self._note(f"{slot.id} ({call.name}) was not asked for in this round and was not taken")
+        return self._add_note(f"{slot.id} ({call.name}) was not asked for in this round and was not taken")
 
-    def _note(self, text: str) -> str:
+    def _add_note(self, text: str) -> str:
         self.notes.append(text)
         return text
 
     # --- calls in a text
 
-    def _nameable(self) -> Collection[str] | None:
-        """Return what an object in a text may name to be a call; None is anything."""
-        if self.begun or (self._plan.choice is not Choice.AUTO and self._plan.bare is None):
+    def _callable_names(self) -> Collection[str] | None:
+        """Return the names by which an object in a text can be a call; None for any name."""
+        if self.begun or (self._plan.choice is not ToolChoice.AUTO and self._plan.bare is None):
             return None
         return {tool.name for tool in self._plan.tools}
 
-    def _bare(self, document: Json) -> list[tuple[str, Json]]:
-        """Return the calls that a value in a text is which names no tool, if it can be but one."""
+    def _read_bare_calls(self, document: Json) -> list[tuple[str, Json]]:
+        """Return the calls in a JSON value of a text that names no tool, when only one tool can be meant."""
         objects = document if isinstance(document, list) else [document]
         if not objects or not all(isinstance(each, dict) for each in objects):
             return []
@@ -254,16 +259,16 @@ class Calls:
         return [(repair if "operations" in each else name, each) for each in objects[:1]]
 
 
-def _member(call: Written, name: str) -> Json:
-    """Return a member of a call's arguments; None where there is none."""
-    if isinstance(call.read, Read) and isinstance(call.read.document, dict):
+def _get_member(call: WrittenCall, name: str) -> Json:
+    """Return a member of a call's arguments; None when there is none."""
+    if isinstance(call.read, ParsedJson) and isinstance(call.read.document, dict):
         return call.read.document.get(name)
     return None
 
 
-def _is(slot: Slot, call: Written) -> bool:
+def _has_same_arguments(slot: Slot, call: WrittenCall) -> bool:
     return (
         slot.state is not None
-        and isinstance(call.read, Read)
-        and same(slot.state.document, call.read.document)
+        and isinstance(call.read, ParsedJson)
+        and are_equal(slot.state.document, call.read.document)
     )

@@ -1,8 +1,8 @@
-"""Whether a document is what its tool asks for, and if not, everything that is wrong with it; pure.
+r"""Checks whether a document is valid for its tool, and lists every problem when it is not; pure.
 
-Strategy: valid means that both say so, JSON Schema and, for a tool that is a type, msgspec, since they disagree in
-small things: `1.0` is an integer to a schema only, and `\\d` matches Arabic digits in msgspec only. The schema tells
-all problems at once; msgspec, which stops at its first, is asked when the schema has none.
+Strategy: a document is valid when both checks accept it, JSON Schema and, for a tool that is a type, msgspec. The two
+differ in details: `1.0` is an integer to a schema only, and `\\d` matches Arabic digits in msgspec only. The schema
+reports all problems at once. msgspec stops at its first one, so it runs when the schema has found none.
 """
 
 import re
@@ -14,8 +14,8 @@ import jsonschema_rs
 import msgspec
 
 from ..config import PROBLEMS_MAX
-from .pointer import Json, brief, pointer
-from .schema import Shape
+from .pointer import Json, make_pointer, shorten_json
+from .schema import ToolShape
 
 _PLACE = re.compile(r" - at (?:`key` in )?`\$")
 _STEP = re.compile(r"\.([^.\[]*)|\[(\d+|\.\.\.)\]")
@@ -23,11 +23,11 @@ _ABSENT = "nothing"
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """One thing that is wrong with a document.
+class DocumentProblem:
+    """One problem of a document.
 
-    pointer: where, a JSON Pointer. found: what stands there, written as JSON, at most `FOUND_CHARACTERS`.
-    expected: what should, one clause.
+    `pointer`: its place, a JSON Pointer. `found`: the value there as JSON, at most `FOUND_CHARACTERS`. `expected`: the
+    value that belongs there, one clause.
     """
 
     pointer: str
@@ -35,72 +35,84 @@ class Problem:
     expected: str
 
     def __str__(self) -> str:
-        """One line for whoever must mend it."""
+        """Return one line that tells the model how to repair it."""
         return f"{self.pointer or 'the whole'}: found {self.found}; {self.expected}"
 
 
-def check(shape: Shape, document: Json) -> tuple[Any, tuple[Problem, ...]]:
-    """Return the value that a document is, and no problems; or None and its problems, at most `PROBLEMS_MAX`.
+def check_document(shape: ToolShape, document: Json) -> tuple[Any, tuple[DocumentProblem, ...]]:
+    """Return the value of a document and (), or None and its problems, at most `PROBLEMS_MAX`.
 
-    The value is of the tool's type; where it has none, the document itself, which the caller must not change.
+    The value is of the tool's type. A tool without a type returns the document itself, which the caller must not
+    change.
     """
-    problems = against(shape.validator, document)
+    problems = find_problems(shape.validator, document)
     if problems or shape.kind is None:
         return (None if problems else document), problems
     try:
         return msgspec.convert(document, shape.kind, str_keys=True), ()
     except msgspec.ValidationError as error:
-        return None, (_of_msgspec(document, str(error)),)
+        return None, (_convert_msgspec_error(document, str(error)),)
 
 
-def against(validator: jsonschema_rs.Validator, document: Json) -> tuple[Problem, ...]:
-    """Return what a schema finds wrong with a document, whatever it is."""
+def find_problems(validator: jsonschema_rs.Validator, document: Json) -> tuple[DocumentProblem, ...]:
+    """Return the problems that a schema finds in any document."""
     try:
         if validator.is_valid(document):
             return ()
         return tuple(
             problem
             for error in islice(validator.iter_errors(document), PROBLEMS_MAX)
-            for problem in _of_schema(document, error)
+            for problem in _convert_schema_error(document, error)
         )[:PROBLEMS_MAX]
     except (
         ValueError,
         TypeError,
         RecursionError,
     ):  # half a UTF-16 pair, what is no JSON, or nested too deep for it
-        return (Problem("", "a value that is not JSON", "whole characters and JSON values only"),)
+        return (DocumentProblem("", "a value that is not JSON", "whole characters and JSON values only"),)
 
 
 def fits_schema(validator: jsonschema_rs.Validator, document: Json) -> bool:
-    """Return whether a schema finds nothing wrong with a document, whatever it is."""
+    """Return whether a schema accepts any document."""
     try:
         return validator.is_valid(document)
     except (ValueError, TypeError, RecursionError):
         return False
 
 
-def _of_schema(document: Json, error: jsonschema_rs.ValidationError) -> list[Problem]:
-    """Return an error of a schema: of what is missing or too much, one for each property."""
+def _convert_schema_error(document: Json, error: jsonschema_rs.ValidationError) -> list[DocumentProblem]:
+    """Return the problems of a schema's error; missing and unknown properties are one problem each."""
     kind, path = error.kind, list(error.instance_path)
     if isinstance(kind, jsonschema_rs.ValidationErrorKind.Required):
-        return [Problem(pointer([*path, str(kind.property)]), _ABSENT, "this property is required")]
-    if isinstance(kind, jsonschema_rs.ValidationErrorKind.AdditionalProperties):
-        inside = _inside(document, path)
         return [
-            Problem(pointer([*path, name]), brief(inside.get(name)), "no property of this name is allowed")
+            DocumentProblem(make_pointer([*path, str(kind.property)]), _ABSENT, "this property is required")
+        ]
+    if isinstance(kind, jsonschema_rs.ValidationErrorKind.AdditionalProperties):
+        inside = _get_value(document, path)
+        return [
+            DocumentProblem(
+                make_pointer([*path, name]),
+                shorten_json(inside.get(name)),
+                "no property of this name is allowed",
+            )
             for name in kind.unexpected
         ]
-    return [Problem(pointer(path), brief(_inside(document, path)), error.message[:300])]
+    return [
+        DocumentProblem(make_pointer(path), shorten_json(_get_value(document, path)), error.message[:300])
+    ]
 
 
-def _inside(document: Json, path: list[str | int]) -> Json:
+def _get_value(document: Json, path: list[str | int]) -> Json:
     for part in path:
         document = document[part]
     return document
 
 
-def _of_msgspec(document: Json, message: str) -> Problem:
-    """Return msgspec's error; its path names keys with dots between, so it is followed as far as it leads."""
+def _convert_msgspec_error(document: Json, message: str) -> DocumentProblem:
+    """Return the problem of msgspec's error.
+
+    Its path separates keys by dots, so it is followed as far as it leads.
+    """
     place = _PLACE.search(message) if message.endswith("`") else None
     path: list[str | int] = []
     value = document
@@ -114,4 +126,6 @@ def _of_msgspec(document: Json, message: str) -> Problem:
             break
         value = value[part]
         path.append(part)
-    return Problem(pointer(path), brief(value), message[: place.start()] if place else message)
+    return DocumentProblem(
+        make_pointer(path), shorten_json(value), message[: place.start()] if place else message
+    )

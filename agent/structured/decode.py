@@ -1,9 +1,9 @@
-"""From what a model wrote to a JSON value, strictly where that is possible; pure.
+"""Decodes the text of a model as a JSON value, strictly where that is possible; pure.
 
-Strategy: msgspec reads first; it refuses NaN, Infinity, numbers that are out of range and halves of UTF-16 pairs. What
-it cannot read although it is complete may be mended by `mended`, which blocks: the caller runs it in a worker thread.
-The library behind it returns a value for nearly anything, also NaN, and cuts prose away, so a mended value is kept
-within what JSON is and within our bounds, must be of the kind that the text begins with, and is marked.
+Strategy: msgspec reads first; it refuses NaN, Infinity, numbers that are out of range and halves of UTF-16 pairs. A
+whole text that it cannot read may be repaired by `mend_json`, which blocks: the caller runs it in a worker thread. The
+library behind it returns a value for nearly any text, also NaN, and cuts prose away. So a repaired value must be JSON
+within our bounds and of the kind that the text begins with, and is marked as repaired.
 """
 
 import re
@@ -12,7 +12,7 @@ import json_repair
 import msgspec
 
 from ..config import DOCUMENT_DEPTH, REPAIR_CHARACTERS
-from .pointer import Json, brief, is_json, measure
+from .pointer import Json, is_json, measure_json, shorten_json
 
 _FENCED = re.compile(
     r"^[ \t]*(`{3,}|~{3,})[ \t]*+(?:[\w+-]++[ \t]*+)?\n(.*?)^[ \t]*\1[ \t]*$", re.DOTALL | re.MULTILINE
@@ -24,64 +24,75 @@ _TOO_DEEP = f"it is nested over {DOCUMENT_DEPTH} deep"
 _json: msgspec.json.Decoder[Json] = msgspec.json.Decoder()
 
 
-class Read(msgspec.Struct, frozen=True):
-    """A JSON value. repaired: the text was not JSON and was mended."""
+class ParsedJson(msgspec.Struct, frozen=True):
+    """A JSON value. `repaired`: the text was not JSON and was repaired."""
 
     document: Json
     repaired: bool = False
 
 
-class Unread(msgspec.Struct, frozen=True):
-    """No JSON value. reason: one clause; found: the beginning of the text. mendable: `mended` may be asked."""
+class UnparsedJson(msgspec.Struct, frozen=True):
+    """A text that is no JSON value.
+
+    `reason`: one clause. `found`: the beginning of the text. `mendable`: `mend_json` may repair it.
+    """
 
     reason: str
     found: str
     mendable: bool = False
 
 
-def strict(text: str) -> Read | Unread:
-    """Return the one JSON value that a text is; white space is an empty object, as some services write no arguments."""
+def parse_strictly(text: str) -> ParsedJson | UnparsedJson:
+    """Return the one JSON value of a text; white space is an empty object, as some services write no arguments."""
     if not text.strip():
-        return Read({}, repaired=True)
+        return ParsedJson({}, repaired=True)
     try:
         document = _json.decode(text)
     except RecursionError:
-        return Unread(_TOO_DEEP, brief(text))
+        return UnparsedJson(_TOO_DEEP, shorten_json(text))
     except UnicodeEncodeError:
-        return Unread("it holds one half of a UTF-16 pair", brief(text))
+        return UnparsedJson("it holds one half of a UTF-16 pair", shorten_json(text))
     except msgspec.ValidationError:
-        return Unread("it holds a number that is out of range", brief(text))
+        return UnparsedJson("it holds a number that is out of range", shorten_json(text))
     except msgspec.DecodeError:
-        return Unread("it is not JSON", brief(text), len(text) <= REPAIR_CHARACTERS and not _nests(text))
-    shallow = text.count("{") + text.count("[") <= DOCUMENT_DEPTH  # whatever it holds; most are
-    return Read(document) if shallow or _fits(document) else Unread(_TOO_DEEP, brief(text))
+        return UnparsedJson(
+            "it is not JSON", shorten_json(text), len(text) <= REPAIR_CHARACTERS and not _is_nested_deep(text)
+        )
+    shallow = (
+        text.count("{") + text.count("[") <= DOCUMENT_DEPTH
+    )  # brackets in strings count too; most texts are shallow
+    return (
+        ParsedJson(document)
+        if shallow or _fits_depth(document)
+        else UnparsedJson(_TOO_DEEP, shorten_json(text))
+    )
 
 
-def mended(text: str) -> Read | Unread:
-    """Return the object or array that a complete text nearly is. Blocks for milliseconds, seconds at worst.
+def mend_json(text: str) -> ParsedJson | UnparsedJson:
+    """Return the object or array that a whole text nearly is. Blocks for milliseconds, seconds at worst.
 
-    text: one that `strict` called mendable.
+    `text`: one that `parse_strictly` called mendable.
     """
-    no = Unread("it is not JSON", brief(text))
+    no = UnparsedJson("it is not JSON", shorten_json(text))
     start = _OPENED.sub("", text, count=1).lstrip()
-    if start[:1] not in _CLOSES or _two(start):
+    if start[:1] not in _CLOSES or _holds_two_values(start):
         return no
     try:
         document: Json = json_repair.loads(start)
-        if not _fits(document):
-            return Unread(_TOO_DEEP, brief(text))
+        if not _fits_depth(document):
+            return UnparsedJson(_TOO_DEEP, shorten_json(text))
     except (RecursionError, ValueError):
         return no
     if not isinstance(document, dict if start[0] == "{" else list) or not is_json(document):
         return no
-    return Read(document, repaired=True)
+    return ParsedJson(document, repaired=True)
 
 
-def object_or_array(text: str) -> str | None:
-    """Return the part of a text that should be its one JSON object or array, fenced or not; None where there is none.
+def find_json_part(text: str) -> str | None:
+    """Return the part of a text that should be its one JSON object or array; None when there is no such part.
 
-    One fenced block is that part. Without a fence it reaches from the first bracket to the last that could close it,
-    so that of two objects side by side neither is taken.
+    One fenced block is that part. Without a fence it reaches from the first bracket to the last that could close it, so
+    that of two objects side by side neither is taken.
     """
     blocks = _FENCED.findall(text)
     if len(blocks) == 1:
@@ -95,12 +106,12 @@ def object_or_array(text: str) -> str | None:
     return text[first:] if not text[:first].strip() else None
 
 
-def _fits(document: Json) -> bool:
-    return measure(document)[0] <= DOCUMENT_DEPTH
+def _fits_depth(document: Json) -> bool:
+    return measure_json(document)[0] <= DOCUMENT_DEPTH
 
 
-def _nests(text: str) -> bool:
-    """Tell whether brackets stand too deep, wherever they stand: on many of them the mending library hangs."""
+def _is_nested_deep(text: str) -> bool:
+    """Return whether brackets nest too deep, also in strings: the repair library hangs on many of them."""
     depth = 0
     for bracket in re.findall(r"[\[{\]}]", text):
         depth += 1 if bracket in _CLOSES else -1
@@ -109,8 +120,8 @@ def _nests(text: str) -> bool:
     return False
 
 
-def _two(text: str) -> bool:
-    """Tell whether another object or array begins after the first has ended: which of them is meant is not known."""
+def _holds_two_values(text: str) -> bool:
+    """Return whether another object or array begins after the first has ended; it is unknown which of them is meant."""
     depth, ended = 0, False
     for match in _BRACKETS.finditer(text):
         if match[1]:

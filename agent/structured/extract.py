@@ -1,8 +1,8 @@
-"""`Extractor`: asks a language model for values until they hold, or says why not.
+"""`Extractor`: asks a language model for values until they are valid, or returns the reason that they are not.
 
-Strategy: all rules are in `rounds`; here its requests are carried to the model and the answers back, one at a time and
-in the caller's own task, so that a cancel reaches the model's stream directly and closes it. Nothing is left behind but
-at worst a worker thread that mends a text, for which nobody waits longer than `REPAIR_TIMEOUT`.
+Strategy: all rules are in `rounds.py`. This module carries its requests to the model and the answers back, one at a
+time and in the caller's own task, so that a cancel reaches the model's stream directly and closes it. Nothing is left
+behind but, at worst, a worker thread that repairs a text; no request waits for it longer than `REPAIR_TIMEOUT`.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
@@ -13,63 +13,63 @@ import trio
 
 from ..config import REPAIR_TIMEOUT
 from ..errors import ModelFailed
-from ..host import Threads
-from ..ports.model import Choice, LanguageModel, Message, Named, Request, Tool
+from ..host import WorkerThreads
+from ..ports.model import LanguageModel, ModelMessage, ModelRequest, NamedTool, Tool, ToolChoice
 from ..ports.work import RunSync
 from . import telling
-from .decode import Read, Unread, mended, object_or_array, strict
-from .gathering import Gathering
-from .growing import Watch
-from .messages import Asked, BadInput, messages_of
-from .outcome import Doc, Outcome, Partial
-from .plan import BadRequest, Held, Names, Plan, allowed_by, held
+from .decode import ParsedJson, UnparsedJson, find_json_part, mend_json, parse_strictly
+from .gathering import ReplyBuffer
+from .growing import PartialReader
+from .messages import BadInput, RequestInput, messages_of
+from .outcome import Doc, Extraction, PartialCall
+from .plan import ExistingDocument, ImpossibleRequest, OwnToolNames, Plan, choose_allowed, read_documents
+from .reply import ModelReply, ReplyFailure, WrittenCall
 from .rounds import Rounds
-from .schema import BadSchema, GivenTool, Shape, shape_of
-from .written import Failed, Reply, Written
+from .schema import BadSchema, GivenTool, ToolShape, make_tool_shape
 
-__all__ = ["Doc", "Extractor", "Outcome", "Partial", "Partials"]
+__all__ = ["Doc", "Extraction", "Extractor", "PartialCall", "Partials"]
 
 
 class Partials:
-    """The calls of one request while they are written; an async iterator of `Partial`.
+    """The calls of one request while they are written; an async iterator of `PartialCall`.
 
-    Only the first answer is shown as it grows; what the rounds of repair make of it is in the outcome.
+    Only the first answer is shown as it grows; the outcome holds the result of the repair rounds.
     """
 
-    def __init__(self, steps: AsyncGenerator[Partial | Outcome, None]) -> None:
+    def __init__(self, steps: AsyncGenerator[PartialCall | Extraction, None]) -> None:
         self._steps = steps
-        self._outcome: Outcome | None = None
+        self._outcome: Extraction | None = None
 
     @property
-    def outcome(self) -> Outcome:
-        """What came of it, once the iteration has ended. Raises RuntimeError before."""
+    def outcome(self) -> Extraction:
+        """The outcome, once the iteration has ended. Raises `RuntimeError` before."""
         if self._outcome is None:
             raise RuntimeError("the outcome is there when the partials have been read to their end")
         return self._outcome
 
-    def __aiter__(self) -> AsyncIterator[Partial]:
+    def __aiter__(self) -> AsyncIterator[PartialCall]:
         return self
 
-    async def __anext__(self) -> Partial:
+    async def __anext__(self) -> PartialCall:
         async for step in self._steps:
-            if isinstance(step, Partial):
+            if isinstance(step, PartialCall):
                 return step
             self._outcome = step
         raise StopAsyncIteration
 
 
 class Extractor:
-    """Turns what a model writes into values that hold. It keeps nothing between requests, which may run side by side.
+    """Turns the text of a model into valid values. It keeps nothing between requests, which may run side by side.
 
     Args:
-        model: Whom to ask.
-        tools: What to ask for: types with a msgspec schema, `Tool`s, or mappings with a JSON Schema (OpenAI's,
-            Anthropic's and MCP's forms). One that cannot work makes every outcome `invalid`.
-        max_attempts: How often the model is asked for one request, at most, whatever for; at least 1.
+        model: The model to ask.
+        tools: The values to ask for: types with a msgspec schema, `Tool`s, or mappings with a JSON Schema (OpenAI's,
+            Anthropic's and MCP's forms). A tool that cannot work makes every outcome `invalid`.
+        max_attempts: Most requests to the model for one outcome, repairs included; at least 1.
         max_tokens: Of one answer; doubled once when an answer is cut by it.
-        native: Offer the model tools. Without, it is asked for JSON in its text, which is also read when a model
+        native: Offer the model tools. Otherwise it is asked for JSON in its text, which is also read when a model
             ignores its tools.
-        run_sync: Mends texts that are not quite JSON, off the loop; worker threads of its own where none is given.
+        run_sync: Repairs texts that are almost JSON, off the event loop. Default: worker threads of its own.
 
     Raises ValueError for bounds that cannot work.
     """
@@ -90,76 +90,83 @@ class Extractor:
         self._max_attempts = max_attempts
         self._max_tokens = max_tokens
         self._native = native
-        self._run_sync = run_sync or Threads(1)
-        self._wrong = ""
-        self._shapes: dict[str, Shape] = {}
+        self._run_sync = run_sync or WorkerThreads(1)
+        self._fault = ""
+        self._shapes: dict[str, ToolShape] = {}
         try:
             for given in tools:
-                shape = shape_of(given)
+                shape = make_tool_shape(given)
                 if shape.name in self._shapes:
                     raise BadSchema(f"two tools are called {shape.name}")
                 self._shapes[shape.name] = shape
         except BadSchema as error:
-            self._wrong = str(error)
-        self._names = Names.free_of(self._shapes)
+            self._fault = str(error)
+        self._names = OwnToolNames.choose_free(self._shapes)
 
-    async def extract(self, asked: Asked, choice: Choice | Named = Choice.REQUIRED) -> Outcome:
-        """Return the calls that a model makes of what is asked, each valid or with what is wrong with it.
+    async def extract(
+        self, asked: RequestInput, choice: ToolChoice | NamedTool = ToolChoice.REQUIRED
+    ) -> Extraction:
+        """Return the calls that a model makes, each valid or with its problems.
 
-        asked: a text, a Message, or a list of Messages and OpenAI-style dicts, which are left as they are.
-        choice: whether a call is due; with AUTO no call is an answer too (`Outcome.text`).
-        Raises nothing but what a model raises against its port. Cancelled, it closes the model's stream first.
+        `asked`: a text, a `Message`, or a list of `Message`s and OpenAI-style dicts, which are left as they are.
+        `choice`: whether a call is required; with `Choice.AUTO` no call is an answer too (`Extraction.text`). Raises
+        only exceptions that a model raises against its port. Cancelled, it closes the model's stream first.
         """
-        return await self._begun(self._plan(asked, choice))
+        return await self._run(self._plan_request(asked, choice))
 
     async def update(
         self,
-        asked: Asked,
+        asked: RequestInput,
         docs: Mapping[str, Doc],
         *,
         inserts: bool = True,
         deletes: bool = False,
         edits: bool = True,
-        choice: Choice | Named = Choice.REQUIRED,
-    ) -> Outcome:
-        """Return what a model makes of documents that exist, by their ids, which the caller chose.
+        choice: ToolChoice | NamedTool = ToolChoice.REQUIRED,
+    ) -> Extraction:
+        """Return a model's changes to existing documents, by their ids, which the caller chose.
 
-        inserts, deletes, edits: what is offered; anything else that a model tries is an error of that call.
-        choice: as `extract` has it; Named may name a tool, or `edit` or `remove`.
-        The values given are not changed: what nobody edits comes back as it is. Raises and is cancelled as `extract`.
+        `inserts`, `deletes`, `edits`: the operations that are offered; any other operation is an error of that call.
+        `choice`: as in `extract`; `Named` may name a tool, or `edit` or `remove`. The given values are not changed: a
+        document that no edit names comes back as it is. Raises and is cancelled as `extract`.
         """
-        return await self._begun(self._update(asked, docs, (inserts, deletes, edits), choice))
+        return await self._run(self._plan_update(asked, docs, (inserts, deletes, edits), choice))
 
     @asynccontextmanager
     async def stream(
-        self, asked: Asked, choice: Choice | Named = Choice.REQUIRED
+        self, asked: RequestInput, choice: ToolChoice | NamedTool = ToolChoice.REQUIRED
     ) -> AsyncGenerator[Partials, None]:
-        """Do as `extract`, and show the calls while they are written. Leaving early closes the model's stream."""
-        async with aclosing(self._watched(self._plan(asked, choice))) as steps:
+        """Ask as `extract` does, and show the calls while they are written. Leaving early closes the model's stream."""
+        async with aclosing(self._stream_steps(self._plan_request(asked, choice))) as steps:
             yield Partials(steps)
 
     # --- plans
 
-    def _plan(self, asked: Asked, choice: Choice | Named) -> Plan | str:
-        """Return what a model is asked, or why it cannot be."""
+    def _plan_request(self, asked: RequestInput, choice: ToolChoice | NamedTool) -> Plan | str:
+        """Return the plan of a request, or the reason that it is impossible."""
         try:
-            if self._wrong:
-                raise BadRequest(self._wrong)
-            allowed = allowed_by(choice, self._shapes)
+            if self._fault:
+                raise ImpossibleRequest(self._fault)
+            allowed = choose_allowed(choice, self._shapes)
             tools = tuple(self._shapes[name].tool for name in allowed)
             messages = messages_of(asked)
-            return self._made(messages, allowed, tools, choice)
-        except (BadRequest, BadInput) as error:
+            return self._make_plan(messages, allowed, tools, choice)
+        except (ImpossibleRequest, BadInput) as error:
             return str(error)
 
-    def _update(
-        self, asked: Asked, docs: Mapping[str, Doc], enabled: tuple[bool, bool, bool], choice: Choice | Named
+    def _plan_update(
+        self,
+        asked: RequestInput,
+        docs: Mapping[str, Doc],
+        enabled: tuple[bool, bool, bool],
+        choice: ToolChoice | NamedTool,
     ) -> Plan | str:
+        """Return the plan of an update, or the reason that it is impossible."""
         inserts, deletes, edits = enabled
         names = self._names
         try:
-            if self._wrong:
-                raise BadRequest(self._wrong)
+            if self._fault:
+                raise ImpossibleRequest(self._fault)
             offered: dict[str, Tool] = {}
             if docs and edits:
                 offered[names.edit] = telling.edit_tool(names, docs)
@@ -167,128 +174,130 @@ class Extractor:
                 offered |= {name: shape.tool for name, shape in self._shapes.items()}
             if docs and deletes:
                 offered[names.remove] = telling.remove_tool(names, docs)
-            chosen = allowed_by(choice, offered)
+            chosen = choose_allowed(choice, offered)
             tools = tuple(offered[name] for name in chosen)
             inserted = tuple(name for name in chosen if name in self._shapes)
-            exist = held(docs, self._shapes)
+            exist = read_documents(docs, self._shapes)
             messages = messages_of(asked)
             if exist:
                 shown = [tool.name for tool in tools]
-                messages = (Message("system", telling.documents(exist, shown)), *messages)
-            return self._made(messages, inserted, tools, choice, exist)
-        except (BadRequest, BadInput) as error:
+                messages = (ModelMessage("system", telling.describe_documents(exist, shown)), *messages)
+            return self._make_plan(messages, inserted, tools, choice, exist)
+        except (ImpossibleRequest, BadInput) as error:
             return str(error)
 
-    def _made(
+    def _make_plan(
         self,
-        messages: tuple[Message, ...],
+        messages: tuple[ModelMessage, ...],
         allowed: tuple[str, ...],
         tools: tuple[Tool, ...],
-        choice: Choice | Named,
-        exist: Mapping[str, Held] | None = None,
+        choice: ToolChoice | NamedTool,
+        exist: Mapping[str, ExistingDocument] | None = None,
     ) -> Plan:
-        """Return a plan with the bounds of this extractor. tools: all that is offered at first."""
+        """Return a plan with the bounds of this extractor. `tools`: all tools of the first round."""
         named = {tool.name for tool in tools}
         exist = exist or {}
-        only = allowed[0] if len(allowed) == 1 and not exist and choice is not Choice.AUTO else None
+        only = allowed[0] if len(allowed) == 1 and not exist and choice is not ToolChoice.AUTO else None
         if not self._native:
-            messages = (Message("system", telling.tools_in_text(tools, only)), *messages)
+            messages = (ModelMessage("system", telling.tools_in_text(tools, only)), *messages)
         return Plan(
-            messages,
-            self._shapes,
-            allowed,
-            tools,
-            self._names,
-            choice,
-            only,
-            self._native,
-            self._max_attempts,
-            self._max_tokens,
-            exist,
+            messages=messages,
+            shapes=self._shapes,
+            allowed=allowed,
+            tools=tools,
+            names=self._names,
+            choice=choice,
+            bare=only,
+            native=self._native,
+            max_attempts=self._max_attempts,
+            max_tokens=self._max_tokens,
+            held=exist,
             edits=self._names.edit in named,
             deletes=self._names.remove in named,
         )
 
     # --- rounds
 
-    async def _begun(self, plan: Plan | str) -> Outcome:
+    async def _run(self, plan: Plan | str) -> Extraction:
         if isinstance(plan, str):
-            return Outcome("invalid", errors=(plan,))
+            return Extraction(status="invalid", errors=(plan,))
         rounds = Rounds(plan)
-        return await self._ended(rounds, rounds.request())
+        return await self._run_rounds(rounds, rounds.next_request())
 
-    async def _ended(self, rounds: Rounds, step: Request | Outcome) -> Outcome:
-        """Return what comes of it all, from this step on."""
-        while isinstance(step, Request):
-            gathering, failed = Gathering(), None
+    async def _run_rounds(self, rounds: Rounds, step: ModelRequest | Extraction) -> Extraction:
+        """Run the rounds from `step` on; return their outcome."""
+        while isinstance(step, ModelRequest):
+            gathering, failed = ReplyBuffer(), None
             try:
                 async with aclosing(self._model.stream(step)) as pieces:
                     async for piece in pieces:
-                        gathering.take(piece)
+                        gathering.add_piece(piece)
                         if gathering.reason is not None:
                             break
             except ModelFailed as error:
                 failed = error
-            step = rounds.feed(await self._reply(gathering, failed))
+            step = rounds.feed_reply(await self._read_reply(gathering, failed))
         return step
 
-    async def _watched(self, plan: Plan | str) -> AsyncGenerator[Partial | Outcome, None]:
-        """Yield the partials of the first answer, and at last the outcome."""
+    async def _stream_steps(self, plan: Plan | str) -> AsyncGenerator[PartialCall | Extraction, None]:
+        """Yield the partial calls of the first answer, and at last the outcome."""
         if isinstance(plan, str):
-            yield Outcome("invalid", errors=(plan,))
+            yield Extraction(status="invalid", errors=(plan,))
             return
         rounds = Rounds(plan)
-        step: Request | Outcome = rounds.request()
-        while isinstance(step, Request) and not rounds.begun:
-            gathering, failed = Gathering(), None
-            watch = Watch(plan, rounds.ids())
+        step: ModelRequest | Extraction = rounds.next_request()
+        while isinstance(step, ModelRequest) and not rounds.is_repairing:
+            gathering, failed = ReplyBuffer(), None
+            watch = PartialReader(plan, rounds.next_ids())
             try:
                 async with aclosing(self._model.stream(step)) as pieces:
                     async for piece in pieces:
-                        gathering.take(piece)
+                        gathering.add_piece(piece)
                         if gathering.reason is not None:
                             break
-                        shown = watch.take(piece, trio.current_time())
+                        shown = watch.add_piece(piece, trio.current_time())
                         if shown is not None:
                             yield shown
             except ModelFailed as error:
                 failed = error
-            for shown in watch.rest():
+            for shown in watch.read_rest():
                 yield shown
-            step = rounds.feed(await self._reply(gathering, failed))
-        yield await self._ended(rounds, step)
+            step = rounds.feed_reply(await self._read_reply(gathering, failed))
+        yield await self._run_rounds(rounds, step)
 
-    async def _reply(self, gathering: Gathering, failed: ModelFailed | None) -> Reply:
-        """Return a whole answer, read; of one that is cut nothing is read."""
+    async def _read_reply(self, gathering: ReplyBuffer, failed: ModelFailed | None) -> ModelReply:
+        """Return a parsed answer. Nothing of an answer that was cut is parsed."""
         reason, text = None if failed else gathering.reason, gathering.text
         if reason not in ("stop", "calls"):
-            unread = Unread("it was cut", "")
-            calls = tuple(Written(each.id, each.name, "", unread) for each in gathering.calls)
-            cut = _failed(failed) if reason is None else None
-            return Reply(text, calls, reason or "stop", gathering.usage, failed=cut)
+            unread = UnparsedJson("it was cut", "")
+            calls = tuple(WrittenCall(each.id, each.name, "", unread) for each in gathering.calls)
+            cut = _make_failure(failed) if reason is None else None
+            return ModelReply(
+                text=text, calls=calls, reason=reason or "stop", usage=gathering.usage, failed=cut
+            )
         written = []
         for each in gathering.calls:
             arguments = each.arguments
-            read = strict(arguments)
-            if isinstance(read, Unread) and read.mendable:
-                read = await self._mend(arguments, read)
-            written.append(Written(each.id, each.name, arguments, read))
-        in_text: Read | Unread | None = None
-        part = object_or_array(text) if text and not written else None
+            read = parse_strictly(arguments)
+            if isinstance(read, UnparsedJson) and read.mendable:
+                read = await self._mend_text(arguments, read)
+            written.append(WrittenCall(each.id, each.name, arguments, read))
+        in_text: ParsedJson | UnparsedJson | None = None
+        part = find_json_part(text) if text and not written else None
         if part is not None:
-            in_text = strict(part)
-            if isinstance(in_text, Unread) and in_text.mendable:
-                in_text = await self._mend(part, in_text)
-        return Reply(text, tuple(written), reason, gathering.usage, in_text)
+            in_text = parse_strictly(part)
+            if isinstance(in_text, UnparsedJson) and in_text.mendable:
+                in_text = await self._mend_text(part, in_text)
+        return ModelReply(text=text, calls=tuple(written), reason=reason, usage=gathering.usage, read=in_text)
 
-    async def _mend(self, text: str, unread: Unread) -> Read | Unread:
+    async def _mend_text(self, text: str, unread: UnparsedJson) -> ParsedJson | UnparsedJson:
         with trio.move_on_after(REPAIR_TIMEOUT):
-            return await self._run_sync(partial(mended, text))
+            return await self._run_sync(partial(mend_json, text))
         return unread
 
 
-def _failed(error: ModelFailed | None) -> Failed:
-    """Return why an answer has no end: its model said so, or said nothing more."""
+def _make_failure(error: ModelFailed | None) -> ReplyFailure:
+    """Return the reason that an answer has no end: the failure of its model, or the end of its stream."""
     if error is None:
-        return Failed("the answer ended before its end", "cut")
-    return Failed(str(error), error.kind, error.retry_after)
+        return ReplyFailure("the answer ended before its end", "cut")
+    return ReplyFailure(str(error), error.kind, error.retry_after)

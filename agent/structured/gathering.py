@@ -1,16 +1,16 @@
-"""The pieces of one answer, put together; pure."""
+"""Joins the pieces of one answer; pure."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from ..config import ANSWER_CALLS, ANSWER_CHARACTERS
 from ..errors import ModelFailed
-from ..ports.model import CallDelta, Piece, Reason, TextDelta, Usage
+from ..ports.model import CallDelta, FinishReason, Piece, TextDelta, Usage
 
 
 @dataclass(slots=True)
-class Gathered:
-    """One call by now."""
+class CallBuffer:
+    """The pieces of one call so far."""
 
     id: str = ""
     name: str = ""
@@ -18,39 +18,39 @@ class Gathered:
 
     @property
     def arguments(self) -> str:
-        """Its JSON text by now."""
+        """The JSON text of its arguments so far."""
         return "".join(self.pieces)
 
 
-class Gathering:
-    """An answer while it comes. reason: why it ended; None while it has not."""
+class ReplyBuffer:
+    """The pieces of one answer so far. `reason`: the reason for its end; None before the end."""
 
     def __init__(self) -> None:
-        self.reason: Reason | None = None
+        self.reason: FinishReason | None = None
         self.usage = Usage()
         self._text: list[str] = []
-        self._calls: dict[int, Gathered] = {}
+        self._calls: dict[int, CallBuffer] = {}
         self._room = ANSWER_CHARACTERS
 
     @property
     def text(self) -> str:
-        """The answer's text by now."""
+        """The text of the answer so far."""
         return "".join(self._text)
 
     @property
-    def calls(self) -> Collection[Gathered]:
-        """Its calls by now, in the order in which they began."""
+    def calls(self) -> Collection[CallBuffer]:
+        """The calls so far, in the order in which they began."""
         return self._calls.values()
 
-    def take(self, piece: Piece) -> None:
-        """Take the next piece. Raises `ModelFailed` when the answer has outgrown every bound."""
+    def add_piece(self, piece: Piece) -> None:
+        """Add the next piece. Raises `ModelFailed` when the answer has outgrown its bounds."""
         if isinstance(piece, TextDelta):
             self._text.append(piece.text)
             self._room -= len(piece.text)
         elif isinstance(piece, CallDelta):
             call = self._calls.get(piece.index)
             if call is None:
-                call = self._calls[piece.index] = Gathered()
+                call = self._calls[piece.index] = CallBuffer()
             call.id = call.id or piece.id
             call.name = call.name or piece.name
             call.pieces.append(piece.arguments)

@@ -1,34 +1,38 @@
-"""What a caller may ask with, as messages of the model port; pure. What was given is never changed."""
+"""Converts a caller's input to messages of the model port; pure. The input is never changed."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, get_args
 
 from ..errors import AgentError
-from ..ports.model import Message, Role, ToolCall
+from ..ports.model import ModelMessage, ModelRole, ToolCall
 
-Asked: TypeAlias = str | Message | Sequence[Message | Mapping[str, Any]]
+RequestInput: TypeAlias = str | ModelMessage | Sequence[ModelMessage | Mapping[str, Any]]
+"""The input of a request."""
 
-_ROLES: dict[object, Role] = {**{role: role for role in get_args(Role)}, "developer": "system"}
+_ROLES: dict[object, ModelRole] = {**{role: role for role in get_args(ModelRole)}, "developer": "system"}
 
 
 class BadInput(AgentError):
-    """What was given is no conversation; the message says which part."""
+    """The input is no conversation; the message names the part that is wrong."""
 
 
-def messages_of(asked: Asked) -> tuple[Message, ...]:
-    """Return a text (as a user's), one Message, or a list of Messages and OpenAI-style dicts. Raises `BadInput`."""
+def messages_of(asked: RequestInput) -> tuple[ModelMessage, ...]:
+    """Return a text (as a user's), one `Message`, or a list of `Message`s and OpenAI-style dicts. Raises `BadInput`."""
     if isinstance(asked, str):
-        return (Message("user", asked),)
-    if isinstance(asked, Message):
+        return (ModelMessage("user", asked),)
+    if isinstance(asked, ModelMessage):
         return (asked,)
     if not isinstance(asked, Sequence) or isinstance(asked, bytes):
         raise BadInput("ask with a text, a Message, or a list of messages")
     if not asked:
         raise BadInput("there is no message")
-    return tuple(each if isinstance(each, Message) else _message(each, at) for at, each in enumerate(asked))
+    return tuple(
+        each if isinstance(each, ModelMessage) else _convert_message(each, at)
+        for at, each in enumerate(asked)
+    )
 
 
-def _message(given: object, at: int) -> Message:
+def _convert_message(given: object, at: int) -> ModelMessage:
     if not isinstance(given, Mapping):
         raise BadInput(f"message {at} is no mapping")
     role = given.get("role")
@@ -40,12 +44,15 @@ def _message(given: object, at: int) -> Message:
     calls = given.get("tool_calls") or ()
     if not isinstance(calls, Sequence):
         raise BadInput(f"message {at}: tool_calls must be a list")
-    return Message(
-        _ROLES[role], _text(given.get("content"), at), tuple(_call(each, at) for each in calls), call_id
+    return ModelMessage(
+        _ROLES[role],
+        _join_text(given.get("content"), at),
+        tuple(_convert_call(each, at) for each in calls),
+        call_id,
     )
 
 
-def _text(content: object, at: int) -> str:
+def _join_text(content: object, at: int) -> str:
     if content is None:
         return ""
     if isinstance(content, str):
@@ -57,7 +64,7 @@ def _text(content: object, at: int) -> str:
     raise BadInput(f"message {at}: content must be a text, or a list of text parts")
 
 
-def _call(given: object, at: int) -> ToolCall:
+def _convert_call(given: object, at: int) -> ToolCall:
     inner = given.get("function") if isinstance(given, Mapping) else None
     if isinstance(given, Mapping) and isinstance(inner, Mapping):
         parts = (given.get("id", ""), inner.get("name"), inner.get("arguments", ""))

@@ -1,4 +1,4 @@
-"""What comes of asking a model for values that hold."""
+"""The outcome of a request for valid values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,16 +6,23 @@ from typing import Any, Literal, TypeAlias
 
 from ..errors import AgentError, ModelFault
 from ..ports.model import Usage
-from .check import Problem
+from .check import DocumentProblem
 
 Status: TypeAlias = Literal["ok", "invalid", "exhausted", "truncated", "refused", "provider_error"]
-"""All holds; the request itself cannot work, and no model was asked; the rounds are spent and something does not hold
-or is missing; the answer was cut at `max_tokens`, twice or in the last round; the model or its service declined; the
-model failed."""
+"""The outcome of a request.
+
+`ok`: all calls are valid. `invalid`: the request cannot work, and no model was asked. `exhausted`: the rounds are spent
+and a call is invalid or missing. `truncated`: the answer was cut at `max_tokens`, twice or in the last round.
+`refused`: the model or its service declined. `provider_error`: the model failed.
+"""
 
 CallStatus: TypeAlias = Literal["ok", "invalid", "truncated", "refused", "surplus"]
-"""It holds; it does not, or nothing like it is allowed; its answer was cut, or declined, so that it is not read at all;
-it was added in a round that asked for something else, so that it is told here and in no `values`."""
+"""The outcome of a call.
+
+`ok`: it is valid. `invalid`: it is not, or no such call is allowed. `truncated`, `refused`: its answer was cut, or
+declined, so that it is not parsed. `surplus`: it was added in a round that requested something else; it is in no
+`values`.
+"""
 
 NO_USAGE = Usage()
 
@@ -24,42 +31,43 @@ Change: TypeAlias = Literal["changed", "same", "inserted", "removed"]
 
 @dataclass(frozen=True, slots=True)
 class Doc:
-    """A document that exists. name: its tool. value: a value of the tool's type, or its JSON."""
+    """An existing document. `name`: of its tool. `value`: of the tool's type, or its JSON."""
 
     name: str
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Extracted:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractedCall:
     """One call, or in an update one document.
 
-    id: ours, `c1`, `c2` ... in the order of arrival; a document's own. name: its tool, as the model wrote it.
-    value: where `status` is ok, of the tool's type, or plain JSON where that is a schema. Else the best that there was,
-    plain JSON (that with the fewest problems, the last among equals); None where nothing could be read.
-    problems: of that. repaired: the model's text was not JSON and was mended. change: in an update only.
+    `id`: ours, `c1`, `c2` ... in the order of arrival; a document's own. `name`: of its tool, as the model wrote it.
+    `value`: where `status` is `ok`, a value of the tool's type, or plain JSON where the tool has none. Otherwise plain
+    JSON of the best attempt (the fewest problems, the last among equals); None where no JSON could be read. `problems`:
+    of that value. `repaired`: the model's text was not JSON and was repaired. `change`: in an update only.
     """
 
     id: str
     name: str
     status: CallStatus
     value: Any = None
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[DocumentProblem, ...] = ()
     repaired: bool = False
     change: Change | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What came of it. calls: every one that came, in order; in an update the documents first, in theirs.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extraction:
+    """The outcome of a request, with its calls.
 
-    errors: why `status` is not ok, and every patch and call of the last answer that was not applied, also where it is
-    ok, a line each; they may hold a model's words. attempts: how often a model was asked. text: what the model said
-    besides, in its last answer. fault, retry_after: of `agent.errors.ModelFailed`.
+    `calls`: all calls in order; in an update the documents first, in their order. `errors`: the reasons that `status`
+    is not `ok`, and every patch and call of the last answer that was not applied, also where `status` is `ok`, a line
+    each; they may hold a model's words. `attempts`: the number of requests to the model. `text`: the model's text
+    beside the calls in its last answer. `fault`, `retry_after`: of `agent.errors.ModelFailed`.
     """
 
     status: Status
-    calls: tuple[Extracted, ...] = ()
+    calls: tuple[ExtractedCall, ...] = ()
     errors: tuple[str, ...] = ()
     attempts: int = 0
     usage: Usage = NO_USAGE
@@ -69,23 +77,26 @@ class Outcome:
 
     @property
     def values(self) -> tuple[Any, ...]:
-        """The values of all calls that hold, without what was removed. Raises `NotExtracted` unless all is ok."""
+        """The values of all valid calls without removed documents. Raises `NotExtracted` unless `status` is `ok`."""
         if self.status != "ok":
             raise NotExtracted(self)
         return tuple(each.value for each in self.calls if each.status == "ok" and each.change != "removed")
 
     @property
     def documents(self) -> Mapping[str, Any]:
-        """The same by id."""
+        """The same `values` by id."""
         values = self.values
-        kept = (each.id for each in self.calls if each.status == "ok" and each.change != "removed")
-        return dict(zip(kept, values, strict=True))
+        ids = (each.id for each in self.calls if each.status == "ok" and each.change != "removed")
+        return dict(zip(ids, values, strict=True))
 
 
 class NotExtracted(AgentError):
-    """Not all that was asked for holds. outcome: what came of it; the message holds no words of a model's."""
+    """Not all requested values are valid.
 
-    def __init__(self, outcome: Outcome) -> None:
+    `outcome`: of the request. The message holds no words of a model.
+    """
+
+    def __init__(self, outcome: Extraction) -> None:
         failed = sum(each.status != "ok" for each in outcome.calls)
         super().__init__(
             f"{outcome.status} after {outcome.attempts} rounds; calls that do not hold: {failed}"
@@ -94,10 +105,11 @@ class NotExtracted(AgentError):
 
 
 @dataclass(frozen=True, slots=True)
-class Partial:
-    """A call while it is written. id, name: as in its `Extracted`. value: what is there by now, plain JSON.
+class PartialCall:
+    """A call while it is written.
 
-    It is not validated, and its last string may be cut anywhere.
+    `id`, `name`: as in its `ExtractedCall`. `value`: the object so far, plain JSON. It is not validated, and its last
+    string may be cut anywhere.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""What one request for validated calls asks for, fixed before the first round; pure."""
+"""The plan of one request for valid calls, fixed before the first round; pure."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -6,19 +6,19 @@ from dataclasses import dataclass
 import msgspec
 
 from ..errors import AgentError
-from ..ports.model import Choice, Message, Named, Tool
+from ..ports.model import ModelMessage, NamedTool, Tool, ToolChoice
 from .outcome import Doc
 from .pointer import Json
-from .schema import Shape
+from .schema import ToolShape
 
 
-class BadRequest(AgentError):
-    """The request cannot work whatever a model answers; the message says why."""
+class ImpossibleRequest(AgentError):
+    """The request cannot work with any answer of a model; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
-    """What our own tools are called; none is the name of a caller's tool."""
+class OwnToolNames:
+    """The names of our own tools; none is the name of a caller's tool."""
 
     repair: str = "repair"
     rename: str = "rename"
@@ -26,67 +26,68 @@ class Names:
     remove: str = "remove"
 
     @classmethod
-    def free_of(cls, taken: Collection[str]) -> "Names":
-        """Return names that are not taken, as near to the usual ones as can be."""
-        found = []
+    def choose_free(cls, taken: Collection[str]) -> "OwnToolNames":
+        """Return names that are not in `taken`, as near to the usual ones as possible."""
+        names = []
         for name in ("repair", "rename", "edit", "remove"):
             while name in taken:
                 name += "_"
-            found.append(name)
-        return cls(*found)
+            names.append(name)
+        return cls(*names)
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """A document that exists: its JSON beside what was given."""
+class ExistingDocument:
+    """A document of an update: the given `Doc` with its tool and its JSON."""
 
     doc: Doc
-    shape: Shape
+    shape: ToolShape
     document: Json
 
 
-class Plan(msgspec.Struct, frozen=True):
-    """What is asked. shapes: every tool; allowed: those that may be called, in an update to insert.
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """The plan of a request.
 
-    tools: those of the first round. bare: the only tool that can be meant where an object in a text names none.
-    native: the model is offered tools; else it is asked for JSON in its text.
+    `shapes`: every tool. `allowed`: names of the tools that may be called, in an update to insert. `tools`: of the
+    first round. `bare`: the only tool that can be meant where an object in a text names no tool. `native`: the model is
+    offered tools; otherwise it is asked for JSON in its text. `held`: the documents of an update.
     """
 
-    messages: tuple[Message, ...]
-    shapes: Mapping[str, Shape]
+    messages: tuple[ModelMessage, ...]
+    shapes: Mapping[str, ToolShape]
     allowed: Collection[str]
     tools: tuple[Tool, ...]
-    names: Names
-    choice: Choice | Named = Choice.REQUIRED
+    names: OwnToolNames
+    choice: ToolChoice | NamedTool = ToolChoice.REQUIRED
     bare: str | None = None
     native: bool = True
     max_attempts: int = 3
     max_tokens: int = 1024
-    held: Mapping[str, Held] = {}
+    held: Mapping[str, ExistingDocument] = {}
     edits: bool = False
     deletes: bool = False
 
 
-def held(docs: Mapping[str, Doc], shapes: Mapping[str, Shape]) -> dict[str, Held]:
-    """Return the documents that exist as JSON. Raises `BadRequest`."""
-    found = {}
+def read_documents(docs: Mapping[str, Doc], shapes: Mapping[str, ToolShape]) -> dict[str, ExistingDocument]:
+    """Return the documents of an update as JSON. Raises `ImpossibleRequest`."""
+    documents = {}
     for name, doc in docs.items():
         if doc.name not in shapes:
-            raise BadRequest(f"document {name} is of {doc.name}, which is no tool")
+            raise ImpossibleRequest(f"document {name} is of {doc.name}, which is no tool")
         try:
             document = msgspec.json.decode(msgspec.json.encode(doc.value))
         except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
-            raise BadRequest(f"document {name} is not JSON ({type(error).__name__})") from None
-        found[name] = Held(doc, shapes[doc.name], document)
-    return found
+            raise ImpossibleRequest(f"document {name} is not JSON ({type(error).__name__})") from None
+        documents[name] = ExistingDocument(doc, shapes[doc.name], document)
+    return documents
 
 
-def allowed_by(choice: Choice | Named, offered: Collection[str]) -> tuple[str, ...]:
-    """Return what may be called. Raises `BadRequest` where that is nothing."""
-    if choice is Choice.NONE or not offered:
-        raise BadRequest("nothing is enabled that a model could call")
-    if isinstance(choice, Named):
+def choose_allowed(choice: ToolChoice | NamedTool, offered: Collection[str]) -> tuple[str, ...]:
+    """Return the names that may be called. Raises `ImpossibleRequest` when there are none."""
+    if choice is ToolChoice.NONE or not offered:
+        raise ImpossibleRequest("nothing is enabled that a model could call")
+    if isinstance(choice, NamedTool):
         if choice.name not in offered:
-            raise BadRequest(f"the chosen tool {choice.name} is not offered")
+            raise ImpossibleRequest(f"the chosen tool {choice.name} is not offered")
         return (choice.name,)
     return tuple(offered)

@@ -1,37 +1,40 @@
-"""From one answer of a model to the next request, or to the outcome: how often a model is asked, and what for; pure.
+"""Decides from one answer of a model on the next request, or on the outcome: the rules of repair; pure.
 
-Strategy: no loop and no waiting; the machine is told each answer, whole and read, and returns what to ask next. What
-the calls of an answer do is known to `calls`. The conversation only grows, so that a service can keep its work on all
-that was asked before.
+Strategy: this machine has no loop and never waits. It is fed each answer, whole and parsed, and returns the next
+request. `calls.py` applies the calls of an answer. The conversation only grows, so that a service can cache all earlier
+requests.
 
 | answer | next |
 | --- | --- |
-| all that came holds | ok |
-| something does not hold | one request to mend all of it; exhausted when the rounds are spent |
+| all calls are valid | ok |
+| a call is invalid | one request to repair all of them; exhausted when the rounds are spent |
 | cut at `max_tokens` | asked again once with twice as much; truncated the second time, or in the last round |
-| no call, though one is due | asked for one; exhausted when the rounds are spent |
-| declined, failed | refused, provider_error; what held before is kept |
+| no call, though one is required | asked for one; exhausted when the rounds are spent |
+| declined, failed | refused, provider_error; earlier valid calls are kept |
 """
 
 from collections.abc import Iterator
 
-from ..ports.model import Choice, Request, Usage
+from ..ports.model import ModelRequest, ToolChoice, Usage
 from . import telling
-from .calls import Calls
+from .calls import CallSlots
 from .conversation import Conversation
-from .outcome import NO_USAGE, CallStatus, Outcome, Status
+from .outcome import NO_USAGE, CallStatus, Extraction, Status
 from .plan import Plan
-from .written import Reply
+from .reply import ModelReply
 
 
 class Rounds:
-    """One request for validated calls, from its first round to its outcome. It is fed once for every request."""
+    """One request for valid calls, from its first round to its outcome.
+
+    `feed_reply` is called once for every request.
+    """
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._calls = Calls(plan)
+        self._calls = CallSlots(plan)
         self._conversation = Conversation(plan)
-        self._tools = plan.tools  # what can be called now
+        self._tools = plan.tools  # of the present round
         self._widened = False
         self._max_tokens = plan.max_tokens
         self._attempts = 0
@@ -39,74 +42,74 @@ class Rounds:
         self._text = ""
 
     @property
-    def begun(self) -> bool:
-        """Whether the calls that come next mend others."""
+    def is_repairing(self) -> bool:
+        """Whether the next calls repair others."""
         return self._calls.begun
 
-    def ids(self) -> Iterator[str]:
-        """Yield the ids of the calls that come next."""
-        return self._calls.ids()
+    def next_ids(self) -> Iterator[str]:
+        """Yield the ids of the next calls."""
+        return self._calls.next_ids()
 
-    def request(self) -> Request:
-        """Return what the model is asked now."""
+    def next_request(self) -> ModelRequest:
+        """Return the request of this round."""
         plan = self._plan
         begun = self._calls.begun
-        due = plan.choice if not begun else Choice.REQUIRED
-        form = None if plan.native or begun else telling.form(plan.shapes, plan.bare)
+        due = plan.choice if not begun else ToolChoice.REQUIRED
+        form = None if plan.native or begun else telling.answer_schema(plan.shapes, plan.bare)
         messages = self._conversation.messages
-        return Request(
-            messages,
-            self._tools if plan.native else (),
-            due if plan.native else Choice.AUTO,
-            form,
-            self._max_tokens,
+        return ModelRequest(
+            messages=messages,
+            tools=self._tools if plan.native else (),
+            choice=due if plan.native else ToolChoice.AUTO,
+            form=form,
+            max_tokens=self._max_tokens,
             stable=len(messages),
         )
 
-    def feed(self, reply: Reply) -> Request | Outcome:
-        """Take the answer to the last request; return the next request, or what came of it all."""
+    def feed_reply(self, reply: ModelReply) -> ModelRequest | Extraction:
+        """Apply the answer to the last request; return the next request, or the outcome."""
         self._attempts += 1
         used = self._usage
         self._usage = Usage(used.read + reply.usage.read, used.written + reply.usage.written)
         self._text = reply.text
         if reply.failed is not None:
-            return self._cut(reply, "provider_error", "truncated")
+            return self._end_with_cut_reply(reply, "provider_error", "truncated")
         if reply.reason in ("refusal", "filtered"):
-            return self._cut(reply, "refused", "refused")
+            return self._end_with_cut_reply(reply, "refused", "refused")
         if reply.reason == "length":
-            if self._widened or self._spent:
-                return self._cut(reply, "truncated", "truncated")
+            if self._widened or self._is_spent:
+                return self._end_with_cut_reply(reply, "truncated", "truncated")
             self._widened = True
             self._max_tokens *= 2
-            return self.request()
-        return self._whole(reply)
+            return self.next_request()
+        return self._apply_whole_reply(reply)
 
     @property
-    def _spent(self) -> bool:
+    def _is_spent(self) -> bool:
         return self._attempts >= self._plan.max_attempts
 
-    def _whole(self, reply: Reply) -> Request | Outcome:
-        """Take an answer that came to its end."""
+    def _apply_whole_reply(self, reply: ModelReply) -> ModelRequest | Extraction:
+        """Apply an answer that came to its end."""
         calls = self._calls
-        written, answers = calls.take(reply, self._attempts)
+        written, answers = calls.apply_reply(reply, self._attempts)
         failing = calls.failing
-        if not failing and (calls.begun or self._plan.choice is Choice.AUTO):
-            return self._end("ok")
+        if not failing and (calls.begun or self._plan.choice is ToolChoice.AUTO):
+            return self._make_outcome("ok")
         if not written:
             calls.notes.append("nothing was called")
-        if self._spent:
-            return self._end("exhausted")
+        if self._is_spent:
+            return self._make_outcome("exhausted")
         if calls.begun:
-            self._tools = calls.offered(failing)
-            says = telling.report(self._plan, failing, calls.notes, self._tools)
+            self._tools = calls.select_tools(failing)
+            says = telling.describe_problems(self._plan, failing, calls.notes, self._tools)
         else:
-            says = telling.nudge(self._plan, self._tools)
-        self._conversation.grow(reply, written, answers, says)
-        return self.request()
+            says = telling.ask_for_call(self._plan, self._tools)
+        self._conversation.add_round(reply, written, answers, says)
+        return self.next_request()
 
-    def _cut(self, reply: Reply, status: Status, call_status: CallStatus) -> Outcome:
-        """End with an answer that is not whole: nothing of it is read, but what it called is told."""
-        self._calls.keep(reply, call_status, self._attempts)
+    def _end_with_cut_reply(self, reply: ModelReply, status: Status, call_status: CallStatus) -> Extraction:
+        """End with an answer that is not whole: its arguments are not parsed, but its calls are in the outcome."""
+        self._calls.close_cut_calls(reply, call_status, self._attempts)
         if reply.failed is not None:
             note = f"the model failed ({reply.failed.fault}): {reply.failed.message}"
         elif status == "refused":
@@ -114,9 +117,9 @@ class Rounds:
         else:
             note = "the answer was cut at its greatest length"
         self._calls.notes = [note]
-        return self._end(status, reply)
+        return self._make_outcome(status, reply)
 
-    def _end(self, status: Status, reply: Reply | None = None) -> Outcome:
+    def _make_outcome(self, status: Status, reply: ModelReply | None = None) -> Extraction:
         failed = reply.failed if reply else None
         calls = self._calls
         errors: list[str] = []
@@ -124,14 +127,14 @@ class Rounds:
             errors += [
                 f"{slot.id} {slot.name}: {problem}" for slot in calls.failing for problem in slot.problems
             ]
-        errors += calls.notes  # also where all holds: the last answer asked for something that was not done
-        return Outcome(
-            status,
-            tuple(slot.extracted() for slot in calls.slots.values()),
-            tuple(errors),
-            self._attempts,
-            self._usage,
-            self._text,
-            failed.fault if failed else None,
-            failed.retry_after if failed else None,
+        errors += calls.notes  # also when all calls are valid: a part of the last answer was not applied
+        return Extraction(
+            status=status,
+            calls=tuple(slot.make_result() for slot in calls.slots.values()),
+            errors=tuple(errors),
+            attempts=self._attempts,
+            usage=self._usage,
+            text=self._text,
+            fault=failed.fault if failed else None,
+            retry_after=failed.retry_after if failed else None,
         )

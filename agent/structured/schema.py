@@ -1,11 +1,11 @@
-"""What a call may look like: tools as they are given, compiled once; pure.
+"""Compiles the tools that calls are checked against; pure.
 
 Strategy: a tool is a type (its JSON Schema is msgspec's, and a valid document becomes a value of it) or a mapping with
-a JSON Schema that is known at run time only. Either way the schema goes through JSON once, so that nobody changes it
-afterwards, is bounded before anything compiles it, and is compiled for these choices: formats count (the library's
-default is that they do not), patterns run in linear time (so look-around is refused, and one that is large when it is
-compiled, since time grows with that too), and no `$ref` is fetched (the default fetches http and file). Compiled
-schemas are kept by digest.
+a JSON Schema that is known at run time only. The schema is copied through JSON once, so that no caller can change it
+afterwards, and is bounded before it is compiled. It is compiled with these choices: formats are checked (by default the
+library ignores them); patterns run in linear time (so look-around is refused, and so is a pattern that is large when
+compiled, since time grows with that too); and no `$ref` is fetched (the default fetches http and file). Compiled
+schemas are cached by digest.
 """
 
 import re
@@ -21,12 +21,12 @@ import msgspec
 from ..config import DOCUMENT_DEPTH, PATTERN_BYTES, SCHEMA_BYTES, SCHEMAS_KEPT
 from ..errors import AgentError
 from ..ports.model import Tool
-from .pointer import Json, measure, pointer
+from .pointer import Json, make_pointer, measure_json
 
 GivenTool: TypeAlias = type | Tool | Mapping[str, Any]
 
-MASK = "the value"  # what messages say in place of a document's value, which may be long
-NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")  # what the common chat services take
+MASK = "the value"  # stands in messages for a document's value, which may be long
+NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")  # as the common chat services take them
 _SCHEMA_KEYS = ("parameters", "inputSchema", "input_schema")  # OpenAI, MCP, Anthropic
 _NO_PARAMETERS = {"type": "object", "properties": {}}
 CHOICES: Mapping[str, Any] = {
@@ -38,10 +38,9 @@ _compiled: OrderedDict[bytes, jsonschema_rs.Validator] = OrderedDict()
 
 
 class BadSchema(AgentError):
-    """A tool or its schema cannot be used; the message says which and why.
+    """A tool or its schema cannot be used; the message names it and gives the reason.
 
-    place: the JSON Pointer of what the library found wrong with a schema, "" where it did not tell; None where the
-    message is our own.
+    `place`: the JSON Pointer of a schema's fault, "" where the library gave none; None where the message is our own.
     """
 
     def __init__(self, message: str, place: str | None = None) -> None:
@@ -50,8 +49,8 @@ class BadSchema(AgentError):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shape:
-    """A tool that is ready. kind: the type that a valid document becomes; None where it stays as it is."""
+class ToolShape:
+    """A compiled tool. `kind`: the type of a valid document; None when it stays plain JSON."""
 
     tool: Tool
     kind: Any
@@ -59,36 +58,36 @@ class Shape:
 
     @property
     def name(self) -> str:
-        """What calls of it are named."""
+        """The name of its calls."""
         return self.tool.name
 
 
-def shape_of(given: GivenTool) -> Shape:
-    """Return a tool that was given, compiled.
+def make_tool_shape(given: GivenTool) -> ToolShape:
+    """Return a given tool, compiled.
 
-    given: a type that msgspec has a schema for (Struct, dataclass, TypedDict ...), a `Tool`, or a mapping as OpenAI
-    (`{"name", "description", "parameters"}`, also within `{"type": "function", "function": ...}`), Anthropic
-    (`input_schema`) or MCP (`inputSchema`) have it. Raises `BadSchema`.
+    `given`: a type that msgspec has a schema for (Struct, dataclass, TypedDict ...), a `Tool`, or a mapping in the form
+    of OpenAI (`{"name", "description", "parameters"}`, also within `{"type": "function", "function": ...}`), Anthropic
+    (`input_schema`) or MCP (`inputSchema`). Raises `BadSchema`.
     """
     if isinstance(given, Tool):
-        return _shape(given.name, given.description, given.schema)
+        return _make_shape(given.name, given.description, given.schema)
     if isinstance(given, type):
-        return _typed(given)
+        return _make_shape_of_type(given)
     if not isinstance(given, Mapping):
         raise BadSchema(f"a tool is a type, a Tool or a mapping, not {type(given).__name__}")
     inner = given.get("function", given)
     if not isinstance(inner, Mapping):
         raise BadSchema("a tool's function must be a mapping")
     schema = next((inner[key] for key in _SCHEMA_KEYS if inner.get(key) is not None), _NO_PARAMETERS)
-    return _shape(inner.get("name"), inner.get("description") or "", schema)
+    return _make_shape(inner.get("name"), inner.get("description") or "", schema)
 
 
-def compiled(schema: Json) -> jsonschema_rs.Validator:
-    """Return the validator of a JSON Schema, 2020-12 where its `$schema` says nothing. Raises `BadSchema`."""
-    return _compile(_written(schema))[1]
+def compile_validator(schema: Json) -> jsonschema_rs.Validator:
+    """Return the validator of a JSON Schema, 2020-12 where its `$schema` names no draft. Raises `BadSchema`."""
+    return _compile(_encode_schema(schema))[1]
 
 
-def _typed(kind: type) -> Shape:
+def _make_shape_of_type(kind: type) -> ToolShape:
     try:
         schema = msgspec.json.schema(kind)
     except (TypeError, ValueError) as error:
@@ -101,23 +100,23 @@ def _typed(kind: type) -> Shape:
         if reference.encode() not in msgspec.json.encode(definitions):
             del definitions[name]
         schema = {**top, "$defs": definitions} if definitions else top
-    return _shape(kind.__name__, str(schema.get("description", "")), schema, kind)
+    return _make_shape(kind.__name__, str(schema.get("description", "")), schema, kind)
 
 
-def _shape(name: object, description: object, schema: Json, kind: Any = None) -> Shape:
+def _make_shape(name: object, description: object, schema: Json, kind: Any = None) -> ToolShape:
     if not isinstance(name, str) or NAME.fullmatch(name) is None:
         raise BadSchema("a tool's name must be 1 to 64 of A-Z a-z 0-9 _ . -")
     try:
         if not isinstance(schema, Mapping):
             raise BadSchema("it is no object")
-        own, validator = _compile(_written(schema))
+        own, validator = _compile(_encode_schema(schema))
     except BadSchema as error:
         raise BadSchema(f"the schema of {name} cannot be used: {error}") from None
-    return Shape(Tool(name, str(description), own), kind, validator)
+    return ToolShape(Tool(name, str(description), own), kind, validator)
 
 
-def _written(schema: Json) -> bytes:
-    """Return a schema as JSON, bounded in size and depth."""
+def _encode_schema(schema: Json) -> bytes:
+    """Return a schema as JSON of at most `SCHEMA_BYTES`. Raises `BadSchema`."""
     try:
         text = msgspec.json.encode(schema)
     except (TypeError, ValueError, RecursionError) as error:
@@ -129,22 +128,22 @@ def _written(schema: Json) -> bytes:
 
 def _compile(text: bytes) -> tuple[Json, jsonschema_rs.Validator]:
     schema = msgspec.json.decode(text)
-    if measure(schema)[0] > DOCUMENT_DEPTH:
+    if measure_json(schema)[0] > DOCUMENT_DEPTH:
         raise BadSchema(f"it is nested over {DOCUMENT_DEPTH} deep")
     digest = sha256(text).digest()
     if digest in _compiled:
         _compiled.move_to_end(digest)
         return schema, _compiled[digest]
     try:
-        validator = jsonschema_rs.validator_for(schema, retriever=_refuse, **CHOICES)
+        validator = jsonschema_rs.validator_for(schema, retriever=_refuse_fetch, **CHOICES)
     except (ValueError, jsonschema_rs.ReferencingError) as error:
         path = error.instance_path if isinstance(error, jsonschema_rs.ValidationError) else []
-        raise BadSchema(str(error).split("\n", 1)[0], pointer(path)) from None
+        raise BadSchema(str(error).split("\n", 1)[0], make_pointer(path)) from None
     _compiled[digest] = validator
     if len(_compiled) > SCHEMAS_KEPT:
         _compiled.popitem(last=False)
     return schema, validator
 
 
-def _refuse(uri: str) -> NoReturn:
+def _refuse_fetch(uri: str) -> NoReturn:
     raise ValueError("a schema must stand by itself: nothing is fetched")

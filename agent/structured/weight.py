@@ -1,48 +1,50 @@
-"""How much work a JSON Schema is for each value that is checked against it; pure.
+"""Weighs a JSON Schema: the work that it causes for each value that is checked against it; pure.
 
-Strategy: a validator looks at most at every part of a schema for every value. So its weight is the number of values
-that it holds, where a `$ref` counts as all that it leads to: what is referred to is counted once and remembered.
+Strategy: a validator visits at most every part of a schema for every value. So the weight of a schema is the number of
+values in it, where a `$ref` counts as all that it leads to; the target of a reference is counted once and remembered.
 """
 
 from math import inf
 
-from .pointer import Json, tokens
+from .pointer import Json, parse_pointer
 
 
-def weight(schema: Json) -> float:
-    """Return how many values a schema holds, itself too; infinity where a `$ref` leads back to where it stands.
+def weigh_schema(schema: Json) -> float:
+    """Return the number of values in a schema, itself included; infinity when a `$ref` leads back to its own place.
 
-    One that leads nowhere, or elsewhere, counts for nothing. A schema's depth is bounded before.
+    A `$ref` that leads nowhere, or out of the document, counts for nothing. The schema's depth is bounded before.
     """
-    return _Count(schema).of(schema)
+    return _SchemaWeigher(schema).weigh(schema)
 
 
-class _Count:
-    """One count, and what was counted."""
+class _SchemaWeigher:
+    """Counts the values of one schema."""
 
     def __init__(self, root: Json) -> None:
         self._root = root
         self._known: dict[int, float] = {}
 
-    def of(self, node: Json) -> float:
+    def weigh(self, node: Json) -> float:
         """Return the weight of a part."""
         if not isinstance(node, (dict, list)):
             return 1
         known = self._known.get(id(node))
         if known is not None:
             return known
-        self._known[id(node)] = inf  # for whatever leads back here
+        self._known[id(node)] = inf  # for a reference that leads back here
         reference = node.get("$ref") if isinstance(node, dict) else None
-        meant = self._meant(reference) if isinstance(reference, str) else None
+        target = self._resolve(reference) if isinstance(reference, str) else None
         inside = node.values() if isinstance(node, dict) else node
-        count = 1 + sum(self.of(each) for each in inside) + (self.of(meant) if meant is not None else 0)
+        count = (
+            1 + sum(self.weigh(each) for each in inside) + (self.weigh(target) if target is not None else 0)
+        )
         self._known[id(node)] = count
         return count
 
-    def _meant(self, reference: str) -> Json:
-        """Return what a reference leads to, or None."""
+    def _resolve(self, reference: str) -> Json:
+        """Return the target of a reference, or None."""
         node = self._root
-        for step in (tokens(reference[1:]) or ()) if reference[:1] == "#" else (reference,):
+        for step in (parse_pointer(reference[1:]) or ()) if reference[:1] == "#" else (reference,):
             if isinstance(node, dict):
                 node = node.get(step)
             elif isinstance(node, list) and step.isdecimal() and int(step) < len(node):

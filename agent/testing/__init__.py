@@ -4,5 +4,6 @@
 memory. `network.py` opens a whole server over streams in memory; the byte pipes of `faults.py` below it can be slow,
 cut or reset. `wires.py` is the connection of one session without a server. Start reading in `network.py`.
 
-It may import everything below `agent.soak`; of the code that users run, only `agent demo` and `agent soak` import it.
+The room may import everything below `agent.soak`; of the code that users run, only `agent demo` and `agent soak`
+import it.
 """

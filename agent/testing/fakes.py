@@ -47,32 +47,32 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """An action had no effect, and says so."""
+    """An action had no effect, and reported it."""
 
     suggestion_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class CutOff:
-    """The effect of an action was cancelled before the deadline that it has from its beginning."""
+    """The effect of an action was cancelled before its deadline, `ACTION_TIMEOUT` after `begin()`."""
 
     suggestion_id: str
 
 
 class _Breakable:
-    """Pauses, and raises out of the next pause when it is told to break."""
+    """Pauses, and raises out of the next pause after `fault`."""
 
     def __init__(self) -> None:
         self._poke = trio.Event()
         self._fault = False
 
     def fault(self) -> None:
-        """Break: a bug, not a failure that anyone expects."""
+        """Break the next pause, or the present one, with a `RuntimeError`: a bug, not an expected failure."""
         self._fault = True
         self._poke.set()
 
     async def pause(self, seconds: float) -> None:
-        """Wait, or break."""
+        """Wait `seconds`, or break."""
         with trio.move_on_after(seconds):
             await self._poke.wait()
         if self._fault:
@@ -82,7 +82,7 @@ class _Breakable:
 
 
 class BreakableModel(_Breakable):
-    """Drafts what it is told, one `Say` per attempt (the last repeats)."""
+    """Streams drafts (a `Drafter`), one `Say` per attempt; the last one repeats."""
 
     def __init__(self, drafts: Sequence[Say]) -> None:
         super().__init__()
@@ -101,10 +101,10 @@ class BreakableModel(_Breakable):
 
 
 class ScriptedDecider:
-    """Plays decisions in their order, whatever it is told (a `Decider`); the last one repeats.
+    """Plays decisions in their order, for any briefing (a `Decider`); the last one repeats.
 
-    A hostile model is one that decides so. A number waits so many seconds before what follows it; an exception is
-    raised. briefings, problems: what it was asked with.
+    A hostile model is a script of hostile decisions. A number in `plays` waits so many seconds before the next play;
+    an exception is raised. `briefings`, `problems`: the arguments of each call.
     """
 
     def __init__(self, *plays: Decision | Exception | float) -> None:
@@ -129,9 +129,9 @@ class ScriptedDecider:
 
 
 class BreakableExecutor(_Breakable):
-    """Sleeps before and after `begin()`, and notes what became of every effect.
+    """Sleeps before and after `begin()`, and notes the fate of every effect.
 
-    deaf: it hears of a cancel only when it calls `begin()`, as one does that prepares its effect in a thread.
+    `deaf`: it notices a cancel only when it calls `begin()`, like an executor that prepares its effect in a thread.
     """
 
     def __init__(
@@ -163,7 +163,7 @@ class BreakableExecutor(_Breakable):
 
 
 class SlowLedger(MemoryLedger):
-    """A ledger that takes some seconds for a claim; one that is cancelled meanwhile has claimed nothing."""
+    """A ledger that takes some seconds for a claim; a claim that is cancelled meanwhile claims nothing."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__()
@@ -176,39 +176,39 @@ class SlowLedger(MemoryLedger):
         return await super().claim(suggestion_id, action, at, scope)
 
 
-_TERMS = tuple(Snippet("kb/terms.md", text, n, n) for n, text in enumerate(SNIPPETS, 1))
+_TERMS = tuple(Snippet(file="kb/terms.md", text=text, first=n, last=n) for n, text in enumerate(SNIPPETS, 1))
 _PASSAGE = Passage("kb/terms.md", ("Terms",), DEFAULT, _TERMS)
 
 
 class OneFile:
     """A retriever that always finds the same two snippets.
 
-    They are the same objects for all: caches keep what they know of a passage, and each census would look at it.
+    All searches share the same objects: caches keep facts about a passage, and each census would count a new one.
     """
 
     def __init__(self) -> None:
         self._hits = tuple(Hit(snippet, _PASSAGE, 0.9) for snippet in _TERMS)
 
-    async def present(self) -> "OneFile":
-        """Return itself: it never changes."""
+    async def load_snapshot(self) -> "OneFile":
+        """Return the retriever itself, which never changes."""
         return self
 
     async def search(self, query: Query) -> tuple[Hit, ...]:
-        """Return them, unless the question is about nothing."""
+        """Return both hits, unless the question has no words."""
         await trio.lowlevel.checkpoint()
         return () if "nothing" in query.text else self._hits[: query.limit]
 
-    async def nearest(self, query: Query) -> tuple[Hit, ...]:
-        """Return them, whatever the question."""
+    async def search_nearest(self, query: Query) -> tuple[Hit, ...]:
+        """Return both hits for any question."""
         return self._hits[: query.limit]
 
     def topics(self, lang: Lang) -> Sequence[str]:
-        """Return none."""
+        """Return no topics."""
         return ()
 
 
 class Figures:
-    """An Observer that keeps the levels and the words it was given."""
+    """An `Observer` that keeps the levels and the labels of its metrics."""
 
     def __init__(self) -> None:
         self.levels: dict[str, int] = {}
@@ -219,7 +219,7 @@ class Figures:
         self.words.add(label)
 
     def measure(self, metric: str, seconds: float) -> None:
-        """Keep nothing."""
+        """Ignore the duration."""
 
     def gauge(self, metric: str, change: int) -> None:
         """Keep the level."""
@@ -227,8 +227,8 @@ class Figures:
 
 
 class Noon:
-    """It is always the same moment in the world."""
+    """A clock that always shows the same moment."""
 
     def now_ms(self) -> int:
-        """Return that moment."""
+        """Return that moment in Unix milliseconds."""
         return 1_700_000_000_000

@@ -1,6 +1,6 @@
-"""A byte pipe whose other end can be slow, cut or reset on purpose, and without a task of its own.
+"""A byte pipe with ends that can be slow, cut or reset on purpose, without a task of its own.
 
-Unlike `trio.testing.memory_stream_pair` it can hold a sender back (as a socket does whose peer reads nothing), hand
+Unlike `trio.testing.memory_stream_pair` it can hold a sender back (as a socket does when its peer reads nothing), hand
 over bytes in pieces, and be fed, closed and reset from synchronous code.
 """
 
@@ -12,7 +12,7 @@ from ..config import MAX_FRAME
 
 
 class _Half:
-    """Bytes in one direction. `room` is how many may wait before a sender is held back."""
+    """The bytes in one direction. `room`: how many bytes may wait before a sender is held back."""
 
     __slots__ = ("data", "eof", "gone", "grown", "room", "shrunk")
 
@@ -43,7 +43,7 @@ class PipeEnd(trio.abc.HalfCloseableStream):
     # --- a stream
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
-        """Return what has come, at most `max_bytes`; b"" at the end. Raises BrokenResourceError after a reset."""
+        """Return up to `max_bytes` received bytes; `b""` at the end. Raises `BrokenResourceError` after a reset."""
         await trio.lowlevel.checkpoint()
         while True:
             if self._closed:
@@ -60,7 +60,7 @@ class PipeEnd(trio.abc.HalfCloseableStream):
             await self._in.grown.wait()
 
     async def send_all(self, data: bytes | bytearray | memoryview) -> None:
-        """Hand over every byte, waiting for room. Cancelled, a part may have gone, as with a socket."""
+        """Hand over every byte of `data`, waiting for room. Cancelled, a part may have gone, as with a socket."""
         if self._sending:
             raise trio.BusyResourceError
         self._sending = True
@@ -83,7 +83,7 @@ class PipeEnd(trio.abc.HalfCloseableStream):
             self._sending = False
 
     def send_now(self, data: bytes) -> int:
-        """Hand over what there is room for, without waiting; return how many bytes that is."""
+        """Hand over as many bytes as there is room for, without waiting; return their number."""
         if self._closed:
             raise trio.ClosedResourceError
         if self._out.gone or self._out.eof:
@@ -101,41 +101,41 @@ class PipeEnd(trio.abc.HalfCloseableStream):
             await self._out.shrunk.wait()
 
     async def send_eof(self) -> None:
-        """Say that no more comes."""
+        """End the sending direction."""
         await trio.lowlevel.checkpoint()
         self.eof()
 
     async def aclose(self) -> None:
-        """Close this end: the other reads what has gone and then the end."""
+        """Close this end: the other reads the sent bytes and then the end."""
         self.close()
         await trio.lowlevel.checkpoint()
 
     # --- the same without waiting
 
     @property
-    def closed(self) -> bool:
+    def is_closed(self) -> bool:
         """Whether this end was closed."""
         return self._closed
 
     def feed(self, data: bytes) -> None:
-        """Send at once, whatever the room."""
+        """Send `data` at once, beyond `room` too."""
         self._out.data += data
         self._out.wake()
 
     def take(self, size: int | None = None) -> bytes:
-        """Receive everything that has come, or at most so many bytes, at once."""
+        """Receive all waiting bytes, or at most `size` of them, at once."""
         taken = bytes(self._in.data[:size])
         del self._in.data[: len(taken)]
         self._in.wake()
         return taken
 
     def eof(self) -> None:
-        """Say that no more comes."""
+        """End the sending direction, as `send_eof` does."""
         self._out.eof = True
         self._out.wake()
 
     def close(self) -> None:
-        """Close this end."""
+        """Close this end, as `aclose` does."""
         self._closed = True
         self._out.eof = True
         self._in.gone = True
@@ -143,7 +143,7 @@ class PipeEnd(trio.abc.HalfCloseableStream):
         self._out.wake()
 
     def reset(self) -> None:
-        """Break the connection in both directions: what waits is lost."""
+        """Break the connection in both directions; waiting bytes are lost."""
         for half in (self._in, self._out):
             half.data.clear()
             half.gone = True
@@ -159,6 +159,6 @@ def pipe(room: int = 1 << 30) -> tuple[PipeEnd, PipeEnd]:
 
 
 def pipe_to(other: type[End], room: int = 1 << 30) -> tuple[PipeEnd, End]:
-    """Return the same, with a second end of a class of its own."""
+    """Return the two ends of a pipe, with the second of the class `other`."""
     there, back = _Half(room), _Half(room)
     return PipeEnd(there, back), other(back, there)

@@ -1,19 +1,19 @@
-"""Answers in this process what is asked of the one that reads files of others: for tests, where files are our own."""
+"""An `Isolate` for tests, which reads files in this process, since they are the tests' own."""
 
 from collections.abc import Callable
 
 from ..errors import GivenUp
-from ..retrieval.reader import answer
+from ..retrieval.reader import answer_request
 
 
 class InProcess:
-    """Answers here and now (implements `agent.ports.work.Isolate`), within no limits but those of the readers."""
+    """Reads a file in this process (implements `agent.ports.work.Isolate`), with no limits but the readers' own."""
 
     def __init__(self) -> None:
         self._closed = False
 
     def start(self) -> None:
-        """See `Isolate`."""
+        """Start nothing; see `Isolate`."""
 
     def ask(
         self,
@@ -22,13 +22,13 @@ class InProcess:
         look: Callable[[], object],
         begin: Callable[[], object] = lambda: None,
     ) -> bytes:
-        """See `Isolate`."""
+        """Return the reply to `request`; see `Isolate`."""
         if self._closed:
             raise GivenUp("it was closed")
         look()
         begin()
-        return answer(request)
+        return answer_request(request)
 
     def close(self) -> None:
-        """See `Isolate`."""
+        """Refuse further requests; see `Isolate`."""
         self._closed = True

@@ -11,14 +11,14 @@ from ..ports.mcp import McpServer, McpSession
 
 
 class FakeMcpSession:
-    """One life of such a server (an `McpSession`)."""
+    """One life of a fake MCP server (an `McpSession`)."""
 
     def __init__(self, servers: "FakeMcpServers") -> None:
         self._servers = servers
         self._end = trio.Event()
 
     def end(self) -> None:
-        """End it, as if it was killed."""
+        """End the server, as if it was killed."""
         self._end.set()
 
     async def tools(self) -> Sequence[Mapping[str, Any]]:
@@ -40,11 +40,11 @@ class FakeMcpSession:
         return self._servers.answer
 
     async def ping(self) -> None:
-        """Answer, unless it is deaf."""
+        """Answer, unless the server is `deaf`."""
         await self._or_end(float("inf") if self._servers.deaf else 0.0)
 
-    async def ended(self) -> None:
-        """Return when it has ended."""
+    async def wait_ended(self) -> None:
+        """Wait until the server has ended."""
         await self._end.wait()
 
     async def _or_end(self, seconds: float) -> None:
@@ -54,11 +54,11 @@ class FakeMcpSession:
 
 
 class FakeMcpServers:
-    """Starts such servers, which all have the same tools (an `McpConnect`).
+    """Starts fake MCP servers, which all have the same `tools` (an `McpConnect`).
 
-    What it does next can be set: start, before, after (seconds, `inf` is silence), answer, deaf, fault (raised by the
-    next start), effect (called by each call that has begun). What it did is told: lives, started and left (seconds),
-    and called, with the arguments.
+    Their behaviour can be set at any time: `start`, `before`, `after` (seconds, `inf` is silence), `answer`, `deaf`,
+    `fault` (raised by the next start), `effect` (called by each call that has begun). Their history is kept: `lives`,
+    `started` and `left` (seconds), and `called`, with the arguments.
     """
 
     def __init__(self, *tools: Mapping[str, Any]) -> None:
@@ -78,7 +78,7 @@ class FakeMcpServers:
 
     @asynccontextmanager
     async def __call__(self, server: McpServer) -> AsyncGenerator[McpSession, None]:
-        """Start one for the time of a block."""
+        """Start a server for the time of a block."""
         self.started.append(trio.current_time())
         if self.fault is not None:
             raise self.fault

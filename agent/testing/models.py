@@ -1,5 +1,4 @@
-"""A language model and a drafter that say what they are told to, so that what surrounds them can be tested on virtual
-time."""
+"""A scripted language model and a scripted drafter, for tests on virtual time."""
 
 import re
 from collections.abc import AsyncGenerator, Iterable, Sequence
@@ -10,19 +9,19 @@ import trio
 
 from ..errors import ModelFailed
 from ..ports.draft import Delta, Prompt
-from ..ports.model import Finished, LanguageModel, Message, Piece, Request, Tool, ToolCall
+from ..ports.model import Finish, LanguageModel, ModelMessage, ModelRequest, Piece, Tool, ToolCall
 from ..ports.search import Hit
 
 _SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}}
-ASKED = Request(
-    (
-        Message("system", "Rules."),
-        Message("user", "SECRET? ⅓ å 😀"),
-        Message("assistant", "", (ToolCall("c1", "f", '{"a": 1}'),)),
-        Message("tool", "one", call_id="c1"),
-        Message("user", "So?"),
+ASKED = ModelRequest(
+    messages=(
+        ModelMessage("system", "Rules."),
+        ModelMessage("user", "SECRET? ⅓ å 😀"),
+        ModelMessage("assistant", "", (ToolCall("c1", "f", '{"a": 1}'),)),
+        ModelMessage("tool", "one", call_id="c1"),
+        ModelMessage("user", "So?"),
     ),
-    (Tool("f", "Does.", _SCHEMA), Tool("g", "", _SCHEMA)),
+    tools=(Tool("f", "Does.", _SCHEMA), Tool("g", "", _SCHEMA)),
     max_tokens=50,
     stable=1,
 )
@@ -33,22 +32,22 @@ Step: TypeAlias = Piece | float | ModelFailed
 
 
 class FakeModel:
-    """Plays one list of steps a request (a `LanguageModel`); with none left it fails as its server would.
+    """Plays one list of steps a request (a `LanguageModel`); without a further list it fails as its server would.
 
-    requests: what it was asked. closed: how many streams have ended, whatever ended them. running: how many have not.
+    `requests`: the requests so far. `closed`: how many streams have ended, in any way. `running`: how many have not.
     """
 
     def __init__(self, answers: Iterable[Sequence[Step]] = ()) -> None:
         self._answers = iter(answers)
-        self.requests: list[Request] = []
+        self.requests: list[ModelRequest] = []
         self.closed = 0
 
     @property
     def running(self) -> int:
-        """How many streams have begun and not ended."""
+        """The number of streams that have begun and not ended."""
         return len(self.requests) - self.closed
 
-    async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Piece, None]:
         """Yield the next answer."""
         self.requests.append(request)
         try:
@@ -60,7 +59,7 @@ class FakeModel:
                     await trio.sleep(step)
                     continue
                 yield step
-                if isinstance(step, Finished):
+                if isinstance(step, Finish):
                     return
             raise ModelFailed("the answer ended before its end", "cut")
         finally:
@@ -70,9 +69,9 @@ class FakeModel:
 class FakeDrafter:
     """Drafts a text an attempt, a word at a time, or raises (a `Drafter`); the last one repeats.
 
-    wait: seconds before each word. closing: seconds that its end takes, whatever ended it. hang: it never ends.
-    prompts, evidence: what it was asked. made: each word and when it was given, in seconds. open: how many streams have
-    not ended.
+    `wait`: seconds before each word. `closing`: seconds that its end takes, also after a cancel. `hang`: it never
+    ends. `prompts`, `evidence`: the arguments of each call. `made`: each word and its time, in seconds. `open`: the
+    number of streams that have not ended.
     """
 
     def __init__(
@@ -108,16 +107,16 @@ class FakeDrafter:
             self.open -= 1
 
 
-async def pieces_of(model: LanguageModel, request: Request = ASKED) -> list[Piece]:
+async def pieces_of(model: LanguageModel, request: ModelRequest = ASKED) -> list[Piece]:
     """Return all pieces of an answer. Raises `ModelFailed` as the model does."""
     async with aclosing(model.stream(request)) as stream:
         return [piece async for piece in stream]
 
 
 async def outcome_of(
-    model: LanguageModel, request: Request = ASKED
+    model: LanguageModel, request: ModelRequest = ASKED
 ) -> tuple[list[Piece], ModelFailed | None]:
-    """Return the pieces that came, and how it failed if it did."""
+    """Return the pieces that came, and the failure of the model, or `None`."""
     pieces: list[Piece] = []
     try:
         async with aclosing(model.stream(request)) as stream:

@@ -1,7 +1,7 @@
 """A whole server over streams in memory: sniffer, upgrade, session, writer and all, without a port.
 
-On a `MockClock` an hour of it takes milliseconds. Threads do not see virtual time, so a knowledge base is built
-inline here.
+On a `MockClock` an hour of it takes milliseconds. Threads do not see virtual time, so a knowledge base is built inline
+here.
 """
 
 from collections.abc import AsyncGenerator, Callable
@@ -12,9 +12,9 @@ from typing import TypeVar
 import trio
 
 from ..app import App
-from ..client.client import Client, over
+from ..client.client import Client, connect_over
 from ..compose.adapters import Adapters
-from ..retrieval.load import Source
+from ..retrieval.load import SourceFile
 from ..retrieval.search import KnowledgeBase
 from ..settings import Settings
 from .faults import PipeEnd, pipe
@@ -30,9 +30,9 @@ async def inline(function: Callable[[], T]) -> T:
 
 
 class Disk:
-    """Does blocking work here, once it does not hang (implements `agent.ports.work.RunSync` for virtual time).
+    """Does blocking work in the event loop, unless it hangs (implements `agent.ports.work.RunSync` for virtual time).
 
-    calls: how often it was asked to.
+    `calls`: the number of calls so far.
     """
 
     def __init__(self) -> None:
@@ -41,18 +41,18 @@ class Disk:
         self.calls = 0
 
     async def __call__(self, function: Callable[[], T]) -> T:
-        """Return `function()`, after a wait for as long as it hangs."""
+        """Return `function()`, once the disk does not hang."""
         self.calls += 1
         await trio.lowlevel.checkpoint()
         await self._works.wait()
         return function()
 
     def hang(self) -> None:
-        """Keep all waiting that comes from now on."""
+        """Make all later calls wait until `work`."""
         self._works = trio.Event()
 
     def work(self) -> None:
-        """Let all that wait go on."""
+        """Let all waiting calls go on."""
         self._works.set()
 
 
@@ -66,7 +66,7 @@ class Network:
     def open(self, room: int = 1 << 30, peer: str | None = None) -> PipeEnd:
         """Open a connection; return the client's end.
 
-        room: how many bytes fit in each direction. peer: the client's IP address, by default this machine's.
+        `room`: how many bytes fit in each direction. `peer`: the client's IP address, by default this machine's.
         """
         ours, theirs = pipe(room)
         self._nursery.start_soon(self.app.serve_stream, theirs, peer)
@@ -75,17 +75,17 @@ class Network:
     @asynccontextmanager
     async def connect(self, token: str | None = None) -> AsyncGenerator[Client, None]:
         """Connect a WebSocket client; the connection is closed at the end of the block."""
-        async with over(self.open(), token=token) as client:
+        async with connect_over(self.open(), token=token) as client:
             yield client
 
 
 @asynccontextmanager
 async def network(
-    settings: Settings, adapters: Adapters | None = None, documents: tuple[Source, ...] = ()
+    settings: Settings, adapters: Adapters | None = None, documents: tuple[SourceFile, ...] = ()
 ) -> AsyncGenerator[Network, None]:
     """Run a server for the time of a block, then stop it at once.
 
-    documents: the knowledge base, when `adapters` brings none and it is not to be read from `settings.documents.kb`.
+    `documents`: the knowledge base, unless `adapters` brings one; without any, `settings.documents.kb` is read.
     """
     parts = adapters or Adapters()
     if parts.run_sync is None:

@@ -1,7 +1,7 @@
-"""A memory for tests of what asks it: a few items of any user's, as slow as is wanted, which can be broken.
+"""A fake memory for tests of its callers: a few items of any user, with a delay, and breakable.
 
-It follows the item's own table and keeps whose an item is; what it does not do is to find keys and numbers, so that
-what an item contradicts is said when it is put in. A change is made in one step, after the waiting.
+It follows the item's own state table and keeps each item's owner. It finds no keys and numbers, so a test states the
+conflicts of an item when it puts the item in. A change is made in one step, after the waiting.
 """
 
 from collections.abc import Collection, Mapping
@@ -11,48 +11,48 @@ import trio
 
 from ..errors import Conflict, NotFound
 from ..lang import Lang
-from ..memory.items import edited
-from ..memory.states import change, decisions
+from ..memory.items import draft_edit
+from ..memory.states import allowed_decisions, change_item
 from ..ports.clock import Clock
 from ..ports.conversation import Scope
-from ..ports.memory import Change, Decision, Forgotten, Item, ItemStatus, Source
+from ..ports.memory import Change, ForgottenItem, Item, ItemDecision, ItemStatus, Source
 from ..ports.pages import Page, Window
-from ..ports.recall import Excerpt, Recalled, Search
+from ..ports.recall import Excerpt, RecallQuery, RecallResult
 
 
-def remembered(scope: Scope, id: str = "i1", text: str = "The budget is 50 000 kr.", **other: object) -> Item:
-    """Return an item, but for what is said otherwise."""
+def make_item(scope: Scope, id: str = "i1", text: str = "The budget is 50 000 kr.", **other: object) -> Item:
+    """Return an item with these fields; the fields without a value in `other` have defaults."""
     made = Item(
-        id,
-        "fact",
-        "accepted",
-        ("budget",),
-        "s",
-        text,
-        (),
-        scope,
-        1_700_000_000_000,
-        None,
-        None,
-        None,
-        None,
-        1.0,
-        (Source("message", "m", quote=text),),
-        1_700_000_000_000,
-        None,
-        None,
-        1,
+        id=id,
+        type="fact",
+        status="accepted",
+        key=("budget",),
+        slot="s",
+        text=text,
+        numbers=(),
+        scope=scope,
+        valid_from=1_700_000_000_000,
+        valid_to=None,
+        expires_at=None,
+        supersedes=None,
+        superseded_by=None,
+        confidence=1.0,
+        sources=(Source("message", "m", quote=text),),
+        created_at=1_700_000_000_000,
+        decided_at=None,
+        decided_by=None,
+        revision=1,
     )
     return replace(made, **other)  # type: ignore[arg-type]
 
 
-@dataclass
+@dataclass(kw_only=True)
 class FakeMemory:
     """A user's memory (implements `agent.ports.remember.MemoryDesk` and `agent.ports.recall.Recaller`).
 
-    wait: seconds that everything takes. fault: what everything raises. threads: of which something is kept.
-    contradicts: ids of live items, by that of the item that contradicts them. asked: what was begun. busy, most: how
-    much is done at once, and was at the most.
+    `wait`: seconds that every call takes. `fault`: the exception that every call raises. `threads`: scopes that hold
+    something. `contradicts`: ids of live items, by the item that contradicts them. `asked`: the calls that were begun.
+    `busy`, `most`: the number of calls in progress, and its maximum.
     """
 
     clock: Clock
@@ -63,7 +63,7 @@ class FakeMemory:
     contradicts: dict[str, tuple[str, ...]] = field(default_factory=dict)
     excerpts: tuple[Excerpt, ...] = ()
     asked: list[tuple[str, Scope]] = field(default_factory=list)
-    searches: list[Search] = field(default_factory=list)
+    searches: list[RecallQuery] = field(default_factory=list)
     busy: int = 0
     most: int = 0
 
@@ -88,10 +88,10 @@ class FakeMemory:
         self.kept = [item if each.id == item.id else each for each in self.kept]
         return item
 
-    def _moved(self, item: Item, trigger: str, revision: int | None = None) -> Item:
+    def _move(self, item: Item, trigger: str, revision: int | None = None) -> Item:
         if revision not in (None, item.revision):
             raise Conflict("changed")
-        changed = change(item, trigger, self.clock.now_ms(), item.created_at)
+        changed = change_item(item, trigger, self.clock.now_ms(), item.created_at)
         if changed is None:
             raise Conflict("refused")
         return replace(
@@ -117,75 +117,79 @@ class FakeMemory:
         return Page(tuple(each for _, each in here), here[-1][0] if len(mine) > len(here) else None)
 
     async def item(self, scope: Scope, id: str) -> tuple[Item, tuple[Change, ...]]:
-        """Return an item, and that it was proposed."""
+        """Return an item, with its proposal as the only change."""
         await self._take("item", scope)
         item = self._one(scope, id)
-        return item, (Change(id, item.created_at, "propose", None, "proposed", None),)
+        return item, (
+            Change(item=id, at=item.created_at, trigger="propose", before=None, after="proposed", by=None),
+        )
 
-    async def decide(
+    async def decide_item(
         self,
         scope: Scope,
         id: str,
-        decision: Decision,
+        decision: ItemDecision,
         revision: int | None = None,
         replaces: Collection[str] | None = None,
     ) -> Item:
-        """Take a decision."""
+        """Carry out a decision about an item."""
         await self._take(decision, scope)
         item = self._one(scope, id)
         if decision != "accept":
-            return self._put(self._moved(item, {"done": "finish"}.get(decision, decision), revision))
+            return self._put(self._move(item, {"done": "finish"}.get(decision, decision), revision))
         old = self.contradicts.get(id, ())
         if replaces is not None and set(replaces) != set(old):
             raise Conflict("changed")
-        made = self._moved(item, "approve", revision)
+        made = self._move(item, "approve", revision)
         for each in old:
-            self._put(replace(self._moved(self._one(scope, each), "supersede"), superseded_by=id))
+            self._put(replace(self._move(self._one(scope, each), "supersede"), superseded_by=id))
         return self._put(replace(made, supersedes=old[-1] if old else None))
 
-    def may(self, item: Item) -> tuple[Decision, ...]:
-        """Return what may be decided about an item."""
-        return decisions(item, self.clock.now_ms())
+    def allowed_decisions(self, item: Item) -> tuple[ItemDecision, ...]:
+        """Return the decisions that `item` takes."""
+        return allowed_decisions(item, self.clock.now_ms())
 
-    async def edit(self, scope: Scope, id: str, text: str, lang: Lang, revision: int | None = None) -> Item:
-        """Put another text in an item's place."""
+    async def edit_item(
+        self, scope: Scope, id: str, text: str, lang: Lang, revision: int | None = None
+    ) -> Item:
+        """Put a new item with another text in an item's place."""
         await self._take("edit", scope)
         item = self._one(scope, id)
-        draft = edited(item, text, lang, self.clock.now_ms())
+        draft = draft_edit(item, text, lang, self.clock.now_ms())
         new = f"{id}x"
-        closed = self._moved(item, "reject" if item.status == "proposed" else "supersede", revision)
+        closed = self._move(item, "reject" if item.status == "proposed" else "supersede", revision)
         self._put(replace(closed, superseded_by=new))
-        made = remembered(item.scope, new, draft.text, supersedes=id, sources=draft.sources)
+        made = make_item(item.scope, new, draft.text, supersedes=id, sources=draft.sources)
         self.kept.append(made)
         return made
 
-    async def forget(self, scope: Scope, id: str) -> Forgotten:
+    async def forget_item(self, scope: Scope, id: str) -> ForgottenItem:
         """Forget an item."""
         await self._take("forget", scope)
-        return Forgotten(self._put(self._moved(self._one(scope, id), "forget")))
+        return ForgottenItem(self._put(self._move(self._one(scope, id), "forget")))
 
-    async def contradicted(self, scope: Scope, id: str) -> tuple[Item, ...]:
-        """Return what an item was said to contradict."""
+    async def conflicting_items(self, scope: Scope, id: str) -> tuple[Item, ...]:
+        """Return the items that `contradicts` names for an item."""
         await self._take("contradicted", scope)
         return tuple(self._one(scope, each) for each in self.contradicts.get(id, ()))
 
-    async def unsaid(self, scope: Scope, said: Mapping[str, Collection[str]]) -> frozenset[str]:
-        """Return that nothing was."""
+    async def forgotten_messages(self, scope: Scope, said: Mapping[str, Collection[str]]) -> frozenset[str]:
+        """Return no messages: none was forgotten."""
         await trio.lowlevel.checkpoint()
         return frozenset()
 
-    async def known(self, scope: Scope) -> bool:
-        """Return whether anything is kept of a thread."""
+    async def is_known(self, scope: Scope) -> bool:
+        """Return whether `threads` holds the scope."""
         await self._take("known", scope)
         return scope in self.threads or any(each.scope == scope for each in self.kept)
 
-    async def recall(self, search: Search) -> Recalled:
-        """Return the excerpts that there are, whatever is looked for."""
+    async def recall(self, search: RecallQuery) -> RecallResult:
+        """Return `excerpts`, for any search."""
         await self._take("recall", search.scope)
         self.searches.append(search)
-        return Recalled(self.excerpts, 0.75 if self.excerpts else 0.0)
+        return RecallResult(self.excerpts, 0.75 if self.excerpts else 0.0)
 
 
 def _whose(scope: Scope) -> tuple[str, str, str]:
-    """Return whose an item is: a user's in every thread of his, nobody's in one thread."""
+    """Return the key of an item's owner: a named user has one for all threads, a nameless user one for each thread."""
     return scope.project, scope.user, "" if scope.user else scope.thread

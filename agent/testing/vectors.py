@@ -1,6 +1,6 @@
-"""An embedder without a model: texts that share words are near each other, and nothing else is.
+"""An embedder without a model: texts that share words are near each other, and other texts are not.
 
-For tests of what uses vectors: the same in every process, no weights, some 5 µs a word. It can be made slow and broken.
+For tests of vectors: the same in every process, no weights, some 5 µs a word. It can be made slow and broken.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,19 +10,16 @@ import numpy as np
 import trio
 
 from ..errors import EmbeddingFailed
-from ..ports.embed import Role, Vectors
+from ..ports.embed import TextRole, Vectors
 from ..ports.search import Lang
 
 
 class WordsEmbedder:
     """Sums one random direction for each word of a text (implements `agent.ports.embed.Embedder`).
 
-    dimension: numbers in a row; two unrelated words then have a cosine of about 1 / sqrt(dimension).
-    langs: what it says it was made for. delay: seconds before each answer. Attributes may be changed between calls.
-
-    Attributes:
-        fails: what each further call ends with, after the delay; None is well.
-        asked: every text that was asked for, in order.
+    `dimension`: numbers in a row; two unrelated words then have a cosine of about 1 / sqrt(`dimension`). `langs`: the
+    languages that it claims. `delay`: seconds before each answer. `fails`: the exception that ends each further call,
+    after the delay; `None` works. `asked`: every embedded text, in order. Attributes may be changed between calls.
     """
 
     def __init__(self, dimension: int = 64, langs: frozenset[Lang] | None = None, delay: float = 0.0) -> None:
@@ -33,15 +30,15 @@ class WordsEmbedder:
         self.fails: EmbeddingFailed | None = None
         self.asked: list[str] = []
 
-    async def embed(self, texts: Sequence[str], role: Role = "passage") -> Vectors:
-        """Return one row a text; letters' case does not count. Cancelled, it has done nothing."""
+    async def embed(self, texts: Sequence[str], role: TextRole = "passage") -> Vectors:
+        """Return one row a text; letters' case does not count. Cancelled, nothing is recorded."""
         await trio.sleep(self.delay)
         return self.encode(texts, role)
 
     def encode(
-        self, texts: Sequence[str], role: Role = "passage", given_up: Callable[[], bool] = lambda: False
+        self, texts: Sequence[str], role: TextRole = "passage", given_up: Callable[[], bool] = lambda: False
     ) -> Vectors:
-        """Return the same at once, for a thread (`agent.ports.embed.Encoder`)."""
+        """Return the rows of `embed` at once, for a thread (`agent.ports.embed.Encoder`)."""
         given_up()
         self.asked += texts
         if self.fails is not None:

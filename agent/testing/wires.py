@@ -10,7 +10,7 @@ import trio
 
 from ..errors import WireClosed
 from ..ports.wire import Wire
-from ..wire.outbox import Outbox, Told
+from ..wire.outbox import Outbox, WrittenCallback
 
 PATIENCE = 120.0  # seconds that a test waits for a frame; longer than any deadline of a session
 
@@ -18,7 +18,7 @@ PATIENCE = 120.0  # seconds that a test waits for a frame; longer than any deadl
 class _Socket(trio.abc.SendStream):
     """Takes everything at once, or, while not `free`, no more than the first byte of a frame.
 
-    begun: told of each frame, a line, when its first byte is taken.
+    `begun`: called with each frame, a line, when its first byte is taken.
     """
 
     def __init__(self, begun: Callable[[bytes], None]) -> None:
@@ -29,7 +29,7 @@ class _Socket(trio.abc.SendStream):
         self._cut = False
 
     def send_now(self, data: bytes) -> int:
-        """Take what may be taken; return how many bytes that is."""
+        """Take as many bytes as the socket takes now; return their number."""
         if self._cut:
             raise trio.BrokenResourceError
         taken = len(data) if self.free.is_set() else int(not self._left)
@@ -45,34 +45,35 @@ class _Socket(trio.abc.SendStream):
         return taken
 
     async def wait_send_all_might_not_block(self) -> None:
-        """Wait while it takes nothing."""
+        """Wait while the socket takes nothing."""
         await trio.lowlevel.checkpoint()
         await self.free.wait()
 
     async def send_all(self, data: bytes | bytearray | memoryview) -> None:
-        """Hand over everything."""
+        """Hand over all of `data`."""
         rest = bytes(data)
         while rest:
             await self.wait_send_all_might_not_block()
             rest = rest[self.send_now(rest) :]
 
     async def aclose(self) -> None:
-        """Take nothing more."""
+        """Take no more bytes."""
         self.cut()
         await trio.lowlevel.checkpoint()
 
     def cut(self) -> None:
-        """Take nothing more, and wake who waits."""
+        """Take no more bytes, and wake the waiting sender."""
         self._cut = True
         self.free.set()
 
 
 class MemoryWire:
-    """A `Wire` whose client is the test itself; queue and writing are the server's own.
+    """A `Wire` with the test itself as its client; queue and writing are the server's own.
 
-    `frames` holds every frame whose write has begun, decoded, with the time it began; `blocked` makes writes wait, as
-    a socket does whose client reads nothing: it has taken a byte of the next. A frame is a line: a text message its own
-    bytes, a ping b"PING" and a close b"CLOSE <code>". nursery: where what waits for a blocked wire runs.
+    `frames` holds every frame of which the write has begun, decoded, with the time it began. `block` makes writes
+    wait, like a socket when its client reads nothing: it has taken a byte of the next frame. A frame is a line: a text
+    message its own bytes, a ping `b"PING"` and a close `b"CLOSE <code>"`. `nursery`: runs the writes that wait for a
+    blocked wire.
     """
 
     def __init__(self, nursery: trio.Nursery) -> None:
@@ -93,18 +94,18 @@ class MemoryWire:
 
     @property
     def deltas(self) -> Outbox:
-        """What takes the deltas of the open turn."""
+        """The outbox of the deltas of the open turn."""
         return self.outbox
 
-    def start(self, run: Callable[..., Awaitable[object]], *args: Any) -> None:
-        """Run a task."""
+    def start_task(self, run: Callable[..., Awaitable[object]], *args: Any) -> None:
+        """Run a task in the nursery."""
         self._nursery.start_soon(run, *args)
 
-    def frame(self, text: bytes) -> bytes:
+    def make_frame(self, text: bytes) -> bytes:
         """Return a text message as a line."""
         return text + b"\n"
 
-    def put(self, frames: bytes, written: Told | None = None) -> None:
+    def put_frames(self, frames: bytes, written: WrittenCallback | None = None) -> None:
         """Queue frames."""
         self.outbox.put(frames, written)
 
@@ -112,21 +113,21 @@ class MemoryWire:
         """Accept deltas of this turn."""
         self.outbox.open_turn(turn)
 
-    def purge(self) -> None:
-        """Remove the deltas that were not begun."""
+    def purge_deltas(self) -> None:
+        """Remove the deltas of which the write has not begun."""
         self.outbox.purge()
 
     def flush(self) -> None:
-        """Write what the wire takes."""
+        """Write as much of the queue as the wire takes."""
         self.outbox.flush()
 
     def ping(self) -> None:
         """Send a ping."""
-        self.outbox.put(self.frame(b"PING"))
+        self.outbox.put(self.make_frame(b"PING"))
         self.outbox.flush()
 
-    async def deliver(self, take: Callable[[str | bytes], None]) -> None:
-        """Hand on what the client sends; raises WireClosed when it has left or the wire was closed."""
+    async def deliver_messages(self, take: Callable[[str | bytes], None]) -> None:
+        """Pass the client's messages to `take`; raises `WireClosed` when the client has left or the wire was closed."""
         with suppress(trio.EndOfChannel, trio.ClosedResourceError):
             while True:
                 message = await self._waiting.receive()
@@ -139,7 +140,7 @@ class MemoryWire:
 
     def close(self, code: int, reason: str) -> None:
         """Queue a close frame, the last of all."""
-        self.outbox.close(self.frame(b"CLOSE %d" % code))
+        self.outbox.close(self.make_frame(b"CLOSE %d" % code))
         self.outbox.flush()
         self._end()
 
@@ -167,12 +168,12 @@ class MemoryWire:
     # --- the client's side
 
     def push(self, frame: dict[str, Any] | str | bytes) -> None:
-        """Send a frame as the client; when the wire was closed it goes nowhere."""
+        """Send a frame as the client; after the close of the wire it is dropped."""
         with suppress(trio.BrokenResourceError):
             self._said.send_nowait(json.dumps(frame) if isinstance(frame, dict) else frame)
 
     def leave(self) -> None:
-        """Go away without a word."""
+        """End the connection as the client, without a close frame."""
         self._said.close()
 
     def block(self) -> None:
@@ -184,14 +185,14 @@ class MemoryWire:
         self._socket.free.set()
 
     def sent(self, *kinds: str) -> list[dict[str, Any]]:
-        """Return the frames of these types whose write has begun; all when none is named."""
+        """Return the frames of the types `kinds`, or of all types, of which the write has begun."""
         return [frame for _, frame in self.frames if not kinds or frame["type"] in kinds]
 
     async def until(self, kind: str, count: int = 1) -> dict[str, Any]:
-        """Wait until `count` frames of a type have begun; return the last of them.
+        """Wait until `count` frames of the type `kind` have begun; return the last of them.
 
-        Raises AssertionError, with what came instead, after PATIENCE seconds: on virtual time a wait without an end
-        would not sleep but spin.
+        Raises `AssertionError`, with the frames that came instead, after `PATIENCE` seconds: on virtual time a wait
+        without an end would not sleep but spin.
         """
         with trio.move_on_after(PATIENCE):
             while len(self.sent(kind)) < count:
@@ -210,7 +211,7 @@ class Inbox:
         self._came: list[str | bytes] = []
 
     async def receive(self) -> str | bytes:
-        """Return the next message; raises WireClosed when there is none."""
+        """Return the next message; raises `WireClosed` after the last one."""
         with trio.CancelScope() as scope:
 
             def take(message: str | bytes) -> None:
@@ -218,5 +219,5 @@ class Inbox:
                 scope.cancel()
 
             if not self._came:
-                await self._wire.deliver(take)
+                await self._wire.deliver_messages(take)
         return self._came.pop(0)

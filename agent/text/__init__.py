@@ -1,6 +1,10 @@
-"""Text as every room reads it: words, sentences, its language, courtesies, and what a terminal may show. Pure.
+"""Text as characters and words: cutting, folding, language detection, courtesies, and safe display.
 
-`words.py` cuts words and `sentences.py` sentences, for documents, drafts and messages alike; `language.py` tells a
-text's language; `terminal.py` makes text of any origin safe to print; `fences.py` wraps text of others for a prompt.
-Start reading in `words.py`. It imports `agent.lang` alone.
+Entry points: `words` (folded words, normalised texts, the function words of all languages), `sentences` (where
+sentences begin and end), `language` (which language a text is in), `courtesy` (greetings and thanks), `terminal`
+(text that is safe to print), and `fences` (quoting a text to a model).
+
+The room imports `agent.lang` for the word lists of each language and nothing else of the package, so that every other
+room can import it. It holds no state beyond caches, and its functions are linear in the length of their text.
+Start reading with `words`: all search and grounding begins with `words.fold`.
 """

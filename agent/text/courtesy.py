@@ -1,8 +1,9 @@
-"""What people say to a server that is no question: greetings, thanks, and what it can do.
+"""Recognises courtesies, which are not questions: greetings, thanks, and "what can you do?".
 
-Strategy: a text is a courtesy when all of it is made of the phrases of one language (`agent.lang`), which are looked
-for from its beginning, the longest first. One that goes on is a question, and loses the greeting before it and the
-thanks after it, which say nothing of what is looked for. Linear in the text, and a long text is no courtesy.
+Strategy: a text is a courtesy when all of it is made of the phrases of one language (`agent.lang`). They are matched
+from the beginning of the text, the longest first. A text that goes on after a greeting is a question, and loses the
+greeting before it and the thanks after it, which say nothing about its subject. The patterns are linear in the text,
+and a text longer than `_LONGEST` is no courtesy.
 """
 
 import re
@@ -19,58 +20,58 @@ Courtesy = Literal["greeting", "thanks", "abilities"]
 _LONGEST: Final = 120  # characters of a text that can be a courtesy
 
 _LAST: Final[tuple[Courtesy, ...]] = ("abilities", "thanks", "greeting")
-"""Which one counts when a text has several."""
+"""The order of precedence when a text has several courtesies."""
 
 _BETWEEN: Final = r"[\W_]*"
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """A courtesy, and the language it was said in."""
+class CourtesyMatch:
+    """A recognised courtesy: its `kind`, and the language `lang` of its phrases."""
 
-    what: Courtesy
+    kind: Courtesy
     lang: Lang
 
 
-def _whole(lang: Lang) -> re.Pattern[str]:
-    """Return what matches a text that is nothing but courtesies in one language."""
+def _compile_whole(lang: Lang) -> re.Pattern[str]:
+    """Return the pattern of a text that consists only of courtesies in `lang`, with a named group for each kind."""
     courtesies = LANGUAGES[lang].courtesies
-    named = "|".join(f"(?P<{what}>{phrases})" for what, phrases in table(courtesies.heard).items())
+    named = "|".join(f"(?P<{kind}>{phrases})" for kind, phrases in table(courtesies.heard).items())
     return re.compile(rf"(?:{_BETWEEN}(?:{named}|{courtesies.after})\b)+{_BETWEEN}", re.IGNORECASE)
 
 
-def _any(what: Courtesy) -> str:
-    """Return what matches a courtesy of one kind in any language, and what may follow it."""
+def _pattern_of(kind: Courtesy) -> str:
+    """Return a pattern for the courtesy `kind` in any language, with the words that may follow it."""
     return "|".join(
-        f"(?:{table(each.courtesies.heard)[what]})(?: (?:{each.courtesies.after}))?"
+        f"(?:{table(each.courtesies.heard)[kind]})(?: (?:{each.courtesies.after}))?"
         for each in LANGUAGES.values()
     )
 
 
-_WHOLE: Final = {lang: _whole(lang) for lang in LANGUAGES}
+_WHOLE: Final = {lang: _compile_whole(lang) for lang in LANGUAGES}
 _BEFORE: Final = re.compile(
-    rf"\W*(?:{_any('greeting')})(?:\s*[,!:;]+\s*|(?:\.+|\s[–-])\s+|\s+(?-i:(?=[{SMALL}])))(?=\S)",
+    rf"\W*(?:{_pattern_of('greeting')})(?:\s*[,!:;]+\s*|(?:\.+|\s[–-])\s+|\s+(?-i:(?=[{SMALL}])))(?=\S)",
     re.IGNORECASE,
 )
-_BEHIND: Final = re.compile(rf"(?<=[.?!,])\s+(?:{_any('thanks')})\W*\Z", re.IGNORECASE)
+_BEHIND: Final = re.compile(rf"(?<=[.?!,])\s+(?:{_pattern_of('thanks')})\W*\Z", re.IGNORECASE)
 
 
-def courtesy(text: str) -> Said | None:
-    """Return which courtesy a text is; None for a question."""
+def find_courtesy(text: str) -> CourtesyMatch | None:
+    """Return the courtesy that all of `text` is, or None for a question."""
     if len(text) > _LONGEST:
         return None
     for lang, whole in _WHOLE.items():
         match = whole.fullmatch(text)
-        for what in _LAST if match is not None else ():
-            if match is not None and match[what] is not None:
-                return Said(what, lang)
+        for kind in _LAST if match is not None else ():
+            if match is not None and match[kind] is not None:
+                return CourtesyMatch(kind, lang)
     return None
 
 
-def without(text: str) -> str:
+def strip_courtesies(text: str) -> str:
     """Return a question without the greeting before it and the thanks after it."""
-    begun = _BEFORE.match(text)
-    rest = text[begun.end() :] if begun is not None else text
+    greeting = _BEFORE.match(text)
+    rest = text[greeting.end() :] if greeting is not None else text
     ending = max(0, len(rest) - _LONGEST)
     end = _BEHIND.search(rest, ending)
     return (rest[: end.start()] if end is not None else rest).strip() or text

@@ -1,4 +1,4 @@
-"""Text of others as a model is shown it: data between fences that nothing in it can close."""
+"""Fences a foreign text, so that a model reads it as data and nothing in it can close the fence."""
 
 import re
 from collections.abc import Iterable
@@ -9,12 +9,12 @@ _FENCES: Final = re.compile(r"`+")
 
 
 def fence_for(texts: Iterable[str]) -> str:
-    """Return a fence that is longer than any in some texts."""
+    """Return a fence of backticks that is longer than any run of backticks in `texts`."""
     runs = (len(run) for text in texts for run in _FENCES.findall(text))
     return "`" * max(_LEAST, 1 + max(runs, default=0))
 
 
-def fenced(text: str) -> str:
-    """Return a text between fences."""
+def fence_text(text: str) -> str:
+    """Return `text` between two fences."""
     fence = fence_for([text])
     return f"{fence}\n{text}\n{fence}"

@@ -1,12 +1,15 @@
-"""Which language a text is in, of those there are, or not told.
+"""Detects the language of a text, or that the text does not show one.
 
-Strategy: each word gives points to each language. Listed words weigh most: function words, and what a language lists
-as frequent. Then letters that a language has of its own (less in a capitalised word inside a sentence: names travel);
-then word endings and letter pairs that a language uses and the others hardly do, which decide keyword questions without
-a single function word. A sign that one language has tells for it alone; one that several have leaves it to the next
-sign to tell these apart. Where the best language leads by less than a small margin, the text does not tell. The points
-are round numbers set by hand and checked on labelled questions (tests/text/test_language.py); tables this small are
-faster than a statistical identifier and need no model file. They are the languages' own (`agent.lang`).
+Strategy: each word gives points to each language. Listed words weigh most: function words, and the words that a
+language lists as frequent. Then come letters that a language has of its own (less in a capitalised word inside a
+sentence, since names travel). Last come word endings and letter pairs that one language uses and the others hardly
+do, which decide keyword questions without a single function word. A sign that only one language has counts for that
+language alone; a sign that several have leaves the decision between them to the next kind of sign. When the best
+language leads by less than `_MARGIN`, the text does not show its language.
+
+The points are round numbers set by hand and checked on labelled questions (`tests/text/test_language.py`). Tables
+this small are faster than a statistical identifier and need no model file. The tables themselves are part of each
+language (`agent.lang`).
 """
 
 import re
@@ -19,11 +22,11 @@ from agent.lang import LANGUAGES, Lang
 from .words import fold
 
 _LETTERS = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
-_WEIGHED = 100  # words that are looked at; a longer text has told long before
-_ENOUGH = 1000  # characters in which there are so many, mostly
+_WEIGHED = 100  # words that are weighed; a longer text has shown its language long before
+_ENOUGH = 1000  # characters that mostly hold that many words
 _KEPT = 32_768  # words whose points are kept, some 0.2 KB each: more than most knowledge bases have
 _known: dict[str, tuple[int, ...]] = {}
-_LONGEST = 40  # letters of a word that are looked at, its last ones
+_LONGEST = 40  # letters of a word that are read: its last ones
 
 _MARGIN = 5  # points
 _WORD = 20
@@ -33,8 +36,8 @@ _ENDING = 6
 _PAIR = 3
 
 
-class _Signs:
-    """What tells a text in one language."""
+class _LanguageSigns:
+    """The signs of a text in one language, from the tables of `agent.lang`."""
 
     def __init__(self, lang: Lang) -> None:
         language = LANGUAGES[lang]
@@ -46,42 +49,42 @@ class _Signs:
         self._ending = re.compile(f"(?:{language.telling.endings})$")
 
     def spelling(self, word: str) -> int:
-        """Return the points for the pairs and the end of a word."""
+        """Return the points for the letter pairs, the ending and the marks of `word`."""
         points = _PAIR * len(self._pair.findall(word))
         points += _ENDING * (self._ending.search(word) is not None)
         return points + _ENDING * (not self.marks.isdisjoint(word))
 
 
-_SIGNS: Final = {lang: _Signs(lang) for lang in LANGUAGES}
+_SIGNS: Final = {lang: _LanguageSigns(lang) for lang in LANGUAGES}
 _LANGS: Final = tuple(_SIGNS)
 
 
-def language(text: str) -> Lang | None:
-    """Return the code of the language of `text`, or None when the text does not tell (digits, names, noise)."""
-    words = _first(text)
+def detect_language(text: str) -> Lang | None:
+    """Return the code of the language of `text`, or None when `text` does not show one (digits, names, noise)."""
+    words = _words_to_weigh(text)
     if not words:
         return None
-    said = [each for each in map(_known.get, words) if each is not None]
-    if len(said) < len(words):
-        said = [_inside(word) for word in words]
-    said[0] = _points(words[0][-_LONGEST:], False)
-    totals = [sum(points) for points in zip(*said, strict=True)]
+    points_of_words = [each for each in map(_known.get, words) if each is not None]
+    if len(points_of_words) < len(words):
+        points_of_words = [_points_within(word) for word in words]
+    points_of_words[0] = _points(words[0][-_LONGEST:], False)
+    totals = [sum(points) for points in zip(*points_of_words, strict=True)]
     best = max(totals)
     at = totals.index(best)
     lead = best - max(totals[:at] + totals[at + 1 :], default=0)
     return _LANGS[at] if lead >= _MARGIN else None
 
 
-def _first(text: str) -> list[str]:
-    """Return the words of a text that are weighed."""
+def _words_to_weigh(text: str) -> list[str]:
+    """Return the first words of `text`, at most `_WEIGHED`."""
     words = _LETTERS.findall(text[:_ENOUGH])
     if len(words) <= _WEIGHED and len(text) > _ENOUGH:  # the last one may be cut
         return [match.group() for match in islice(_LETTERS.finditer(text), _WEIGHED)]
     return words[:_WEIGHED]
 
 
-def _inside(raw: str) -> tuple[int, ...]:
-    """Return what a word says that does not begin its text."""
+def _points_within(raw: str) -> tuple[int, ...]:
+    """Return the points of a word that does not begin its text; those of short words are cached in `_known`."""
     known = _known.get(raw)
     if known is None:
         known = _points(raw[-_LONGEST:], raw[0].isupper())
@@ -94,11 +97,14 @@ def _inside(raw: str) -> tuple[int, ...]:
 
 @lru_cache(maxsize=4096)
 def _points(raw: str, name: bool) -> tuple[int, ...]:
-    """Return the points that one word gives to each of _LANGS."""
+    """Return the points that the word `raw` gives to each of `_LANGS`.
+
+    `name`: it is capitalised within a sentence.
+    """
     word = fold(raw)
     points = dict.fromkeys(_LANGS, 0)
-    among = _listing(word) or [*_LANGS]
-    for lang in _listing(word):
+    among = _languages_listing(word) or [*_LANGS]
+    for lang in _languages_listing(word):
         points[lang] += _WORD
     if len(among) > 1:
         own = [lang for lang in among if not _SIGNS[lang].letters.isdisjoint(word)]
@@ -111,8 +117,8 @@ def _points(raw: str, name: bool) -> tuple[int, ...]:
     return tuple(points.values())
 
 
-def _listing(word: str) -> list[Lang]:
-    """Return the languages that have a word as a function word, or if none has, as a frequent one."""
+def _languages_listing(word: str) -> list[Lang]:
+    """Return the languages that list `word` as a function word, else those that list it as a frequent word."""
     return [lang for lang, signs in _SIGNS.items() if word in signs.function_words] or [
         lang for lang, signs in _SIGNS.items() if word in signs.words
     ]

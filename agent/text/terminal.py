@@ -1,9 +1,10 @@
-"""Text of any origin as a terminal may show it.
+"""Makes text of any origin safe to show on a terminal.
 
-Strategy: what steers a terminal or reorders what is read becomes a replacement mark; everything else stays, so names
-in any script, combined marks and emoji are read as they were written. Replaced are the control characters (C0 with
-ESC, DEL, C1), lone surrogates, and the format characters that change the order or the shape of what stands near
-them (Unicode Technical Report 36, section 2.5; Standard Annex 9, section 2): a number must not be read backwards.
+Strategy: characters that steer a terminal or reorder the text around them become a replacement mark. Everything else
+stays, so names in any script, combined marks and emoji are shown as they were written. Replaced are the control
+characters (C0 with ESC, DEL, C1), lone surrogates, and the format characters that change the order or the shape of
+neighbouring characters (Unicode Technical Report 36, section 2.5; Standard Annex 9, section 2): a number must not be
+read backwards.
 """
 
 import re
@@ -23,22 +24,29 @@ _BREAKS = re.compile("\r\n|[\t-\r\x1c-\x1e\x85\u2028\u2029]")
 
 
 def printable(text: str) -> str:
-    """Return text that cannot steer a terminal. Line breaks and tabs stay; a separator of lines becomes a break."""
+    """Return `text` without characters that steer a terminal.
+
+    Line breaks and tabs stay; the separators U+2028 and U+2029 become line breaks.
+    """
     return _UNSAFE.sub(_MARK, _ENDS.sub("\n", text))
 
 
 def printable_line(text: str) -> str:
-    """Return text that cannot steer a terminal, on one line: each line break or tab becomes a space."""
+    """Return `text` on one line, without characters that steer a terminal: each line break or tab becomes a space."""
     return _UNSAFE.sub(_MARK, _BREAKS.sub(" ", text))
 
 
 def printable_json(encoded: bytes) -> bytes:
-    """Return a line of JSON, in UTF-8, that cannot steer a terminal and says the same.
+    """Return `encoded`, a line of JSON in UTF-8, with the same meaning and nothing that steers a terminal.
 
-    Such characters stand within strings, where an escape means the same; but a carriage return is white space between.
+    Such characters stand within strings, where an escape means the same. Only a carriage return can also stand
+    between values, where it is white space.
     """
-    return _UNSAFE_IN_JSON.sub(_escaped, encoded.decode("utf-8", "replace").replace("\r", " ")).encode()
+    return _UNSAFE_IN_JSON.sub(
+        _escape_character, encoded.decode("utf-8", "replace").replace("\r", " ")
+    ).encode()
 
 
-def _escaped(found: Match[str]) -> str:
+def _escape_character(found: Match[str]) -> str:
+    """Return the JSON escape of the matched character."""
     return f"\\u{ord(found[0]):04x}"

@@ -1,9 +1,9 @@
-"""Words of a text: how they are cut, which of them carry grammar only, and the pieces a text is streamed in.
+"""Cuts a text into words, folds them, and knows the function words of all languages.
 
-Strategy: a word is a run of letters and digits, with apostrophes kept inside it ("don't"); text is composed
-(NFC) and case-folded first, so that a letter with a mark compares equal however it was typed. Function words are
-those of every language there is (`agent.lang`), since a text may quote another; everything that has to tell grammar
-from content reads them here.
+Strategy: a word is a run of letters and digits, with the apostrophes inside it ("don't"). Text is first normalised
+(NFC) and case-folded, so that a letter with a mark compares equal however it was typed. `FUNCTION_WORDS` holds those
+of every language in `agent.lang`, since a text may quote another language; all code that tells grammar from content
+reads them here.
 """
 
 import re
@@ -16,7 +16,7 @@ from agent.lang import LANGUAGES
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _PIECE = re.compile(r"\S+\s*|\s+")
 _APOSTROPHES = "’‘ʼ´"
-_MARKS = 30  # marks in a row that are put in their order together
+_MARKS = 30  # combining marks in a row that are normalised together
 _MARK_RUN = re.compile(rf"[^\w\s\x00-\x7f]{{{_MARKS + 1},}}")  # no combining mark is a letter or a digit
 
 FUNCTION_WORDS: Final = frozenset().union(*[each.writing.function_words for each in LANGUAGES.values()])
@@ -28,11 +28,11 @@ SMALL: Final = "a-z" + "".join(
 """The small letters of all languages, for a class of a pattern."""
 
 
-def composed(text: str) -> str:
-    """Return `text` composed (NFC), a long run of marks in stretches of _MARKS; linear in the text.
+def normalize_text(text: str) -> str:
+    """Return `text` in NFC, a run of more than `_MARKS` combining marks in stretches; linear in the text.
 
-    Putting a run of marks in their order takes time in the square of its length. No writing needs more than 30 on one
-    letter (Unicode's stream-safe text format, UAX 15).
+    Ordering a run of marks takes time in the square of its length. No writing needs more than 30 marks on one letter
+    (Unicode's stream-safe text format, UAX 15).
     """
     if text.isascii():
         return text
@@ -47,26 +47,26 @@ def composed(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Return `text` composed (`composed`), case-folded and with one kind of apostrophe."""
+    """Return `text` normalised (`normalize_text`), case-folded and with one kind of apostrophe."""
     if text.isascii():
         return text.lower()
     for mark in _APOSTROPHES:
         text = text.replace(mark, "'")
-    return composed(text).casefold()
+    return normalize_text(text).casefold()
 
 
-def without_nul(text: str) -> str:
-    """Return a text in which each U+0000 is a U+FFFD (see `agent.protocol.nul`)."""
+def replace_nul(text: str) -> str:
+    """Return `text` with each U+0000 replaced by U+FFFD (see `agent.protocol.nul`)."""
     return text.replace("\0", "\ufffd")
 
 
-def words(text: str) -> list[str]:
-    """Return the words of `text` in order, folded; digits count as letters, marks between words are dropped."""
+def split_words(text: str) -> list[str]:
+    """Return the words of `text` in order, folded; digits count as letters, and marks between words are dropped."""
     return _WORD.findall(fold(text))
 
 
-def replaced(text: str, by: Callable[[str], str]) -> str:
-    """Return `text` with each word for which `by` gives another, called with the word folded, replaced by that."""
+def replace_words(text: str, by: Callable[[str], str]) -> str:
+    """Return `text` with each word replaced by `by(folded word)`, unless that is the folded word itself."""
 
     def instead(match: re.Match[str]) -> str:
         word = fold(match.group())
@@ -76,10 +76,10 @@ def replaced(text: str, by: Callable[[str], str]) -> str:
     return _WORD.sub(instead, text)
 
 
-def deltas(text: str) -> list[str]:
+def split_deltas(text: str) -> list[str]:
     """Return `text` in pieces of one word and the white space after it.
 
-    Joined, the pieces are exactly `text`; white space before the first word is a piece of its own, and an
-    empty text has none.
+    Joined, the pieces are exactly `text`. White space before the first word is a piece of its own, and an empty text
+    gives no pieces.
     """
     return _PIECE.findall(text)

@@ -1,7 +1,12 @@
-"""Conversations over HTTP: a thread is a session over a wire in this process; what it says is kept before it is told.
+"""Conversations over HTTP: a thread is a session over a wire in this process, and each step is stored before it is
+told.
 
-A caller's request becomes a client's frame, and what the session then says becomes the request's answer. There is no
-second way to answer, to approve or to run: a thread's session has the tables, the runner and the ledger of a socket's.
-What differs is that its suggestions outlive it: it sleeps when nothing has happened for a while, or when its server
-goes down, and wakes with what was kept.
+A caller's request becomes a client's frame, and the session's frames become the answer to the request. So there is only
+one way to answer, to approve and to run: a thread's session has the state tables, the runner and the ledger of a
+socket's session. The difference is that its suggestions outlive it: a thread sleeps when nothing has happened for a
+while, or when its server ends, and wakes from storage.
+
+`desk.py` is the entry point (`ThreadDesk`, which implements `agent.ports.desk.ThreadService`). `waking.py` keeps
+threads awake, `awake.py` is one of them, `wire.py` and `journal.py` store its frames. The room imports `agent.session`,
+`agent.actions`, `agent.tools` and `agent.protocol`. Start reading in `desk.py`.
 """

@@ -1,8 +1,8 @@
-"""One thread that is awake: its session, its wire and its journal, in tasks of their own.
+"""A thread that is awake: its session, its wire and its journal, in tasks of their own.
 
-Whatever ends it (sleep, a drain, a fault, storage that fails), who waits for a turn of it is told, and nothing of it is
-left but what was kept: a turn that had not come to its end is kept as cancelled by who next begins one, or opens the
-file.
+Whatever ends it (sleep, a drain, a fault, failing storage), tasks that wait for a turn of it get an answer or an error,
+and only stored rows stay. A turn without a stored end is marked cancelled by the next process that begins a turn or
+opens the file.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -17,18 +17,25 @@ from ..errors import AgentError, Conflict
 from ..ports.brain import Proposal, Question
 from ..ports.calls import CallStore, StoredCall
 from ..ports.conversation import Scope
-from ..ports.decide import Result
+from ..ports.decide import CallResult
 from ..ports.desk import Listener
 from ..ports.search import Lang
-from ..ports.threads import ThreadStore, Woken
-from ..ports.tools import Arguments, ToolDefinition
+from ..ports.threads import ThreadState, ThreadStore
+from ..ports.tools import CheckerFactory, ToolDefinition
 from ..protocol import inbound
-from ..session.events import Disconnected, Event, Live, Posed, Received, Slept
-from ..session.events import Woken as Wake
+from ..session.events import (
+    ClientDisconnected,
+    Event,
+    FrameReceived,
+    IdleTimedOut,
+    LiveSuggestion,
+    QuestionPosed,
+)
+from ..session.events import ConversationResumed as Wake
 from ..session.session import Session
-from ..session.turn import Parts
-from ..tools.edits import accepts
-from .journal import Journal, Waiter
+from ..session.turn import SessionContext
+from ..tools.edits import make_edit_check
+from .journal import Journal, TurnWaiter
 from .recorder import ThreadRecorder
 from .runner import ThreadRunner
 from .wire import ThreadWire
@@ -36,12 +43,12 @@ from .wire import ThreadWire
 _CALM = ("idle", "awaiting_confirmation")
 
 
-class Awake:
-    """A thread that is awake, once it is run, in a nursery that outlives who asks for it.
+class AwakeThread:
+    """A thread that is awake once `run` has started, in a nursery that outlives its callers.
 
-    turn: how many turns have begun in it, as this process knows. behind: some of them began in another one, and it does
-    not know what was said in them. since: when something last happened in it, seconds on the loop's clock. over: set
-    when it has ended.
+    `turn` counts the turns that have begun in it, as far as this process knows. `behind` says that some of them began
+    in another process, so that their messages are missing here. `since` is when something last happened in it, in
+    seconds on the loop's clock. `over` is set when it has ended.
     """
 
     def __init__(self, project: str, thread: str, user: str, turn: int) -> None:
@@ -56,52 +63,56 @@ class Awake:
         self._why: AgentError = Conflict("internal")
 
     @property
-    def asking(self) -> bool:
-        """Whether a turn is in progress, or its end is still being kept."""
-        return self._journal is not None and self._journal.asking
+    def is_asking(self) -> bool:
+        """Whether a turn is in progress, or its end is still being stored."""
+        return self._journal is not None and self._journal.is_asking
 
     @property
-    def calm(self) -> bool:
-        """Whether it does nothing, and nothing waits to be kept."""
+    def is_calm(self) -> bool:
+        """Whether it is idle, and nothing waits to be stored."""
         session, wire = self._session, self._wire
-        return session is not None and wire is not None and session.state in _CALM and wire.quiet
+        return session is not None and wire is not None and session.state in _CALM and wire.is_quiet
 
     async def run(
         self,
-        parts: Parts,
+        parts: SessionContext,
         runner: Runner,
         threads: ThreadStore,
         calls: CallStore,
         kept_for: float,
-        woken: Woken,
-        arguments: Arguments | None,
-        task_status: "trio.TaskStatus[Awake]" = trio.TASK_STATUS_IGNORED,
+        woken: ThreadState,
+        arguments: CheckerFactory | None,
+        task_status: "trio.TaskStatus[AwakeThread]" = trio.TASK_STATUS_IGNORED,
     ) -> None:
-        """Be awake until it sleeps or is ended. Started, with itself, when it takes events.
+        """Be awake until sleep or `end`. `task_status` gets the thread once it takes events.
 
-        Cancelled, its session ends as one whose client has left; what it has said is kept within RECORD_TIMEOUT.
+        Cancelled, its session ends as if its client had left; its frames are stored within `RECORD_TIMEOUT`.
         """
         project, thread = self.scope.project, self.scope.thread
         recorder = ThreadRecorder(parts.recorder)
         journal = Journal(project, thread, threads, calls, parts.clock, parts.new_id, kept_for, recorder)
         try:
             async with trio.open_nursery() as nursery:
-                wire = ThreadWire(journal.keep, self.end, nursery)
+                wire = ThreadWire(journal.keep_frames, self.end, nursery)
                 own = replace(
-                    parts, runner=ThreadRunner(runner, journal.keep_call, journal.still), recorder=recorder
+                    parts,
+                    runner=ThreadRunner(runner, journal.keep_call, journal.turn_check),
+                    recorder=recorder,
                 )
-                self._session = Session(own, wire, scope=self.scope, kept=kept_for)
+                self._session = Session(own, wire, scope=self.scope, stored_seconds=kept_for)
                 self._wire, self._journal = wire, journal
                 self.post(Wake(woken.history, _live(woken.live, arguments, self.scope), trio.current_time()))
-                keeping = trio.CancelScope(shield=True, deadline=inf)  # which is set when the session ends
-                nursery.start_soon(_within, keeping, wire.run)
+                keeping = trio.CancelScope(
+                    shield=True, deadline=inf
+                )  # the deadline is set as the session ends
+                nursery.start_soon(_run_within, keeping, wire.run)
                 task_status.started(self)
                 try:
                     await self._session.run()
                 finally:
                     keeping.deadline = trio.current_time() + RECORD_TIMEOUT
                     with trio.CancelScope(shield=True, deadline=keeping.deadline):
-                        await wire.settled()
+                        await wire.wait_until_stored()
                     keeping.cancel()
                 nursery.cancel_scope.cancel()
         finally:
@@ -109,7 +120,7 @@ class Awake:
             journal.fail(self._why)
 
     def post(self, event: Event) -> None:
-        """Tell its session that something happens."""
+        """Pass `event` to its `Session`."""
         self.since = trio.current_time()
         if self._session is not None:
             self._session.post(event)
@@ -122,22 +133,22 @@ class Awake:
         tools: tuple[ToolDefinition, ...],
         known: Mapping[str, ToolDefinition],
         listener: Listener | None,
-        results: tuple[Result, ...] = (),
-    ) -> Waiter:
-        """Begin the turn of a message that is kept; return who waits for its end.
+        results: tuple[CallResult, ...] = (),
+    ) -> TurnWaiter:
+        """Begin the turn of a stored message; return the waiter for its end.
 
-        tools: that came with it. known: every tool that it may call, by name. listener: is told its frames.
-        results: of calls that no turn was told of yet.
+        `tools` came with the message. `known` holds every tool that the turn may call, by name. `listener` hears its
+        frames. `results` are those of calls that no turn has seen yet.
         """
         waiter = self._begin(message, known, listener)
         question = self._question(message, text, lang, tools, results)
-        self.post(Posed(question, question.at))
+        self.post(QuestionPosed(question, question.at))
         return self._unless_over(waiter)
 
-    def preview(self, text: str, results: tuple[Result, ...]) -> Question:
-        """Return the question of a message as its turn would be asked it now; nothing is begun."""
+    def preview(self, text: str, results: tuple[CallResult, ...]) -> Question:
+        """Return the question that a turn about `text` would ask now, without beginning one."""
         assert self._session is not None, "it is not awake yet"
-        return self._session.complete(self._question("", text, None, (), results))
+        return self._session.complete_question(self._question("", text, None, (), results))
 
     def _question(
         self,
@@ -145,103 +156,118 @@ class Awake:
         text: str,
         lang: Lang | None,
         tools: tuple[ToolDefinition, ...],
-        results: tuple[Result, ...],
+        results: tuple[CallResult, ...],
     ) -> Question:
-        return Question(message, text, lang, trio.current_time(), self.scope, tools=tools, results=results)
+        return Question(
+            id=message,
+            text=text,
+            lang=lang,
+            at=trio.current_time(),
+            scope=self.scope,
+            tools=tools,
+            results=results,
+        )
 
     def answer(
         self, call: str, text: str, known: Mapping[str, ToolDefinition], listener: Listener | None
-    ) -> Waiter:
-        """Begin the turn of words that were said in place of an approval; return who waits for its end."""
+    ) -> TurnWaiter:
+        """Begin the turn of words that answer a suggestion in place of an approval; return the waiter for its end."""
         waiter = self._begin(call, known, listener)
-        self.post(Received(inbound.RejectAction(call, text), trio.current_time()))
+        self.post(FrameReceived(inbound.RejectAction(call, text), trio.current_time()))
         return self._unless_over(waiter)
 
-    def learn(self, call: StoredCall, arguments: Arguments | None) -> None:
-        """Let its session know a call that can be confirmed, where another process suggested it meanwhile."""
+    def learn(self, call: StoredCall, arguments: CheckerFactory | None) -> None:
+        """Tell its session about a call that can be confirmed, in case another process suggested it."""
         self.post(Wake((), _live((call,), arguments, self.scope), trio.current_time()))
 
-    def end_of(self, call: str) -> trio.Event:
-        """Return what is set once a call has ended, or can no longer."""
+    def end_event(self, call: str) -> trio.Event:
+        """Return an event that is set once the call has ended, or cannot end here any more."""
         assert self._journal is not None
-        return self._journal.end_of(call)
+        return self._journal.end_event(call)
 
     def leave(self, listener: Listener | None) -> None:
-        """Tell a listener nothing more."""
+        """Stop telling `listener` about frames."""
         if self._wire is not None and listener is not None and self._wire.listener is listener:
             self._wire.listener = None
             self._wire.flush()
 
     def cancel(self, message: str | None = None) -> None:
-        """Cancel the turn of a message; without one whatever is in progress and every call that can be approved."""
-        self.post(Received(inbound.Cancel(message), trio.current_time()))
+        """Cancel the turn of a message; without a message any turn, and every call that can be approved."""
+        self.post(FrameReceived(inbound.Cancel(message), trio.current_time()))
 
     @property
     def message(self) -> str | None:
-        """The id of the message whose turn is in progress."""
+        """The id of the message of the current turn."""
         return self._journal.message if self._journal is not None else None
 
-    async def at_rest(self) -> None:
-        """Wait until what its session has said so far is kept."""
+    async def wait_until_stored(self) -> None:
+        """Wait until the frames of its session are stored."""
         if self._wire is not None:
-            await self._wire.settled()
+            await self._wire.wait_until_stored()
 
     def sleep(self) -> None:
-        """Let it sleep, unless something is in progress."""
-        if self.calm and self._session is not None:
-            self._session.post(Slept(trio.current_time()))
+        """Let it sleep, unless a turn is in progress or a frame waits."""
+        if self.is_calm and self._session is not None:
+            self._session.post(IdleTimedOut(trio.current_time()))
 
     def end(self, why: AgentError) -> None:
-        """End it now, whatever it does; who waits is told why."""
+        """End it now, even during a turn; waiting tasks get the error `why`."""
         self._why = why
         if self._wire is not None:
             self._wire.abort()
-        self.post(Disconnected(trio.current_time()))
+        self.post(ClientDisconnected(trio.current_time()))
 
-    def _begin(self, message: str, known: Mapping[str, ToolDefinition], listener: Listener | None) -> Waiter:
+    def _begin(
+        self, message: str, known: Mapping[str, ToolDefinition], listener: Listener | None
+    ) -> TurnWaiter:
         assert self._journal is not None
         assert self._wire is not None
         self.turn += 1
         self._wire.listener = listener
-        return self._journal.open(message, self.turn, known)
+        return self._journal.open_turn(message, self.turn, known)
 
-    def _unless_over(self, waiter: Waiter) -> Waiter:
+    def _unless_over(self, waiter: TurnWaiter) -> TurnWaiter:
         if self.over.is_set():
             waiter.fail(self._why)
         return waiter
 
     @property
-    def closed(self) -> bool:
-        """Whether its session takes nothing any more."""
+    def is_closed(self) -> bool:
+        """Whether its session takes no more events."""
         return self._session is None or self._session.state == "closed"
 
 
-async def _within(scope: trio.CancelScope, run: Callable[[], Awaitable[None]]) -> None:
+async def _run_within(scope: trio.CancelScope, run: Callable[[], Awaitable[None]]) -> None:
     with scope:
         await run()
 
 
-def _live(calls: Sequence[StoredCall], arguments: Arguments | None, scope: Scope) -> tuple[Live, ...]:
-    """Return what can be confirmed, as its session knew it."""
+def _live(
+    calls: Sequence[StoredCall], arguments: CheckerFactory | None, scope: Scope
+) -> tuple[LiveSuggestion, ...]:
+    """Return the `calls` that can be confirmed, as its session had suggested them."""
     return tuple(
         (
             call.id,
             proposal_of(call, arguments),
-            Question(call.message, "", None, trio.current_time(), scope),
+            Question(id=call.message, text="", lang=None, at=trio.current_time(), scope=scope),
         )
         for call in calls
     )
 
 
-def proposal_of(call: StoredCall, arguments: Arguments | None) -> Proposal:
-    """Return a kept call as it was proposed. arguments: makes what checks an edit; None where no tool can be called."""
+def proposal_of(call: StoredCall, arguments: CheckerFactory | None) -> Proposal:
+    """Return a stored call as it was proposed.
+
+    `arguments` makes the check of an edit; it is `None` where no tool can be called.
+    """
     checks = None
     if call.parameters is not None and arguments is not None:
-        checks = accepts(arguments.checker(call.parameters), call.parameters)
+        checks = make_edit_check(arguments.make_checker(call.parameters), call.parameters)
     return Proposal(
-        call.tool,
-        call.arguments,
-        call.missing,
+        action=call.tool,
+        payload=call.arguments,
+        missing=call.missing,
         risk=call.risk,
         sources=call.sources,
         why=call.why,

@@ -1,4 +1,4 @@
-"""By what arguments are told apart: approved is what has this hash, and nothing else."""
+"""Hashes of arguments: an approval holds for the arguments with this hash and for no others."""
 
 from collections.abc import Mapping
 from hashlib import sha256

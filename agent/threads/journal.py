@@ -1,7 +1,7 @@
-"""What a thread's frames say, as it is kept: its messages, its calls, and how each ended.
+"""The journal of a thread: it stores what the frames of a session mean, as messages, calls and their ends.
 
-One turn of a thread is in progress at a time. Its message was kept before it began; here it comes to its end, with the
-answer and what that suggests, in one go. Whoever waits for the end of a turn or of a call is told after that was kept.
+One turn of a thread is in progress at a time. Its message was stored before it began; the journal stores its end, with
+the answer and the suggested calls, in one step. Tasks that wait for the end of a turn or of a call wake after that.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,11 +13,11 @@ import msgspec
 import trio
 
 from ..errors import AgentError, Conflict, NotFound, StorageFailed
-from ..ports.action import Call, Still
-from ..ports.calls import CallStatus, CallStore, Move, StoredCall
+from ..ports.action import BeginCheck, Call
+from ..ports.calls import CallStatus, CallStore, CallTransition, StoredCall
 from ..ports.clock import Clock
 from ..ports.desk import Mode, Reply
-from ..ports.threads import MessageStatus, Said, StoredMessage, ThreadStore
+from ..ports.threads import MessageStatus, StoredMessage, ThreadStore, TurnStep
 from ..ports.tools import ToolDefinition
 from ..protocol.outbound import (
     ActionClosed,
@@ -35,15 +35,15 @@ _TURNED_AWAY = frozenset(("busy", "rate_limited", "shutting_down", "bad_message"
 
 
 @dataclass(slots=True)
-class Waiter:
-    """Somebody who waits for the end of a turn. Exactly one of the two is there once `over` is set."""
+class TurnWaiter:
+    """The wait for the end of a turn. Once `over` is set, exactly one of `reply` and `error` is there."""
 
     over: trio.Event = field(default_factory=trio.Event)
     reply: Reply | None = None
     error: AgentError | None = None
 
     async def wait(self) -> Reply:
-        """Return the reply. Raises `Conflict` with why there is none, or `StorageFailed`."""
+        """Return the reply. Raises `Conflict` with the reason why there is none, or `StorageFailed`."""
         await self.over.wait()
         if self.reply is None:
             raise self.error or Conflict("internal")
@@ -56,20 +56,20 @@ class Waiter:
             self.over.set()
 
     def fail(self, error: AgentError) -> None:
-        """End the wait with why there is no reply; a first end stands."""
+        """End the wait with an error; a first end stands."""
         if not self.over.is_set():
             self.error = error
             self.over.set()
 
 
-@dataclass(slots=True)
-class _Turn:
-    """The turn whose frames come now."""
+@dataclass(slots=True, kw_only=True)
+class _CurrentTurn:
+    """The turn to which the current frames belong."""
 
     message: str
     number: int
     tools: Mapping[str, ToolDefinition]
-    waiter: Waiter
+    waiter: TurnWaiter
     calls: list[str] = field(default_factory=list)
     suggested: bool = False
     position: int = 0
@@ -77,10 +77,10 @@ class _Turn:
 
 
 class Journal:
-    """Keeps what one thread's frames say.
+    """The journal of one thread, fed by its `ThreadWire`.
 
-    kept_for: seconds in which a suggested call can be approved, or a handed over one be taken. recorder: remembers what
-    was said.
+    `kept_for` is how many seconds a suggested call can be approved, or a handed over call taken. `recorder` remembers
+    the exchange.
     """
 
     def __init__(
@@ -102,35 +102,35 @@ class Journal:
         self._new_id = new_id
         self._kept_for = kept_for
         self._recorder = recorder
-        self._turn: _Turn | None = None
+        self._turn: _CurrentTurn | None = None
         self._number = 0  # of the last turn
-        self._ends: dict[str, trio.Event] = {}  # of calls that somebody waits for
+        self._ends: dict[str, trio.Event] = {}  # by call; set when it ends
 
     @property
-    def asking(self) -> bool:
-        """Whether a turn has begun here that has not come to its end."""
+    def is_asking(self) -> bool:
+        """Whether a turn that began here has no stored end."""
         return self._turn is not None
 
     @property
     def message(self) -> str | None:
-        """The id of its message, until its end is kept."""
+        """The id of the turn's message, until the turn's end is stored."""
         return self._turn.message if self._turn and not self._turn.ended else None
 
-    def open(self, message: str, number: int, tools: Mapping[str, ToolDefinition]) -> Waiter:
-        """Take that a turn begins, whose message is kept; return who waits for its end."""
+    def open_turn(self, message: str, number: int, tools: Mapping[str, ToolDefinition]) -> TurnWaiter:
+        """Begin the turn of a stored message; return the waiter for its end."""
         if self._turn is not None and not self._turn.ended:
             self._turn.waiter.fail(Conflict("cancelled"))
-        waiter = Waiter()
+        waiter = TurnWaiter()
         self._number = number
-        self._turn = _Turn(message, number, tools, waiter)
+        self._turn = _CurrentTurn(message=message, number=number, tools=tools, waiter=waiter)
         return waiter
 
-    def end_of(self, call: str) -> trio.Event:
-        """Return what is set once a call has come to an end."""
+    def end_event(self, call: str) -> trio.Event:
+        """Return an event that is set once the call has ended."""
         return self._ends.setdefault(call, trio.Event())
 
     def fail(self, error: AgentError) -> None:
-        """Tell who waits that nothing more will come."""
+        """Wake all waiting tasks: nothing more will come."""
         turn, self._turn = self._turn, None
         if turn is not None:
             turn.waiter.fail(error)
@@ -138,19 +138,20 @@ class Journal:
             event.set()
         self._ends.clear()
 
-    async def keep(self, frames: Sequence[Outbound]) -> None:
-        """Keep what some frames say, all or nothing, then tell who waits. Raises StorageFailed.
+    async def keep_frames(self, frames: Sequence[Outbound]) -> None:
+        """Store the meaning of some frames, all or nothing, then wake the tasks that wait for it.
 
-        Raises `Conflict("cancelled")` for the end of a turn that was cancelled in the rows: it has said nothing.
+        Raises `StorageFailed`. Raises `Conflict("cancelled")` for the end of a turn that was cancelled in the rows: its
+        answer is not stored.
         """
-        step = _Step(self._clock.now_ms())
+        step = _FrameStep(at=self._clock.now_ms())
         turn = self._turn
         for frame in frames:
-            self._note(step, frame)
+            self._note_frame(step, frame)
         goes_on = True
-        if step.anything:
-            said = step.said(self._project, self._thread)
-            goes_on = await self._threads.say(said, partial(_tell_of_the_disk, turn))
+        if step.has_content:
+            said = step.to_turn_step(self._project, self._thread)
+            goes_on = await self._threads.record_step(said, partial(_tell_of_the_disk, turn))
         for call in step.ended:
             event = self._ends.pop(call, None)
             if event is not None:
@@ -162,10 +163,10 @@ class Journal:
             await self._end(turn, step)
 
     async def keep_call(self, call: Call) -> None:
-        """Keep a call that its turn makes, before it is claimed; one that somebody approved must be the approved one.
+        """Store a call of the current turn before it is claimed; any other call must be stored with the same arguments.
 
-        Raises `Conflict`, "arguments_changed" where it is another, "cancelled" where its turn was cancelled, also by
-        another process; nothing is run then.
+        Raises `Conflict("arguments_changed")` for other arguments, and `Conflict("cancelled")` when its turn was
+        cancelled, also by another process. Nothing runs then.
         """
         turn = self._turn
         hashed = digest(call.payload)
@@ -188,8 +189,8 @@ class Journal:
         if kept.arguments_hash != hashed:
             raise Conflict("arguments_changed")
 
-    def still(self, call: Call) -> Still | None:
-        """Return what tells whether the turn that makes a call goes on in the rows; None for a call of no turn."""
+    def turn_check(self, call: Call) -> BeginCheck | None:
+        """Return the check whether the turn of a call is still pending in the rows, or `None` for a call of no turn."""
         return partial(self._goes_on, call.message) if call.message == self.message else None
 
     async def _goes_on(self, message: str) -> bool:
@@ -200,7 +201,7 @@ class Journal:
 
     # --- what a frame says
 
-    def _note(self, step: "_Step", frame: Outbound) -> None:
+    def _note_frame(self, step: "_FrameStep", frame: Outbound) -> None:
         if isinstance(frame, StreamEnd) and frame.reason == "cancelled":
             step.end(frame.id, "cancelled")
         elif isinstance(frame, Response):
@@ -209,39 +210,39 @@ class Journal:
             if self._turn is not None:
                 step.answer = self._answer(self._turn, frame, step.at)
         elif isinstance(frame, ActionSuggestion):
-            self._suggested(step, frame)
+            self._add_suggestion(step, frame)
         elif isinstance(frame, ActionExecuted):
             status = _status(frame.result)
             if status is not None:
                 told = None if status in _CLOSED else dict(frame.result)
-                step.move(Move(frame.suggestion_id, status, told))
+                step.move(CallTransition(frame.suggestion_id, status, told))
                 if status == "failed":  # one that could not be claimed has not run
-                    step.move(Move(frame.suggestion_id, "cancelled"))
+                    step.move(CallTransition(frame.suggestion_id, "cancelled"))
                 if status not in _CLOSED:
                     step.tools.append(self._result(frame, step.at))
             else:
                 step.ended.append(frame.suggestion_id)
         elif isinstance(frame, ActionClosed):
-            step.move(Move(frame.suggestion_id, frame.reason))
+            step.move(CallTransition(frame.suggestion_id, frame.reason))
             if frame.reason != "answered":
-                self._not_taken(step, frame.suggestion_id)
+                self._end_answer(step, frame.suggestion_id)
         elif isinstance(frame, Error) and frame.code in _TURNED_AWAY:
-            self._turned_away(step, frame)
+            self._note_error(step, frame)
 
-    def _not_taken(self, step: "_Step", call: str) -> None:
-        """End the turn of words that were said in place of an approval which their session let go of meanwhile."""
+    def _end_answer(self, step: "_FrameStep", call: str) -> None:
+        """End the turn of an answer to a suggestion which the session had dropped in the meantime."""
         if self._turn is not None and call == self._turn.message:
             step.end(call, "cancelled")
 
-    def _turned_away(self, step: "_Step", frame: Error) -> None:
+    def _note_error(self, step: "_FrameStep", frame: Error) -> None:
         turned_away = frame.id or frame.suggestion_id
         if frame.suggestion_id is not None:
-            step.move(Move(frame.suggestion_id, "cancelled"))  # it was approved, and will never run
+            step.move(CallTransition(frame.suggestion_id, "cancelled"))  # it was approved, and will never run
         if self._turn is not None and turned_away == self._turn.message:
             step.end(turned_away, "failed")
             step.error = frame.code
 
-    def _suggested(self, step: "_Step", frame: ActionSuggestion) -> None:
+    def _add_suggestion(self, step: "_FrameStep", frame: ActionSuggestion) -> None:
         turn = self._turn
         if turn is None:
             return
@@ -262,7 +263,9 @@ class Journal:
         turn.calls.append(call.id)
         step.calls.append(call)
 
-    def _call(self, turn: _Turn, id: str, tool: str, arguments: Mapping[str, Any], hashed: str) -> StoredCall:
+    def _call(
+        self, turn: _CurrentTurn, id: str, tool: str, arguments: Mapping[str, Any], hashed: str
+    ) -> StoredCall:
         now = self._clock.now_ms()
         known = turn.tools.get(tool)
         turn.position += 1
@@ -286,56 +289,65 @@ class Journal:
             parameters=known.parameters if known else None,
         )
 
-    def _answer(self, turn: _Turn, frame: Response, at: int) -> StoredMessage:
+    def _answer(self, turn: _CurrentTurn, frame: Response, at: int) -> StoredMessage:
         citations = tuple(msgspec.to_builtins(each) for each in frame.citations)
         return StoredMessage(
-            self._new_id(),
-            self._thread,
-            turn.number,
-            "assistant",
-            frame.text,
-            "refused" if frame.blocked else "done",
-            at,
-            citations,
+            id=self._new_id(),
+            thread=self._thread,
+            turn=turn.number,
+            role="assistant",
+            content=frame.text,
+            status="refused" if frame.blocked else "done",
+            created_at=at,
+            citations=citations,
         )
 
     def _result(self, frame: ActionExecuted, at: int) -> StoredMessage:
         content = msgspec.json.encode(frame.result).decode()
         return StoredMessage(
-            self._new_id(), self._thread, self._number, "tool", content, "done", at, call=frame.suggestion_id
+            id=self._new_id(),
+            thread=self._thread,
+            turn=self._number,
+            role="tool",
+            content=content,
+            status="done",
+            created_at=at,
+            call=frame.suggestion_id,
         )
 
     # --- the end of a turn
 
-    async def _end(self, turn: _Turn, step: "_Step") -> None:
+    async def _end(self, turn: _CurrentTurn, step: "_FrameStep") -> None:
         said = step.response
-        remembered = await self._recorder.ended(turn.message) if said is not None else ()
+        remembered = await self._recorder.record_end(turn.message) if said is not None else ()
         calls = tuple([await self._calls.call(self._project, call) for call in turn.calls])
         if self._turn is turn:  # and no other has begun meanwhile
-            self._turn = None  # not before: whatever ends this wait, who waits is told by `fail`
+            self._turn = None  # only now: until here `fail` must find the waiter
         if said is None:
             turn.waiter.fail(Conflict(step.error or "cancelled"))
             return
         mode: Mode = "ACT" if turn.suggested else "ASK" if said.asks else "NOOP"
         turn.waiter.answer(
             Reply(
-                self._thread,
-                turn.message,
-                mode,
-                said.text,
-                tuple(msgspec.to_builtins(each) for each in said.citations),
-                said.confidence,
-                {"code": said.blocked.code, "message": said.blocked.message} if said.blocked else None,
-                calls,
-                remembered or (),
-                said.without_memory or remembered is None,
+                thread=self._thread,
+                message=turn.message,
+                mode=mode,
+                text=said.text,
+                citations=tuple(msgspec.to_builtins(each) for each in said.citations),
+                confidence=said.confidence,
+                blocked={"code": said.blocked.code, "message": said.blocked.message}
+                if said.blocked
+                else None,
+                calls=calls,
+                remembered=remembered or (),
+                without_memory=said.without_memory or remembered is None,
             )
         )
 
 
-@dataclass(slots=True)
-class _Step:
-    """What one step of a session says. ends: the message whose turn it ends."""
+@dataclass(slots=True, kw_only=True)
+class _FrameStep:
+    """The meaning of one step of a session. `ends` is the id of the message that it ends."""
 
     at: int
     ends: str | None = None
@@ -344,37 +356,37 @@ class _Step:
     error: str | None = None
     answer: StoredMessage | None = None
     calls: list[StoredCall] = field(default_factory=list)
-    moves: list[Move] = field(default_factory=list)
+    moves: list[CallTransition] = field(default_factory=list)
     tools: list[StoredMessage] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
 
     @property
-    def anything(self) -> bool:
+    def has_content(self) -> bool:
         return bool(self.ends or self.calls or self.moves or self.tools)
 
     def end(self, message: str | None, status: MessageStatus) -> None:
         self.ends, self.status = message, status
 
-    def move(self, move: Move) -> None:
+    def move(self, move: CallTransition) -> None:
         self.moves.append(move)
         self.ended.append(move.call)
 
-    def said(self, project: str, thread: str) -> Said:
-        return Said(
-            project,
-            thread,
-            self.ends,
-            self.status,
-            self.at,
-            self.answer,
-            tuple(self.calls),
-            tuple(self.moves),
-            tuple(self.tools),
+    def to_turn_step(self, project: str, thread: str) -> TurnStep:
+        return TurnStep(
+            project=project,
+            thread=thread,
+            message=self.ends,
+            status=self.status,
+            at=self.at,
+            answer=self.answer,
+            calls=tuple(self.calls),
+            moves=tuple(self.moves),
+            tools=tuple(self.tools),
         )
 
 
-def _tell_of_the_disk(turn: _Turn | None) -> None:
-    """Tell who waits for a turn that it cannot be kept now."""
+def _tell_of_the_disk(turn: _CurrentTurn | None) -> None:
+    """Fail the waiter of a turn that cannot be stored now."""
     if turn is not None:
         turn.waiter.fail(StorageFailed("its disk does not answer"))
 
@@ -383,7 +395,7 @@ _CLOSED: frozenset[CallStatus] = frozenset(("cancelled", "expired"))
 
 
 def _status(result: Mapping[str, Any]) -> CallStatus | None:
-    """Return which end of a call a result tells of; None where it tells of none (it was confirmed before)."""
+    """Return the end of a call that a result means, or `None` if it means none (the call was confirmed before)."""
     if result.get("cancelled"):
         return "cancelled"
     if result.get("expired"):

@@ -1,32 +1,38 @@
-"""Remembers what is said in a thread: not before the end of its turn is kept, since until then it may be cancelled,
-by whichever process."""
+"""The recorder of a thread: it remembers an exchange only once the end of its turn is stored.
+
+Until then another process may cancel the turn.
+"""
 
 from ..ports.brain import Question
 from ..ports.conversation import Scope
-from ..ports.memory import Proposed
-from ..ports.remember import Answered, Offer, Recorder
+from ..ports.memory import ProposalOutcome
+from ..ports.remember import FinishedAnswer, Offer, Recorder
 
 
 class ThreadRecorder:
-    """Holds the exchange of each turn until that is kept (implements `Recorder`). recorder: remembers it then."""
+    """Holds the exchange of each turn until its end is stored (implements `Recorder`). `recorder` remembers it then."""
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self._held: dict[str, tuple[Question, Answered]] = {}  # by message; a thread has one turn at a time
+        self._held: dict[
+            str, tuple[Question, FinishedAnswer]
+        ] = {}  # by message; a thread has one turn at a time
 
-    def keep(self, question: Question, answered: Answered, offer: Offer) -> None:
-        """Hold an exchange; what it proposes is told with the reply, so that nothing is offered."""
+    def record_exchange(self, question: Question, answered: FinishedAnswer, offer: Offer) -> None:
+        """Hold an exchange; its proposals come with the reply, so `offer` is not called."""
         self._held[question.id] = question, answered
 
-    def decline(self, scope: Scope, item: str) -> None:
-        """Take that its user does not want an item remembered."""
-        self._recorder.decline(scope, item)
+    def decline_item(self, scope: Scope, item: str) -> None:
+        """Pass on that a user does not want an item remembered."""
+        self._recorder.decline_item(scope, item)
 
-    async def kept(self, question: Question, answered: Answered) -> tuple[Proposed, ...] | None:
-        """Remember an exchange now."""
-        return await self._recorder.kept(question, answered)
+    async def record_and_propose(
+        self, question: Question, answered: FinishedAnswer
+    ) -> tuple[ProposalOutcome, ...] | None:
+        """Remember an exchange now; return its proposals."""
+        return await self._recorder.record_and_propose(question, answered)
 
-    async def ended(self, message: str) -> tuple[Proposed, ...] | None:
-        """Take that the end of a message's turn is kept; return what its exchange proposes, None where it is lost."""
+    async def record_end(self, message: str) -> tuple[ProposalOutcome, ...] | None:
+        """Remember the exchange of a turn that has a stored end; return its proposals, or `None` if it is lost."""
         held = self._held.pop(message, None)
-        return await self.kept(*held) if held is not None else ()
+        return await self.record_and_propose(*held) if held is not None else ()

@@ -1,26 +1,29 @@
-"""A thread's way to the runner: a call is kept before it is claimed, so that there is no effect of one that is not."""
+"""The runner of a thread: it stores a call before the call is claimed, so that every effect has a stored call."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
 
 from ..actions.runner import Runner
-from ..ports.action import Call, Outcome, Running, Still
+from ..ports.action import ActionHandle, BeginCheck, Call, Outcome
 
 
 class ThreadRunner:
     """Runs one thread's calls (implements `agent.ports.action.Runs`).
 
-    keep: keeps a call; where it raises, the call is failed and never run. still: returns what tells whether the turn
-    that makes a call goes on, whichever process may have cancelled it; None for a call that somebody approved.
+    `keep` stores a call; if it raises, the call fails and never runs. `still` returns the check whether the turn of a
+    call goes on, which another process may cancel, or `None` for a call that a user approved.
     """
 
     def __init__(
-        self, runner: Runner, keep: Callable[[Call], Awaitable[None]], still: Callable[[Call], Still | None]
+        self,
+        runner: Runner,
+        keep: Callable[[Call], Awaitable[None]],
+        still: Callable[[Call], BeginCheck | None],
     ) -> None:
         self._runner = runner
         self._keep = keep
         self._still = still
 
-    def start(self, call: Call, report: Callable[[Outcome], None]) -> Running:
-        """Start a confirmed call and return its handle at once; it is kept within the time of its claim."""
+    def start(self, call: Call, report: Callable[[Outcome], None]) -> ActionHandle:
+        """Start a confirmed call and return its handle at once; storing the call takes part of its claim's time."""
         return self._runner.start(call, report, partial(self._keep, call), self._still(call))

@@ -1,4 +1,4 @@
-"""The settings of conversations over HTTP."""
+"""Settings of conversations over HTTP."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ class ThreadSettings:
     calm_time: float = THREAD_CALM
 
     def __post_init__(self) -> None:
-        """Check what the types cannot say."""
+        """Check the rules that types cannot express."""
         check(
             finite(self.approval_time, self.lease_time, self.calm_time),
             (not 1 <= self.approval_time <= 7 * 86400, "approval-time must be 1 to 604800 seconds"),

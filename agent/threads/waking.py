@@ -1,4 +1,6 @@
-"""Which threads are awake in this process: waking, sleeping, and a look now and then at what was decided elsewhere."""
+"""The threads that are awake in this process: waking them, letting them sleep, and a sweep for decisions made
+elsewhere.
+"""
 
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
@@ -11,14 +13,14 @@ import trio
 from ..actions.runner import Runner
 from ..config import SWEEP_EVERY, THREAD_WAKES_WITH, THREADS_AWAKE
 from ..errors import Conflict, NotFound, StorageFailed
-from ..ports.calls import CallStore, Due, StoredCall
+from ..ports.calls import CallStore, OverdueCall, StoredCall
 from ..ports.projects import ProjectStore
-from ..ports.threads import Thread, ThreadStore, Woken
-from ..ports.tools import Arguments
+from ..ports.threads import Thread, ThreadState, ThreadStore
+from ..ports.tools import CheckerFactory
 from ..protocol import inbound
-from ..session.events import Expired, Received
-from ..session.turn import Parts, where
-from .awake import Awake
+from ..session.events import FrameReceived, SuggestionExpired
+from ..session.turn import SessionContext, describe_error
+from .awake import AwakeThread
 from .settings import ThreadSettings
 
 _log = structlog.get_logger("agent.threads")
@@ -27,7 +29,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """Where threads and what belongs to them are kept. used: whether anything was."""
+    """The stores of threads and of their projects and calls. `used` returns whether anything may have been written."""
 
     projects: ProjectStore
     threads: ThreadStore
@@ -35,26 +37,26 @@ class Stores:
     used: Callable[[], bool] = lambda: True
 
 
-class Waking:
+class AwakeThreads:
     """The threads that are awake. Run it in a nursery; threads wake once that has started.
 
-    parts, runner, arguments: of their sessions, see `desk.ThreadDesk`.
+    `parts`, `runner` and `arguments` are those of `desk.ThreadDesk`.
     """
 
     def __init__(
         self,
         stores: Stores,
-        parts: Parts,
+        parts: SessionContext,
         runner: Runner,
         settings: ThreadSettings,
-        arguments: Arguments | None,
+        arguments: CheckerFactory | None,
     ) -> None:
         self._stores = stores
         self._parts = parts
         self._runner = runner
         self._settings = settings
         self._arguments = arguments
-        self._awake: dict[tuple[str, str], Awake] = {}
+        self._awake: dict[tuple[str, str], AwakeThread] = {}
         self._one_at_a_time = trio.Lock()
         self._nursery: trio.Nursery | None = None
 
@@ -66,24 +68,24 @@ class Waking:
         return iter(tuple(self._awake))
 
     async def run(self, task_status: "trio.TaskStatus[None]" = trio.TASK_STATUS_IGNORED) -> None:
-        """Keep threads awake, and look after what is due, until cancelled; then every thread ends."""
+        """Keep threads awake and sweep them until cancelled; then end every thread."""
         async with trio.open_nursery() as self._nursery:
             task_status.started()
             while True:
                 await trio.sleep(SWEEP_EVERY)
                 await self._sweep()
 
-    def get(self, project: str, thread: str) -> Awake | None:
-        """Return a thread, if it is awake here."""
+    def get(self, project: str, thread: str) -> AwakeThread | None:
+        """Return the `AwakeThread` if it is awake here, else `None`."""
         return self._awake.get((project, thread))
 
     def start(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Do some work that nobody waits for; before this runs, nothing."""
+        """Run `work` in the background; before `run` do nothing."""
         if self._nursery is not None:
             self._nursery.start_soon(work)
 
-    async def see_through(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Return what some work returns; whoever waits may leave, and it is done all the same."""
+    async def run_to_end(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Run `work` and return its result; `work` goes on when the caller is cancelled."""
         assert self._nursery is not None, "the desk is not running"
         done = trio.Event()
         came: list[T] = []
@@ -92,7 +94,7 @@ class Waking:
         async def see() -> None:
             try:
                 came.append(await work())
-            except Exception as error:  # noqa: BLE001 - told to who waits, if anybody still does
+            except Exception as error:  # noqa: BLE001 - raised in the caller, if it still waits
                 went.append(error)
             finally:
                 done.set()
@@ -103,16 +105,16 @@ class Waking:
             raise went[0]
         return came[0]
 
-    def tell(self, call: StoredCall, frame: inbound.Inbound) -> None:
-        """Tell the session of a call's thread what was decided, if it is awake."""
+    def tell_session(self, call: StoredCall, frame: inbound.Inbound) -> None:
+        """Pass a decision about a call to the session of its thread, if that is awake."""
         awake = self.get(call.project, call.thread)
         if awake is not None:
-            awake.post(Received(frame, trio.current_time()))
+            awake.post(FrameReceived(frame, trio.current_time()))
 
     async def wake(
         self, project: str, thread: str, known: Thread | None = None, turn: int | None = None
-    ) -> Awake:
-        """Return a thread, awake, as far as it has come in the rows. turn: how many turns it has behind it."""
+    ) -> AwakeThread:
+        """Return a thread, awake and as far as its rows. `turn` is the number of its past turns."""
         async with self._one_at_a_time:
             awake = self._awake.get((project, thread))
             if known is None:
@@ -120,24 +122,27 @@ class Waking:
             expected = known.turn if turn is None else turn
             if awake is not None and not awake.over.is_set():
                 awake.behind = awake.behind or awake.turn != expected
-                if not awake.closed and not (awake.behind and awake.calm):
+                if not awake.is_closed and not (awake.behind and awake.is_calm):
                     awake.turn = expected
                     return awake
                 awake.sleep()  # others have begun turns meanwhile, or it is about to be over
                 await awake.over.wait()
             if len(self._awake) >= THREADS_AWAKE and not self._make_room():
                 raise Conflict("too_many_threads")
-            woken = Woken(known)
+            woken = ThreadState(known)
             if expected:
-                woken = await self._stores.threads.wake(project, thread, THREAD_WAKES_WITH)
-            awake = Awake(project, thread, known.user, expected)
+                woken = await self._stores.threads.load_state(project, thread, THREAD_WAKES_WITH)
+            awake = AwakeThread(project, thread, known.user, expected)
             self._awake[project, thread] = awake
             assert self._nursery is not None, "the desk is not running"
             await self._nursery.start(self._keep_awake, awake, woken)
             return awake
 
     async def _keep_awake(
-        self, awake: Awake, woken: Woken, task_status: "trio.TaskStatus[Awake]" = trio.TASK_STATUS_IGNORED
+        self,
+        awake: AwakeThread,
+        woken: ThreadState,
+        task_status: "trio.TaskStatus[AwakeThread]" = trio.TASK_STATUS_IGNORED,
     ) -> None:
         key = awake.scope.project, awake.scope.thread
         try:
@@ -152,35 +157,35 @@ class Waking:
                 task_status,
             )
         except Exception as error:  # noqa: BLE001 - the edge of one thread
-            _log.error("thread broke", **where(error))
+            _log.error("thread broke", **describe_error(error))
         finally:
             if self._awake.get(key) is awake:
                 del self._awake[key]
 
     def _make_room(self) -> bool:
-        """Let the thread sleep that has been calm the longest; False where none is."""
-        calm = [each for each in self._awake.values() if each.calm]
+        """Let the thread sleep that has been calm the longest; return `False` if none is calm."""
+        calm = [each for each in self._awake.values() if each.is_calm]
         if calm:
             min(calm, key=lambda each: each.since).sleep()
         return bool(calm)
 
     async def end(self, project: str, thread: str) -> None:
-        """End a thread that is to be deleted, whatever it does; who waits for it is told that it is not there."""
+        """End a thread that is about to be deleted; waiting tasks get `NotFound`."""
         awake = self._awake.get((project, thread))
         if awake is not None:
             awake.end(NotFound("the thread was deleted"))
             await awake.over.wait()
 
     async def _sweep(self) -> None:
-        """Tell sessions what was decided elsewhere or by time, and let those sleep that were calm for a while."""
-        due: tuple[Due, ...] = ()
+        """Tell sessions about calls that have expired, end turns cancelled elsewhere, and let calm threads sleep."""
+        due: tuple[OverdueCall, ...] = ()
         if self._stores.used():
             with suppress(StorageFailed):  # the next look is soon enough
-                due = await self._stores.calls.due(self._parts.clock.now_ms())
+                due = await self._stores.calls.expire_calls(self._parts.clock.now_ms())
         for each in due:
             awake = self._awake.get((each.project, each.thread))
             if awake is not None and each.status == "expired":
-                awake.post(Expired(each.call, trio.current_time()))
+                awake.post(SuggestionExpired(each.call, trio.current_time()))
         await self._end_cancelled()
         long_ago = trio.current_time() - self._settings.calm_time
         for awake in [each for each in self._awake.values() if each.since <= long_ago]:
@@ -193,6 +198,6 @@ class Waking:
         if not named:
             return
         with suppress(StorageFailed):  # the next look is soon enough
-            for key in await self._stores.threads.cancelled(named):
+            for key in await self._stores.threads.cancelled_messages(named):
                 if going[key].message == key[1]:
                     going[key].cancel(key[1])

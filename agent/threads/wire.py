@@ -1,11 +1,11 @@
-"""A thread's wire (implements `agent.ports.wire.Wire`): what a session says is kept, and only then told.
+"""A thread's wire (implements `agent.ports.wire.Wire`): it stores a session's frames, and tells them only then.
 
-Deltas are told at once, or not at all when nobody listens: a text is then put as one of them. Every other frame waits,
-in order, until what it says is kept: all that one step of the session has put is kept together, in one go, so that an
-answer is never kept without what it suggests. A frame that says nothing to keep passes as soon as those before it have.
+Deltas are told at once, or not at all when nobody listens: the session then puts a text as one delta. Every other frame
+waits, in order, until its meaning is stored. All frames of one step of the session are stored together, so that an
+answer is never stored without its suggestions. A frame without a stored meaning passes as soon as those before it have.
 
-When something cannot be kept, nothing more is told: whoever waits is told why, and the session ends as if its client
-had left.
+When something cannot be stored, nothing more is told: waiting tasks get the reason, and the session ends as if its
+client had left.
 """
 
 from collections import deque
@@ -23,8 +23,8 @@ Keep = Callable[[Sequence[Outbound]], Awaitable[None]]
 Written = Callable[[], None]
 
 
-class _Waiting(msgspec.Struct, frozen=True):
-    """A frame that waits. turn: whose delta it is, 0 for any other."""
+class _WaitingFrame(msgspec.Struct, frozen=True):
+    """A frame that waits. `turn` is the turn of a delta, 0 for any other frame."""
 
     data: bytes
     written: Written | None
@@ -32,10 +32,10 @@ class _Waiting(msgspec.Struct, frozen=True):
 
 
 class ThreadWire:
-    """One thread's wire.
+    """The wire of one thread.
 
-    keep: keeps what some frames say; raises StorageFailed, and NotFound for a thread that is gone. failed: is told why,
-    once.
+    `keep` stores the meaning of some frames; it raises `StorageFailed`, and `NotFound` for a deleted thread. `failed`
+    gets that error, once.
     """
 
     def __init__(self, keep: Keep, failed: Callable[[AgentError], None], nursery: trio.Nursery) -> None:
@@ -43,7 +43,7 @@ class ThreadWire:
         self._keep = keep
         self._failed = failed
         self._nursery = nursery
-        self._waiting: deque[_Waiting] = deque()
+        self._waiting: deque[_WaitingFrame] = deque()
         self._turn = 0
         self._wants_room: Written | None = None  # of the open turn
         self._closed = trio.Event()
@@ -58,12 +58,12 @@ class ThreadWire:
 
     @property
     def heard_at(self) -> float:
-        """Now: who is silent over HTTP has not left."""
+        """The current time: a client over HTTP that is silent has not left."""
         return trio.current_time()
 
     @property
     def deltas(self) -> "ThreadWire":
-        """What takes the deltas of the open turn."""
+        """The queue of the deltas of the open turn."""
         return self
 
     @property
@@ -74,12 +74,12 @@ class ThreadWire:
         return self.listener.room - sum(1 for each in self._waiting if each.turn)
 
     @property
-    def heard(self) -> bool:
-        """Whether somebody listens."""
+    def has_listener(self) -> bool:
+        """Whether a listener is set."""
         return self.listener is not None
 
-    def when_room(self, told: Written) -> None:
-        """Call `told` once there is room, unless the turn was purged meanwhile, or nobody listens any more."""
+    def call_when_room(self, told: Written) -> None:
+        """Call `told` once there is room, unless the turn was purged meanwhile, or no listener is set any more."""
         turn = self._turn
 
         def go_on() -> None:
@@ -89,42 +89,42 @@ class ThreadWire:
         self._wants_room = go_on
         self.flush()
 
-    async def deliver(self, take: Callable[[str | bytes], None]) -> None:
-        """Wait until the wire is closed; what a caller asks for is posted to the session itself. Raises WireClosed."""
+    async def deliver_messages(self, take: Callable[[str | bytes], None]) -> None:
+        """Wait until the wire is closed, then raise `WireClosed`: requests are posted to the session directly."""
         await self._closed.wait()
         raise WireClosed
 
-    def start(self, run: Callable[..., Awaitable[object]], *args: Any) -> None:
+    def start_task(self, run: Callable[..., Awaitable[object]], *args: Any) -> None:
         """Run a task that ends with the thread's session."""
         self._nursery.start_soon(run, *args)
 
-    def frame(self, text: bytes) -> bytes:
-        """Return a message as it is."""
+    def make_frame(self, text: bytes) -> bytes:
+        """Return a message unchanged."""
         return text
 
-    def put(self, frames: bytes, written: Written | None = None) -> None:
-        """Queue a frame that nothing removes."""
-        self._queue(_Waiting(frames, written))
+    def put_frames(self, frames: bytes, written: Written | None = None) -> None:
+        """Queue a frame that `purge` does not remove."""
+        self._queue(_WaitingFrame(frames, written))
 
     def put_delta(self, turn: int, data: bytes, written: Written | None = None) -> bool:
-        """Queue a delta of the open turn; False where that is not it."""
+        """Queue a delta; return `False` if `turn` is not the open turn."""
         if turn != self._turn:
             return False
-        self._queue(_Waiting(data, written, turn))
+        self._queue(_WaitingFrame(data, written, turn))
         return True
 
     def open_turn(self, turn: int) -> None:
         """Accept deltas of `turn`, and of no other, from now on."""
         self._turn = turn
 
-    def purge(self) -> None:
-        """Remove every delta that was not told, and accept no more until a turn is opened."""
+    def purge_deltas(self) -> None:
+        """Remove every delta that was not told, and accept no more until `open_turn`."""
         self._turn = 0
         self._wants_room = None
         self._waiting = deque(each for each in self._waiting if not each.turn)
 
     def flush(self) -> None:
-        """Tell what need not be kept, as far as nothing before it must be; wake who keeps the rest."""
+        """Tell the deltas at the head of the queue, and wake `run` for the frames that must be stored."""
         if self._passing or self._keeping:
             return
         self._passing = True
@@ -140,14 +140,14 @@ class ThreadWire:
             self._quiet.set()
 
     def close(self, code: int, reason: str) -> None:
-        """Let the session end; what waits is still kept and told."""
+        """Let the session end; waiting frames are still stored and told."""
         self._closed.set()
 
     def ping(self) -> None:
-        """Do nothing: whoever streams to a client says that the server is still there."""
+        """Do nothing: the task that streams to a client sends its own signs of life."""
 
     def abort(self) -> None:
-        """Let the session end, and drop what waits."""
+        """Let the session end, and drop waiting frames."""
         self._broken = True
         self._waiting.clear()
         self._closed.set()
@@ -155,17 +155,17 @@ class ThreadWire:
 
     # --- what a thread needs
 
-    async def settled(self) -> None:
-        """Wait until nothing waits to be kept."""
+    async def wait_until_stored(self) -> None:
+        """Wait until no frame waits to be stored."""
         await self._quiet.wait()
 
     @property
-    def quiet(self) -> bool:
-        """Whether nothing waits to be kept."""
+    def is_quiet(self) -> bool:
+        """Whether no frame waits to be stored."""
         return self._quiet.is_set()
 
     async def run(self) -> None:
-        """Keep what is to be kept, and tell it then, until cancelled. Cancelled, what was being kept is kept whole."""
+        """Store frames and tell them then, until cancelled. Cancelled, a group that is being stored is stored whole."""
         while True:
             self._news = trio.Event()
             self.flush()
@@ -175,8 +175,8 @@ class ThreadWire:
             group = self._next_group()
             self._keeping = True
             try:
-                await self._keep([_decoded(each.data) for each in group])
-            except AgentError as why:  # nothing can be kept just now, or the thread is gone
+                await self._keep([_decode_frame(each.data) for each in group])
+            except AgentError as why:  # storage fails just now, or the thread is deleted
                 self.abort()
                 self._failed(why)
                 return
@@ -186,26 +186,26 @@ class ThreadWire:
                 self._tell(each)
 
     def _ask_for_room(self) -> None:
-        """Have a turn told of room, once what it has put was told: until then that takes up the room."""
+        """Pass the turn's wish for room to the listener once its deltas were told: until then they take up the room."""
         wants = self._wants_room
         if wants is not None and self.listener is not None and not any(each.turn for each in self._waiting):
             self._wants_room = None
-            self.listener.when_room(wants)
+            self.listener.call_when_room(wants)
 
-    def _next_group(self) -> list[_Waiting]:
+    def _next_group(self) -> list[_WaitingFrame]:
         group = []
         while self._waiting and not self._waiting[0].turn:
             group.append(self._waiting.popleft())
         return group
 
-    def _queue(self, waiting: _Waiting) -> None:
+    def _queue(self, waiting: _WaitingFrame) -> None:
         if not self._broken:
             self._quiet = trio.Event() if self._quiet.is_set() else self._quiet
             self._waiting.append(waiting)
 
-    def _tell(self, waiting: _Waiting) -> None:
+    def _tell(self, waiting: _WaitingFrame) -> None:
         if self.listener is not None:
-            self.listener.hear(waiting.data)
+            self.listener.take_frame(waiting.data)
         if waiting.written is not None:
             waiting.written()
 
@@ -213,5 +213,5 @@ class ThreadWire:
 _DECODER: msgspec.json.Decoder[Outbound] = msgspec.json.Decoder(Outbound)
 
 
-def _decoded(data: bytes) -> Outbound:
+def _decode_frame(data: bytes) -> Outbound:
     return _DECODER.decode(data)

@@ -1,6 +1,7 @@
-"""Tools that turns may call: definitions, what a call needs approval and sources for, and what it returned. Pure.
+"""Tools that turns may call: their definitions, the approval and sources that a call needs, and its results; pure.
 
-`definitions.py` reads a tool as its operator wrote it, `file.py` a whole file, and `catalogue.py` has the tools of one
-turn. `policy.py` alone decides on approval; `sources.py` says where each argument comes from; `results.py` makes lines
-of what came back. Start reading in `policy.py`, then `sources.py`. Calls are carried out in `agent.actions`.
+`definitions.py` reads a tool as its operator wrote it, `file.py` reads a whole file, and `catalogue.py` holds the tools
+of one turn. `policy.py` alone decides on approval; `sources.py` finds the source of each argument; `results.py` turns
+results into lines. Start reading in `policy.py`, then `sources.py`. Calls are carried out in `agent.actions`. The room
+imports `agent.ports`, `agent.structured`, `agent.grounding` and the rooms of text and numbers below them.
 """

@@ -1,7 +1,8 @@
-"""The tools of one turn: the operator's, and what its request brought; pure.
+"""The tools of one turn: the operator's, and those of its request; pure.
 
-Strategy: a name means one tool. A request cannot bring one of an operator's name, since that could only be a weaker
-one; nor one that differs from another only by its capitals, which a model, and whoever approves, would mistake for it.
+Strategy: a name means one tool. A request cannot bring a tool with an operator's name, since that tool could only be a
+weaker one. Nor can it bring a name that differs from another only in its capitals: a model, and a user who approves,
+would confuse the two.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,8 +12,10 @@ from ..ports.tools import ToolDefinition
 from .offering import Offering
 
 
-def offered(operator: Offering, request: tuple[ToolDefinition, ...]) -> tuple[ToolDefinition, ...]:
-    """Return the tools of a request, which may stand beside the operator's, also beside those that may join yet.
+def check_request_tools(
+    operator: Offering, request: tuple[ToolDefinition, ...]
+) -> tuple[ToolDefinition, ...]:
+    """Return the tools of a request when they may stand beside the operator's, also beside those that may join later.
 
     Raises `BadTool`.
     """
@@ -24,9 +27,9 @@ def offered(operator: Offering, request: tuple[ToolDefinition, ...]) -> tuple[To
 
 
 class Catalogue:
-    """Tools by name: the operator's in the order of their names, then the request's in its own.
+    """Tools by name: the operator's in the order of their names, then the request's in its own order.
 
-    Raises `BadTool`, with the pointer into the list, for a name that is there twice.
+    Raises `BadTool`, with the pointer into the list, for a name that occurs twice.
     """
 
     def __init__(self, operator: Iterable[ToolDefinition], request: Iterable[ToolDefinition] = ()) -> None:
@@ -48,12 +51,12 @@ class Catalogue:
             self._tools[tool.name] = tool
 
     def get(self, name: str) -> ToolDefinition | None:
-        """Return the tool of a name, letter for letter; None where there is none."""
+        """Return the tool of exactly this name, or None."""
         return self._tools.get(name)
 
     @property
     def tools(self) -> tuple[ToolDefinition, ...]:
-        """All of them, in order."""
+        """All tools, in order."""
         return tuple(self._tools.values())
 
     def __iter__(self) -> Iterator[ToolDefinition]:

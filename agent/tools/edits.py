@@ -1,28 +1,31 @@
-"""Whether a tool takes other arguments than those that were suggested; pure."""
+"""Checks arguments that a user has edited after the tool call was suggested; pure."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..ports.action import Payload
 from ..ports.tools import Checker
-from ..structured.pointer import tokens
+from ..structured.pointer import parse_pointer
 
 
 def parameter_of(pointer: str) -> str:
     """Return the parameter that a JSON Pointer into arguments is in: its first part."""
-    return (tokens(pointer) or [""])[0]
+    return (parse_pointer(pointer) or [""])[0]
 
 
-def accepts(checker: Checker, parameters: Mapping[str, Any]) -> Callable[[Payload], str | None]:
-    """Return what says of other arguments why a tool does not take them, or None, without a value of theirs."""
+def make_edit_check(checker: Checker, parameters: Mapping[str, Any]) -> Callable[[Payload], str | None]:
+    """Return a function that gives the reason why the tool does not take edited arguments, or None.
+
+    The reason holds no value of the arguments.
+    """
     known = parameters.get("properties", {})
 
-    def wrong(payload: Payload) -> str | None:
-        problems = checker.problems(payload)
+    def find_fault(payload: Payload) -> str | None:
+        problems = checker.find_problems(payload)
         if not problems:
             return None
         first = problems[0]
         name = parameter_of(first.pointer)
         return f"Change {name if name in known else 'payload'}: {first.expected}."
 
-    return wrong
+    return find_fault

@@ -1,9 +1,10 @@
-"""What a value of a call's arguments needs a source for: each of its numbers, dates, identifiers, and its words.
+"""Cuts a value of a call's arguments into the parts that need a source: numbers, dates, identifiers, and words.
 
 Strategy: a value is cut once. Its numbers are read as an answer's are (`agent.numbers`) and must stand in a source by
-type and value; a bare one, whose unit only the schema knows, is also given by a percentage or a price of its value. A
-word of letters and digits, an address, and a value that is all one word in capitals, is an identifier, and must stand
-in a source letter for letter: "12A" is not 12 ampere's number. What is left of a text shares a content word with one.
+type and value. A bare number, whose unit only the schema knows, is also supported by a percentage or a price of its
+value. A word of letters and digits, an address, and a value that is one single word in capitals is an identifier, and
+must stand in a source letter for letter: "12A" is not the number of 12 ampere. The rest of a text must share a content
+word with a source.
 """
 
 import math
@@ -21,10 +22,10 @@ from typing import Any, Final, Literal
 from agent.config import ARGUMENT_NEEDS
 from agent.lang import LANGUAGES
 from agent.numbers import days
-from agent.numbers.read import Kind, Token, tokens
-from agent.text.words import fold, words
+from agent.numbers.read import Kind, NumberToken, tokens
+from agent.text.words import fold, split_words
 
-from .texts import AROUND, Text, plain
+from .texts import AROUND, SourceText, space_numbers
 
 Sort = Literal["number", "date", "identifier", "words"]
 
@@ -32,138 +33,146 @@ _WORD: Final = re.compile(r"\S+")
 _ADDRESS: Final = re.compile(r"[^\s@]+@[^\s@]+|[a-z][a-z0-9+.-]*://\S+", re.IGNORECASE)
 _MIDNIGHT: Final = frozenset(
     ("00:00", "23:59", "23:59:59")
-)  # behind a date, where a form asks for an instant
+)  # behind a date, in a form that requires an instant
 _ONE: Final = frozenset().union(*[each.counting.cardinals.ones for each in LANGUAGES.values()])
-_LOOSE: Final = "any "  # keys of bare numbers, which an answer may lend a unit to, and an identifier may not
+_LOOSE: Final = "any "  # keys of bare numbers, which an answer may give a unit, and an identifier may not
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """One thing of a value that a source must hold.
+    """One part of a value that a source must hold.
 
-    token: of a number, a date, and an identifier that is read as a number with its unit. text: of the others.
-    dates: those that a date may be.
+    `token`: of a number, a date, and an identifier that also reads as a number with its unit. `text`: of the other
+    sorts. `dates`: the possible dates of a date.
     """
 
     sort: Sort
     text: str
-    token: Token | None = None
+    token: NumberToken | None = None
     dates: frozenset[date] = frozenset()
 
-    def met_by(self, source: Text) -> bool:
-        """Tell whether a source holds it."""
+    def is_met_by(self, source: SourceText) -> bool:
+        """Return whether a source holds this part."""
         token = self.token
         match self.sort:
             case "words":
-                return source.shares(self.text)
+                return source.shares_word(self.text)
             case "identifier":
-                return self.text in source.identifiers or (token is not None and _strictly(source, token))
+                return self.text in source.identifiers or (
+                    token is not None and _holds_strictly(source, token)
+                )
             case "date":
                 return not self.dates.isdisjoint(source.dates) or (
-                    token is not None and source.given.holds(token)
+                    token is not None and source.number_keys.holds(token)
                 )
         if token is None:
             return False
-        if source.given.holds(token) or (token.kind is Kind.NUMBER and source.given.repeats(token)):
+        if source.number_keys.holds(token) or (
+            token.kind is Kind.NUMBER and source.number_keys.repeats(token)
+        ):
             return True
         return token.value == "1" and not _ONE.isdisjoint(source.words)
 
 
-def _strictly(source: Text, token: Token) -> bool:
-    """Tell whether a source holds a number with the very unit."""
+def _holds_strictly(source: SourceText, token: NumberToken) -> bool:
+    """Return whether a source holds a number with exactly its unit."""
     return any(
-        source.given.keys.issuperset(group)
+        source.number_keys.keys.issuperset(group)
         for group in token.needs
         if not any(isinstance(key, str) and key.startswith(_LOOSE) for key in group)
     )
 
 
-def needs(value: Any, required: bool) -> tuple[Need, ...]:
-    """Return what a value needs, of a long text the first; () for true, false, null and what says nothing.
+def find_needs(value: Any, required: bool) -> tuple[Need, ...]:
+    """Return the needs of a value, the first ones of a long text; () for true, false, null and empty values.
 
-    required: whether words without a number are to have a source.
+    `required`: whether words without a number need a source.
     """
     if value is None or isinstance(value, bool):
         return ()
     if isinstance(value, str):
-        found = _of_text(value) if len(value) <= _KEPT else tuple(islice(_cut(value), ARGUMENT_NEEDS + 1))
+        found = (
+            _needs_of_text(value)
+            if len(value) <= _CACHED
+            else tuple(islice(_cut_text(value), ARGUMENT_NEEDS + 1))
+        )
         return found if required else tuple([need for need in found if need.sort != "words"])
     if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
-        return _of_number(value)
-    return (Need("identifier", repr(value)),)  # what is no JSON, or nested beyond reading: no source holds it
+        return _needs_of_number(value)
+    return (Need("identifier", repr(value)),)  # no JSON, or nested too deep to read: no source holds it
 
 
 @lru_cache(maxsize=4096)
-def _of_number(value: float) -> tuple[Need, ...]:
-    """Return what a JSON number needs."""
+def _needs_of_number(value: float) -> tuple[Need, ...]:
+    """Return the `Need`s of a JSON number."""
     text = format(Decimal(repr(value)), "f") if isinstance(value, float) else str(value)
     text = text.removesuffix(".0")
     return tuple([Need("number", token.text, token) for token in tokens(text, rates=False)])
 
 
-_KEPT: Final = 1024  # characters of a value whose needs are kept
+_CACHED: Final = 1024  # characters of a value whose needs are cached
 
 
-def _cut(value: str) -> Iterator[Need]:
-    """Yield what a text needs."""
-    said = plain(value)
-    found = tokens(said, rates=False)
-    starts = [token.start for token in found]
-    taken: list[tuple[int, int]] = []
-    whole = said.strip(AROUND)
+def _cut_text(value: str) -> Iterator[Need]:
+    """Yield the `Need`s of a text."""
+    spaced = space_numbers(value)
+    all_tokens = tokens(spaced, rates=False)
+    starts = [token.start for token in all_tokens]
+    spans: list[tuple[int, int]] = []
+    whole = spaced.strip(AROUND)
     alone = len(whole.split()) == 1
-    for match in _WORD.finditer(said):
+    for match in _WORD.finditer(spaced):
         word = match.group().strip(AROUND)
-        if _ADDRESS.fullmatch(word) or _mixed(word) or (alone and _capitals(word)):
+        if _ADDRESS.fullmatch(word) or _is_mixed(word) or (alone and _is_in_capitals(word)):
             start = match.start() + match.group().index(word)
             at = bisect_right(starts, start) - 1
-            token = found[at] if at >= 0 and _covers(found[at], start, start + len(word)) else None
+            token = all_tokens[at] if at >= 0 and _covers(all_tokens[at], start, start + len(word)) else None
             if token is None or token.kind not in (Kind.DATE, Kind.TIME, Kind.ORDINAL):
-                taken.append((start, start + len(word)))
+                spans.append((start, start + len(word)))
                 yield Need("identifier", fold(word), token)
-    dated = -1
-    named = deque(taken)  # the identifiers, in their order, which the tokens pass one by one
-    for token in found:
-        while named and named[0][1] <= token.start:
-            named.popleft()
-        if named and named[0][0] < token.end:
+    date_end = -1
+    identifier_spans = deque(spans)  # the identifiers in their order, dropped as the tokens pass them
+    for token in all_tokens:
+        while identifier_spans and identifier_spans[0][1] <= token.start:
+            identifier_spans.popleft()
+        if identifier_spans and identifier_spans[0][0] < token.end:
             continue
-        taken.append((token.start, token.end))
-        dates = days.whole(token.text, [token])
+        spans.append((token.start, token.end))
+        dates = days.find_dates(token.text, [token])
         if dates:
-            dated = token.end
+            date_end = token.end
             yield Need("date", token.text, token, dates)
-        elif not (token.kind is Kind.TIME and token.value in _MIDNIGHT and token.start == dated + 1):
+        elif not (token.kind is Kind.TIME and token.value in _MIDNIGHT and token.start == date_end + 1):
             yield Need("number", token.text, token)
-    left = _without(said, taken)
-    if words(left):
-        yield Need("words", left)
-    elif not taken and whole:
+    rest = _remove_spans(spaced, spans)
+    if split_words(rest):
+        yield Need("words", rest)
+    elif not spans and whole:
         yield Need("words", value)
 
 
-_of_text = lru_cache(maxsize=4096)(lambda value: tuple(_cut(value)))
+_needs_of_text = lru_cache(maxsize=4096)(lambda value: tuple(_cut_text(value)))
 
 
-def _covers(token: Token, start: int, end: int) -> bool:
-    """Tell whether a token was read of all of a word."""
+def _covers(token: NumberToken, start: int, end: int) -> bool:
+    """Return whether `token` covers a whole word."""
     return token.start <= start and end <= token.end and token.kind not in (Kind.IDENTIFIER, Kind.UNREAD)
 
 
-def _mixed(word: str) -> bool:
-    """Tell whether letters and digits stand in one word."""
+def _is_mixed(word: str) -> bool:
+    """Return whether a word holds both letters and digits."""
     return any(map(str.isalpha, word)) and any(map(str.isdecimal, word))
 
 
-def _capitals(word: str) -> bool:
+def _is_in_capitals(word: str) -> bool:
     return len(word) > 1 and word.isupper()
 
 
-def _without(text: str, spans: list[tuple[int, int]]) -> str:
-    """Return what is left of a text without some spans, which do not overlap."""
-    left: list[str] = []
+def _remove_spans(text: str, spans: list[tuple[int, int]]) -> str:
+    """Return `text` without `spans`, which do not overlap."""
+    parts: list[str] = []
     at = 0
     for start, end in sorted(spans):
-        left.append(text[at:start])
+        parts.append(text[at:start])
         at = max(at, end)
-    return " ".join([*left, text[at:]])
+    return " ".join([*parts, text[at:]])

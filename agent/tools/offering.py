@@ -1,8 +1,8 @@
-"""The operator's tools as they are now: those of the file, and those of the MCP servers that are there; pure.
+"""The operator's present tools: those of the file, and those of the MCP servers that are running; pure.
 
-Strategy: what is offered follows from who is there alone, never from who came first: the file's tools, then each
+Strategy: the offer depends only on the running servers, never on their order of arrival: the file's tools, then each
 server's in the order of the file, until the bounds of all together are reached. Each change makes a new tuple, and a
-turn takes the one that stands when it begins.
+turn uses the tuple that stands when it begins.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,14 +13,14 @@ from ..config import TOOLS_BYTES, TOOLS_OPERATOR
 from ..errors import BadTool
 from ..ports.mcp import McpServer
 from ..ports.tools import ToolDefinition
-from .servers import belongs
+from .servers import is_server_tool
 
 
 class Offering:
-    """The operator's tools, in order (a `Collection`); what it holds changes when a server joins or leaves.
+    """The operator's tools, in order (a `Collection`); it changes when a server joins or leaves.
 
-    own: those of the file. servers: that may join. Raises `BadTool`, with the pointer into the file's tools, for one
-    that has a name which a server's may have: it would stand in for it.
+    `own`: the tools of the file. `servers`: those that may join. Raises `BadTool`, with the pointer into the file's
+    tools, for a tool whose name a server's tool may have: it would stand in for that tool.
     """
 
     def __init__(self, own: Sequence[ToolDefinition] = (), servers: Sequence[McpServer] = ()) -> None:
@@ -32,41 +32,41 @@ class Offering:
                 raise BadTool(
                     f"the tool {tool.name} has a name that the MCP server {server} may give; rename one"
                 )
-        self._there: dict[str, tuple[ToolDefinition, ...]] = {}
+        self._tools_by_server: dict[str, tuple[ToolDefinition, ...]] = {}
         self._tools = self.own
 
     def join(self, server: str, tools: Sequence[ToolDefinition]) -> int:
-        """Offer a server's tools too; return how many of all servers' are left out, since there are too many."""
-        self._there[server] = tuple(tools)
-        return self._gather()
+        """Offer a server's tools too; return the number of all servers' tools that are left out by the bounds."""
+        self._tools_by_server[server] = tuple(tools)
+        return self._select_tools()
 
     def leave(self, server: str) -> None:
-        """Offer nothing of a server any more."""
-        self._there.pop(server, None)
-        self._gather()
+        """Stop offering a server's tools."""
+        self._tools_by_server.pop(server, None)
+        self._select_tools()
 
     def reserves(self, name: str) -> bool:
-        """Return whether a tool's name is kept for a server's, whether that is there or not."""
-        return belongs(name, (server.name for server in self.servers))
+        """Return whether a tool's name is reserved for a server's tool, whether the server is running or not."""
+        return is_server_tool(name, (server.name for server in self.servers))
 
-    def _gather(self) -> int:
+    def _select_tools(self) -> int:
         tools = list(self.own)
-        size = sum(map(_size, tools))
+        size = sum(map(_size_of, tools))
         left_out = 0
         for server in self.servers:
-            for tool in self._there.get(server.name, ()):
-                if len(tools) < TOOLS_OPERATOR and size + _size(tool) <= TOOLS_BYTES:
+            for tool in self._tools_by_server.get(server.name, ()):
+                if len(tools) < TOOLS_OPERATOR and size + _size_of(tool) <= TOOLS_BYTES:
                     tools.append(tool)
-                    size += _size(tool)
+                    size += _size_of(tool)
                 else:
                     left_out += 1
         self._tools = tuple(tools)
         return left_out
 
     @property
-    def here(self) -> "Here":
-        """Those of them that the server carries out itself."""
-        return Here(self)
+    def server_run(self) -> "ServerRunTools":
+        """The tools that this server, and no caller, carries out."""
+        return ServerRunTools(self)
 
     def __contains__(self, tool: object) -> bool:
         return tool in self._tools
@@ -78,10 +78,10 @@ class Offering:
         return len(self._tools)
 
 
-class Here:
-    """Of the operator's tools those that no caller carries out (a `Collection`), as they are now.
+class ServerRunTools:
+    """The operator's tools that no caller carries out (a `Collection`), as they are now.
 
-    Who talks over a socket is no caller: it has nowhere to take a call, or to report one.
+    A client on a socket is no caller: it has no way to take a call, or to report one.
     """
 
     def __init__(self, every: Offering) -> None:
@@ -97,5 +97,5 @@ class Here:
         return sum(1 for _ in self)
 
 
-def _size(tool: ToolDefinition) -> int:
+def _size_of(tool: ToolDefinition) -> int:
     return len(msgspec.json.encode((tool.name, tool.description, tool.parameters)))

@@ -1,7 +1,7 @@
-"""Whether a call waits for somebody's approval, and how risky it is: the one place that decides either.
+"""Decides whether a call waits for approval, and how risky it is: the one place that decides either.
 
-Strategy: each word that may ask for approval is asked, and one is enough. What a model, a document or a result says
-arrives here only as such a word, so nothing of it can take an approval away or lower a risk.
+Strategy: every party (`ApprovalReason`) that may ask for approval is asked, and one is enough. The word of a model, a
+document or a result arrives here only as such a request, so it can neither take an approval away nor lower a risk.
 """
 
 from dataclasses import dataclass
@@ -9,42 +9,42 @@ from typing import Literal, TypeAlias
 
 from ..ports.tools import Risk, ToolDefinition
 
-Why: TypeAlias = Literal["definition", "model", "risk", "provenance"]
-"""Who asked: the tool's definition, the model's word, the risk, or where the arguments come from."""
+ApprovalReason: TypeAlias = Literal["definition", "model", "risk", "provenance"]
+"""The party that asked for approval: the tool's definition, the model, the risk, or the source of the arguments."""
 
 _HEIGHT: dict[Risk, int] = {"low": 0, "medium": 1, "high": 2}
 
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """What was decided about one call. why: everything that asked for approval, () where nothing did."""
+    """The decision about one call. `why`: every reason for approval, () for none."""
 
     needed: bool
     risk: Risk
-    why: tuple[Why, ...]
+    why: tuple[ApprovalReason, ...]
 
 
-def strictest(
+def decide_approval(
     definition: ToolDefinition,
     word_risk: Risk | None,
     word_approval: bool | None,
     approve_from: Risk,
     provenance_only_elsewhere: bool,
 ) -> Approval:
-    """Return the strictest of all words about one call.
+    """Return the strictest decision of all parties about one call.
 
-    word_risk, word_approval: the model's, None where it said nothing. approve_from: the risk from which every call
-    waits. provenance_only_elsewhere: an identifier of the arguments stands only in documents, memory or results, not
-    in what the user said; such a call waits whatever its risk, for somebody else may have written it there.
+    `word_risk`, `word_approval`: the model's, None when it gave none. `approve_from`: the risk from which every call
+    waits. `provenance_only_elsewhere`: an identifier of the arguments stands only in documents, memory or results, not
+    in the user's words. Such a call waits at any risk, for someone else may have written the identifier there.
     """
     risk = definition.risk
     if word_risk is not None and _HEIGHT[word_risk] > _HEIGHT[risk]:
         risk = word_risk
-    asked: tuple[tuple[Why, bool], ...] = (
+    requests: tuple[tuple[ApprovalReason, bool], ...] = (
         ("definition", definition.requires_approval),
         ("model", word_approval is True),
         ("risk", _HEIGHT[risk] >= _HEIGHT[approve_from]),
         ("provenance", provenance_only_elsewhere),
     )
-    why = tuple(word for word, asks in asked if asks)
+    why = tuple(word for word, asks in requests if asks)
     return Approval(bool(why), risk, why)

@@ -1,7 +1,7 @@
-"""The two tools by which a model may propose to remember something; pure.
+"""The two tools by which a model may propose to remember a fact; pure.
 
-Nothing carries them out: what is proposed waits for the end of its turn, and then for its user. So they have no place
-where they run, no argument that could set a status, a scope or a confidence, and only types that no rule accepts.
+No executor carries them out: a proposal waits for the end of its turn, and then for its user. So they have no place to
+run, no argument that could set a status, a scope or a confidence, and only types that no rule accepts.
 """
 
 from typing import Any, Final
@@ -10,7 +10,7 @@ from ..config import ITEM_TEXT
 from ..ports.tools import ToolDefinition
 
 PREFIX: Final = "memory."
-"""What the names of the two begin with, and nobody else's tool's."""
+"""The first part of both names; no other tool's name begins with it."""
 
 ADD: Final = f"{PREFIX}propose_add"
 UPDATE: Final = f"{PREFIX}propose_update"
@@ -24,7 +24,7 @@ _TEXT: Final = {
 }
 
 
-def _takes(**properties: Any) -> dict[str, Any]:
+def _make_schema(**properties: Any) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": properties,
@@ -35,10 +35,12 @@ def _takes(**properties: Any) -> dict[str, Any]:
 
 PROPOSING: Final = (
     ToolDefinition(
-        ADD,
-        "Proposes to remember something that the user said and that will matter later. The user is asked; until then "
-        "it is not remembered.",
-        _takes(
+        name=ADD,
+        description=(
+            "Proposes to remember something that the user said and that will matter later. The user is asked; "
+            "until then it is not remembered."
+        ),
+        parameters=_make_schema(
             type={"enum": ["fact", "rule", "decision", "open_loop", "idea", "preference", "lesson"]},
             subject={
                 "type": "string",
@@ -52,9 +54,11 @@ PROPOSING: Final = (
         origin="operator",
     ),
     ToolDefinition(
-        UPDATE,
-        "Proposes that something remembered now says otherwise. The user is asked; until then it stays as it is.",
-        _takes(
+        name=UPDATE,
+        description=(
+            "Proposes that something remembered now says otherwise. The user is asked; until then it stays as it is."
+        ),
+        parameters=_make_schema(
             item={
                 "type": "string",
                 "minLength": 1,

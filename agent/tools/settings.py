@@ -1,4 +1,4 @@
-"""The settings of the tools that a turn may call."""
+"""The settings of the tools that a turn may call (`ToolSettings`)."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +9,7 @@ from ..ports.tools import Risk
 
 @dataclass(frozen=True, slots=True)
 class ToolSettings:
-    """What may be called, and when somebody must approve it.
+    """The tools that a turn may call, and the calls that need approval.
 
     Raises `agent.errors.UsageError`, one line that names the setting, when a value cannot work.
 
@@ -28,7 +28,7 @@ class ToolSettings:
     rounds: int = 4
 
     def __post_init__(self) -> None:
-        """Check what the types cannot say."""
+        """Check what the types cannot express."""
         check(
             (self.approve_from not in ("low", "medium", "high"), "approve-from must be low, medium or high"),
             (not 1 <= self.rounds <= ROUNDS_MOST, f"rounds must be 1 to {ROUNDS_MOST}"),

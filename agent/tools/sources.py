@@ -1,13 +1,14 @@
-"""Where each argument of a call comes from, or that it comes from nowhere and must be asked for.
+"""Finds the source of each argument of a call, or reports that it has none, so that the user is asked for it.
 
-Strategy: each leaf of the arguments is cut into what it needs a source for (`needs`), and each of these is looked for
-in the sources in the order of trust: the user's message, the tool's own schema, what was said before, memory, the
-documents that were found, results, and the clock for the dates that the user's words mean. A leaf's source is the least
-trusted one that it needs. A model's word for a number, a name or an id counts for nothing, whatever it read: so nothing
-that a document says starts a call that its user did not give the words for, and what it fills in is known
-(`Traced.elsewhere`). Texts are read once, when something is first looked for in them, and kept with the sources.
+Strategy: each leaf of the arguments is cut into `Need`s, and each need is looked for in the sources in the order of
+trust: the user's message, the tool's own schema, the conversation, memory, the documents that were found, results, and
+the clock for the dates that the user's words mean. The source of a leaf is the least trusted one that it needs. A
+model's word for a number, a name or an id counts for nothing, whatever the model has read. So no text of a document can
+start a call that its user did not give the words for, and an argument that a document fills in is marked
+(`SourceTrace.elsewhere`). Texts are read once, when a need is first looked for in them, and the reading is cached with
+the sources.
 
-What it cannot catch: a value that a source holds, but says of something else; and words without a number or an
+Two errors are not caught: a value that a source holds but states of another thing; and words without a number or an
 identifier, of which one content word is enough.
 """
 
@@ -18,33 +19,33 @@ from typing import Any, Final, Literal, TypeAlias
 
 from agent.config import ARGUMENT_NEEDS, SOURCES_BYTES
 from agent.errors import AgentError
-from agent.grounding.evidence import shown
+from agent.grounding.evidence import citation_text
 from agent.ports.search import Snippet
 
-from .leaves import Leaf, leaves
-from .needs import Need, needs
-from .texts import Text, legend_of, text_of
+from .leaves import Leaf, walk_leaves
+from .needs import Need, find_needs
+from .texts import SourceText, legend_of, make_text
 
 SourceKind: TypeAlias = Literal["user", "schema", "thread", "memory", "snippet", "result", "clock", "free"]
-"""What a leaf comes from. free: true, false, null or nothing, which no source is asked for; or words of no duty."""
+"""The source of a leaf. `free`: true, false, null or an empty value, which needs no source; or words that need none."""
 
 _TRUST: Final[tuple[SourceKind, ...]] = ("user", "schema", "thread", "memory", "snippet", "result", "clock")
 _CODE: Final = 16  # characters of a code that a schema explains
 _ENTRY: Final = 16  # bytes of a source beside its pointer, on the wire
-_ELSEWHERE: Final = frozenset(("memory", "snippet", "result"))
+_UNTRUSTED: Final = frozenset(("memory", "snippet", "result"))
 
 
-class TooMuch(AgentError):
-    """Arguments whose sources would take too long to find, or too much to show."""
+class TooManySources(AgentError):
+    """The sources of the arguments would take too long to find, or too much space to show."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sourced:
-    """A leaf of the arguments and where it comes from.
+class SourcedLeaf:
+    """A leaf of the arguments and its source.
 
-    pointer: a JSON Pointer into the arguments. source: None when there is none, and the user is to be asked for it.
-    elsewhere: a number or an identifier of it stands in no words of the user's, only in an answer, a document, memory
-    or a result.
+    `pointer`: a JSON Pointer into the arguments. `source`: None when there is none, and the user is asked for the
+    value. `elsewhere`: a number or an identifier of the leaf stands in no words of the user's, only in an answer, a
+    document, memory or a result.
     """
 
     pointer: str
@@ -53,10 +54,10 @@ class Sourced:
 
 
 @dataclass(frozen=True, slots=True)
-class Traced:
-    """Where the leaves of a call's arguments come from, in their order."""
+class SourceTrace:
+    """The sources of the leaves of a call's arguments, in their order."""
 
-    leaves: tuple[Sourced, ...]
+    leaves: tuple[SourcedLeaf, ...]
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -74,75 +75,76 @@ class Traced:
         return {leaf.pointer: leaf.source for leaf in self.leaves if leaf.source is not None}
 
 
-class Sources:
-    """The texts that arguments may come from. What is read in them is kept."""
+class SourceTexts:
+    """The texts that arguments may come from, each read once."""
 
-    __slots__ = ("_answers", "_texts", "_theirs")
+    __slots__ = ("_answers", "_texts", "_user_texts")
 
     def __init__(
         self,
-        user: str | Text,
-        thread: Iterable[str | Text] = (),
-        memory: Iterable[str | Text] = (),
-        snippets: Iterable[Snippet | str | Text] = (),
-        results: Iterable[str | Text] = (),
-        answers: Iterable[str | Text] = (),
+        user: str | SourceText,
+        thread: Iterable[str | SourceText] = (),
+        memory: Iterable[str | SourceText] = (),
+        snippets: Iterable[Snippet | str | SourceText] = (),
+        results: Iterable[str | SourceText] = (),
+        answers: Iterable[str | SourceText] = (),
     ) -> None:
-        """Take the texts; none is read before something is looked for in it.
+        """Take the texts; none is read before a need is looked for in it.
 
-        user: the message that is answered. thread: the user's own earlier messages. answers: what was answered to
-        them, which may say what only a document said, so it counts as the thread but never as the user's words.
-        memory: accepted items. snippets: what was found, or its text. results: of calls, their lines in one text.
+        `user`: the message that is answered. `thread`: the user's own earlier messages. `answers`: the answers to them.
+        An answer may repeat a document, so it counts as the thread but never as the user's words. `memory`: accepted
+        items. `snippets`: the documents that were found, or their texts. `results`: of calls, the lines of each in one
+        text.
         """
-        documents = [shown(each) if isinstance(each, Snippet) else each for each in snippets]
-        self._theirs: tuple[Text, ...] = (text_of(user), *map(text_of, thread))
-        self._answers = tuple(map(text_of, answers))
-        self._texts: dict[SourceKind, tuple[Text, ...]] = {
-            "user": self._theirs[:1],
-            "thread": self._theirs[1:] + self._answers,
-            "memory": tuple(map(text_of, memory)),
-            "snippet": tuple(map(text_of, documents)),
-            "result": tuple(map(text_of, results)),
+        documents = [citation_text(each) if isinstance(each, Snippet) else each for each in snippets]
+        self._user_texts: tuple[SourceText, ...] = (make_text(user), *map(make_text, thread))
+        self._answers = tuple(map(make_text, answers))
+        self._texts: dict[SourceKind, tuple[SourceText, ...]] = {
+            "user": self._user_texts[:1],
+            "thread": self._user_texts[1:] + self._answers,
+            "memory": tuple(map(make_text, memory)),
+            "snippet": tuple(map(make_text, documents)),
+            "result": tuple(map(make_text, results)),
         }
 
     @property
-    def said(self) -> "Sources":
-        """What was said in the conversation alone: little to read, and mostly enough."""
-        return Sources(self._theirs[0], self._theirs[1:], answers=self._answers)
+    def conversation_only(self) -> "SourceTexts":
+        """The sources of the conversation alone: short to read, and mostly enough."""
+        return SourceTexts(self._user_texts[0], self._user_texts[1:], answers=self._answers)
 
-    def read(self) -> Iterator[int]:
-        """Read them one by one, so that nothing has to be read when it is looked for; yield the characters of each."""
+    def read_texts(self) -> Iterator[int]:
+        """Read the texts ahead of the look-ups, one by one; yield the characters of each."""
         for text in {id(each): each for texts in self._texts.values() for each in texts}.values():
-            if text.read():
+            if text.read_all():
                 yield len(text.raw)
 
-    def with_result(self, result: str) -> "Sources":
-        """Return them with one more result; what was read in the others is kept with both."""
+    def with_result(self, result: str) -> "SourceTexts":
+        """Return the sources with one more result; both share the texts that were read."""
         texts = self._texts
-        results = (*texts["result"], text_of(result))
-        user, *thread = self._theirs
-        return Sources(user, thread, texts["memory"], texts["snippet"], results, self._answers)
+        results = (*texts["result"], make_text(result))
+        user, *thread = self._user_texts
+        return SourceTexts(user, thread, texts["memory"], texts["snippet"], results, self._answers)
 
-    def source_of(self, need: Need, today: date) -> tuple[SourceKind | None, bool]:
-        """Return the first kind of source that holds something, and whether no words of the user's do.
+    def find_source(self, need: Need, today: date) -> tuple[SourceKind | None, bool]:
+        """Return the first kind of source that holds a need, and whether no words of the user's hold it.
 
-        None when none does. Words are nobody's in particular: of them the second is always false.
+        The source is None when no text holds the need. For needs of the sort `words` the second value is always False.
         """
-        found: SourceKind | None = None
+        source: SourceKind | None = None
         for kind, texts in self._texts.items():
-            if any(need.met_by(text) for text in texts):
-                found = kind
+            if any(need.is_met_by(text) for text in texts):
+                source = kind
                 break
-        if found is None and need.sort == "date" and self._meant(need, today):
+        if source is None and need.sort == "date" and self._is_meant_date(need, today):
             return "clock", False
-        if found is None or need.sort == "words":
-            return found, False
-        if found == "thread":
-            return found, not any(need.met_by(text) for text in self._theirs)
-        return found, found in _ELSEWHERE and not (need.sort == "date" and self._meant(need, today))
+        if source is None or need.sort == "words":
+            return source, False
+        if source == "thread":
+            return source, not any(need.is_met_by(text) for text in self._user_texts)
+        return source, source in _UNTRUSTED and not (need.sort == "date" and self._is_meant_date(need, today))
 
-    def explained(self, leaf: Leaf) -> bool:
-        """Tell whether a leaf is a code whose schema says in words what it stands for, and the user says that."""
+    def is_explained(self, leaf: Leaf) -> bool:
+        """Return whether a leaf is a code that its schema explains in words which the user's words hold."""
         value = leaf.value
         if (
             leaf.names
@@ -155,70 +157,77 @@ class Sources:
         return (
             0 < len(code) <= _CODE
             and code.isalnum()
-            and any(text.says(legend_of(code, said)) for said in leaf.descriptions for text in self._theirs)
+            and any(
+                text.explains(legend_of(code, said))
+                for said in leaf.descriptions
+                for text in self._user_texts
+            )
         )
 
-    def _meant(self, need: Need, today: date) -> bool:
-        """Tell whether a date is one that the user's words mean."""
-        return any(not need.dates.isdisjoint(text.meant(today)) for text in self._theirs)
+    def _is_meant_date(self, need: Need, today: date) -> bool:
+        """Return whether the date of `need` is one that the user's words mean."""
+        return any(not need.dates.isdisjoint(text.dates_meant(today)) for text in self._user_texts)
 
 
-def trace(
-    arguments: Mapping[str, Any], parameters: Mapping[str, Any], sources: Sources, today: date
-) -> Traced:
-    """Return where each leaf of a call's arguments comes from.
+def trace_sources(
+    arguments: Mapping[str, Any], parameters: Mapping[str, Any], sources: SourceTexts, today: date
+) -> SourceTrace:
+    """Return the source of each leaf of a call's arguments.
 
-    arguments: JSON, valid by `parameters`, the tool's JSON Schema. today: by the clock of whom the user is.
-    Raises `TooMuch` for more than ARGUMENT_NEEDS things to look for, or pointers to them of over SOURCES_BYTES.
+    `arguments`: JSON, valid by `parameters`, the tool's JSON Schema. `today`: by the clock of the user's place. Raises
+    `TooManySources` for more than `ARGUMENT_NEEDS` needs, or pointers of over `SOURCES_BYTES`.
     """
-    traced: list[Sourced] = []
+    sourced_leaves: list[SourcedLeaf] = []
     left, room = ARGUMENT_NEEDS, SOURCES_BYTES
-    for leaf in leaves(arguments, parameters):
-        needed = tuple(_all_needs(leaf))
-        left -= max(1, len(needed))
+    for leaf in walk_leaves(arguments, parameters):
+        leaf_needs = tuple(_find_leaf_needs(leaf))
+        left -= max(1, len(leaf_needs))
         room -= len(leaf.pointer.encode("utf-8", "replace")) + _ENTRY
         if left < 0 or room < 0:
-            raise TooMuch("the arguments are too many to look for where each comes from")
-        traced.append(_sourced(leaf, needed, sources, today))
-    return Traced(tuple(traced))
+            raise TooManySources("the call has too many arguments to find the source of each")
+        sourced_leaves.append(_find_leaf_source(leaf, leaf_needs, sources, today))
+    return SourceTrace(tuple(sourced_leaves))
 
 
-def holders(
-    values: Iterable[str], said: Sources, texts: Sequence[str | Text], today: date
+def find_holders(
+    values: Iterable[str], conversation: SourceTexts, texts: Sequence[str | SourceText], today: date
 ) -> tuple[int, ...]:
-    """Return which texts, by their place, hold what of some values is not in what was said: of each thing the first."""
-    read = [text_of(each) for each in texts]
-    found: list[int] = []
-    for need in (each for value in values for each in needs(value, True)):
-        if said.source_of(need, today)[0] is None:
-            found += [index for index, text in enumerate(read) if need.met_by(text)][:1]
-    return tuple(dict.fromkeys(found))
+    """Return the indices of the `texts` that hold a need of `values` which the `conversation` does not hold.
+
+    Each need gives the first such text.
+    """
+    read = [make_text(each) for each in texts]
+    indices: list[int] = []
+    for need in (each for value in values for each in find_needs(value, True)):
+        if conversation.find_source(need, today)[0] is None:
+            indices += [index for index, text in enumerate(read) if need.is_met_by(text)][:1]
+    return tuple(dict.fromkeys(indices))
 
 
-def _sourced(leaf: Leaf, needed: tuple[Need, ...], sources: Sources, today: date) -> Sourced:
-    """Return the source of a leaf: the least trusted one of all that it needs."""
-    found: list[SourceKind | None] = []
+def _find_leaf_source(leaf: Leaf, needed: tuple[Need, ...], sources: SourceTexts, today: date) -> SourcedLeaf:
+    """Return the source of `leaf`: the least trusted one of all its `Need`s."""
+    kinds_found: list[SourceKind | None] = []
     elsewhere = False
-    named = leaf.allowed or sources.explained(leaf)
+    is_named = leaf.allowed or sources.is_explained(leaf)
     for need in needed:
-        kind, only = sources.source_of(need, today)
-        if named and kind != "user":
+        kind, only = sources.find_source(need, today)
+        if is_named and kind != "user":
             kind, only = "schema", False
-        found.append(kind)
+        kinds_found.append(kind)
         elsewhere = elsewhere or only
-    if not found:
+    if not kinds_found:
         if leaf.allowed:
-            return Sourced(leaf.pointer, "schema")
+            return SourcedLeaf(leaf.pointer, "schema")
         empty = leaf.required and isinstance(leaf.value, str) and not leaf.value.strip()
-        return Sourced(leaf.pointer, None if empty else "free")
-    kinds = [kind for kind in found if kind is not None]
-    if len(kinds) < len(found):
-        return Sourced(leaf.pointer, None, elsewhere)
-    return Sourced(leaf.pointer, max(kinds, key=_TRUST.index), elsewhere)
+        return SourcedLeaf(leaf.pointer, None if empty else "free")
+    kinds = [kind for kind in kinds_found if kind is not None]
+    if len(kinds) < len(kinds_found):
+        return SourcedLeaf(leaf.pointer, None, elsewhere)
+    return SourcedLeaf(leaf.pointer, max(kinds, key=_TRUST.index), elsewhere)
 
 
-def _all_needs(leaf: Leaf) -> Iterator[Need]:
-    """Yield what a leaf needs, and what the keys above it do that no schema names."""
-    yield from needs(leaf.value, leaf.required)
+def _find_leaf_needs(leaf: Leaf) -> Iterator[Need]:
+    """Yield the `Need`s of `leaf`, and of the keys above it that no schema names."""
+    yield from find_needs(leaf.value, leaf.required)
     for name in leaf.names:
-        yield from needs(name, leaf.required)
+        yield from find_needs(name, leaf.required)

@@ -1,9 +1,9 @@
-"""A text that arguments may come from, read once: its numbers, its identifiers, its words, and the dates it means.
+"""A text that arguments may come from, read once: its numbers, identifiers and words, and the dates that it means.
 
-Strategy: everything is made of the text when it is first asked for and kept with it, so that ten arguments cost ten
-look-ups. Texts that come again from turn to turn (messages, memory, snippets) are kept here, bounded; what is longer
-is kept by whoever holds its `Text`. An identifier is looked for among the text's runs of characters between what
-separates them, never as a part of one: "W12" does not stand in "W123", nor "bob@x.se" in "evil.bob@x.se".
+Strategy: every reading is made when it is first needed and cached with the text, so that ten arguments cost ten
+look-ups. Texts that come again from turn to turn (messages, memory, snippets) are cached here, bounded; the owner of a
+longer text keeps its `SourceText`. An identifier is looked for among the runs of characters between separators, never
+as a part of a run: "W12" does not stand in "W123", nor "bob@x.se" in "evil.bob@x.se".
 """
 
 import re
@@ -14,14 +14,14 @@ from typing import Final
 from agent.lang import LANGUAGES
 from agent.lexical.stems import stem
 from agent.numbers import days
-from agent.numbers.given import Given, given
-from agent.numbers.read import Token, tokens
-from agent.text.words import FUNCTION_WORDS, fold, words
+from agent.numbers.given import SourceNumbers, collect_keys
+from agent.numbers.read import NumberToken, tokens
+from agent.text.words import FUNCTION_WORDS, fold, split_words
 
 KEPT: Final = 4096
-"""Texts that are kept here."""
+"""Texts that are cached here."""
 SHORT: Final = 2048
-"""Characters of a text that may be kept here; what is made of it takes some ten times as much."""
+"""Characters of a text that may be cached here; its readings take some ten times as much."""
 
 _INSTANT: Final = re.compile(
     r"(?<!\d)(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?(?![\w:])"
@@ -36,17 +36,17 @@ _RUNS: Final = (
     re.compile(r"[\w.@+-]+"),
 )
 AROUND: Final = " \t\r\n\"'`‘’“”()[]{}<>|,.;:!?#*_-"
-"""What may surround an identifier and is no part of it."""
+"""Characters that may surround an identifier and are no part of it."""
 _UNSPACED: Final = re.compile(
     r"[\u0e00-\u0eff\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u3400-\u9fff\uac00-\ud7af]"
 )
 
 
-def plain(text: str) -> str:
-    """Return a text as its numbers are read here.
+def space_numbers(text: str) -> str:
+    """Return a text with spaces between numbers that would read as one.
 
-    The date and the time of an ISO 8601 instant stand apart, and so do the items of a list without spaces ("2,3,4",
-    "59.3,18.1"), which a sentence of prose hardly has and a message to a tool often does.
+    The date and the time of an ISO 8601 instant are separated, and so are the items of a list without spaces ("2,3,4",
+    "59.3,18.1"), which is rare in prose and common in messages to a tool.
     """
     if "-" in text:
         text = _INSTANT.sub(r"\1 \2", text)
@@ -55,40 +55,40 @@ def plain(text: str) -> str:
     return text
 
 
-class Text:
-    """A text and what is read in it, when it is asked for. `raw` is as it was given."""
+class SourceText:
+    """A text with its readings, each made when it is first needed. `raw`: the text as it was given."""
 
     def __init__(self, raw: str) -> None:
         self.raw = raw
-        self._said: tuple[date, frozenset[date]] | None = None
+        self._dates_on: tuple[date, frozenset[date]] | None = None
 
     @cached_property
     def _plain(self) -> str:
-        return plain(self.raw)
+        return space_numbers(self.raw)
 
     @cached_property
-    def _tokens(self) -> tuple[Token, ...]:
+    def _tokens(self) -> tuple[NumberToken, ...]:
         return tokens(self._plain, source=True)
 
     @cached_property
-    def given(self) -> Given:
-        """What its numbers give together."""
-        return given(self._tokens)
+    def number_keys(self) -> SourceNumbers:
+        """The values that its numbers support together."""
+        return collect_keys(self._tokens)
 
     @cached_property
-    def folded(self) -> str:
-        """It in small letters, composed."""
+    def folded_text(self) -> str:
+        """The text composed and in small letters."""
         return fold(self.raw)
 
     @cached_property
     def identifiers(self) -> frozenset[str]:
-        """Its runs of characters that an identifier may be, folded, without what surrounds them."""
-        return frozenset(run.strip(AROUND) for pattern in _RUNS for run in pattern.findall(self.folded))
+        """Its runs of characters that may be identifiers, folded, without the characters `AROUND` them."""
+        return frozenset(run.strip(AROUND) for pattern in _RUNS for run in pattern.findall(self.folded_text))
 
     @cached_property
     def words(self) -> frozenset[str]:
         """Its words, folded."""
-        return frozenset(words(self.raw))
+        return frozenset(split_words(self.raw))
 
     @cached_property
     def stems(self) -> frozenset[str]:
@@ -97,83 +97,86 @@ class Text:
 
     @cached_property
     def capitals(self) -> frozenset[str]:
-        """Its words in capitals, folded: they may be the initials of what is written out elsewhere."""
+        """Its words in capitals, folded: they may be the initials of words that are written out elsewhere."""
         return frozenset(word.casefold() for word in _CAPITALS.findall(self.raw))
 
     @cached_property
     def dates(self) -> frozenset[date]:
-        """The dates that it names with their year, and the ends of the months that it names so."""
-        return days.whole(self._plain, self._tokens) | days.months(self._tokens)
+        """The dates that it names with their year, and the ends of the months that it names with their year."""
+        return days.find_dates(self._plain, self._tokens) | days.find_months(self._tokens)
 
-    def read(self) -> bool:
-        """Read all that may be looked for in it; return whether something was still to be read."""
+    def read_all(self) -> bool:
+        """Make all readings; return whether one was still to be made."""
         if "_meanings" in self.__dict__:
             return False
-        _ = self.given, self.identifiers, self.stems, self.capitals, self.dates, self._meanings
+        _ = self.number_keys, self.identifiers, self.stems, self.capitals, self.dates, self._meanings
         return True
 
-    def says(self, legend: "tuple[frozenset[str], ...]") -> bool:
-        """Tell whether it says what a code stands for, each word of that."""
+    def explains(self, legend: "tuple[frozenset[str], ...]") -> bool:
+        """Return whether the text holds every word of a `legend`, the explanation of a code."""
         return bool(legend) and all(self.stems & each for each in legend)
 
     @cached_property
     def _meanings(self) -> tuple[days.Meaning, ...]:
-        return days.meanings(self.folded, self._plain, self._tokens)
+        return days.find_meanings(self.folded_text, self._plain, self._tokens)
 
-    def meant(self, today: date) -> frozenset[date]:
-        """Return the dates that its words mean when they are said today."""
-        if self._said is None or self._said[0] != today:
-            self._said = (today, days.all_days(self._meanings, today))
-        return self._said[1]
+    def dates_meant(self, today: date) -> frozenset[date]:
+        """Return the dates that its words mean when they are said `today`."""
+        if self._dates_on is None or self._dates_on[0] != today:
+            self._dates_on = (today, days.all_days(self._meanings, today))
+        return self._dates_on[1]
 
-    def shares(self, value: str) -> bool:
-        """Tell whether it shares a content word with a value, or holds its initials; of one that has none, any word."""
-        folded = words(value)
-        content = [word for word in folded if word not in FUNCTION_WORDS]
+    def shares_word(self, value: str) -> bool:
+        """Return whether the text shares a content word with `value`, or holds the initials of `value`.
+
+        A `value` without content words must share any word.
+        """
+        folded_text = split_words(value)
+        content = [word for word in folded_text if word not in FUNCTION_WORDS]
         if any(not self.stems.isdisjoint(stems_of(word)) for word in content):
             return True
         if len(content) > 1 and "".join([word[0] for word in content]) in self.capitals:
             return True
-        if not content and not self.words.isdisjoint(folded):
+        if not content and not self.words.isdisjoint(folded_text):
             return True
-        return any(_UNSPACED.search(word) is not None and word in self.folded for word in folded)
+        return any(_UNSPACED.search(word) is not None and word in self.folded_text for word in folded_text)
 
 
 @lru_cache(maxsize=1024)
 def legend_of(code: str, description: str) -> tuple[frozenset[str], ...]:
-    """Return the stems of each content word that a description explains a code with; () when it does not.
+    """Return the stems of each content word that explains a code in a description; () when the code is not explained.
 
-    "such as 1 for Oslo, 2 for Bergen" explains 1 with "Oslo": what stands behind it in its clause, where no other
-    number is.
+    "such as 1 for Oslo, 2 for Bergen" explains 1 by "Oslo": the words behind the code in its clause, when the clause
+    holds no other number.
     """
     for clause in _CLAUSE.split(description) if code in description else ():
-        before, found, behind = clause.partition(code)
+        before, code_found, behind = clause.partition(code)
         if (
-            not found
+            not code_found
             or before[-1:].isalnum()
             or behind[:1].isalnum()
             or any(map(str.isdecimal, before + behind))
         ):
             continue
-        meant = tuple(stems for stems in map(stems_of, words(behind)) if stems)
-        if meant:
-            return meant
+        explanation = tuple(stems for stems in map(stems_of, split_words(behind)) if stems)
+        if explanation:
+            return explanation
     return ()
 
 
 @lru_cache(maxsize=20_000)
 def stems_of(word: str) -> frozenset[str]:
-    """Return the stems of a folded content word, in every language; none for a word that carries grammar only."""
+    """Return the stems of a folded content word, in every language; none for a word of `FUNCTION_WORDS`."""
     if word in FUNCTION_WORDS:
         return frozenset()
     return frozenset(stem(lang, word) for lang in LANGUAGES)
 
 
-def text_of(raw: str | Text) -> Text:
-    """Return a text to look things up in, kept when it is short; one that is such already as it is."""
-    if isinstance(raw, Text):
+def make_text(raw: str | SourceText) -> SourceText:
+    """Return the `SourceText` of a text, cached when the text is short; a `SourceText` is returned as it is."""
+    if isinstance(raw, SourceText):
         return raw
-    return _kept(raw) if len(raw) <= SHORT else Text(raw)
+    return _kept(raw) if len(raw) <= SHORT else SourceText(raw)
 
 
-_kept = lru_cache(maxsize=KEPT)(Text)
+_kept = lru_cache(maxsize=KEPT)(SourceText)

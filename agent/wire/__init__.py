@@ -1,6 +1,7 @@
-"""The bytes of one WebSocket on their way out, and the counting of those that come in.
+"""The outgoing bytes of one WebSocket, and the limits on incoming ones.
 
-`outbox.py` holds what waits for one client, and only it writes; `pulse.py` is the one clock of everything that is said
-with a pace; `frames.py` makes frames; `bucket.py` and `meter.py` limit what a client sends; `life.py` is the table of a
-connection's life. Start reading in `outbox.py`. It imports `agent.fsm`, `agent.config` and `agent.errors`.
+`outbox.py` queues the frames for one client, and only it writes them; `pulse.py` is the one clock of all texts that are
+streamed with a pace; `frames.py` builds frames; `bucket.py` and `meter.py` limit a client's frames; `life.py` is the
+state table of a connection. Start reading in `outbox.py`. The room imports `agent.fsm`, `agent.config` and
+`agent.errors`.
 """

@@ -12,19 +12,19 @@ class Bucket:
         self._left = burst
         self._at = 0.0
 
-    def has(self, now: float) -> bool:
-        """Return whether a token is there at `now` (seconds, never going back)."""
+    def has_token(self, now: float) -> bool:
+        """Return whether a token is left at `now` (seconds, never decreasing)."""
         self._left = min(self._burst, self._left + (now - self._at) * self._rate)
         self._at = now
         return self._rate == 0 or self._left >= 1
 
-    def take(self, now: float) -> bool:
-        """Take a token at `now`, if there is one; return whether there was."""
-        if not self.has(now):
+    def take_token(self, now: float) -> bool:
+        """Take a token at `now`, if one is left; return whether one was."""
+        if not self.has_token(now):
             return False
         self._left -= 1
         return True
 
-    def give_back(self) -> None:
-        """Take back that a token was taken."""
+    def return_token(self) -> None:
+        """Return a token that was taken."""
         self._left = min(self._burst, self._left + 1)

@@ -1,6 +1,6 @@
-"""Writing what a stream takes at once, without waiting and without a task.
+"""Writes as much as a stream takes at once, without waiting and without a task.
 
-A socket's kernel takes nearly every frame at once. To ask it costs a system call; a task that waits for the answer
+A socket's kernel takes nearly every frame at once. The attempt costs one system call; a task that waits for the socket
 costs ten times that, and a deadline of its own as much again.
 """
 
@@ -14,29 +14,29 @@ from ..errors import WireClosed
 
 
 @runtime_checkable
-class Eager(Protocol):
+class EagerStream(Protocol):
     """A stream that can take bytes at once; a socket in memory is one."""
 
     def send_now(self, data: bytes) -> int:
-        """Take as many of the bytes as fit, and return how many; raises `trio.BrokenResourceError`."""
+        """Take as many bytes of `data` as fit, and return how many; raises `trio.BrokenResourceError`."""
         ...
 
 
-Write: TypeAlias = Callable[[Any, bytes], int]
+EagerWrite: TypeAlias = Callable[[Any, bytes], int]
 
 
-def eager_write(stream: trio.abc.SendStream) -> Write | None:
-    """Return what writes to a stream (given it and bytes) at once, and returns how many it took; None where only
-    waiting writes.
+def find_eager_write(stream: trio.abc.SendStream) -> EagerWrite | None:
+    """Return the function that writes bytes to `stream` at once and returns how many it took.
 
-    It raises `agent.errors.WireClosed` when nobody will read any more, or the stream was closed here.
+    Return `None` for a stream that can only be written to by waiting. The function raises `agent.errors.WireClosed`
+    when the other end is gone, or when the stream was closed here.
     """
     if isinstance(stream, trio.SocketStream):
-        return _to_socket
-    return _to_eager if isinstance(stream, Eager) else None
+        return _write_to_socket
+    return _write_to_stream if isinstance(stream, EagerStream) else None
 
 
-def _to_socket(stream: trio.SocketStream, data: bytes) -> int:
+def _write_to_socket(stream: trio.SocketStream, data: bytes) -> int:
     try:
         return os.write(stream.socket.fileno(), data)  # asked for each time: a closed socket has none
     except (BlockingIOError, InterruptedError):
@@ -45,7 +45,7 @@ def _to_socket(stream: trio.SocketStream, data: bytes) -> int:
         raise WireClosed from None
 
 
-def _to_eager(stream: Eager, data: bytes) -> int:
+def _write_to_stream(stream: EagerStream, data: bytes) -> int:
     try:
         return stream.send_now(data)
     except (trio.BrokenResourceError, trio.ClosedResourceError):

@@ -1,21 +1,21 @@
-"""WebSocket frames as bytes (RFC 6455, section 5.2): a server's are built here, a client's plainest are read here.
+"""WebSocket frames as bytes (RFC 6455, section 5.2): builds a server's, and reads a client's plainest ones.
 
-A server's frame is not masked, so it is a header of 2, 4 or 10 bytes and the payload. Of what a client sends only
-whole, final, masked text frames are read, which is nearly all that a client of ours sends; whatever else a frame can be
-(a fragment, binary, control, a fault) is the library's to read and to refuse.
+A server's frame is not masked, so it is a header of 2, 4 or 10 bytes and the payload. Of a client's frames only whole,
+final, masked text frames are read here, which are nearly all that our clients send; all others (fragments, binary,
+control, faulty ones) are left to the library to read and to refuse.
 """
 
 import struct
 
 TEXT, BINARY, CLOSE, PING = 0x81, 0x82, 0x88, 0x89  # first byte of an unfragmented frame
 _MASKED, _SIZE = 0x80, 0x7F
-_TWO_BYTES, _EIGHT_BYTES = 126, 127  # what stands for a size that follows
+_TWO_BYTES, _EIGHT_BYTES = 126, 127  # markers of a longer size that follows
 _MASK = 4  # bytes
-_SHORT = tuple(bytes((TEXT, size)) for size in range(_TWO_BYTES))  # headers of nearly all that is said
+_SHORT = tuple(bytes((TEXT, size)) for size in range(_TWO_BYTES))  # headers of nearly all frames
 
 
-def frame(first: int, payload: bytes) -> bytes:
-    """Return a server's frame. first: its first byte."""
+def build_frame(first: int, payload: bytes) -> bytes:
+    """Return a server's frame of `payload`. `first`: the frame's first byte."""
     size = len(payload)
     if size < _TWO_BYTES:
         return (_SHORT[size] if first == TEXT else bytes((first, size))) + payload
@@ -24,11 +24,11 @@ def frame(first: int, payload: bytes) -> bytes:
     return struct.pack("!BBQ", first, _EIGHT_BYTES, size) + payload
 
 
-def plain_text(data: bytes | bytearray, at: int) -> tuple[str, int] | None:
-    """Return the text of the frame that begins at `at`, and where it ends; None when it is not one to be read here.
+def parse_plain_text(data: bytes | bytearray, at: int) -> tuple[str, int] | None:
+    """Return the text of the frame that begins at offset `at`, and the offset of its end.
 
-    That is: not whole, fragmented, not masked, of 64 KiB or more, with a size in more bytes than it needs, not UTF-8,
-    or not a text frame at all.
+    Return `None` for every frame that the library must read: one that is incomplete, fragmented, not masked, of 64 KiB
+    or more, with a size in more bytes than it needs, not UTF-8, or not a text frame at all.
     """
     if len(data) < at + 2 or data[at] != TEXT:
         return None

@@ -1,14 +1,14 @@
-"""A connection's life as a table: from the answer to its upgrade to its socket's end.
+"""The state table of a connection: from the answer to its upgrade to the end of its socket.
 
-`closing` waits for the client's half of the closing handshake; `flushing` waits for nothing more from the client, only
-for what is still to be written. What ends a connection at once skips both.
+`closing` waits for the client's half of the closing handshake; `flushing` expects nothing more from the client and
+waits until all frames are written. A trigger that ends the connection at once skips both.
 """
 
-from ..fsm import Row, Table, Word, rows
+from ..fsm import StateTable, TableWord, TransitionRow, make_rows
 
 
-class Life(Word):
-    """Where a connection is. `closed` is final."""
+class ConnectionState(TableWord):
+    """A state of a connection. `closed` is final."""
 
     HANDSHAKING = "handshaking"
     OPEN = "open"
@@ -17,24 +17,24 @@ class Life(Word):
     CLOSED = "closed"
 
 
-class Happening(Word):
-    """What can happen to a connection."""
+class ConnectionTrigger(TableWord):
+    """An occurrence that the table may have rows for."""
 
-    ACCEPT = "accept"  # its upgrade was right
-    GOODBYE = "goodbye"  # we say the first close frame
-    PARTED = "parted"  # the client's close frame has come, or a fault that ends what it may say
-    LEFT = "left"  # the client is gone without one
-    IN_VAIN = "in vain"  # it was waited for long enough
-    WRITTEN = "written"  # nothing waits any more
+    ACCEPT = "accept"  # the upgrade was right
+    GOODBYE = "goodbye"  # we send the first close frame
+    PARTED = "parted"  # the client's close frame has come, or a fault after which it may send nothing more
+    LEFT = "left"  # the client is gone without a close frame
+    IN_VAIN = "in vain"  # the time to wait for the client's close frame is over
+    WRITTEN = "written"  # every frame is written
     ABORT = "abort"  # the socket is dropped
 
 
-class Guard(Word):
-    """There is none: what happens is never refused for a fact."""
+class ConnectionGuard(TableWord):
+    """No guards: every row of this table is taken unconditionally."""
 
 
-class Deed(Word):
-    """What is done about it."""
+class ConnectionDeed(TableWord):
+    """A step that a row has done after its transition."""
 
     BEGIN = "begin"
     SAY_GOODBYE = "say_goodbye"
@@ -44,25 +44,58 @@ class Deed(Word):
     DROP = "drop"
 
 
-_SPEAKING = (Life.HANDSHAKING, Life.OPEN)
-_WAITING = (*_SPEAKING, Life.CLOSING)
+_SPEAKING = (ConnectionState.HANDSHAKING, ConnectionState.OPEN)
+_WAITING = (*_SPEAKING, ConnectionState.CLOSING)
 
-TABLE: Table[Life, Happening, Guard, Deed] = Table(
+TABLE: StateTable[ConnectionState, ConnectionTrigger, ConnectionGuard, ConnectionDeed] = StateTable(
     title="Connection",
-    states=Life,
-    triggers=Happening,
-    guards=Guard,
-    deeds=Deed,
-    initial=Life.HANDSHAKING,
+    states=ConnectionState,
+    triggers=ConnectionTrigger,
+    guards=ConnectionGuard,
+    deeds=ConnectionDeed,
+    initial=ConnectionState.HANDSHAKING,
     rows=(
-        Row(Happening.ACCEPT, Life.HANDSHAKING, None, Life.OPEN, (Deed.BEGIN,)),
-        *rows(Happening.GOODBYE, _SPEAKING, None, Life.CLOSING, Deed.SAY_GOODBYE, Deed.DELIVER_NO_MORE),
-        *rows(Happening.PARTED, _WAITING, None, Life.FLUSHING, Deed.TAKE_NO_MORE),
-        *rows(Happening.LEFT, _WAITING, None, Life.FLUSHING, Deed.TAKE_NO_MORE, Deed.DELIVER_NO_MORE),
-        Row(Happening.IN_VAIN, Life.CLOSING, None, Life.CLOSED, (Deed.LET_GO,)),
-        Row(Happening.WRITTEN, Life.FLUSHING, None, Life.CLOSED),
-        *rows(
-            Happening.ABORT, (*_WAITING, Life.FLUSHING), None, Life.CLOSED, Deed.DROP, Deed.DELIVER_NO_MORE
+        TransitionRow(
+            ConnectionTrigger.ACCEPT,
+            ConnectionState.HANDSHAKING,
+            None,
+            ConnectionState.OPEN,
+            (ConnectionDeed.BEGIN,),
+        ),
+        *make_rows(
+            ConnectionTrigger.GOODBYE,
+            _SPEAKING,
+            None,
+            ConnectionState.CLOSING,
+            ConnectionDeed.SAY_GOODBYE,
+            ConnectionDeed.DELIVER_NO_MORE,
+        ),
+        *make_rows(
+            ConnectionTrigger.PARTED, _WAITING, None, ConnectionState.FLUSHING, ConnectionDeed.TAKE_NO_MORE
+        ),
+        *make_rows(
+            ConnectionTrigger.LEFT,
+            _WAITING,
+            None,
+            ConnectionState.FLUSHING,
+            ConnectionDeed.TAKE_NO_MORE,
+            ConnectionDeed.DELIVER_NO_MORE,
+        ),
+        TransitionRow(
+            ConnectionTrigger.IN_VAIN,
+            ConnectionState.CLOSING,
+            None,
+            ConnectionState.CLOSED,
+            (ConnectionDeed.LET_GO,),
+        ),
+        TransitionRow(ConnectionTrigger.WRITTEN, ConnectionState.FLUSHING, None, ConnectionState.CLOSED),
+        *make_rows(
+            ConnectionTrigger.ABORT,
+            (*_WAITING, ConnectionState.FLUSHING),
+            None,
+            ConnectionState.CLOSED,
+            ConnectionDeed.DROP,
+            ConnectionDeed.DELIVER_NO_MORE,
         ),
     ),
 )

@@ -1,8 +1,8 @@
-"""Counts a client's frames while their bytes pass, and says when they are too many.
+"""Counts a client's frames while their bytes pass, and reports when they are too many.
 
-The session's own limit counts whole messages. What never becomes one does not reach it: the library answers every
-PING, and keeps every fragment of a message that has not ended, also those without content, which no limit on a
-message's size can stop. So the headers are read here (RFC 6455, section 5.2), and nothing is kept of the rest.
+The session's own limit counts whole messages. Other frames never reach it: the library answers every PING, and keeps
+every fragment of an unfinished message, also empty ones, which no limit on a message's size can stop. So the headers
+are read here (RFC 6455, section 5.2), and no payload is kept.
 """
 
 from ..config import FRAMES_PER_SECOND, MAX_FRAGMENTS
@@ -16,9 +16,9 @@ _LONGER = {126: 2, 127: 8}  # bytes of a size that does not fit
 
 
 class FrameMeter:
-    """Follows one client's frames. Bytes that are no frames are the library's to refuse.
+    """Follows one client's frames. Bytes that are no frames are left to the library to refuse.
 
-    messages: how many whole data messages have begun their last frame.
+    `messages`: the number of data messages whose last frame has begun.
     """
 
     __slots__ = ("_controls", "_fragments", "_header", "_skip", "messages")
@@ -32,14 +32,14 @@ class FrameMeter:
 
     @property
     def at_rest(self) -> bool:
-        """Whether no frame and no message is open."""
+        """Whether no frame and no message is unfinished."""
         return not (self._skip or self._header or self._fragments)
 
-    def excess(self, data: bytes | bytearray, now: float) -> int | None:
-        """Take what has come at `now` (seconds); return the close code when it is too much.
+    def find_excess(self, data: bytes | bytearray, now: float) -> int | None:
+        """Count the frames of `data`, which arrived at `now` (seconds); return a close code when they are too many.
 
-        1008 for more than FRAMES_PER_SECOND PINGs and PONGs a second, 1009 for a message in more than MAX_FRAGMENTS
-        pieces.
+        1008 for more than `FRAMES_PER_SECOND` PINGs and PONGs a second, 1009 for a message in more than `MAX_FRAGMENTS`
+        pieces, else `None`.
         """
         at = 0
         header = self._header
@@ -49,30 +49,30 @@ class FrameMeter:
                 self._skip -= step
                 at += step
                 continue
-            missing = _size(header) - len(header)
+            missing = _header_size(header) - len(header)
             header += data[at : at + missing]
             at += missing
-            if len(header) < _size(header):
+            if len(header) < _header_size(header):
                 continue
             first, short = header[0], header[1] & _SIZE
             self._skip = int.from_bytes(header[2 : 2 + _LONGER[short]], "big") if short in _LONGER else short
             header.clear()
-            code = self._count(first, now)
+            code = self._count_frame(first, now)
             if code is not None:
                 return code
         return None
 
-    def _count(self, first: int, now: float) -> int | None:
+    def _count_frame(self, first: int, now: float) -> int | None:
         opcode = first & _OPCODE
         if opcode & _CONTROL:
-            return POLICY if opcode != _CLOSE and not self._controls.take(now) else None
+            return POLICY if opcode != _CLOSE and not self._controls.take_token(now) else None
         self.messages += bool(first & _FINAL)
         self._fragments = 0 if first & _FINAL else self._fragments + 1
         return TOO_BIG if self._fragments > MAX_FRAGMENTS else None
 
 
-def _size(header: bytearray) -> int:
-    """Return how long a header is, as far as its bytes tell."""
+def _header_size(header: bytearray) -> int:
+    """Return the length of a header in bytes, as far as its first bytes determine it."""
     if len(header) < 2:
         return 2
     return 2 + _LONGER.get(header[1] & _SIZE, 0) + (4 if header[1] & _MASKED else 0)

@@ -1,15 +1,15 @@
-"""What waits to be written to one client, and the only writer of it.
+"""The queue of frames for one client, and the only writer of them.
 
 Everything that goes to the socket passes through here, in order: the answer to the upgrade, the library's pongs and
-close frames (as it hands them to our stream), the session's control frames, and the deltas of a verified text. A delta
-carries its turn's number; nothing else carries a stamp, and only deltas are ever removed. It is a queue of our own, not
+close frames (as the library hands them to our stream), the session's control frames, and the deltas of a verified text.
+A delta carries its turn's number; other frames carry none, and only deltas are ever removed. The queue is our own, not
 a channel, because a cancel must be able to purge it.
 
-Putting never blocks and writes nothing; `flush` writes what the stream takes at once, in one call for all that waits,
-and never blocks either. So between two steps of the loop nothing waits unless the socket is full. Then, and only then,
-a task waits for the socket: whole frames, in order, each begun one with a deadline that no progress extends, so that a
-client that takes a byte a second is not kept. A frame that was begun cannot be taken back, nor can anything overtake
-it: what is left of it stays first, as something that nothing removes.
+`put` never blocks and writes nothing. `flush` writes as much as the stream takes at once, in one call for all waiting
+frames, and never blocks either. So between two steps of the loop no frame waits unless the socket is full. Then, and
+only then, a task waits for the socket: whole frames, in order, each begun frame with a deadline that no progress
+extends, so that a client that takes a byte a second is dropped. A begun frame cannot be taken back or overtaken: its
+rest stays first in the queue, as a chunk that no cancel removes.
 """
 
 from collections.abc import Awaitable, Callable
@@ -20,33 +20,34 @@ import trio
 
 from ..config import JOINED_BYTES, OUTBOX_BYTES, OUTBOX_DELTAS, OUTBOX_FRAMES, WRITE_TIMEOUT
 from ..errors import WireClosed
-from .eager import eager_write
+from .eager import find_eager_write
 
-Told = Callable[[], None]
+WrittenCallback = Callable[[], None]
 
 
-class Chunk(msgspec.Struct, frozen=True):
-    """Whole frames as bytes, or what is left of one. `turn` is the turn a delta belongs to, 0 for everything else.
+class OutboxChunk(msgspec.Struct, frozen=True):
+    """Whole frames as bytes, or the rest of one.
 
-    `written` is called once, after the stream has taken the last byte.
+    `turn`: the number of a delta's turn, 0 for all other frames. `written`: called once, after the stream has taken the
+    last byte.
     """
 
     data: bytes
     turn: int = 0
-    written: Told | None = None
+    written: WrittenCallback | None = None
 
 
 class Outbox:
-    """The frames that wait for one client's socket, and what writes them.
+    """The frames that wait for one client's socket, and their writer.
 
-    stream: whose `send_all` waits; a socket, and what has a `send_now`, is mostly written to without waiting.
-    overflow: called once, with what was over its bound ("frames" or "bytes") and how many bytes waited, when more
-    waits than is allowed. All of it is gone by then but a frame that was begun, and the last word may still be put.
-    lost: called once when nothing more can be written: the client is gone (False), or stalls (True).
-    room: how many further deltas may wait.
+    `stream`: written to without waiting where possible (a socket, or an `EagerStream`), else by `send_all`.
+    `overflow`: called once when more waits than the bounds allow, with the bound that was exceeded ("frames" or
+    "bytes") and the number of waiting bytes. By then all frames but a begun one are dropped, and a close frame may
+    still be put. `lost`: called once when nothing more can be written: the client is gone (`False`), or stalls
+    (`True`). `room`: the number of further deltas that may wait.
     """
 
-    heard: Final = True  # by its client
+    has_listener: Final = True  # the client receives each delta
 
     __slots__ = (
         "_begun",
@@ -74,19 +75,19 @@ class Outbox:
     ) -> None:
         # The waiting deltas, none of them begun, are all of the turn `_turn`.
         self.room = OUTBOX_DELTAS
-        self._chunks: list[Chunk] = []
+        self._chunks: list[OutboxChunk] = []
         self._bytes = 0
         self._turn = 0  # the turn whose deltas are accepted; 0 when none is
         self._begun = False  # the first chunk is what is left of a frame
         self._closed = False
-        self._writing = False  # `flush` is under way, and what it calls has put more
+        self._writing = False  # `flush` is under way; a `written` callback in it may put more
         self._stuck = False  # a task waits for the stream
         self._stream = stream
-        self._write = eager_write(stream)
+        self._write = find_eager_write(stream)
         self._overflow = overflow
         self._lost = lost
         self._start: Callable[[Callable[[], Awaitable[None]]], object] | None = None
-        self._room: Told | None = None
+        self._room: WrittenCallback | None = None
         self._empty: trio.Event | None = None
 
     def __len__(self) -> int:
@@ -94,16 +95,16 @@ class Outbox:
 
     @property
     def waiting_bytes(self) -> int:
-        """How many bytes wait."""
+        """The number of bytes that wait."""
         return self._bytes
 
     @property
     def torn(self) -> bool:
-        """Whether a frame was begun and not finished: nothing but its rest may follow."""
+        """Whether a frame is begun and unfinished: nothing but its rest may follow."""
         return self._begun
 
     def open(self, start: Callable[[Callable[[], Awaitable[None]]], object]) -> None:
-        """Begin to write. start: starts the task that waits for the stream, where one is needed."""
+        """Begin to write. `start`: starts the task that waits for the stream, when one is needed."""
         self._start = start
         self.flush()
 
@@ -112,7 +113,7 @@ class Outbox:
         self._turn = turn
 
     def purge(self) -> None:
-        """Remove every delta that was not begun, and accept no more until a turn is opened."""
+        """Remove every delta that is not begun, and accept no more until a turn is opened."""
         if self.room < OUTBOX_DELTAS:
             self._bytes -= sum(len(chunk.data) for chunk in self._chunks if chunk.turn)
             self._chunks = [chunk for chunk in self._chunks if not chunk.turn]
@@ -120,46 +121,46 @@ class Outbox:
         self._turn = 0
         self._room = None
 
-    def put(self, data: bytes, written: Told | None = None) -> None:
-        """Queue whole frames that nothing removes. After `close` they are dropped."""
+    def put(self, data: bytes, written: WrittenCallback | None = None) -> None:
+        """Queue whole frames that no cancel removes. After `close` they are dropped."""
         if not self._closed:
-            self._append(Chunk(data, 0, written))
+            self._append(OutboxChunk(data, 0, written))
 
-    def put_delta(self, turn: int, data: bytes, written: Told | None = None) -> bool:
-        """Queue a delta; False, and nothing queued, when its turn has ended (or the outbox is closed)."""
+    def put_delta(self, turn: int, data: bytes, written: WrittenCallback | None = None) -> bool:
+        """Queue a delta; return `False` and queue nothing when its turn has ended or the outbox is closed."""
         if self._closed or turn != self._turn:
             return False
         self.room -= 1
-        self._append(Chunk(data, turn, written))
+        self._append(OutboxChunk(data, turn, written))
         return True
 
-    def when_room(self, told: Told) -> None:
-        """Call `told` once, when deltas have left; never after the turn was purged."""
+    def call_when_room(self, told: WrittenCallback) -> None:
+        """Call `told` once when deltas have left; never after the turn was purged."""
         self._room = told
 
     def close(self, last: bytes = b"") -> None:
-        """Accept nothing more than `last`, a close frame, for which there is always room; what waits is still written.
+        """Accept `last`, a close frame, whatever the bounds, and nothing after it; waiting frames are still written.
 
-        A second time nothing is accepted.
+        A second call accepts nothing.
         """
         if last and not self._closed:
-            self._chunks.append(Chunk(last))
+            self._chunks.append(OutboxChunk(last))
             self._bytes += len(last)
         self._closed = True
 
     def drop(self) -> None:
-        """Accept nothing more and write nothing more: the connection is gone. Idempotent."""
+        """Accept and write nothing more: the connection is gone. Idempotent."""
         self.close()
         self._chunks.clear()
         self._bytes, self.room = 0, OUTBOX_DELTAS
-        self._lost = _ignored_loss
+        self._lost = _ignore_loss
         if self._empty is not None:
             self._empty.set()
 
     def flush(self) -> None:
-        """Write what the stream takes at once; what is left is written as soon as it takes more. Never blocks.
+        """Write as much as the stream takes at once, and the rest as soon as it takes more. Never blocks.
 
-        `written` of each frame that was taken whole is called in here; what that puts is written too.
+        `written` of each frame that was taken whole is called in here; frames that it puts are written too.
         """
         if self._writing or self._stuck or self._start is None:
             return
@@ -175,26 +176,26 @@ class Outbox:
         finally:
             self._writing = False
 
-    async def emptied(self) -> None:
-        """Wait until nothing waits, or nothing can be written any more; the caller sets the deadline."""
+    async def wait_empty(self) -> None:
+        """Wait until the queue is empty, or nothing can be written any more; the caller sets the deadline."""
         await trio.lowlevel.checkpoint()
         if self._chunks:
             self._empty = trio.Event()
             await self._empty.wait()
 
     def _write_some(self) -> bool:
-        """Offer the stream what waits, once; return whether a frame ended with what it took."""
+        """Offer the waiting frames to the stream once; return whether a frame was finished."""
         assert self._write is not None
         chunks = self._chunks
         try:
-            taken = self._write(self._stream, chunks[0].data if len(chunks) == 1 else self._joined())
+            taken = self._write(self._stream, chunks[0].data if len(chunks) == 1 else self._join_chunks())
         except WireClosed:
             self._give_up(False)
             return False
-        return self._took(taken)
+        return self._note_written(taken)
 
     async def _write_the_rest(self) -> None:
-        """Write as the stream takes it, until nothing waits. Cancelled, half a frame may have been written."""
+        """Write until the queue is empty, waiting for the stream. Cancelled, half a frame may have been written."""
         due = trio.current_time() + WRITE_TIMEOUT
         try:
             while self._chunks:
@@ -209,17 +210,17 @@ class Outbox:
             self._stuck = False
 
     async def _write_waiting(self) -> bool:
-        """Wait until the stream takes something; return whether a frame ended with that."""
+        """Wait until the stream takes some bytes; return whether a frame was finished."""
         if self._write is not None:
             await self._stream.wait_send_all_might_not_block()
             return self._write_some()
         first = self._chunks[0]
-        self._begin(first.data, first)
+        self._mark_begun(first.data, first)
         await self._stream.send_all(first.data)
-        return self._took(len(first.data))
+        return self._note_written(len(first.data))
 
-    def _joined(self) -> bytes:
-        """Return what one write offers of several."""
+    def _join_chunks(self) -> bytes:
+        """Return the bytes of the first chunks, up to just over `JOINED_BYTES`, for one write."""
         offered, size = [], 0
         for chunk in self._chunks:
             offered.append(chunk.data)
@@ -228,15 +229,15 @@ class Outbox:
                 break
         return b"".join(offered)
 
-    def _took(self, taken: int) -> bool:
-        """Take note of so many bytes that the stream took; return whether a frame ended with them."""
+    def _note_written(self, taken: int) -> bool:
+        """Account for `taken` bytes that the stream took; return whether a frame was finished."""
         if taken == self._bytes:
             gone, self._chunks = self._chunks, []
             self._bytes = 0
             self.room = OUTBOX_DELTAS
             self._begun = False
         else:
-            gone = self._gone(taken)
+            gone = self._remove_written(taken)
         for chunk in gone:
             if chunk.written is not None:
                 chunk.written()
@@ -247,8 +248,8 @@ class Outbox:
             self._empty.set()
         return bool(gone)
 
-    def _gone(self, taken: int) -> list[Chunk]:
-        """Let go of the first bytes of what waits; return the frames that ended with them."""
+    def _remove_written(self, taken: int) -> list[OutboxChunk]:
+        """Remove the first `taken` bytes of the queue; return the chunks that were finished."""
         if not self._chunks:  # dropped meanwhile
             return []
         self._bytes -= taken
@@ -263,13 +264,13 @@ class Outbox:
         if whole:
             self._begun = False
         if taken:
-            self._begin(self._chunks[0].data[taken:], self._chunks[0])
+            self._mark_begun(self._chunks[0].data[taken:], self._chunks[0])
         return gone
 
-    def _begin(self, rest: bytes, chunk: Chunk) -> None:
-        """Take note that the first chunk is begun: what is left of it is no delta any more."""
+    def _mark_begun(self, rest: bytes, chunk: OutboxChunk) -> None:
+        """Mark the first chunk as begun: its `rest` is no delta any more."""
         self.room += chunk.turn > 0
-        self._chunks[0] = Chunk(rest, 0, chunk.written)
+        self._chunks[0] = OutboxChunk(rest, 0, chunk.written)
         self._begun = True
 
     def _give_up(self, stalled: bool) -> None:
@@ -277,14 +278,14 @@ class Outbox:
         self.drop()
         lost(stalled)
 
-    def _append(self, chunk: Chunk) -> None:
+    def _append(self, chunk: OutboxChunk) -> None:
         self._chunks.append(chunk)
         self._bytes += len(chunk.data)
         if self._bytes > OUTBOX_BYTES or len(self._chunks) > OUTBOX_FRAMES:
-            self._bound()
+            self._enforce_bounds()
 
-    def _bound(self) -> None:
-        """Let nothing wait that is over the bounds but a frame that was begun, which counts as if it had left."""
+    def _enforce_bounds(self) -> None:
+        """Drop all waiting frames when they exceed the bounds, except a begun frame, which counts as if it had left."""
         begun = len(self._chunks[0].data) if self._begun else 0
         waiting = self._bytes - begun
         deltas = OUTBOX_DELTAS - self.room
@@ -297,5 +298,5 @@ class Outbox:
             self.close()
 
 
-def _ignored_loss(stalled: bool) -> None:
-    """Nothing is written any more, so nothing can fail."""
+def _ignore_loss(stalled: bool) -> None:
+    """Ignore a loss after `drop`: nothing is written any more, so nothing can fail."""

@@ -1,9 +1,9 @@
-"""One clock for everything that is said with a pace: a wheel of ticks, and one task that turns it.
+"""One clock for all texts that are streamed with a pace: a wheel of ticks, and one task that turns it.
 
-A task and a sleep for each word of each session cost ten times what the word does. Here a voice says when it has
-something to say next, and is called in the first tick that is not before that: an absolute moment, so that what is late
-once does not make everything after it late. A voice whose moment has passed, or that knows no pace, is called once a
-pass, and between two passes, which are bounded, all other tasks get their turn.
+A task and a sleep for each word of each session cost ten times the cost of the word. Here a voice returns when its next
+piece is due, and is called in the first tick that is not before that: an absolute moment, so that one late piece does
+not delay all pieces after it. A voice whose moment has passed, or that has no pace, is called once a pass; passes are
+bounded, and between two of them all other tasks get their turn.
 
 Ticks are whole numbers: moments that are sums of floats would never quite be reached on a virtual clock.
 """
@@ -20,27 +20,30 @@ _SLACK = 1e-6  # of a tick: what rounding may add
 
 
 class Voice(Protocol):
-    """Something that is said bit by bit."""
+    """A text that is streamed piece by piece."""
 
     def step(self, now: float) -> float | None:
-        """Say what is due at `now`; return when there is more to say, in seconds on the loop's clock.
+        """Send the pieces that are due at `now`; return when the next is due, in seconds on the loop's clock.
 
-        None: not by itself, it is added again when there is. Never blocks. What it raises ends it, by `broke`.
+        Return `None` when no piece is due by itself; the voice is added again when one is. Never blocks. An exception
+        ends the voice through `fail`.
         """
         ...
 
-    def broke(self, error: Exception) -> None:
-        """Be told that `step` has raised; ends what the voice belongs to, and nothing else. Never raises."""
+    def fail(self, error: Exception) -> None:
+        """End the owner of this voice, and nothing else, because `step` raised `error`. Never raises."""
         ...
 
 
 class Pulse:
-    """Calls every voice at its moments while `run` runs."""
+    """Calls every voice when it is due, while `run` runs."""
 
     def __init__(self) -> None:
         self._wheel: dict[int, dict[Voice, None]] = {}
         self._ticks: dict[Voice, int] = {}
-        self._at = 0  # the tick of the last pass: who speaks again is behind those who wait since then
+        self._at = (
+            0  # the tick of the last pass: a voice that is added again comes after those that wait since then
+        )
         self._asleep_until: int | None = None
         self._wake: trio.Event | None = None
 
@@ -48,7 +51,7 @@ class Pulse:
         return len(self._ticks)
 
     def add(self, voice: Voice, due: float) -> None:
-        """Call a voice in the first tick that is not before `due`; in place of what was said of it before."""
+        """Call `voice` in the first tick that is not before `due`, in place of an earlier `add` of it."""
         if voice in self._ticks:
             self.discard(voice)
         tick = ceil(due / PULSE_TICK - _SLACK)
@@ -63,28 +66,28 @@ class Pulse:
             self._wake.set()
 
     def discard(self, voice: Voice) -> None:
-        """Do not call a voice, after all. Idempotent."""
+        """Stop calling `voice`. Idempotent."""
         tick = self._ticks.pop(voice, None)
         if tick is None or tick not in self._wheel:
-            return  # it does not wait, or is among those who are called
+            return  # it does not wait, or is among those being called
         voices = self._wheel[tick]
         voices.pop(voice, None)
         if not voices:
             del self._wheel[tick]
 
     def hurry(self) -> None:
-        """Call every voice that waits in the next pass, whatever its moment."""
+        """Call every waiting voice in the next pass, also those that are not due."""
         for voice in tuple(self._ticks):
             self.add(voice, 0.0)
 
     async def run(self) -> None:
         """Call the voices until cancelled; cancelled, nothing is left behind."""
         while True:
-            await self._until_due()
-            self._pass(trio.current_time())
+            await self._wait_until_due()
+            self._run_pass(trio.current_time())
 
-    async def _until_due(self) -> None:
-        """Wait for the next tick in which somebody speaks; always a checkpoint."""
+    async def _wait_until_due(self) -> None:
+        """Wait for the next tick in which a voice is due; always a checkpoint."""
         if self._due:
             await trio.lowlevel.checkpoint()
         while not self._due:
@@ -96,11 +99,11 @@ class Pulse:
 
     @property
     def _due(self) -> bool:
-        return bool(self._wheel) and min(self._wheel) <= _tick(trio.current_time())
+        return bool(self._wheel) and min(self._wheel) <= _tick_of(trio.current_time())
 
-    def _pass(self, now: float) -> None:
-        """Call those who are due, the longest due first, up to a bound: the others are first in the next pass."""
-        self._at = _tick(now)
+    def _run_pass(self, now: float) -> None:
+        """Call the voices that are due, the longest due first, up to a bound; the rest come first in the next pass."""
+        self._at = _tick_of(now)
         due: list[tuple[int, list[Voice]]] = []
         room = VOICES_A_PASS
         for tick in sorted([tick for tick in self._wheel if tick <= self._at]):
@@ -113,10 +116,10 @@ class Pulse:
             if room == 0:
                 break
         for tick, voices in due:
-            self._call(voices, tick, now)
+            self._call_voices(voices, tick, now)
 
-    def _call(self, voices: Sequence[Voice], tick: int, now: float) -> None:
-        """Call those that are still due in this tick: one may have been discarded by one called before it."""
+    def _call_voices(self, voices: Sequence[Voice], tick: int, now: float) -> None:
+        """Call those of `voices` that are still due in `tick`: a voice called earlier may have discarded them."""
         ticks = self._ticks
         for voice in voices:
             if ticks.get(voice) != tick:
@@ -125,11 +128,11 @@ class Pulse:
             try:
                 again = voice.step(now)
             except Exception as error:  # noqa: BLE001 - the edge of one voice
-                voice.broke(error)
+                voice.fail(error)
                 continue
             if again is not None:
                 self.add(voice, again)
 
 
-def _tick(now: float) -> int:
+def _tick_of(now: float) -> int:
     return floor(now / PULSE_TICK + _SLACK)

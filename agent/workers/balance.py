@@ -1,11 +1,11 @@
-"""Which worker gets the next connection. Pure: it counts, and knows no process and no socket."""
+"""The choice of the worker that gets the next connection. Pure: it counts, and knows no process and no socket."""
 
 from dataclasses import dataclass
 
 
 @dataclass(slots=True)
-class _Load:
-    """What a worker has. last: when it was given a connection, counted in connections."""
+class _WorkerLoad:
+    """The load of a worker. `last` is when it got its latest connection, counted in connections."""
 
     connections: int = 0
     ready: bool = False
@@ -14,36 +14,36 @@ class _Load:
 
 
 class Balance:
-    """How many connections each worker has.
+    """The number of connections of each worker.
 
-    One that can answer goes before one that still reads its documents, then the one with the fewest connections, then
-    the one that was given one longest ago. One that is silent gets none.
+    A worker that can answer goes before one that still reads its documents; then comes the worker with the fewest
+    connections, then the one whose latest connection is oldest. A silent worker gets none.
     """
 
     def __init__(self) -> None:
-        self._loads: dict[int, _Load] = {}
+        self._loads: dict[int, _WorkerLoad] = {}
         self._given = 0
 
-    def joins(self, worker: int) -> None:
+    def add_worker(self, worker: int) -> None:
         """Count a worker in, which accepts connections and has none."""
-        self._loads[worker] = _Load()
+        self._loads[worker] = _WorkerLoad()
 
-    def ready(self, worker: int) -> None:
+    def mark_ready(self, worker: int) -> None:
         """Note that a worker can answer; one that has left cannot."""
         if worker in self._loads:
             self._loads[worker].ready = True
 
-    def silent(self, worker: int) -> None:
+    def pause_worker(self, worker: int) -> None:
         """Offer a worker nothing until it is heard again; it keeps what it has. Idempotent."""
         if worker in self._loads:
             self._loads[worker].silent = True
 
-    def heard(self, worker: int) -> None:
+    def resume_worker(self, worker: int) -> None:
         """Offer a worker connections again. Idempotent."""
         if worker in self._loads:
             self._loads[worker].silent = False
 
-    def leaves(self, worker: int) -> None:
+    def remove_worker(self, worker: int) -> None:
         """Count a worker out, with all that it has. Idempotent."""
         self._loads.pop(worker, None)
 
@@ -51,13 +51,13 @@ class Balance:
         """Return the workers in the order in which they should be offered the next connection."""
         return sorted((worker for worker, load in self._loads.items() if not load.silent), key=self._rank)
 
-    def given(self, worker: int) -> None:
+    def count_given(self, worker: int) -> None:
         """Note that a worker has taken a connection."""
         self._given += 1
         self._loads[worker].connections += 1
         self._loads[worker].last = self._given
 
-    def ended(self, worker: int, count: int) -> None:
+    def count_ended(self, worker: int, count: int) -> None:
         """Note that `count` connections of a worker have ended; one that has left has none."""
         load = self._loads.get(worker)
         if load is not None:

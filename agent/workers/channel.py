@@ -1,8 +1,8 @@
 """Messages between supervisor and worker over a stream: four bytes of length, then MessagePack.
 
-Sending never blocks and never raises: a task writes. When the other process has not read WORKER_WAITING bytes it is
-taken to hang, and the channel ends, as it does when the other end is closed or breaks the form. Whoever reads is told
-of each end in the same way, so there is one place in each process that decides what follows.
+`send` never blocks and never raises: a task, `write`, does the writing. When the other process has not read
+`WORKER_WAITING` bytes it is taken to hang, and the channel ends, as it does when the other end is closed or sends
+malformed data. `receive` returns `None` for each of these ends, so one place in each process decides how to go on.
 """
 
 from typing import Any, Generic, TypeVar
@@ -21,7 +21,10 @@ Got = TypeVar("Got")
 
 
 class Channel(Generic[Got]):
-    """One end. got: the type of what comes. Run `write` beside it; the stream is closed when that has ended."""
+    """One end of a channel. `got` is the type of incoming messages.
+
+    Run `write` beside it; the stream is closed when `write` has ended.
+    """
 
     def __init__(self, stream: trio.abc.Stream, got: Any) -> None:
         self._stream = stream
@@ -34,7 +37,7 @@ class Channel(Generic[Got]):
         self._writing = trio.CancelScope()
 
     def send(self, message: msgspec.Struct) -> None:
-        """Send a message; nothing happens when the channel has ended."""
+        """Queue a message; a channel that has ended ignores it."""
         data = _ENCODER.encode(message)
         if len(data) > WORKER_MESSAGE or len(self._waiting) + len(data) > WORKER_WAITING:
             if not self._writing.cancel_called:
@@ -46,11 +49,11 @@ class Channel(Generic[Got]):
             self._wanted.set()
 
     async def receive(self) -> Got | None:
-        """Return the next message, None when no more come. Cancelled, none is lost."""
+        """Return the next message, `None` when no more come. Cancelled, no message is lost."""
         while True:
             size = int.from_bytes(self._held[:_LENGTH], "big") if len(self._held) >= _LENGTH else None
             if size is not None and size > WORKER_MESSAGE:
-                self._broken()
+                self._end_broken()
                 return None
             if size is not None and len(self._held) >= _LENGTH + size:
                 data = bytes(self._held[_LENGTH : _LENGTH + size])
@@ -58,7 +61,7 @@ class Channel(Generic[Got]):
                 try:
                     return self._decoder.decode(data)
                 except msgspec.DecodeError:
-                    self._broken()
+                    self._end_broken()
                     return None
             try:
                 received = await self._stream.receive_some(_READ)
@@ -69,7 +72,7 @@ class Channel(Generic[Got]):
             self._held += received
 
     async def write(self) -> None:
-        """Write what is sent, until the other end is gone or hangs, or this is cancelled; then close the stream."""
+        """Write queued messages until the other end closes or hangs, or until cancelled; then close the stream."""
         try:
             with self._writing:
                 while True:
@@ -80,16 +83,16 @@ class Channel(Generic[Got]):
                         await self._stream.send_all(data)
                     self._written.set()
         except (trio.BrokenResourceError, trio.ClosedResourceError):
-            pass  # who reads finds out, too
+            pass  # `receive` finds out, too
         finally:
-            self._writing.cancel()  # what is sent from now on goes nowhere
+            self._writing.cancel()  # from now on `send` drops messages
             self._written.set()
             await trio.aclose_forcefully(self._stream)
 
-    async def written(self) -> None:
+    async def wait_written(self) -> None:
         """Wait until all that was sent is written, or never will be; the caller sets the deadline."""
         await self._written.wait()
 
-    def _broken(self) -> None:
+    def _end_broken(self) -> None:
         _log.error("channel ended", why="what came is no message")
         self._writing.cancel()

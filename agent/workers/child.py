@@ -1,9 +1,9 @@
-"""A worker's process, as the supervisor starts and holds it.
+"""The process of a worker, as the supervisor starts and holds it.
 
-It is a new interpreter, not a fork: a fork would take along what the supervisor has open and threads that are not
-there. What it needs comes as its first message, the settings with their secrets among it, and not on its command line,
-which other users see. It is told what is ours of the module search path, so that it runs the same code. It has a
-session of its own, so that Ctrl-C reaches the supervisor alone, which decides what follows.
+The process is a new interpreter, not a fork: a fork would inherit the supervisor's open files, and threads that no
+longer run. Its first message brings the settings, with their secrets; they are not on its command line, which other
+users can see. It gets our entries of the module search path, so that it runs the same code. It has a session of its
+own, so that Ctrl-C reaches the supervisor alone, which decides how to end.
 """
 
 import socket
@@ -15,25 +15,25 @@ from typing import Protocol, TypeAlias
 
 import trio
 
-from .handed import give, take_back
+from .handed import give_connection, take_connection_back
 
 _RUN = "import sys; sys.path[:] = sys.argv[4:]; from agent.workers.process import main; main()"
 
 
 class Child(Protocol):
-    """A running worker."""
+    """A running worker, as its supervisor sees it."""
 
     @property
     def stream(self) -> trio.abc.Stream:
-        """Its messages."""
+        """The stream of its messages."""
         ...
 
     def give(self, connection: socket.socket) -> bool:
-        """Give it a connection; False when it takes none now. The caller closes its own end of it."""
+        """Give it a connection; return `False` if it takes none now. The caller closes its own copy."""
         ...
 
     def take_back(self) -> socket.socket | None:
-        """Return the next connection that it was given and has not taken, also after its end; None without one."""
+        """Return the next connection that it was given and has not taken, also after its end; `None` without one."""
         ...
 
     async def wait(self) -> int:
@@ -41,19 +41,19 @@ class Child(Protocol):
         ...
 
     def kill(self) -> None:
-        """End it at once. Idempotent."""
+        """Kill it. Idempotent."""
         ...
 
     def close(self) -> None:
-        """Let go of what is held of it. Idempotent."""
+        """Close the supervisor's sockets to it. Idempotent."""
         ...
 
 
 Spawn: TypeAlias = Callable[[int], Awaitable[Child]]
-"""Starts the worker of a number. Raises OSError when it cannot be started."""
+"""Starts the worker with a number. Raises `OSError` when it cannot be started."""
 
 
-class Process:
+class WorkerProcess:
     """A worker in a process of its own (implements `Child`)."""
 
     def __init__(
@@ -70,11 +70,11 @@ class Process:
 
     def give(self, connection: socket.socket) -> bool:
         """See `Child`."""
-        return give(self._handed, connection)
+        return give_connection(self._handed, connection)
 
     def take_back(self) -> socket.socket | None:
         """See `Child`."""
-        return take_back(self._its_handed)
+        return take_connection_back(self._its_handed)
 
     async def wait(self) -> int:
         """See `Child`."""
@@ -91,8 +91,8 @@ class Process:
         self._its_handed.close()
 
 
-async def spawned(rates: int) -> Process:
-    """Start a worker. rates: a descriptor of `make_rates`. Raises OSError when it cannot be started."""
+async def spawn_process(rates: int) -> WorkerProcess:
+    """Start a worker. `rates`: a descriptor of `make_rates`. Raises `OSError` when it cannot be started."""
     messages, its_messages = socket.socketpair()
     handed, its_handed = socket.socketpair()
     with its_messages:
@@ -112,4 +112,4 @@ async def spawned(rates: int) -> Process:
             raise
     handed.setblocking(False)
     its_handed.setblocking(False)  # the worker's, too
-    return Process(process, messages, handed, its_handed)
+    return WorkerProcess(process, messages, handed, its_handed)

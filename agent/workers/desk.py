@@ -1,7 +1,7 @@
-"""What the supervisor does for workers: it keeps the places of all, and tells one of them about all.
+"""The supervisor's services to workers: it keeps the places of all, and answers questions about all.
 
-Every message is answered in the step in which it came, but for a question about all workers: each of them is asked, and
-one that has said nothing after WORKER_ANSWER seconds goes without.
+Every message is answered in the step in which it came. The exception is a question about all workers: each of them is
+asked, and a worker that is silent for `WORKER_ANSWER` seconds is left out.
 """
 
 from collections.abc import Callable
@@ -14,35 +14,35 @@ import trio
 from ..config import WORKER_ANSWER
 from ..server.metrics import Metrics
 from ..server.places import Place, Room
-from .figures import Sums, families
+from .figures import FigureSums, collect_families
 from .messages import (
     LAST,
-    Answer,
-    Ask,
-    Enter,
     GiveWay,
-    Granted,
-    Keep,
-    Leave,
+    KeepPlace,
+    LeavePlace,
     MayGiveWay,
-    Refused,
-    Report,
-    Reported,
+    PlaceGranted,
+    PlaceRefused,
+    PlaceRequest,
+    ReportRequest,
+    WorkerReport,
+    WorkersAnswer,
+    WorkersQuestion,
 )
 
 Send = Callable[[msgspec.Struct], None]
 
 
 @dataclass(eq=False)
-class _Worker:
-    """A worker as the desk knows it. places: those that it has, by its numbers."""
+class _DeskWorker:
+    """A worker as the desk knows it. `places` maps the numbers that the worker gave its places to these."""
 
     send: Send
     places: dict[int, Place] = field(default_factory=dict)
 
 
-class _Question:
-    """A question about all workers, while they answer it."""
+class _OpenQuestion:
+    """A question about all workers, while their answers come."""
 
     def __init__(self, asked: set[int]) -> None:
         self.missing = asked
@@ -51,18 +51,18 @@ class _Question:
         self._look()
 
     def answer(self, worker: int, unready: str) -> None:
-        """Take a worker's answer."""
+        """Note the answer of a worker."""
         if worker in self.missing:
             self.missing.discard(worker)
             self.unready[worker] = unready
             self._look()
 
-    def gone(self, worker: int) -> None:
-        """Wait no more for a worker that has ended, and is not to be spoken of."""
+    def drop_worker(self, worker: int) -> None:
+        """Stop waiting for a worker that has ended, and leave it out."""
         self.missing.discard(worker)
         self._look()
 
-    def words(self) -> str:
+    def describe_unready(self) -> str:
         """Return why one worker is not ready; "" when all are."""
         silent = [f"Worker {each} does not answer." for each in sorted(self.missing)]
         unready = [f"Worker {each}: {why}" for each, why in sorted(self.unready.items()) if why]
@@ -73,83 +73,83 @@ class _Question:
             self.answered.set()
 
 
-class Desk:
-    """The desk of one supervisor. places: of all workers. metrics: the supervisor's own figures."""
+class SupervisorDesk:
+    """The desk of one supervisor. `places`: of all workers. `metrics`: the supervisor's own figures."""
 
     def __init__(self, places: Room, metrics: Metrics, nursery: trio.Nursery) -> None:
         self._places = places
         self._metrics = metrics
         self._nursery = nursery
-        self._sums = Sums()
-        self._workers: dict[int, _Worker] = {}
-        self._questions: dict[int, _Question] = {}
+        self._sums = FigureSums()
+        self._workers: dict[int, _DeskWorker] = {}
+        self._questions: dict[int, _OpenQuestion] = {}
         self._last = LAST
 
-    def joins(self, number: int, send: Send) -> None:
-        """Serve a worker from now on. send: tells it something; never blocks."""
-        self._workers[number] = _Worker(send)
+    def add_worker(self, number: int, send: Send) -> None:
+        """Serve a worker from now on. `send` sends it a message and never blocks."""
+        self._workers[number] = _DeskWorker(send)
 
-    def leaves(self, number: int) -> None:
-        """Take back what a worker had: it has ended."""
+    def remove_worker(self, number: int) -> None:
+        """Release the places of a worker that has ended."""
         worker = self._workers.pop(number, None)
         if worker is not None:
             for place in worker.places.values():
                 self._places.leave(place)
             worker.places.clear()
-            self._sums.ended(number)
+            self._sums.end_worker(number)
             for question in self._questions.values():
-                question.gone(number)
+                question.drop_worker(number)
 
     def hear(self, number: int, message: msgspec.Struct) -> None:
-        """Do what a worker asks for."""
+        """Handle a message of a worker."""
         worker = self._workers[number]
         match message:
-            case Enter():
+            case PlaceRequest():
                 self._enter(worker, message)
             case MayGiveWay(place=place, after=after) if place in worker.places:
                 tell = partial(self._give_way, worker, place)
                 self._places.may_give_way(worker.places[place], tell, trio.current_time() + after)
-            case Keep(place=place) if place in worker.places:
+            case KeepPlace(place=place) if place in worker.places:
                 self._places.keep(worker.places[place])
-            case Leave(place=place) if place in worker.places:
+            case LeavePlace(place=place) if place in worker.places:
                 self._places.leave(worker.places.pop(place))
-            case Ask(question=question, what=what):
-                self._nursery.start_soon(self._tell, worker.send, question, what == "figures")
-            case Reported():
-                self._reported(number, message)
+            case WorkersQuestion(question=question, what=what):
+                self._nursery.start_soon(self._answer_question, worker.send, question, what == "figures")
+            case WorkerReport():
+                self._take_report(number, message)
             case _:
-                pass  # of a place that was given away meanwhile
+                pass  # about a place that was given away meanwhile
 
-    def _enter(self, worker: _Worker, message: Enter) -> None:
+    def _enter(self, worker: _DeskWorker, message: PlaceRequest) -> None:
         greedy = self._places.full_for(message.address)
         place = self._places.enter(message.address, trio.current_time())
         if place is None:
-            worker.send(Refused(message.place, "address" if greedy else "connections"))
+            worker.send(PlaceRefused(message.place, "address" if greedy else "connections"))
         else:
             worker.places[message.place] = place
-            worker.send(Granted(message.place))
+            worker.send(PlaceGranted(message.place))
 
-    def _give_way(self, worker: _Worker, place: int) -> None:
+    def _give_way(self, worker: _DeskWorker, place: int) -> None:
         if worker.places.pop(place, None) is not None:
             worker.send(GiveWay(place))
 
-    async def _tell(self, send: Send, asked: int, figures: bool) -> None:
-        """Ask all workers, and tell the one that asked."""
+    async def _answer_question(self, send: Send, asked: int, figures: bool) -> None:
+        """Ask all workers, and answer the worker that asked."""
         self._last += 1
         number = self._last
-        question = self._questions[number] = _Question(set(self._workers))
+        question = self._questions[number] = _OpenQuestion(set(self._workers))
         for each in self._workers.values():
-            each.send(Report(number, figures))
+            each.send(ReportRequest(number, figures))
         try:
             with trio.move_on_after(WORKER_ANSWER):
                 await question.answered.wait()
         finally:
             del self._questions[number]
-        text = self._sums.text(families(self._metrics)) if figures else b""
-        send(Answer(asked, text, question.words()))
+        text = self._sums.text(collect_families(self._metrics)) if figures else b""
+        send(WorkersAnswer(asked, text, question.describe_unready()))
 
-    def _reported(self, number: int, report: Reported) -> None:
+    def _take_report(self, number: int, report: WorkerReport) -> None:
         if report.figures is not None:
-            self._sums.reported(number, report.figures)
+            self._sums.set_report(number, report.figures)
         if report.question in self._questions:
             self._questions[report.question].answer(number, report.unready)

@@ -1,8 +1,8 @@
-"""The figures of several workers as those of one server.
+"""The sum of the figures of several workers, as if they were one server.
 
-Counters, histograms and gauges add up. What a dead worker counted stays in the sum, as far as it is known: a sum that
-went back would be taken for a server that started anew, and counted twice. So it is known from the last time that
-somebody asked, or from the worker's end, if it had one to speak of.
+Counters, histograms and gauges add up. Counts of a dead worker stay in the sum, as far as they are known: a sum that
+went down would look like a restarted server, and be counted twice. They are known from the last scrape, or from the
+worker's last report, if it could make one.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +18,7 @@ _COUNTED = ("counter", "histogram")  # kinds that only grow
 _Labels = tuple[tuple[str, str], ...]
 
 
-def families(metrics: Metrics) -> list[Family]:
+def collect_families(metrics: Metrics) -> list[Family]:
     """Return the figures of this process."""
     return [
         Family(
@@ -31,7 +31,7 @@ def families(metrics: Metrics) -> list[Family]:
     ]
 
 
-def added(reports: Iterable[Sequence[Family]]) -> list[Family]:
+def add_reports(reports: Iterable[Sequence[Family]]) -> list[Family]:
     """Return the sum of some reports; a sample that is not in each counts where it is."""
     heads: dict[str, Family] = {}
     sums: dict[str, dict[tuple[str, _Labels], float]] = {}
@@ -53,29 +53,29 @@ def added(reports: Iterable[Sequence[Family]]) -> list[Family]:
     ]
 
 
-class Sums:
-    """What each worker last reported, and what those counted that have ended."""
+class FigureSums:
+    """The last report of each worker, and the sum of the counts of workers that have ended."""
 
     def __init__(self) -> None:
         self._reports: dict[int, list[Family]] = {}
         self._ended: list[Family] = []
 
-    def reported(self, worker: int, report: list[Family]) -> None:
+    def set_report(self, worker: int, report: list[Family]) -> None:
         """Take note of a worker's figures."""
         self._reports[worker] = report
 
-    def ended(self, worker: int) -> None:
-        """Keep what a worker has counted; its levels have ended with it. Idempotent."""
+    def end_worker(self, worker: int) -> None:
+        """Add the counts of a worker to those of ended workers; its gauges end with it. Idempotent."""
         report = self._reports.pop(worker, [])
-        self._ended = added([self._ended, [each for each in report if each.kind in _COUNTED]])
+        self._ended = add_reports([self._ended, [each for each in report if each.kind in _COUNTED]])
 
     def text(self, own: Sequence[Family] = ()) -> bytes:
-        """Return the sum in the Prometheus text format. own: the supervisor's figures, which count as a worker's."""
-        return generate_latest(_Collected(added([own, self._ended, *self._reports.values()])))
+        """Return the sum in the Prometheus text format. `own` is the supervisor's figures, added like a worker's."""
+        return generate_latest(_CollectedFigures(add_reports([own, self._ended, *self._reports.values()])))
 
 
-class _Collected:
-    """Stands where the library looks for a registry, of which it asks only this."""
+class _CollectedFigures:
+    """A stand-in for the registry of the library, which calls only `collect`."""
 
     def __init__(self, report: Sequence[Family]) -> None:
         self._report = report

@@ -1,8 +1,8 @@
-"""Connections on their way from the supervisor to a worker: each is one byte with a file descriptor (SCM_RIGHTS).
+"""Connections on their way from the supervisor to a worker: each is one byte with a file descriptor (`SCM_RIGHTS`).
 
-How many may be under way is bounded by the socket's buffer; a worker that takes no more is passed over. The supervisor
-keeps the worker's end of the socket open, too: it takes back the connections that a worker does not take. Each is
-received once, by whoever is first.
+The socket's buffer bounds how many are under way; a worker that takes no more is passed over. The supervisor keeps the
+worker's end of the socket open, too, so that it can take back connections that a worker does not take. Each connection
+is received once, by the process that is first.
 """
 
 import socket
@@ -16,10 +16,10 @@ _FILE = struct.Struct("i")
 _CLOSED_ON_EXEC = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
 
 
-def give(to: socket.socket, connection: socket.socket) -> bool:
-    """Give a connection to a worker; the caller closes its own end of it. False when the worker takes none now.
+def give_connection(to: socket.socket, connection: socket.socket) -> bool:
+    """Give a connection to a worker; return `False` if it takes none now. The caller closes its own copy.
 
-    to: a socket that does not block.
+    `to` is a socket that does not block.
     """
     try:
         socket.send_fds(to, [_ONE], [connection.fileno()])
@@ -28,10 +28,10 @@ def give(to: socket.socket, connection: socket.socket) -> bool:
     return True
 
 
-def take_back(source: socket.socket) -> socket.socket | None:
-    """Return the next connection that a worker was given and has not taken; None when there is none.
+def take_connection_back(source: socket.socket) -> socket.socket | None:
+    """Return the next connection that a worker was given and has not taken, or `None`.
 
-    source: the worker's end, which does not block.
+    `source` is the worker's end of the socket, which does not block.
     """
     try:
         while True:
@@ -45,16 +45,16 @@ def take_back(source: socket.socket) -> socket.socket | None:
 
 
 def _receive(source: socket.socket) -> tuple[bytes, int | None]:
-    """Receive one byte and its descriptor, if it came. `socket.recv_fds` does not heed flags."""
+    """Receive one byte and its descriptor, if there is one. `socket.recv_fds` ignores its flags."""
     said, rights, _, _ = source.recvmsg(len(_ONE), socket.CMSG_SPACE(_FILE.size), _CLOSED_ON_EXEC)
     return said, _FILE.unpack_from(rights[0][2])[0] if rights else None
 
 
-class Handed(trio.abc.Listener[trio.SocketStream]):
-    """The connections that a worker is given, a handful without a checkpoint between them as they come.
+class HandedListener(trio.abc.Listener[trio.SocketStream]):
+    """The connections that a worker is given, as a listener; some in a row come without a checkpoint between them.
 
-    source: a socket that does not block. at_once: returns how many, at that moment. relieve: called when no file
-    descriptor is left for one; lost: called for that one.
+    `source` is a socket that does not block. `at_once` returns how many may come in a row at that moment. When no file
+    descriptor is left for a connection, `lost` is called for it, and then `relieve`.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Handed(trio.abc.Listener[trio.SocketStream]):
         self._in_a_row = 0
 
     async def accept(self) -> trio.SocketStream:
-        """Return the next connection; waits for ever once the supervisor is gone."""
+        """Return the next connection; wait for ever once the supervisor is gone."""
         if self._in_a_row >= self._at_once():
             self._in_a_row = 0
             await trio.lowlevel.checkpoint()
@@ -95,6 +95,6 @@ class Handed(trio.abc.Listener[trio.SocketStream]):
             await trio.lowlevel.checkpoint()
 
     async def aclose(self) -> None:
-        """Close the socket; the clients of what was not taken read the end."""
+        """Close the socket; the clients of connections that were not taken read the end."""
         self._source.close()
         await trio.lowlevel.checkpoint()

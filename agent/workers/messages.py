@@ -1,7 +1,7 @@
-"""What supervisor and worker say to each other; one type for each direction.
+"""The messages between supervisor and worker, one union of types for each direction.
 
-A place has a number, which its worker chooses; so has a question. `after` is seconds from now: each process has a
-clock of its own.
+Places and questions have numbers. The worker chooses those of its places and of its own questions, the supervisor those
+of `Report`. `after` is seconds from now, since each process has a clock of its own.
 """
 
 from typing import Literal, TypeAlias
@@ -11,12 +11,12 @@ import msgspec
 from ..server.places import Taken
 
 
-class _Said(msgspec.Struct, frozen=True, array_like=True, tag=True):
+class _WorkerMessage(msgspec.Struct, frozen=True, array_like=True, tag=True):
     pass
 
 
 class Family(msgspec.Struct, frozen=True, array_like=True):
-    """One metric with all of its samples: each a name, labels and a value."""
+    """One metric with all of its samples: each has a name, labels and a value."""
 
     name: str
     text: str
@@ -27,8 +27,8 @@ class Family(msgspec.Struct, frozen=True, array_like=True):
 # --- to a worker
 
 
-class Begin(_Said, frozen=True):
-    """The first message: who the worker is. settings: as JSON. port: what clients connect to."""
+class BeginWork(_WorkerMessage, frozen=True):
+    """The first message to a worker: its `number`, its `settings` as JSON, and the `port` for clients."""
 
     number: int
     workers: int
@@ -36,46 +36,46 @@ class Begin(_Said, frozen=True):
     settings: bytes
 
 
-class Drain(_Said, frozen=True):
-    """Accept nothing new, let what is in progress end, and end."""
+class DrainRequest(_WorkerMessage, frozen=True):
+    """Accept no new connections, let current work end, and end."""
 
 
-class Stop(_Said, frozen=True):
+class StopRequest(_WorkerMessage, frozen=True):
     """End now."""
 
 
-class Probe(_Said, frozen=True):
-    """Answer that you are alive."""
+class AliveProbe(_WorkerMessage, frozen=True):
+    """Answer `Alive`."""
 
 
-class Granted(_Said, frozen=True):
-    """The place that was asked for is taken."""
+class PlaceGranted(_WorkerMessage, frozen=True):
+    """The worker has the `place` that it asked for."""
 
     place: int
 
 
-class Refused(_Said, frozen=True):
-    """There is none: all are taken, or those of the address."""
+class PlaceRefused(_WorkerMessage, frozen=True):
+    """There is no `place`; `taken` says which limit is reached."""
 
     place: int
     taken: Taken
 
 
-class GiveWay(_Said, frozen=True):
-    """A place that may give way did: it is another's now."""
+class GiveWay(_WorkerMessage, frozen=True):
+    """A place gave way: it belongs to another client now."""
 
     place: int
 
 
-class Report(_Said, frozen=True):
-    """Say what there is to be said of you; with `figures` all of them."""
+class ReportRequest(_WorkerMessage, frozen=True):
+    """Send `Reported`, with your figures if `figures` is set."""
 
     question: int
     figures: bool
 
 
-class Answer(_Said, frozen=True):
-    """What was asked of all. figures: the Prometheus text. unready: why one is not ready."""
+class WorkersAnswer(_WorkerMessage, frozen=True):
+    """The answer to `Ask`: the `figures` as Prometheus text, and `unready`, why a worker is not ready."""
 
     question: int
     figures: bytes
@@ -85,78 +85,99 @@ class Answer(_Said, frozen=True):
 # --- to the supervisor
 
 
-class Up(_Said, frozen=True):
+class WorkerUp(_WorkerMessage, frozen=True):
     """The worker accepts connections."""
 
 
-class Ready(_Said, frozen=True):
-    """It has read the documents, too."""
+class WorkerReady(_WorkerMessage, frozen=True):
+    """The worker has read the documents, too."""
 
 
-class Failed(_Said, frozen=True):
-    """It cannot start; `words` are a line for the operator."""
+class StartFailed(_WorkerMessage, frozen=True):
+    """The worker cannot start; `words` are a line for the operator."""
 
     words: str
 
 
-class Alive(_Said, frozen=True):
+class AliveReply(_WorkerMessage, frozen=True):
     """The answer to `Probe`: the event loop runs."""
 
 
-class Leaving(_Said, frozen=True):
-    """It accepts no more and drains, whoever told it to."""
+class WorkerLeaving(_WorkerMessage, frozen=True):
+    """The worker accepts no more connections and drains, on a message or on a signal."""
 
 
-class Ended(_Said, frozen=True):
-    """So many of its connections have ended."""
+class ConnectionsEnded(_WorkerMessage, frozen=True):
+    """So many connections of the worker have ended."""
 
     count: int
 
 
-class Enter(_Said, frozen=True):
-    """Take a place for an address; None is nobody in particular."""
+class PlaceRequest(_WorkerMessage, frozen=True):
+    """Take a place for an `address`; `None` is not limited by address."""
 
     place: int
     address: str | None
 
 
-class MayGiveWay(_Said, frozen=True):
-    """Let the place go to a newcomer."""
+class MayGiveWay(_WorkerMessage, frozen=True):
+    """Allow the place to go to a newcomer after `after` seconds."""
 
     place: int
     after: float
 
 
-class Keep(_Said, frozen=True):
-    """Let it not, after all."""
+class KeepPlace(_WorkerMessage, frozen=True):
+    """Withdraw `MayGiveWay`."""
 
     place: int
 
 
-class Leave(_Said, frozen=True):
+class LeavePlace(_WorkerMessage, frozen=True):
     """Give the place back."""
 
     place: int
 
 
-class Ask(_Said, frozen=True):
-    """Tell of all workers."""
+class WorkersQuestion(_WorkerMessage, frozen=True):
+    """Answer with the figures, or the readiness, of all workers."""
 
     question: int
     what: Literal["figures", "unready"]
 
 
-class Reported(_Said, frozen=True):
-    """The answer to `Report`; without figures where none were asked for. Nobody has asked for 0: they are the last."""
+class WorkerReport(_WorkerMessage, frozen=True):
+    """The answer to `Report`; `figures` is `None` unless asked for. With the question `LAST` they are the last ones."""
 
     question: int
     unready: str
     figures: list[Family] | None
 
 
-ToWorker: TypeAlias = Begin | Drain | Stop | Probe | Granted | Refused | GiveWay | Report | Answer
+ToWorker: TypeAlias = (
+    BeginWork
+    | DrainRequest
+    | StopRequest
+    | AliveProbe
+    | PlaceGranted
+    | PlaceRefused
+    | GiveWay
+    | ReportRequest
+    | WorkersAnswer
+)
 ToSupervisor: TypeAlias = (
-    Up | Ready | Failed | Alive | Leaving | Ended | Enter | MayGiveWay | Keep | Leave | Ask | Reported
+    WorkerUp
+    | WorkerReady
+    | StartFailed
+    | AliveReply
+    | WorkerLeaving
+    | ConnectionsEnded
+    | PlaceRequest
+    | MayGiveWay
+    | KeepPlace
+    | LeavePlace
+    | WorkersQuestion
+    | WorkerReport
 )
 LAST = 0
-"""The question of figures that a worker reports as it ends."""
+"""The question number of the figures that a worker reports unasked as it ends."""

@@ -1,4 +1,4 @@
-"""Opens a supervisor: only who asks for more than one worker pays for its imports."""
+"""Creates a supervisor; only a server with more than one worker pays for the import."""
 
 from typing import TYPE_CHECKING
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def supervisor(settings: Settings) -> "Supervisor":
-    """Return the supervisor of the workers that the settings ask for."""
+    """Return the supervisor of `settings.server.workers` workers."""
     from .supervisor import Supervisor
 
     return Supervisor(settings)

@@ -1,4 +1,4 @@
-"""A worker's process, from its first line to its exit status; started by `child`."""
+"""The main program of a worker's process, started by `child.py`."""
 
 import gc
 import signal
@@ -13,13 +13,13 @@ from .. import log
 from ..compose.adapters import Adapters
 from ..config import LOG_FLUSH
 from ..errors import UsageError
-from ..heap import set_aside, set_aside_so_far, share_heaps
-from ..host import switch_soon
+from ..heap import freeze_heap, freeze_so_far, share_heaps
+from ..host import shorten_switch_interval
 from ..server.lag import watch_loop
 from .channel import Channel
-from .handed import Handed
-from .messages import Begin, Ended, ToWorker
-from .settings import unpacked
+from .handed import HandedListener
+from .messages import BeginWork, ConnectionsEnded, ToWorker
+from .settings import unpack_settings
 from .worker import Worker, shared_rates
 
 _log = structlog.get_logger("agent.workers")
@@ -27,13 +27,13 @@ _USAGE = 2  # the exit status of an operator's mistake
 
 
 def main() -> None:
-    """Run the worker whose descriptors this process was given, and exit with its status.
+    """Run the worker on the descriptors in `sys.argv`, and exit with its status.
 
-    SIGTERM drains it, however often it comes: when a whole group of processes is told to end, the supervisor's word
-    comes too. It is only the supervisor who ends a worker at once.
+    SIGTERM drains the worker, however often it comes: when a whole process group is told to end, the supervisor's
+    message comes too. Only the supervisor ends a worker at once.
     """
     share_heaps()
-    switch_soon()
+    shorten_switch_interval()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     messages, handed, rates = map(int, sys.argv[1:4])
     try:
@@ -50,23 +50,23 @@ async def _run(messages: int, handed: int, rates: int) -> int:
     source.setblocking(False)
     channel: Channel[ToWorker] = Channel(stream, ToWorker)
     begin = await channel.receive()
-    if not isinstance(begin, Begin):
+    if not isinstance(begin, BeginWork):
         return 0  # the supervisor has ended meanwhile
-    settings = unpacked(begin.settings)
-    lost = partial(channel.send, Ended(1))
+    settings = unpack_settings(begin.settings)
+    lost = partial(channel.send, ConnectionsEnded(1))
     worker = Worker(
         channel,
         begin,
         settings,
-        partial(Handed, source, lost),
+        partial(HandedListener, source, lost),
         shared_rates(rates, settings),
         Adapters(watch_loop=watch_loop),
     )
     dropped = partial(worker.server.metrics.count, "log_lines_dropped")
-    log.configure(settings.log.log_format, settings.log.log_level, dropped=dropped, worker=begin.number)
+    log.configure(settings.log.log_format, settings.log.log_level, on_dropped=dropped, worker=begin.number)
     status = 0
     try:
-        with log.python_too(), trio.open_signal_receiver(signal.SIGTERM) as signals:
+        with log.log_python_errors(), trio.open_signal_receiver(signal.SIGTERM) as signals:
             async with trio.open_nursery() as nursery:
 
                 async def heed() -> None:
@@ -75,7 +75,7 @@ async def _run(messages: int, handed: int, rates: int) -> int:
 
                 nursery.start_soon(channel.write)
                 nursery.start_soon(heed)
-                await worker.run(set_aside, set_aside_so_far)
+                await worker.run(freeze_heap, freeze_so_far)
                 nursery.cancel_scope.cancel()
     except* UsageError:
         status = _USAGE

@@ -1,11 +1,11 @@
-"""Rates of addresses in memory that several processes share, so that a rate is that of all of them together.
+"""Rates of addresses in memory that several processes share, so that a rate holds for all of them together.
 
-Whether a message may pass is decided at once, when it is read, so no other process can be asked. What is kept of an
-address is a token bucket: what was left, and when. It is read and written under a lock of the kernel's on the few
-addresses that share a set, which takes microseconds and which the kernel lets go of when its holder dies. A holder that
-was stopped in between is waited for PATIENCE seconds and then counts as no: more than the rate never passes.
+Whether a message may pass is decided as it is read, so no other process can be asked. The state of an address is a
+token bucket: how many tokens were left, and when. It is read and written under a kernel lock on the set of few
+addresses that it belongs to; that takes microseconds, and the kernel releases the lock when its holder dies. When a
+holder was stopped in between, the others wait `PATIENCE` seconds and then refuse: more than the rate never passes.
 
-Addresses are found by a keyed hash, in sets of WAYS; of a full set the one goes that was not heard of for longest. The
+Addresses are found by a keyed hash, in sets of `WAYS`; a full set loses the address that was silent for longest. The
 clock is the system's monotonic one, which is the same in each process.
 """
 
@@ -32,7 +32,7 @@ _SIZE = _KEY + TABLES * SETS * WAYS * _ENTRY.size
 
 
 def make_rates() -> int:
-    """Return a file descriptor of empty tables, in no folder. Raises OSError when they cannot be had."""
+    """Return a file descriptor of empty tables, in no folder. Raises `OSError` when the system has no room."""
     if hasattr(os, "memfd_create"):
         file = os.memfd_create("agent-rates")
     else:
@@ -51,8 +51,9 @@ def make_rates() -> int:
 class SharedRates:
     """A token bucket for each address (implements `agent.server.rates.Rates`).
 
-    file: what `make_rates` returned, in any process. table: 0 to TABLES - 1. rate: tokens per second of an address, 0
-    for no limit. burst: seconds' worth of them that one may save. clock: seconds, the same in every process.
+    `file` is the result of `make_rates`, in any process. `table` is 0 to `TABLES - 1`. `rate` returns the tokens per
+    second of an address, 0 for no limit; `burst` is how many seconds' worth of them an address may save. `clock`
+    returns seconds, the same in every process.
     """
 
     def __init__(
@@ -72,11 +73,11 @@ class SharedRates:
         self._clock = clock
 
     def take(self, address: str | None, now: float) -> bool:
-        """Take a token of an address, if there is one; nobody in particular has no limit. `now` is not looked at."""
+        """Take a token of `address`, if there is one; `None` has no limit. `now` is ignored."""
         return self._change(address, 1)
 
     def give_back(self, address: str | None, now: float) -> None:
-        """Give back a token that was taken, where the lock can be had; without it the address has one less for now."""
+        """Give back a token, if the lock can be had; without the lock the address has one token less for now."""
         self._change(address, -1)
 
     def _change(self, address: str | None, tokens: int) -> bool:
@@ -84,7 +85,7 @@ class SharedRates:
             return True
         name = blake2b(address.encode(), key=self._key, digest_size=16).digest()
         begin = self._begin + int.from_bytes(name[:4], "big") % SETS * WAYS * _ENTRY.size
-        with self._locked(begin) as locked:
+        with self._lock_set(begin) as locked:
             return locked and self._take(name, begin, rate, tokens)
 
     def _take(self, name: bytes, begin: int, rate: float, tokens: int) -> bool:
@@ -103,8 +104,8 @@ class SharedRates:
         return range(begin, begin + WAYS * _ENTRY.size, _ENTRY.size)
 
     @contextmanager
-    def _locked(self, begin: int) -> Iterator[bool]:
-        """Hold a set's lock, which no other process does then; False when it cannot be had soon."""
+    def _lock_set(self, begin: int) -> Iterator[bool]:
+        """Hold a set's lock against other processes; yield `False` if it cannot be had soon."""
         give_up = time.perf_counter() + PATIENCE
         while True:
             try:

@@ -1,10 +1,10 @@
-"""When a worker is killed since it says nothing, and when one that has died is started again. Pure.
+"""Rules for killing a silent worker and for starting a dead one again. Pure.
 
-A worker is asked every WORKER_PROBE seconds whether it is alive. Its silence is counted in questions, not in seconds: a
-supervisor that stood still itself, with its whole machine or its process group, has asked nothing meanwhile.
+The supervisor probes a worker every `WORKER_PROBE` seconds. Silence is counted in probes, not in seconds: a supervisor
+that stood still itself, with its whole machine or its process group, has sent none meanwhile.
 
-One that has lived for a while is started again at once, or nearly. One that dies at once, over and over, has a reason
-that another start does not cure: each pause is twice as long as the last, and then no start follows.
+A worker that has lived for a while is started again at once, or nearly. A worker that dies at once, over and over, has
+a cause that another start does not cure: each pause is twice as long as the last, and then no start follows.
 """
 
 from typing import Literal, TypeAlias
@@ -19,11 +19,11 @@ from ..config import (
 )
 
 State: TypeAlias = Literal["alive", "silent", "lost"]
-"""`silent`: gets no connections until it answers; `lost`: is killed."""
+"""A `silent` worker gets no connections until it answers; a `lost` one is killed."""
 
 
 class Silence:
-    """The questions to one worker that it has not answered."""
+    """The probes that a worker has not answered."""
 
     def __init__(self) -> None:
         self._unanswered: int | None = None  # until it was first heard
@@ -31,7 +31,7 @@ class Silence:
         self._leaving = False
 
     def hear(self) -> None:
-        """Note that the worker said something."""
+        """Reset the count: the worker sent a message."""
         self._unanswered = 0
 
     def leave(self) -> None:
@@ -39,9 +39,10 @@ class Silence:
         self._leaving = True
 
     def ask(self, draining: bool) -> State:
-        """Note the next question; return what the silence before it means. draining: whether the worker was told to.
+        """Count a probe; return the state that the silence before it means. `draining` says that the worker was told to
+        drain.
 
-        A worker that was never heard still starts, for which there is a deadline of its own; it drains at once.
+        A worker that was never heard is still starting, which has a deadline of its own; it must drain at once.
         """
         unanswered = self._unanswered or 0
         if self._unanswered is not None:
@@ -59,8 +60,8 @@ class Revival:
     def __init__(self) -> None:
         self._in_a_row = 0
 
-    def died(self, lived: float) -> float | None:
-        """Note a death after so many seconds; return the seconds until the next start, None when none follows."""
+    def count_death(self, lived: float) -> float | None:
+        """Count a death after `lived` seconds; return the seconds until the next start, `None` when none follows."""
         self._in_a_row = 1 if lived >= WORKER_SETTLED else self._in_a_row + 1
         if self._in_a_row >= WORKER_DEATHS:
             return None

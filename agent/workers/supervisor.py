@@ -1,10 +1,10 @@
-"""The supervisor: it listens, starts workers, hands connections on, and goes down with all of them.
+"""The supervisor: it listens, starts workers, hands connections on, and ends together with all workers.
 
-Whatever ends a worker, its process is what is waited for: it is then started again, later each time (revival.py),
-unless the server is going down. A worker that does not answer for a while gets no connections, and is killed when it
-goes on so. Connections that no worker takes wait here, one of each listener, and the others in the kernel's queue.
+Whatever ends a worker, the supervisor waits for its process, and then starts it again, later each time (`revival.py`),
+unless the server is ending. A worker that does not answer for a while gets no connections, and is killed if it stays
+silent. Connections that no worker takes wait here, one of each listener, and the others in the kernel's queue.
 
-It looks like a server to who runs it: `run`, `drain`, `stop`.
+A `Supervisor` has the same methods as a single server: `run`, `drain`, `stop`.
 """
 
 import math
@@ -37,27 +37,38 @@ from ..server.places import places
 from ..settings import Settings
 from .balance import Balance
 from .channel import Channel
-from .child import Child, Spawn, spawned
-from .desk import Desk
-from .messages import Begin, Drain, Ended, Failed, Leaving, Probe, Ready, Stop, ToSupervisor, Up
+from .child import Child, Spawn, spawn_process
+from .desk import SupervisorDesk
+from .messages import (
+    AliveProbe,
+    BeginWork,
+    ConnectionsEnded,
+    DrainRequest,
+    StartFailed,
+    StopRequest,
+    ToSupervisor,
+    WorkerLeaving,
+    WorkerReady,
+    WorkerUp,
+)
 from .rates import make_rates
 from .revival import Revival, Silence, State
-from .settings import packed
+from .settings import pack_settings
 
 _log = structlog.get_logger("agent.workers")
 _DRAINED = (
     DRAIN_TIMEOUT + CLOSE_TIMEOUT + FLUSH_TIMEOUT + 2 * ACTION_TIMEOUT + 2 * RECORD_TIMEOUT + WORKER_END
-)  # what a worker's own deadlines add up to
+)  # the sum of a worker's own deadlines
 _THEN = {"silent": "it gets no connections until it does", "lost": "it is killed"}
 Connection: TypeAlias = trio.socket.SocketType | socket.socket
 
 
 class WorkerDied(AgentError):
-    """A worker died at once, over and over; the message is one line that says what to do."""
+    """A worker died at once, over and over; the message is one line with the remedy."""
 
 
-class _Worker:
-    """A worker that runs."""
+class _RunningWorker:
+    """A running worker."""
 
     def __init__(self, child: Child, channel: Channel[ToSupervisor]) -> None:
         self.child = child
@@ -68,25 +79,25 @@ class _Worker:
         self.failed = ""  # why it could not start
 
 
-async def _process(rates: int, _: int) -> Child:
-    return await spawned(rates)
+async def _spawn_numbered(rates: int, _: int) -> Child:
+    return await spawn_process(rates)
 
 
 class Supervisor:
     """One server of several workers. `run` it in a nursery; it is ready when that has started.
 
-    spawn: starts the worker of a number; None starts processes.
+    `spawn` starts the worker with a number; `None` starts processes.
     """
 
     def __init__(self, settings: Settings, spawn: Spawn | None = None) -> None:
         self.settings = settings
         self.metrics = Metrics()
         self.port = settings.server.port
-        self.unread = ""  # which a worker knows, and logs
+        self.unread = ""  # a worker knows this, and logs it
         self._spawn = spawn
         self._balance = Balance()
-        self._workers: dict[int, _Worker] = {}
-        self._unready = set(range(1, settings.server.workers + 1))  # who was never up, or has not read all
+        self._workers: dict[int, _RunningWorker] = {}
+        self._unready = set(range(1, settings.server.workers + 1))  # workers that have not read all documents
         self._all_up = trio.Event()
         self._all_ready = trio.Event()
         self._started = False
@@ -94,23 +105,23 @@ class Supervisor:
         self._drain = trio.Event()
         self._accepting = trio.CancelScope()
         self._take_back, self._taken_back = trio.open_memory_channel[socket.socket](math.inf)
-        self._patience = trio.CancelScope()  # with the workers' end
+        self._patience = trio.CancelScope()  # its deadline ends waiting for the workers' end
 
     async def run(self, task_status: "trio.TaskStatus[Supervisor]" = trio.TASK_STATUS_IGNORED) -> None:
-        """Serve until drained or stopped. Started, with itself, once every worker accepts connections.
+        """Serve until drained or stopped. `task_status` gets the supervisor once every worker accepts connections.
 
-        Raises UsageError when the port cannot be used, or the first start of a worker says that something else cannot;
-        WorkerDied when one dies over and over, after a drain; each in an ExceptionGroup. Cancelled, every worker is
-        killed.
+        Raises `UsageError` when the port cannot be used, or a worker's first start names another mistake of the
+        operator. Raises `WorkerDied`, after a drain, when a worker dies over and over. Each comes in an
+        `ExceptionGroup`. Cancelled, every worker is killed.
         """
         listeners = await listening(self.settings.server)
         self.port = int(listeners[0].socket.getsockname()[1])
         rates = -1 if self._spawn is not None else make_rates()
-        spawn: Spawn = self._spawn or partial(_process, rates)
+        spawn: Spawn = self._spawn or partial(_spawn_numbered, rates)
         try:
             async with trio.open_nursery() as nursery:
                 everybody = places(self.settings.server.max_connections, self.settings.server.max_per_address)
-                desk = Desk(everybody, self.metrics, nursery)
+                desk = SupervisorDesk(everybody, self.metrics, nursery)
                 with self._patience:
                     async with trio.open_nursery() as workers:
                         for number in range(1, self.settings.server.workers + 1):
@@ -135,18 +146,18 @@ class Supervisor:
         await self._all_ready.wait()
 
     def drain(self) -> None:
-        """Begin to go down: accept nothing new, let what is in progress end. Idempotent, never blocks."""
+        """Begin to end: accept no new connections, let current work end. Idempotent, never blocks."""
         if not self._drain.is_set():
             self._drain.set()
             self._accepting.cancel()
-            self._all_up.set()  # nobody waits for more
+            self._all_up.set()  # `run` must not wait for more workers
             self._patience.deadline = trio.current_time() + _DRAINED
-            self._tell_all(Drain())
+            self._tell_all(DrainRequest())
 
     def stop(self) -> None:
-        """End everything now. Idempotent, never blocks."""
+        """End at once. Idempotent, never blocks."""
         self.drain()
-        self._tell_all(Stop())
+        self._tell_all(StopRequest())
         self._patience.deadline = min(self._patience.deadline, trio.current_time() + WORKER_END)
 
     # --- connections
@@ -180,31 +191,31 @@ class Supervisor:
     async def _hand_on(self, connection: Connection) -> None:
         """Give a connection to the first worker that takes it, as soon as one does."""
         while True:
-            if self._gave(connection):
+            if self._try_workers(connection):
                 return
             await trio.sleep(WORKER_FULL)
 
-    def _gave(self, connection: Connection) -> bool:
+    def _try_workers(self, connection: Connection) -> bool:
         for number in self._balance.order():
             if self._workers[number].child.give(connection):  # type: ignore[arg-type]
-                self._balance.given(number)
+                self._balance.count_given(number)
                 return True
         return False
 
     def _recover(self, number: int, child: Child) -> None:
-        """Take back the connections that a worker was given and has not taken; in a drain they are closed.
+        """Take back the connections that a worker has not taken; during a drain close them.
 
         There are as many as fit into its socket's buffer, some hundreds.
         """
         while (connection := child.take_back()) is not None:
-            self._balance.ended(number, 1)
+            self._balance.count_ended(number, 1)
             if self._drain.is_set():
                 connection.close()
             else:
                 self._take_back.send_nowait(connection)
 
     async def _hand_back(self) -> None:
-        """Give the connections that were taken back to other workers."""
+        """Give connections that were taken back to other workers."""
         try:
             async for connection in self._taken_back:
                 try:
@@ -218,15 +229,15 @@ class Supervisor:
 
     # --- workers
 
-    async def _keep(self, number: int, spawn: Spawn, desk: Desk) -> None:
-        """Run a worker, and the next in its place when it has died."""
+    async def _keep(self, number: int, spawn: Spawn, desk: SupervisorDesk) -> None:
+        """Run a worker, and after its death the next in its place."""
         revival = Revival()
         while not self._drain.is_set():
             began = trio.current_time()
             how = await self._live(number, spawn, desk)
             if self._drain.is_set():
                 return
-            pause = revival.died(trio.current_time() - began)
+            pause = revival.count_death(trio.current_time() - began)
             self.metrics.count("worker_deaths")
             if pause is None:
                 self._break(
@@ -238,32 +249,32 @@ class Supervisor:
                 await self._drain.wait()
 
     def _break(self, error: AgentError) -> None:
-        """End the server with the first of such errors; whoever is served meanwhile is seen to the end."""
+        """End the server with the first such error; current clients are served to the end."""
         self._broken = self._broken or error
         if self._started:
             self.drain()
         else:
             self._patience.cancel()
 
-    async def _live(self, number: int, spawn: Spawn, desk: Desk) -> str:
-        """Run a worker until its process has ended; return how it did."""
+    async def _live(self, number: int, spawn: Spawn, desk: SupervisorDesk) -> str:
+        """Run a worker until its process has ended; return how it ended."""
         try:
             child = await spawn(number)
         except OSError as error:
             return f"it could not be started: {error.strerror}"
         channel: Channel[ToSupervisor] = Channel(child.stream, ToSupervisor)
-        worker = self._workers[number] = _Worker(child, channel)
+        worker = self._workers[number] = _RunningWorker(child, channel)
         try:
-            desk.joins(number, channel.send)
+            desk.add_worker(number, channel.send)
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(channel.write)
                 nursery.start_soon(self._hear, number, worker, desk)
                 nursery.start_soon(self._expect, worker)
                 nursery.start_soon(self._probe, number, worker)
-                count, settings = self.settings.server.workers, packed(self.settings)
-                channel.send(Begin(number, count, self.port, settings))
+                count, settings = self.settings.server.workers, pack_settings(self.settings)
+                channel.send(BeginWork(number, count, self.port, settings))
                 if self._drain.is_set():
-                    channel.send(Drain())
+                    channel.send(DrainRequest())
                 status = await child.wait()
                 with trio.move_on_after(WORKER_END):
                     await worker.heard_all.wait()
@@ -271,8 +282,8 @@ class Supervisor:
             self._recover(number, child)
         finally:
             del self._workers[number]
-            self._balance.leaves(number)
-            desk.leaves(number)
+            self._balance.remove_worker(number)
+            desk.remove_worker(number)
             child.kill()
             with trio.CancelScope(shield=True, deadline=trio.current_time() + WORKER_END):
                 await child.wait()
@@ -281,58 +292,58 @@ class Supervisor:
             self._break(UsageError(worker.failed))
         return worker.failed or (f"signal {-status}" if status < 0 else f"exit status {status}")
 
-    async def _expect(self, worker: _Worker) -> None:
-        """Kill a worker that does not come up in time."""
+    async def _expect(self, worker: _RunningWorker) -> None:
+        """Kill a worker that does not come up within `WORKER_START` seconds."""
         with trio.move_on_after(WORKER_START) as late:
             await worker.up.wait()
         if late.cancelled_caught:
             worker.child.kill()
 
-    async def _probe(self, number: int, worker: _Worker) -> None:
-        """Ask a worker again and again whether it is alive; give its connections to others, or kill it, if not."""
+    async def _probe(self, number: int, worker: _RunningWorker) -> None:
+        """Probe a worker again and again; a silent one loses its waiting connections, a lost one is killed."""
         state: State = "alive"
         while state != "lost":
             await trio.sleep(WORKER_PROBE)
             before, state = state, worker.silence.ask(self._drain.is_set())
             if state == "silent":
-                self._balance.silent(number)
+                self._balance.pause_worker(number)
                 self._recover(number, worker.child)
             if state not in ("alive", before):
                 _log.error(f"worker {state}", worker=number, why="it does not answer", then=_THEN[state])
-            worker.channel.send(Probe())
+            worker.channel.send(AliveProbe())
         worker.child.kill()
 
-    async def _hear(self, number: int, worker: _Worker, desk: Desk) -> None:
-        """Do what a worker says until it says no more; then it has a while to end."""
+    async def _hear(self, number: int, worker: _RunningWorker, desk: SupervisorDesk) -> None:
+        """Handle the messages of a worker until none come; then it has `WORKER_END` seconds to end."""
         while (message := await worker.channel.receive()) is not None:
             worker.silence.hear()
-            self._balance.heard(number)
+            self._balance.resume_worker(number)
             match message:
-                case Up():
-                    self._balance.joins(number)
+                case WorkerUp():
+                    self._balance.add_worker(number)
                     worker.up.set()
-                    self._look(number)
-                case Ready():
-                    self._balance.ready(number)
+                    self._check_all(number)
+                case WorkerReady():
+                    self._balance.mark_ready(number)
                     self._unready.discard(number)
-                    self._look(number)
-                case Leaving():
+                    self._check_all(number)
+                case WorkerLeaving():
                     worker.silence.leave()
                     self._recover(number, worker.child)
-                    self._balance.leaves(number)
-                case Failed(words=words):
+                    self._balance.remove_worker(number)
+                case StartFailed(words=words):
                     worker.failed = words
-                case Ended(count=count):
-                    self._balance.ended(number, count)
+                case ConnectionsEnded(count=count):
+                    self._balance.count_ended(number, count)
                 case _:
                     desk.hear(number, message)
         worker.heard_all.set()
-        self._balance.leaves(number)
+        self._balance.remove_worker(number)
         await trio.sleep(WORKER_END)
         worker.child.kill()
 
-    def _look(self, number: int) -> None:
-        """Note that one worker more is up, or ready."""
+    def _check_all(self, number: int) -> None:
+        """Set `_all_up` and `_all_ready` once all workers are up, or ready."""
         if len(self._workers) == self.settings.server.workers and all(
             each.up.is_set() for each in self._workers.values()
         ):
@@ -340,6 +351,6 @@ class Supervisor:
         if not self._unready:
             self._all_ready.set()
 
-    def _tell_all(self, message: Drain | Stop) -> None:
+    def _tell_all(self, message: DrainRequest | StopRequest) -> None:
         for worker in self._workers.values():
             worker.channel.send(message)

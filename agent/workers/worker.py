@@ -1,7 +1,7 @@
-"""One worker: the whole server, but for its port and for what is shared.
+"""One worker: a whole server, except for its port and its shared limits.
 
-It does what the supervisor says over the channel. When that ends, the supervisor is gone and nobody brings connections
-any more: the worker drains.
+It obeys the supervisor's messages. When the channel ends, the supervisor is gone and no more connections come: the
+worker drains.
 """
 
 from collections.abc import Callable
@@ -29,27 +29,27 @@ from ..server.rates import (
 )
 from ..settings import Settings
 from .channel import Channel
-from .figures import families
+from .figures import collect_families
 from .messages import (
     LAST,
-    Alive,
-    Answer,
-    Ask,
-    Begin,
-    Drain,
-    Ended,
-    Failed,
+    AliveProbe,
+    AliveReply,
+    BeginWork,
+    ConnectionsEnded,
+    DrainRequest,
     GiveWay,
-    Granted,
-    Leaving,
-    Probe,
-    Ready,
-    Refused,
-    Report,
-    Reported,
-    Stop,
+    PlaceGranted,
+    PlaceRefused,
+    ReportRequest,
+    StartFailed,
+    StopRequest,
     ToWorker,
-    Up,
+    WorkerLeaving,
+    WorkerReady,
+    WorkerReport,
+    WorkersAnswer,
+    WorkersQuestion,
+    WorkerUp,
 )
 from .places import SharedPlaces
 from .rates import SharedRates
@@ -60,7 +60,7 @@ _SOON = "The documents have just been read."
 
 
 def shared_rates(file: int, settings: Settings) -> tuple[Rates, Rates, Rates]:
-    """Return the rates of messages, wrong tokens and requests to the HTTP API. file: a descriptor of `make_rates`."""
+    """Return the rates of messages, wrong tokens and API requests. `file` is a descriptor of `make_rates`."""
     messages = message_rate(settings.server, settings.session.rate_limit)
     return (
         SharedRates(file, 0, messages, BURST),
@@ -72,13 +72,14 @@ def shared_rates(file: int, settings: Settings) -> tuple[Rates, Rates, Rates]:
 class Worker:
     """One worker, from its first message on.
 
-    listens: gives its connections. rates: of messages, wrong tokens and requests to the HTTP API, of all workers.
+    `listens` gives its connections. `rates` are those of messages, wrong tokens and API requests, shared by all
+    workers.
     """
 
     def __init__(
         self,
         channel: Channel[ToWorker],
-        begin: Begin,
+        begin: BeginWork,
         settings: Settings,
         listens: Listens,
         rates: tuple[Rates, Rates, Rates],
@@ -97,71 +98,71 @@ class Worker:
         self.server = App(settings, adapters, siblings)
         self._all = trio.CancelScope()
         self._up = False
-        self._ready = False  # the supervisor was told so: it gives connections to others before
+        self._ready = False  # the supervisor knows; before, it prefers other workers
         self._numbers = count(LAST + 1)
-        self._asked: dict[int, tuple[trio.Event, list[Answer]]] = {}
+        self._asked: dict[int, tuple[trio.Event, list[WorkersAnswer]]] = {}
 
     def connection_ended(self) -> None:
-        """Tell the supervisor that there is one less."""
-        self._channel.send(Ended(1))
+        """Tell the supervisor that a connection has ended."""
+        self._channel.send(ConnectionsEnded(1))
 
     async def run(
         self, when_up: Callable[[], None] = lambda: None, when_ready: Callable[[], None] = lambda: None
     ) -> None:
         """Serve until drained or stopped.
 
-        when_up: called before the first connection. when_ready: called once the documents are read.
-        Raises UsageError when it cannot start, which the supervisor is told.
+        `when_up` is called before the first connection, `when_ready` once the documents are read. Raises `UsageError`,
+        and tells the supervisor, when it cannot start.
         """
         with self._all:
             async with trio.open_nursery() as around:
-                around.start_soon(self._heed)
+                around.start_soon(self._obey)
                 try:
                     async with trio.open_nursery() as nursery:
                         await nursery.start(self.server.run)
                         self._up = True
                         when_up()
-                        self._channel.send(Up())
+                        self._channel.send(WorkerUp())
                         around.start_soon(self._say_when_ready, when_ready)
                 except* UsageError as group:
-                    self._channel.send(Failed(str(_first(group))))
+                    self._channel.send(StartFailed(str(_first_error(group))))
                     raise
                 finally:
                     self._report(LAST, figures=True)
                     with trio.CancelScope(shield=True, deadline=trio.current_time() + WORKER_ANSWER):
-                        await self._channel.written()
+                        await self._channel.wait_written()
                 around.cancel_scope.cancel()
 
     def drain(self) -> None:
-        """Begin to go down, and tell the supervisor; before it is up it ends at once."""
-        self._channel.send(Leaving())
+        """Begin to end, and tell the supervisor; a worker that is not up yet ends at once."""
+        self._channel.send(WorkerLeaving())
         if self._up:
             self.server.drain()
         else:
             self._all.cancel()
 
-    async def _heed(self) -> None:
+    async def _obey(self) -> None:
         while (message := await self._channel.receive()) is not None:
             match message:
-                case Granted() | Refused():
-                    self._places.answered(message)
+                case PlaceGranted() | PlaceRefused():
+                    self._places.take_answer(message)
                 case GiveWay(place=place):
-                    self._places.gave_way(place)
-                case Report(question=question, figures=figures):
+                    self._places.drop_place(place)
+                case ReportRequest(question=question, figures=figures):
                     self._report(question, figures)
-                case Answer(question=question) if question in self._asked:
+                case WorkersAnswer(question=question) if question in self._asked:
                     answered, answers = self._asked[question]
                     answers.append(message)
                     answered.set()
-                case Probe():
-                    self._channel.send(Alive())
-                case Drain():
+                case AliveProbe():
+                    self._channel.send(AliveReply())
+                case DrainRequest():
                     self.drain()
-                case Stop():
+                case StopRequest():
                     self.drain()
                     self.server.stop()
                 case _:
-                    pass  # an answer that came too late
+                    pass  # a late answer
         _log.error("supervisor is gone", then="draining")
         self._places.end()
         self.drain()
@@ -170,15 +171,15 @@ class Worker:
         await self.server.ready()
         when_ready()
         self._ready = True
-        self._channel.send(Ready())
+        self._channel.send(WorkerReady())
 
     def _report(self, question: int, figures: bool) -> None:
-        report = families(self.server.metrics) if figures else None
+        report = collect_families(self.server.metrics) if figures else None
         unready = self.server.unready or ("" if self._ready else _SOON)
-        self._channel.send(Reported(question, unready, report))
+        self._channel.send(WorkerReport(question, unready, report))
 
     async def _figures(self) -> bytes:
-        """Return the figures of all workers; this one's alone when the supervisor does not answer."""
+        """Return the figures of all workers, or this worker's alone if the supervisor does not answer."""
         answer = await self._ask("figures")
         return self.server.metrics.text() if answer is None else answer.figures
 
@@ -186,11 +187,11 @@ class Worker:
         answer = await self._ask("unready")
         return _NO_ANSWER if answer is None else answer.unready
 
-    async def _ask(self, what: Literal["figures", "unready"]) -> Answer | None:
-        """Ask the supervisor about all workers; None when it does not answer."""
+    async def _ask(self, what: Literal["figures", "unready"]) -> WorkersAnswer | None:
+        """Ask the supervisor about all workers; return `None` if it does not answer."""
         number = next(self._numbers)
         answered, answers = self._asked[number] = trio.Event(), []
-        self._channel.send(Ask(number, what))
+        self._channel.send(WorkersQuestion(number, what))
         try:
             with trio.move_on_after(2 * WORKER_ANSWER):  # once for the other workers
                 await answered.wait()
@@ -199,7 +200,7 @@ class Worker:
         return answers[0] if answers else None
 
 
-def _first(group: BaseExceptionGroup[UsageError]) -> UsageError:
+def _first_error(group: BaseExceptionGroup[UsageError]) -> UsageError:
     error: BaseException = group
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

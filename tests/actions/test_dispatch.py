@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agent.actions.dispatch import DispatchExecutor
-from agent.actions.open import opened_executor
+from agent.actions.open import open_executor
 from agent.actions.settings import ActionSettings
 from agent.errors import UsageError
 from agent.ports.action import Call
@@ -23,11 +23,15 @@ class Named:
 
 
 def tool(name: str, runs_at: RunsAt, url: str | None = None) -> ToolDefinition:
-    return ToolDefinition(name, "", {"type": "object"}, runs_at=runs_at, url=url, origin="operator")
+    return ToolDefinition(
+        name=name, description="", parameters={"type": "object"}, runs_at=runs_at, url=url, origin="operator"
+    )
 
 
 async def ran(executor: Any, action: str) -> Mapping[str, Any]:
-    result: Mapping[str, Any] = await executor.run(Call("s1", action, {}), lambda: None)
+    result: Mapping[str, Any] = await executor.run(
+        Call(suggestion_id="s1", action=action, payload={}), lambda: None
+    )
     return result
 
 
@@ -46,7 +50,7 @@ async def test_tools_run_where_they_say(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("agent.actions.webhook.WebhookExecutor", Named)
     settings = ActionSettings(action_webhook="https://all.test/")
     tools = (tool("a", "webhook", "https://own.test/"), tool("b", "record"), tool("c", "webhook"))
-    async with opened_executor(settings, tools) as executor:
+    async with open_executor(settings, tools) as executor:
         assert await ran(executor, "a") == {"by": "https://own.test/"}
         assert (await ran(executor, "b"))["recorded"] is True
         assert await ran(executor, "c") == {"by": "https://all.test/"}
@@ -56,7 +60,7 @@ async def test_tools_run_where_they_say(monkeypatch: pytest.MonkeyPatch) -> None
 async def test_without_a_webhook_what_is_no_tool_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     """A tool's own webhook takes nothing but that tool."""
     monkeypatch.setattr("agent.actions.webhook.WebhookExecutor", Named)
-    async with opened_executor(ActionSettings(), (tool("a", "webhook", "https://own.test/"),)) as executor:
+    async with open_executor(ActionSettings(), (tool("a", "webhook", "https://own.test/"),)) as executor:
         assert await ran(executor, "a") == {"by": "https://own.test/"}
         assert (await ran(executor, "send_sms"))["recorded"] is True
 
@@ -64,12 +68,12 @@ async def test_without_a_webhook_what_is_no_tool_is_recorded(monkeypatch: pytest
 async def test_a_webhook_that_nobody_has_given_is_asked_for() -> None:
     """It is not recorded in silence."""
     with pytest.raises(UsageError, match="the tool a runs at a webhook: give it a url"):
-        await opened_executor(ActionSettings(), (tool("a", "webhook"),)).__aenter__()
+        await open_executor(ActionSettings(), (tool("a", "webhook"),)).__aenter__()
 
 
 async def test_a_tools_webhook_needs_httpx(monkeypatch: pytest.MonkeyPatch) -> None:
     """The operator is told what to install, without the URL."""
     monkeypatch.setattr("agent.actions.open.find_spec", lambda name: None)
     with pytest.raises(UsageError, match="pip install") as raised:
-        await opened_executor(ActionSettings(), (tool("a", "webhook", "https://SECRET@h/"),)).__aenter__()
+        await open_executor(ActionSettings(), (tool("a", "webhook", "https://SECRET@h/"),)).__aenter__()
     assert "SECRET" not in str(raised.value)

@@ -8,12 +8,12 @@ import trio
 from trio.testing import MockClock
 
 from agent.actions.executors import RecordExecutor
-from agent.actions.open import opened_executor
+from agent.actions.open import open_executor
 from agent.actions.settings import ActionSettings
 from agent.errors import UsageError
 from agent.ports.action import Call
 
-CALL = Call("s1", "send_sms", {"phone": "070-1234567", "text": "hi"})
+CALL = Call(suggestion_id="s1", action="send_sms", payload={"phone": "070-1234567", "text": "hi"})
 
 
 async def test_it_returns_what_it_would_do() -> None:
@@ -48,7 +48,7 @@ async def test_the_settings_delay_is_in_milliseconds(autojump_clock: MockClock) 
     """Without a webhook the recording executor is opened, with the delays of the settings."""
     begun: list[float] = []
     settings = ActionSettings(action_delay_ms=(250.0, 500.0))
-    async with opened_executor(settings) as executor:
+    async with open_executor(settings) as executor:
         await executor.run(CALL, lambda: begun.append(trio.current_time()))
     assert begun == [pytest.approx(0.25)]
     assert trio.current_time() == pytest.approx(0.75)
@@ -70,7 +70,7 @@ async def test_the_settings_delay_is_in_milliseconds(autojump_clock: MockClock) 
 async def test_a_url_that_cannot_be_called_is_refused(url: str) -> None:
     """The operator is told what a webhook looks like, without what was given."""
     with pytest.raises(UsageError, match="action-webhook must be a URL") as raised:
-        await opened_executor(ActionSettings(action_webhook=url)).__aenter__()
+        await open_executor(ActionSettings(action_webhook=url)).__aenter__()
     assert "SECRET" not in str(raised.value)
 
 
@@ -78,4 +78,4 @@ async def test_without_httpx_the_operator_is_told_what_to_install(monkeypatch: p
     """A webhook without its optional dependency is a one-line error."""
     monkeypatch.setattr("agent.actions.open.find_spec", lambda name: None)
     with pytest.raises(UsageError, match="pip install"):
-        await opened_executor(ActionSettings(action_webhook="https://hook.test/")).__aenter__()
+        await open_executor(ActionSettings(action_webhook="https://hook.test/")).__aenter__()

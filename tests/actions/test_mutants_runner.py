@@ -13,7 +13,7 @@ from agent.actions.runner import Runner
 from agent.config import ACTION_TIMEOUT
 from agent.ports.action import Call, Outcome
 from agent.ports.conversation import NO_SCOPE, Scope
-from agent.ports.ledger import Status
+from agent.ports.ledger import ClaimStatus
 from agent.storage.memory import MemoryLedger
 
 
@@ -44,12 +44,12 @@ async def test_every_action_is_accounted_for_when_the_app_ends(steps: int) -> No
     ledger, parts = MemoryLedger(), Steps()
     async with trio.open_nursery() as nursery:
         runner = Runner(nursery, ledger, parts, parts, parts)
-        runner.start(Call("s1", "send_sms", {}), outcomes.append)
+        runner.start(Call(suggestion_id="s1", action="send_sms", payload={}), outcomes.append)
         for _ in range(steps):
             await trio.lowlevel.checkpoint()
         nursery.cancel_scope.cancel()
-    assert runner.running == 0
-    row = await ledger.get("s1")
+    assert runner.running_count == 0
+    row = await ledger.get_row("s1")
     assert row is not None
     assert [outcome.status for outcome in outcomes] == [row.status]
     assert row.status in ("cancelled", "unknown", "done")
@@ -72,17 +72,19 @@ async def test_begin_again_gives_no_more_time(autojump_clock: MockClock) -> None
     parts = Steps()
     async with trio.open_nursery() as nursery:
         runner = Runner(nursery, MemoryLedger(), Insistent(), parts, parts)
-        runner.start(Call("s1", "send_sms", {}), outcomes.append)
+        runner.start(Call(suggestion_id="s1", action="send_sms", payload={}), outcomes.append)
         await trio.sleep(10 * ACTION_TIMEOUT)
         assert [outcome.status for outcome in outcomes] == ["unknown"]
-        assert runner.running == 0
+        assert runner.running_count == 0
         nursery.cancel_scope.cancel()
 
 
 class Stuck(MemoryLedger):
     """A ledger that never finishes a record."""
 
-    async def record(self, suggestion_id: str, status: Status, result: Mapping[str, Any], at: int) -> None:
+    async def record_outcome(
+        self, suggestion_id: str, status: ClaimStatus, result: Mapping[str, Any], at: int
+    ) -> None:
         """Wait without an end."""
         await trio.sleep_forever()
 
@@ -94,7 +96,7 @@ async def test_a_record_that_comes_too_late_is_logged(autojump_clock: MockClock)
     with structlog.testing.capture_logs() as lines:
         async with trio.open_nursery() as nursery:
             runner = Runner(nursery, Stuck(), parts, parts, parts)
-            runner.start(Call("s1", "send_sms", {}), outcomes.append)
+            runner.start(Call(suggestion_id="s1", action="send_sms", payload={}), outcomes.append)
             await runner.wait_idle()
     assert [outcome.status for outcome in outcomes] == ["done"]
     assert [(line["event"], line["suggestionId"]) for line in lines] == [("action record late", "s1")]
@@ -115,7 +117,7 @@ async def test_a_claim_without_an_answer_is_told_as_failed(autojump_clock: MockC
     parts = Steps()
     async with trio.open_nursery() as nursery:
         runner = Runner(nursery, Deaf(), parts, parts, parts)
-        runner.start(Call("s1", "send_sms", {}), outcomes.append)
+        runner.start(Call(suggestion_id="s1", action="send_sms", payload={}), outcomes.append)
         await runner.wait_idle()
     assert [(each.claimed, each.status, each.result.get("success")) for each in outcomes] == [
         (True, "failed", False)

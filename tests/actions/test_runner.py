@@ -10,17 +10,17 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from agent.actions.runner import Runner, Stopped
+from agent.actions.runner import BeginRefused, Runner
 from agent.config import ACTION_TIMEOUT, STORE_TIMEOUT
 from agent.errors import ActionFailed, ActionUnknown, Conflict, NotFound
-from agent.ports.action import Call, Executor, Outcome, Running
+from agent.ports.action import ActionHandle, Call, Executor, Outcome
 from agent.ports.conversation import NO_SCOPE, Scope
-from agent.ports.ledger import Row, Status
+from agent.ports.ledger import ClaimStatus, LedgerRow
 from agent.storage.memory import MemoryLedger
 from tests.logs import logged
 
 Begin = Callable[[], None]
-CALL = Call("s1", "send_sms", {"phone": "070-SECRET"})
+CALL = Call(suggestion_id="s1", action="send_sms", payload={"phone": "070-SECRET"})
 
 
 @pytest.fixture
@@ -63,9 +63,11 @@ class SlowLedger(MemoryLedger):
         await self._wait("claim")
         return await super().claim(suggestion_id, action, at)
 
-    async def record(self, suggestion_id: str, status: Status, result: Mapping[str, Any], at: int) -> None:
+    async def record_outcome(
+        self, suggestion_id: str, status: ClaimStatus, result: Mapping[str, Any], at: int
+    ) -> None:
         await self._wait("record")
-        await super().record(suggestion_id, status, result, at)
+        await super().record_outcome(suggestion_id, status, result, at)
 
     async def _wait(self, step: str) -> None:
         await trio.sleep(self.waits[step])
@@ -105,14 +107,14 @@ class Rig:
         self.runner = Runner(nursery, self.ledger, executor, FakeClock(), self.figures)
         self.outcomes: list[Outcome] = []
 
-    def start(self) -> Running:
+    def start(self) -> ActionHandle:
         return self.runner.start(CALL, self.outcomes.append)
 
     async def ended(self) -> tuple[str | None, Mapping[str, Any]]:
         """Wait for the end; return the status of the one report and its result, which the ledger agrees with."""
         await self.runner.wait_idle()
         (outcome,) = self.outcomes
-        row = await self.ledger.get("s1")
+        row = await self.ledger.get_row("s1")
         assert row is not None
         assert (outcome.suggestion_id, outcome.claimed) == ("s1", True)
         assert (row.status, row.result) == (outcome.status, outcome.result)
@@ -127,9 +129,9 @@ async def test_an_action_is_claimed_run_recorded_and_reported(nursery: trio.Nurs
     """The executor's answer is reported as data, stands in the ledger, and the runner is idle again."""
     rig = Rig(nursery, Scripted())
     rig.start()
-    assert rig.runner.running == 1
+    assert rig.runner.running_count == 1
     assert await rig.ended() == DONE
-    assert rig.runner.running == 0
+    assert rig.runner.running_count == 0
     assert rig.figures.levels == {"actions_running": 0}
 
 
@@ -140,8 +142,10 @@ async def test_the_ledger_is_stamped_with_the_wall_clock(
     rig = Rig(nursery, Scripted(before=1.0, after=2.0))
     rig.start()
     await rig.ended()
-    row = await rig.ledger.get("s1")
-    assert row == Row("s1", "send_sms", "done", 1000, 4000, DONE[1])
+    row = await rig.ledger.get_row("s1")
+    assert row == LedgerRow(
+        suggestion_id="s1", action="send_sms", status="done", claimed_at=1000, ended_at=4000, result=DONE[1]
+    )
     assert rig.figures.times == [("action_seconds", 3.0)]
 
 
@@ -170,7 +174,7 @@ async def test_a_second_start_does_not_touch_the_first_outcome(nursery: trio.Nur
     rig.start().stop()
     await rig.runner.wait_idle()
     assert rig.outcomes[1].result == {"ignored": True}
-    row = await rig.ledger.get("s1")
+    row = await rig.ledger.get_row("s1")
     assert row is not None
     assert row.status == "done"
 
@@ -199,7 +203,7 @@ async def test_a_stop_before_the_claims_answer_cancels_the_row(
     running.stop()
     await wait_all_tasks_blocked()
     assert [(o.claimed, o.status, o.result) for o in rig.outcomes] == [(True, *CANCELLED)]
-    assert (trio.current_time(), rig.runner.running) == (0.5, 1)
+    assert (trio.current_time(), rig.runner.running_count) == (0.5, 1)
     assert await rig.ended() == CANCELLED
     assert trio.current_time() == pytest.approx(1.0)
     assert (executor.called, rig.figures.counts) == (0, [])
@@ -245,7 +249,7 @@ async def test_a_stop_before_begin_cancels_it_at_once(
     running = rig.start()
     await trio.sleep(1.0)
     running.stop()
-    assert not running.begun
+    assert not running.has_begun
     assert await rig.ended() == CANCELLED
     assert (executor.called, executor.begun) == (1, 0)
     assert trio.current_time() == pytest.approx(1.0)
@@ -256,7 +260,7 @@ async def test_a_stop_after_begin_has_no_effect(nursery: trio.Nursery, autojump_
     rig = Rig(nursery, Scripted(after=5.0))
     running = rig.start()
     await trio.sleep(1.0)
-    assert running.begun
+    assert running.has_begun
     running.stop()
     running.stop()
     assert await rig.ended() == DONE
@@ -273,7 +277,7 @@ async def test_begin_after_a_stop_of_the_same_tick_is_refused(nursery: trio.Nurs
             running.stop()
             try:
                 begin()
-            except Stopped:
+            except BeginRefused:
                 refused.append(True)
                 if not swallows:
                     raise
@@ -347,7 +351,7 @@ async def test_begin_in_the_tick_of_its_deadline_is_refused(
                 await trio.sleep(ACTION_TIMEOUT)
             try:
                 begin()
-            except Stopped:
+            except BeginRefused:
                 if not swallows:
                     raise
             return {"sent": "s1"}
@@ -438,7 +442,7 @@ async def test_what_cannot_be_claimed_is_never_run(
     (outcome,) = rig.outcomes
     assert (outcome.claimed, outcome.status, outcome.result["success"]) == (True, "failed", False)
     assert executor.called == 0
-    assert await ledger.get("s1") is None
+    assert await ledger.get_row("s1") is None
     assert trio.current_time() <= STORE_TIMEOUT
 
 
@@ -461,10 +465,10 @@ async def test_a_report_that_raises_does_not_break_the_runner(nursery: trio.Nurs
     def report(outcome: Outcome) -> None:
         raise RuntimeError("session is broken")
 
-    rig.runner.start(Call("other", "send_sms", {}), report)
+    rig.runner.start(Call(suggestion_id="other", action="send_sms", payload={}), report)
     rig.start()
     assert await rig.ended() == DONE
-    assert rig.runner.running == 0
+    assert rig.runner.running_count == 0
 
 
 async def test_no_log_line_holds_a_payload_or_a_faults_text(
@@ -527,7 +531,7 @@ async def test_a_detached_action_goes_on_and_reports_to_nobody(
     await rig.runner.wait_idle()
     assert rig.outcomes == []
     assert rig.figures.counts == [("actions", "done")]
-    row = await rig.ledger.get("s1")
+    row = await rig.ledger.get_row("s1")
     assert row is not None
     assert (row.status, row.result) == DONE
 
@@ -549,7 +553,7 @@ async def test_a_detached_action_keeps_no_session_alive(
     del session
     gc.collect()
     assert seen() is None
-    assert rig.runner.running == 1
+    assert rig.runner.running_count == 1
 
 
 async def test_wait_idle_waits_for_the_last_action(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
@@ -558,7 +562,7 @@ async def test_wait_idle_waits_for_the_last_action(nursery: trio.Nursery, autoju
     await rig.runner.wait_idle()
     rig.start()
     await trio.sleep(1.0)
-    rig.runner.start(Call("s2", "send_sms", {}), rig.outcomes.append)
+    rig.runner.start(Call(suggestion_id="s2", action="send_sms", payload={}), rig.outcomes.append)
     await rig.runner.wait_idle()
     assert trio.current_time() == pytest.approx(4.0)
     assert len(rig.outcomes) == 2
@@ -647,7 +651,7 @@ async def test_wherever_a_stop_lands_the_outcome_is_the_truth(nursery: trio.Nurs
         running.stop()
         ended = await rig.ended()
         assert ended == (DONE if executor.effects else CANCELLED)
-        assert rig.runner.running == 0
+        assert rig.runner.running_count == 0
         seen.append(executor.effects)
     assert set(seen) == {0, 1}
 
@@ -665,6 +669,6 @@ async def test_wherever_the_app_ends_the_ledger_has_the_truth() -> None:
             nursery.cancel_scope.cancel()
         status, _ = await rig.ended()
         assert executor.effects in {"cancelled": (0,), "unknown": (0, 1), "done": (1,)}[str(status)]
-        assert rig.runner.running == 0
+        assert rig.runner.running_count == 0
         seen.add(status)
     assert seen == {"cancelled", "unknown", "done"}

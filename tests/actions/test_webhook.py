@@ -13,14 +13,14 @@ import pytest
 import trio
 from trio.testing import MockClock, memory_stream_pair
 
-from agent.actions.open import opened_executor
+from agent.actions.open import open_executor
 from agent.actions.settings import ActionSettings
 from agent.actions.webhook import WebhookExecutor
 from agent.config import WEBHOOK_ANSWER_MAX, WEBHOOK_TIMEOUT
 from agent.errors import ActionFailed, ActionUnknown
 from agent.ports.action import Call
 
-CALL = Call("s1", "send_sms", {"phone": "070-SECRET"})
+CALL = Call(suggestion_id="s1", action="send_sms", payload={"phone": "070-SECRET"})
 URL = "http://user:SECRET@hook.test/path"
 Peer = trio.abc.Stream
 Serve = Callable[[Peer], Awaitable[None]]
@@ -413,7 +413,7 @@ async def test_over_a_socket_an_action_is_done() -> None:
     begun: list[bool] = []
     async with trio.open_nursery() as nursery:
         nursery.start_soon(trio.serve_listeners, answering(http("200 OK", b'{"n": 1}')), [listener])
-        async with opened_executor(ActionSettings(action_webhook=f"http://127.0.0.1:{port}/")) as executor:
+        async with open_executor(ActionSettings(action_webhook=f"http://127.0.0.1:{port}/")) as executor:
             assert await executor.run(CALL, lambda: begun.append(True)) == {"n": 1}
         nursery.cancel_scope.cancel()
     assert begun == [True]

@@ -13,14 +13,14 @@ from agent.answering.settings import AnswerSettings
 from agent.config import DRAFT_MAX, READ_AT_ONCE, SNIPPET_CHARACTERS, UNWIND_TIMEOUT
 from agent.errors import ModelFailed
 from agent.grounding import evidence
-from agent.grounding.binding import kept_rows
-from agent.numbers.given import Given
-from agent.ports.brain import Drafted, Proposal, Question, Refused, TurnEvent, Verified
+from agent.grounding.binding import cached_rows
+from agent.numbers.given import SourceNumbers
+from agent.ports.brain import DraftCompleted, Proposal, Question, TurnEvent, TurnRefusal, VerifiedPart
 from agent.ports.draft import Delta, Prompt
 from agent.ports.search import Hit, Lang, Passage, Query, Snippet
 from agent.testing.models import FakeDrafter
 
-SNIPPET = Snippet("kb/pricing.md", "Standard costs 299 kr per month.", 5, 5)
+SNIPPET = Snippet(file="kb/pricing.md", text="Standard costs 299 kr per month.", first=5, last=5)
 HIT = Hit(SNIPPET, Passage("kb/pricing.md", ("Plans",), "en", (SNIPPET,)), 0.9)
 TRUE = "It is 299 kr per month."
 FALSE = "It is 349 kr per month."
@@ -34,7 +34,7 @@ class FakeRetriever:
         self.asked: list[Query] = []
         self.told: list[Lang] = []  # whose topics were asked for
 
-    async def present(self) -> "FakeRetriever":
+    async def load_snapshot(self) -> "FakeRetriever":
         return self
 
     async def search(self, query: Query) -> tuple[Hit, ...]:
@@ -42,7 +42,7 @@ class FakeRetriever:
         await trio.sleep(self.wait)
         return self.hits
 
-    async def nearest(self, query: Query) -> tuple[Hit, ...]:
+    async def search_nearest(self, query: Query) -> tuple[Hit, ...]:
         return self.hits
 
     def topics(self, lang: Lang) -> tuple[str, ...]:
@@ -57,7 +57,7 @@ def brain(
 
 
 def ask(text: str = "What does Standard cost?", lang: Lang | None = "en") -> Question:
-    return Question("m1", text, lang, 0.0)
+    return Question(id="m1", text=text, lang=lang, at=0.0)
 
 
 async def told(of: GroundedBrain, question: Question | None = None) -> list[TurnEvent]:
@@ -69,7 +69,9 @@ async def told(of: GroundedBrain, question: Question | None = None) -> list[Turn
 def shape(events: Sequence[TurnEvent]) -> list[str]:
     """Name the events, a refusal by its code."""
     return [
-        event.text.blocked.code if isinstance(event, Refused) and event.text.blocked else type(event).__name__
+        event.text.blocked.code
+        if isinstance(event, TurnRefusal) and event.text.blocked
+        else type(event).__name__
         for event in events
     ]
 
@@ -80,9 +82,9 @@ def shape(events: Sequence[TurnEvent]) -> list[str]:
 async def test_a_draft_that_stands_is_answered() -> None:
     """The verified text is the last event, with the snippet that holds its number."""
     events = await told(brain(FakeDrafter(TRUE)))
-    assert shape(events) == ["Drafted", "Verified"]
+    assert shape(events) == ["DraftCompleted", "VerifiedPart"]
     last = events[-1]
-    assert isinstance(last, Verified)
+    assert isinstance(last, VerifiedPart)
     assert last.last
     assert last.text.text.strip() == TRUE
     assert SNIPPET in last.text.citations
@@ -109,7 +111,7 @@ async def test_without_a_hit_the_model_is_not_asked() -> None:
 async def test_a_mismatch_is_drafted_once_more() -> None:
     """The redraft gets the same evidence, and is answered when it stands."""
     model = FakeDrafter(FALSE, TRUE)
-    assert shape(await told(brain(model))) == ["Drafted", "Redraft", "Drafted", "Verified"]
+    assert shape(await told(brain(model))) == ["DraftCompleted", "Redraft", "DraftCompleted", "VerifiedPart"]
     assert [prompt.attempt for prompt in model.prompts] == [0, 1]
     assert model.evidence == [(HIT,), (HIT,)]
 
@@ -117,7 +119,7 @@ async def test_a_mismatch_is_drafted_once_more() -> None:
 async def test_a_second_mismatch_is_refused() -> None:
     """Two drafts that do not stand end in a refusal without the numbers of either."""
     events = await told(brain(FakeDrafter(FALSE, "It is 399 kr.")))
-    assert shape(events) == ["Drafted", "Redraft", "Drafted", "number_mismatch"]
+    assert shape(events) == ["DraftCompleted", "Redraft", "DraftCompleted", "number_mismatch"]
     assert "349" not in str(events)
     assert "399" not in str(events)
 
@@ -125,11 +127,13 @@ async def test_a_second_mismatch_is_refused() -> None:
 async def test_a_refusal_cites_no_snippet_that_shows_a_refused_number() -> None:
     """The number of either draft keeps a snippet out of the refusal's citations, whatever its unit there."""
     texts = ("Standard costs 299 kr per month.", "Keep the receipt.", "Basic lasts 149 days.")
-    snippets = [Snippet("kb/a.md", text, line, line) for line, text in enumerate(texts, 1)]
+    snippets = [
+        Snippet(file="kb/a.md", text=text, first=line, last=line) for line, text in enumerate(texts, 1)
+    ]
     hits = tuple(Hit(each, Passage("kb/a.md", (), "en", tuple(snippets)), 0.9) for each in snippets)
     model = FakeDrafter("It lasts 299 days.", "It costs 149 kr.")
     last = (await told(brain(model, FakeRetriever(hits))))[-1]
-    assert isinstance(last, Refused)
+    assert isinstance(last, TurnRefusal)
     assert last.text.citations == (snippets[1],)
 
 
@@ -156,7 +160,7 @@ async def test_a_model_that_fails_is_a_refusal(failing: int) -> None:
     """A failure of the first draft or of the redraft ends the turn as model_failed."""
     drafts: list[str | Exception] = [FALSE, FALSE]
     drafts[failing] = ModelFailed("overloaded")
-    before = ["Drafted", "Redraft"] if failing else []
+    before = ["DraftCompleted", "Redraft"] if failing else []
     assert shape(await told(brain(FakeDrafter(*drafts)))) == [*before, "model_failed"]
 
 
@@ -194,7 +198,7 @@ async def test_the_language_is_the_clients_word_then_the_texts_then_the_settings
     await told(brain(model, retriever, AnswerSettings(lang=default)), ask(text, said))
     assert (retriever.asked[0].lang, model.prompts[0].lang) == (expected, expected)
     (refusal,) = await told(brain(model, FakeRetriever(()), AnswerSettings(lang=default)), ask(text, said))
-    assert isinstance(refusal, Refused)
+    assert isinstance(refusal, TurnRefusal)
     assert refusal.text.text.startswith("Jag") is (expected == "sv")
 
 
@@ -213,9 +217,9 @@ async def test_the_language_is_the_clients_word_then_the_texts_then_the_settings
 async def test_proposals_come_with_the_last_event(model: FakeDrafter, hits: tuple[Hit, ...]) -> None:
     """Whether answer or refusal, the last event and no other carries what the user's words asked for."""
     events = await told(brain(model, FakeRetriever(hits)), ask("What does it cost? Call me on 08-123 45 67"))
-    carrying = [event for event in events if isinstance(event, Verified | Refused)]
+    carrying = [event for event in events if isinstance(event, VerifiedPart | TurnRefusal)]
     assert carrying == events[-1:]
-    assert carrying[0].proposals == (Proposal("schedule_callback", {"phone": "08-123 45 67"}),)
+    assert carrying[0].proposals == (Proposal(action="schedule_callback", payload={"phone": "08-123 45 67"}),)
 
 
 # --- bounds
@@ -229,7 +233,9 @@ async def test_a_draft_that_takes_too_long_is_a_failure(autojump_clock: MockCloc
     assert model.open == 0
 
 
-@pytest.mark.parametrize(("over", "expected"), [(0, ["Drafted", "Verified"]), (1, ["model_failed"])])
+@pytest.mark.parametrize(
+    ("over", "expected"), [(0, ["DraftCompleted", "VerifiedPart"]), (1, ["model_failed"])]
+)
 async def test_a_draft_is_bounded_in_bytes(over: int, expected: list[str]) -> None:
     """DRAFT_MAX bytes of UTF-8 are allowed, one more is not."""
     model = FakeDrafter("å" * (DRAFT_MAX // 2) + "a" * over)
@@ -284,7 +290,7 @@ async def test_a_cancel_at_any_moment_ends_it_silently(autojump_clock: MockClock
         assert model.open == 0
         seen.add(tuple(name for _, name in events))
         at += 1.0
-    assert seen == {(), ("Drafted", "Redraft")}
+    assert seen == {(), ("DraftCompleted", "Redraft")}
 
 
 async def test_a_cancel_between_two_deltas_closes_the_model() -> None:
@@ -331,7 +337,7 @@ async def test_turns_at_once_do_not_mix() -> None:
     async with trio.open_nursery() as nursery:
         for _ in range(20):
             nursery.start_soon(turn)
-    assert results == [["Drafted", "Redraft", "Drafted", "Verified"]] * 20
+    assert results == [["DraftCompleted", "Redraft", "DraftCompleted", "VerifiedPart"]] * 20
 
 
 # --- the methods, each by its setting
@@ -339,13 +345,15 @@ async def test_turns_at_once_do_not_mix() -> None:
 
 async def test_the_evidence_is_kept_to_its_budget() -> None:
     """What is left out reaches neither the model nor the citations, and its numbers are not supported."""
-    other = Snippet("kb/b.md", "The fee is 349 kr, whatever you have bought from us.", 1, 1)
+    other = Snippet(
+        file="kb/b.md", text="The fee is 349 kr, whatever you have bought from us.", first=1, last=1
+    )
     hits = (HIT, Hit(other, Passage("kb/b.md", (), "en", (other,)), 0.5))
-    for budget, expected in [(0, "Verified"), (20, "number_mismatch")]:
+    for budget, expected in [(0, "VerifiedPart"), (20, "number_mismatch")]:
         model = FakeDrafter(FALSE, FALSE)
         events = await told(brain(model, FakeRetriever(hits), AnswerSettings(evidence_tokens=budget)))
         assert shape(events)[-1] == expected
-        assert len(model.evidence[0]) == (2 if expected == "Verified" else 1)
+        assert len(model.evidence[0]) == (2 if expected == "VerifiedPart" else 1)
 
 
 @pytest.mark.parametrize("verify", ["whole", "sentence"])
@@ -354,13 +362,13 @@ async def test_a_question_back_is_an_answer(verify: Literal["whole", "sentence"]
     of = AnswerSettings(verify=verify)
     model = FakeDrafter("ASK: Is it about the 299 kr plan?")
     last = (await told(brain(model, settings=of)))[-1]
-    assert isinstance(last, Verified)
+    assert isinstance(last, VerifiedPart)
     assert last.text.text.strip() == "Is it about the 299 kr plan?"
     assert (last.text.blocked, last.text.confidence) == (None, "low")
     assert model.prompts[0].may_ask
     wrong = "ASK: Is it about the 349 kr plan?"
     assert shape(await told(brain(FakeDrafter(wrong, wrong), settings=of)))[-1] == "number_mismatch"
-    assert shape(await told(brain(FakeDrafter("ASK: "), settings=of))) == ["Drafted", "model_failed"]
+    assert shape(await told(brain(FakeDrafter("ASK: "), settings=of))) == ["DraftCompleted", "model_failed"]
 
 
 async def test_a_model_that_may_not_ask_is_not_told_to() -> None:
@@ -375,7 +383,7 @@ async def test_no_redraft_is_made_when_none_is_allowed() -> None:
     """The first mismatch is the refusal."""
     model = FakeDrafter(FALSE)
     assert shape(await told(brain(model, settings=AnswerSettings(redrafts=0)))) == [
-        "Drafted",
+        "DraftCompleted",
         "number_mismatch",
     ]
 
@@ -389,7 +397,7 @@ async def test_strict_binding_refuses_what_is_said_of_another(way: dict[str, Any
     for binding in ("off", "strict"):
         of = brain(FakeDrafter(draft, draft), settings=AnswerSettings(binding=binding, **way))
         last[binding] = shape(await told(of))[-1]
-    assert last == {"off": "Verified", "strict": "number_mismatch"}
+    assert last == {"off": "VerifiedPart", "strict": "number_mismatch"}
 
 
 @pytest.mark.parametrize("way", [{}, {"verify": "sentence"}, {"answer": "claims"}])
@@ -401,7 +409,7 @@ async def test_an_answer_may_count_its_own_list_when_asked_for(way: dict[str, An
     for counts in (False, True):
         of = brain(FakeDrafter(draft, draft), settings=AnswerSettings(own_counts=counts, **way))
         last[counts] = shape(await told(of))[-1]
-    assert last == {False: "number_mismatch", True: "Verified"}
+    assert last == {False: "number_mismatch", True: "VerifiedPart"}
 
 
 async def test_what_stands_of_the_last_draft_is_kept_when_asked_for() -> None:
@@ -409,8 +417,8 @@ async def test_what_stands_of_the_last_draft_is_kept_when_asked_for() -> None:
     good, bad = TRUE + " " + FALSE, "Hi! " + FALSE
     keeping = AnswerSettings(keep_standing=True)
     events = await told(brain(FakeDrafter(good, good), settings=keeping))
-    assert shape(events) == ["Drafted", "Redraft", "Drafted", "Verified"]
-    assert isinstance(events[-1], Verified)
+    assert shape(events) == ["DraftCompleted", "Redraft", "DraftCompleted", "VerifiedPart"]
+    assert isinstance(events[-1], VerifiedPart)
     assert events[-1].text.text == TRUE
     assert shape(await told(brain(FakeDrafter(good, good))))[-1] == "number_mismatch"
     assert shape(await told(brain(FakeDrafter(good, bad), settings=keeping)))[-1] == "number_mismatch"
@@ -425,7 +433,7 @@ async def test_without_confidence_every_answer_says_low() -> None:
                 brain(FakeDrafter("Standard costs 299 kr per month."), settings=AnswerSettings(confidence=on))
             )
         )[-1]
-        assert isinstance(last, Verified)
+        assert isinstance(last, VerifiedPart)
         sure[on] = last.text.confidence
     assert sure == {True: "high", False: "low"}
 
@@ -441,8 +449,8 @@ async def test_claims_that_check_out_are_the_answer() -> None:
     """The rest is dropped, without a redraft; the model was asked for claims."""
     model = FakeDrafter(claims(TRUE, FALSE, "Thank you."))
     events = await told(brain(model, settings=CLAIMS))
-    assert shape(events) == ["Drafted", "Verified"]
-    assert isinstance(events[-1], Verified)
+    assert shape(events) == ["DraftCompleted", "VerifiedPart"]
+    assert isinstance(events[-1], VerifiedPart)
     assert events[-1].text.text == f"{TRUE} Thank you."
     assert model.prompts[0].form == "claims"
     assert "JSON" in model.prompts[0].instructions
@@ -452,7 +460,7 @@ async def test_claims_of_which_none_checks_out_are_drafted_once_more() -> None:
     """The redraft is told which failed, without their numbers; then it is a refusal."""
     model = FakeDrafter(claims(FALSE), claims(FALSE))
     events = await told(brain(model, settings=CLAIMS))
-    assert shape(events) == ["Drafted", "Redraft", "Drafted", "number_mismatch"]
+    assert shape(events) == ["DraftCompleted", "Redraft", "DraftCompleted", "number_mismatch"]
     added = model.prompts[1].again
     assert "- It is [...] per month." in added
     assert "349" not in added
@@ -461,7 +469,12 @@ async def test_claims_of_which_none_checks_out_are_drafted_once_more() -> None:
 async def test_claims_that_cannot_be_read_are_drafted_once_more() -> None:
     """The redraft is told so; a model that does not do it has failed."""
     model = FakeDrafter(TRUE, claims(TRUE))
-    assert shape(await told(brain(model, settings=CLAIMS))) == ["Drafted", "Redraft", "Drafted", "Verified"]
+    assert shape(await told(brain(model, settings=CLAIMS))) == [
+        "DraftCompleted",
+        "Redraft",
+        "DraftCompleted",
+        "VerifiedPart",
+    ]
     assert "JSON" in model.prompts[1].again
     assert shape(await told(brain(FakeDrafter(TRUE, TRUE), settings=CLAIMS)))[-1] == "model_failed"
 
@@ -475,8 +488,8 @@ LONG = "The plan is 299 kr per month with us. "
 async def test_each_sentence_is_said_when_it_stands() -> None:
     """All but the last are not last; proposals come with the last."""
     events = await told(brain(FakeDrafter(LONG * 3), settings=SENTENCE), ask("Cost? Call me on 08-123 45 67"))
-    assert shape(events) == ["Drafted", "Verified"] * 3
-    verified = [event for event in events if isinstance(event, Verified)]
+    assert shape(events) == ["DraftCompleted", "VerifiedPart"] * 3
+    verified = [event for event in events if isinstance(event, VerifiedPart)]
     assert [event.last for event in verified] == [False, False, True]
     assert [len(event.proposals) for event in verified] == [0, 0, 1]
     assert "".join(event.text.text for event in verified) == LONG * 3
@@ -487,13 +500,18 @@ async def test_a_sentence_that_fails_is_not_drafted_again() -> None:
     failing = LONG + "It is 349 kr in Norway. " + LONG
     model = FakeDrafter(failing, LONG)
     assert shape(await told(brain(model, settings=SENTENCE))) == [
-        *["Drafted", "Verified"],
-        "Drafted",
+        *["DraftCompleted", "VerifiedPart"],
+        "DraftCompleted",
         "number_mismatch",
     ]
     assert model.open == 0
     first = FakeDrafter("It is 349 kr in Norway. " + LONG, LONG)
-    assert shape(await told(brain(first, settings=SENTENCE))) == ["Drafted", "Redraft", "Drafted", "Verified"]
+    assert shape(await told(brain(first, settings=SENTENCE))) == [
+        "DraftCompleted",
+        "Redraft",
+        "DraftCompleted",
+        "VerifiedPart",
+    ]
 
 
 async def test_a_model_that_fails_in_the_middle_is_told_after_what_was_said(
@@ -502,7 +520,7 @@ async def test_a_model_that_fails_in_the_middle_is_told_after_what_was_said(
     """The sentences that stood stay said."""
     model = FakeDrafter(LONG * 2, wait=1.0)
     events = await told(brain(model, settings=AnswerSettings(verify="sentence", turn_timeout=10.5)))
-    assert shape(events) == ["Drafted", "Verified", "model_failed"]
+    assert shape(events) == ["DraftCompleted", "VerifiedPart", "model_failed"]
     assert model.open == 0
 
 
@@ -534,8 +552,8 @@ async def test_what_is_no_question_has_a_fixed_answer(text: str, lang: Lang | No
     retriever, model = FakeRetriever(), FakeDrafter(TRUE)
     events = await told(brain(model, retriever), ask(text, lang))
     drafted, said = events
-    assert isinstance(drafted, Drafted)
-    assert isinstance(said, Verified)
+    assert isinstance(drafted, DraftCompleted)
+    assert isinstance(said, VerifiedPart)
     assert said.text.text.startswith(begins)
     assert (said.text.citations, said.text.confidence, said.proposals) == ((), "low", ())
     assert (retriever.asked, model.prompts, len(retriever.told)) == ([], [], 1)
@@ -555,16 +573,21 @@ async def test_the_evidence_is_read_in_small_steps(
 ) -> None:
     """However much of it there is: others have their turn after each, and the verdict finds everything read."""
     evidence.evidence_of.cache_clear()
-    kept_rows.cache_clear()
+    cached_rows.cache_clear()
     snippets = [
-        Snippet("kb/a.md", f"Plan {at} costs {at} kr. ".ljust(SNIPPET_CHARACTERS, "a"), at, at)
+        Snippet(
+            file="kb/a.md",
+            text=f"Plan {at} costs {at} kr. ".ljust(SNIPPET_CHARACTERS, "a"),
+            first=at,
+            last=at,
+        )
         for at in range(1, HITS + 1)
     ]
     hits = tuple(Hit(each, Passage("kb/a.md", (), "en", tuple(snippets)), 0.9) for each in snippets)
-    read = evidence.read
+    read = evidence.read_evidence
     steps = [0]
 
-    def noted(text: str, headings: tuple[str, ...] = (), said: str = "") -> Given:
+    def noted(text: str, headings: tuple[str, ...] = (), said: str = "") -> SourceNumbers:
         steps[-1] += len(text)
         return read(text, headings, said)
 
@@ -573,7 +596,7 @@ async def test_the_evidence_is_read_in_small_steps(
             await trio.lowlevel.checkpoint()
             steps.append(0)
 
-    monkeypatch.setattr(evidence, "read", noted)
+    monkeypatch.setattr(evidence, "read_evidence", noted)
     one = brain(
         FakeDrafter("Plan 3 costs 3 kr."),
         FakeRetriever(hits),
@@ -581,7 +604,7 @@ async def test_the_evidence_is_read_in_small_steps(
     )
     async with trio.open_nursery() as nursery:
         nursery.start_soon(others)
-        assert shape(await told(one))[-1] == "Verified"
+        assert shape(await told(one))[-1] == "VerifiedPart"
         nursery.cancel_scope.cancel()
     # Two steps, where both come before the others' turn; under "strict" each sentence is read by itself, too.
     assert sum(steps) > 20 * SNIPPET_CHARACTERS

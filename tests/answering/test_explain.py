@@ -18,7 +18,7 @@ from agent.compose.answering import log_reasons
 from agent.compose.composition import open_composition
 from agent.ports.brain import Question, TurnEvent
 from agent.ports.draft import Drafter
-from agent.retrieval.load import Source
+from agent.retrieval.load import SourceFile
 from agent.retrieval.search import KnowledgeBase
 from agent.server.metrics import Metrics
 from agent.settings import Settings
@@ -37,7 +37,7 @@ PRICES = """\
 
 A paper invoice costs 39 kr.
 """
-BASE = KnowledgeBase.build([Source.of("kb/a.md", PRICES)])
+BASE = KnowledgeBase.build([SourceFile.of("kb/a.md", PRICES)])
 ASKED = "What does the Standard plan cost?"
 
 
@@ -46,7 +46,7 @@ async def why(model: Drafter, question: str = ASKED, **settings: Any) -> list[st
     told: list[str] = []
 
     brain = GroundedBrain(BASE, model, AnswerSettings(**settings), told.extend)
-    await brain.answer(Question("1", question, "en", 0.0), lambda _: None)
+    await brain.answer(Question(id="1", text=question, lang="en", at=0.0), lambda _: None)
     return told
 
 
@@ -121,11 +121,11 @@ async def test_nobody_listens_unless_it_is_asked_for(monkeypatch: pytest.MonkeyP
     def never(*_: object) -> list[str]:
         raise AssertionError
 
-    for name in ("found_lines", "draft_lines", "ended_lines"):
+    for name in ("describe_search", "describe_draft", "describe_end"):
         monkeypatch.setattr(f"agent.answering.brain.{name}", never)
     brain = GroundedBrain(BASE, FakeDrafter("It is 299 kr."), AnswerSettings())
     events: list[TurnEvent] = []
-    await brain.answer(Question("1", ASKED, "en", 0.0), events.append)
+    await brain.answer(Question(id="1", text=ASKED, lang="en", at=0.0), events.append)
     assert events
 
 
@@ -157,7 +157,7 @@ async def logged(level: log.Level, folder: Path) -> str:
     ) as made:
         assert made.documents.knowledge is not None
         await made.documents.knowledge.read()
-        await made.answering.brain.answer(Question("1", ASKED, "en", 0.0), lambda _: None)
+        await made.answering.brain.answer(Question(id="1", text=ASKED, lang="en", at=0.0), lambda _: None)
     library = logging.getLogger("markdown_it.rules")
     library.setLevel(logging.DEBUG)
     for say in (library.debug, library.info, library.warning):

@@ -15,10 +15,19 @@ from agent.answering.settings import AnswerSettings
 from agent.config import PAYLOAD_WAIT
 from agent.errors import ModelFailed
 from agent.llm.payloads import PayloadFiller
-from agent.ports.brain import Drafted, Proposal, Question, Redraft, Refused, TurnEvent, Verified, Wish
+from agent.ports.brain import (
+    DraftCompleted,
+    Proposal,
+    Question,
+    Redraft,
+    TurnEvent,
+    TurnRefusal,
+    VerifiedPart,
+    Wish,
+)
 from agent.ports.conversation import Exchange
 from agent.ports.draft import Delta, Prompt
-from agent.ports.model import Finished, TextDelta
+from agent.ports.model import Finish, TextDelta
 from agent.ports.search import Hit
 from agent.testing.fakes import OneFile
 from agent.testing.models import FakeModel, Step
@@ -37,9 +46,9 @@ GRAMMAR = re.compile(r"(?:DV|D|R)*(?:L|X)")
 
 
 def letter(event: TurnEvent) -> str:
-    if isinstance(event, Verified):
+    if isinstance(event, VerifiedPart):
         return "L" if event.last else "V"
-    return {Drafted: "D", Redraft: "R", Refused: "X"}[type(event)]
+    return {DraftCompleted: "D", Redraft: "R", TurnRefusal: "X"}[type(event)]
 
 
 class Draft:
@@ -94,26 +103,30 @@ class Scene:
         self.told.append(event)
         self.times.append(trio.current_time())
 
-    async def ask(self, text: str, *wishes: Wish, history: tuple[Exchange, ...] = ()) -> Verified | Refused:
+    async def ask(
+        self, text: str, *wishes: Wish, history: tuple[Exchange, ...] = ()
+    ) -> VerifiedPart | TurnRefusal:
         """Ask in a session; return the last event."""
         self.told.clear()
         self.times.clear()
-        await self.brain.answer(Question("1", text, None, 0.0, history=history, wishes=wishes), self.hear)
+        await self.brain.answer(
+            Question(id="1", text=text, lang=None, at=0.0, history=history, wishes=wishes), self.hear
+        )
         assert GRAMMAR.fullmatch("".join(map(letter, self.told)))
         assert (self.model.running, self.draft.open) == (0, 0)
         last = self.told[-1]
-        assert isinstance(last, Verified | Refused)
+        assert isinstance(last, VerifiedPart | TurnRefusal)
         return last
 
     @property
     def text(self) -> str:
         """All that was said."""
-        return "".join(each.text.text for each in self.told if isinstance(each, Verified | Refused))
+        return "".join(each.text.text for each in self.told if isinstance(each, VerifiedPart | TurnRefusal))
 
 
 def says(fields: Any, seconds: float = 0.0) -> Sequence[Step]:
     """Return what a model answers: these fields as JSON, after some seconds."""
-    return (seconds, TextDelta(json.dumps(fields)), Finished("stop"))
+    return (seconds, TextDelta(json.dumps(fields)), Finish("stop"))
 
 
 async def test_a_payload_is_filled_in_while_the_answer_is_drafted(autojump_clock: MockClock) -> None:
@@ -121,7 +134,7 @@ async def test_a_payload_is_filled_in_while_the_answer_is_drafted(autojump_clock
     scene = Scene(says(FIELDS, 3.0), draft=Draft(seconds=3.0))
     last = await scene.ask(CALL)
     assert trio.current_time() == pytest.approx(3.0)
-    assert last.proposals == (Proposal("schedule_callback", PAYLOAD),)
+    assert last.proposals == (Proposal(action="schedule_callback", payload=PAYLOAD),)
     assert scene.text == DRAFT
     assert scene.counts.labels == ["filled"]
     (request,) = scene.model.requests
@@ -136,7 +149,7 @@ async def test_the_answer_does_not_wait_for_a_payload(autojump_clock: MockClock)
     scene = Scene(says(FIELDS, PAYLOAD_WAIT - 1))
     last = await scene.ask(CALL)
     assert scene.times[1] == 0.0
-    assert isinstance(scene.told[1], Verified)
+    assert isinstance(scene.told[1], VerifiedPart)
     assert scene.told[1].text.text.strip() == DRAFT
     assert last.proposals[0].payload == PAYLOAD
     assert trio.current_time() == pytest.approx(PAYLOAD_WAIT - 1)
@@ -147,7 +160,7 @@ async def test_a_payload_that_is_late_is_made_of_words(autojump_clock: MockClock
     scene = Scene(says(FIELDS, PAYLOAD_WAIT + 1))
     last = await scene.ask(CALL)
     assert trio.current_time() == pytest.approx(PAYLOAD_WAIT)
-    assert last.proposals == (Proposal("schedule_callback", {"phone": PHONE}),)
+    assert last.proposals == (Proposal(action="schedule_callback", payload={"phone": PHONE}),)
     assert scene.counts.labels == ["late"]
 
 
@@ -162,11 +175,11 @@ async def test_each_payload_is_late_on_its_own(autojump_clock: MockClock) -> Non
     ("answers", "label"),
     [
         ([(ModelFailed("it failed", "server"),)], "server"),
-        ([(Finished("refusal"),)], "request"),
-        ([(TextDelta("I will"), Finished("stop"))] * 2, "protocol"),
+        ([(Finish("refusal"),)], "request"),
+        ([(TextDelta("I will"), Finish("stop"))] * 2, "protocol"),
         ([says({"phone": 5})] * 2, "protocol"),
         ([says({"telephone": PHONE})] * 2, "protocol"),
-        ([(TextDelta("{"), Finished("length"))] * 2, "protocol"),
+        ([(TextDelta("{"), Finish("length"))] * 2, "protocol"),
     ],
 )
 async def test_where_the_model_fails_the_words_do(answers: list[Sequence[Step]], label: str) -> None:
@@ -174,7 +187,7 @@ async def test_where_the_model_fails_the_words_do(answers: list[Sequence[Step]],
     scene = Scene(*answers)
     last = await scene.ask("What does the Standard plan cost? Call me")
     assert scene.text == DRAFT
-    assert last.proposals == (Proposal("schedule_callback", {}, ("phone",)),)
+    assert last.proposals == (Proposal(action="schedule_callback", payload={}, missing=("phone",)),)
     assert (last.wishes, scene.counts.labels) == ((), [label])
 
 
@@ -187,7 +200,7 @@ async def test_a_fill_has_the_time_of_a_draft(autojump_clock: MockClock) -> None
 
 
 QUESTION = "Can you also tell me which phone number to use?"
-OPEN = Wish(Proposal("schedule_callback", {}, ("phone",)), ("Call me, I am Anna",))
+OPEN = Wish(Proposal(action="schedule_callback", payload={}, missing=("phone",)), ("Call me, I am Anna",))
 
 
 async def test_what_is_missing_is_asked_for_behind_the_answer() -> None:
@@ -212,7 +225,7 @@ async def test_a_refusal_asks_too(text: str, question: str) -> None:
     """The refusal comes first and is one still; one question for all that is missing."""
     scene = Scene(says({}), says({}), draft=Draft(ModelFailed("it failed")))
     last = await scene.ask(text)
-    assert isinstance(last, Refused)
+    assert isinstance(last, TurnRefusal)
     assert last.text.blocked is not None
     assert last.text.text.endswith(f"\n\n{question}")
     assert scene.text.count("?") == 1
@@ -224,7 +237,7 @@ async def test_the_next_message_tells_it() -> None:
     scene = Scene(says({"phone": PHONE, "name": "Anna", "when": "tomorrow"}))
     last = await scene.ask(PHONE, OPEN)
     assert scene.text == "Thank you."
-    assert last.proposals == (Proposal("schedule_callback", {"phone": PHONE, "name": "Anna"}),)
+    assert last.proposals == (Proposal(action="schedule_callback", payload={"phone": PHONE, "name": "Anna"}),)
     assert last.wishes == ()
     assert "I am Anna" in scene.model.requests[0].messages[-1].text
 
@@ -240,10 +253,15 @@ async def test_the_next_message_may_ask_besides() -> None:
 async def test_what_is_still_missing_is_asked_for_again() -> None:
     """As long as something was told."""
     scene = Scene(says({"text": "99913 kr"}))
-    last = await scene.ask(PHONE, Wish(Proposal("send_sms", {}, ("phone", "text")), ("Send me an sms",)))
+    last = await scene.ask(
+        PHONE, Wish(Proposal(action="send_sms", payload={}, missing=("phone", "text")), ("Send me an sms",))
+    )
     assert scene.text == "Thank you.\n\nCan you also tell me what the message should say?"
     assert last.wishes == (
-        Wish(Proposal("send_sms", {"phone": PHONE}, ("text",)), ("Send me an sms", PHONE)),
+        Wish(
+            Proposal(action="send_sms", payload={"phone": PHONE}, missing=("text",)),
+            ("Send me an sms", PHONE),
+        ),
     )
 
 
@@ -267,9 +285,9 @@ async def test_an_earlier_message_may_have_told_it() -> None:
 async def test_where_nobody_can_confirm_nothing_is_filled_in() -> None:
     """A plain request is answered by the other brain alone."""
     scene = Scene()
-    await scene.brain.answer(Question("1", CALL, None, 0.0), scene.hear)
+    await scene.brain.answer(Question(id="1", text=CALL, lang=None, at=0.0), scene.hear)
     assert scene.model.requests == []
-    assert isinstance(scene.told[-1], Verified)
+    assert isinstance(scene.told[-1], VerifiedPart)
 
 
 async def test_a_cited_number_may_be_sent() -> None:

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.actions.triggers import TRIGGERS, asked, proposals
 from agent.answering.brain import HITS
-from agent.answering.prompts import within
+from agent.answering.prompts import fit_hits
 from agent.config import (
     CONTEXT_CHARACTERS,
     DRAFT_MAX,
@@ -23,24 +22,26 @@ from agent.config import (
     OUTBOX_BYTES,
     SNIPPET_CHARACTERS,
 )
+from agent.intents.triggers import TRIGGERS, propose_actions, remove_requests
 from agent.lang import LANGUAGES
-from agent.llm.wording import chosen, compose
+from agent.llm.wording import choose_quotes, compose_answer
+from agent.ports.brain import Blocked
 from agent.ports.search import Hit, Passage, Snippet
 from agent.protocol.codec import decode, encode
 from agent.protocol.inbound import Message
-from agent.protocol.outbound import Blocked, Citation, Response
-from agent.retrieval.load import load
+from agent.protocol.outbound import Citation, Response
+from agent.retrieval.load import load_documents
 from agent.retrieval.search import KnowledgeBase
 from agent.settings import Settings
 from agent.testing.network import Network, network
-from agent.text.language import language
+from agent.text.language import detect_language
 
 BEFORE = 0.02
 """Seconds of CPU before the search: ten times what it takes, so that a slow machine passes and n² does not."""
 SEARCH = 0.05
 
 DOCUMENTS = Path(__file__).parents[2] / "kb"
-KB = KnowledgeBase.build(load(DOCUMENTS).sources)
+KB = KnowledgeBase.build(load_documents(DOCUMENTS).sources)
 WORD = re.compile(r"\w+")
 KNOWN = sorted({word for passage in KB.passages for word in WORD.findall(passage.snippets[0].said.lower())})
 DRAW = random.Random(3)
@@ -90,9 +91,9 @@ def before_the_search(frame: str) -> str:
     """Do what the loop does with a message until it searches; return the query."""
     message = decode(frame)
     assert isinstance(message, Message)
-    language(message.text)
-    proposals(message.text)
-    return asked(message.text)
+    detect_language(message.text)
+    propose_actions(message.text)
+    return remove_requests(message.text)
 
 
 def frame_of(text: str) -> str:
@@ -106,8 +107,8 @@ def test_no_message_is_expensive(text: str) -> None:
     frame = frame_of(text)
     assert cost(lambda: before_the_search(frame)) < BEFORE
     query = before_the_search(frame)
-    assert cost(lambda: KB.find(query, "sv", HITS)) < SEARCH
-    assert cost(lambda: KB.find(text[:MAX_TEXT], "sv", HITS)) < SEARCH
+    assert cost(lambda: KB.find_hits(query, "sv", HITS)) < SEARCH
+    assert cost(lambda: KB.find_hits(text[:MAX_TEXT], "sv", HITS)) < SEARCH
 
 
 PIECES = st.lists(
@@ -134,17 +135,19 @@ def test_the_worst_message_that_can_be_found(pieces: list[str], order: list[int]
     text = (unit * (MAX_TEXT // len(unit) + 1)).encode("utf-8", "replace").decode()
     frame = frame_of(text)
     assert cost(lambda: before_the_search(frame)) < BEFORE
-    assert cost(lambda: KB.find(text[:MAX_TEXT], "sv", HITS)) < SEARCH
+    assert cost(lambda: KB.find_hits(text[:MAX_TEXT], "sv", HITS)) < SEARCH
 
 
 @pytest.mark.parametrize("unit", ["[", "1 ", "a ", "1-", "five hundred "])
 def test_the_mock_words_hostile_snippets_in_linear_time(unit: str) -> None:
     """As many as there can be, each as long as it can be."""
     text = (unit * SNIPPET_CHARACTERS)[:SNIPPET_CHARACTERS]
-    snippets = [Snippet("kb/a.md", text, at, at, f"{at} {text}") for at in range(HITS)]
+    snippets = [
+        Snippet(file="kb/a.md", text=text, first=at, last=at, said=f"{at} {text}") for at in range(HITS)
+    ]
     passage = Passage("kb/a.md", (text,) * 6, "en", tuple(snippets))
     hits = [Hit(snippet, passage, 0.9) for snippet in snippets]
-    assert cost(lambda: compose(chosen(hits), "en")) < SEARCH
+    assert cost(lambda: compose_answer(choose_quotes(hits), "en")) < SEARCH
 
 
 def test_the_measure_sees_what_is_expensive() -> None:
@@ -162,17 +165,34 @@ def test_no_answer_is_larger_than_what_may_wait_for_a_client() -> None:
     """The longest text with all the longest snippets, of characters that JSON writes with six bytes each."""
     for headings in ((), ("\x01" * CONTEXT_CHARACTERS,), ("\x01" * OUTBOX_BYTES,)):
         snippets = [
-            Snippet(f"kb/{at}" + "\x01" * 4096, "\x01" * SNIPPET_CHARACTERS, 10**9, 10**9, headings=headings)
+            Snippet(
+                file=f"kb/{at}" + "\x01" * 4096,
+                text="\x01" * SNIPPET_CHARACTERS,
+                first=10**9,
+                last=10**9,
+                headings=headings,
+            )
             for at in range(HITS)
         ]
         passage = Passage("kb/a.md", headings, "en", tuple(snippets))
         cited = [
-            Citation(each.file, each.text, (each.first, each.last), " › ".join(each.headings))
-            for each in (hit.snippet for hit in within([Hit(one, passage, 0.9) for one in snippets], 0))
+            Citation(
+                file=each.file,
+                snippet=each.text,
+                lines=(each.first, each.last),
+                heading=" › ".join(each.headings),
+            )
+            for each in (hit.snippet for hit in fit_hits([Hit(one, passage, 0.9) for one in snippets], 0))
         ]
         assert bool(cited) is (headings != ("\x01" * OUTBOX_BYTES,))
         text = "\x01" * DRAFT_MAX + " " + LANGUAGES["sv"].refusals.number_mismatch
-        response = Response(text, tuple(cited), "\x01" * MAX_ID, "low", Blocked("number_mismatch", "x" * 100))
+        response = Response(
+            text=text,
+            citations=tuple(cited),
+            id="\x01" * MAX_ID,
+            confidence="low",
+            blocked=Blocked("number_mismatch", "x" * 100),
+        )
         assert len(encode(response)) < OUTBOX_BYTES * 0.75
 
 

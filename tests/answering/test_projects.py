@@ -9,7 +9,7 @@ import msgspec
 import pytest
 import trio
 
-from agent.answering.deciding import Tools
+from agent.answering.deciding import TurnTools
 from agent.compose.adapters import Adapters
 from agent.compose.answering import Answering, AnswerSources, open_answering
 from agent.compose.knowledge import Knowledge
@@ -18,15 +18,15 @@ from agent.errors import NotFound
 from agent.llm.drafter import ModelDrafter
 from agent.llm.model_decider import ModelDecider
 from agent.ports.action import Outcome
-from agent.ports.brain import Proposal, Question, Refused, TurnEvent, Verified
+from agent.ports.brain import Proposal, Question, TurnEvent, TurnRefusal, VerifiedPart
 from agent.ports.conversation import Exchange, Scope
-from agent.ports.draft import Prompt, Section
+from agent.ports.draft import Prompt, PromptSection
 from agent.ports.fill import Filler
-from agent.ports.model import Finished, Request, TextDelta
+from agent.ports.model import Finish, ModelRequest, TextDelta
 from agent.ports.projects import HOUSE
 from agent.ports.search import Hit
 from agent.ports.tools import ToolDefinition
-from agent.retrieval.load import Source
+from agent.retrieval.load import SourceFile
 from agent.retrieval.search import KnowledgeBase
 from agent.settings import Settings
 from agent.structured.arguments import SchemaArguments
@@ -37,7 +37,13 @@ from tests.logs import logged
 from tests.projects import FakeProjects
 
 ASKED = "What does the Standard plan cost?"
-LOOK = ToolDefinition("look_up", "Looks up.", {"type": "object", "properties": {}}, False, "low")
+LOOK = ToolDefinition(
+    name="look_up",
+    description="Looks up.",
+    parameters={"type": "object", "properties": {}},
+    requires_approval=False,
+    risk="low",
+)
 WORDS = {  # of each project, by where they stand
     "a": {"role": "ROLEOFA", "rules": "RULEOFA", "facts": "FACTOFA", "state": "STATEOFA"},
     "b": {"role": "ROLEOFB", "rules": "RULEOFB", "facts": "FACTOFB", "state": "STATEOFB"},
@@ -47,18 +53,18 @@ WORDS = {  # of each project, by where they stand
 class Recorder:
     """A language model that says what it was given to say for what it is asked, and keeps what that was."""
 
-    def __init__(self, say: Callable[[Request], str]) -> None:
+    def __init__(self, say: Callable[[ModelRequest], str]) -> None:
         self._say = say
-        self.requests: list[Request] = []
+        self.requests: list[ModelRequest] = []
 
-    async def stream(self, request: Request) -> AsyncGenerator[TextDelta | Finished, None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[TextDelta | Finish, None]:
         self.requests.append(request)
         await trio.lowlevel.checkpoint()
         yield TextDelta(self._say(request))
-        yield Finished("stop")
+        yield Finish("stop")
 
 
-def quoting(request: Request) -> str:
+def quoting(request: ModelRequest) -> str:
     """Say all of the first statement that was found, as a decision where one is asked for."""
     text = "\n".join(message.text for message in request.messages if message.role != "system")
     line = next(line for line in text.split("\n") if line.startswith("The Standard plan"))
@@ -82,10 +88,18 @@ async def opened(
 ) -> AsyncGenerator[Answering, None]:
     """Open what answers, as a server does, over a house and some projects."""
     settings = Settings.of(vectors="off", payloads="model" if filler is not None else "words")
-    house = KnowledgeBase.build([Source.of("kb/plans.md", "The Standard plan HOUSEFACT costs 299 kr.")])
+    house = KnowledgeBase.build([SourceFile.of("kb/plans.md", "The Standard plan HOUSEFACT costs 299 kr.")])
     knowledge = Knowledge(settings=settings, snapshot=house, run_sync=inline)
     await knowledge.read()
-    tools = Tools(operator, lambda given: (), SchemaArguments(), 4, "high", 30.0, lambda: date(2026, 5, 4))
+    tools = TurnTools(
+        operator=operator,
+        read=lambda given: (),
+        arguments=SchemaArguments(),
+        rounds=4,
+        approve_from="high",
+        timeout=30.0,
+        today=lambda: date(2026, 5, 4),
+    )
     every = Toolbox(operator=Offering(operator), arguments=SchemaArguments(), threads=tools)
     chosen = Adapters(model=ModelDrafter(model), filler=filler, decider=ModelDecider(model), run_sync=inline)
     sources = AnswerSources(knowledge=knowledge, projects=None if projects is None else projects.store)
@@ -101,24 +115,26 @@ async def runs(proposal: Proposal) -> Outcome:
 
 
 def question(project: str, text: str = ASKED, **changes: Any) -> Question:
-    return Question("1", text, "en", 0.0, Scope(project, "t", "u"), **changes)
+    return Question(id="1", text=text, lang="en", at=0.0, scope=Scope(project, "t", "u"), **changes)
 
 
-async def told(made: Answering, project: str, text: str = ASKED, **changes: Any) -> Verified | Refused:
+async def told(
+    made: Answering, project: str, text: str = ASKED, **changes: Any
+) -> VerifiedPart | TurnRefusal:
     """Return the last word of a turn."""
     events: list[TurnEvent] = []
     await made.threads.answer(question(project, text, **changes), events.append, runs)
-    assert isinstance(events[-1], Verified | Refused)
+    assert isinstance(events[-1], VerifiedPart | TurnRefusal)
     return events[-1]
 
 
-async def shown(made: Answering, asked: Question) -> tuple[Section, ...]:
+async def shown(made: Answering, asked: Question) -> tuple[PromptSection, ...]:
     """Return the parts of the prompt that a question would be answered with."""
     assert made.prompts is not None
     return await made.prompts(asked)
 
 
-def all_of(request: Request) -> str:
+def all_of(request: ModelRequest) -> str:
     return msgspec.json.encode(request).decode()
 
 
@@ -150,8 +166,10 @@ async def test_a_socket_is_answered_from_the_operators_documents() -> None:
     async with opened(told_of(), Recorder(quoting)) as made:
         folder = str(Settings.of().documents.kb)
         events: list[TurnEvent] = []
-        await made.brain.answer(Question("1", ASKED, "en", 0.0, Scope(folder)), events.append, runs)
-        assert isinstance(events[-1], Verified)
+        await made.brain.answer(
+            Question(id="1", text=ASKED, lang="en", at=0.0, scope=Scope(folder)), events.append, runs
+        )
+        assert isinstance(events[-1], VerifiedPart)
         assert "HOUSEFACT" in events[-1].text.text
         with pytest.raises(NotFound):
             await told(made, folder)
@@ -184,7 +202,7 @@ async def test_rules_stand_whole_in_every_prompt() -> None:
     for operator in ((), (LOOK,)):
         model = Recorder(lambda request: '{"mode": "NOOP"}' if request.tools else "It costs 9999 kr.")
         async with opened(projects, model, *operator) as made:
-            assert isinstance(await told(made, "a"), Refused)
+            assert isinstance(await told(made, "a"), TurnRefusal)
         assert len(model.requests) == 2 + len(operator)
         for request in model.requests:
             assert request.messages[0].role == "system"
@@ -204,7 +222,7 @@ async def test_a_number_that_only_role_or_rules_hold_is_refused(operator: tuple[
         async with opened(projects, model, *operator) as made:
             last = await told(made, "a")
         assert "17 %" in all_of(model.requests[0])
-        assert isinstance(last, Refused)
+        assert isinstance(last, TurnRefusal)
         assert last.text.blocked is not None
         assert last.text.blocked.code == "number_mismatch"
         assert not any(number in last.text.text for number in ("17", "4711"))
@@ -293,6 +311,6 @@ async def test_what_a_model_would_be_asked_is_what_it_is_asked(operator: tuple[T
 async def test_tools_of_a_request_are_shown_after_the_operators() -> None:
     """As they would be offered."""
     async with opened(told_of(), Recorder(quoting), LOOK) as made:
-        other = ToolDefinition("a_first", "x", {"type": "object"})
+        other = ToolDefinition(name="a_first", description="x", parameters={"type": "object"})
         tools = {s.name: s.text for s in await shown(made, question("a", tools=(other,)))}["tools"]
     assert 0 <= tools.index("look_up") < tools.index("a_first")

@@ -2,16 +2,23 @@
 
 import pytest
 
-from agent.answering.prompts import again, asks, instructions, unmarked, unread, within
+from agent.answering.prompts import (
+    asks_back,
+    explain_redraft,
+    explain_unparsed,
+    fit_hits,
+    make_instructions,
+    strip_ask_mark,
+)
 from agent.config import CHARACTERS_PER_TOKEN
 from agent.numbers.read import tokens
-from agent.ports.draft import Form
+from agent.ports.draft import DraftForm
 from agent.ports.search import Hit, Lang, Passage, Snippet
 
 
 def added(draft: str, wrong: str, lang: Lang = "en") -> list[str]:
     """Return the sentences quoted, when every token whose text is in `wrong` was refused."""
-    text = again(lang, draft, [token for token in tokens(draft) if token.text in wrong.split("|")])
+    text = explain_redraft(lang, draft, [token for token in tokens(draft) if token.text in wrong.split("|")])
     _, *quoted = text.split("\n")
     return [line.removeprefix("- ") for line in quoted]
 
@@ -42,19 +49,19 @@ def test_a_long_sentence_is_cut() -> None:
 @pytest.mark.parametrize("lang", ["en", "sv"])
 @pytest.mark.parametrize("form", ["text", "claims"])
 @pytest.mark.parametrize("clarify", [True, False])
-def test_the_instructions_hold_no_number(lang: Lang, form: Form, clarify: bool) -> None:
+def test_the_instructions_hold_no_number(lang: Lang, form: DraftForm, clarify: bool) -> None:
     """Nothing that the model is told could be repeated as a number."""
-    assert not tokens(instructions(lang, form, clarify))
-    assert not tokens(again(lang, "It is 299 kr.", tokens("It is 299 kr.")))
-    assert not tokens(unread(lang))
+    assert not tokens(make_instructions(lang, form, clarify))
+    assert not tokens(explain_redraft(lang, "It is 299 kr.", tokens("It is 299 kr.")))
+    assert not tokens(explain_unparsed(lang))
 
 
 def test_the_model_is_told_to_ask_back_when_it_may() -> None:
     """Not when that is turned off, and not when claims are asked for, which state what is known."""
-    assert "ASK:" in instructions("en") and "ASK:" in instructions("sv")  # noqa: PT018
-    assert "ASK:" not in instructions("en", clarify=False)
-    assert "ASK:" not in instructions("sv", "claims")
-    assert "JSON" in instructions("sv", "claims")
+    assert "ASK:" in make_instructions("en") and "ASK:" in make_instructions("sv")  # noqa: PT018
+    assert "ASK:" not in make_instructions("en", clarify=False)
+    assert "ASK:" not in make_instructions("sv", "claims")
+    assert "JSON" in make_instructions("sv", "claims")
 
 
 @pytest.mark.parametrize(
@@ -70,15 +77,18 @@ def test_the_model_is_told_to_ask_back_when_it_may() -> None:
 )
 def test_the_mark_of_a_question_back_is_taken_off(draft: str, without: str) -> None:
     """At the start, and nowhere else: further on it may be quoted from anywhere."""
-    assert unmarked(draft) == without
-    assert asks(draft) is (draft != without)
+    assert strip_ask_mark(draft) == without
+    assert asks_back(draft) is (draft != without)
 
 
 def test_the_evidence_keeps_to_its_budget() -> None:
     """The lowest-ranked snippets are left out first; the best one stays, and no budget is no limit."""
-    snippets = [Snippet("kb/a.md", "x" * CHARACTERS_PER_TOKEN * size, 1, 1) for size in (4, 3, 2, 1)]
+    snippets = [
+        Snippet(file="kb/a.md", text="x" * CHARACTERS_PER_TOKEN * size, first=1, last=1)
+        for size in (4, 3, 2, 1)
+    ]
     hits = [Hit(each, Passage("kb/a.md", (), "en", tuple(snippets)), 0.9) for each in snippets]
-    assert [len(within(hits, budget)) for budget in (0, 1, 4, 6, 7, 8, 9, 10, 99)] == [
+    assert [len(fit_hits(hits, budget)) for budget in (0, 1, 4, 6, 7, 8, 9, 10, 99)] == [
         4,
         1,
         1,
@@ -89,5 +99,5 @@ def test_the_evidence_keeps_to_its_budget() -> None:
         4,
         4,
     ]
-    assert within(hits, 7) == tuple(hits[:2])
-    assert within((), 7) == ()
+    assert fit_hits(hits, 7) == tuple(hits[:2])
+    assert fit_hits((), 7) == ()

@@ -8,20 +8,20 @@ from typing import Any, cast
 import pytest
 
 from agent.answering.brain import GroundedBrain
-from agent.answering.deciding import DecidingBrain, Tools
-from agent.answering.projects import Prompts
+from agent.answering.deciding import DecidingBrain, TurnTools
+from agent.answering.projects import PromptViewer
 from agent.answering.settings import AnswerSettings
 from agent.config import ITEM_TEXT, PROPOSALS_PER_TURN
 from agent.errors import ModelFailed, NotFound
 from agent.lang import Lang
 from agent.memory.recollection import Recollection
-from agent.ports.brain import Question, Refused, TurnEvent, Verified
+from agent.ports.brain import Question, TurnEvent, TurnRefusal, VerifiedPart
 from agent.ports.conversation import Exchange, Scope
 from agent.ports.decide import Act, Ask, Briefing, Decision, Noop
-from agent.ports.draft import Section
+from agent.ports.draft import PromptSection
 from agent.ports.memory import Draft, Item, MemoryStore, Source
 from agent.ports.recall import Recaller
-from agent.ports.remember import NOTHING_REMEMBERED, Remembered
+from agent.ports.remember import EMPTY_MEMORY, TurnMemory
 from agent.ports.search import Hit, Passage, Snippet
 from agent.ports.tools import ToolDefinition
 from agent.structured.arguments import SchemaArguments
@@ -34,7 +34,7 @@ from tests.answering.test_remembering import ITEM
 from tests.memory.test_keeper import drafted, item_of
 from tests.remembered import ANA
 
-TERMS = Snippet("kb/terms.md", "The notice period is 14 days.", 3, 4)
+TERMS = Snippet(file="kb/terms.md", text="The notice period is 14 days.", first=3, last=4)
 DOCUMENT = Hit(TERMS, Passage("kb/terms.md", (), "en", (TERMS,)), 0.8)
 KNOWN = replace(item_of(drafted("The parcel weighs 9 kg."), 7), status="accepted")
 SAYS = "My parcel A-17 weighs 8 kg."
@@ -48,7 +48,7 @@ class Items:
             raise NotFound
         return KNOWN
 
-    async def standing(self, ids: Sequence[str], at: int) -> frozenset[str]:
+    async def citable_ids(self, ids: Sequence[str], at: int) -> frozenset[str]:
         return frozenset(ids)
 
 
@@ -59,8 +59,8 @@ class Remembers(Recollection):
         super().__init__(cast("MemoryStore", Items()), cast("Recaller", None), Noon())
         self._hits = hits
 
-    async def remembered(self, question: Question, text: str, lang: Lang) -> Remembered:
-        return replace(NOTHING_REMEMBERED, hits=self._hits)
+    async def load_memory(self, question: Question, text: str, lang: Lang) -> TurnMemory:
+        return replace(EMPTY_MEMORY, hits=self._hits)
 
 
 def add(text: str, subject: str = "parcel", type: str = "fact", **more: Any) -> Act:
@@ -78,10 +78,10 @@ class Turned:
         self, events: list[TurnEvent], decider: ScriptedDecider, runs: Runs, figures: Figures
     ) -> None:
         last = events[-1]
-        assert isinstance(last, Verified | Refused)
+        assert isinstance(last, VerifiedPart | TurnRefusal)
         self.last = last
         self.drafts = last.remembers
-        self.sentences = sum(isinstance(each, Verified) for each in events)
+        self.sentences = sum(isinstance(each, VerifiedPart) for each in events)
         self.early = [draft for each in events[:-1] for draft in getattr(each, "remembers", ())]
         self.briefings = decider.briefings
         self.problems = decider.problems
@@ -90,7 +90,7 @@ class Turned:
 
     @property
     def asks(self) -> bool:
-        return isinstance(self.last, Verified) and self.last.asks
+        return isinstance(self.last, VerifiedPart) and self.last.asks
 
     @property
     def draft(self) -> Draft:
@@ -121,8 +121,16 @@ async def turn(
     return Turned(events, decider, runs, figures)
 
 
-def those(tools: Sequence[ToolDefinition]) -> Tools:
-    return Tools(tuple(tools), lambda given: (), SchemaArguments(), 4, "high", 30.0, lambda: date(2026, 5, 4))
+def those(tools: Sequence[ToolDefinition]) -> TurnTools:
+    return TurnTools(
+        operator=tuple(tools),
+        read=lambda given: (),
+        arguments=SchemaArguments(),
+        rounds=4,
+        approve_from="high",
+        timeout=30.0,
+        today=lambda: date(2026, 5, 4),
+    )
 
 
 def offered(done: Turned) -> list[str]:
@@ -218,7 +226,7 @@ async def test_an_update_takes_the_place_of_an_item_of_its_user() -> None:
         (add("The parcel weighs 8 kg.", user="bo"), "user"),
         (add("The parcel weighs 8 kg.", confidence=1), "confidence"),
         (add("The parcel weighs 8 kg.", expires_at=1), "expires_at"),
-        (add("The parcel weighs 8 kg.", "8 kg"), "must name in words"),
+        (add("The parcel weighs 8 kg.", "8 kg"), "must have words"),
     ],
 )
 async def test_a_model_sets_nothing_but_what_it_proposes(proposed: Act, problem: str) -> None:
@@ -233,7 +241,9 @@ async def test_an_item_that_a_rule_accepts_is_not_updated_by_a_model(monkeypatch
     monkeypatch.setattr(f"{__name__}.KNOWN", replace(KNOWN, type="event", expires_at=None))
     done = await turn(update("The parcel weighs 8 kg."), Noop())
     assert done.drafts == ()
-    assert done.problems[1] == ("only its user's own words make this, since it becomes true at once",)
+    assert done.problems[1] == (
+        "only the user's own words can make an item of this type, which takes effect at once",
+    )
 
 
 async def test_at_most_a_few_are_proposed_and_each_once() -> None:
@@ -256,12 +266,12 @@ async def test_a_proposal_ends_with_any_last_word_but_a_fault() -> None:
     for last in (Ask("Which one?"), suggests, Noop("It costs 77 kr.")):
         done = await turn(add("The parcel weighs 8 kg."), last, draft="It costs 78 kr.")
         assert done.draft.text == "The parcel weighs 8 kg."
-        assert (isinstance(done.last, Refused), len(done.last.proposals)) == (
+        assert (isinstance(done.last, TurnRefusal), len(done.last.proposals)) == (
             isinstance(last, Noop),
             1 if last is suggests else 0,
         )
     broken = await turn(add("The parcel weighs 8 kg."), ModelFailed("it broke"))
-    assert (isinstance(broken.last, Refused), broken.drafts) == (True, ())
+    assert (isinstance(broken.last, TurnRefusal), broken.drafts) == (True, ())
 
 
 async def test_a_proposal_comes_with_the_last_word_alone() -> None:
@@ -287,10 +297,10 @@ async def test_a_prompt_is_shown_with_the_tools_that_its_turn_would_have(
     memory = Remembers() if remembers else None
     house = GroundedBrain(FakeRetriever((DOCUMENT,)), FakeDrafter(""), AnswerSettings(), memory=memory)
 
-    def decision(briefing: Briefing) -> tuple[Section, ...]:
+    def decision(briefing: Briefing) -> tuple[PromptSection, ...]:
         told.extend(tool.name for tool in briefing.tools)
         return ()
 
     own = house, DecidingBrain(house, house, ScriptedDecider(), those(tools), Figures())
-    await Prompts(own, None, lambda held: own, lambda prompt, hits: (), decision)(ask(SAYS))
+    await PromptViewer(own, None, lambda held: own, lambda prompt, hits: (), decision)(ask(SAYS))
     assert told == shown

@@ -8,13 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.answering import sentences as under_test
-from agent.answering.prompts import unmarked
-from agent.answering.sentences import LEAST, LINE, Sentences
+from agent.answering.prompts import strip_ask_mark
+from agent.answering.sentences import LEAST, LINE, SentenceStream
 from agent.config import DRAFT_MAX
 from agent.grounding import refusals
-from agent.grounding.verify import check, verify
+from agent.grounding.verify import check_numbers, verify
 from agent.ports.brain import VerifiedText
 from agent.ports.search import Hit, Passage, Snippet
+from tests.examples import examples
 
 LINES = (
     "Standard costs 299 kr per month.",
@@ -24,16 +25,16 @@ LINES = (
     "From 12 December 2025 it is 12.50 EUR, version 1.2.3.",
     "Delivery takes 3-5 days; fourteen shops, step 3.",
 )
-SNIPPETS = tuple(Snippet("kb/a.md", line, at, at) for at, line in enumerate(LINES, 1))
+SNIPPETS = tuple(Snippet(file="kb/a.md", text=line, first=at, last=at) for at, line in enumerate(LINES, 1))
 PASSAGE = Passage("kb/a.md", ("A",), "en", SNIPPETS)
 HITS = tuple(Hit(snippet, PASSAGE, 0.9 - index / 10) for index, snippet in enumerate(SNIPPETS))
 
 
 def run(
     draft: str, cuts: Sequence[int] = (), hits: Sequence[Hit] = HITS
-) -> tuple[Sentences, list[VerifiedText]]:
+) -> tuple[SentenceStream, list[VerifiedText]]:
     """Feed a draft, cut at offsets, and check after each part what holds of what was said so far."""
-    sentences = Sentences(hits, "en")
+    sentences = SentenceStream(hits, "en")
     said: list[VerifiedText] = []
     edges = [0, *sorted({cut for cut in cuts if 0 < cut < len(draft)}), len(draft)]
     for start, end in itertools.pairwise(edges):
@@ -41,19 +42,19 @@ def run(
         said += new
         if new:
             stands(sentences, said, more=True)
-        if sentences.failed is not None:
+        if sentences.failed_verdict is not None:
             break
     last = sentences.finish()
     said += [last] if last is not None else []
     stands(sentences, said, more=last is None)
-    assert (last is None) is (sentences.failed is not None)
+    assert (last is None) is (sentences.failed_verdict is not None)
     return sentences, said
 
 
-def stands(sentences: Sentences, said: Sequence[VerifiedText], more: bool) -> None:
+def stands(sentences: SentenceStream, said: Sequence[VerifiedText], more: bool) -> None:
     """Check the joined text against the merged citations, alone and, where `more` may follow, with each refusal."""
     joined = "".join(each.text for each in said)
-    assert joined == sentences.said
+    assert joined == sentences.sent_text
     cited = list(dict.fromkeys(snippet for each in said for snippet in each.citations))
     for ending in (
         ["", refusals.number_mismatch("en", (), ()).text, refusals.model_failed("en").text]
@@ -61,7 +62,7 @@ def stands(sentences: Sentences, said: Sequence[VerifiedText], more: bool) -> No
         else [""]
     ):
         gap = " " if ending and not joined[-1].isspace() else ""
-        assert check(joined + gap + ending, cited, fill=0).passed, (joined, ending)
+        assert check_numbers(joined + gap + ending, cited, fill=0).is_supported, (joined, ending)
 
 
 def pieces(draft: str, cuts: Sequence[int] = ()) -> list[str]:
@@ -73,7 +74,7 @@ def pieces(draft: str, cuts: Sequence[int] = ()) -> list[str]:
 
 def let_go(draft: str) -> list[str]:
     """What is said of a draft that is not complete."""
-    sentences = Sentences(HITS, "en")
+    sentences = SentenceStream(HITS, "en")
     return [text.text for delta in draft for text in sentences.feed(delta)]
 
 
@@ -174,16 +175,16 @@ def test_a_sentence_that_fails_ends_it() -> None:
     """What was said before it stays; nothing after it is looked at."""
     sentences, said = run("The plan costs 299 kr. It is 349 kr in Norway. Returns are free.", range(99))
     assert [text.text for text in said] == ["The plan costs 299 kr. "]
-    assert [token.text for token in sentences.refused] == ["349 kr"]
+    assert [token.text for token in sentences.refused_numbers] == ["349 kr"]
     assert sentences.feed(" More of it. And more.") == []
     assert sentences.finish() is None
 
 
 def test_it_fails_as_soon_as_the_sentence_is_complete() -> None:
     """The rest of the draft is not waited for."""
-    sentences = Sentences(HITS, "en")
+    sentences = SentenceStream(HITS, "en")
     assert sentences.feed("The plan costs 349 kr. It") == []
-    assert sentences.failed is not None
+    assert sentences.failed_verdict is not None
 
 
 def test_nothing_arises_at_a_joint() -> None:
@@ -204,16 +205,16 @@ def test_a_joint_that_cuts_a_number_is_not_said(monkeypatch: pytest.MonkeyPatch)
 
     calls = itertools.count()
 
-    def inside(self: Sentences) -> int | None:
+    def inside(self: SentenceStream) -> int | None:
         assert next(calls) < 20, "the pieces do not end"
         at = self._rest.find("9 99 kr")
         return at + 2 if at >= 0 else self._rest.find("shops. ") + 7 if "shops. " in self._rest else None
 
-    monkeypatch.setattr(Sentences, "_next_end", inside)
-    sentences = Sentences(hits, "en")
+    monkeypatch.setattr(SentenceStream, "_find_next_end", inside)
+    sentences = SentenceStream(hits, "en")
     said = "".join(text.text for text in sentences.feed(draft))
-    assert check("What you asked us about takes 9 ", [hits[0].snippet]).passed
-    assert check("99 kr in all of our shops. ", [hits[0].snippet]).passed
+    assert check_numbers("What you asked us about takes 9 ", [hits[0].snippet]).is_supported
+    assert check_numbers("99 kr in all of our shops. ", [hits[0].snippet]).is_supported
     assert "99" not in said
     assert sentences.finish() is None
 
@@ -228,7 +229,7 @@ ENGLISH = "The price of it is for you and of the plan that you have. "
 
 
 def with_snippet(text: str) -> Sequence[Hit]:
-    return (Hit(Snippet("kb/b.md", text, 1, 1), PASSAGE, 0.9),)
+    return (Hit(Snippet(file="kb/b.md", text=text, first=1, last=1), PASSAGE, 0.9),)
 
 
 def test_the_line_that_was_begun_decides_what_a_number_is() -> None:
@@ -237,7 +238,7 @@ def test_the_line_that_was_begun_decides_what_a_number_is() -> None:
         f"{ENGLISH}Det är väl 1,234 kr just nu.\nNext", range(99), with_snippet("1,2340 kr")
     )
     assert [text.text for text in said] == [ENGLISH]
-    assert sentences.failed is not None
+    assert sentences.failed_verdict is not None
 
 
 @pytest.mark.parametrize("end", ["", "\nNext of all the lines"])
@@ -248,13 +249,13 @@ def test_a_number_that_stands_in_its_line_only_is_not_said(end: str) -> None:
     assert verify(draft, hits).text is not None
     sentences, said = run(draft, range(99), hits)
     assert [text.text for text in said] == [ENGLISH]
-    assert sentences.failed is not None
+    assert sentences.failed_verdict is not None
 
 
 def test_a_line_too_long_to_be_read_again_waits() -> None:
     """Its numbers that depend on its language are held back until the draft is complete."""
     line = ENGLISH * (LINE // len(ENGLISH) + 1)
-    sentences = Sentences(with_snippet("1,234 kr"), "en")
+    sentences = SentenceStream(with_snippet("1,234 kr"), "en")
     assert "".join(text.text for text in sentences.feed(f"{line}It is 1,234 kr.\nNext of it. More")) == line
     assert sentences.finish() is not None
 
@@ -263,13 +264,13 @@ def test_the_numbers_of_a_draft_are_bounded_over_its_pieces(monkeypatch: pytest.
     """More numbers than are read of one text are not said piece by piece either."""
     monkeypatch.setattr(under_test, "TOO_MANY", 50)
     sentences, said = run("It is 299 kr or 14 days, truly so. " * 60, range(0, 2000, 30))
-    assert sentences.failed is not None
-    assert sum(len(check(text.text, SNIPPETS).checks) for text in said) == 50
+    assert sentences.failed_verdict is not None
+    assert sum(len(check_numbers(text.text, SNIPPETS).checks) for text in said) == 50
 
 
 def test_citations_that_serve_again_are_taken_again() -> None:
     """The second sentence cites what the first one did, where that holds its numbers."""
-    twice = (*HITS, Hit(Snippet("kb/b.md", "299 kr and 17:00", 1, 1), PASSAGE, 0.1))
+    twice = (*HITS, Hit(Snippet(file="kb/b.md", text="299 kr and 17:00", first=1, last=1), PASSAGE, 0.1))
     _, said = run("The plan costs 299 kr. Open until 17:00 for that. The price is 299 kr. Bye", (), twice)
     merged = {snippet for text in said for snippet in text.citations}
     assert len(merged) <= 4
@@ -327,33 +328,33 @@ def drafts(*parts: Sequence[str]) -> st.SearchStrategy[str]:
 CUTS = st.lists(st.integers(1, 400), max_size=30)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(drafts(GOOD, BAD), NOISE, st.integers(0, 400), CUTS)
 def test_what_is_said_stands_whatever_the_draft(draft: str, noise: str, at: int, cuts: list[int]) -> None:
     """At every moment the joined text passes as a whole on the merged citations, or the draft has failed."""
     run(draft[:at] + noise + draft[at:], cuts)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(drafts(GOOD), CUTS)
 def test_a_draft_that_stands_is_said_as_in_whole_mode(draft: str, cuts: list[int]) -> None:
     """The joined pieces are the text that whole mode says, character by character."""
-    whole = verify(unmarked(draft), HITS)
+    whole = verify(strip_ask_mark(draft), HITS)
     sentences, said = run(draft, cuts)
     if whole.text is None:
-        assert sentences.failed is not None
+        assert sentences.failed_verdict is not None
     else:
-        assert sentences.failed is None
+        assert sentences.failed_verdict is None
         assert "".join(each.text for each in said) == whole.said
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.sampled_from(GOOD[:9]), min_size=1, max_size=30), CUTS)
 def test_plain_sentences_that_stand_are_all_said(parts: list[str], cuts: list[int]) -> None:
     """Sentences with a space between them never fail, and each goes by itself when it is long enough."""
     draft = " ".join(parts)
     sentences, said = run(draft, cuts)
-    assert sentences.failed is None
+    assert sentences.failed_verdict is None
     assert "".join(each.text for each in said) == draft
     assert len(said) >= len(draft) // (3 * (LEAST + 20))
 
@@ -365,16 +366,18 @@ def test_time_is_linear_in_the_draft() -> None:
         "1,234 Aa. " * (DRAFT_MAX // 10),
         "<a Aa. " * (DRAFT_MAX // 7),
     ):
-        sentences = Sentences((Hit(Snippet("kb/a.md", "1,234", 1, 1), PASSAGE, 0.9),), "en")
+        sentences = SentenceStream(
+            (Hit(Snippet(file="kb/a.md", text="1,234", first=1, last=1), PASSAGE, 0.9),), "en"
+        )
         looked_at = 0
-        tried = sentences._try
+        tried = sentences._verify_piece
 
         def count(piece: str) -> VerifiedText | None:
             nonlocal looked_at
             looked_at += len(piece)
             return tried(piece)  # noqa: B023 - called before the next turn of the loop
 
-        sentences._try = count  # type: ignore[method-assign]
+        sentences._verify_piece = count  # type: ignore[method-assign]
         for at in range(0, len(draft), 7):
             sentences.feed(draft[at : at + 7])
         sentences.finish()

@@ -4,17 +4,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.answering.standing import standing
-from agent.grounding.verify import check, verify
+from agent.answering.standing import verify_standing
+from agent.grounding.verify import check_numbers, verify
 from agent.ports.search import Hit, Passage, Snippet
+from tests.examples import examples
 
 TEXTS = ("Standard costs 299 kr per month.", "Unused parcels can be returned to our shops for 14 days.")
-SNIPPETS = tuple(Snippet("kb/a.md", text, at, at) for at, text in enumerate(TEXTS, 1))
+SNIPPETS = tuple(Snippet(file="kb/a.md", text=text, first=at, last=at) for at, text in enumerate(TEXTS, 1))
 HITS = tuple(Hit(snippet, Passage("kb/a.md", ("A",), "en", SNIPPETS), 0.9) for snippet in SNIPPETS)
 
 
 def kept(draft: str) -> str | None:
-    text = standing(verify(draft, HITS), HITS)
+    text = verify_standing(verify(draft, HITS), HITS)
     return None if text is None else text.text
 
 
@@ -50,9 +51,9 @@ PARTS = st.sampled_from(
 GLUE = st.sampled_from([" ", "\n", "\n\n", ". ", ""])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.tuples(PARTS, GLUE), max_size=8))
 def test_what_is_kept_stands(parts: list[tuple[str, str]]) -> None:
     """Whatever the draft, what is kept passes as a whole on its citations."""
-    text = standing(verify("".join(map("".join, parts)), HITS), HITS)
-    assert text is None or check(text.text, text.citations, fill=0).passed
+    text = verify_standing(verify("".join(map("".join, parts)), HITS), HITS)
+    assert text is None or check_numbers(text.text, text.citations, fill=0).is_supported

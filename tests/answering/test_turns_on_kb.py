@@ -7,23 +7,24 @@ import pytest
 import trio.testing
 
 from agent.answering.brain import HITS, GroundedBrain
-from agent.answering.prompts import within
+from agent.answering.prompts import fit_hits
 from agent.answering.settings import AnswerSettings
 from agent.grounding.verify import verify
 from agent.llm.mock import MockModel
-from agent.llm.wording import chosen, compose
-from agent.ports.brain import Question, Refused, TurnEvent, Verified
+from agent.llm.wording import choose_quotes, compose_answer
+from agent.ports.brain import Question, TurnEvent, TurnRefusal, VerifiedPart
 from agent.ports.draft import Prompt
 from agent.ports.search import Hit
-from agent.retrieval.load import load
+from agent.retrieval.load import load_documents
 from agent.retrieval.search import KnowledgeBase
+from tests.examples import sample
 
 KB = Path(__file__).parents[2] / "kb"
 
 
 @pytest.fixture(scope="module")
 def knowledge() -> KnowledgeBase:
-    return KnowledgeBase.build(load(KB).sources)
+    return KnowledgeBase.build(load_documents(KB).sources)
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +38,14 @@ async def test_what_the_mock_says_of_any_snippet_stands(knowledge: KnowledgeBase
     for passage in knowledge.passages:
         for snippet in passage.snippets:
             hits = [Hit(snippet, passage, 0.9)]
-            draft = "".join([d.text async for d in model.stream(Prompt("", "q", passage.lang), hits)])
+            draft = "".join(
+                [
+                    d.text
+                    async for d in model.stream(
+                        Prompt(instructions="", question="q", lang=passage.lang), hits
+                    )
+                ]
+            )
             assert verify(draft, hits).text is not None, draft
             assert draft != snippet.text
 
@@ -50,30 +58,35 @@ async def test_what_the_mock_makes_up_about_any_snippet_does_not(
     for passage in knowledge.passages:
         for snippet in passage.snippets:
             hits = [Hit(snippet, passage, 0.9)]
-            prompt = Prompt("", f"Is it 777 kr? {snippet.text}", passage.lang)
+            prompt = Prompt(instructions="", question=f"Is it 777 kr? {snippet.text}", lang=passage.lang)
             draft = "".join([d.text async for d in model.stream(prompt, hits)])
             assert verify(draft, hits).text is None, draft
 
 
-async def test_quotes_are_said_sentence_by_sentence_as_they_are_drafted(knowledge: KnowledgeBase) -> None:
+@pytest.mark.parametrize("every", sample([16, 4], 2))
+async def test_quotes_are_said_sentence_by_sentence_as_they_are_drafted(
+    every: int, knowledge: KnowledgeBase
+) -> None:
     """Paragraphs and lists come out of sentence mode as they went in, and cite each statement that they quote."""
     model = MockModel()
     brain = GroundedBrain(knowledge, model, AnswerSettings(verify="sentence"))
-    for passage in knowledge.passages[::4]:
+    for passage in knowledge.passages[::every]:
         question = passage.headings[-1]
-        hits = within(knowledge.find(question, passage.lang, HITS), AnswerSettings().evidence_tokens)
+        hits = fit_hits(knowledge.find_hits(question, passage.lang, HITS), AnswerSettings().evidence_tokens)
         if not hits:
             continue
         events: list[TurnEvent] = []
-        await brain.answer(Question("m", question, passage.lang, 0.0), events.append)
-        said = [event.text for event in events if isinstance(event, Verified)]
-        quoted = chosen(hits)
-        assert "".join(text.text for text in said) == compose(quoted, passage.lang)
+        await brain.answer(Question(id="m", text=question, lang=passage.lang, at=0.0), events.append)
+        said = [event.text for event in events if isinstance(event, VerifiedPart)]
+        quoted = choose_quotes(hits)
+        assert "".join(text.text for text in said) == compose_answer(quoted, passage.lang)
         cited = {(each.file, each.first) for text in said for each in text.citations}
         assert len({(hit.snippet.file, hit.snippet.first) for hit in quoted} - cited) <= 1
 
 
-@pytest.mark.parametrize(("rate", "least", "most"), [(0.0, 0.95, 1.0), (0.5, 0.5, 0.95), (1.0, 0.0, 0.0)])
+@pytest.mark.parametrize(
+    ("rate", "least", "most"), sample([(0.5, 0.5, 0.95), (0.0, 0.95, 1.0), (1.0, 0.0, 0.0)], 3)
+)
 async def test_the_share_of_answers_follows_the_rate(
     knowledge: KnowledgeBase, texts: list[str], rate: float, least: float, most: float
 ) -> None:
@@ -83,9 +96,11 @@ async def test_the_share_of_answers_follows_the_rate(
     asked_about = knowledge.passages[::2]
     for passage in asked_about:
         events: list[TurnEvent] = []
-        await brain.answer(Question("m", passage.headings[-1], passage.lang, 0.0), events.append)
+        await brain.answer(
+            Question(id="m", text=passage.headings[-1], lang=passage.lang, at=0.0), events.append
+        )
         last = events[-1]
-        blocked = last.text.blocked if isinstance(last, Refused) else None
+        blocked = last.text.blocked if isinstance(last, TurnRefusal) else None
         ended[blocked.code if blocked else "answered"] += 1
     assert ended["model_failed"] == 0
     asked = ended["answered"] + ended["number_mismatch"]
@@ -100,9 +115,12 @@ async def test_the_words_about_an_action_are_no_words_of_the_question(
     brain = GroundedBrain(knowledge, MockModel(), AnswerSettings())
     events: list[TurnEvent] = []
     await brain.answer(
-        Question("m", "what does the standard plan cost? call me at 070-123 45 67", None, 0.0), events.append
+        Question(
+            id="m", text="what does the standard plan cost? call me at 070-123 45 67", lang=None, at=0.0
+        ),
+        events.append,
     )
     last = events[-1]
-    assert isinstance(last, Verified)
+    assert isinstance(last, VerifiedPart)
     assert "299" in last.text.text
     assert [proposal.payload for proposal in last.proposals] == [{"phone": "070-123 45 67"}]

@@ -19,13 +19,13 @@ from structlog.testing import capture_logs
 
 from agent.answering.brain import GroundedBrain
 from agent.errors import ModelFailed
-from agent.host import Threads
+from agent.host import WorkerThreads
 from agent.llm.drafter import ModelDrafter
 from agent.llm.mock import MockModel
 from agent.models.open import open_language_model
-from agent.ports.brain import Brain, Question, Refused, TurnEvent, Verified
-from agent.ports.model import LanguageModel, Piece, Request
-from agent.retrieval.load import load
+from agent.ports.brain import Brain, Question, TurnEvent, TurnRefusal, VerifiedPart
+from agent.ports.model import LanguageModel, ModelRequest, Piece
+from agent.retrieval.load import load_documents
 from agent.retrieval.search import KnowledgeBase
 from agent.retrieval.synonyms import read_synonyms
 from agent.settings import Settings
@@ -54,7 +54,7 @@ class Asked:
     row: Row
     mock: Ended | None
     model: Ended | None
-    requests: tuple[Request, ...]
+    requests: tuple[ModelRequest, ...]
 
 
 class Noted:
@@ -65,10 +65,10 @@ class Noted:
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
-        self.requests: list[Request] = []
+        self.requests: list[ModelRequest] = []
         self.unknown = False
 
-    async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Piece, None]:
         """Yield the other's answer."""
         self.requests.append(request)
         try:
@@ -96,7 +96,7 @@ def settings(model: str, base_url: str | None = None) -> Settings:
 
 async def ask(folder: Path, rows: Iterable[Row], model: LanguageModel, chosen: Settings) -> list[Asked]:
     """Ask both all questions of one set. folder: its documents."""
-    loaded = load(folder)
+    loaded = load_documents(folder)
     knowledge = KnowledgeBase.build(loaded.sources, loaded.skipped, read_synonyms(folder)[0])
     mock = GroundedBrain(knowledge, MockModel(), chosen.answers)
     asked = []
@@ -116,7 +116,7 @@ async def ask_all(folder: Path, chosen: Settings, every: int = 1) -> dict[str, l
     """Ask both each `every`th question of every set, from its first on."""
     by_set = {}
     with capture_logs():  # what failed is counted
-        async with open_language_model(chosen.model, Figures(), Threads(1)) as model:
+        async with open_language_model(chosen.model, Figures(), WorkerThreads(1)) as model:
             for name in sets(folder):
                 by_set[name] = await ask(folder / name, rows_of(folder, name)[::every], model, chosen)
     return by_set
@@ -124,9 +124,11 @@ async def ask_all(folder: Path, chosen: Settings, every: int = 1) -> dict[str, l
 
 async def _turn(brain: Brain, row: Row) -> Ended:
     events: list[TurnEvent] = []
-    await brain.answer(Question(row["id"], row["question"], row["lang"], trio.current_time()), events.append)
+    await brain.answer(
+        Question(id=row["id"], text=row["question"], lang=row["lang"], at=trio.current_time()), events.append
+    )
     last = events[-1]
-    assert isinstance(last, Verified | Refused)
+    assert isinstance(last, VerifiedPart | TurnRefusal)
     if last.text.blocked is not None:
         return Ended("right" if row["kind"] == "off" else "refused", last.text.blocked.code)
     return Ended("right" if row["kind"] != "off" and is_right(last.text, row) else "wrong")

@@ -18,13 +18,13 @@ from pathlib import Path
 from statistics import median
 from time import thread_time
 
-from agent.ports.brain import Drafted, Verified, VerifiedText
+from agent.ports.brain import DraftCompleted, VerifiedPart, VerifiedText
 from agent.ports.search import Snippet
 from agent.protocol.inbound import Message
 from agent.session.core import ENGINE, Core
-from agent.session.events import Event, Received, Spoken, Told
+from agent.session.events import BrainEvent, Event, FrameReceived, TextWritten
 from agent.session.settings import SessionSettings
-from agent.session.states import State, Trigger
+from agent.session.states import SessionState, SessionTrigger
 
 ROOT = Path(__file__).resolve().parents[2]
 ROUNDS = 15
@@ -33,7 +33,11 @@ ANSWER = VerifiedText(
     "The Standard plan costs 299 kr per month.",
     (
         Snippet(
-            "kb/pricing.md", "The Standard plan costs 299 kr per month.", 3, 3, headings=("Pricing", "Plans")
+            file="kb/pricing.md",
+            text="The Standard plan costs 299 kr per month.",
+            first=3,
+            last=3,
+            headings=("Pricing", "Plans"),
         ),
     ),
     "high",
@@ -58,19 +62,19 @@ def calibration() -> None:
 
 def triggers(core: Core) -> None:
     """Fire the two triggers whose rows do nothing but move."""
-    core.state = State.BUFFERING
+    core.state = SessionState.BUFFERING
     react = ENGINE.react
     for _ in range(TRIGGERS // 2):
-        react(core, core, Trigger.DRAFTED)
-        react(core, core, Trigger.REDRAFT)
+        react(core, core, SessionTrigger.DRAFTED)
+        react(core, core, SessionTrigger.REDRAFT)
 
 
 def guarded(core: Core) -> None:
     """Fire a trigger whose rows are all asked, and the last is taken."""
     fire = ENGINE.fire
     for _ in range(TRIGGERS):
-        core.state = State.STREAMING
-        fire(core, Trigger.STREAMED)
+        core.state = SessionState.STREAMING
+        fire(core, SessionTrigger.STREAMED)
 
 
 def events(numbers: "count[int]") -> list[Event]:
@@ -80,10 +84,10 @@ def events(numbers: "count[int]") -> list[Event]:
         turn = next(numbers)
         at = float(turn)
         made += [
-            Received(Message(f"m{turn}", "What does the standard plan cost per month?"), at),
-            Told(turn, Drafted(), (), at),
-            Told(turn, Verified(ANSWER), (), at),
-            Spoken(turn, at, 1_700_000_000_000),
+            FrameReceived(Message(f"m{turn}", "What does the standard plan cost per month?"), at),
+            BrainEvent(turn, DraftCompleted(), (), at),
+            BrainEvent(turn, VerifiedPart(text=ANSWER), (), at),
+            TextWritten(turn, at, 1_700_000_000_000),
         ]
     return made
 
@@ -106,7 +110,7 @@ def measure() -> dict[str, float]:
         found["trigger"].append(timed(lambda: triggers(bare), TRIGGERS))
         found["guarded trigger"].append(timed(lambda: guarded(bare), TRIGGERS))
         found["turn"].append(timed(lambda: turns(core, prepared), TURNS))  # noqa: B023 - called here and now
-        assert core.state is State.IDLE
+        assert core.state is SessionState.IDLE
     return {row: median(values) for row, values in found.items()}
 
 

@@ -24,9 +24,9 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from agent.structured.schema import compiled
-from agent.tools.results import shown
-from agent.tools.sources import Sources, Traced, trace
+from agent.structured.schema import compile_validator
+from agent.tools.results import format_result
+from agent.tools.sources import SourceTexts, SourceTrace, trace_sources
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("AGENT_SHARED") or ROOT.parent / "shared") / "data"
@@ -74,9 +74,13 @@ def gate(row: Row) -> str:
     if call["name"] not in offered:
         return "tool"
     parameters = offered[call["name"]]
-    if not compiled(parameters).is_valid(call["arguments"]):
+    if not compile_validator(parameters).is_valid(call["arguments"]):
         return "schema"
-    return "source" if trace(call["arguments"], parameters, Sources(row["question"]), TODAY).missing else ""
+    return (
+        "source"
+        if trace_sources(call["arguments"], parameters, SourceTexts(row["question"]), TODAY).missing
+        else ""
+    )
 
 
 def gated(rows: list[Row]) -> dict[str, Counter[str]]:
@@ -87,17 +91,17 @@ def gated(rows: list[Row]) -> dict[str, Counter[str]]:
     return found
 
 
-def provenance() -> Iterator[tuple[str, dict[str, Any], Traced]]:
+def provenance() -> Iterator[tuple[str, dict[str, Any], SourceTrace]]:
     """Yield each right call of the shop's tasks: its tool, its arguments, and where they come from."""
     shop = json.loads((SHOP / "db.json").read_text("utf-8"))
     for task in json.loads((SHOP / "tasks.json").read_text("utf-8")):
         wanted = task["evaluation_criteria"]["actions"] or []
         told = task["user_scenario"]["instructions"]
         user = "\n".join(str(told[key]) for key in ("reason_for_call", "known_info", "task_instructions"))
-        sources = Sources(user, results=_records(shop, wanted, user))
+        sources = SourceTexts(user, results=_records(shop, wanted, user))
         for action in wanted:
             arguments = action["arguments"]
-            yield action["name"], arguments, trace(arguments, _parameters(arguments), sources, TODAY)
+            yield action["name"], arguments, trace_sources(arguments, _parameters(arguments), sources, TODAY)
 
 
 def _parameters(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -115,7 +119,7 @@ def _records(shop: dict[str, Any], wanted: list[Row], user: str) -> list[str]:
     products = {
         item["product_id"]: shop["products"][item["product_id"]] for each in orders for item in each["items"]
     }
-    return [shown(each).text for each in (who, *orders, *products.values())]
+    return [format_result(each).text for each in (who, *orders, *products.values())]
 
 
 def _user(shop: dict[str, Any], wanted: list[Row], user: str) -> Any:
@@ -133,7 +137,7 @@ def _user(shop: dict[str, Any], wanted: list[Row], user: str) -> Any:
     return None
 
 
-def ids_asked_for(found: Traced) -> tuple[str, ...]:
+def ids_asked_for(found: SourceTrace) -> tuple[str, ...]:
     """Return the pointers of the ids that have no source."""
     return tuple(pointer for pointer in found.missing if pointer.split("/")[1].endswith(IDS))
 
@@ -145,7 +149,7 @@ def cost() -> float:
         for number in range(370)
     ]
     documents = [" ".join(lines[at : at + 37]) for at in range(0, 370, 37)]
-    sources = Sources(
+    sources = SourceTexts(
         "Two of K-4711, please, on Friday", ["to Ada"], snippets=documents, results=["order: W2378156"]
     )
     arguments = {
@@ -156,7 +160,7 @@ def cost() -> float:
     best = float("inf")
     for _ in range(200):
         began = time.process_time()
-        missing = trace(arguments, schema, sources, TODAY).missing
+        missing = trace_sources(arguments, schema, sources, TODAY).missing
         best = min(best, time.process_time() - began)
         assert missing == ("/h", "/i", "/j")
     return best * 1000

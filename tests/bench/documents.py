@@ -25,16 +25,16 @@ import trio
 from agent.answering.brain import GroundedBrain
 from agent.embedding.open import open_meaning
 from agent.grounding.verify import snippets_of
-from agent.host import Threads
+from agent.host import WorkerThreads
 from agent.llm.mock import MockModel
-from agent.ports.brain import Question, Refused, TurnEvent, Verified, VerifiedText
+from agent.ports.brain import Question, TurnEvent, TurnRefusal, VerifiedPart, VerifiedText
 from agent.ports.search import Lang, Query
-from agent.retrieval.load import load
+from agent.retrieval.load import load_documents
 from agent.retrieval.search import KnowledgeBase
 from agent.retrieval.synonyms import read_synonyms
 from agent.settings import Settings
-from agent.text.sentences import sentences
-from agent.text.words import words
+from agent.text.sentences import find_sentences
+from agent.text.words import split_words
 
 from . import beside
 from .labelled import Row, is_right, overlaps, rows_of, sets
@@ -46,12 +46,12 @@ _HELD = 0.8  # of the words of a sentence of an answer, that one citation must h
 
 def unheld(text: VerifiedText) -> int:
     """Return how many sentences of an answer no citation holds; leads end in a colon and are ours."""
-    held = [set(words(" ".join((snippet.text, *snippet.headings)))) for snippet in text.citations]
+    held = [set(split_words(" ".join((snippet.text, *snippet.headings)))) for snippet in text.citations]
     missing = 0
     for block in snippets_of(text.text):
         for line in block.text.split("\n"):
-            for start, end in sentences(line):
-                said = set(words(line[start:end]))
+            for start, end in find_sentences(line):
+                said = set(split_words(line[start:end]))
                 if (
                     said
                     and not line.endswith(":")
@@ -64,8 +64,8 @@ def unheld(text: VerifiedText) -> int:
 async def measure(folder: Path, rows: Sequence[Row], vectors: str) -> dict[str, Any]:
     """Ask everything of one set."""
     began = time.process_time()
-    meaning = await open_meaning(vectors, None, Threads(1))
-    loaded = load(folder)
+    meaning = await open_meaning(vectors, None, WorkerThreads(1))
+    loaded = load_documents(folder)
     knowledge = KnowledgeBase.build(loaded.sources, loaded.skipped, read_synonyms(folder)[0], meaning)
     ready = time.process_time() - began
     brain = GroundedBrain(knowledge, MockModel(), Settings().answers)
@@ -75,19 +75,21 @@ async def measure(folder: Path, rows: Sequence[Row], vectors: str) -> dict[str, 
     for row in rows:
         lang: Lang = row["lang"]
         events: list[TurnEvent] = []
-        await brain.answer(Question(row["id"], row["question"], lang, trio.current_time()), events.append)
+        await brain.answer(
+            Question(id=row["id"], text=row["question"], lang=lang, at=trio.current_time()), events.append
+        )
         last = events[-1]
-        assert isinstance(last, Verified | Refused)
+        assert isinstance(last, VerifiedPart | TurnRefusal)
         began = time.perf_counter()
         await knowledge.search(Query(row["question"], lang, 40))
         took.append(time.perf_counter() - began)
-        answered = isinstance(last, Verified)
+        answered = isinstance(last, VerifiedPart)
         result: Row = {"answered": answered, "sure": last.text.confidence, "lang": lang}
         if row["kind"] == "off":
             result["off"] = "far" if row["id"] in far else "near"
         else:
-            ranked = knowledge.sections(
-                row["question"], lang, max(KS), await knowledge.vector(row["question"], lang)
+            ranked = knowledge.find_sections(
+                row["question"], lang, max(KS), await knowledge.embed_question(row["question"], lang)
             )
             where = next((at for at, found in enumerate(ranked) if overlaps(found.snippets, row)), max(KS))
             result["hits"] = [where < k for k in KS]
@@ -104,7 +106,7 @@ async def measure(folder: Path, rows: Sequence[Row], vectors: str) -> dict[str, 
         "files": len(loaded.sources),
         "left out": len(knowledge.skipped),
         "sections": len(knowledge.passages),
-        "statements": knowledge.snippets,
+        "statements": knowledge.statement_count,
         "search ms": [took[len(took) // 2] * 1000, took[int(len(took) * 0.99)] * 1000],
     }
 

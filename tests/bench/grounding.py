@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.grounding import evidence
-from agent.grounding.verify import check, confidence_of, snippets_of
+from agent.grounding.verify import check_numbers, confidence_of, snippets_of
 from agent.numbers.read import tokens
 from agent.ports.search import Snippet
 
@@ -29,12 +29,12 @@ _LISTS = re.compile(r"^\s*\d+[.)]", re.M)
 
 def typed(answer: str, passages: str) -> bool:
     """Return whether the number rule passes an answer."""
-    return check(answer, snippets_of(passages)).passed
+    return check_numbers(answer, snippets_of(passages)).is_supported
 
 
 def strict(answer: str, passages: str) -> bool:
     """Return whether the number rule passes an answer when binding is strict."""
-    return check(answer, snippets_of(passages), binding="strict").passed
+    return check_numbers(answer, snippets_of(passages), binding="strict").is_supported
 
 
 def strings(answer: str, passages: str) -> bool:
@@ -87,8 +87,8 @@ def sureness(rows: Iterable[Row]) -> dict[str, tuple[int, int]]:
     """
     found = {"high": (0, 0), "med": (0, 0), "low": (0, 0)}
     for row in rows:
-        verdict = check(row.answer, snippets_of(row.passages))
-        if verdict.passed and row.gold != "OUT":
+        verdict = check_numbers(row.answer, snippets_of(row.passages))
+        if verdict.is_supported and row.gold != "OUT":
             sure = confidence_of(verdict.said, verdict.citations, 1.0)
             right, of = found[sure]
             found[sure] = right + (row.gold == "NEG"), of + 1
@@ -164,7 +164,7 @@ ANSWER = (
     "hjälper vi till att räkna på vad som passar er bäst just nu."
 )
 SNIPPETS = tuple(
-    Snippet("kb/bench.md", text, 1, 3)
+    Snippet(file="kb/bench.md", text=text, first=1, last=3)
     for text in (
         "| Standard | 299 kr | 24 months |\n| Standard, no binding | 349 kr | 0 months |",
         "Delivery within Sweden takes 3-5 business days.\nIn the rest of Europe it takes 7-10 business days.",
@@ -198,16 +198,16 @@ def timings() -> dict[str, float]:
 
     def cold() -> None:
         evidence.evidence_of.cache_clear()
-        check(answer, SNIPPETS)
+        check_numbers(answer, SNIPPETS)
 
     found = {
-        "1 KB answer, 5 snippets, tokens kept": best(lambda: check(answer, SNIPPETS)),
+        "1 KB answer, 5 snippets, tokens kept": best(lambda: check_numbers(answer, SNIPPETS)),
         "1 KB answer, 5 snippets, tokens read": best(cold),
     }
     for name, unit in ADVERSARIAL.items():
         size = 1_000_000 // len(unit.encode())
         text = unit * size
-        found[f"1 MB of {name}"] = best(lambda text=text: check(text, SNIPPETS), 1)  # type: ignore[misc]
+        found[f"1 MB of {name}"] = best(lambda text=text: check_numbers(text, SNIPPETS), 1)  # type: ignore[misc]
     return found
 
 

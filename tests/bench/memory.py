@@ -33,19 +33,19 @@ from trio.abc import Instrument
 from trio.lowlevel import Task
 
 from agent.client.client import Client, connect
-from agent.heap import set_aside, share_heaps
-from agent.host import Threads, WallClock, switch_soon
-from agent.memory.hearing import hear
-from agent.memory.keeper import Keeper
+from agent.heap import freeze_heap, share_heaps
+from agent.host import WallClock, WorkerThreads, shorten_switch_interval
+from agent.memory.hearing import read_items
+from agent.memory.keeper import ExchangeKeeper
+from agent.memory.recall.recall import IndexRecaller
 from agent.ports.brain import Question
 from agent.ports.conversation import Scope
-from agent.ports.memory import Kept, MemoryStore, StoredTurn
-from agent.ports.recall import Search
-from agent.ports.remember import Answered
-from agent.recall.recall import Recall
+from agent.ports.memory import ExchangeRecord, MemoryStore, StoredTurn
+from agent.ports.recall import RecallQuery
+from agent.ports.remember import FinishedAnswer
 from agent.server.metrics import Metrics
 from agent.storage.memories import FILE
-from agent.storage.open import opened_memory
+from agent.storage.open import open_memory_store
 from agent.storage.settings import StorageSettings
 from tests.bench.load.process import between, memory, taken
 
@@ -131,20 +131,24 @@ def said(count: int, threads: int, seed: int = 1) -> Iterator[StoredTurn]:
 async def lay(folder: Path, turns: Sequence[StoredTurn]) -> bool:
     """Keep turns in a folder; False where there are some."""
     clock = WallClock()
-    async with opened_memory(StorageSettings(str(folder)), Threads(2), clock) as store:
+    async with open_memory_store(StorageSettings(str(folder)), WorkerThreads(2), clock) as store:
         if await store.turns(0, 1):
             return False
         for start in range(0, len(turns), _IN_ONE_WRITE):
             some = turns[start : start + _IN_ONE_WRITE]
-            await store.keep([Kept(each.scope, (each.remark,)) for each in some], clock.now_ms())
+            await store.keep_exchanges(
+                [ExchangeRecord(each.scope, (each.remark,)) for each in some], clock.now_ms()
+            )
     return True
 
 
-def searches(turns: Sequence[StoredTurn], count: int, seed: int = 2) -> list[Search]:
+def searches(turns: Sequence[StoredTurn], count: int, seed: int = 2) -> list[RecallQuery]:
     """Return questions about some of the turns: who said four of its words, and when."""
     draw = Random(seed)
     return [
-        Search(asked_of(turn, draw), "en", turn.scope, turn.remark.at, 12, 1_000)
+        RecallQuery(
+            text=asked_of(turn, draw), lang="en", scope=turn.scope, at=turn.remark.at, limit=12, tokens=1_000
+        )
         for turn in draw.choices(turns, k=count)
     ]
 
@@ -187,16 +191,18 @@ async def paced(count: int, rate: float) -> AsyncIterator[int]:
         yield number
 
 
-async def keep(keeper: Keeper, first: int, count: int, rate: float) -> tuple[Times, float]:
+async def keep(keeper: ExchangeKeeper, first: int, count: int, rate: float) -> tuple[Times, float]:
     """Hand over exchanges at a rate a second; return how long each took, and the loop's seconds for each."""
     times = Times()
-    answered = Answered(ANSWER)
+    answered = FinishedAnswer(ANSWER)
 
     async def one(number: int) -> None:
         scope = Scope(KB, "kept", USER)
-        question = Question(f"q{number}", QUESTION.format(number), None, trio.current_time(), scope)
+        question = Question(
+            id=f"q{number}", text=QUESTION.format(number), lang=None, at=trio.current_time(), scope=scope
+        )
         began = time.perf_counter()
-        await keeper.kept(question, answered)
+        await keeper.record_and_propose(question, answered)
         times.each.append(time.perf_counter() - began)
 
     spent = time.thread_time()
@@ -213,10 +219,10 @@ async def keep(keeper: Keeper, first: int, count: int, rate: float) -> tuple[Tim
 
 
 async def keeping(
-    folder: Path, store: MemoryStore, recall: Recall, count: int, rate: float
+    folder: Path, store: MemoryStore, recall: IndexRecaller, count: int, rate: float
 ) -> AsyncIterator[Figure]:
     """Measure what keeping an exchange costs, beside an index that follows."""
-    keeper = Keeper(store, WallClock(), Metrics(), hear)
+    keeper = ExchangeKeeper(store, WallClock(), Metrics(), read_items)
     alone, kept, loop = Times(), Times(), 0.0
     each = max(4, count // _ROUNDS)
     before = len(await _last(store))
@@ -251,7 +257,7 @@ async def _last(store: MemoryStore) -> list[StoredTurn]:
 # --- rebuilding and recalling
 
 
-async def rebuilding(recall: Recall, count: int) -> AsyncIterator[Figure]:
+async def rebuilding(recall: IndexRecaller, count: int) -> AsyncIterator[Figure]:
     """Measure the making of an index of all rows."""
     with stepping() as steps:
         wall, spent = time.perf_counter(), time.process_time()
@@ -262,15 +268,15 @@ async def rebuilding(recall: Recall, count: int) -> AsyncIterator[Figure]:
     yield Figure("  the event loop's longest step meanwhile", steps.longest * 1000, STEP_MS)
 
 
-async def recalling(recall: Recall, turns: Sequence[StoredTurn], count: int) -> AsyncIterator[Figure]:
+async def recalling(recall: IndexRecaller, turns: Sequence[StoredTurn], count: int) -> AsyncIterator[Figure]:
     """Measure searches."""
     for search in searches(turns, 100, 3):
-        recall.recalled(search)
+        recall.search_index(search)
     alone, whole = Times(), Times()
     spent = time.thread_time()
     for search in searches(turns, count):
         began = time.perf_counter()
-        recall.recalled(search)
+        recall.search_index(search)
         alone.each.append(time.perf_counter() - began)
     note = f" CPU {(time.thread_time() - spent) / count * 1000:.2f} ms"
     for figure in alone.figures("a search", RECALL_P50_MS, RECALL_P99_MS, note):
@@ -373,10 +379,10 @@ async def _warm(port: int) -> None:
 
 
 @asynccontextmanager
-async def remembering(folder: Path) -> AsyncIterator[tuple[MemoryStore, Recall]]:
+async def remembering(folder: Path) -> AsyncIterator[tuple[MemoryStore, IndexRecaller]]:
     """Open a folder as a server does, for the time of a block."""
-    async with opened_memory(StorageSettings(str(folder)), Threads(2), WallClock()) as store:
-        yield store, Recall(store, Threads(1))
+    async with open_memory_store(StorageSettings(str(folder)), WorkerThreads(2), WallClock()) as store:
+        yield store, IndexRecaller(store, WorkerThreads(1))
 
 
 async def collected(some: AsyncIterator[Figure], say: Say) -> list[Figure]:
@@ -400,7 +406,7 @@ async def measured(folder: Path, told: argparse.Namespace, say: Say) -> list[Fig
     laid = await lay(folder, turns)
     how = f"laid in {time.perf_counter() - began:.0f} s" if laid else "as they were laid before"
     say(f"{told.turns} turns in {told.threads} threads, {how}; {_sizes(folder)}")
-    set_aside()  # as the server does: else what is looked for is looked through by the collector
+    freeze_heap()  # as the server does: else what is looked for is looked through by the collector
     if told.only in (None, "rebuild", "recall", "keep"):
         async with remembering(folder) as (store, recall):
             await tell(rebuilding(recall, told.turns))
@@ -440,7 +446,7 @@ def main(arguments: Sequence[str] | None = None, say: Say = print) -> int:
     )
     told = parser.parse_args(arguments)
     share_heaps()  # as the server does
-    switch_soon()
+    shorten_switch_interval()
     with tempfile.TemporaryDirectory(prefix="agent-bench-") as name:
         folder = told.data or Path(name)
         folder.mkdir(exist_ok=True)

@@ -26,18 +26,18 @@ from trio.testing import MockClock
 
 from agent import log
 from agent.answering.brain import HITS, GroundedBrain
-from agent.answering.sentences import Sentences
-from agent.answering.standing import standing
+from agent.answering.sentences import SentenceStream
+from agent.answering.standing import verify_standing
 from agent.compose.adapters import Adapters
 from agent.config import CHARACTERS_PER_TOKEN
-from agent.grounding.claims import parse
-from agent.grounding.verify import check, snippets_of, verify
+from agent.grounding.claims import parse_claims
+from agent.grounding.verify import check_numbers, snippets_of, verify
 from agent.lang import LANGUAGES
 from agent.llm.mock import MockModel
-from agent.ports.brain import Question, Refused, TurnEvent, Verified
+from agent.ports.brain import Question, TurnEvent, TurnRefusal, VerifiedPart
 from agent.ports.draft import Delta, Prompt
 from agent.ports.search import Hit, Passage
-from agent.retrieval.load import Source, load
+from agent.retrieval.load import SourceFile, load_documents
 from agent.retrieval.search import KnowledgeBase
 from agent.settings import Settings
 from agent.testing.network import network
@@ -120,21 +120,21 @@ async def run(knowledge: KnowledgeBase, questions: Sequence[dict[str, Any]], giv
         def note(event: TurnEvent, to: list[tuple[float, TurnEvent]] = told, since: float = began) -> None:
             to.append((trio.current_time() - since, event))
 
-        await brain.answer(Question("m", each["question"], each["lang"], began), note)
+        await brain.answer(Question(id="m", text=each["question"], lang=each["lang"], at=began), note)
         tell(result, told, each)
     for prompt, evidence, draft in model.drafts:
         if prompt.attempt == 0:
-            claims = parse(draft) if prompt.form == "claims" else None
+            claims = parse_claims(draft) if prompt.form == "claims" else None
             text = draft if claims is None else "\n\n".join(claim.text for claim in claims)
             result.drafts += 1
-            result.invented_before += not check(text, [hit.snippet for hit in evidence]).passed
+            result.invented_before += not check_numbers(text, [hit.snippet for hit in evidence]).is_supported
             result.tokens += sum(len(hit.snippet.text) for hit in evidence) // CHARACTERS_PER_TOKEN
     return result
 
 
 def tell(result: Result, told: Sequence[tuple[float, TurnEvent]], each: dict[str, Any]) -> None:
     """Add one turn to the result."""
-    texts = [(at, event) for at, event in told if isinstance(event, Verified | Refused)]
+    texts = [(at, event) for at, event in told if isinstance(event, VerifiedPart | TurnRefusal)]
     end = texts[-1][1].text
     joined = "".join(event.text.text for _, event in texts)
     cited = list(dict.fromkeys(snippet for _, event in texts for snippet in event.text.citations))
@@ -145,7 +145,7 @@ def tell(result: Result, told: Sequence[tuple[float, TurnEvent]], each: dict[str
         right = "right" if cited and cited[0].file in each["files"] else "wrong"
         result.sure[f"{end.confidence} {right}"] += 1
     result.first.append(texts[0][0])
-    result.invented_after += not check(joined, cited, fill=0).passed
+    result.invented_after += not check_numbers(joined, cited, fill=0).is_supported
 
 
 def percent(part: int, whole: int) -> str:
@@ -214,14 +214,14 @@ def over_spellings(knowledge: KnowledgeBase) -> None:
     figures = []
     began = time.perf_counter()
     for questions in (on_topic, wrong):
-        found = [knowledge.find(q["question"], q["lang"], HITS) for q in questions]
+        found = [knowledge.find_hits(q["question"], q["lang"], HITS) for q in questions]
         right = sum(
             bool(hits) and hits[0].snippet.file in q["files"]
             for hits, q in zip(found, questions, strict=True)
         )
         figures.append(percent(right, len(questions)))
     taken = 1000 * (time.perf_counter() - began) / (2 * len(on_topic))
-    quiet = sum(not knowledge.find(q["question"], q["lang"], HITS) for q in off_topic)
+    quiet = sum(not knowledge.find_hits(q["question"], q["lang"], HITS) for q in off_topic)
     say(f"\n2 the right file first for {figures[0]}, misspelt {figures[1]}; {taken:.2f} ms a search")
     say(
         f"1 nothing found for {percent(quiet, len(off_topic))} of {len(off_topic)} questions about other subjects"
@@ -245,15 +245,15 @@ def over_answers() -> None:
         verdict = verify(row["answer"], hits)
         if verdict.text is not None:
             count["whole: said"] += 1
-        elif (kept := standing(verdict, hits)) is not None:
+        elif (kept := verify_standing(verdict, hits)) is not None:
             count["kept in part"] += 1
-            count["numbers left"] += not check(kept.text, kept.citations, fill=0).passed
-        sentences = Sentences(hits, "en")
+            count["numbers left"] += not check_numbers(kept.text, kept.citations, fill=0).is_supported
+        sentences = SentenceStream(hits, "en")
         for at in range(0, len(row["answer"]), 5):
             sentences.feed(row["answer"][at : at + 5])
         sentences.finish()
-        count["by sentence: said"] += sentences.failed is None
-        count["by sentence: cut off"] += sentences.failed is not None and bool(sentences.said)
+        count["by sentence: said"] += sentences.failed_verdict is None
+        count["by sentence: cut off"] += sentences.failed_verdict is not None and bool(sentences.sent_text)
     say(
         "\nreal models' answers as drafts (NEG no invented number, POS one, OUT one that was let pass, MIS misplaced)\n"
     )
@@ -289,7 +289,7 @@ async def over_the_wire() -> dict[str, float]:
     """Return the seconds from a question to its first frame, by mode."""
     sentence = "The Standard plan costs 299 kr per month with us here."
     text = " ".join([sentence] * 18 + ["And thank you."])
-    documents = (Source.of("kb/pricing.md", f"# Plans\n\n{sentence}\n"),)
+    documents = (SourceFile.of("kb/pricing.md", f"# Plans\n\n{sentence}\n"),)
     found: dict[str, float] = {}
 
     async def first_frame(mode: str) -> None:
@@ -313,7 +313,7 @@ async def over_the_wire() -> dict[str, float]:
 def main() -> None:
     """Print all figures."""
     log.configure("console", "error")
-    knowledge = KnowledgeBase.build(load(ROOT / "kb").sources)
+    knowledge = KnowledgeBase.build(load_documents(ROOT / "kb").sources)
     over_kb(knowledge)
     over_spellings(knowledge)
     over_answers()

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from agent.grounding.verify import check
+from agent.grounding.verify import check_numbers
 from agent.ports.search import Snippet
-from agent.retrieval.load import Skipped, Source
+from agent.retrieval.load import Skipped, SourceFile
 from agent.retrieval.read import passages_of
 
 LISTS = Path(__file__).resolve().parents[1] / "data" / "price_lists"
@@ -68,7 +68,7 @@ class Answer(NamedTuple):
 
 def snippets(file: str) -> tuple[Snippet, ...]:
     """Return the snippets of a list."""
-    read = passages_of(Source(file, (LISTS / file).read_bytes()))
+    read = passages_of(SourceFile(file, (LISTS / file).read_bytes()))
     assert not isinstance(read, Skipped)
     return tuple([snippet for passage in read for snippet in passage.snippets])
 
@@ -99,7 +99,11 @@ def _said(
 def judged() -> tuple[list[Answer], list[Answer]]:
     """Return the right answers that are blocked, and the wrong ones that pass."""
     held = {file: snippets(file) for file in sorted({answer.file for answer in answers()})}
-    wrong = [answer for answer in answers() if check(answer.text, held[answer.file]).passed != answer.right]
+    wrong = [
+        answer
+        for answer in answers()
+        if check_numbers(answer.text, held[answer.file]).is_supported != answer.right
+    ]
     return [answer for answer in wrong if answer.right], [answer for answer in wrong if not answer.right]
 
 

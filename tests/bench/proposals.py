@@ -1,6 +1,6 @@
 """How much of what users' messages have to remember the rules propose, and how much else: no model, no network.
 
-`python -m tests.bench.proposals [FILE ...]`, by default those of `tests/memory/data` whose messages are labelled with
+`python -m tests.bench.proposals [FILE ...]`, by default those of `tests/intents/data` whose messages are labelled with
 what is to be proposed (said how in `messages.txt`); `--list` prints what is missed and what is too much. A proposal is
 right when its type is one that will do and its text holds the words it must. Precision is the share of what is proposed
 that is right, recall the share of what is wanted that is proposed. What is right but approved where it ought to be
@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
+from agent.intents.item_proposals import ItemProposal, propose_items
 from agent.lang import LANGUAGES, Lang
-from agent.memory.propose import Proposal, propose
 
-DATA = Path(__file__).parents[1] / "memory" / "data"
+DATA = Path(__file__).parents[1] / "intents" / "data"
 WORK, UNSEEN = DATA / "messages.txt", DATA / "messages_unseen.txt"
 TODAY = date(2026, 5, 7)
 
@@ -31,7 +31,7 @@ class Wanted:
     told: bool
     optional: bool
 
-    def fits(self, proposal: Proposal) -> bool:
+    def fits(self, proposal: ItemProposal) -> bool:
         """Tell whether a proposal is it."""
         candidate = proposal.candidate
         text = f"{candidate.text} {candidate.subject}".casefold()
@@ -92,7 +92,7 @@ def counted(of: Sequence[Message]) -> Count:
     count = Count()
     for message in of:
         left = [*message.wanted]
-        for proposal in propose(message.text, message.lang, "m1", TODAY):
+        for proposal in propose_items(message.text, message.lang, "m1", TODAY):
             fitting = next((each for each in left if each.fits(proposal)), None)
             if fitting is None:
                 count.proposed += 1
@@ -104,8 +104,8 @@ def counted(of: Sequence[Message]) -> Count:
             if not fitting.optional:
                 count.proposed += 1
                 count.right += 1
-                count.approved += proposal.told and not fitting.told
-                count.asked += fitting.told and not proposal.told
+                count.approved += proposal.ordered and not fitting.told
+                count.asked += fitting.told and not proposal.ordered
         count.wanted += sum(not each.optional for each in message.wanted)
         count.missed += [
             f"{'/'.join(sorted(each.types))} of {message.text!r}" for each in left if not each.optional

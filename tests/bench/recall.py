@@ -2,11 +2,11 @@
 
 `python -m tests.bench.recall DIR`, where DIR holds dialogues as JSON lines (`{"dialogue", "speakers", "turns": [{"id",
 "session", "at", "speaker", "text"}], "questions": [{"question", "category", "evidence"}]}`, with `"lang"` where its
-questions are not English), such as LoCoMo's with corrected evidence, or `tests/recall/data`, made-up Swedish ones; it
-is left out where there are none. Recall@10 is the share of a question's evidence turns among the
-ten best, inside its dialogue, over the categories 1 to 4. Category 5 has no answer in it: with questions of other
-dialogues these tell how well abstention works. `--chats FOLDER` takes long chats of a user and an assistant besides,
-one folder each with chat.json and probing_questions/probing_questions.json, as BEAM has them under chats/100K.
+questions are not English), such as LoCoMo's with corrected evidence, or `tests/memory/recall/data`, made-up Swedish
+ones; it is left out where there are none. Recall@10 is the share of a question's evidence turns among the ten best,
+inside its dialogue, over the categories 1 to 4. Category 5 has no answer in it: with questions of other dialogues these
+tell how well abstention works. `--chats FOLDER` takes long chats of a user and an assistant besides, one folder each
+with chat.json and probing_questions/probing_questions.json, as BEAM has them under chats/100K.
 
 Beside it: the arms by themselves, their ranks summed (RRF), and with vectors where an embedder is installed.
 """
@@ -32,16 +32,16 @@ from agent.embedding.open import choose, open_embedder
 from agent.embedding.threaded import Threaded
 from agent.errors import UsageError
 from agent.heap import share_heaps
-from agent.host import Threads
+from agent.host import WorkerThreads
 from agent.lang import Lang
+from agent.memory.recall.index import RecallIndex
+from agent.memory.recall.query import read_query
+from agent.memory.recall.rank import rank_reciprocal
+from agent.memory.recall.recall import IndexRecaller, VectorArm
 from agent.ports.conversation import Scope
 from agent.ports.embed import Embedder
 from agent.ports.memory import Changes, Remark, StoredTurn
-from agent.ports.recall import Reach, Search
-from agent.recall.index import Index
-from agent.recall.query import read_query
-from agent.recall.rank import reciprocal
-from agent.recall.recall import Near, Recall
+from agent.ports.recall import Reach, RecallQuery
 
 KINDS = {
     "contradiction_resolution",
@@ -86,11 +86,11 @@ class Talk:
 class NoMemory:
     """What is kept of nothing: the index is filled by hand."""
 
-    async def changed(self, after: int, limit: int) -> Changes:
+    async def changes_after(self, after: int, limit: int) -> Changes:
         """Return that nothing has changed."""
         return Changes((), (), after)
 
-    async def forgotten(self, ids: Collection[str]) -> frozenset[str]:
+    async def forgotten_ids(self, ids: Collection[str]) -> frozenset[str]:
         """Return that nothing was forgotten."""
         return frozenset()
 
@@ -101,12 +101,12 @@ class Said:
     def __init__(self, turns: Sequence[StoredTurn]) -> None:
         self._turns = turns
 
-    async def changed(self, after: int, limit: int) -> Changes:
+    async def changes_after(self, after: int, limit: int) -> Changes:
         """Return the next turns."""
         found = tuple(self._turns[after : after + limit])
         return Changes(found, (), after + len(found))
 
-    async def forgotten(self, ids: Collection[str]) -> frozenset[str]:
+    async def forgotten_ids(self, ids: Collection[str]) -> frozenset[str]:
         """Return that nothing was forgotten."""
         return frozenset()
 
@@ -135,7 +135,13 @@ def _dialogue(row: dict[str, Any]) -> Talk:
             number,
             scope,
             Remark(
-                each["id"], "user", each["text"], _ms(each["at"]), each["speaker"], False, each["session"]
+                message=each["id"],
+                role="user",
+                text=each["text"],
+                at=_ms(each["at"]),
+                speaker=each["speaker"],
+                blocked=False,
+                sitting=each["session"],
             ),
         )
         for number, each in enumerate(row["turns"], 1)
@@ -169,7 +175,15 @@ def _chat(path: Path) -> Talk:
             if day := message.get("time_anchor"):
                 at = int(datetime.strptime(day, "%B-%d-%Y").replace(tzinfo=UTC).timestamp() * 1000)
             text = message["content"].rpartition(" ->-> ")[0] or message["content"]
-            remark = Remark(str(message["id"]), message["role"], text, at, "", False, batch["batch_number"])
+            remark = Remark(
+                message=str(message["id"]),
+                role=message["role"],
+                text=text,
+                at=at,
+                speaker="",
+                blocked=False,
+                sitting=batch["batch_number"],
+            )
             turns.append(StoredTurn(len(turns) + 1, scope, remark))
     asked = json.loads(
         (path.parent / "probing_questions" / "probing_questions.json").read_text(encoding="utf-8")
@@ -199,15 +213,17 @@ def _ids(given: Any) -> Iterator[int]:
 class Asked:
     """One dialogue, in an index of its own."""
 
-    def __init__(self, talk: Talk, near: Callable[[Index], Near] | None = None) -> None:
+    def __init__(self, talk: Talk, near: Callable[[RecallIndex], VectorArm] | None = None) -> None:
         self.talk = talk
-        self.recall = Recall(NoMemory(), Threads(1), near)
-        self.recall.changed(talk.turns)
+        self.recall = IndexRecaller(NoMemory(), WorkerThreads(1), near)
+        self.recall.apply_changes(talk.turns)
         self.recall.index.commit()
 
-    def search(self, text: str, floor: float | None = None) -> Search:
+    def search(self, text: str, floor: float | None = None) -> RecallQuery:
         """Return what is asked of it."""
-        return Search(text, self.talk.lang, self.talk.scope, self.talk.at, K, floor=floor)
+        return RecallQuery(
+            text=text, lang=self.talk.lang, scope=self.talk.scope, at=self.talk.at, limit=K, floor=floor
+        )
 
     async def ranking(self, text: str) -> list[str]:
         """Return the ids of the ten best, best first."""
@@ -223,7 +239,7 @@ class Asked:
         index, scope = self.recall.index, self.talk.scope
         asked = read_query(text, self.talk.lang, index.speakers("thread", scope), self.talk.at)
         found = index.find(asked, "thread", scope, self.talk.at)
-        rows = reciprocal([getattr(found, name) for name in which])
+        rows = rank_reciprocal([getattr(found, name) for name in which])
         return [index.rows.messages[row] for row in rows[:K]]
 
 
@@ -253,19 +269,19 @@ async def compare(name: str, talks: Sequence[Talk], kinds: set[Any], embedders: 
         began = time.process_time()
         dense = [Asked(talk, _near(embedder)) for talk in talks]
         for each in dense:
-            await each.recall.embed()
+            await each.recall.embed_rows()
         say(f"  {label}: {time.process_time() - began:.0f} s of CPU for vectors of {said} turns")
         again = [(each, q) for each in dense for q in each.talk.questions if q.kind in kinds and q.evidence]
         await _print(f"words and {label}", dense, again, lambda each, q: each.ranking(q.text))
 
 
-def _near(embedder: Embedder) -> Callable[[Index], Near]:
-    from agent.recall.dense import Dense  # noqa: PLC0415  # numpy
+def _near(embedder: Embedder) -> Callable[[RecallIndex], VectorArm]:
+    from agent.memory.recall.dense import RowVectors  # noqa: PLC0415  # numpy
 
     at_once = (
         embedder.encoder if isinstance(embedder, Threaded) and embedder.name.startswith("static") else None
     )
-    return lambda index: Dense(index.rows, embedder, Threads(1), at_once)
+    return lambda index: RowVectors(index.rows, embedder, WorkerThreads(1), at_once)
 
 
 async def _print(
@@ -299,7 +315,7 @@ async def abstention(talks: Sequence[Talk]) -> None:
     no: list[float] = []
     foreign: list[float] = []
     lost: list[float] = []
-    floor = Recall(NoMemory(), Threads(1)).floor
+    floor = IndexRecaller(NoMemory(), WorkerThreads(1)).floor
     for talk in talks:
         asked = Asked(talk)
         for question in talk.questions:
@@ -347,13 +363,13 @@ def made_up(count: int, threads: int, seed: int = 1) -> Iterator[StoredTurn]:
         thread = number % threads
         text = " ".join(draw.choices(pool, cum_weights=weights, k=draw.randint(5, 30))) + "."
         remark = Remark(
-            f"m{number}",
-            "user",
-            text,
-            1_700_000_000_000 + number * 1000,
-            f"Ann{thread}" if draw.random() < 0.5 else f"Bo{thread}",
-            False,
-            number // threads // 40,
+            message=f"m{number}",
+            role="user",
+            text=text,
+            at=1_700_000_000_000 + number * 1000,
+            speaker=f"Ann{thread}" if draw.random() < 0.5 else f"Bo{thread}",
+            blocked=False,
+            sitting=number // threads // 40,
         )
         yield StoredTurn(number + 1, Scope("", f"thread{thread}", "us"), remark)
 
@@ -362,7 +378,7 @@ async def speed(count: int, threads: int, embedders: dict[str, Embedder]) -> Non
     """Print what an index of so many turns takes to build, hold and search."""
     turns = list(made_up(count, threads))
     before = _resident()
-    recall = Recall(Said(turns), Threads(1))
+    recall = IndexRecaller(Said(turns), WorkerThreads(1))
     began = time.process_time()
     await recall.catch_up()
     texts = sum(sys.getsizeof(turn.remark.text) for turn in turns) / 2**20
@@ -373,10 +389,15 @@ async def speed(count: int, threads: int, embedders: dict[str, Embedder]) -> Non
     draw = random.Random(2)
     scope = Scope("", "thread0", "us")
 
-    def asked(turn: StoredTurn) -> Search:
+    def asked(turn: StoredTurn) -> RecallQuery:
         picked = draw.sample(turn.remark.text.strip(".").split(), 4)
-        return Search(
-            f"When did {turn.remark.speaker} {' '.join(picked)}?", "en", scope, turn.remark.at, K, 1_000
+        return RecallQuery(
+            text=f"When did {turn.remark.speaker} {' '.join(picked)}?",
+            lang="en",
+            scope=scope,
+            at=turn.remark.at,
+            limit=K,
+            tokens=1_000,
         )
 
     reaches: tuple[tuple[str, Reach], ...] = (("every thread", "scope"), ("one thread", "thread"))
@@ -384,18 +405,18 @@ async def speed(count: int, threads: int, embedders: dict[str, Embedder]) -> Non
         searches = [replace(asked(turn), reach=reach) for turn in draw.sample(turns, 2_000)]
         _times(f"recall, {label}", recall, searches)
     for turn in made_up(32, threads, 3):
-        recall.changed([replace(turn, n=turn.n + count)])
+        recall.apply_changes([replace(turn, n=turn.n + count)])
     _times("recall, with a tail of 32 turns", recall, [asked(turn) for turn in draw.sample(turns, 500)])
     for label, embedder in embedders.items():
         await _with_vectors(label, embedder, recall, turns, [asked(turn) for turn in draw.sample(turns, 200)])
 
 
-def _times(label: str, recall: Recall, searches: Sequence[Search]) -> None:
+def _times(label: str, recall: IndexRecaller, searches: Sequence[RecallQuery]) -> None:
     took = []
     spent = time.process_time()
     for search in searches:
         began = time.perf_counter()
-        recall.recalled(search)
+        recall.search_index(search)
         took.append((time.perf_counter() - began) * 1000)
     _told(label, took, time.process_time() - spent)
 
@@ -410,7 +431,11 @@ def _told(label: str, took: list[float], spent: float) -> None:
 
 
 async def _with_vectors(
-    label: str, embedder: Embedder, recall: Recall, turns: Sequence[StoredTurn], searches: Sequence[Search]
+    label: str,
+    embedder: Embedder,
+    recall: IndexRecaller,
+    turns: Sequence[StoredTurn],
+    searches: Sequence[RecallQuery],
 ) -> None:
     """Print the times with vectors: those of the questions are made, those of the turns are drawn."""
     import numpy as np  # noqa: PLC0415
@@ -419,11 +444,11 @@ async def _with_vectors(
     drawn = np.random.default_rng(1)
     before = _resident()
     width = len((await embedder.embed(["a"]))[0])
-    while near.behind:
-        first = len(recall.index.rows) - near.behind
-        rows = drawn.standard_normal((min(4096, near.behind), width)).astype(np.float32)
+    while near.missing_count:
+        first = len(recall.index.rows) - near.missing_count
+        rows = drawn.standard_normal((min(4096, near.missing_count), width)).astype(np.float32)
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-        near._pack(width).put(range(first, first + len(rows)), rows)
+        near._pack(width).put_vectors(range(first, first + len(rows)), rows)
         near._reach(first + len(rows))
     recall._near = near
     say(f"  vectors {label}: {_resident() - before:.0f} MiB more")
@@ -451,7 +476,7 @@ async def _main(arguments: argparse.Namespace) -> None:
             say(f"vectors {name}: left out, {error}")
             continue
         if choice is not None:
-            embedders[name] = await open_embedder(choice, Threads(1))
+            embedders[name] = await open_embedder(choice, WorkerThreads(1))
     talks = dialogues(arguments.folder)
     if talks:
         await compare("dialogues", talks, ANSWERED, embedders)

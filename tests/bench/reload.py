@@ -15,9 +15,9 @@ from pathlib import Path
 import trio
 
 from agent import log
-from agent.host import Threads
+from agent.host import WorkerThreads
 from agent.retrieval.live import LiveKnowledge
-from agent.retrieval.watch import watching
+from agent.retrieval.watch import watch_folder
 
 from .retrieval import synthetic
 
@@ -50,10 +50,12 @@ async def measure(files: int, snippets: int, changes: int) -> None:
         folder = Path(name)
         paths = lay(folder, files, snippets)
         began = time.perf_counter()
-        live = await LiveKnowledge.open(folder, Threads())
-        say(f"{files} files, {live.now.snippets} snippets: ready in {time.perf_counter() - began:.1f} s")
+        live = await LiveKnowledge.open(folder, WorkerThreads())
+        say(
+            f"{files} files, {live.now.statement_count} snippets: ready in {time.perf_counter() - began:.1f} s"
+        )
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(live.keep, watching)
+            nursery.start_soon(live.keep_current, watch_folder)
             await trio.sleep(3)  # the first look of the watch
             took: list[float] = []
             late: list[float] = []
@@ -74,7 +76,7 @@ async def until(live: LiveKnowledge, word: str, late: list[float]) -> float:
     """Return the seconds until a word is found; note by how much each step of the loop was late."""
     began = time.perf_counter()
     with trio.fail_after(GIVEN_UP):
-        while not any(word in hit.snippet.text for hit in live.now.find(word, "en", 1, 0)):
+        while not any(word in hit.snippet.text for hit in live.now.find_hits(word, "en", 1, 0)):
             step = time.perf_counter()
             await trio.sleep(STEP)
             late.append(time.perf_counter() - step - STEP)

@@ -28,15 +28,15 @@ import tantivy
 import trio
 
 from agent.embedding.open import open_meaning
-from agent.host import Threads
+from agent.host import WorkerThreads
 from agent.lexical.stems import stem
 from agent.lexical.subject import subject_words
 from agent.ports.search import Lang, Passage
-from agent.retrieval.load import Source, load
-from agent.retrieval.meaning import Meaning, text_of
+from agent.retrieval.load import SourceFile, load_documents
+from agent.retrieval.meaning import KnowledgeEmbedder, embedded_text
 from agent.retrieval.search import KnowledgeBase
 from agent.retrieval.synonyms import read_synonyms
-from agent.text.words import words
+from agent.text.words import split_words
 
 ROOT = Path(__file__).parents[2]
 SHARED = Path(os.environ.get("AGENT_SHARED", ROOT.parent / "shared")) / "data"
@@ -73,7 +73,7 @@ def fts_search(texts: Sequence[str], limit: int, lang: Lang) -> Search:
     database.executemany("insert into snippets(rowid, text) values (?, ?)", enumerate(texts, 1))
 
     def search(query: str) -> Sequence[int]:
-        any_of = " OR ".join(f'"{word}"' for word in words(query))
+        any_of = " OR ".join(f'"{word}"' for word in split_words(query))
         rows = database.execute(
             "select rowid from snippets where snippets match ? order by rank limit ?", (any_of, limit)
         )
@@ -140,10 +140,10 @@ def compare(
     numbers = {id(passage): number for number, passage in enumerate(kb.passages)}
 
     def ours(of: KnowledgeBase, floor: bool, question: str) -> list[int]:
-        vector = trio.run(of.vector, question, lang)
-        if floor and not of.find(question, lang, 1, vector=vector):
+        vector = trio.run(of.embed_question, question, lang)
+        if floor and not of.find_hits(question, lang, 1, vector=vector):
             return []
-        return [numbers[id(passage)] for passage in of.sections(question, lang, 10, vector)]
+        return [numbers[id(passage)] for passage in of.find_sections(question, lang, 10, vector)]
 
     searches: dict[str, Search | None] = {}
     for label, of in (("this search", kb), ("this search, vectors", meant)):
@@ -151,7 +151,7 @@ def compare(
             numbers |= {id(passage): number for number, passage in enumerate(of.passages)}
             searches[label] = partial(ours, of, False)
             searches[f"{label}, floor"] = partial(ours, of, True)
-    texts = [text_of(passage) for passage in kb.passages]
+    texts = [embedded_text(passage) for passage in kb.passages]
     searches |= {label: make(texts, 10, lang) if make else None for label, make in OTHERS.items()}
     for label, search in searches.items():
         figure = LEFT_OUT
@@ -160,7 +160,7 @@ def compare(
         say(f"  {label:<28} {figure}")
 
 
-def ranking(meaning: Meaning | None) -> None:
+def ranking(meaning: KnowledgeEmbedder | None) -> None:
     """Print nDCG@10 on every labelled set that is there."""
     path = SHARED / "swefaq_dev.jsonl"
     if not path.exists():
@@ -168,7 +168,7 @@ def ranking(meaning: Meaning | None) -> None:
         return
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     texts = list(dict.fromkeys(answer for row in rows for answer in row["answers"]))
-    sources = [Source.of(f"kb/{number}.md", text) for number, text in enumerate(texts)]
+    sources = [SourceFile.of(f"kb/{number}.md", text) for number, text in enumerate(texts)]
     kb, meant = _both(sources, meaning)
     answers: dict[str, set[int]] = {}
     for number, passage in enumerate(kb.passages):
@@ -177,7 +177,7 @@ def ranking(meaning: Meaning | None) -> None:
     asked = [(row["question"], frozenset(answers[row["answers"][row["right"]]])) for row in rows]
     compare("swefaq_dev", kb, meant, asked, "sv")
     for labels in sorted((SHARED / "docs").glob("*.jsonl")):
-        kb, meant = _both(load(labels.with_suffix("")).sources, meaning)
+        kb, meant = _both(load_documents(labels.with_suffix("")).sources, meaning)
         rows = [json.loads(line) for line in labels.read_text(encoding="utf-8").splitlines()]
         rows = [row for row in rows if row["kind"] != "off"]
         compare(
@@ -189,7 +189,9 @@ def ranking(meaning: Meaning | None) -> None:
         )
 
 
-def _both(sources: Sequence[Source], meaning: Meaning | None) -> tuple[KnowledgeBase, KnowledgeBase | None]:
+def _both(
+    sources: Sequence[SourceFile], meaning: KnowledgeEmbedder | None
+) -> tuple[KnowledgeBase, KnowledgeBase | None]:
     return KnowledgeBase.build(sources), KnowledgeBase.build(sources, meaning=meaning) if meaning else None
 
 
@@ -205,9 +207,9 @@ def _right(passages: Sequence[Passage], row: dict[str, Any]) -> frozenset[int]:
     )
 
 
-def tables(meaning: Meaning | None) -> None:
+def tables(meaning: KnowledgeEmbedder | None) -> None:
     """Print what share of the questions over kb/ find their file, and find nothing when they should not."""
-    loaded, (known, _) = load(ROOT / "kb"), read_synonyms(ROOT / "kb")
+    loaded, (known, _) = load_documents(ROOT / "kb"), read_synonyms(ROOT / "kb")
 
     def read(name: str) -> list[dict[str, Any]]:
         lines = (ROOT / "tests" / "retrieval" / name).read_text(encoding="utf-8").splitlines()
@@ -218,8 +220,8 @@ def tables(meaning: Meaning | None) -> None:
         kb = KnowledgeBase.build(loaded.sources, (), known, of)
 
         def find(row: dict[str, Any], kb: KnowledgeBase = kb) -> list[str]:
-            vector = trio.run(kb.vector, row["question"], row["lang"])
-            hits = kb.find(row["question"], row["lang"], 40, vector=vector)
+            vector = trio.run(kb.embed_question, row["question"], row["lang"])
+            hits = kb.find_hits(row["question"], row["lang"], 40, vector=vector)
             return list(dict.fromkeys(hit.snippet.file for hit in hits))
 
         found = [find(row) for row in on]
@@ -239,15 +241,19 @@ def start() -> None:
     took = []
     for _ in range(5):
         began = time.perf_counter()
-        kb = KnowledgeBase.build(load(ROOT / "kb").sources)
+        kb = KnowledgeBase.build(load_documents(ROOT / "kb").sources)
         took.append(time.perf_counter() - began)
-    say(f"kb/: {kb.snippets} statements read, cut and indexed in {statistics.median(took) * 1000:.0f} ms")
+    say(
+        f"kb/: {kb.statement_count} statements read, cut and indexed in {statistics.median(took) * 1000:.0f} ms"
+    )
 
 
-def synthetic(count: int, seed: int = 1) -> tuple[list[Source], list[tuple[str, Lang]]]:
+def synthetic(count: int, seed: int = 1) -> tuple[list[SourceFile], list[tuple[str, Lang]]]:
     """Return about `count` snippets in files of 100, and 500 queries of 2 to 8 words, half common and half rare."""
     draw = random.Random(seed)
-    known = sorted({word for source in load(ROOT / "kb").sources for word in words(source.data.decode())})
+    known = sorted(
+        {word for source in load_documents(ROOT / "kb").sources for word in split_words(source.data.decode())}
+    )
     made = [
         "".join(draw.choice("bdfgklmnprstv") + draw.choice("aeiouåäö") for _ in range(draw.randint(2, 4)))
         + draw.choice(["", "n", "r", "s", "t"])
@@ -260,7 +266,7 @@ def synthetic(count: int, seed: int = 1) -> tuple[list[Source], list[tuple[str, 
     for number in range(count // 100):
         paragraphs = [" ".join(draw.choices(pool, cum_weights=weights, k=14)) + "." for _ in range(100)]
         folder = "sv/" if number % 2 else "en/"
-        documents.append(Source.of(f"kb/{folder}{number}.md", "# Part\n\n" + "\n\n".join(paragraphs)))
+        documents.append(SourceFile.of(f"kb/{folder}{number}.md", "# Part\n\n" + "\n\n".join(paragraphs)))
     queries: list[tuple[str, Lang]] = []
     for number in range(500):
         size = draw.randint(2, 8)
@@ -271,25 +277,25 @@ def synthetic(count: int, seed: int = 1) -> tuple[list[Source], list[tuple[str, 
     return documents, queries
 
 
-def speed(count: int, meaning: Meaning | None) -> None:
+def speed(count: int, meaning: KnowledgeEmbedder | None) -> None:
     """Print how long the index takes to build, and a search of it."""
     documents, queries = synthetic(count)
     for label, of in (("this search", None), ("this search, vectors", meaning)):
         began = time.process_time()
         kb = KnowledgeBase.build(documents, meaning=of)
         say(
-            f"{kb.snippets} statements in {len(kb.passages)} sections: {time.process_time() - began:.1f} s of CPU"
+            f"{kb.statement_count} statements in {len(kb.passages)} sections: {time.process_time() - began:.1f} s CPU"
         )
 
-        def vectors(question: str, of: Meaning | None = of) -> object:
-            return None if of is None else of.at_once(question)
+        def vectors(question: str, of: KnowledgeEmbedder | None = of) -> object:
+            return None if of is None else of.embed_at_once(question)
 
         def search(
             query: tuple[str, Lang],
             kb: KnowledgeBase = kb,
             vectors: Callable[[str], object] = vectors,
         ) -> object:
-            return kb.find(query[0], query[1], 40, vector=vectors(query[0]))
+            return kb.find_hits(query[0], query[1], 40, vector=vectors(query[0]))
 
         report(f"{label}, first", search, queries)
         report(f"{label}, again", search, queries)
@@ -330,7 +336,7 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     say("every search is made: the cache of hits is not in use")
-    meaning = trio.run(open_meaning, "auto", None, Threads(1))
+    meaning = trio.run(open_meaning, "auto", None, WorkerThreads(1))
     ranking(meaning)
     tables(meaning)
     start()

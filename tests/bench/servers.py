@@ -200,7 +200,7 @@ def running(
             counter = Callgrind(process.pid, place)
         elif perf_can():
             counter = Perf(process.pid)
-        yield Running(Target("127.0.0.1", port_of(process)), process.pid, counter)
+        yield Running(Target(host="127.0.0.1", port=port_of(process)), process.pid, counter)
         assert process.poll() is None, f"{kind.name} has died"
     finally:
         _, *workers = family(process.pid)

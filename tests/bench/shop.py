@@ -96,7 +96,7 @@ class Served:
         ]
         self._process = subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE)
         self.port = port_of(self._process)
-        wait_until_ready(Target("127.0.0.1", self.port))
+        wait_until_ready(Target(host="127.0.0.1", port=self.port))
 
     def kill(self) -> None:
         """Kill it, as nothing can keep it from."""

@@ -41,7 +41,7 @@ class Door:
     """A server in the same thread, which says `answers` to each that comes, one after the other."""
 
     def __init__(self, server: socket.socket, cleanup: ExitStack) -> None:
-        self.target = Target("127.0.0.1", server.getsockname()[1])
+        self.target = Target(host="127.0.0.1", port=server.getsockname()[1])
         self.accepted: list[socket.socket] = []
         self._server = server
         self._cleanup = cleanup

@@ -9,7 +9,7 @@ from tests.bench.load import searches as module
 from tests.bench.load.client import Target
 from tests.bench.load.searches import Searches, declared, told
 
-HERE = Target("127.0.0.1", 1)
+HERE = Target(host="127.0.0.1", port=1)
 
 
 def test_a_server_tells_of_its_searches() -> None:

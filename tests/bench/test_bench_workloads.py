@@ -14,7 +14,7 @@ from tests.bench.load.meter import Measured, Meter, medians, of_turns, percentil
 from tests.bench.load.workloads import Plan, beside_slow, storm, talk
 from tests.bench.test_bench_line import told
 
-HERE = Target("127.0.0.1", 1)
+HERE = Target(host="127.0.0.1", port=1)
 
 
 class Virtual(Load):

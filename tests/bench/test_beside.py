@@ -6,8 +6,8 @@ from pathlib import Path
 
 import trio.testing
 
-from agent.models.record import Recording, Replaying
-from agent.ports.model import Finished, LanguageModel, TextDelta
+from agent.models.record import RecordingModel, ReplayModel
+from agent.ports.model import Finish, LanguageModel, TextDelta
 from agent.testing.models import FakeModel, Step
 from agent.testing.network import inline
 
@@ -36,7 +36,7 @@ ROWS = [
 
 def says(text: str) -> Sequence[Step]:
     """Return an answer of one piece."""
-    return [TextDelta(text), Finished("stop")]
+    return [TextDelta(text), Finish("stop")]
 
 
 def documents(folder: Path) -> Path:
@@ -60,7 +60,7 @@ async def test_what_was_not_recorded_is_left_out_of_both(
     recordings = tmp_path / "said"
     recordings.mkdir()
     model = FakeModel([says("It costs 299 kr a month."), says("It costs 777 kr."), says("I do not know.")])
-    recording = Recording(model, recordings, inline)
+    recording = RecordingModel(model, recordings, inline)
     (first,) = await asked(tmp_path, recording, ROWS[:1])
     assert (first.mock, first.model) == (beside.Ended("right"), beside.Ended("right"))
     (second,) = await asked(tmp_path, recording, ROWS[1:2])
@@ -68,7 +68,7 @@ async def test_what_was_not_recorded_is_left_out_of_both(
     assert len(second.requests) == 2  # 777 stands nowhere, so it was asked again
     assert sets(tmp_path) == ["shop"]
 
-    replaying = Replaying(recordings, inline)
+    replaying = ReplayModel(recordings, inline)
     again = await asked(tmp_path, replaying, rows_of(tmp_path, "shop"))
     assert [each.model for each in again] == [first.model, second.model, None, None]
     assert [each.mock is None for each in again] == [False, False, True, True]

@@ -68,7 +68,7 @@ def serving(folder: Path, users: int) -> Iterator[str]:
     process = subprocess.Popen(command, cwd=ROOT, env=environment, text=True, stdout=subprocess.PIPE)
     try:
         port = port_of(process)
-        wait_until_ready(Target("127.0.0.1", port))
+        wait_until_ready(Target(host="127.0.0.1", port=port))
         yield f"http://127.0.0.1:{port}"
     finally:
         process.kill()

@@ -27,16 +27,16 @@ from typing import Any
 import trio
 
 from agent.config import SWEEP_EVERY
-from agent.host import Threads, WallClock
+from agent.host import WallClock, WorkerThreads
 from agent.ports.calls import StoredCall
 from agent.ports.projects import HOUSE
-from agent.ports.threads import Opening, Said, StoredMessage
-from agent.storage.open import opened_store
+from agent.ports.threads import StoredMessage, TurnOpening, TurnStep
+from agent.storage.open import open_store
 from agent.storage.settings import StorageSettings
 from agent.storage.store import Store
 from agent.structured.open import open_arguments
 from agent.threads.hashes import digest
-from agent.tools.definitions import Definitions
+from agent.tools.definitions import DefinitionReader
 from tests.bench.load.client import Target
 from tests.bench.load.process import between, memory, taken
 from tests.threads.lab import lab
@@ -81,7 +81,7 @@ def post(port: int, path: str, body: Any) -> Any:
     """Send one request on a connection of its own, and return what the answer holds. Raises Refused for an error."""
     data = json.dumps(body).encode()
     head = (
-        f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n"
+        f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\nConnection: close\r\n"
         f"Content-Length: {len(data)}\r\n\r\n"
     )
     with socket.create_connection(("127.0.0.1", port), timeout=30) as line:
@@ -127,7 +127,7 @@ def served(data: Path, cache: bool = True, memory: str = "off") -> Iterator[tupl
     process = subprocess.Popen(command, cwd=ROOT, env=environment, text=True, stdout=subprocess.PIPE)
     try:
         port = port_of(process)
-        wait_until_ready(Target("127.0.0.1", port))
+        wait_until_ready(Target(host="127.0.0.1", port=port))
         yield port, process.pid, time.monotonic() - began
     finally:
         process.kill()
@@ -166,7 +166,7 @@ def reading(rounds: int = 50) -> Iterator[Figure]:
             for at in range(TOOLS)
         ]
 
-    read = Definitions(open_arguments()).read
+    read = DefinitionReader(open_arguments()).read_list
     new = best([partial(read, tools(number), "request") for number in range(rounds)])
     known = tools(0)
     read(known, "request")
@@ -188,30 +188,81 @@ async def talk(store: Store, thread: str, turns: int) -> None:
     """Keep a thread of so many turns, each of a message and its answer."""
     for number in range(turns):
         now, id = WallClock().now_ms(), f"{thread}.{number}"
-        opening = Opening(HOUSE, thread, "anna", id, f"{QUESTION} ({number})", now, new=not number)
+        opening = TurnOpening(
+            project=HOUSE,
+            thread=thread,
+            user="anna",
+            id=id,
+            content=f"{QUESTION} ({number})",
+            at=now,
+            new=not number,
+        )
         begun = await store.threads.begin_turn(opening)
         text = "A return costs 59 kr, which is deducted from the refund; the period is 30 days. " * 4
-        answer = StoredMessage(f"{id} answer", thread, begun.thread.turn, "assistant", text, "done", now)
-        await store.threads.say(Said(HOUSE, thread, id, "done", now, answer))
+        answer = StoredMessage(
+            id=f"{id} answer",
+            thread=thread,
+            turn=begun.thread.turn,
+            role="assistant",
+            content=text,
+            status="done",
+            created_at=now,
+        )
+        await store.threads.record_step(
+            TurnStep(project=HOUSE, thread=thread, message=id, status="done", at=now, answer=answer)
+        )
 
 
 async def wait_for_somebody(store: Store, thread: str) -> None:
     """Keep a thread of one turn, with a call that waits for its approval."""
     now, arguments = WallClock().now_ms(), {"subject": f"The parcel of {thread} is broken"}
     begun = await store.threads.begin_turn(
-        Opening(HOUSE, thread, "anna", f"{thread}.m", QUESTION, now, new=True)
+        TurnOpening(
+            project=HOUSE, thread=thread, user="anna", id=f"{thread}.m", content=QUESTION, at=now, new=True
+        )
     )
     call = StoredCall(
-        f"{thread}.c", HOUSE, thread, f"{thread}.m", begun.thread.turn, 0, "create_ticket", arguments,
-        digest(arguments), digest(arguments), "record", True, "suggested", now, now + 24 * HOUR,
-    )  # fmt: skip
-    answer = StoredMessage(f"{thread}.a", thread, begun.thread.turn, "assistant", "Shall I?", "done", now)
-    await store.threads.say(Said(HOUSE, thread, f"{thread}.m", "done", now, answer, (call,)))
+        id=f"{thread}.c",
+        project=HOUSE,
+        thread=thread,
+        message=f"{thread}.m",
+        turn=begun.thread.turn,
+        position=0,
+        tool="create_ticket",
+        arguments=arguments,
+        arguments_hash=digest(arguments),
+        proposed_hash=digest(arguments),
+        runs_at="record",
+        needs_approval=True,
+        status="suggested",
+        created_at=now,
+        deadline=now + 24 * HOUR,
+    )
+    answer = StoredMessage(
+        id=f"{thread}.a",
+        thread=thread,
+        turn=begun.thread.turn,
+        role="assistant",
+        content="Shall I?",
+        status="done",
+        created_at=now,
+    )
+    await store.threads.record_step(
+        TurnStep(
+            project=HOUSE,
+            thread=thread,
+            message=f"{thread}.m",
+            status="done",
+            at=now,
+            answer=answer,
+            calls=(call,),
+        )
+    )
 
 
 async def waking(folder: Path, tries: int = 30) -> Figure:
     """Measure how long a thread of 200 messages takes to wake, its store on the disk: by the clock on the wall."""
-    store = opened_store(StorageSettings(data=str(folder / "wake")), ROOT / "kb", Threads(1), WallClock())
+    store = open_store(StorageSettings(data=str(folder / "wake")), ROOT / "kb", WorkerThreads(1), WallClock())
     async with store as kept:
         await talk(kept, "long", SAID // 2)
         took = []
@@ -227,7 +278,7 @@ async def waking(folder: Path, tries: int = 30) -> Figure:
 
 async def sleeping(folder: Path, many: int) -> None:
     """Keep so many threads, each of which has a call that waits."""
-    store = opened_store(StorageSettings(data=str(folder)), ROOT / "kb", Threads(1), WallClock())
+    store = open_store(StorageSettings(data=str(folder)), ROOT / "kb", WorkerThreads(1), WallClock())
     room = trio.CapacityLimiter(_AT_ONCE)
 
     async def keep(kept: Store, number: int) -> None:

@@ -10,11 +10,11 @@ import pytest
 import trio
 import trio.testing
 
-from agent.client.chat import HELP, Chat, ask
+from agent.client.chat import HELP, TerminalChat, ask_once
 from agent.client.client import Client, Frame
 from agent.client.opened import CannotOpen
-from agent.client.stdin import stdin_lines
-from agent.client.telling import after, outcome
+from agent.client.stdin import read_stdin_lines
+from agent.client.telling import describe_outcome, describe_response
 from agent.errors import WireClosed
 from agent.protocol.codec import decode
 
@@ -92,7 +92,9 @@ class Terminal:
         self.status: int | None = None
         self._lines, lines = trio.open_memory_channel[str](100)
         self._interrupts, interrupts = trio.open_memory_channel[object](100)
-        self._chat = Chat(cast(Client, self.wire), self._write, self._open, interactive, now=lambda: 100.0)
+        self._chat = TerminalChat(
+            cast(Client, self.wire), self._write, self._open, interactive, now=lambda: 100.0
+        )
         nursery.start_soon(self._run, lines, interrupts)
 
     def _write(self, text: str) -> None:
@@ -420,7 +422,7 @@ async def asked(*frames: Frame) -> tuple[int, str, str]:
     def complain(text: str) -> None:
         err[0] += text
 
-    status = await ask(cast(Client, wire), "cost?", write, complain, "en")
+    status = await ask_once(cast(Client, wire), "cost?", write, complain, "en")
     assert wire.sent == [("cost?", "en")]
     return status, out[0], err[0]
 
@@ -477,12 +479,12 @@ async def test_ask_without_an_answer_has_a_status_of_its_own(
 )
 def test_every_result_of_an_action_has_its_words(result: Frame, words: str) -> None:
     """The shapes of `result` on the wire, in words."""
-    assert outcome(result) == words
+    assert describe_outcome(result) == words
 
 
 def test_sources_show_lines_where_they_are_known() -> None:
     """A range, and none for a server that sends none; headings likewise; an unknown refusal is still one."""
-    lines = after(
+    lines = describe_response(
         {
             "citations": [
                 {"file": "a", "snippet": "x\ny", "lines": [2, 3]},
@@ -500,7 +502,7 @@ async def test_lines_of_a_descriptor_end_with_it() -> None:
     os.write(write, "one\ntwå\n\xff".encode("latin-1"))
     os.close(write)
     try:
-        assert [line async for line in stdin_lines(read)] == [
+        assert [line async for line in read_stdin_lines(read)] == [
             "one",
             "tw\N{REPLACEMENT CHARACTER}",
             "\N{REPLACEMENT CHARACTER}",
@@ -511,7 +513,7 @@ async def test_lines_of_a_descriptor_end_with_it() -> None:
 
 async def test_a_descriptor_that_is_gone_is_an_end() -> None:
     """A terminal that was closed reads as the end of input."""
-    assert [line async for line in stdin_lines(10_000)] == []
+    assert [line async for line in read_stdin_lines(10_000)] == []
 
 
 def test_a_person_who_types_nothing_holds_up_no_exit() -> None:
@@ -520,7 +522,7 @@ def test_a_person_who_types_nothing_holds_up_no_exit() -> None:
 
     async def give_up() -> None:
         with trio.move_on_after(0.01):
-            async for _ in stdin_lines(read):
+            async for _ in read_stdin_lines(read):
                 raise AssertionError("nothing was typed")
 
     trio.run(give_up)

@@ -11,7 +11,7 @@ import trio
 import trio.testing
 from trio_websocket import ConnectionClosed, WebSocketConnection, WebSocketRequest, wrap_server_stream
 
-from agent.client.client import START, CannotConnect, Client, connect, over
+from agent.client.client import START, CannotConnect, Client, connect, connect_over
 from agent.errors import UsageError, WireClosed
 
 Handler = Callable[[WebSocketConnection], Awaitable[None]]
@@ -46,7 +46,7 @@ class Server:
         with trio.fail_after(60):
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self.serve, far)
-                async with over(near, **options) as client:
+                async with connect_over(near, **options) as client:
                     yield client
 
 
@@ -64,7 +64,7 @@ async def refused(answer: bytes | None) -> CannotConnect:
         nursery.start_soon(peer)
         error = None
         try:
-            async with over(near, host="agent.test"):
+            async with connect_over(near, host="agent.test"):
                 raise AssertionError("there is no session")
         except CannotConnect as caught:
             error = caught
@@ -132,7 +132,7 @@ async def test_a_frame_in_the_same_read_as_the_upgrade_is_not_lost(
     monkeypatch.setattr(far, "send_all", together)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(Server(handler).serve, far)
-        async with over(near) as client:
+        async with connect_over(near) as client:
             assert await client.next_frame() == {"type": "welcome"}
 
 
@@ -186,7 +186,7 @@ async def test_a_dropped_connection_is_1006(autojump_clock: trio.testing.MockClo
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(Server(handler).serve, far)
-        async with over(near) as client:
+        async with connect_over(near) as client:
             with pytest.raises(WireClosed) as closed:
                 await client.next_frame()
     assert closed.value.code == 1006
@@ -198,7 +198,7 @@ async def test_what_the_body_raises_comes_out_bare(autojump_clock: trio.testing.
     async with trio.open_nursery() as nursery:
         nursery.start_soon(Server().serve, far)
         with pytest.raises(KeyError, match="mine"):
-            async with over(near):
+            async with connect_over(near):
                 raise KeyError("mine")
 
 
@@ -209,7 +209,7 @@ async def test_cancel_ends_the_client_at_once(autojump_clock: trio.testing.MockC
         nursery.start_soon(Server().serve, far)
         start = trio.current_time()
         with trio.move_on_after(5) as scope:
-            async with over(near) as client:
+            async with connect_over(near) as client:
                 await client.next_frame()
         assert scope.cancelled_caught
         assert trio.current_time() - start == pytest.approx(5)
@@ -234,7 +234,7 @@ async def test_a_server_that_does_not_close_is_left_after_a_moment(
 
         nursery.start_soon(deaf)
         start = trio.current_time()
-        async with over(near):
+        async with connect_over(near):
             pass
         assert trio.current_time() - start <= 2
 
@@ -278,7 +278,7 @@ async def test_a_peer_that_breaks_the_protocol_ends_the_session(
     async with trio.open_nursery() as nursery:
         nursery.start_soon(Server(handler).serve, far)
         with pytest.raises(WireClosed):
-            async with over(near) as client:
+            async with connect_over(near) as client:
                 await client.next_frame()
 
 

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.client.editor import PROMPT, REMEMBERED, Editor, columns
+from agent.client.editor import HISTORY_LINES, PROMPT, LineEditor, count_columns
 from agent.config import MAX_TEXT
 
 
-def typed(*keys: str, history: tuple[str, ...] = ()) -> Editor:
-    editor = Editor(history)
+def typed(*keys: str, history: tuple[str, ...] = ()) -> LineEditor:
+    editor = LineEditor(history)
     for key in keys:
         editor.feed(key.encode())
     return editor
@@ -41,7 +41,7 @@ def test_keys_edit_the_line(keys: tuple[str, ...], text: str, at: int) -> None:
 
 def test_a_key_may_come_in_pieces() -> None:
     """A letter of several bytes, and an escape sequence; an end that never comes holds up nothing for long."""
-    editor = Editor()
+    editor = LineEditor()
     for byte in "aåb\x1b[DX€".encode():
         editor.feed(bytes([byte]))
     assert editor.text == "aåX€b"
@@ -51,7 +51,7 @@ def test_a_key_may_come_in_pieces() -> None:
 
 def test_lines_are_finished_by_enter() -> None:
     """Several at once too, and what follows them stays."""
-    editor = Editor()
+    editor = LineEditor()
     assert editor.feed(b"one\rtwo\nthr") == ["one", "two"]
     assert editor.text == "thr"
     assert not editor.ended
@@ -71,12 +71,14 @@ def test_the_lines_before_are_a_key_away() -> None:
     ]
     editor.feed(b"\rb\r \rc\r")
     assert editor.history == ["a", "b", "c"]
-    assert len(Editor([str(number) for number in range(REMEMBERED + 9)]).history) == REMEMBERED
+    assert len(LineEditor([str(number) for number in range(HISTORY_LINES + 9)]).history) == HISTORY_LINES
 
 
 @given(
     st.lists(
-        st.one_of(st.sampled_from([*Editor._KEYS, "\r", "\x1b", "[", "日本", "e\u0301"]), st.text(max_size=5))
+        st.one_of(
+            st.sampled_from([*LineEditor._KEYS, "\r", "\x1b", "[", "日本", "e\u0301"]), st.text(max_size=5)
+        )
     )
 )
 def test_whatever_is_typed_the_row_shows_where_the_cursor_is(keys: list[str]) -> None:
@@ -85,9 +87,9 @@ def test_whatever_is_typed_the_row_shows_where_the_cursor_is(keys: list[str]) ->
     assert 0 <= editor.at <= len(editor.text) <= MAX_TEXT
     assert editor.text.isprintable()
     for width in (8, 20, 200):
-        row, cursor = editor.row(width)
+        row, cursor = editor.visible_row(width)
         assert row.startswith(PROMPT)
-        assert len(PROMPT) <= cursor <= columns(row) < width
+        assert len(PROMPT) <= cursor <= count_columns(row) < width
         assert row[len(PROMPT) :] in editor.text
 
 

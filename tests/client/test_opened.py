@@ -9,17 +9,17 @@ import trio.testing
 
 from agent.client import opened
 from agent.client.client import CONNECT_TIMEOUT
-from agent.client.opened import CannotOpen, opener
-from agent.retrieval.load import Source
+from agent.client.opened import CannotOpen, make_opener
+from agent.retrieval.load import SourceFile
 from agent.retrieval.search import KnowledgeBase
 from agent.server.admission import Admission
-from agent.server.pages import Contents
+from agent.server.page_routes import Contents
 from agent.server.serve import serve_stream
 from agent.server.settings import ServerSettings
 from tests.server import later, page
 
 PRICES = "# Prices\n\n| Plan | Price |\n| --- | --- |\n| Basic | 149 kr |\n| Standard | 299 kr |\n"
-BASE = KnowledgeBase.build([Source.of("kb/å b.md", PRICES)])
+BASE = KnowledgeBase.build([SourceFile.of("kb/å b.md", PRICES)])
 
 
 SERVER = page(
@@ -53,7 +53,7 @@ async def open_from(
     async with trio.open_nursery() as nursery:
         nursery.start_soon(serve, server)
         try:
-            return await opener("ws://localhost", token)(citation)
+            return await make_opener("ws://localhost", token)(citation)
         finally:
             nursery.cancel_scope.cancel()
 
@@ -126,7 +126,7 @@ def test_nothing_in_a_source_steers_the_terminal() -> None:
         "below": 9,
         "parts": [{"heading": "H\x9b", "lines": [line]}],
     }
-    shown = opened.lines(found, "")
+    shown = opened.format_source(found, "")
     assert not any(ord(letter) < 32 or letter in "\x7f\x9b\u202e" for each in shown for letter in each)
     assert any("left out" in each for each in shown)
     assert any("cut here" in each for each in shown)
@@ -142,7 +142,7 @@ def test_a_long_line_is_wrapped_and_its_carets_follow() -> None:
     }
     other = {"line": 7, "kind": "paragraph", "cited": True, "text": ["And ", "6 kr", "."]}
     found = {"file": "f", "above": False, "below": None, "parts": [{"heading": "", "lines": [first, other]}]}
-    shown = opened.lines(found, "".join(first["text"]))
+    shown = opened.format_source(found, "".join(first["text"]))
     assert all(len(each) <= opened.WIDTH + 8 for each in shown)
     under = next(at for at, each in enumerate(shown) if "^" in each)
     start = shown[under].index("^")

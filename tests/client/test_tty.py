@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 import trio
 
-from agent.client.editor import Editor
-from agent.client.history import history_file, keep_history, read_history
-from agent.client.tty import Screen, keys, lines
+from agent.client.editor import LineEditor
+from agent.client.history import append_history, find_history_file, read_history
+from agent.client.tty import Screen, read_keys, read_lines
 
 WIDTH = 20
 STEP = re.compile(r"\x1b\[(\d*)([AGCK])|(.)", re.DOTALL)
@@ -60,8 +60,8 @@ class Glass:
             self.rows.append("")
 
 
-def shown() -> tuple[Glass, Editor, Screen]:
-    glass, editor = Glass(), Editor()
+def shown() -> tuple[Glass, LineEditor, Screen]:
+    glass, editor = Glass(), LineEditor()
     return glass, editor, Screen(editor, glass.steer, lambda: WIDTH)
 
 
@@ -74,21 +74,21 @@ def test_an_answer_that_streams_in_leaves_the_typed_line_whole(size: int) -> Non
         screen.write(text[at : at + size])
         editor.feed(b"x")
         screen.draw()
-        assert glass.rows[glass.at[0]] == editor.row(WIDTH)[0]
+        assert glass.rows[glass.at[0]] == editor.visible_row(WIDTH)[0]
     expected = [
         row
         for line in text.split("\n")
         for row in (line[at : at + WIDTH] for at in range(0, max(1, len(line)), WIDTH))
     ]
     assert glass.rows[: len(expected)] == expected
-    assert [row for row in glass.rows[len(expected) :] if row] == [editor.row(WIDTH)[0]]
+    assert [row for row in glass.rows[len(expected) :] if row] == [editor.visible_row(WIDTH)[0]]
 
 
 def test_a_finished_line_stays_among_what_was_said() -> None:
     """Below a text that was still coming, and above what comes next."""
     glass, _, screen = shown()
     screen.write("half an ans")
-    screen.typed("stop")
+    screen.write_typed("stop")
     screen.write("(stopped)\n")
     screen.leave()
     assert glass.rows == ["half an ans", "> stop", "(stopped)", ""]
@@ -97,7 +97,7 @@ def test_a_finished_line_stays_among_what_was_said() -> None:
 def test_nothing_that_is_written_steers_the_terminal() -> None:
     """What a server says is cleaned; the row has nothing in it that steers."""
     written: list[str] = []
-    screen = Screen(Editor(), written.append, lambda: WIDTH)
+    screen = Screen(LineEditor(), written.append, lambda: WIDTH)
     screen.write("a\x1b[2J\x9b\r\u202eb")
     assert "\x1b[2J" not in "".join(written)
     assert "a\ufffd[2J\ufffd\ufffd\ufffdb" in "".join(written)
@@ -113,11 +113,11 @@ async def test_lines_come_from_a_terminal_and_a_cancel_leaves_it_as_it_was() -> 
     finished = trio.Event()
 
     async def read() -> None:
-        async for line in lines(screen, editor, theirs):
+        async for line in read_lines(screen, editor, theirs):
             got.append(line)
             finished.set()
 
-    with keys(screen, lambda _: None, theirs):
+    with read_keys(screen, lambda _: None, theirs):
         assert not termios.tcgetattr(theirs)[3] & (termios.ICANON | termios.ECHO)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(read)
@@ -134,22 +134,22 @@ async def test_lines_come_from_a_terminal_and_a_cancel_leaves_it_as_it_was() -> 
 
 def test_a_history_is_nobody_elses_and_has_a_bound(tmp_path: Path) -> None:
     """It is in the user's folder for states, and what cannot be read or kept is none."""
-    assert history_file({}) is None
-    assert history_file({"HOME": "/h"}) == Path("/h/.local/state/agent-server/history")
-    file = history_file({"XDG_STATE_HOME": str(tmp_path / "s"), "HOME": "/h"})
+    assert find_history_file({}) is None
+    assert find_history_file({"HOME": "/h"}) == Path("/h/.local/state/agent-server/history")
+    file = find_history_file({"XDG_STATE_HOME": str(tmp_path / "s"), "HOME": "/h"})
     assert file == tmp_path / "s" / "agent-server" / "history"
     assert read_history(file) == []
-    keep_history(file, [])
+    append_history(file, [])
     assert not file.exists()
-    keep_history(file, ["one", "två"])
-    keep_history(file, [str(number) for number in range(498)] + ["\x1b[2J last"])
+    append_history(file, ["one", "två"])
+    append_history(file, [str(number) for number in range(498)] + ["\x1b[2J last"])
     assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     kept = read_history(file)
     assert (len(kept), kept[:2], kept[-1]) == (500, ["två", "0"], "[2J last")
     assert [each.name for each in file.parent.iterdir()] == ["history"]
     (tmp_path / "link").symlink_to(file)
     assert read_history(tmp_path / "link") == []
-    keep_history(tmp_path / "link" / "no folder", ["x"])
+    append_history(tmp_path / "link" / "no folder", ["x"])
 
 
 @pytest.mark.proof

@@ -7,8 +7,8 @@ import pytest
 import trio
 
 from agent import cli
-from agent.host import Threads, WallClock
-from agent.storage.open import opened_ledger
+from agent.host import WallClock, WorkerThreads
+from agent.storage.open import open_ledger
 from agent.storage.settings import StorageSettings
 
 
@@ -19,12 +19,12 @@ def folder(tmp_path: Path) -> Path:
     async def fill() -> None:
         now = WallClock().now_ms()
         kept = StorageSettings(str(tmp_path))
-        async with opened_ledger(kept, tmp_path / "other", Threads(1), WallClock()) as ledger:
+        async with open_ledger(kept, tmp_path / "other", WorkerThreads(1), WallClock()) as ledger:
             await ledger.claim("foreign", "send_sms", now)
-            await ledger.record("foreign", "done", {"success": True, "data": {}}, now)
-        async with opened_ledger(kept, Path("kb"), Threads(1), WallClock()) as ledger:
+            await ledger.record_outcome("foreign", "done", {"success": True, "data": {}}, now)
+        async with open_ledger(kept, Path("kb"), WorkerThreads(1), WallClock()) as ledger:
             await ledger.claim("first", "send_sms", now - 1000)
-            await ledger.record("first", "done", {"success": True, "data": {}}, now - 500)
+            await ledger.record_outcome("first", "done", {"success": True, "data": {}}, now - 500)
             await ledger.claim("second", "create_ticket", now)
 
     trio.run(fill)
@@ -108,7 +108,7 @@ def test_a_ledger_without_an_action_is_told_from_silence(
     """One line beside the output, which stays empty for a program that reads it; that is no failure."""
 
     async def make() -> None:
-        async with opened_ledger(StorageSettings(str(tmp_path)), Path("kb"), Threads(1), WallClock()):
+        async with open_ledger(StorageSettings(str(tmp_path)), Path("kb"), WorkerThreads(1), WallClock()):
             pass
 
     trio.run(make)

@@ -17,12 +17,12 @@ from agent import cli
 from agent.commands import memory, paging
 from agent.memory.desk import OwnMemory
 from agent.ports.conversation import Scope
-from agent.ports.memory import Decision, Source
-from agent.ports.threads import Opening, Said
+from agent.ports.memory import ItemDecision, Source
+from agent.ports.threads import TurnOpening, TurnStep
 from agent.storage.memories import FILE, archive
 from agent.storage.memories.schema import SCHEMA
-from agent.storage.memories.store import SqliteMemory, memory_in
-from agent.storage.open import opened_store
+from agent.storage.memories.store import SqliteMemory, open_sqlite_memory
+from agent.storage.open import open_store
 from agent.storage.settings import StorageSettings
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
@@ -37,7 +37,7 @@ def keep(folder: Path, *work: Callable[[SqliteMemory], Awaitable[Any]]) -> None:
     """Keep something in a folder, as a server does."""
 
     async def run() -> None:
-        async with memory_in(folder, inline, Noon()) as memory:
+        async with open_sqlite_memory(folder, inline, Noon()) as memory:
             for each in work:
                 await each(memory)
 
@@ -50,7 +50,7 @@ def folder(tmp_path: Path) -> Path:
     event = a_draft("We met at noon", "meeting", "event")
     keep(
         tmp_path,
-        lambda memory: memory.keep([an_exchange("m1", "My budget is 50 SEK", "Noted.")], NOW),
+        lambda memory: memory.keep_exchanges([an_exchange("m1", "My budget is 50 SEK", "Noted.")], NOW),
         lambda memory: accepted(memory, budget(50)),
         lambda memory: proposed(memory, budget(60, message="m2")),
         lambda memory: proposed(memory, event, SOMEBODY),
@@ -117,7 +117,7 @@ def test_everybodys_items_are_listed_by_status(run: Run) -> None:
 def test_nothing_to_list_is_told_from_silence(run: Run) -> None:
     """Beside the output, which stays empty; that is no failure."""
     assert run("list", "--user", "bo") == []
-    assert run.err == "agent: nothing of that is remembered\n"
+    assert run.err == "agent: no item matches: leave out a filter, or name another folder with --data DIR\n"
 
 
 def test_an_item_is_shown_with_its_sources_and_history(run: Run) -> None:
@@ -221,25 +221,25 @@ def test_a_text_is_corrected_by_another_item(run: Run) -> None:
     run("propose", "fact", "a door", "The door is blue", "--user", "ana")
     assert run("edit", "i5", "The door is red", "--lang", "en")[0].split()[:2] == ["i6", "accepted"]
     assert run.status("i5") == "rejected"
-    assert "nothing was done: the text must" in run.fails("edit", "i6", " ")
+    assert "nothing was done: the text is empty" in run.fails("edit", "i6", " ")
 
 
 def test_every_decision_has_its_command() -> None:
     """And each says in one line what it does."""
-    for decision in get_args(Decision):
+    for decision in get_args(ItemDecision):
         help = memory.command[decision].help
         assert "\n" not in help.split("\n\n")[0].strip(), decision
 
 
 def test_what_changed_meanwhile_is_not_decided(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server may have decided it between the look and the word."""
-    decide = OwnMemory.decide
+    decide = OwnMemory.decide_item
 
     async def late(self: Any, scope: Scope, id: str, *rest: Any) -> Any:
         await decide(self, scope, id, "reject")
         return await decide(self, scope, id, *rest)
 
-    monkeypatch.setattr(OwnMemory, "decide", late)
+    monkeypatch.setattr(OwnMemory, "decide_item", late)
     for word in (("accept", "i2", "--replaces", "i1"), ("reject", "i2")):
         if word[0] == "reject":
             run("propose", "fact", "a door", "The door is blue", "--user", "ana")
@@ -252,12 +252,22 @@ def test_what_is_forgotten_is_gone_from_its_thread_too(run: Run, folder: Path) -
 
     async def say() -> None:
         settings = StorageSettings(str(folder))
-        async with opened_store(settings, Path("kb"), inline, Noon()) as store:
+        async with open_store(settings, Path("kb"), inline, Noon()) as store:
             await store.projects.create_project("p1", "P", "", NOW)
             await store.threads.begin_turn(
-                Opening("p1", "t1", "ana", "m1", "My budget is 50 SEK", NOW, new=True)
+                TurnOpening(
+                    project="p1",
+                    thread="t1",
+                    user="ana",
+                    id="m1",
+                    content="My budget is 50 SEK",
+                    at=NOW,
+                    new=True,
+                )
             )
-            await store.threads.say(Said("p1", "t1", "m1", "done", NOW))
+            await store.threads.record_step(
+                TurnStep(project="p1", thread="t1", message="m1", status="done", at=NOW)
+            )
 
     trio.run(say)
     assert any("ledger" in each for each in files_with(folder, "50 SEK"))
@@ -318,7 +328,11 @@ def test_everything_is_exported_page_by_page(run: Run, monkeypatch: pytest.Monke
 
 def test_the_memory_is_looked_over(run: Run, folder: Path) -> None:
     """How much there is, how much is missing, and that the file is whole."""
-    keep(folder, lambda memory: memory.gap(ANA, NOW, 3), lambda memory: memory.gap(SOMEBODY, NOW, 2))
+    keep(
+        folder,
+        lambda memory: memory.record_gap(ANA, NOW, 3),
+        lambda memory: memory.record_gap(SOMEBODY, NOW, 2),
+    )
     assert run("check") == [
         "file: whole",
         "items: 1 proposed, 2 accepted",
@@ -354,9 +368,9 @@ BAD = (
     (("reject", "i0"), "there is no item i0"),
     (("forget", "t1"), "there is no item t1"),
     (("propose", "fact", "a door", "x" * 501, *USER), "500 characters at most; split it"),
-    (("propose", "fact", "a door", " ", *USER), "must say what is to be remembered"),
+    (("propose", "fact", "a door", " ", *USER), "give the sentence to remember"),
     (("propose", "metric", "visits", "9 visits", *USER), "give expires_at"),
-    (("propose", "fact", "12 4711", "It is blue", *USER), "must name in words"),
+    (("propose", "fact", "12 4711", "It is blue", *USER), "must have words"),
     (
         ("propose", "fact", "a door", "It is blue", *USER, "--valid-to", "2026-02-30"),
         "valid-to must be a date",
@@ -453,7 +467,7 @@ def test_what_is_remembered_cannot_steer_a_terminal(run: Run, folder: Path) -> N
 
 async def test_a_server_that_runs_is_not_hurt(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It sees at once what was decided beside it, keeps what it is told, and may forget."""
-    async with memory_in(folder, inline, Noon()) as server:
+    async with open_sqlite_memory(folder, inline, Noon()) as server:
         for arguments in (
             ("accept", "i2", "--replaces", "i1"),
             ("check",),
@@ -461,10 +475,10 @@ async def test_a_server_that_runs_is_not_hurt(folder: Path, capsys: pytest.Captu
             ("forget", "i3"),
         ):
             assert await trio.to_thread.run_sync(cli.main, ["memory", *arguments, "--data", str(folder)]) == 0
-            await server.keep([an_exchange(arguments[0])], NOW)
+            await server.keep_exchanges([an_exchange(arguments[0])], NOW)
         assert (await server.item(ANA, "i1")).status == "superseded"
         assert (await server.item(SOMEBODY, "i3")).status == "forgotten"
-        await server.forget(ANA, "i1", NOW)
+        await server.forget_item(ANA, "i1", NOW)
         assert files_with(folder, "50 SEK", "at noon") == []
     capsys.readouterr()
 
@@ -485,5 +499,5 @@ def test_the_help_begins_with_the_commands_that_people_use_most(capsys: pytest.C
     assert cli.main(["memory", "--help"]) == 0
     names = re.findall(r"^│ ([a-z]+) ", capsys.readouterr().out, re.MULTILINE)
     assert names[:5] == ["list", "decide", "forget", "export", "import"]
-    assert set(names[-7:]) == set(get_args(Decision))
+    assert set(names[-7:]) == set(get_args(ItemDecision))
     assert set(names) == {name for name in memory.command if not name.startswith("-")}

@@ -13,12 +13,12 @@ from agent import cli
 from agent.commands import rebuild
 from agent.embedding.open import open_near as near_of
 from agent.errors import StorageFailed
+from agent.memory.recall.dense import RowVectors
+from agent.memory.recall.index import RecallIndex
+from agent.memory.recall.recall import IndexRecaller
 from agent.ports.vectors import PackedVector, VectorKind, VectorStore
 from agent.ports.work import RunSync
-from agent.recall.dense import Dense
-from agent.recall.index import Index
-from agent.recall.recall import Recall
-from agent.storage.memories.store import SqliteMemory, memory_in
+from agent.storage.memories.store import SqliteMemory, open_sqlite_memory
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
 from agent.testing.vectors import WordsEmbedder
@@ -31,7 +31,7 @@ IDS = ("t1", "t2", "t3", "t4", "t5", "t6", "i1", "i2", "i3")
 
 @asynccontextmanager
 async def kept(folder: Path) -> AsyncIterator[SqliteMemory]:
-    async with memory_in(folder, inline, Noon()) as memory:
+    async with open_sqlite_memory(folder, inline, Noon()) as memory:
         yield memory
 
 
@@ -41,10 +41,10 @@ def folder(tmp_path: Path) -> Path:
 
     async def fill() -> None:
         async with kept(tmp_path) as memory:
-            await memory.keep([an_exchange("m1"), an_exchange("m2", blocked=True)], NOW)
+            await memory.keep_exchanges([an_exchange("m1"), an_exchange("m2", blocked=True)], NOW)
             gone = await accepted(memory, a_draft("The door is blue", "door", message="m3"))
-            await memory.keep([an_exchange("m3")], NOW)
-            await memory.forget(ANA, gone.id, NOW)
+            await memory.keep_exchanges([an_exchange("m3")], NOW)
+            await memory.forget_item(ANA, gone.id, NOW)
             await accepted(memory, budget(50, message="m8"))
             await proposed(memory, budget(60, message="m9"))
             await memory.keep_vectors(OLD, [PackedVector(id, b"ab", 1.0) for id in IDS])
@@ -60,10 +60,10 @@ def embedder(monkeypatch: pytest.MonkeyPatch) -> WordsEmbedder:
 
     async def open_near(
         vectors: str, url: str | None, run_sync: RunSync, store: VectorStore | None = None
-    ) -> Callable[[Index], Any] | None:
+    ) -> Callable[[RecallIndex], Any] | None:
         if vectors != "words":
             return await real(vectors, url, run_sync, store)
-        return lambda index: Dense(index.rows, found, run_sync, None, store)
+        return lambda index: RowVectors(index.rows, found, run_sync, None, store)
 
     monkeypatch.setattr(rebuild, "open_near", open_near)
     monkeypatch.delenv("AGENT_VECTORS", raising=False)
@@ -114,9 +114,11 @@ def test_what_is_made_at_each_start_is_not_kept(folder: Path, capsys: Out, name:
 
 def test_what_the_index_lacks_is_told(folder: Path, capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
     """By its ids, and by the exit status."""
-    add = Index.add
+    add = RecallIndex.add_turn
     monkeypatch.setattr(
-        Index, "add", lambda self, turn, later=False: None if turn.n == 3 else add(self, turn, later)
+        RecallIndex,
+        "add_turn",
+        lambda self, turn, later=False: None if turn.n == 3 else add(self, turn, later),
     )
     assert run(folder, "--vectors", "off") == 3
     out, err = capsys.readouterr()
@@ -129,14 +131,14 @@ def test_what_was_forgotten_meanwhile_is_not_missed(
     folder: Path, capsys: Out, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server may be at work beside it."""
-    catch_up = Recall.catch_up
+    catch_up = IndexRecaller.catch_up
 
     async def after_a_while(self: Any) -> None:
         async with kept(folder) as memory:
-            await memory.forget(ANA, "i2", NOW)
+            await memory.forget_item(ANA, "i2", NOW)
         await catch_up(self)
 
-    monkeypatch.setattr(Recall, "catch_up", after_a_while)
+    monkeypatch.setattr(IndexRecaller, "catch_up", after_a_while)
     assert run(folder, "--vectors", "words") == 0
     assert "index: 3 of 3 messages and answers, 0 of 1 live items" in capsys.readouterr().out
 

@@ -16,8 +16,8 @@ from agent.client.client import CannotConnect
 from agent.commands import ask as asking
 from agent.commands import talk
 from agent.errors import WireClosed
-from agent.host import Threads, WallClock
-from agent.storage.open import opened_ledger
+from agent.host import WallClock, WorkerThreads
+from agent.storage.open import open_ledger
 from agent.storage.settings import StorageSettings
 
 BAD = "\x1b]0;OWNED\x07\x1b[2J\x9b31m\u202e\u2066\r\x7f"
@@ -109,12 +109,12 @@ def test_a_ledger_cannot_steer(flags: list[str], capsys: Out, tmp_path: Path) ->
     """Rows are written by servers, whose actions and webhooks may be anybody's."""
 
     async def fill() -> None:
-        async with opened_ledger(
-            StorageSettings(str(tmp_path)), Path("kb"), Threads(1), WallClock()
+        async with open_ledger(
+            StorageSettings(str(tmp_path)), Path("kb"), WorkerThreads(1), WallClock()
         ) as ledger:
             now = WallClock().now_ms()
             await ledger.claim(BAD, BAD, now)
-            await ledger.record(BAD, "done", {"success": True, "data": {BAD: BAD}}, now)
+            await ledger.record_outcome(BAD, "done", {"success": True, "data": {BAD: BAD}}, now)
 
     trio.run(fill)
     assert cli.main(["actions", "--data", str(tmp_path), *flags]) == 0
@@ -193,7 +193,7 @@ def test_a_chat_cannot_be_steered(
         yield ""
 
     answering(*ENDS, *MORE)
-    monkeypatch.setattr("agent.client.open.stdin_lines", nobody)
+    monkeypatch.setattr("agent.client.open.read_stdin_lines", nobody)
     assert cli.main(["chat"]) == 1
     said = safe(capsys, says="the connection was closed")
     assert said.count("\n= [1] ") == len(MORE) - 1

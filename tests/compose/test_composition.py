@@ -22,12 +22,12 @@ from agent.testing.fakes import Figures
 from agent.testing.network import inline
 
 WINGS = {
-    "storage": "agent.compose.storage.opened_store",
+    "storage": "agent.compose.storage.open_store",
     "memory model": "agent.compose.memory.open_memory_model",
-    "memory": "agent.compose.memory.opened_memory",
-    "MCP servers": "agent.compose.actions.opened_servers",
-    "executor": "agent.compose.actions.opened_executor",
-    "foreign files": "agent.compose.knowledge.foreign_files",
+    "memory": "agent.compose.memory.open_memory_store",
+    "MCP servers": "agent.compose.actions.open_servers",
+    "executor": "agent.compose.actions.open_executor",
+    "foreign files": "agent.compose.knowledge.open_foreign_files",
     "language model": "agent.compose.answering.open_language_model",
 }
 """What is opened, in its order: a name, and the function that opens it, where it is called."""

@@ -15,17 +15,17 @@ from agent.answering.settings import AnswerSettings
 from agent.compose.knowledge import Knowledge
 from agent.errors import UsageError
 from agent.llm.mock import MockModel
-from agent.ports.brain import Question, TurnEvent, Verified
+from agent.ports.brain import Question, TurnEvent, VerifiedPart
 from agent.ports.search import Hit, Query
-from agent.retrieval.load import Source
-from agent.retrieval.search import KnowledgeBase, Searched
+from agent.retrieval.load import SourceFile
+from agent.retrieval.search import KnowledgeBase, SearchResult
 from agent.server.metrics import Metrics
 from agent.settings import Settings
 from agent.testing.network import inline
 from tests.retrieval.test_live import Hints
 
 T = TypeVar("T")
-ASKED = Question("1", "What does the Standard plan cost?", "en", 0.0)
+ASKED = Question(id="1", text="What does the Standard plan cost?", lang="en", at=0.0)
 
 
 class Slow:
@@ -65,7 +65,7 @@ async def test_a_question_waits_for_what_is_read(kb: Path, autojump_clock: trio.
         slow.let.set()
         await knowledge.wait_read()
     assert knowledge.unread == ""
-    assert isinstance(told[-1], Verified)
+    assert isinstance(told[-1], VerifiedPart)
     assert "299 kr" in told[-1].text.text
 
 
@@ -136,7 +136,7 @@ async def test_questions_to_begin_with_are_of_the_documents(
     assert knowledge.openers("en") is None
     await knowledge.read()
     assert knowledge.openers("en") == ("What is there about Plans?",)
-    monkeypatch.setattr("agent.compose.knowledge.openers", lambda *_: ("made again",))
+    monkeypatch.setattr("agent.compose.knowledge.find_openers", lambda *_: ("made again",))
     assert knowledge.openers("en") == ("What is there about Plans?",)
     assert knowledge.openers("sv") == ("made again",)
 
@@ -152,7 +152,7 @@ async def test_what_is_read_is_set_aside_on_the_way(kb: Path, monkeypatch: pytes
         return function()
 
     knowledge = Knowledge(settings=Settings.of(kb=kb, vectors="off"), run_sync=work)
-    monkeypatch.setattr("agent.compose.knowledge.set_aside_so_far", lambda: times.append(knowledge._files[0]))
+    monkeypatch.setattr("agent.compose.knowledge.freeze_so_far", lambda: times.append(knowledge._files[0]))
     await knowledge.read()
     assert times == [4, 8]
 
@@ -162,11 +162,11 @@ async def test_a_turn_keeps_the_snapshot_it_began_with(
 ) -> None:
     """What is present later is for later turns."""
     texts = ["The plan costs 299 kr a month.", "The plan costs 399 kr a month."]
-    old, new = (KnowledgeBase.build([Source.of("kb/a.md", f"# Plans\n\n{text}\n")]) for text in texts)
+    old, new = (KnowledgeBase.build([SourceFile.of("kb/a.md", f"# Plans\n\n{text}\n")]) for text in texts)
     present = [old]
 
     class Changing:
-        async def present(self) -> KnowledgeBase:
+        async def load_snapshot(self) -> KnowledgeBase:
             return present[-1]
 
     told: dict[str, list[TurnEvent]] = {"1": [], "2": []}
@@ -174,11 +174,13 @@ async def test_a_turn_keeps_the_snapshot_it_began_with(
     async with trio.open_nursery() as nursery:
         for id in told:
             nursery.start_soon(
-                brain.answer, Question(id, "What does the plan cost?", "en", 0.0), told[id].append
+                brain.answer,
+                Question(id=id, text="What does the plan cost?", lang="en", at=0.0),
+                told[id].append,
             )
             await trio.sleep(0.5)
             present.append(new)
-    said = [events[-1].text for events in told.values() if isinstance(events[-1], Verified)]
+    said = [events[-1].text for events in told.values() if isinstance(events[-1], VerifiedPart)]
     assert [("299" in text.text, text.citations[0].text) for text in said] == [
         (True, texts[0]),
         (False, texts[1]),
@@ -196,29 +198,29 @@ async def test_a_reload_leaves_no_hit_of_before(
     )
     await knowledge.read()
     begun, go_on = trio.Event(), trio.Event()
-    search = KnowledgeBase.searched
+    search = KnowledgeBase.run_search
     old: list[tuple[Hit, ...]] = []
 
-    async def slow(self: KnowledgeBase, query: Query) -> Searched:
+    async def slow(self: KnowledgeBase, query: Query) -> SearchResult:
         begun.set()
         await go_on.wait()
         return await search(self, query)
 
     async def ask() -> None:
-        old.append(await (await knowledge.present()).search(query))
+        old.append(await (await knowledge.load_snapshot()).search(query))
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(knowledge.keep)
         with monkeypatch.context() as slowly:
-            slowly.setattr(KnowledgeBase, "searched", slow)
+            slowly.setattr(KnowledgeBase, "run_search", slow)
             nursery.start_soon(ask)
             await begun.wait()
         (kb / "a.md").write_text("# Plans\n\nThe Standard plan costs 399 kr a month.\n")
         await hints.tell()
-        new = await (await knowledge.present()).search(query)
+        new = await (await knowledge.load_snapshot()).search(query)
         go_on.set()
         await trio.testing.wait_all_tasks_blocked()
-        assert await (await knowledge.present()).search(query) is new
+        assert await (await knowledge.load_snapshot()).search(query) is new
         nursery.cancel_scope.cancel()
     assert ["299 kr" in old[0][0].snippet.text, "399 kr" in new[0].snippet.text] == [True, True]
     text = metrics.text().decode()
@@ -234,7 +236,7 @@ async def test_the_first_snapshot_is_let_go_when_files_change(
     await knowledge.read()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(knowledge.keep)
-        assert await (await knowledge.present()).search(Query("the Standard plan", "en", 5))
+        assert await (await knowledge.load_snapshot()).search(Query("the Standard plan", "en", 5))
         old = weakref.ref(knowledge._snapshot())
         assert old() is not None
         (kb / "a.md").write_text("# Plans\n\nThe Standard plan costs 399 kr a month.\n")
@@ -250,7 +252,7 @@ async def test_hits_are_kept_unless_the_operator_says_no(kb: Path, keeps: bool, 
     knowledge = Knowledge(settings=Settings.of(kb=kb, vectors="off", hit_cache=keeps), run_sync=inline)
     await knowledge.read()
     query = Query("What does the Standard plan cost?", "en", 5)
-    first, second = [await (await knowledge.present()).search(query) for _ in range(2)]
+    first, second = [await (await knowledge.load_snapshot()).search(query) for _ in range(2)]
     assert first == second
     assert (first is second) is same
 
@@ -259,7 +261,7 @@ async def test_other_documents_have_vectors_as_these_have(kb: Path, monkeypatch:
     """Whoever asks waits until that is known, and not until all is read."""
 
     class Made:
-        def another(self) -> str:
+        def for_another_base(self) -> str:
             return "another"
 
     async def opened(*chosen: object) -> Made:

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from agent.ports.memory import MemoryStore
-from agent.storage.memories.store import memory_in
+from agent.storage.memories.store import open_sqlite_memory
 from agent.storage.store import Store
-from agent.storage.stores import kept_in
+from agent.storage.stores import open_stores
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
 
@@ -17,7 +17,7 @@ from agent.testing.network import inline
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Store, None]:
     """All stores over one database that is open."""
     folder = tmp_path if request.param == "file" else None
-    async with kept_in(folder, inline, Noon(), kb="/docs") as kept:
+    async with open_stores(folder, inline, Noon(), kb="/docs") as kept:
         yield kept.store
 
 
@@ -25,5 +25,5 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerato
 async def memory(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[MemoryStore, None]:
     """What is remembered, in a database that is open."""
     folder = tmp_path if request.param == "file" else None
-    async with memory_in(folder, inline, Noon()) as opened:
+    async with open_sqlite_memory(folder, inline, Noon()) as opened:
         yield opened

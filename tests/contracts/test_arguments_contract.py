@@ -6,7 +6,7 @@ import pytest
 
 from agent.config import ARGUMENT_FOUND, PAYLOAD_BYTES
 from agent.errors import BadTool
-from agent.ports.tools import Arguments
+from agent.ports.tools import CheckerFactory
 from agent.structured.arguments import SchemaArguments
 
 ARGUMENTS = {"jsonschema": SchemaArguments}
@@ -19,21 +19,23 @@ ORDER = {
 
 
 @pytest.fixture(params=sorted(ARGUMENTS))
-def arguments(request: pytest.FixtureRequest) -> Arguments:
-    made: Arguments = ARGUMENTS[request.param]()
+def arguments(request: pytest.FixtureRequest) -> CheckerFactory:
+    made: CheckerFactory = ARGUMENTS[request.param]()
     return made
 
 
-def test_valid_arguments_have_no_problem(arguments: Arguments) -> None:
+def test_valid_arguments_have_no_problem(arguments: CheckerFactory) -> None:
     """And a checker can be asked again, as can the same parameters."""
     for _ in range(2):
-        check = arguments.checker(ORDER)
-        assert check.problems({"id": "o1", "count": 2}) == check.problems({"count": 3, "id": ""}) == ()
+        check = arguments.make_checker(ORDER)
+        assert (
+            check.find_problems({"id": "o1", "count": 2}) == check.find_problems({"count": 3, "id": ""}) == ()
+        )
 
 
-def test_everything_that_is_wrong_is_told_at_once(arguments: Arguments) -> None:
+def test_everything_that_is_wrong_is_told_at_once(arguments: CheckerFactory) -> None:
     """Each with its place: what is missing, too much, and of another type; the values shortened."""
-    problems = arguments.checker(ORDER).problems({"id": "x" * 1000, "more": 1})
+    problems = arguments.make_checker(ORDER).find_problems({"id": "x" * 1000, "more": 1})
     assert sorted(problem.pointer for problem in problems) == ["/count", "/id", "/more"]
     assert all(len(problem.found) <= ARGUMENT_FOUND for problem in problems)
     assert all(problem.expected and "\n" not in str(problem) for problem in problems)
@@ -53,39 +55,45 @@ def test_everything_that_is_wrong_is_told_at_once(arguments: Arguments) -> None:
         {"id": "x", "count": 10**400},
     ],
 )
-def test_whatever_is_no_such_object_is_a_problem_and_no_error(arguments: Arguments, value: Any) -> None:
+def test_whatever_is_no_such_object_is_a_problem_and_no_error(arguments: CheckerFactory, value: Any) -> None:
     """Also what is not JSON at all."""
     if value == {"id": "x", "count": 10**400}:
-        assert isinstance(arguments.checker(ORDER).problems(value), tuple)
+        assert isinstance(arguments.make_checker(ORDER).find_problems(value), tuple)
     else:
-        assert arguments.checker(ORDER).problems(value)
+        assert arguments.make_checker(ORDER).find_problems(value)
 
 
-def test_what_is_larger_or_deeper_than_a_payload_is_one_problem(arguments: Arguments) -> None:
+def test_what_is_larger_or_deeper_than_a_payload_is_one_problem(arguments: CheckerFactory) -> None:
     """Before anything looks at it closely, also where the parameters would allow it."""
     deep: dict[str, Any] = {}
     for _ in range(10_000):
         deep = {"x": deep}
     for value in (deep, {"x": "a" * PAYLOAD_BYTES}):
-        assert [each.pointer for each in arguments.checker({"type": "object"}).problems(value)] == [""]
+        assert [each.pointer for each in arguments.make_checker({"type": "object"}).find_problems(value)] == [
+            ""
+        ]
 
 
-def test_no_reference_leaves_the_parameters(arguments: Arguments) -> None:
+def test_no_reference_leaves_the_parameters(arguments: CheckerFactory) -> None:
     """Nothing is fetched; one that leads within is followed."""
     for reference in ("http://127.0.0.1:9/x", "file:///etc/hostname", "other.json", "#/$defs/none"):
         with pytest.raises(BadTool):
-            arguments.checker({"type": "object", "properties": {"a": {"$ref": reference}}})
-    check = arguments.checker(
+            arguments.make_checker({"type": "object", "properties": {"a": {"$ref": reference}}})
+    check = arguments.make_checker(
         {"properties": {"a": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"type": "number"}}}
     )
-    assert (len(check.problems({"a": "x"})), check.problems({"a": 1})) == (1, ())
+    assert (len(check.find_problems({"a": "x"})), check.find_problems({"a": 1})) == (1, ())
 
 
 @pytest.mark.parametrize("pattern", ["(?=a)b", r"(a)\1", "(", r"(\w{80}){80}"])
-def test_a_pattern_that_may_take_long_is_refused_with_its_place(arguments: Arguments, pattern: str) -> None:
+def test_a_pattern_that_may_take_long_is_refused_with_its_place(
+    arguments: CheckerFactory, pattern: str
+) -> None:
     """It looks around or back, is none, or is too large; its text is not repeated."""
     with pytest.raises(BadTool) as bad:
-        arguments.checker({"type": "object", "properties": {"a": {"type": "string", "pattern": pattern}}})
+        arguments.make_checker(
+            {"type": "object", "properties": {"a": {"type": "string", "pattern": pattern}}}
+        )
     assert bad.value.pointer == "/properties/a/pattern"
     assert "\n" not in str(bad.value)
     assert pattern == "(" or pattern not in str(bad.value)
@@ -94,8 +102,8 @@ def test_a_pattern_that_may_take_long_is_refused_with_its_place(arguments: Argum
 @pytest.mark.parametrize(
     "parameters", [{"type": "strin"}, {"required": True}, {"x": "\ud800"}, {"x": "a" * 70_000}]
 )
-def test_what_is_no_schema_is_a_bad_tool(arguments: Arguments, parameters: Any) -> None:
+def test_what_is_no_schema_is_a_bad_tool(arguments: CheckerFactory, parameters: Any) -> None:
     """In one line."""
     with pytest.raises(BadTool) as bad:
-        arguments.checker(parameters)
+        arguments.make_checker(parameters)
     assert "\n" not in str(bad.value)

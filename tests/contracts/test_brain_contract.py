@@ -13,7 +13,16 @@ from trio.testing import MockClock
 from agent.answering.brain import GroundedBrain
 from agent.answering.settings import AnswerSettings
 from agent.errors import ModelFailed
-from agent.ports.brain import Brain, Drafted, Question, Redraft, Refused, TurnEvent, Verified, VerifiedText
+from agent.ports.brain import (
+    Brain,
+    DraftCompleted,
+    Question,
+    Redraft,
+    TurnEvent,
+    TurnRefusal,
+    VerifiedPart,
+    VerifiedText,
+)
 from agent.ports.conversation import Exchange
 from agent.ports.draft import Delta, Drafter, Prompt
 from agent.ports.search import Hit
@@ -62,13 +71,13 @@ def make(request: pytest.FixtureRequest) -> Callable[[Drafter], Brain]:
 
 
 def letter(event: TurnEvent) -> str:
-    if isinstance(event, Verified):
+    if isinstance(event, VerifiedPart):
         return "L" if event.last else "V"
-    return {Drafted: "D", Redraft: "R", Refused: "X"}[type(event)]
+    return {DraftCompleted: "D", Redraft: "R", TurnRefusal: "X"}[type(event)]
 
 
 def ask(text: str = "What does the Standard plan cost?", *history: Exchange) -> Question:
-    return Question("1", text, "en", 0.0, history=history)
+    return Question(id="1", text=text, lang="en", at=0.0, history=history)
 
 
 SCENES: dict[str, tuple[str, Sequence[str | Exception], str | None]] = {
@@ -95,11 +104,11 @@ async def test_a_turn_is_told_in_order_and_every_text_is_verified(
     await make(drafter).answer(ask(text), events.append)
     assert GRAMMAR.fullmatch("".join(map(letter, events)))
     last = events[-1]
-    assert isinstance(last, Verified | Refused)
+    assert isinstance(last, VerifiedPart | TurnRefusal)
     if scene != "true, then false":  # of which claims, and sentences, may say the first half
         assert (last.text.blocked.code if last.text.blocked else None) == code
     for event in events:
-        if isinstance(event, Verified | Refused):
+        if isinstance(event, VerifiedPart | TurnRefusal):
             assert isinstance(event.text, VerifiedText)
             assert "349" not in event.text.text
             held = " ".join(each.text for each in event.text.citations)
@@ -140,4 +149,4 @@ async def test_what_was_said_before_is_no_source(
     events: list[TurnEvent] = []
     before = Exchange("Is it 349 kr?", FALSE)
     await make(Drafts((FALSE,))).answer(ask("And what does it cost?", before), events.append)
-    assert isinstance(events[-1], Refused)
+    assert isinstance(events[-1], TurnRefusal)

@@ -10,8 +10,8 @@ import trio
 
 from agent.config import PAGE_BYTES
 from agent.errors import Conflict, NotFound, StorageFailed
-from agent.ports.calls import ApprovalGiven, CallReport, CallStatus, Due
-from agent.ports.ledger import Row
+from agent.ports.calls import CallApproval, CallReport, CallStatus, OverdueCall
+from agent.ports.ledger import LedgerRow
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
 from agent.ports.tools import RunsAt
@@ -21,8 +21,10 @@ from agent.server.api.answers import told
 from agent.storage.store import Store
 from tests.stored import LATER, NOW, a_call, an_opening, said, with_calls
 
-YES = ApprovalGiven(HOUSE, "c1", "u2", NOW + 5)
-OK = CallReport(HOUSE, "c1", True, {"success": True, "data": {"n": 1}}, "d1", NOW + 7)
+YES = CallApproval(project=HOUSE, call="c1", by="u2", at=NOW + 5)
+OK = CallReport(
+    project=HOUSE, call="c1", ok=True, result={"success": True, "data": {"n": 1}}, digest="d1", at=NOW + 7
+)
 LEASE = NOW + 10_000
 RUN: dict[str, Any] = {"needs_approval": False, "status": "confirmed"}
 
@@ -42,15 +44,15 @@ async def reach(store: Store, status: CallStatus, id: str = "c1", runs_at: RunsA
         "suggested" if status in ("suggested", "rejected", "answered", "expired") else "confirmed"
     )
     call = a_call(id, needs_approval=first == "suggested", status=first, runs_at=runs_at)
-    await store.threads.say(said(None, status=None, calls=(call,)))
+    await store.threads.record_step(said(None, status=None, calls=(call,)))
     if status in ("rejected", "answered", "cancelled", "expired"):
-        await store.calls.close(HOUSE, id, status, NOW + 1)
+        await store.calls.close_call(HOUSE, id, status, NOW + 1)
     if status in ("claimed", "done", "failed", "unknown"):
-        await store.calls.begin(HOUSE, id, NOW + 1, NOW + 2 if status == "unknown" else LEASE)
+        await store.calls.begin_call(HOUSE, id, NOW + 1, NOW + 2 if status == "unknown" else LEASE)
     if status in ("done", "failed"):
-        await store.calls.report(replace(OK, call=id, ok=status == "done"))
+        await store.calls.report_call(replace(OK, call=id, ok=status == "done"))
     if status == "unknown":
-        assert await store.calls.due(NOW + 2) == (Due(HOUSE, "t1", id, "unknown"),)
+        assert await store.calls.expire_calls(NOW + 2) == (OverdueCall(HOUSE, "t1", id, "unknown"),)
     assert (await store.calls.call(HOUSE, id)).status == status
 
 
@@ -64,30 +66,38 @@ async def test_a_call_is_kept_as_it_was_suggested(store: Store) -> None:
 async def test_an_approved_call_is_begun_once_and_reported_once(store: Store) -> None:
     """Suggested, confirmed, claimed, done: each step says who and when, and the ledger has it."""
     await with_calls(store, a_call())
-    confirmed = await store.calls.approve(YES)
+    confirmed = await store.calls.approve_call(YES)
     assert confirmed == a_call(status="confirmed", approved_by="u2", approved_at=NOW + 5)
-    begun = await store.calls.begin(HOUSE, "c1", NOW + 6, LEASE)
+    begun = await store.calls.begin_call(HOUSE, "c1", NOW + 6, LEASE)
     assert begun == replace(confirmed, status="claimed", lease_until=LEASE)
-    assert await store.ledger.get("c1") == Row("c1", "refund", "claimed", NOW + 6, kb="/docs")
-    assert await why_not(store.calls.begin(HOUSE, "c1", NOW + 6, LEASE)) == "begun"
-    done, again = await store.calls.report(replace(OK, seen="h1"))
+    assert await store.ledger.get_row("c1") == LedgerRow(
+        suggestion_id="c1", action="refund", status="claimed", claimed_at=NOW + 6, kb="/docs"
+    )
+    assert await why_not(store.calls.begin_call(HOUSE, "c1", NOW + 6, LEASE)) == "begun"
+    done, again = await store.calls.report_call(replace(OK, seen="h1"))
     assert done == replace(begun, status="done", result=OK.result, result_hash="d1", ended_at=NOW + 7)
     assert again is False
-    assert await store.ledger.get("c1") == Row(
-        "c1", "refund", "done", NOW + 6, NOW + 7, dict(OK.result), "/docs"
+    assert await store.ledger.get_row("c1") == LedgerRow(
+        suggestion_id="c1",
+        action="refund",
+        status="done",
+        claimed_at=NOW + 6,
+        ended_at=NOW + 7,
+        result=dict(OK.result),
+        kb="/docs",
     )
 
 
 async def test_a_call_keeps_who_closed_it(store: Store) -> None:
     """Rejected, answered in words or taken back after its approval; the first stands, and nobody need be named."""
     await with_calls(store, *(a_call(f"c{n}", position=n) for n in range(1, 6)))
-    await store.calls.approve(replace(YES, call="c2"))
-    assert (await store.calls.close(HOUSE, "c1", "rejected", NOW + 6, "u3")).closed_by == "u3"
-    assert (await store.calls.close(HOUSE, "c1", "rejected", NOW + 7, "u4")).closed_by == "u3"
-    taken_back = await store.calls.close(HOUSE, "c2", "rejected", NOW + 6, "u3")
+    await store.calls.approve_call(replace(YES, call="c2"))
+    assert (await store.calls.close_call(HOUSE, "c1", "rejected", NOW + 6, "u3")).closed_by == "u3"
+    assert (await store.calls.close_call(HOUSE, "c1", "rejected", NOW + 7, "u4")).closed_by == "u3"
+    taken_back = await store.calls.close_call(HOUSE, "c2", "rejected", NOW + 6, "u3")
     assert (taken_back.status, taken_back.approved_by, taken_back.closed_by) == ("cancelled", "u2", "u3")
     await store.threads.begin_turn(an_opening("c3", new=False, user="u3", closes="c3"))
-    await store.calls.close(HOUSE, "c4", "rejected", NOW + 6)
+    await store.calls.close_call(HOUSE, "c4", "rejected", NOW + 6)
     page = await store.calls.calls(HOUSE, Window(9))
     assert [(each.status, each.closed_by) for each in page.entries] == [
         ("rejected", "u3"),
@@ -101,10 +111,10 @@ async def test_a_call_keeps_who_closed_it(store: Store) -> None:
 async def test_what_is_reported_is_a_message_of_its_thread(store: Store) -> None:
     """Once, whatever is reported again, and in the words of the report; what was declined has returned nothing."""
     await with_calls(store, a_call("c1", **RUN), a_call("c2", position=2))
-    await store.calls.begin(HOUSE, "c1", NOW + 6, LEASE)
-    await store.calls.report(OK)
-    await store.calls.report(OK)
-    await store.calls.report(replace(OK, call="c2", ok=False, at=NOW + 1))
+    await store.calls.begin_call(HOUSE, "c1", NOW + 6, LEASE)
+    await store.calls.report_call(OK)
+    await store.calls.report_call(OK)
+    await store.calls.report_call(replace(OK, call="c2", ok=False, at=NOW + 1))
     page = await store.threads.messages(HOUSE, "t1", Window(9))
     kept = [each for each in page.entries if each.role == "tool"]
     assert [(each.call, each.turn, each.status, each.created_at) for each in kept] == [
@@ -119,58 +129,60 @@ async def test_the_first_report_stands(store: Store) -> None:
     await with_calls(store)
     await reach(store, "done")
     first = await store.calls.call(HOUSE, "c1")
-    assert await store.calls.report(replace(OK, at=LATER)) == (first, True)
-    assert await why_not(store.calls.report(replace(OK, digest="d2"))) == "already_reported"
+    assert await store.calls.report_call(replace(OK, at=LATER)) == (first, True)
+    assert await why_not(store.calls.report_call(replace(OK, digest="d2"))) == "already_reported"
     assert await store.calls.call(HOUSE, "c1") == first
 
 
 async def test_an_edit_replaces_the_arguments_with_the_approval(store: Store) -> None:
     """They are what runs from then on; what was suggested is known by its hash."""
     await with_calls(store, a_call())
-    edited = await store.calls.approve(replace(YES, arguments={"order": "A-2"}, arguments_hash="h2"))
+    edited = await store.calls.approve_call(replace(YES, arguments={"order": "A-2"}, arguments_hash="h2"))
     assert (edited.arguments, edited.arguments_hash, edited.proposed_hash) == ({"order": "A-2"}, "h2", "h1")
     again = replace(YES, arguments={"order": "A-3"}, arguments_hash="h3")
-    assert await why_not(store.calls.approve(again)) == "closed"
-    assert (await store.calls.begin(HOUSE, "c1", NOW + 6, LEASE)).arguments == {"order": "A-2"}
+    assert await why_not(store.calls.approve_call(again)) == "closed"
+    assert (await store.calls.begin_call(HOUSE, "c1", NOW + 6, LEASE)).arguments == {"order": "A-2"}
 
 
 async def test_who_saw_other_arguments_changes_nothing(store: Store) -> None:
     """Neither approves them, nor reports that it ran them."""
     await with_calls(store, a_call())
-    assert await why_not(store.calls.approve(replace(YES, seen="h0"))) == "arguments_changed"
-    await store.calls.approve(replace(YES, seen="h1"))
-    await store.calls.begin(HOUSE, "c1", NOW + 6, LEASE)
-    assert await why_not(store.calls.report(replace(OK, seen="h0"))) == "arguments_changed"
+    assert await why_not(store.calls.approve_call(replace(YES, seen="h0"))) == "arguments_changed"
+    await store.calls.approve_call(replace(YES, seen="h1"))
+    await store.calls.begin_call(HOUSE, "c1", NOW + 6, LEASE)
+    assert await why_not(store.calls.report_call(replace(OK, seen="h0"))) == "arguments_changed"
     assert (await store.calls.call(HOUSE, "c1")).status == "claimed"
 
 
 async def test_a_deadline_is_the_first_instant_that_is_late(store: Store) -> None:
     """An approval, an answer, and a caller's begin must come before it."""
     await with_calls(store, a_call(), a_call("c2"), a_call("c3", **RUN))
-    assert await why_not(store.calls.approve(replace(YES, at=LATER))) == "expired"
-    assert await why_not(store.calls.close(HOUSE, "c2", "answered", LATER)) == "expired"
-    assert await why_not(store.calls.begin(HOUSE, "c3", LATER, LATER + 9)) == "expired"
-    await store.calls.approve(replace(YES, at=LATER - 1))
-    await store.calls.begin(HOUSE, "c3", LATER - 1, LATER + 9)
+    assert await why_not(store.calls.approve_call(replace(YES, at=LATER))) == "expired"
+    assert await why_not(store.calls.close_call(HOUSE, "c2", "answered", LATER)) == "expired"
+    assert await why_not(store.calls.begin_call(HOUSE, "c3", LATER, LATER + 9)) == "expired"
+    await store.calls.approve_call(replace(YES, at=LATER - 1))
+    await store.calls.begin_call(HOUSE, "c3", LATER - 1, LATER + 9)
 
 
 async def test_what_is_due_is_ended_once(store: Store) -> None:
     """Not approved, approved and not taken: expired; taken and not reported: unknown, in the ledger too."""
     waits_for_us = a_call("c4", runs_at="webhook", **RUN)
     await with_calls(store, a_call(), a_call("c2", **RUN), a_call("c3", **RUN), waits_for_us)
-    await store.calls.begin(HOUSE, "c3", NOW + 1, LEASE)
-    assert await store.calls.due(LEASE - 1) == ()
-    assert await store.calls.due(LEASE) == (Due(HOUSE, "t1", "c3", "unknown"),)
-    assert set(await store.calls.due(LATER)) == {Due(HOUSE, "t1", id, "expired") for id in ("c1", "c2")}
-    assert await store.calls.due(LATER + 1) == ()
+    await store.calls.begin_call(HOUSE, "c3", NOW + 1, LEASE)
+    assert await store.calls.expire_calls(LEASE - 1) == ()
+    assert await store.calls.expire_calls(LEASE) == (OverdueCall(HOUSE, "t1", "c3", "unknown"),)
+    assert set(await store.calls.expire_calls(LATER)) == {
+        OverdueCall(HOUSE, "t1", id, "expired") for id in ("c1", "c2")
+    }
+    assert await store.calls.expire_calls(LATER + 1) == ()
     lost = await store.calls.call(HOUSE, "c3")
     assert lost.result is not None
     assert (lost.result["unknown"], lost.ended_at) == (True, LEASE)
-    row = await store.ledger.get("c3")
+    row = await store.ledger.get_row("c3")
     assert row is not None
     assert (row.status, row.result) == ("unknown", lost.result)
     late = replace(OK, call="c3", at=LATER)
-    assert await why_not(store.calls.report(late)) == "lease_over"
+    assert await why_not(store.calls.report_call(late)) == "lease_over"
     assert (await store.calls.call(HOUSE, "c4")).status == "confirmed"
 
 
@@ -179,8 +191,8 @@ async def test_a_lease_ends_also_where_its_call_was_deleted(store: Store) -> Non
     await with_calls(store)
     await reach(store, "claimed")
     await store.threads.delete_thread(HOUSE, "t1")
-    assert await store.calls.due(LEASE) == ()
-    row = await store.ledger.get("c1")
+    assert await store.calls.expire_calls(LEASE) == ()
+    row = await store.ledger.get_row("c1")
     assert row is not None
     assert (row.status, row.ended_at) == ("unknown", LEASE)
 
@@ -189,8 +201,8 @@ async def test_a_report_after_the_lease_is_late_before_anybody_looks(store: Stor
     """At its last instant it is over."""
     await with_calls(store)
     await reach(store, "claimed")
-    assert await why_not(store.calls.report(replace(OK, at=LEASE))) == "lease_over"
-    await store.calls.report(replace(OK, at=LEASE - 1))
+    assert await why_not(store.calls.report_call(replace(OK, at=LEASE))) == "lease_over"
+    await store.calls.report_call(replace(OK, at=LEASE - 1))
 
 
 ENDED: dict[CallStatus, str] = {
@@ -236,14 +248,16 @@ CODES: dict[str, dict[CallStatus, str]] = {
     },
 }
 DEEDS: dict[str, Callable[[Store, str], Awaitable[object]]] = {
-    "approve": lambda store, id: store.calls.approve(replace(YES, call=id)),
-    "edit": lambda store, id: store.calls.approve(replace(YES, call=id, arguments={}, arguments_hash="h2")),
-    "reject": lambda store, id: store.calls.close(HOUSE, id, "rejected", NOW + 8),
-    "answer": lambda store, id: store.calls.close(HOUSE, id, "answered", NOW + 8),
-    "cancel": lambda store, id: store.calls.close(HOUSE, id, "cancelled", NOW + 8),
-    "begin": lambda store, id: store.calls.begin(HOUSE, id, NOW + 8, LEASE),
-    "report done": lambda store, id: store.calls.report(replace(OK, call=id, digest="d9", at=NOW + 8)),
-    "report failed": lambda store, id: store.calls.report(
+    "approve": lambda store, id: store.calls.approve_call(replace(YES, call=id)),
+    "edit": lambda store, id: store.calls.approve_call(
+        replace(YES, call=id, arguments={}, arguments_hash="h2")
+    ),
+    "reject": lambda store, id: store.calls.close_call(HOUSE, id, "rejected", NOW + 8),
+    "answer": lambda store, id: store.calls.close_call(HOUSE, id, "answered", NOW + 8),
+    "cancel": lambda store, id: store.calls.close_call(HOUSE, id, "cancelled", NOW + 8),
+    "begin": lambda store, id: store.calls.begin_call(HOUSE, id, NOW + 8, LEASE),
+    "report done": lambda store, id: store.calls.report_call(replace(OK, call=id, digest="d9", at=NOW + 8)),
+    "report failed": lambda store, id: store.calls.report_call(
         replace(OK, call=id, ok=False, digest="d9", at=NOW + 8)
     ),
 }
@@ -267,20 +281,20 @@ async def test_what_can_be_done_in_each_status(store: Store) -> None:
 async def test_an_approval_is_taken_back_until_somebody_has_begun(store: Store, runs_at: RunsAt) -> None:
     """A reject of an approved call cancels it, and again says the same; nobody takes or claims it after that."""
     await with_calls(store, a_call(runs_at=runs_at))
-    await store.calls.approve(YES)
+    await store.calls.approve_call(YES)
     for at in (NOW + 6, NOW + 7):
-        back = await store.calls.close(HOUSE, "c1", "rejected", at)
+        back = await store.calls.close_call(HOUSE, "c1", "rejected", at)
         assert (back.status, back.approved_by, back.ended_at) == ("cancelled", "u2", NOW + 6)
-    assert await why_not(store.calls.begin(HOUSE, "c1", NOW + 7, LEASE)) == "closed"
+    assert await why_not(store.calls.begin_call(HOUSE, "c1", NOW + 7, LEASE)) == "closed"
     assert not await store.ledger.claim("c1", "refund", NOW + 7)
-    assert await why_not(store.calls.approve(YES)) == "closed"
+    assert await why_not(store.calls.approve_call(YES)) == "closed"
 
 
 async def test_what_was_cancelled_before_anybody_approved_it_is_not_rejected(store: Store) -> None:
     """It stays as it ended, and who is late hears so."""
     await with_calls(store, a_call())
-    await store.calls.close(HOUSE, "c1", "cancelled", NOW + 1)
-    assert await why_not(store.calls.close(HOUSE, "c1", "rejected", NOW + 2)) == "closed"
+    await store.calls.close_call(HOUSE, "c1", "cancelled", NOW + 1)
+    assert await why_not(store.calls.close_call(HOUSE, "c1", "rejected", NOW + 2)) == "closed"
 
 
 async def test_a_report_that_nothing_was_done_declines_a_call_that_waits(store: Store) -> None:
@@ -288,20 +302,20 @@ async def test_a_report_that_nothing_was_done_declines_a_call_that_waits(store: 
     await with_calls(store, a_call(), a_call("c2", **RUN))
     for id, status in (("c1", "rejected"), ("c2", "cancelled")):
         no = replace(OK, call=id, ok=False)
-        declined, again = await store.calls.report(no)
+        declined, again = await store.calls.report_call(no)
         assert (declined.status, declined.result, again) == (status, None, False)
-        assert await store.calls.report(no) == (declined, True)
-        assert await why_not(store.calls.report(replace(no, digest="d2"))) == "already_reported"
-        assert await store.ledger.get(id) is None
+        assert await store.calls.report_call(no) == (declined, True)
+        assert await why_not(store.calls.report_call(replace(no, digest="d2"))) == "already_reported"
+        assert await store.ledger.get_row(id) is None
 
 
 async def test_what_the_server_runs_is_not_the_callers(store: Store) -> None:
     """It can neither be begun nor reported, whatever it has come to."""
     await with_calls(store, a_call(runs_at="webhook", **RUN))
     for _ in ("confirmed", "claimed"):
-        assert await why_not(store.calls.begin(HOUSE, "c1", NOW + 6, LEASE)) in ("closed", "begun")
-        assert await why_not(store.calls.report(OK)) == "closed"
-        assert await why_not(store.calls.report(replace(OK, ok=False))) == "closed"
+        assert await why_not(store.calls.begin_call(HOUSE, "c1", NOW + 6, LEASE)) in ("closed", "begun")
+        assert await why_not(store.calls.report_call(OK)) == "closed"
+        assert await why_not(store.calls.report_call(replace(OK, ok=False))) == "closed"
         await store.ledger.claim("c1", "refund", NOW + 6)
     assert (await store.calls.call(HOUSE, "c1")).status == "claimed"
 
@@ -316,8 +330,8 @@ async def test_the_ledgers_claim_and_outcome_are_the_calls(store: Store) -> None
     assert await store.ledger.claim("c1", "refund", NOW + 2)
     assert not await store.ledger.claim("c1", "refund", NOW + 2)
     assert await store.calls.call(HOUSE, "c1") == replace(call, status="claimed")
-    await store.ledger.record("c1", "done", {"success": True, "data": {"å": [1.5]}}, NOW + 3)
-    await store.ledger.record("c1", "failed", {"success": False}, NOW + 4)
+    await store.ledger.record_outcome("c1", "done", {"success": True, "data": {"å": [1.5]}}, NOW + 3)
+    await store.ledger.record_outcome("c1", "failed", {"success": False}, NOW + 4)
     ended = await store.calls.call(HOUSE, "c1")
     assert (ended.status, ended.result, ended.ended_at) == (
         "done",
@@ -356,7 +370,7 @@ async def test_a_claim_that_was_stopped_ends_the_call_as_cancelled(store: Store)
     """A run that was stopped before its effect has no result."""
     await with_calls(store, a_call(runs_at="record", **RUN))
     await store.ledger.claim("c1", "refund", NOW)
-    await store.ledger.record("c1", "cancelled", {"cancelled": True}, NOW + 1)
+    await store.ledger.record_outcome("c1", "cancelled", {"cancelled": True}, NOW + 1)
     call = await store.calls.call(HOUSE, "c1")
     assert (call.status, call.result, call.ended_at) == ("cancelled", None, NOW + 1)
 
@@ -381,7 +395,7 @@ async def test_of_many_who_race_one_wins(store: Store) -> None:
 async def test_a_page_is_the_same_while_calls_are_added(store: Store) -> None:
     """In the order they were made, narrowed by status and thread, each once."""
     await with_calls(store, *(a_call(f"c{number}") for number in range(1, 6)))
-    await store.calls.approve(replace(YES, call="c2"))
+    await store.calls.approve_call(replace(YES, call="c2"))
     await store.threads.begin_turn(an_opening("m2", new=False))
     seen, window = [], Window(2)
     for round in range(9):
@@ -424,11 +438,11 @@ async def test_another_projects_call_is_not_there(store: Store) -> None:
     for project, id in (("p2", "c1"), (HOUSE, "c0"), ("p0", "c1")):
         asked: tuple[Callable[[], Awaitable[object]], ...] = (
             partial(store.calls.call, project, id),
-            partial(store.calls.approve, replace(YES, project=project, call=id)),
-            partial(store.calls.close, project, id, "cancelled", NOW),
-            partial(store.calls.begin, project, id, NOW, LEASE),
-            partial(store.calls.report, replace(OK, project=project, call=id)),
-            partial(store.calls.report, replace(OK, project=project, call=id, ok=False)),
+            partial(store.calls.approve_call, replace(YES, project=project, call=id)),
+            partial(store.calls.close_call, project, id, "cancelled", NOW),
+            partial(store.calls.begin_call, project, id, NOW, LEASE),
+            partial(store.calls.report_call, replace(OK, project=project, call=id)),
+            partial(store.calls.report_call, replace(OK, project=project, call=id, ok=False)),
         )
         for one in asked:
             with pytest.raises(NotFound, match=r"^there is no such thing$"):
@@ -454,7 +468,7 @@ async def test_an_id_of_another_projects_call_is_not_taken(store: Store) -> None
     with pytest.raises(NotFound):
         await store.calls.keep_call(a_call(project="p2"))
     with pytest.raises(NotFound):
-        await store.threads.say(said(project="p2", calls=(a_call(project="p2"),)))
+        await store.threads.record_step(said(project="p2", calls=(a_call(project="p2"),)))
     assert (await store.threads.messages("p2", "t1", Window(9))).entries[0].status == "pending"
 
 

@@ -14,21 +14,25 @@ from agent.errors import BadDecision, ModelFailed
 from agent.llm.assembling import DECIDE
 from agent.llm.mock_decider import MockDecider
 from agent.llm.model_decider import ModelDecider
-from agent.llm.script import Entry
+from agent.llm.script import ScriptEntry
 from agent.llm.script_decider import ScriptDecider
-from agent.ports.decide import Act, Ask, Briefing, Decider, Noop, Result
-from agent.ports.model import CallDelta, Finished, Piece, Request
+from agent.ports.decide import Act, Ask, Briefing, CallResult, Decider, Noop
+from agent.ports.model import CallDelta, Finish, ModelRequest, Piece
 from agent.ports.tools import ToolDefinition
 from agent.testing.fakes import ScriptedDecider
 
 _SCHEMA = {"type": "object", "properties": {"order_id": {"type": "string"}}, "required": ["order_id"]}
-TOOL = ToolDefinition("get_order", "Shows an order.", _SCHEMA, False, "low")
+TOOL = ToolDefinition(
+    name="get_order", description="Shows an order.", parameters=_SCHEMA, requires_approval=False, risk="low"
+)
 CALLED = Act("get_order", {"order_id": "A-17"})
-SHOWN = Result("c1", "get_order", {"order_id": "A-17"}, True, ("status: shipped",))
-FIRST = Briefing("Where is order A-17?", "en", (TOOL,))
-SECOND = Briefing("Where is order A-17?", "en", (TOOL,), results=(SHOWN,))
-BROKEN = Briefing("break order A-17", "en", (TOOL,))
-NO_DECISION = Briefing("mumble about order A-17", "en", (TOOL,))
+SHOWN = CallResult(
+    call_id="c1", tool="get_order", arguments={"order_id": "A-17"}, ok=True, lines=("status: shipped",)
+)
+FIRST = Briefing(question="Where is order A-17?", lang="en", tools=(TOOL,))
+SECOND = Briefing(question="Where is order A-17?", lang="en", tools=(TOOL,), results=(SHOWN,))
+BROKEN = Briefing(question="break order A-17", lang="en", tools=(TOOL,))
+NO_DECISION = Briefing(question="mumble about order A-17", lang="en", tools=(TOOL,))
 _ACT = '{"mode": "ACT", "tool": "get_order", "args": {"order_id": "A-17"}}'
 _NOOP = '{"mode": "NOOP", "message": "It is shipped."}'
 
@@ -39,7 +43,7 @@ class Slow:
     def __init__(self) -> None:
         self.open = 0
 
-    async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Piece, None]:
         self.open += 1
         try:
             asked = next(each.text for each in request.messages if each.role == "user")
@@ -50,7 +54,7 @@ class Slow:
             if asked.startswith("break"):
                 raise ModelFailed("the model broke", "server")
             yield CallDelta(0, "", "", "" if asked.startswith("mumble") else written[9:])
-            yield Finished("calls")
+            yield Finish("calls")
         finally:
             self.open -= 1
 
@@ -60,10 +64,10 @@ DECIDERS: dict[str, Callable[[], Decider]] = {
     "mock": lambda: MockDecider(delay=1.0),
     "script": lambda: ScriptDecider(
         [
-            Entry("break", error="the model broke", delay_ms=1000),
-            Entry("mumble", text="Well.", delay_ms=1000),
-            Entry("order", text=_ACT, delay_ms=1000, round=0),
-            Entry("order", text=_NOOP, delay_ms=1000, round=1),
+            ScriptEntry(match="break", error="the model broke", delay_ms=1000),
+            ScriptEntry(match="mumble", text="Well.", delay_ms=1000),
+            ScriptEntry(match="order", text=_ACT, delay_ms=1000, round=0),
+            ScriptEntry(match="order", text=_NOOP, delay_ms=1000, round=1),
         ]
     ),
     "language model": lambda: ModelDecider(MODEL),

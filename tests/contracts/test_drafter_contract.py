@@ -13,34 +13,40 @@ from trio.testing import MockClock
 from agent.errors import ModelFailed
 from agent.llm.drafter import ModelDrafter
 from agent.llm.mock import MockModel
-from agent.llm.script import Entry, ScriptModel
+from agent.llm.script import ScriptEntry, ScriptModel
 from agent.ports.draft import Delta, Drafter, Prompt
-from agent.ports.model import Finished, Piece, Request, TextDelta
+from agent.ports.model import Finish, ModelRequest, Piece, TextDelta
 from agent.ports.search import Hit, Passage, Snippet
 
 SAID = "The Standard plan costs 299 kr a month. It has 14 days of history."
-_LINES = tuple(Snippet("kb/a.md", text, n, n, text) for n, text in enumerate(SAID.split(". "), 1))
+_LINES = tuple(
+    Snippet(file="kb/a.md", text=text, first=n, last=n, said=text)
+    for n, text in enumerate(SAID.split(". "), 1)
+)
 EVIDENCE = tuple(Hit(line, Passage("kb/a.md", ("Plans",), "en", _LINES), 0.9) for line in _LINES)
-PROMPT = Prompt("Use the snippets only.", "What does Standard cost?", "en")
-BROKEN = Prompt("Use the snippets only.", "break", "en")
+PROMPT = Prompt(instructions="Use the snippets only.", question="What does Standard cost?", lang="en")
+BROKEN = Prompt(instructions="Use the snippets only.", question="break", lang="en")
 
 
 class Slow:
     """A language model that says SAID, a word a second, and breaks where it is told to."""
 
-    async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Piece, None]:
         for word in SAID.split(" "):
             await trio.sleep(1)
             if request.messages[-1].text.endswith("break"):
                 raise ModelFailed("the model broke", "server")
             yield TextDelta(f"{word} ")
-        yield Finished("stop")
+        yield Finish("stop")
 
 
 def _script() -> Drafter:
     words = tuple(f"{word} " for word in SAID.split(" "))
     return ScriptModel(
-        [Entry("break", error="the model broke", delay_ms=1000), Entry("", deltas=words, delay_ms=1000)]
+        [
+            ScriptEntry(match="break", error="the model broke", delay_ms=1000),
+            ScriptEntry(match="", deltas=words, delay_ms=1000),
+        ]
     )
 
 

@@ -15,9 +15,9 @@ from trio.testing import MockClock
 
 from agent.actions.dispatch import DispatchExecutor
 from agent.actions.executors import RecordExecutor
-from agent.actions.runner import Runner, Stopped
+from agent.actions.runner import BeginRefused, Runner
 from agent.actions.webhook import WebhookExecutor
-from agent.mcp.open import opened_servers
+from agent.mcp.open import open_servers
 from agent.ports.action import Call, Executor, Outcome
 from agent.ports.mcp import McpServer
 from agent.storage.memory import MemoryLedger
@@ -27,7 +27,7 @@ from agent.testing.mcp import FakeMcpServers
 from agent.tools.offering import Offering
 
 Effect = Callable[[], None]
-CALL = Call("s1", "send_sms", {"phone": "070-1234567"})
+CALL = Call(suggestion_id="s1", action="send_sms", payload={"phone": "070-1234567"})
 
 
 def _record(effect: Effect) -> Executor:
@@ -64,8 +64,8 @@ def _mcp(effect: Effect) -> Executor:
         """Starts the server for each run, which takes no time."""
 
         async def run(self, call: Call, begin: Callable[[], None]) -> Mapping[str, Any]:
-            offering = Offering((), (McpServer("crm", "crm"),))
-            async with opened_servers(offering, SchemaArguments(), servers) as by_server:
+            offering = Offering((), (McpServer(name="crm", command="crm"),))
+            async with open_servers(offering, SchemaArguments(), servers) as by_server:
                 executor = DispatchExecutor({}, RecordExecutor(), by_server)
                 return await executor.run(replace(call, action="crm.send_sms"), begin)
 
@@ -118,9 +118,9 @@ async def test_cancelled_at_begin_there_is_no_effect(rig: Rig, autojump_clock: M
     """A begin that is refused ends the run without an effect."""
 
     def refuse() -> None:
-        raise Stopped("stop was first")
+        raise BeginRefused("stop was first")
 
-    with pytest.raises(Stopped):
+    with pytest.raises(BeginRefused):
         await rig.executor.run(CALL, refuse)
     await trio.sleep(5.0)
     assert rig.effects == 0

@@ -21,7 +21,7 @@ from agent.errors import ActionUnknown, EmbeddingFailed, ModelFailed
 from agent.models.http import HttpModel
 from agent.models.openai import OpenAI
 from agent.ports.action import Call
-from agent.ports.model import Finished, Message, Request, TextDelta
+from agent.ports.model import Finish, ModelMessage, ModelRequest, TextDelta
 from tests.strikes.instrument import Strike
 from tests.strikes.spoken import SHAPES
 from tests.strikes.upstream import Reply, refused, reply, upstream
@@ -33,7 +33,9 @@ def _webhook(url: str) -> Ask:
     executor = WebhookExecutor(url)
 
     async def ask() -> None:
-        await executor.run(Call("s1", "send_sms", {"phone": "070-1234567"}), lambda: None)
+        await executor.run(
+            Call(suggestion_id="s1", action="send_sms", payload={"phone": "070-1234567"}), lambda: None
+        )
 
     return ask
 
@@ -51,7 +53,9 @@ def _model(url: str) -> Ask:
     model = HttpModel(OpenAI("m", url))
 
     async def ask() -> None:
-        async with aclosing(model.stream(Request((Message("user", "some text"),)))) as stream:
+        async with aclosing(
+            model.stream(ModelRequest(messages=(ModelMessage("user", "some text"),)))
+        ) as stream:
             async for _ in stream:
                 pass
 
@@ -87,7 +91,7 @@ ASKERS = {
     ),
     "model": Asker(
         _model,
-        reply(SHAPES["openai"]([TextDelta("Yes."), Finished("stop")])),
+        reply(SHAPES["openai"]([TextDelta("Yes."), Finish("stop")])),
         reply([b"data: garbage\n\n"]),
         ModelFailed,
     ),

@@ -8,8 +8,8 @@ import pytest
 from agent.errors import GivenUp
 from agent.ports.work import Isolate
 from agent.retrieval.effort import Effort
-from agent.retrieval.foreign import ForeignFiles, foreign_files
-from agent.retrieval.load import Skipped, Source
+from agent.retrieval.foreign import ForeignFiles, open_foreign_files
+from agent.retrieval.load import Skipped, SourceFile
 from agent.testing.isolate import InProcess
 from tests.documents.office import a_docx, a_pdf, an_empty_pdf
 
@@ -17,7 +17,7 @@ from tests.documents.office import a_docx, a_pdf, an_empty_pdf
 @pytest.fixture(params=[InProcess, None], ids=["in process", "sandbox"], scope="module")
 def files(request: pytest.FixtureRequest) -> Iterator[ForeignFiles]:
     make: Callable[[], Isolate] | None = request.param
-    with foreign_files(make() if make is not None else None) as made:
+    with open_foreign_files(make() if make is not None else None) as made:
         made.start()
         yield made
 
@@ -27,23 +27,23 @@ def files(request: pytest.FixtureRequest) -> Iterator[ForeignFiles]:
 )
 def test_a_file_is_read_as_it_would_be_here(files: ForeignFiles, name: str, data: bytes) -> None:
     """Sections, words and blocks are the same, wherever they are made."""
-    source = Source(f"kb/{name}", data)
+    source = SourceFile(f"kb/{name}", data)
     here = ForeignFiles(InProcess())
-    found, expected = files.sections(source, Effort()), here.sections(source, Effort())
+    found, expected = files.read_sections(source, Effort()), here.read_sections(source, Effort())
     assert not isinstance(found, Skipped)
     assert not isinstance(expected, Skipped)
     assert found[1] == expected[1]
     assert [(each.headings, each.snippets) for each in found[0]] == [
         (each.headings, each.snippets) for each in expected[0]
     ]
-    assert files.document(source, Effort()) == here.document(source, Effort())
+    assert files.read_document(source, Effort()) == here.read_document(source, Effort())
 
 
 def test_why_a_file_is_left_out_is_told(files: ForeignFiles) -> None:
     """In the words of its reader."""
     expected = Skipped("kb/a.pdf", "holds no text (scanned pages need OCR first)")
-    assert files.sections(Source("kb/a.pdf", an_empty_pdf()), Effort()) == expected
-    assert files.document(Source("kb/a.pdf", an_empty_pdf()), Effort()) == expected
+    assert files.read_sections(SourceFile("kb/a.pdf", an_empty_pdf()), Effort()) == expected
+    assert files.read_document(SourceFile("kb/a.pdf", an_empty_pdf()), Effort()) == expected
 
 
 def test_an_effort_that_was_given_up_reads_nothing(files: ForeignFiles) -> None:
@@ -59,7 +59,7 @@ def test_an_effort_that_was_given_up_reads_nothing(files: ForeignFiles) -> None:
 @pytest.mark.parametrize("make", [InProcess, None])
 def test_after_its_end_nothing_is_read(make: Callable[[], Isolate] | None) -> None:
     """Closed twice, and though it was never needed."""
-    with foreign_files(make() if make is not None else None) as made, closing(made):
+    with open_foreign_files(make() if make is not None else None) as made, closing(made):
         pass
     with pytest.raises(GivenUp):
-        made.sections(Source("kb/a.pdf", b""), Effort())
+        made.read_sections(SourceFile("kb/a.pdf", b""), Effort())

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 import trio
 
-from agent.host import Threads, WallClock
-from agent.ports.ledger import Ledger, Row
+from agent.host import WallClock, WorkerThreads
+from agent.ports.ledger import Ledger, LedgerRow
 from agent.storage.memory import MemoryLedger
-from agent.storage.sqlite import ledger_in
+from agent.storage.sqlite import open_sqlite_ledger
 from agent.testing.network import inline
 
 LEDGERS: dict[str, Callable[[Path], AbstractAsyncContextManager[Ledger]]] = {
     "memory": lambda _: nullcontext(MemoryLedger(kb="/docs")),
-    "sqlite in memory": lambda _: ledger_in(None, inline, WallClock(), kb="/docs"),
-    "sqlite": lambda folder: ledger_in(folder, Threads(2), WallClock(), kb="/docs"),
+    "sqlite in memory": lambda _: open_sqlite_ledger(None, inline, WallClock(), kb="/docs"),
+    "sqlite": lambda folder: open_sqlite_ledger(folder, WorkerThreads(2), WallClock(), kb="/docs"),
 }
 
 
@@ -49,16 +49,18 @@ async def test_eight_claimers_have_one_winner(ledger: Ledger) -> None:
 async def test_a_claim_is_a_row_without_an_end(ledger: Ledger) -> None:
     """A claimed action shows as claimed, with no end and no result."""
     await ledger.claim("s1", "send_sms", 1000)
-    assert await ledger.get("s1") == Row("s1", "send_sms", "claimed", 1000, kb="/docs")
+    assert await ledger.get_row("s1") == LedgerRow(
+        suggestion_id="s1", action="send_sms", status="claimed", claimed_at=1000, kb="/docs"
+    )
 
 
 @pytest.mark.parametrize("status", ["done", "failed", "cancelled", "unknown"])
 async def test_the_first_outcome_stands(ledger: Ledger, status: str) -> None:
     """A recorded outcome is what get returns, and a second record changes nothing."""
     await ledger.claim("s1", "send_sms", 1000)
-    await ledger.record("s1", status, {"success": True, "data": {"n": [1, "å"]}}, 2000)  # type: ignore[arg-type]
-    await ledger.record("s1", "failed", {"success": False}, 3000)
-    row = await ledger.get("s1")
+    await ledger.record_outcome("s1", status, {"success": True, "data": {"n": [1, "å"]}}, 2000)  # type: ignore[arg-type]
+    await ledger.record_outcome("s1", "failed", {"success": False}, 3000)
+    row = await ledger.get_row("s1")
     assert row is not None
     assert (row.status, row.claimed_at, row.ended_at) == (status, 1000, 2000)
     assert row.result == {"success": True, "data": {"n": [1, "å"]}}
@@ -67,15 +69,15 @@ async def test_the_first_outcome_stands(ledger: Ledger, status: str) -> None:
 async def test_a_finished_action_cannot_be_claimed_again(ledger: Ledger) -> None:
     """A tombstone refuses a claim a second, and 23 hours, after the end."""
     await ledger.claim("s1", "send_sms", 0)
-    await ledger.record("s1", "cancelled", {"cancelled": True}, 1)
+    await ledger.record_outcome("s1", "cancelled", {"cancelled": True}, 1)
     assert await ledger.claim("s1", "send_sms", 31_000) is False
     assert await ledger.claim("s1", "send_sms", 23 * 3600 * 1000) is False
 
 
 async def test_recording_what_was_never_claimed_makes_no_row(ledger: Ledger) -> None:
     """An outcome without a claim is ignored."""
-    await ledger.record("s1", "done", {}, 1)
-    assert await ledger.get("s1") is None
+    await ledger.record_outcome("s1", "done", {}, 1)
+    assert await ledger.get_row("s1") is None
     assert await ledger.rows() == ()
 
 
@@ -83,9 +85,9 @@ async def test_a_stored_result_does_not_change_with_its_source(ledger: Ledger) -
     """Changing the mapping after it was recorded changes nothing in the ledger."""
     result = {"success": True}
     await ledger.claim("s1", "send_sms", 0)
-    await ledger.record("s1", "done", result, 1)
+    await ledger.record_outcome("s1", "done", result, 1)
     result["success"] = False
-    row = await ledger.get("s1")
+    row = await ledger.get_row("s1")
     assert row is not None
     assert row.result == {"success": True}
 
@@ -94,7 +96,7 @@ async def test_rows_are_newest_first_and_at_most_the_limit(ledger: Ledger) -> No
     """The listing is by claim, newest first, and cut at the limit."""
     for at, name in enumerate(["a", "b", "c"]):
         await ledger.claim(name, "send_sms", at)
-    await ledger.record("a", "done", {}, 9)
+    await ledger.record_outcome("a", "done", {}, 9)
     assert [row.suggestion_id for row in await ledger.rows(2)] == ["c", "b"]
     assert [row.suggestion_id for row in await ledger.rows()] == ["c", "b", "a"]
 
@@ -115,7 +117,7 @@ async def test_a_cancelled_claim_leaves_nothing_running(ledger: Ledger) -> None:
                 await trio.lowlevel.checkpoint()
             scope.cancel()
         again = await ledger.claim(name, "send_sms", 1)
-        row = await ledger.get(name)
+        row = await ledger.get_row(name)
         assert row is not None
         # the first won and was told so; or the second did; or neither, and the row is closed
         assert (won, again, row.status) in (
@@ -133,7 +135,7 @@ async def test_a_cancelled_record_is_recorded(ledger: Ledger) -> None:
 
         async def recorder(name: str = name, scope: trio.CancelScope = scope) -> None:
             with scope:
-                await ledger.record(name, "done", {"success": True}, 1)
+                await ledger.record_outcome(name, "done", {"success": True}, 1)
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(recorder)
@@ -142,7 +144,7 @@ async def test_a_cancelled_record_is_recorded(ledger: Ledger) -> None:
                 await trio.lowlevel.checkpoint()
             scope.cancel()
         await ledger.claim(f"{name}-later", "send_sms", 2)
-        row = await ledger.get(name)
+        row = await ledger.get_row(name)
         assert row is not None
         assert (row.status, row.result) == ("done", {"success": True})
 

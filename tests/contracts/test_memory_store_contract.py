@@ -7,9 +7,9 @@ import pytest
 
 from agent.config import ITEM_SOURCES, PROPOSAL_LAPSES
 from agent.errors import Conflict, NotFound
-from agent.memory.states import TABLE, Guard, Status
+from agent.memory.states import TABLE, ItemGuard, ItemState
 from agent.ports.conversation import Scope
-from agent.ports.memory import Item, Kept, MemoryStore, Remark, Source, StoredTurn
+from agent.ports.memory import ExchangeRecord, Item, MemoryStore, Remark, Source, StoredTurn
 from agent.ports.pages import Window
 from agent.ports.vectors import PackedVector, VectorKind
 from agent.storage.memories import forgetting, listing
@@ -30,30 +30,32 @@ LAPSES = round(PROPOSAL_LAPSES * 1000)
 
 
 async def live(memory: MemoryStore, scope: Scope = ANA, at: int = NOW) -> list[str]:
-    return [item.text for item in await memory.live(scope, at)]
+    return [item.text for item in await memory.live_items(scope, at)]
 
 
 async def test_an_exchange_is_kept_whole_and_once(memory: MemoryStore) -> None:
     """Both sides, in the order in which they came, as they were said; again, nothing is added or proposed anew."""
-    kept = Kept(
+    kept = ExchangeRecord(
         ANA,
         (
-            Remark("m1", "user", "My budget is 50 SEK", NOW, "Ana"),
-            Remark("m1", "assistant", "No.", NOW + 1, blocked=True, sitting=2, cites=("i9",)),
+            Remark(message="m1", role="user", text="My budget is 50 SEK", at=NOW, speaker="Ana"),
+            Remark(
+                message="m1", role="assistant", text="No.", at=NOW + 1, blocked=True, sitting=2, cites=("i9",)
+            ),
         ),
         (budget(50), budget(60)),
     )
-    [(first, second)] = await memory.keep([kept], NOW)
+    [(first, second)] = await memory.keep_exchanges([kept], NOW)
     assert (first.new, second.new) == (True, True)
     assert await memory.turns(0, 9) == (
         StoredTurn(1, ANA, kept.remarks[0]),
         StoredTurn(2, ANA, replace(kept.remarks[1], cites=())),
     )
-    await memory.decide(ANA, second.item.id, "reject", NOW)
-    [again] = await memory.keep([kept], NOW + 5)
+    await memory.decide_item(ANA, second.item.id, "reject", NOW)
+    [again] = await memory.keep_exchanges([kept], NOW + 5)
     assert [(each.item, each.new) for each in again] == [(first.item, False)]
     assert [turn.id for turn in await memory.turns(1, 9)] == ["t2"]
-    await memory.keep([an_exchange(scope=replace(ANA, thread="t2")), an_exchange("m2")], NOW + 6)
+    await memory.keep_exchanges([an_exchange(scope=replace(ANA, thread="t2")), an_exchange("m2")], NOW + 6)
     more = await memory.turns(2, 3)
     assert [(turn.scope.thread, turn.remark.message) for turn in more] == [
         ("t2", "m1"),
@@ -70,28 +72,28 @@ async def test_what_is_proposed_is_kept_and_true_to_nobody(memory: MemoryStore) 
     item = found.item
     assert (found.new, found.conflicts, item.id) == (True, (), "i1")
     assert item == Item(
-        "i1",
-        "fact",
-        "proposed",
-        draft.key,
-        draft.slot,
-        draft.text,
-        draft.numbers,
-        Scope("p1", "", "ana"),
-        NOW,
-        NOW + DAY,
-        None,
-        None,
-        None,
-        0.5,
-        draft.sources,
-        NOW,
-        None,
-        None,
-        1,
+        id="i1",
+        type="fact",
+        status="proposed",
+        key=draft.key,
+        slot=draft.slot,
+        text=draft.text,
+        numbers=draft.numbers,
+        scope=Scope("p1", "", "ana"),
+        valid_from=NOW,
+        valid_to=NOW + DAY,
+        expires_at=None,
+        supersedes=None,
+        superseded_by=None,
+        confidence=0.5,
+        sources=draft.sources,
+        created_at=NOW,
+        decided_at=None,
+        decided_by=None,
+        revision=1,
     )
     assert await memory.item(ANA, "i1") == await memory.item(replace(ANA, thread="t2"), "i1") == item
-    assert await memory.live(ANA, NOW) == ()
+    assert await memory.live_items(ANA, NOW) == ()
 
 
 async def test_who_says_the_same_again_adds_a_source(memory: MemoryStore) -> None:
@@ -115,7 +117,7 @@ async def test_a_rule_accepts_what_ends_by_itself_and_contradicts_nothing(memory
     event = await proposed(memory, a_draft("Ana met Bo", "meeting", "event"))
     metric = a_draft("Uptime is 98 %", "uptime", "metric", expires_at=NOW + DAY)
     other = a_draft("Uptime is at most 97 %", "uptime", "metric", expires_at=NOW + DAY)
-    found = await memory.propose(ANA, [metric, other], NOW)
+    found = await memory.propose_drafts(ANA, [metric, other], NOW)
     assert [(each.item.status, each.item.decided_by) for each in (event, *found)] == [
         ("accepted", "rule"),
         ("accepted", "rule"),
@@ -131,14 +133,14 @@ async def test_accepted_it_is_live_until_another_takes_its_place(memory: MemoryS
     found = await proposed(memory, budget(60, valid_from=NOW + HOUR))
     assert found.conflicts == (old,)
     assert found.item.supersedes == "i1"
-    new = await memory.accept(ANA, "i2", NOW + DAY, 1, ["i1"])
+    new = await memory.accept_item(ANA, "i2", NOW + DAY, 1, ["i1"])
     closed = await memory.item(ANA, "i1")
     assert (new.status, new.supersedes, new.valid_to) == ("accepted", "i1", None)
     assert closed == replace(old, status="superseded", superseded_by="i2", valid_to=NOW + HOUR, revision=3)
     assert await live(memory, at=NOW + DAY) == ["The budget of atlas is 60 SEK"]
-    assert await memory.accept(ANA, "i2", NOW + 2 * DAY, 1, []) == new
+    assert await memory.accept_item(ANA, "i2", NOW + 2 * DAY, 1, []) == new
     with pytest.raises(Conflict, match="refused"):
-        await memory.accept(ANA, "i1", NOW)
+        await memory.accept_item(ANA, "i1", NOW)
     assert [(line.item, line.trigger, line.after, line.by) for line in await memory.history(ANA, "i2")] == [
         ("i1", "propose", "proposed", None),
         ("i1", "approve", "accepted", "user"),
@@ -158,10 +160,10 @@ async def test_nothing_is_replaced_that_its_user_was_not_told_of(
     await accepted(memory, budget(50))
     await proposed(memory, budget(60))
     if goes:
-        assert (await memory.accept(ANA, "i2", NOW, 1, told)).status == "accepted"
+        assert (await memory.accept_item(ANA, "i2", NOW, 1, told)).status == "accepted"
         return
     with pytest.raises(Conflict, match="changed"):
-        await memory.accept(ANA, "i2", NOW, 1, told)
+        await memory.accept_item(ANA, "i2", NOW, 1, told)
     assert [item.status for item in (await memory.items(ANA, Window(9))).entries] == ["accepted", "proposed"]
     assert len(await memory.history(ANA, "i2")) == 1
 
@@ -171,9 +173,9 @@ async def test_nothing_is_decided_that_its_user_did_not_see(memory: MemoryStore)
     await accepted(memory, budget(50))
     await proposed(memory, budget(60))
     for doing in (
-        memory.accept(ANA, "i2", NOW, 2),
-        memory.decide(ANA, "i2", "reject", NOW, 2),
-        memory.replace(ANA, "i1", budget(70), NOW, 1),
+        memory.accept_item(ANA, "i2", NOW, 2),
+        memory.decide_item(ANA, "i2", "reject", NOW, 2),
+        memory.replace_item(ANA, "i1", budget(70), NOW, 1),
     ):
         with pytest.raises(Conflict, match="changed"):
             await doing
@@ -196,7 +198,7 @@ async def test_what_its_user_can_do_in_each_status_is_the_tables(memory: MemoryS
     targets = {
         row.source.value: row.target.value
         for row in TABLE.rows
-        if row.trigger.value == trigger and row.target is not None and row.guard is not Guard.DECISION
+        if row.trigger.value == trigger and row.target is not None and row.guard is not ItemGuard.DECISION
     }
     for number, (status, way) in enumerate(ways.items()):
         scope = replace(ANA, user=f"u{number}")
@@ -204,17 +206,17 @@ async def test_what_its_user_can_do_in_each_status_is_the_tables(memory: MemoryS
 
         async def take(step: str, scope: Scope = scope, id: str = id) -> Item:
             if step == "approve":
-                return await memory.accept(scope, id, NOW)
+                return await memory.accept_item(scope, id, NOW)
             if step == "forget":
-                return (await memory.forget(scope, id, NOW)).item
-            return await memory.decide(scope, id, step, NOW)
+                return (await memory.forget_item(scope, id, NOW)).item
+            return await memory.decide_item(scope, id, step, NOW)
 
         for step in way:
             await take(step)
         before = await memory.item(scope, id)
         assert before.status == status
         if status in targets and trigger != "start":
-            target = Status.ACTIVE.value if trigger == "approve" else targets[status]
+            target = ItemState.ACTIVE.value if trigger == "approve" else targets[status]
             assert (await take(trigger)).status == target
         elif (trigger, status) in (("approve", "active"), ("approve", "blocked"), ("forget", "forgotten")):
             assert await take(trigger) == before  # as it was
@@ -229,7 +231,7 @@ async def test_only_a_users_words_decide(memory: MemoryStore) -> None:
     await proposed(memory, budget(50))
     for trigger in ("approve", "rule_accepts", "supersede", "expire", "lapse", "forget", "made up"):
         with pytest.raises(ValueError, match=trigger):
-            await memory.decide(ANA, "i1", trigger, NOW)
+            await memory.decide_item(ANA, "i1", trigger, NOW)
     assert (await memory.item(ANA, "i1")).revision == 1
 
 
@@ -237,18 +239,18 @@ async def test_a_decision_may_be_started(memory: MemoryStore) -> None:
     """It is active then, and live all the time."""
     decision = await accepted(memory, a_draft("We take the red one", "colour", "decision"))
     assert decision.status == "accepted"
-    assert (await memory.decide(ANA, "i1", "start", NOW)).status == "active"
+    assert (await memory.decide_item(ANA, "i1", "start", NOW)).status == "active"
     assert await live(memory) == ["We take the red one"]
 
 
 async def test_what_is_opened_again_is_a_proposal_again(memory: MemoryStore) -> None:
     """Nobody has decided it any more; it waits as long as a new one."""
     await proposed(memory, budget(50))
-    await memory.decide(ANA, "i1", "reject", NOW)
-    again = await memory.decide(ANA, "i1", "reopen", NOW + DAY)
+    await memory.decide_item(ANA, "i1", "reject", NOW)
+    again = await memory.decide_item(ANA, "i1", "reopen", NOW + DAY)
     assert (again.status, again.decided_by, again.decided_at, again.revision) == ("proposed", None, None, 3)
-    assert await memory.expire(NOW + DAY + LAPSES - 1) == 0
-    assert await memory.expire(NOW + DAY + LAPSES) == 1
+    assert await memory.expire_items(NOW + DAY + LAPSES - 1) == 0
+    assert await memory.expire_items(NOW + DAY + LAPSES) == 1
     assert (await memory.item(ANA, "i1")).status == "expired"
 
 
@@ -256,15 +258,15 @@ async def test_a_user_puts_another_in_the_place_of_a_live_one(memory: MemoryStor
     """Whatever that says; at most one of a key and slot is live, also where a third one was."""
     await accepted(memory, budget(50))
     await accepted(memory, a_draft("The town is Lund", "town"))
-    moved = await memory.replace(ANA, "i2", budget(70), NOW + 1, 2)
+    moved = await memory.replace_item(ANA, "i2", budget(70), NOW + 1, 2)
     assert (moved.id, moved.status, moved.supersedes) == ("i3", "accepted", "i2")
     assert [(await memory.item(ANA, id)).superseded_by for id in ("i1", "i2")] == ["i3", "i3"]
     assert await live(memory, at=NOW + 1) == ["The budget of atlas is 70 SEK"]
-    again = await memory.replace(ANA, "i3", budget(70), NOW + 2)
+    again = await memory.replace_item(ANA, "i3", budget(70), NOW + 2)
     assert (again.status, await live(memory, at=NOW + 2)) == ("accepted", ["The budget of atlas is 70 SEK"])
     for id in ("i1", "i3"):
         with pytest.raises(Conflict, match="refused"):
-            await memory.replace(ANA, id, budget(80), NOW + 3)
+            await memory.replace_item(ANA, id, budget(80), NOW + 3)
     assert len((await memory.items(ANA, Window(9))).entries) == 4
 
 
@@ -272,15 +274,15 @@ async def test_a_user_says_what_is_proposed_otherwise(memory: MemoryStore) -> No
     """His words are live and the proposal is rejected, at once; where they say the same it is itself accepted."""
     await proposed(memory, budget(50))
     with pytest.raises(Conflict, match="changed"):
-        await memory.replace(ANA, "i1", budget(70), NOW, 2)
-    said = await memory.replace(ANA, "i1", budget(70), NOW, 1)
+        await memory.replace_item(ANA, "i1", budget(70), NOW, 2)
+    said = await memory.replace_item(ANA, "i1", budget(70), NOW, 1)
     assert (said.id, said.status, said.decided_by) == ("i2", "accepted", "user")
     assert (await memory.item(ANA, "i1")).status == "rejected"
     await proposed(memory, budget(80))
-    assert (await memory.replace(ANA, "i3", budget(80, message="m2"), NOW)).id == "i3"
+    assert (await memory.replace_item(ANA, "i3", budget(80, message="m2"), NOW)).id == "i3"
     assert [(await memory.item(ANA, id)).status for id in ("i2", "i3")] == ["superseded", "accepted"]
     await proposed(memory, budget(90))
-    assert (await memory.replace(ANA, "i4", budget(80, message="m3"), NOW)).id == "i3"
+    assert (await memory.replace_item(ANA, "i4", budget(80, message="m3"), NOW)).id == "i3"
     assert (await memory.item(ANA, "i4")).status == "rejected"
     assert await live(memory) == ["The budget of atlas is 80 SEK"]
 
@@ -288,19 +290,23 @@ async def test_a_user_says_what_is_proposed_otherwise(memory: MemoryStore) -> No
 async def test_what_is_forgotten_leaves_no_words(memory: MemoryStore) -> None:
     """Its text, key, numbers and sources go, what was said in their messages, and the answers that cite it or those."""
     other = replace(ANA, thread="t2")
-    await memory.keep(
+    await memory.keep_exchanges(
         [
             an_exchange("m1", "My budget is 50 SEK", "Noted: 50 SEK", budget(50, message="m1")),
             an_exchange("m1", "Of another thread", "So it is", scope=other),
             an_exchange("m2", "What is it?", "50 SEK", cites=("i1",), scope=other),
             an_exchange("m3", "And before?", "50 SEK as said", cites=("t1", "t4")),
             an_exchange("m4", "Thanks", "You are welcome", cites=("i11", "t111")),
-            Kept(ANA, (Remark("m5", "user", "Yes, 50 SEK", NOW),), (budget(50, message="m5"),)),
+            ExchangeRecord(
+                ANA,
+                (Remark(message="m5", role="user", text="Yes, 50 SEK", at=NOW),),
+                (budget(50, message="m5"),),
+            ),
         ],
         NOW,
     )
-    item = await memory.accept(ANA, "i1", NOW)
-    forgotten = await memory.forget(other, "i1", NOW + DAY)
+    item = await memory.accept_item(ANA, "i1", NOW)
+    forgotten = await memory.forget_item(other, "i1", NOW + DAY)
     left = forgotten.item
     assert left == replace(
         item, status="forgotten", text="", key=(), slot="", numbers=(), sources=(), revision=item.revision + 1
@@ -311,21 +317,21 @@ async def test_what_is_forgotten_leaves_no_words(memory: MemoryStore) -> None:
         *("", "", "Of another thread", "So it is", "What is it?", "", "And before?", ""),
         *("Thanks", "You are welcome", ""),
     ]
-    assert await memory.live(ANA, NOW + DAY) == ()
+    assert await memory.live_items(ANA, NOW + DAY) == ()
     assert (await memory.items(ANA, Window(9))).entries == ()
     assert (await memory.items(ANA, Window(9), ["forgotten"])).entries == (left,)
     assert (await memory.history(ANA, "i1"))[-1].trigger == "forget"
-    assert await memory.forget(ANA, "i1", NOW + 2 * DAY) == forgotten
-    assert await memory.forgotten(["i1", "i2", "t1", "t3", "t99", "x"]) == {"i1", "t1"}
+    assert await memory.forget_item(ANA, "i1", NOW + 2 * DAY) == forgotten
+    assert await memory.forgotten_ids(["i1", "i2", "t1", "t3", "t99", "x"]) == {"i1", "t1"}
     said = {f"m{number}": ["i2", "t3"] for number in range(1, 9)}
-    assert await memory.unsaid(ANA, said) == {"m1", "m3", "m5"}
-    assert await memory.unsaid(ANA, said | {"m4": ["t3", "i1"], "m9": ["t8"]}) == {
+    assert await memory.forgotten_messages(ANA, said) == {"m1", "m3", "m5"}
+    assert await memory.forgotten_messages(ANA, said | {"m4": ["t3", "i1"], "m9": ["t8"]}) == {
         *("m1", "m3", "m4", "m5", "m9"),
     }
-    assert await memory.unsaid(other, said) == {"m2"}
-    assert await memory.unsaid(ANA, {}) == frozenset()
+    assert await memory.forgotten_messages(other, said) == {"m2"}
+    assert await memory.forgotten_messages(ANA, {}) == frozenset()
     for theirs in OTHERS:
-        assert await memory.unsaid(theirs, said) == frozenset()
+        assert await memory.forgotten_messages(theirs, said) == frozenset()
 
 
 async def test_what_says_again_what_is_forgotten_goes_with_it(
@@ -338,7 +344,7 @@ async def test_what_says_again_what_is_forgotten_goes_with_it(
     both = replace(
         a_draft("The door is red", "door"), sources=(Source("message", "m1", quote=f"Red. {says}"),)
     )
-    await memory.keep(
+    await memory.keep_exchanges(
         [
             an_exchange("m1", "Red. It is 50.", "Noted", budget(50, message="m1"), both),
             an_exchange("m2", f"As I said, {says.lower()}!", "I see", scope=there),
@@ -349,7 +355,7 @@ async def test_what_says_again_what_is_forgotten_goes_with_it(
         ],
         NOW,
     )
-    forgotten = await memory.forget(ANA, "i1", NOW)
+    forgotten = await memory.forget_item(ANA, "i1", NOW)
     assert [turn.id for turn in forgotten.turns] == ["t1", "t2", "t3", "t4", "t6", "t8"]
     left = [turn.remark.text for turn in await memory.turns(0, 50)]
     assert left == ["", "", "", "", "What is it?", "", "And?", "", "The budget of atlas", "It is 50 SEK"] + [
@@ -358,54 +364,54 @@ async def test_what_says_again_what_is_forgotten_goes_with_it(
     other = await memory.item(ANA, "i2")
     assert (other.text, other.status) == ("The door is red", "proposed")
     assert other.sources == (Source("message", "m1"),)
-    assert await memory.forget(ANA, "i1", NOW) == forgotten
+    assert await memory.forget_item(ANA, "i1", NOW) == forgotten
 
 
 async def test_of_nobody_one_thread_is_looked_through(memory: MemoryStore) -> None:
     """No name says of another thread that it is his."""
     here, there = Scope("p1", "t1", ""), Scope("p1", "t2", "")
     says = "The budget of atlas is 50 SEK"
-    await memory.keep([an_exchange("m1", says, "Noted", budget(50), scope=here)], NOW)
-    await memory.keep(
+    await memory.keep_exchanges([an_exchange("m1", says, "Noted", budget(50), scope=here)], NOW)
+    await memory.keep_exchanges(
         [an_exchange(f"m{n}", says, "So?", scope=each) for n, each in ((2, here), (3, there))], NOW
     )
-    assert [turn.id for turn in (await memory.forget(here, "i1", NOW)).turns] == ["t1", "t2", "t3", "t4"]
+    assert [turn.id for turn in (await memory.forget_item(here, "i1", NOW)).turns] == ["t1", "t2", "t3", "t4"]
 
 
 async def test_an_answer_that_cites_what_was_forgotten_meanwhile_is_kept_without_words(
     memory: MemoryStore,
 ) -> None:
     """It was said before, and comes to be kept after; so does one that cites what the user said."""
-    await memory.keep([an_exchange("m1", "Remember 50", "Noted", budget(50))], NOW)
-    await memory.accept(ANA, "i1", NOW)
-    forgotten = await memory.forget(ANA, "i1", NOW)
+    await memory.keep_exchanges([an_exchange("m1", "Remember 50", "Noted", budget(50))], NOW)
+    await memory.accept_item(ANA, "i1", NOW)
+    forgotten = await memory.forget_item(ANA, "i1", NOW)
     late = [an_exchange(f"m{number}", "What?", "50", cites=(ref,)) for number, ref in ((2, "i1"), (3, "t1"))]
-    await memory.keep([*late, an_exchange("m4", "What?", "Something", cites=("i7",))], NOW)
+    await memory.keep_exchanges([*late, an_exchange("m4", "What?", "Something", cites=("i7",))], NOW)
     assert [turn.remark.text for turn in (await memory.turns(2, 9))] == [
         *("What?", ""),
         *("What?", ""),
         *("What?", "Something"),
     ]
-    again = await memory.forget(ANA, "i1", NOW)
+    again = await memory.forget_item(ANA, "i1", NOW)
     assert {turn.id for turn in again.turns} == {*(turn.id for turn in forgotten.turns), "t4", "t6"}
 
 
 async def test_what_was_forgotten_may_be_said_again(memory: MemoryStore) -> None:
     """As another item; the forgotten one stands in nobody's way."""
     await accepted(memory, budget(50))
-    await memory.forget(ANA, "i1", NOW)
+    await memory.forget_item(ANA, "i1", NOW)
     again = await proposed(memory, budget(50))
     assert (again.new, again.item.id, again.conflicts) == (True, "i2", ())
-    assert (await memory.accept(ANA, "i2", NOW)).status == "accepted"
+    assert (await memory.accept_item(ANA, "i2", NOW)).status == "accepted"
 
 
 DOES: dict[str, Callable[[MemoryStore, Scope, str], Awaitable[object]]] = {
     "item": lambda memory, scope, id: memory.item(scope, id),
     "history": lambda memory, scope, id: memory.history(scope, id),
-    "accept": lambda memory, scope, id: memory.accept(scope, id, NOW),
-    "decide": lambda memory, scope, id: memory.decide(scope, id, "reject", NOW),
-    "replace": lambda memory, scope, id: memory.replace(scope, id, budget(70), NOW),
-    "forget": lambda memory, scope, id: memory.forget(scope, id, NOW),
+    "accept": lambda memory, scope, id: memory.accept_item(scope, id, NOW),
+    "decide": lambda memory, scope, id: memory.decide_item(scope, id, "reject", NOW),
+    "replace": lambda memory, scope, id: memory.replace_item(scope, id, budget(70), NOW),
+    "forget": lambda memory, scope, id: memory.forget_item(scope, id, NOW),
 }
 
 
@@ -434,7 +440,7 @@ async def test_nobody_is_told_or_asked_of_anothers_items(memory: MemoryStore) ->
         found = await proposed(memory, budget(60), scope)
         assert (found.new, found.conflicts) == (True, ())
         assert await live(memory, scope) == []
-        await memory.accept(scope, found.item.id, NOW)
+        await memory.accept_item(scope, found.item.id, NOW)
         assert await live(memory, scope) == ["The budget of atlas is 60 SEK"]
     assert await live(memory) == ["The budget of atlas is 50 SEK"]
 
@@ -456,7 +462,7 @@ async def test_of_a_long_history_the_end_is_told(
     """Oldest first, and no more than so much."""
     monkeypatch.setattr(listing, "_HISTORY", listing._HISTORY.limit(3))
     await accepted(memory, budget(50))
-    await memory.replace(ANA, "i1", budget(60), NOW)
+    await memory.replace_item(ANA, "i1", budget(60), NOW)
     told = [(line.item, line.trigger) for line in await memory.history(ANA, "i2")]
     assert told == [("i2", "propose"), ("i1", "supersede"), ("i2", "approve")]
 
@@ -465,8 +471,8 @@ async def test_items_are_listed_a_page_at_a_time(memory: MemoryStore) -> None:
     """In the order in which they were made, of the statuses that are asked for."""
     for number in range(5):
         await proposed(memory, a_draft(f"Ana likes colour {number}", TREES[number][1]))
-    await memory.accept(ANA, "i2", NOW)
-    await memory.decide(ANA, "i4", "reject", NOW)
+    await memory.accept_item(ANA, "i2", NOW)
+    await memory.decide_item(ANA, "i4", "reject", NOW)
     page = await memory.items(ANA, Window(2))
     assert ([item.id for item in page.entries], page.after) == (["i1", "i2"], 2)
     rest = await memory.items(ANA, Window(9, page.after or 0))
@@ -490,9 +496,9 @@ async def test_of_what_may_be_told_the_newest_of_some_types_can_be_asked_for(mem
     """Oldest first all the same."""
     for type, name in TREES:
         await accepted(memory, a_draft(f"It is {name}", name, type))  # type: ignore[arg-type]
-    assert [item.id for item in await memory.live(ANA, NOW, most=2)] == ["i4", "i5"]
-    assert [item.id for item in await memory.live(ANA, NOW, ["fact"], 2)] == ["i3", "i5"]
-    assert [item.id for item in await memory.live(ANA, NOW, ["rule", "preference"])] == ["i2", "i4"]
+    assert [item.id for item in await memory.live_items(ANA, NOW, most=2)] == ["i4", "i5"]
+    assert [item.id for item in await memory.live_items(ANA, NOW, ["fact"], 2)] == ["i3", "i5"]
+    assert [item.id for item in await memory.live_items(ANA, NOW, ["rule", "preference"])] == ["i2", "i4"]
 
 
 async def test_what_is_over_ends(memory: MemoryStore) -> None:
@@ -502,14 +508,14 @@ async def test_what_is_over_ends(memory: MemoryStore) -> None:
     await proposed(memory, a_draft("C", "cedar", valid_to=NOW + 10))
     await accepted(memory, a_draft("D", "daisy"))
     await proposed(memory, a_draft("E", "elm"))
-    await memory.decide(
+    await memory.decide_item(
         ANA, (await proposed(memory, a_draft("F", "fern", valid_to=NOW + 10))).item.id, "reject", NOW
     )
-    assert await memory.expire(NOW + 9) == 0
-    assert await memory.expire(NOW + 10) == 3
-    assert await memory.expire(NOW + 10) == 0
-    assert await memory.expire(NOW + LAPSES - 1) == 0
-    assert await memory.expire(NOW + LAPSES) == 1
+    assert await memory.expire_items(NOW + 9) == 0
+    assert await memory.expire_items(NOW + 10) == 3
+    assert await memory.expire_items(NOW + 10) == 0
+    assert await memory.expire_items(NOW + LAPSES - 1) == 0
+    assert await memory.expire_items(NOW + LAPSES) == 1
     statuses = [item.status for item in (await memory.items(ANA, Window(9))).entries]
     assert statuses == ["expired", "expired", "expired", "accepted", "expired", "rejected"]
     assert [line.trigger for line in await memory.history(ANA, "i1")] == ["propose", "approve", "expire"]
@@ -518,21 +524,21 @@ async def test_what_is_over_ends(memory: MemoryStore) -> None:
 
 async def test_an_index_catches_up_with_what_has_changed(memory: MemoryStore) -> None:
     """From the beginning or from where it was, of every scope, each thing once, as it is now."""
-    await memory.keep([an_exchange("m1", "a", "b", budget(50))], NOW)
-    first = await memory.changed(0, 99)
+    await memory.keep_exchanges([an_exchange("m1", "a", "b", budget(50))], NOW)
+    first = await memory.changes_after(0, 99)
     assert ([turn.id for turn in first.turns], [item.id for item in first.items]) == (["t1", "t2"], ["i1"])
-    assert await memory.changed(first.upto, 99) == replace(first, turns=(), items=())
-    await memory.accept(ANA, "i1", NOW)
+    assert await memory.changes_after(first.upto, 99) == replace(first, turns=(), items=())
+    await memory.accept_item(ANA, "i1", NOW)
     await accepted(memory, budget(60, message="m9"), OTHERS[0])
-    second = await memory.changed(first.upto, 99)
+    second = await memory.changes_after(first.upto, 99)
     assert [(item.id, item.status) for item in second.items] == [("i1", "accepted"), ("i2", "accepted")]
-    await memory.forget(ANA, "i1", NOW)
-    third = await memory.changed(second.upto, 99)
+    await memory.forget_item(ANA, "i1", NOW)
+    third = await memory.changes_after(second.upto, 99)
     assert [turn.remark.text for turn in third.turns] == ["", ""]
     assert [item.status for item in third.items] == ["forgotten"]
     seen: dict[str, StoredTurn | Item] = {}
     upto = 0
-    while (page := await memory.changed(upto, 2)).upto != upto:
+    while (page := await memory.changes_after(upto, 2)).upto != upto:
         seen |= {turn.id: turn for turn in page.turns} | {item.id: item for item in page.items}
         upto = page.upto
     assert upto == third.upto
@@ -545,34 +551,34 @@ async def test_an_index_catches_up_with_what_has_changed(memory: MemoryStore) ->
 
 async def test_what_could_not_be_kept_is_counted(memory: MemoryStore) -> None:
     """Of all scopes."""
-    assert await memory.gaps() == 0
-    await memory.gap(ANA, NOW, 3)
-    await memory.gap(OTHERS[0], NOW, 2)
-    assert await memory.gaps() == 5
+    assert await memory.count_gaps() == 0
+    await memory.record_gap(ANA, NOW, 3)
+    await memory.record_gap(OTHERS[0], NOW, 2)
+    assert await memory.count_gaps() == 5
 
 
 async def test_a_document_is_a_source_by_its_lines(memory: MemoryStore) -> None:
     """Two places of one file are two sources, and no turn's words go with what comes from it."""
-    await memory.keep([an_exchange("rules.md")], NOW)
+    await memory.keep_exchanges([an_exchange("rules.md")], NOW)
     draft = budget(50)
     for first in (1, 5, 1):
         source = Source("document", "rules.md", first, first + 1, "50 SEK")
         found = await proposed(memory, replace(draft, sources=(source,)))
     assert [source.first for source in found.item.sources] == [1, 5]
-    assert (await memory.forget(ANA, "i1", NOW)).turns == ()
+    assert (await memory.forget_item(ANA, "i1", NOW)).turns == ()
 
 
 async def test_what_may_be_cited_is_what_stands(memory: MemoryStore) -> None:
     """A live item while it is valid, and what a user said; not the agent's words, nor what was forgotten."""
-    await memory.keep([an_exchange()], NOW)
+    await memory.keep_exchanges([an_exchange()], NOW)
     item = await accepted(memory, budget(50))
     other = (await proposed(memory, budget(60))).item
     ids = {item.id, other.id, "t1", "t2", "t99", "i99", "x", ""}
-    assert await memory.standing(ids, NOW) == {item.id, "t1"}
-    assert await memory.standing(ids, item.valid_from - 1) == {"t1"}
-    assert await memory.standing((), NOW) == frozenset()
-    await memory.forget(ANA, item.id, NOW)
-    assert item.id not in await memory.standing(ids, NOW)
+    assert await memory.citable_ids(ids, NOW) == {item.id, "t1"}
+    assert await memory.citable_ids(ids, item.valid_from - 1) == {"t1"}
+    assert await memory.citable_ids((), NOW) == frozenset()
+    await memory.forget_item(ANA, item.id, NOW)
+    assert item.id not in await memory.citable_ids(ids, NOW)
 
 
 @pytest.mark.parametrize("how", ["superseded", "rejected"])
@@ -581,38 +587,42 @@ async def test_what_was_said_of_an_item_that_was_closed_may_not_be_cited(
 ) -> None:
     """The message says what its user has taken back; the same message of another thread says nothing of it."""
     elsewhere = replace(ANA, thread="t2")
-    await memory.keep([an_exchange("m1", "My budget is 50 SEK", "Noted", budget(50, message="m1"))], NOW)
-    await memory.keep([an_exchange("m1", "Of another thread", scope=elsewhere), an_exchange("m2")], NOW)
-    assert await memory.standing(["t1", "t3", "t5"], NOW) == {"t1", "t3", "t5"}
+    await memory.keep_exchanges(
+        [an_exchange("m1", "My budget is 50 SEK", "Noted", budget(50, message="m1"))], NOW
+    )
+    await memory.keep_exchanges(
+        [an_exchange("m1", "Of another thread", scope=elsewhere), an_exchange("m2")], NOW
+    )
+    assert await memory.citable_ids(["t1", "t3", "t5"], NOW) == {"t1", "t3", "t5"}
     if how == "rejected":
-        await memory.decide(ANA, "i1", "reject", NOW)
+        await memory.decide_item(ANA, "i1", "reject", NOW)
     else:
-        await memory.accept(ANA, "i1", NOW)
-        assert await memory.standing(["i1", "t1"], NOW) == {"i1", "t1"}
-        await memory.replace(ANA, "i1", budget(60, message="m2"), NOW)
-    assert await memory.standing(["i1", "t1", "t3", "t5"], NOW) == {"t3", "t5"}
+        await memory.accept_item(ANA, "i1", NOW)
+        assert await memory.citable_ids(["i1", "t1"], NOW) == {"i1", "t1"}
+        await memory.replace_item(ANA, "i1", budget(60, message="m2"), NOW)
+    assert await memory.citable_ids(["i1", "t1", "t3", "t5"], NOW) == {"t3", "t5"}
 
 
 async def test_a_scope_is_known_once_something_is_kept_of_it(memory: MemoryStore) -> None:
     """Its thread too."""
-    assert not await memory.known(ANA)
-    await memory.keep([an_exchange()], NOW)
-    assert await memory.known(ANA)
-    assert not await memory.known(replace(ANA, thread="another"))
+    assert not await memory.is_known(ANA)
+    await memory.keep_exchanges([an_exchange()], NOW)
+    assert await memory.is_known(ANA)
+    assert not await memory.is_known(replace(ANA, thread="another"))
 
 
 async def test_what_an_item_would_replace_is_told_before_it_does(memory: MemoryStore) -> None:
     """As it stands then: what it contradicts and is live, and nothing once that was closed, or of another's."""
     first = (await proposed(memory, budget(50))).item
     second = (await proposed(memory, budget(60))).item
-    assert await memory.contradicted(ANA, second.id) == ()
-    old = await memory.accept(ANA, first.id, NOW)
-    assert await memory.contradicted(ANA, second.id) == (old,)
-    await memory.accept(ANA, second.id, NOW, replaces=[old.id])
-    assert await memory.contradicted(ANA, second.id) == ()
+    assert await memory.conflicting_items(ANA, second.id) == ()
+    old = await memory.accept_item(ANA, first.id, NOW)
+    assert await memory.conflicting_items(ANA, second.id) == (old,)
+    await memory.accept_item(ANA, second.id, NOW, replaces=[old.id])
+    assert await memory.conflicting_items(ANA, second.id) == ()
     for id, scope in (("i99", ANA), (second.id, OTHERS[0])):
         with pytest.raises(NotFound):
-            await memory.contradicted(scope, id)
+            await memory.conflicting_items(scope, id)
 
 
 async def test_what_is_to_take_an_items_place_closes_it_whatever_it_says(memory: MemoryStore) -> None:
@@ -622,8 +632,8 @@ async def test_what_is_to_take_an_items_place_closes_it_whatever_it_says(memory:
     found = await proposed(memory, draft)
     assert (found.conflicts, found.item.status, found.item.supersedes) == ((old,), "proposed", old.id)
     with pytest.raises(Conflict, match="changed"):
-        await memory.accept(ANA, found.item.id, NOW, replaces=())
-    new = await memory.accept(ANA, found.item.id, NOW, replaces=[old.id])
+        await memory.accept_item(ANA, found.item.id, NOW, replaces=())
+    new = await memory.accept_item(ANA, found.item.id, NOW, replaces=[old.id])
     closed = await memory.item(ANA, old.id)
     assert (new.status, closed.status, closed.superseded_by) == ("accepted", "superseded", new.id)
     assert await live(memory) == ["The door was painted red"]
@@ -634,10 +644,10 @@ async def test_what_takes_the_place_of_nothing_live_stands_alone(memory: MemoryS
     old = await accepted(memory, a_draft("The door is blue", "door"))
     for scope, gone in ((replace(ANA, user="bo"), False), (ANA, True)):
         if gone:
-            await memory.forget(ANA, old.id, NOW)
+            await memory.forget_item(ANA, old.id, NOW)
         found = await proposed(memory, replace(a_draft("The door is red", "door"), replaces=old.id), scope)
         assert found.conflicts == ()
-        await memory.accept(scope, found.item.id, NOW, replaces=())
+        await memory.accept_item(scope, found.item.id, NOW, replaces=())
         assert (await memory.item(ANA, old.id)).status == ("forgotten" if gone else "accepted")
 
 
@@ -656,7 +666,7 @@ async def vectors(memory: MemoryStore, *ids: str, kind: VectorKind = MINI) -> li
 
 async def test_vectors_are_kept_once_for_each_embedder(memory: MemoryStore) -> None:
     """As they were given first; another name, or as many other numbers, is another kind."""
-    await memory.keep([an_exchange()], NOW)
+    await memory.keep_exchanges([an_exchange()], NOW)
     await proposed(memory, budget(50))
     await memory.keep_vectors(MINI, packed("t1", "i1"))
     await memory.keep_vectors(MINI, packed("t1", "t2", steps=b"\x01\x02\x03"))
@@ -672,13 +682,13 @@ async def test_vectors_are_kept_once_for_each_embedder(memory: MemoryStore) -> N
 
 async def test_a_vector_goes_with_the_words_that_it_is_of(memory: MemoryStore) -> None:
     """Of every embedder, of items and of what was said; and none comes after them."""
-    await memory.keep([an_exchange("m1"), an_exchange("m2")], NOW)
+    await memory.keep_exchanges([an_exchange("m1"), an_exchange("m2")], NOW)
     item = await accepted(memory, budget(50))
     other = await accepted(memory, a_draft("The door is blue", "door", message="m9"))
     every = ("t1", "t2", "t3", "t4", item.id, other.id)
     for kind in (MINI, OTHER):
         await memory.keep_vectors(kind, packed(*every))
-    left = await memory.forget(ANA, item.id, NOW)
+    left = await memory.forget_item(ANA, item.id, NOW)
     assert [turn.id for turn in left.turns] == ["t1", "t2"]
     late = replace(MINI, dimension=4)
     for kind in (MINI, OTHER, late):
@@ -692,7 +702,7 @@ async def test_what_was_closed_keeps_its_vector(memory: MemoryStore) -> None:
     """Its words are there still."""
     old = await accepted(memory, budget(50))
     await memory.keep_vectors(MINI, packed(old.id))
-    new = await memory.replace(ANA, old.id, budget(60), NOW)
+    new = await memory.replace_item(ANA, old.id, budget(60), NOW)
     await memory.keep_vectors(OTHER, packed(old.id, new.id))
     assert await vectors(memory, old.id, new.id) == [old.id]
     assert await vectors(memory, old.id, new.id, kind=OTHER) == [old.id, new.id]
@@ -700,7 +710,7 @@ async def test_what_was_closed_keeps_its_vector(memory: MemoryStore) -> None:
 
 async def test_all_vectors_can_be_thrown_away(memory: MemoryStore) -> None:
     """And made again; words stay."""
-    await memory.keep([an_exchange()], NOW)
+    await memory.keep_exchanges([an_exchange()], NOW)
     assert await memory.drop_vectors() == 0
     await memory.keep_vectors(MINI, packed("t1", "t2"))
     await memory.keep_vectors(OTHER, packed("t1"))

@@ -19,20 +19,20 @@ from agent.models.anthropic import Anthropic
 from agent.models.cli import ClaudeCli
 from agent.models.http import HttpModel
 from agent.models.openai import OpenAI
-from agent.models.record import Recording, Replaying, digest
-from agent.models.shape import Shape
+from agent.models.record import RecordingModel, ReplayModel, request_digest
+from agent.models.shape import ServiceProtocol
 from agent.ports.model import (
     CallDelta,
-    Choice,
-    Finished,
+    Finish,
     LanguageModel,
-    Message,
-    Named,
+    ModelMessage,
+    ModelRequest,
+    NamedTool,
     Piece,
-    Request,
     TextDelta,
     Tool,
     ToolCall,
+    ToolChoice,
     Usage,
 )
 from agent.testing.models import ASKED, FakeModel, outcome_of, pieces_of
@@ -44,7 +44,7 @@ from tests.strikes.upstream import Reply, after, reply, upstream
 T = TypeVar("T")
 Ending: TypeAlias = Literal["whole", "cut", "hang"]
 Given: TypeAlias = tuple[Sequence[Piece], Ending]
-DONE = Finished("stop", Usage(12, 3))
+DONE = Finish("stop", Usage(12, 3))
 SAID: tuple[Piece, ...] = (TextDelta("It costs "), TextDelta("½ å"), TextDelta(" 😀.\n\n"), DONE)
 
 
@@ -71,7 +71,7 @@ def _served(shape: str) -> Callable[[Path, Given], AbstractAsyncContextManager[R
         made = whole if ending == "whole" else after(whole, len(whole.steps), ending)
         async with upstream(made) as service:
             url = service.url + "/v1"
-            adapter: Shape = OpenAI("m", url) if shape == "openai" else Anthropic("m", url)
+            adapter: ServiceProtocol = OpenAI("m", url) if shape == "openai" else Anthropic("m", url)
             yield Rig(HttpModel(adapter), lambda: service.open)
 
     return rig
@@ -114,19 +114,19 @@ def _group_runs(pid: int) -> bool:
 @asynccontextmanager
 async def _replay(folder: Path, given: Given) -> AsyncGenerator[Rig, None]:
     pieces, ending = given
-    recording = Recording(FakeModel([(*pieces, DONE)] * 3), folder, inline)
+    recording = RecordingModel(FakeModel([(*pieces, DONE)] * 3), folder, inline)
     async with aclosing(recording.stream(ASKED)) as stream:
         async for _ in stream:
             pass
-    place = folder / f"{digest(ASKED)}.jsonl"
-    if not any(isinstance(piece, Finished) for piece in pieces):
+    place = folder / f"{request_digest(ASKED)}.jsonl"
+    if not any(isinstance(piece, Finish) for piece in pieces):
         place.write_bytes(b"".join(place.read_bytes().splitlines(keepends=True)[:-1]))
 
     async def never(function: Callable[[], T]) -> T:
         await trio.sleep_forever()
         raise AssertionError
 
-    yield Rig(Replaying(folder, never if ending == "hang" else inline), lambda: 0)
+    yield Rig(ReplayModel(folder, never if ending == "hang" else inline), lambda: 0)
 
 
 RIGS: dict[str, Callable[[Path, Given], AbstractAsyncContextManager[Rig]]] = {
@@ -163,7 +163,7 @@ async def test_text_comes_in_pieces_and_ends_once(
     async with rig(*SAID) as made:
         pieces = await pieces_of(made.model)
         assert text_of(pieces) == "It costs ½ å 😀.\n\n"
-        assert [piece for piece in pieces if isinstance(piece, Finished)] == [DONE]
+        assert [piece for piece in pieces if isinstance(piece, Finish)] == [DONE]
         assert pieces[-1] == DONE
         assert all(piece.text for piece in pieces if isinstance(piece, TextDelta))
         await let_go(made)
@@ -177,7 +177,7 @@ async def test_calls_are_told_apart(rig: Callable[..., AbstractAsyncContextManag
         CallDelta(0, arguments='{"a":'),
         CallDelta(1, arguments='xt": "å"}'),
         CallDelta(0, arguments="1}"),
-        Finished("calls", Usage(1, 2)),
+        Finish("calls", Usage(1, 2)),
     )
     async with rig(*said) as made:
         pieces = await pieces_of(made.model)
@@ -194,10 +194,10 @@ async def test_why_it_ended_is_told(
     rig: Callable[..., AbstractAsyncContextManager[Rig]], reason: Literal["length", "refusal"]
 ) -> None:
     """Whoever asks can tell a cut answer and a refusal from a whole one."""
-    async with rig(TextDelta("No"), Finished(reason)) as made:
+    async with rig(TextDelta("No"), Finish(reason)) as made:
         pieces = await pieces_of(made.model)
         assert text_of(pieces) == "No"
-        assert isinstance(pieces[-1], Finished)
+        assert isinstance(pieces[-1], Finish)
         assert pieces[-1].reason == reason
 
 
@@ -296,21 +296,23 @@ async def test_two_at_once_do_not_mix(rig: Callable[..., AbstractAsyncContextMan
 
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}}
-WIDE = Request(
-    (
-        Message("system", "Rules \ud800"),
-        Message("user", ""),
-        Message("assistant", "", (ToolCall("c", "t", '{"a": 1}'), ToolCall("c", "t", "not JSON \udfff"))),
-        Message("tool", "", call_id="c"),
-        Message("tool", "\0", call_id=None),
-        Message("system", "late"),
-        Message("user", "Q" * 200_000),
+WIDE = ModelRequest(
+    messages=(
+        ModelMessage("system", "Rules \ud800"),
+        ModelMessage("user", ""),
+        ModelMessage(
+            "assistant", "", (ToolCall("c", "t", '{"a": 1}'), ToolCall("c", "t", "not JSON \udfff"))
+        ),
+        ModelMessage("tool", "", call_id="c"),
+        ModelMessage("tool", "\0", call_id=None),
+        ModelMessage("system", "late"),
+        ModelMessage("user", "Q" * 200_000),
     ),
-    (Tool("t", "does", SCHEMA),),
-    Named("t"),
-    SCHEMA,
-    7,
-    99,
+    tools=(Tool("t", "does", SCHEMA),),
+    choice=NamedTool("t"),
+    form=SCHEMA,
+    max_tokens=7,
+    stable=99,
 )
 
 
@@ -319,7 +321,7 @@ async def test_any_request_is_answered(rig: Callable[..., AbstractAsyncContextMa
     async with rig(*SAID) as made:
         pieces, failure = await outcome_of(made.model, WIDE)
         assert text_of(pieces) == text_of(SAID) or (failure is not None and failure.kind == "request")
-        assert (failure is None) == (not isinstance(made.model, Replaying))
+        assert (failure is None) == (not isinstance(made.model, ReplayModel))
         assert "QQ" not in f"{failure} {failure!r}"
 
 
@@ -328,7 +330,12 @@ async def test_a_request_that_cannot_be_written_is_refused(
 ) -> None:
     """By whoever writes it; nothing else is raised."""
     broken = {"a": object()}
-    request = Request((Message("user", "x"),), (Tool("t", "", broken),), Choice.REQUIRED, broken)
+    request = ModelRequest(
+        messages=(ModelMessage("user", "x"),),
+        tools=(Tool("t", "", broken),),
+        choice=ToolChoice.REQUIRED,
+        form=broken,
+    )
     async with rig(*SAID) as made:
         pieces, failure = await outcome_of(made.model, request)
         if isinstance(made.model, FakeModel):

@@ -136,11 +136,11 @@ async def test_a_deleted_project_is_gone_with_all_that_is_its_own(store: Store) 
     await store.projects.put_document(a_document(project="p1"), "text")
     await store.threads.begin_turn(an_opening(project="p1"))
     run = {"project": "p1", "runs_at": "record", "needs_approval": False, "status": "confirmed"}
-    await store.threads.say(said(project="p1", calls=(a_call("c1", **run), a_call("c2", **run))))
+    await store.threads.record_step(said(project="p1", calls=(a_call("c1", **run), a_call("c2", **run))))
     await store.ledger.claim("c1", "refund", NOW)
     await store.projects.delete_project("p1")
     assert not await store.ledger.claim("c2", "refund", NOW)
-    await store.ledger.record("c1", "done", {}, NOW)
+    await store.ledger.record_outcome("c1", "done", {}, NOW)
     assert {row.suggestion_id: row.status for row in await store.ledger.rows()} == {
         "c1": "done",
         "c2": "cancelled",

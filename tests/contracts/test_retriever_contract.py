@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import pytest
 
-from agent.lexical.meanings import Words
+from agent.lexical.meanings import VocabularyMeanings
 from agent.ports.search import Hit, Library, Query
-from agent.retrieval.again import Again
-from agent.retrieval.load import Source
-from agent.retrieval.matrix import Sections
-from agent.retrieval.meaning import Meaning
+from agent.retrieval.again import CachedRetriever
+from agent.retrieval.load import SourceFile
+from agent.retrieval.matrix import SectionMatrix
+from agent.retrieval.meaning import KnowledgeEmbedder
 from agent.retrieval.search import KnowledgeBase
 from agent.testing.fakes import OneFile
 from agent.testing.vectors import WordsEmbedder
@@ -29,23 +29,23 @@ Delivery takes two days. A parcel is kept for a week.
 
 
 def _plain() -> Library:
-    return KnowledgeBase.build([Source.of("kb/a.md", TEXT)])
+    return KnowledgeBase.build([SourceFile.of("kb/a.md", TEXT)])
 
 
 class _Again:
     """Documents whose hits are kept."""
 
     def __init__(self) -> None:
-        self._of = KnowledgeBase.build([Source.of("kb/a.md", TEXT)])
+        self._of = KnowledgeBase.build([SourceFile.of("kb/a.md", TEXT)])
 
-    async def present(self) -> Again:
-        return Again(self._of)
+    async def load_snapshot(self) -> CachedRetriever:
+        return CachedRetriever(self._of)
 
 
 def _with_vectors() -> Library:
     embedder = WordsEmbedder()
-    meaning = Meaning(embedder, embedder.encode, None, Sections, Words)
-    return KnowledgeBase.build([Source.of("kb/a.md", TEXT)], meaning=meaning)
+    meaning = KnowledgeEmbedder(embedder, embedder.encode, None, SectionMatrix, VocabularyMeanings)
+    return KnowledgeBase.build([SourceFile.of("kb/a.md", TEXT)], meaning=meaning)
 
 
 LIBRARIES: dict[str, Callable[[], Library]] = {
@@ -75,14 +75,14 @@ def check(hits: tuple[Hit, ...], limit: int) -> None:
 @pytest.mark.parametrize("limit", [0, 1, 40])
 async def test_what_is_found_is_best_first_and_each_once(library: Library, limit: int) -> None:
     """At most as many as wanted, each a statement of its passage."""
-    retriever = await library.present()
+    retriever = await library.load_snapshot()
     query = Query("What does the Standard plan cost a month?", "en", limit)
     hits = await retriever.search(query)
     check(hits, limit)
     assert bool(hits) is bool(limit)
     if hits:
         assert "299 kr" in hits[0].snippet.text
-    check(await retriever.nearest(query), limit)
+    check(await retriever.search_nearest(query), limit)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ async def test_what_is_found_is_best_first_and_each_once(library: Library, limit
 )
 async def test_any_text_is_a_query(library: Library, text: str) -> None:
     """With what was asked before it, too."""
-    retriever = await library.present()
+    retriever = await library.load_snapshot()
     check(await retriever.search(Query(text, "sv", 5)), 5)
     check(await retriever.search(Query("plan?", "en", 5, before=text)), 5)
     check(await retriever.search(Query(text, "en", 5, before="What does the Standard plan cost?")), 5)
@@ -98,18 +98,21 @@ async def test_any_text_is_a_query(library: Library, text: str) -> None:
 
 async def test_the_same_query_finds_the_same(library: Library) -> None:
     """In one snapshot, as often as it is asked."""
-    retriever = await library.present()
+    retriever = await library.load_snapshot()
     query = Query("What does the Standard plan cost a month?", "en", 5)
     assert await retriever.search(query) == await retriever.search(query)
 
 
 async def test_what_nothing_holds_is_not_found(library: Library) -> None:
     """An empty result, and no error."""
-    assert await (await library.present()).search(Query("nothing of quantum chromodynamics", "en", 5)) == ()
+    assert (
+        await (await library.load_snapshot()).search(Query("nothing of quantum chromodynamics", "en", 5))
+        == ()
+    )
 
 
 async def test_topics_are_told_for_every_language(library: Library) -> None:
     """None, where nothing is in it."""
-    retriever = await library.present()
+    retriever = await library.load_snapshot()
     for lang in ("en", "sv"):
         assert all(isinstance(topic, str) and topic for topic in retriever.topics(lang))

@@ -11,12 +11,12 @@ import trio
 from agent.config import PAGE_BYTES
 from agent.errors import Conflict, NotFound
 from agent.memory.repeats import Repeats
-from agent.ports.calls import ApprovalGiven, CallReport, Move
+from agent.ports.calls import CallApproval, CallReport, CallTransition
 from agent.ports.conversation import Exchange, Scope
 from agent.ports.memory import Remark, Side, StoredTurn
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
-from agent.ports.requests import Answered
+from agent.ports.requests import StoredAnswer
 from agent.ports.threads import StoredMessage, Thread
 from agent.storage import turns, unsaying
 from agent.storage.store import Store
@@ -36,10 +36,12 @@ async def test_a_turn_is_kept_as_it_was_said(store: Store) -> None:
     """The user's words byte for byte, the answer with its citations, the thread with its turn."""
     words = "\u0000 Ett tal:\r\n\t١٢ 🙂 e\u0301 "
     thread = (await store.threads.begin_turn(an_opening(content=words))).thread
-    assert thread == Thread("t1", HOUSE, "u1", NOW, NOW, 1)
-    asked = StoredMessage("m1", "t1", 1, "user", words, "pending", NOW)
+    assert thread == Thread(id="t1", project=HOUSE, user="u1", created_at=NOW, updated_at=NOW, turn=1)
+    asked = StoredMessage(
+        id="m1", thread="t1", turn=1, role="user", content=words, status="pending", created_at=NOW
+    )
     assert (await store.threads.messages(HOUSE, "t1", ALL)).entries == (asked,)
-    await store.threads.say(said(answer=an_answer()))
+    await store.threads.record_step(said(answer=an_answer()))
     assert (await store.threads.messages(HOUSE, "t1", ALL)).entries == (
         replace(asked, status="done"),
         an_answer(),
@@ -61,7 +63,7 @@ async def test_a_thread_has_one_turn_at_a_time(store: Store) -> None:
 async def test_of_messages_at_once_one_begins(store: Store) -> None:
     """The others are refused and leave nothing."""
     await store.threads.begin_turn(an_opening())
-    await store.threads.say(said())
+    await store.threads.record_step(said())
     begun: list[str] = []
     refused: list[str] = []
 
@@ -85,11 +87,22 @@ async def test_what_a_turn_says_can_be_said_again(store: Store) -> None:
     step = said(
         status=None,
         calls=(a_call("c1", runs_at="webhook", **RUN),),
-        tools=(StoredMessage("r1", "t1", 1, "tool", "299", "done", NOW, call="c1"),),
+        tools=(
+            StoredMessage(
+                id="r1",
+                thread="t1",
+                turn=1,
+                role="tool",
+                content="299",
+                status="done",
+                created_at=NOW,
+                call="c1",
+            ),
+        ),
     )
     end = said(answer=an_answer(), calls=(a_call("c2"),))
     for what in (step, step, end, step, end):
-        await store.threads.say(what)
+        await store.threads.record_step(what)
     assert await messages(store) == [
         ("m1", "user", "done"),
         ("r1", "tool", "done"),
@@ -101,18 +114,20 @@ async def test_what_a_turn_says_can_be_said_again(store: Store) -> None:
 async def test_a_turn_that_ended_stays_as_it_ended(store: Store) -> None:
     """Cancelled, it has no answer and suggests nothing; how its calls ended is kept all the same."""
     await store.threads.begin_turn(an_opening())
-    await store.threads.say(said(status=None, calls=(a_call("c1", runs_at="webhook", **RUN),)))
+    await store.threads.record_step(said(status=None, calls=(a_call("c1", runs_at="webhook", **RUN),)))
     await store.ledger.claim("c1", "refund", NOW)
-    await store.threads.say(said(status="cancelled"))
-    await store.ledger.record("c1", "done", {"success": True}, NOW)
-    result = StoredMessage("r1", "t1", 1, "tool", "299", "done", NOW, call="c1")
-    move = Move("c1", "done", {"success": True})
+    await store.threads.record_step(said(status="cancelled"))
+    await store.ledger.record_outcome("c1", "done", {"success": True}, NOW)
+    result = StoredMessage(
+        id="r1", thread="t1", turn=1, role="tool", content="299", status="done", created_at=NOW, call="c1"
+    )
+    move = CallTransition("c1", "done", {"success": True})
     late = said(answer=an_answer(), calls=(a_call("c2"),), tools=(result,), moves=(move,))
     for status in ("done", None):
-        await store.threads.say(replace(late, status=status))
+        await store.threads.record_step(replace(late, status=status))
     assert await messages(store) == [("m1", "user", "cancelled"), ("r1", "tool", "done")]
     assert [(c.id, c.status) for c in (await store.calls.calls(HOUSE, ALL)).entries] == [("c1", "done")]
-    row = await store.ledger.get("c1")
+    row = await store.ledger.get_row("c1")
     assert row is not None
     assert (row.status, row.result) == ("done", {"success": True})
 
@@ -121,20 +136,20 @@ async def test_a_turn_is_cancelled_by_whoever_asks(store: Store) -> None:
     """Its message ends, with what it has not begun; nothing of it is kept or claimed any more, and the next begins."""
     await with_calls(store, a_call("c1"), a_call("c2", runs_at="webhook"), a_call("c3"))
     for id in ("c2", "c3"):
-        await store.calls.approve(ApprovalGiven(HOUSE, id, "u1", NOW))
+        await store.calls.approve_call(CallApproval(project=HOUSE, call=id, by="u1", at=NOW))
     await store.threads.begin_turn(an_opening("m2", new=False))
     ours: dict[str, Any] = {"message": "m2", "turn": 2, "runs_at": "webhook", **RUN}
     for id in ("c4", "c5"):
         await store.calls.keep_call(a_call(id, **ours))
     assert await store.ledger.claim("c4", "refund", NOW)
-    assert await store.threads.cancelled([(HOUSE, "m2")]) == frozenset()
+    assert await store.threads.cancelled_messages([(HOUSE, "m2")]) == frozenset()
     for _ in range(2):
         await store.threads.cancel_turn(HOUSE, "t1", NOW + 5)
     assert not await store.ledger.claim("c5", "refund", NOW)
     with pytest.raises(Conflict, match="cancelled"):
         await store.calls.keep_call(a_call("c6", **ours))
-    assert not await store.threads.say(said("m2", answer=an_answer("a2", turn=2, created_at=NOW + 9)))
-    assert await store.threads.say(said("m2", status="cancelled"))
+    assert not await store.threads.record_step(said("m2", answer=an_answer("a2", turn=2, created_at=NOW + 9)))
+    assert await store.threads.record_step(said("m2", status="cancelled"))
     assert await messages(store) == [
         ("m1", "user", "done"),
         ("a1", "assistant", "done"),
@@ -149,7 +164,7 @@ async def test_a_turn_is_cancelled_by_whoever_asks(store: Store) -> None:
         ("c5", "cancelled", NOW + 5),
     ]
     asked = [(HOUSE, "m1"), (HOUSE, "m2"), ("p2", "m2"), (HOUSE, "m9")]
-    assert await store.threads.cancelled(asked) == {(HOUSE, "m2")}
+    assert await store.threads.cancelled_messages(asked) == {(HOUSE, "m2")}
     await store.threads.begin_turn(an_opening("m3", new=False))
 
 
@@ -160,13 +175,13 @@ async def test_a_cancel_of_every_call_takes_back_what_nobody_has_begun(store: St
         store, *ours.values(), a_call("c5", **RUN), *(a_call(i, runs_at="webhook") for i in ("c6", "c7"))
     )
     for id in ("c2", "c3", "c6", "c7"):
-        await store.calls.approve(ApprovalGiven(HOUSE, id, "u1", NOW))
-    await store.calls.close(HOUSE, "c4", "rejected", NOW)
-    await store.calls.begin(HOUSE, "c3", NOW, LATER)
+        await store.calls.approve_call(CallApproval(project=HOUSE, call=id, by="u1", at=NOW))
+    await store.calls.close_call(HOUSE, "c4", "rejected", NOW)
+    await store.calls.begin_call(HOUSE, "c3", NOW, LATER)
     assert await store.ledger.claim("c7", "refund", NOW)
     await store.threads.begin_turn(an_opening("m9", thread="t2"))
     elsewhere = a_call("c9", thread="t2", message="m9")
-    await store.threads.say(said("m9", thread="t2", calls=(elsewhere,)))
+    await store.threads.record_step(said("m9", thread="t2", calls=(elsewhere,)))
     for at in (NOW + 5, NOW + 6):
         await store.threads.cancel_turn(HOUSE, "t1", at, calls=True)
     kept = (await store.calls.calls(HOUSE, ALL)).entries
@@ -183,24 +198,24 @@ async def test_a_cancel_of_every_call_takes_back_what_nobody_has_begun(store: St
     assert not await store.ledger.claim("c6", "refund", NOW + 7)
     for id in ("c2", "c5"):
         with pytest.raises(Conflict, match="closed"):
-            await store.calls.begin(HOUSE, id, NOW + 7, LATER)
+            await store.calls.begin_call(HOUSE, id, NOW + 7, LATER)
 
 
 async def test_calls_go_on_as_the_table_says(store: Store) -> None:
     """To a status that one move leads to from where the call is; anything else changes nothing."""
     await with_calls(store, a_call(), a_call("c2"), a_call("c3"), a_call("c4", runs_at="record", **RUN))
-    await store.threads.say(said(None, status=None, calls=(a_call("c5", **RUN),)))
-    await store.calls.close(HOUSE, "c3", "rejected", NOW)
-    await store.calls.begin(HOUSE, "c5", NOW, NOW + 9)
+    await store.threads.record_step(said(None, status=None, calls=(a_call("c5", **RUN),)))
+    await store.calls.close_call(HOUSE, "c3", "rejected", NOW)
+    await store.calls.begin_call(HOUSE, "c5", NOW, NOW + 9)
     moves = (
-        Move("c1", "expired"),
-        Move("c1", "answered"),  # it has ended
-        Move("c2", "done", {"success": True}),  # nobody approved it
-        Move("c3", "cancelled"),
-        Move("c4", "claimed"),  # which is the ledger's to note
-        Move("c5", "cancelled"),  # which its caller runs
+        CallTransition("c1", "expired"),
+        CallTransition("c1", "answered"),  # it has ended
+        CallTransition("c2", "done", {"success": True}),  # nobody approved it
+        CallTransition("c3", "cancelled"),
+        CallTransition("c4", "claimed"),  # which is the ledger's to note
+        CallTransition("c5", "cancelled"),  # which its caller runs
     )
-    await store.threads.say(said(None, status=None, moves=moves))
+    await store.threads.record_step(said(None, status=None, moves=moves))
     listed = (await store.calls.calls(HOUSE, ALL)).entries
     assert [call.status for call in listed] == ["expired", "suggested", "rejected", "confirmed", "claimed"]
     assert listed[0].ended_at == NOW + 1
@@ -209,20 +224,22 @@ async def test_calls_go_on_as_the_table_says(store: Store) -> None:
 async def test_a_call_that_could_not_be_claimed_never_runs(store: Store) -> None:
     """Moves are made in their order, each where it can be: it is cancelled, and no claim is won."""
     await with_calls(store, a_call("c1", runs_at="record", **RUN))
-    failed = Move("c1", "failed", {"success": False})
-    await store.threads.say(
-        said(None, status=None, moves=(failed, Move("c1", "cancelled"), Move("c0", "done")))
+    failed = CallTransition("c1", "failed", {"success": False})
+    await store.threads.record_step(
+        said(
+            None, status=None, moves=(failed, CallTransition("c1", "cancelled"), CallTransition("c0", "done"))
+        )
     )
     assert (await store.calls.call(HOUSE, "c1")).status == "cancelled"
     assert not await store.ledger.claim("c1", "refund", NOW + 2)
-    assert await store.ledger.get("c1") is None
+    assert await store.ledger.get_row("c1") is None
 
 
 async def test_a_turn_begins_with_what_came_of_the_one_before(store: Store) -> None:
     """Calls that waited for somebody and have run since, in their order; not what ran within its turn."""
     begun = await store.threads.begin_turn(an_opening())
     assert begun.ended == ()
-    await store.threads.say(
+    await store.threads.record_step(
         said(
             answer=an_answer(),
             calls=(
@@ -233,32 +250,34 @@ async def test_a_turn_begins_with_what_came_of_the_one_before(store: Store) -> N
             ),
         )
     )
-    await store.calls.approve(ApprovalGiven(HOUSE, "c2", "u1", NOW))
+    await store.calls.approve_call(CallApproval(project=HOUSE, call="c2", by="u1", at=NOW))
     for id in ("c2", "c4"):
         await store.ledger.claim(id, "refund", NOW)
-        await store.ledger.record(id, "done", {"success": True}, NOW)
-    await store.calls.begin(HOUSE, "c3", NOW, NOW + 1)
-    await store.calls.due(NOW + 1)
+        await store.ledger.record_outcome(id, "done", {"success": True}, NOW)
+    await store.calls.begin_call(HOUSE, "c3", NOW, NOW + 1)
+    await store.calls.expire_calls(NOW + 1)
     begun = await store.threads.begin_turn(an_opening("m2", new=False))
     assert [(call.id, call.status) for call in begun.ended] == [("c2", "done"), ("c3", "unknown")]
-    assert (await store.threads.wake(HOUSE, "t1", 9)).ended == begun.ended
-    await store.threads.say(said("m2", status="cancelled"))
+    assert (await store.threads.load_state(HOUSE, "t1", 9)).ended == begun.ended
+    await store.threads.record_step(said("m2", status="cancelled"))
     again = await store.threads.begin_turn(an_opening("m3", new=False, at=NOW + 2))
     assert again.ended == begun.ended  # nobody was told of them
-    await store.threads.say(said("m3", answer=an_answer("a3", turn=3, created_at=NOW + 9)))
+    await store.threads.record_step(said("m3", answer=an_answer("a3", turn=3, created_at=NOW + 9)))
     assert (await store.threads.begin_turn(an_opening("m4", new=False))).ended == ()
 
 
 async def test_a_turn_begins_with_what_came_late_of_any_one_before(store: Store) -> None:
     """A call of an older turn that ended after the last answered turn had begun; once that was told, no more."""
     await with_calls(store, a_call("c1", **RUN))
-    await store.calls.begin(HOUSE, "c1", NOW, NOW + 9)
+    await store.calls.begin_call(HOUSE, "c1", NOW, NOW + 9)
     await store.threads.begin_turn(an_opening("m2", new=False, at=NOW + 1))
-    await store.threads.say(said("m2", answer=an_answer("a2", turn=2, created_at=NOW + 9)))
-    await store.calls.report(CallReport(HOUSE, "c1", True, {"success": True}, "d", NOW + 2))
+    await store.threads.record_step(said("m2", answer=an_answer("a2", turn=2, created_at=NOW + 9)))
+    await store.calls.report_call(
+        CallReport(project=HOUSE, call="c1", ok=True, result={"success": True}, digest="d", at=NOW + 2)
+    )
     begun = await store.threads.begin_turn(an_opening("m3", new=False, at=NOW + 3))
     assert [call.id for call in begun.ended] == ["c1"]
-    await store.threads.say(said("m3", answer=an_answer("a3", turn=3, created_at=NOW + 9)))
+    await store.threads.record_step(said("m3", answer=an_answer("a3", turn=3, created_at=NOW + 9)))
     assert (await store.threads.begin_turn(an_opening("m4", new=False, at=NOW + 4))).ended == ()
 
 
@@ -266,9 +285,9 @@ async def test_a_call_is_handed_over_with_its_turn(store: Store) -> None:
     """One that needs no approval and that the caller runs is begun with what the turn says, ledger and all."""
     call = a_call(needs_approval=False, status="claimed", lease_until=NOW + 9)
     await with_calls(store, call)
-    await store.threads.say(said(calls=(call,)))
+    await store.threads.record_step(said(calls=(call,)))
     assert await store.calls.call(HOUSE, "c1") == call
-    row = await store.ledger.get("c1")
+    row = await store.ledger.get_row("c1")
     assert row is not None
     assert (row.status, row.kb) == ("claimed", "/docs")
 
@@ -284,7 +303,7 @@ async def test_words_in_place_of_an_approval_close_it_with_the_message(store: St
     with pytest.raises(Conflict, match=r"^expired$"):
         await store.threads.begin_turn(replace(answer, id="m4", closes="c2", at=a_call().deadline))
     await store.threads.begin_turn(an_opening("m8", thread="t2"))
-    await store.threads.say(said("m8", thread="t2"))
+    await store.threads.record_step(said("m8", thread="t2"))
     for closes in ("c0", "c2"):  # none, and another thread's
         with pytest.raises(NotFound):
             await store.threads.begin_turn(an_opening("m5", thread="t2", new=False, closes=closes))
@@ -298,21 +317,21 @@ async def test_a_thread_wakes_with_what_was_answered(store: Store) -> None:
     for turn, status in enumerate(("done", "refused", "cancelled", "done", "failed"), start=2):
         await store.threads.begin_turn(an_opening(f"m{turn}", new=False))
         answer = an_answer(f"a{turn}", turn=turn, status=status)
-        await store.threads.say(
+        await store.threads.record_step(
             said(f"m{turn}", status=status, answer=answer if status != "cancelled" else None)
         )
     await store.threads.begin_turn(an_opening("m7", new=False, role="tool", call="c1"))
-    await store.threads.say(said("m7", answer=an_answer("a7", turn=7)))
-    await store.calls.approve(ApprovalGiven(HOUSE, "c2", "u1", NOW))
-    await store.calls.close(HOUSE, "c3", "cancelled", NOW)
-    woken = await store.threads.wake(HOUSE, "t1", 2)
+    await store.threads.record_step(said("m7", answer=an_answer("a7", turn=7)))
+    await store.calls.approve_call(CallApproval(project=HOUSE, call="c2", by="u1", at=NOW))
+    await store.calls.close_call(HOUSE, "c3", "cancelled", NOW)
+    woken = await store.threads.load_state(HOUSE, "t1", 2)
     assert woken.thread == await store.threads.thread(HOUSE, "t1")
     assert woken.history == (
         Exchange("text of m2", "text of a2", message="m2"),
         Exchange("text of m5", "text of a5", message="m5"),
     )
     assert [call.id for call in woken.live] == ["c1", "c2"]
-    first, *others = (await store.threads.wake(HOUSE, "t1", 9)).history
+    first, *others = (await store.threads.load_state(HOUSE, "t1", 9)).history
     assert first == Exchange("text of m1", "text of a1", withdrawn=True, message="m1")
     assert len(others) == 2
 
@@ -334,7 +353,7 @@ async def test_pages_are_the_same_while_rows_are_added(store: Store) -> None:
     for round in range(9):
         page = await store.threads.threads(HOUSE, Window(2, after))
         seen += [thread.id for thread in page.entries]
-        await store.threads.say(said("m1", thread="t1"))
+        await store.threads.record_step(said("m1", thread="t1"))
         if round == 0:
             await store.threads.begin_turn(an_opening("m5", thread="t5"))
         if page.after is None:
@@ -351,7 +370,7 @@ async def test_a_page_of_long_messages_ends_early(store: Store) -> None:
     long = "å" * (PAGE_BYTES // 8)
     for number in range(1, 6):
         await store.threads.begin_turn(an_opening(f"m{number}", new=number == 1, content=long))
-        await store.threads.say(said(f"m{number}"))
+        await store.threads.record_step(said(f"m{number}"))
     first = await store.threads.messages(HOUSE, "t1", Window(50))
     assert [each.id for each in first.entries] == ["m1", "m2", "m3"]
     then = await store.threads.messages(HOUSE, "t1", Window(50, first.after or 0))
@@ -361,7 +380,7 @@ async def test_a_page_of_long_messages_ends_early(store: Store) -> None:
 async def test_a_deleted_thread_is_gone_with_all_that_is_its_own(store: Store) -> None:
     """Nothing of it is read again; what was confirmed never runs, and what was claimed keeps its row."""
     await with_calls(store, a_call(), a_call("c2", runs_at="record", **RUN), a_call("c3", **RUN))
-    await store.calls.begin(HOUSE, "c3", NOW, NOW + 9)
+    await store.calls.begin_call(HOUSE, "c3", NOW, NOW + 9)
     await store.threads.delete_thread(HOUSE, "t1")
     assert not await store.ledger.claim("c2", "refund", NOW)
     assert {row.suggestion_id: row.status for row in await store.ledger.rows()} == {
@@ -383,13 +402,15 @@ async def test_another_projects_thread_is_not_there(store: Store) -> None:
     before = await messages(store)
     for project, id in (("p2", "t1"), (HOUSE, "t0"), ("p0", "t1")):
         words = an_opening("m2", project=project, thread=id, new=False, closes="c1")
-        closing = said(None, project=project, thread=id, status=None, moves=(Move("c1", "cancelled"),))
+        closing = said(
+            None, project=project, thread=id, status=None, moves=(CallTransition("c1", "cancelled"),)
+        )
         asked: tuple[Callable[[], Awaitable[object]], ...] = (
             partial(store.threads.begin_turn, an_opening("m2", project=project, thread=id, new=False)),
             partial(store.threads.begin_turn, words),
-            partial(store.threads.say, said(project=project, thread=id)),
-            partial(store.threads.say, closing),
-            partial(store.threads.wake, project, id, 9),
+            partial(store.threads.record_step, said(project=project, thread=id)),
+            partial(store.threads.record_step, closing),
+            partial(store.threads.load_state, project, id, 9),
             partial(store.threads.thread, project, id),
             partial(store.threads.messages, project, id, ALL),
             partial(store.threads.delete_thread, project, id),
@@ -407,8 +428,8 @@ async def test_another_projects_thread_is_not_there(store: Store) -> None:
             await one()
     await store.threads.begin_turn(an_opening(project="p2", content="other"))
     with pytest.raises(NotFound):
-        await store.threads.say(said("m9"))
-    await store.threads.say(said("m1", project="p2", moves=(Move("c1", "expired"),)))
+        await store.threads.record_step(said("m9"))
+    await store.threads.record_step(said("m1", project="p2", moves=(CallTransition("c1", "expired"),)))
     with pytest.raises(NotFound):
         await store.threads.message("p2", "a1")
     assert (await store.calls.call(HOUSE, "c1")).status == "suggested"
@@ -419,7 +440,7 @@ async def test_another_projects_thread_is_not_there(store: Store) -> None:
 
 def a_turn(message: str, role: Side, thread: str = "t1", project: str = HOUSE) -> StoredTurn:
     """One side of an exchange that was forgotten."""
-    return StoredTurn(7, Scope(project, thread, "u1"), Remark(message, role, "", NOW))
+    return StoredTurn(7, Scope(project, thread, "u1"), Remark(message=message, role=role, text="", at=NOW))
 
 
 async def test_what_is_forgotten_leaves_its_rows_without_words(store: Store) -> None:
@@ -428,17 +449,17 @@ async def test_what_is_forgotten_leaves_its_rows_without_words(store: Store) -> 
         await store.threads.begin_turn(an_opening(f"m{number}", new=number == 1))
         answer = an_answer(f"a{number}", turn=number)
         tools = (replace(answer, id=f"r{number}", role="tool", call="c1", citations=()),)
-        await store.threads.say(said(f"m{number}", answer=answer, tools=tools if number < 3 else ()))
+        await store.threads.record_step(said(f"m{number}", answer=answer, tools=tools if number < 3 else ()))
     await store.threads.begin_turn(an_opening("m5", new=False))
     others = [a_turn("m3", "user", thread="t2"), a_turn("m3", "user", project="p9"), a_turn("m9", "user")]
     for _ in range(2):
-        await store.threads.forget([a_turn("m1", "user"), a_turn("m2", "assistant"), *others])
-        await store.threads.forget([])
+        await store.threads.forget_turns([a_turn("m1", "user"), a_turn("m2", "assistant"), *others])
+        await store.threads.forget_turns([])
         listed = (await store.threads.messages(HOUSE, "t1", ALL)).entries
         assert [each.id for each in listed if not each.content] == ["m1", "a1", "r1", "a2"]
         assert [len(each.citations) for each in listed] == [0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0]
         assert listed[-1].status == "pending"
-    history = (await store.threads.wake(HOUSE, "t1", 9)).history
+    history = (await store.threads.load_state(HOUSE, "t1", 9)).history
     assert [each.message for each in history] == ["m3", "m4"]
 
 
@@ -446,16 +467,16 @@ async def test_an_answer_to_a_request_that_told_of_it_is_forgotten_too(store: St
     """By the id of a message, or of the item; its key stays taken, so that nothing is done twice."""
     bodies = {"of m1": b'{"message_id":"m1"}', "of i1": b'{"id":"i1"}', "of m11": b'["m11", "i11"]'}
     for key, body in bodies.items():
-        await store.requests.first("o1", key, "d", NOW)
-        await store.requests.answered("o1", key, Answered(200, body))
-    await store.requests.first("o1", "begun", "d", NOW)
-    await store.threads.forget([a_turn("m1", "user")], "i1")
+        await store.requests.begin_request("o1", key, "d", NOW)
+        await store.requests.record_answer("o1", key, StoredAnswer(200, body))
+    await store.requests.begin_request("o1", "begun", "d", NOW)
+    await store.threads.forget_turns([a_turn("m1", "user")], "i1")
     for key in ("of m1", "of i1"):
         with pytest.raises(Conflict, match="key_reused"):
-            await store.requests.first("o1", key, "d", NOW)
-    assert await store.requests.first("o1", "of m11", "d", NOW) == Answered(200, bodies["of m11"])
+            await store.requests.begin_request("o1", key, "d", NOW)
+    assert await store.requests.begin_request("o1", "of m11", "d", NOW) == StoredAnswer(200, bodies["of m11"])
     with pytest.raises(Conflict, match="in_progress"):
-        await store.requests.first("o1", "begun", "d", NOW)
+        await store.requests.begin_request("o1", "begun", "d", NOW)
 
 
 AGAIN = Repeats(["The code is Quetzal"])
@@ -465,24 +486,24 @@ U1 = Scope(HOUSE, "", "u1")
 
 async def unsaid(store: Store, scope: Scope = U1) -> dict[str, str]:
     """What is left of each message of thread t1."""
-    await store.threads.unsay(scope, AGAIN)
+    await store.threads.forget_repeats(scope, AGAIN)
     return {each.id: each.content for each in (await store.threads.messages(HOUSE, "t1", ALL)).entries}
 
 
 async def test_what_says_again_what_is_forgotten_loses_its_words(store: Store) -> None:
     """A user's message with its turn, also a cancelled one; an answer and a result by themselves; what is cited."""
     await store.threads.begin_turn(an_opening(content=SAYS))
-    await store.threads.say(said(answer=an_answer()))
+    await store.threads.record_step(said(answer=an_answer()))
     await store.threads.begin_turn(an_opening("m2", new=False, content=SAYS))
     await store.threads.cancel_turn(HOUSE, "t1", NOW)
     await store.threads.begin_turn(an_opening("m3", new=False))
     result = '{"a":["the code is\\nQuetzal"]}'
     tools = (replace(an_answer(), id="r3", role="tool", turn=3, call="c1", content=result),)
     answer = an_answer("a3", turn=3, content="Your code is Quetzal? No: a code is Quetzal.")
-    await store.threads.say(said("m3", answer=answer, tools=tools))
+    await store.threads.record_step(said("m3", answer=answer, tools=tools))
     await store.threads.begin_turn(an_opening("m4", new=False))
     cited = ({"file": "tool/c1", "snippet": SAYS}, {"file": "a.md", "snippet": "Prices"})
-    await store.threads.say(said("m4", answer=an_answer("a4", turn=4, citations=cited)))
+    await store.threads.record_step(said("m4", answer=an_answer("a4", turn=4, citations=cited)))
     await store.threads.begin_turn(an_opening("m5", new=False, content=SAYS))
     for _ in range(2):
         left = await unsaid(store)
@@ -499,7 +520,7 @@ async def test_what_says_again_what_is_forgotten_loses_its_words(store: Store) -
 async def test_what_others_say_again_is_theirs(store: Store, scope: Scope) -> None:
     """Another user's, another project's, or of a thread that is nobody's."""
     await store.threads.begin_turn(an_opening(content=SAYS))
-    await store.threads.say(said(answer=an_answer()))
+    await store.threads.record_step(said(answer=an_answer()))
     assert (await unsaid(store, scope))["m1"] == SAYS
 
 
@@ -508,8 +529,8 @@ async def test_of_nobody_one_thread_is_looked_through(store: Store) -> None:
     for thread in ("t1", "t2"):
         opening = replace(an_opening(f"m{thread}", content=SAYS, user=""), thread=thread)
         await store.threads.begin_turn(opening)
-        await store.threads.say(replace(said(f"m{thread}"), thread=thread))
-    await store.threads.unsay(Scope(HOUSE, "t2", ""), AGAIN)
+        await store.threads.record_step(replace(said(f"m{thread}"), thread=thread))
+    await store.threads.forget_repeats(Scope(HOUSE, "t2", ""), AGAIN)
     assert (await store.threads.message(HOUSE, "mt1")).content == SAYS
     assert (await store.threads.message(HOUSE, "mt2")).content == ""
 
@@ -522,7 +543,7 @@ async def test_what_says_it_again_is_found_however_much_was_said(
     for number in range(1, 8):
         content = SAYS if number in (1, 4, 7) else "Prices?"
         await store.threads.begin_turn(an_opening(f"m{number}", new=number == 1, content=content))
-        await store.threads.say(said(f"m{number}", answer=an_answer(f"a{number}", turn=number)))
+        await store.threads.record_step(said(f"m{number}", answer=an_answer(f"a{number}", turn=number)))
     assert [id for id, content in (await unsaid(store)).items() if not content] == [
         *("m1", "a1", "m4", "a4", "m7", "a7")
     ]
@@ -536,13 +557,20 @@ async def test_a_call_loses_the_texts_that_say_it_and_nothing_else(store: Store)
     """Who approved it, when, its hash and how it ended stay; one that waits is cancelled, an approved one waits on."""
     names = ("c1", "c2", "c3", "c4", "c5")
     await with_calls(store, *(a_call(id, arguments=TEXTS) for id in names), a_call("c6"))
-    await store.calls.close(HOUSE, "c2", "rejected", NOW)
+    await store.calls.close_call(HOUSE, "c2", "rejected", NOW)
     for id in ("c3", "c4", "c5"):
-        await store.calls.approve(ApprovalGiven(HOUSE, id, "bo", NOW))
+        await store.calls.approve_call(CallApproval(project=HOUSE, call=id, by="bo", at=NOW))
     for id in ("c4", "c5"):
-        await store.calls.begin(HOUSE, id, NOW, LATER)
-    reported = CallReport(HOUSE, "c5", True, {"success": True, "data": {"said": [SAYS]}}, "d", NOW)
-    await store.calls.report(reported)
+        await store.calls.begin_call(HOUSE, id, NOW, LATER)
+    reported = CallReport(
+        project=HOUSE,
+        call="c5",
+        ok=True,
+        result={"success": True, "data": {"said": [SAYS]}},
+        digest="d",
+        at=NOW,
+    )
+    await store.calls.report_call(reported)
     before = {id: await store.calls.call(HOUSE, id) for id in (*names, "c6")}
     for _ in range(2):
         await unsaid(store)
@@ -553,10 +581,10 @@ async def test_a_call_loses_the_texts_that_say_it_and_nothing_else(store: Store)
             "c4": replace(before["c4"], arguments=EMPTIED),
             "c5": replace(before["c5"], arguments=EMPTIED, result={"success": True, "data": {"said": [""]}}),
         }
-    assert (await store.calls.report(reported))[1]
+    assert (await store.calls.report_call(reported))[1]
     with pytest.raises(Conflict, match="closed"):
-        await store.calls.approve(ApprovalGiven(HOUSE, "c1", "bo", NOW))
-    assert (await store.calls.begin(HOUSE, "c3", NOW, LATER)).arguments == TEXTS
+        await store.calls.approve_call(CallApproval(project=HOUSE, call="c1", by="bo", at=NOW))
+    assert (await store.calls.begin_call(HOUSE, "c3", NOW, LATER)).arguments == TEXTS
 
 
 async def test_what_the_ledger_has_of_an_action_loses_its_words(store: Store) -> None:
@@ -566,9 +594,9 @@ async def test_what_the_ledger_has_of_an_action_loses_its_words(store: Store) ->
     await store.threads.begin_turn(an_opening())
     for id, scope in whose.items():
         await store.ledger.claim(id, "create_ticket", NOW, scope)
-        await store.ledger.record(id, "done", result, NOW)
+        await store.ledger.record_outcome(id, "done", result, NOW)
     await store.ledger.claim("d", "create_ticket", NOW)
-    await store.ledger.record("d", "done", result, NOW)
+    await store.ledger.record_outcome("d", "done", result, NOW)
     for _ in range(2):
         await unsaid(store)
         rows = {row.suggestion_id: row for row in await store.ledger.rows()}
@@ -583,9 +611,9 @@ async def test_what_was_found_may_have_gone_on_meanwhile(
 ) -> None:
     """A call that was approved since keeps its words, and what was deleted needs none taken."""
     await with_calls(store, a_call("c1", arguments=TEXTS))
-    found = unsaying.Found(frozenset([98]), frozenset([1, 99]), frozenset(["gone"]), 99)
-    await store.calls.approve(ApprovalGiven(HOUSE, "c1", "bo", NOW))
-    monkeypatch.setattr(unsaying, "look", lambda *_: (found, False))
+    found = unsaying.RepeatingRows(frozenset([98]), frozenset([1, 99]), frozenset(["gone"]), 99)
+    await store.calls.approve_call(CallApproval(project=HOUSE, call="c1", by="bo", at=NOW))
+    monkeypatch.setattr(unsaying, "find_repeats", lambda *_: (found, False))
     await unsaid(store)
     assert (await store.calls.call(HOUSE, "c1")).arguments == TEXTS
 
@@ -594,23 +622,23 @@ async def test_an_answer_to_a_request_that_told_of_its_call_is_forgotten_too(sto
     """By the id of the call, as by those of its messages."""
     await with_calls(store, a_call("c1", arguments=TEXTS), a_call("c2"))
     for id in ("c1", "c2"):
-        await store.requests.first("o1", id, "d", NOW)
-        await store.requests.answered("o1", id, Answered(200, f'{{"id":"{id}"}}'.encode()))
+        await store.requests.begin_request("o1", id, "d", NOW)
+        await store.requests.record_answer("o1", id, StoredAnswer(200, f'{{"id":"{id}"}}'.encode()))
     await unsaid(store)
     with pytest.raises(Conflict, match="key_reused"):
-        await store.requests.first("o1", "c1", "d", NOW)
-    assert await store.requests.first("o1", "c2", "d", NOW) == Answered(200, b'{"id":"c2"}')
+        await store.requests.begin_request("o1", "c1", "d", NOW)
+    assert await store.requests.begin_request("o1", "c2", "d", NOW) == StoredAnswer(200, b'{"id":"c2"}')
 
 
 async def test_of_a_message_that_is_forgotten_what_never_ran_is_emptied(store: Store) -> None:
     """Whatever its arguments say; what waits or ran keeps them."""
     await with_calls(store, a_call("c1"), a_call("c2"), a_call("c3"))
-    await store.calls.close(HOUSE, "c1", "rejected", NOW)
-    await store.calls.approve(ApprovalGiven(HOUSE, "c2", "bo", NOW))
-    await store.calls.begin(HOUSE, "c2", NOW, LATER)
-    await store.threads.forget([a_turn("m1", "assistant")])
+    await store.calls.close_call(HOUSE, "c1", "rejected", NOW)
+    await store.calls.approve_call(CallApproval(project=HOUSE, call="c2", by="bo", at=NOW))
+    await store.calls.begin_call(HOUSE, "c2", NOW, LATER)
+    await store.threads.forget_turns([a_turn("m1", "assistant")])
     assert (await store.calls.call(HOUSE, "c1")).arguments
-    await store.threads.forget([a_turn("m1", "user")])
+    await store.threads.forget_turns([a_turn("m1", "user")])
     assert [bool((await store.calls.call(HOUSE, id)).arguments) for id in ("c1", "c2", "c3")] == [
         *(False, True, True)
     ]
@@ -620,9 +648,9 @@ async def test_what_a_thread_wakes_with_begins_at_a_batch(store: Store) -> None:
     """Where not all of it is asked for: so that a model reads the same beginning after each of ten turns."""
     for number in range(1, 26):
         await store.threads.begin_turn(an_opening(f"m{number}", new=number == 1))
-        await store.threads.say(said(f"m{number}", answer=an_answer(f"a{number}", turn=number)))
+        await store.threads.record_step(said(f"m{number}", answer=an_answer(f"a{number}", turn=number)))
         if number < 12:
             continue
-        firsts = [(await store.threads.wake(HOUSE, "t1", most)).history[0].message for most in (12, 5)]
+        firsts = [(await store.threads.load_state(HOUSE, "t1", most)).history[0].message for most in (12, 5)]
         first = {12: 1, 22: 11}.get(number, 11 if number < 23 else 21)
         assert firsts == [f"m{first}", f"m{number - 4}"], number

@@ -18,7 +18,7 @@ from agent.server.sniff import Head, read_head
 from agent.server.websocket import Connection, serve_websocket
 from agent.testing.faults import pipe
 from agent.testing.wires import Inbox, MemoryWire
-from agent.wire.frames import BINARY, frame
+from agent.wire.frames import BINARY, build_frame
 from tests.strikes.raw import RawClient
 
 ROOM = 1 << 14
@@ -57,7 +57,7 @@ async def _websocket() -> AsyncGenerator[Opened, None]:
 
     def stop() -> None:
         reading.cancel()
-        theirs.feed(frame(BINARY, bytes(ROOM)))  # as much as fits waits already
+        theirs.feed(build_frame(BINARY, bytes(ROOM)))  # as much as fits waits already
 
     def go_on() -> None:
         nursery.start_soon(client.read_all)
@@ -105,7 +105,7 @@ async def woken_as_closed(wire: Wire) -> AsyncGenerator[None, None]:
 
     async def wait() -> None:
         with pytest.raises(WireClosed):
-            await wire.deliver(lambda message: None)
+            await wire.deliver_messages(lambda message: None)
         woken.set()
 
     async with trio.open_nursery() as nursery:
@@ -145,7 +145,7 @@ async def test_what_is_put_comes_to_the_client_when_it_is_flushed(
     async with opened as it:
         told: list[float] = []
         for _ in range(2):
-            it.wire.put(it.wire.frame(TEXT), lambda: told.append(trio.current_time()))
+            it.wire.put_frames(it.wire.make_frame(TEXT), lambda: told.append(trio.current_time()))
         await settle()
         assert (it.heard(), told) == ([], [])
         it.wire.flush()
@@ -162,12 +162,12 @@ async def test_what_waits_comes_when_the_client_reads_again(opened: Wires, autoj
         await settle()
         full, put = it.wire.deltas.room, 0
         while it.wire.deltas.room:
-            put += it.wire.deltas.put_delta(1, it.wire.frame(TEXT))
+            put += it.wire.deltas.put_delta(1, it.wire.make_frame(TEXT))
             it.wire.flush()
         await settle()
         assert put >= full
         told: list[int] = []
-        it.wire.deltas.when_room(lambda: told.append(it.wire.deltas.room))
+        it.wire.deltas.call_when_room(lambda: told.append(it.wire.deltas.room))
         it.go_on()
         await settle()
         assert (len(told), it.wire.deltas.room, len(it.heard())) == (1, full, put)
@@ -180,11 +180,11 @@ async def test_a_purge_takes_back_what_was_not_begun(opened: Wires, autojump_clo
         it.stop()
         await settle()
         for _ in range(5):
-            assert it.wire.deltas.put_delta(1, it.wire.frame(TEXT))
+            assert it.wire.deltas.put_delta(1, it.wire.make_frame(TEXT))
             it.wire.flush()
-        it.wire.purge()
-        assert not it.wire.deltas.put_delta(1, it.wire.frame(TEXT))
-        it.wire.put(it.wire.frame(b'{"type":"stream_end"}'))
+        it.wire.purge_deltas()
+        assert not it.wire.deltas.put_delta(1, it.wire.make_frame(TEXT))
+        it.wire.put_frames(it.wire.make_frame(b'{"type":"stream_end"}'))
         it.wire.flush()
         it.go_on()
         await settle()
@@ -198,10 +198,10 @@ async def test_after_an_abort_nothing_is_sent_or_received(opened: Wires, autojum
         async with woken_as_closed(it.wire):
             it.wire.abort()
             it.wire.abort()
-        it.wire.put(it.wire.frame(TEXT))
+        it.wire.put_frames(it.wire.make_frame(TEXT))
         it.wire.flush()
         with pytest.raises(WireClosed):
-            await it.wire.deliver(lambda message: None)
+            await it.wire.deliver_messages(lambda message: None)
         assert it.heard() == []
 
 
@@ -211,10 +211,10 @@ async def test_a_close_ends_the_delivery_and_is_the_last_that_is_taken(
     """What was put before it comes, nothing after it, and a second one changes nothing."""
     async with opened as it:
         async with woken_as_closed(it.wire):
-            it.wire.put(it.wire.frame(TEXT))
+            it.wire.put_frames(it.wire.make_frame(TEXT))
             it.wire.close(1012, "going down")
             it.wire.close(1000, "")
-            it.wire.put(it.wire.frame(TEXT))
+            it.wire.put_frames(it.wire.make_frame(TEXT))
             it.wire.flush()
         assert it.heard() == [{"type": "stream", "delta": "å"}]
 
@@ -222,7 +222,7 @@ async def test_a_close_ends_the_delivery_and_is_the_last_that_is_taken(
 async def test_a_ping_goes_out_with_the_rest(opened: Wires, autojump_clock: MockClock) -> None:
     """Queued, never waiting."""
     async with opened as it:
-        it.wire.put(it.wire.frame(TEXT))
+        it.wire.put_frames(it.wire.make_frame(TEXT))
         it.wire.ping()
         await settle()
         assert it.heard() == [{"type": "stream", "delta": "å"}]

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from textwrap import dedent
 
-from agent.documents import Block, Document, read
+from agent.documents import Block, Document, parse_document
 
 
 def md(text: str, suffix: str = ".md") -> Document:
     """Read a dedented text."""
-    return read(f"kb/a{suffix}", dedent(text).lstrip("\n").encode())
+    return parse_document(f"kb/a{suffix}", dedent(text).lstrip("\n").encode())
 
 
 def told(document: Document) -> list[tuple[str, str]]:

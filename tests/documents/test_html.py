@@ -1,6 +1,6 @@
 """HTML files."""
 
-from agent.documents import read
+from agent.documents import parse_document
 
 from . import md, only, texts, told, under
 
@@ -103,8 +103,8 @@ def test_a_page_header_gives_only_its_heading() -> None:
 def test_the_encoding_is_the_pages_own() -> None:
     """It may be named in the page; UTF-8 else."""
     page = '<meta http-equiv="Content-Type" content="text/html; charset=iso-8859-1"><p>åäö 5 kr</p>'
-    assert only(read("kb/a.html", page.encode("latin-1"))).text == "åäö 5 kr"
-    assert only(read("kb/a.htm", b'<meta charset="rot13"><p>x</p>')).text == "x"
+    assert only(parse_document("kb/a.html", page.encode("latin-1"))).text == "åäö 5 kr"
+    assert only(parse_document("kb/a.htm", b'<meta charset="rot13"><p>x</p>')).text == "x"
 
 
 def test_tags_in_disorder_are_read_on() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.documents import Unreadable, read
+from agent.documents import Unreadable, parse_document
 
 from . import md, only, told, under
 
@@ -237,7 +237,7 @@ def test_bytes_written_as_text_are_no_text() -> None:
 
 def test_lines_are_counted_as_the_file_has_them() -> None:
     r"""\r\n and \r end a line; a mark of the byte order is none of the text."""
-    document = read("kb/a.md", b"\xef\xbb\xbf# A\r\n\r\ntwo\rthree\n")
+    document = parse_document("kb/a.md", b"\xef\xbb\xbf# A\r\n\r\ntwo\rthree\n")
     assert document.lines == ("# A", "", "two", "three", "")
     assert (only(document).first, only(document).last) == (3, 4)
 
@@ -245,8 +245,8 @@ def test_lines_are_counted_as_the_file_has_them() -> None:
 def test_what_is_not_utf_8_cannot_be_read() -> None:
     """The reason names the byte; UTF-16 with its mark can be read."""
     with pytest.raises(Unreadable, match=r"^is not UTF-8 \(byte 2\)$"):
-        read("kb/a.md", b"ab\xff")
-    assert only(read("kb/a.md", "åäö".encode("utf-16"))).text == "åäö"
+        parse_document("kb/a.md", b"ab\xff")
+    assert only(parse_document("kb/a.md", "åäö".encode("utf-16"))).text == "åäö"
 
 
 def test_long_lists_and_texts_are_one_list_and_one_text() -> None:

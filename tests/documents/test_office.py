@@ -5,9 +5,9 @@ import zipfile
 
 import pytest
 
-from agent.documents import Unreadable, read
+from agent.documents import Unreadable, parse_document
 from agent.documents import open as opening
-from agent.documents.pdf import unbroken
+from agent.documents.pdf import rejoin_words
 
 from ..hostile.files import a_cell_over_all_columns
 from .office import a_docx, a_pdf, an_empty_pdf
@@ -15,7 +15,7 @@ from .office import a_docx, a_pdf, an_empty_pdf
 
 def test_docx_has_headings_lists_and_tables() -> None:
     """Each paragraph and each row is a line of its own; merged cells are told in each row."""
-    document = read("kb/a.DOCX", a_docx())
+    document = parse_document("kb/a.DOCX", a_docx())
     assert (document.title, document.lang, document.unit, document.pages) == ("Handbok", "sv", "line", ())
     assert [(b.path, b.kind, b.text, b.parents, b.first) for b in document.blocks] == [
         (("Handbok",), "paragraph", "Vi har öppet varje dag.", (), 2),
@@ -40,13 +40,13 @@ def test_docx_has_headings_lists_and_tables() -> None:
 
 def test_a_cell_takes_no_more_columns_than_a_table_has_here() -> None:
     """Whatever number it says."""
-    (row,) = read("kb/a.docx", a_cell_over_all_columns()).blocks
+    (row,) = parse_document("kb/a.docx", a_cell_over_all_columns()).blocks
     assert (row.kind, row.text[:4], len(row.cells)) == ("row", "a; a", 200)
 
 
 def test_pdf_has_paragraphs_headings_and_tables() -> None:
     """Lines of the pages are the lines; letter sizes make headings, gaps make tables."""
-    document = read("kb/a.pdf", a_pdf())
+    document = parse_document("kb/a.pdf", a_pdf())
     assert (document.title, document.unit) == ("Handbook", "page")
     assert len(document.pages) == len(document.lines)
     assert {document.pages[block.first - 1] for block in document.blocks[-2:]} == {2}
@@ -67,7 +67,7 @@ def test_pdf_has_paragraphs_headings_and_tables() -> None:
 
 def test_a_word_broken_at_a_lines_end_is_whole() -> None:
     """Hyphens that only part a word go, those of a name stay."""
-    assert unbroken(["an infor-", "mation about A-", "B and more"]) == [
+    assert rejoin_words(["an infor-", "mation about A-", "B and more"]) == [
         "an information",
         "about A-",
         "B and more",
@@ -88,7 +88,7 @@ def test_a_word_broken_at_a_lines_end_is_whole() -> None:
 def test_a_reason_says_why(name: str, data: bytes, reason: str) -> None:
     """What cannot be read is named with a few words that tell what to do."""
     with pytest.raises(Unreadable) as raised:
-        read(f"kb/{name}", data)
+        parse_document(f"kb/{name}", data)
     assert str(raised.value) == reason
 
 
@@ -98,7 +98,7 @@ def test_an_archive_is_measured_before_it_is_unpacked() -> None:
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("word/document.xml", bytes(65 * 1024 * 1024))
     with pytest.raises(Unreadable, match=r"^unpacks to more than 67108864 bytes$"):
-        read("kb/a.docx", out.getvalue())
+        parse_document("kb/a.docx", out.getvalue())
 
 
 def test_a_docx_without_a_body_is_unreadable() -> None:
@@ -107,7 +107,7 @@ def test_a_docx_without_a_body_is_unreadable() -> None:
     with zipfile.ZipFile(out, "w") as archive:
         archive.writestr("x", "y")
     with pytest.raises(Unreadable, match=r"^cannot be read as docx"):
-        read("kb/a.docx", out.getvalue())
+        parse_document("kb/a.docx", out.getvalue())
 
 
 @pytest.mark.parametrize("suffix", ["pdf", "docx"])
@@ -115,4 +115,4 @@ def test_what_is_not_installed_is_named(suffix: str, monkeypatch: pytest.MonkeyP
     """Without the extra, the reason is the line that installs it."""
     monkeypatch.setattr(opening, "find_spec", lambda name: None)
     with pytest.raises(Unreadable, match=r"pip install 'agent-server\[documents\]'"):
-        read(f"kb/a.{suffix}", b"")
+        parse_document(f"kb/a.{suffix}", b"")

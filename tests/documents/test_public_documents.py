@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.documents import SUFFIXES, Block, Document, read
+from agent.documents import SUFFIXES, Block, Document, parse_document
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = Path(os.environ.get("AGENT_SHARED") or ROOT.parent / "shared") / "data" / "docs"
@@ -45,7 +45,9 @@ def documents(name: str) -> dict[str, Document]:
     folder = DOCS / name
     files = [path for path in sorted(folder.rglob("*")) if path.suffix in SUFFIXES]
     return {
-        path.relative_to(folder).as_posix(): read(path.relative_to(folder).as_posix(), path.read_bytes())
+        path.relative_to(folder).as_posix(): parse_document(
+            path.relative_to(folder).as_posix(), path.read_bytes()
+        )
         for path in files
     }
 
@@ -140,8 +142,8 @@ def test_every_answer_stands_in_one_block(name: str) -> None:
 def test_reading_takes_little_time() -> None:
     """At most 0.6 s of CPU for a megabyte of ordinary markdown, on a busy machine (0.3 on an idle one)."""
     files = [(path.name, path.read_bytes()) for path in DOCS.rglob("*") if path.suffix in (".md", ".mdx")]
-    read(*files[0])
+    parse_document(*files[0])
     began = time.process_time()
     for file, data in files:
-        read(file, data)
+        parse_document(file, data)
     assert (time.process_time() - began) / sum(len(data) for _, data in files) * 1e6 < 0.6

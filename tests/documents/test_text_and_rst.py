@@ -171,7 +171,7 @@ def test_a_long_rst_file_is_read_in_parts_as_in_one(monkeypatch: pytest.MonkeyPa
     )
     whole = md(source, ".rst").blocks
     monkeypatch.setattr(sections, "_PART", 60)
-    assert len(sections.parts(source.split("\n"))) > 9
+    assert len(sections.cut_parts(source.split("\n"))) > 9
     assert md(source, ".rst").blocks == whole
     assert whole[-1].path == ("Part 8", "Sub 2")
     assert {block.path for block in whole if block.text == "c"} == {

@@ -3,7 +3,7 @@
 from functools import cache
 from pathlib import Path
 
-from agent.retrieval.load import load
+from agent.retrieval.load import load_documents
 from agent.retrieval.search import KnowledgeBase
 
 KB = Path(__file__).parents[2] / "kb"
@@ -12,4 +12,4 @@ KB = Path(__file__).parents[2] / "kb"
 @cache
 def knowledge() -> KnowledgeBase:
     """Return the knowledge base in `kb/`."""
-    return KnowledgeBase.build(load(KB).sources)
+    return KnowledgeBase.build(load_documents(KB).sources)

@@ -11,7 +11,7 @@ import trio
 import trio.testing
 
 from agent.compose.adapters import Adapters
-from agent.llm.script import Entry, ScriptModel
+from agent.llm.script import ScriptEntry, ScriptModel
 from agent.ports.draft import Delta, Prompt
 from agent.ports.search import Hit
 from agent.settings import Settings
@@ -31,16 +31,16 @@ CALL = "What does the Standard plan cost? Please call me."
 NOWHERE = "what is the capital of Mongolia"
 
 SCRIPT = (
-    Entry(match="slowly", deltas=("The Standard",), hang=True),
-    Entry(match="i lugn och ro", hang=True),
-    Entry(match="fail", error="overloaded"),
-    Entry(match="sönder", error="overloaded"),
-    Entry(
+    ScriptEntry(match="slowly", deltas=("The Standard",), hang=True),
+    ScriptEntry(match="i lugn och ro", hang=True),
+    ScriptEntry(match="fail", error="overloaded"),
+    ScriptEntry(match="sönder", error="overloaded"),
+    ScriptEntry(
         match="long run",
         text="The Standard plan costs 299 kr " + "and that is a good price " * 20 + "every month.",
     ),
-    Entry(match="Premium", text="The Premium plan costs 649 kr."),
-    Entry(match="Standard", deltas=("The Standard plan", " costs 29", "9 kr per month.")),
+    ScriptEntry(match="Premium", text="The Premium plan costs 649 kr."),
+    ScriptEntry(match="Standard", deltas=("The Standard plan", " costs 29", "9 kr per month.")),
 )
 
 WORDS = {

@@ -14,10 +14,10 @@ import trio
 import trio.testing
 
 from agent import log
+from agent.memory.recall.dense import RowVectors
+from agent.memory.recall.recall import AGAIN
 from agent.ports.vectors import VectorKind, VectorStore
 from agent.ports.work import RunSync
-from agent.recall.dense import Dense
-from agent.recall.recall import AGAIN
 from agent.testing.vectors import WordsEmbedder
 from tests.hostile.process import server_process
 from tests.server.api import TOKEN, request
@@ -107,12 +107,12 @@ async def test_what_was_told_over_a_socket_is_gone(
         await trio.sleep(1)
         scope = (await store.turns(0, 1))[0].scope
         assert scope.user == ""
-        (item,) = await store.live(scope, 1 << 60)
+        (item,) = await store.live_items(scope, 1 << 60)
         assert SENTINEL in (await ask(ASKS, "b"))["text"]
         await trio.sleep(1)
         assert SENTINEL in server.model.asked[-1]
         assert holding(data)
-        await desk.forget(scope, item.id)
+        await desk.forget_item(scope, item.id)
         assert holding(data) == []
         prompts = len(server.model.asked)
         server.model.says = "The house opens at 8."
@@ -131,7 +131,7 @@ async def test_the_vector_of_what_was_told_is_gone(
     embedder = WordsEmbedder()
 
     async def open_near(vectors: str, url: str | None, run_sync: RunSync, store: VectorStore) -> Any:
-        return lambda index: Dense(index.rows, embedder, run_sync, None, store)
+        return lambda index: RowVectors(index.rows, embedder, run_sync, None, store)
 
     monkeypatch.setattr("agent.compose.memory.open_near", open_near)
     data = tmp_path / "data"

@@ -17,18 +17,19 @@ import trio
 import trio.testing
 
 from agent.lang import DEFAULT
+from agent.memory.recall.following import LOOK
+from agent.memory.recall.recall import IndexRecaller
 from agent.ports.conversation import Scope
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
-from agent.ports.recall import Search
-from agent.recall.following import LOOK
-from agent.recall.recall import Recall
+from agent.ports.recall import RecallQuery
 from agent.server.api.rooms import note
 from agent.storage.trust import FILE
 from agent.testing.network import inline
 from tests.server.api import TOKEN
 from tests.server.api.whole import Whole, whole
 
+from ..examples import sample
 from .plain import plain
 
 WORD = "Zanzibarium"
@@ -46,7 +47,7 @@ Way: TypeAlias = Callable[[Whole], Awaitable[list[str]]]
 @pytest.fixture(autouse=True)
 def _finds_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever has a word of the question is told: nothing is left out for not being sure enough."""
-    monkeypatch.setattr("agent.compose.memory.Recall", partial(Recall, floor=0.0))
+    monkeypatch.setattr("agent.compose.memory.IndexRecaller", partial(IndexRecaller, floor=0.0))
 
 
 def holding(folder: Path) -> list[str]:
@@ -232,7 +233,7 @@ PATHS: list[Way] = [
 ]
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: getattr(path, "__name__", "declined"))
+@pytest.mark.parametrize("path", sample(PATHS, 4), ids=lambda path: getattr(path, "__name__", "declined"))
 async def test_it_is_gone(path: Way, tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
     """From the files, from what is listed and told, from what is recalled, and from what a model is asked."""
     data = tmp_path / "data"
@@ -293,8 +294,8 @@ async def nowhere(server: Whole) -> None:
     _, store = server.memory
     for each in (await store.items(ANNA, Window(100, 0))).entries:
         await server.good("GET", f"/memory/{each.id}?user_id=anna")
-    found = await Recall(store, inline, floor=0.0).recall(
-        Search(f"locker code {WORD}", DEFAULT, ANNA, 1 << 60, 50)
+    found = await IndexRecaller(store, inline, floor=0.0).recall(
+        RecallQuery(text=f"locker code {WORD}", lang=DEFAULT, scope=ANNA, at=1 << 60, limit=50)
     )
     assert found.excerpts
     told = [each for answers in server.told.values() for each in answers]

@@ -68,7 +68,7 @@ def said(number: int, more: int = 0) -> str:
 async def item(store: MemoryStore, scope: Scope, number: int, more: int = 0, **other: Any) -> Item:
     """Have it proposed."""
     draft = a_draft(said(number, more), f"cost of boat {name(number)}", message=f"m{number}", **other)
-    return (await store.propose(scope, [draft], NOW))[0].item
+    return (await store.propose_drafts(scope, [draft], NOW))[0].item
 
 
 async def filled(store: MemoryStore) -> dict[str, str]:
@@ -76,20 +76,20 @@ async def filled(store: MemoryStore) -> dict[str, str]:
     live: dict[str, str] = {}
     for number in range(LIVE):
         made = await item(store, ANNA, number)
-        live[f"memory/{made.id}"] = (await store.accept(ANNA, made.id, NOW)).text
+        live[f"memory/{made.id}"] = (await store.accept_item(ANNA, made.id, NOW)).text
     for number in range(LIVE, LIVE + OTHERS):
         state = STATES[number % len(STATES)]
         scope = FOREIGN[number % 2] if state == "foreign" else ANNA
         until = {"valid_from": NOW - 2 * DAY, "expires_at": NOW - DAY} if state == "expired" else {}
         made = await item(store, scope, number, at=NOW - 3 * DAY if until else NOW, **until)
         if state == "rejected":
-            await store.decide(scope, made.id, "reject", NOW)
+            await store.decide_item(scope, made.id, "reject", NOW)
         elif state != "proposed":
-            await store.accept(scope, made.id, NOW)
+            await store.accept_item(scope, made.id, NOW)
         if state == "superseded":
             newer = await item(store, ANNA, number, 500_000)
-            live[f"memory/{newer.id}"] = (await store.accept(ANNA, newer.id, NOW)).text
-    await store.expire(NOW)
+            live[f"memory/{newer.id}"] = (await store.accept_item(ANNA, newer.id, NOW)).text
+    await store.expire_items(NOW)
     return live
 
 

@@ -86,23 +86,21 @@ def end(process: "subprocess.Popen[str]") -> int:
 
 
 def test_a_server_from_its_start_to_its_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It says where it is, answers `agent ask` and a socket, keeps its port, and on SIGTERM it drains and exits 0.
+    """It says where it is, answers `agent ask` and a socket, and on SIGTERM it drains and exits 0.
 
-    One server for all of this, and few other processes, since each of them costs its imports.
+    One process for all of this, since each costs its imports.
     """
     start = time.monotonic()
     with serve(tmp_path, "--pace-ms", "0") as (process, port):
         assert time.monotonic() - start < 10, "2 s are promised; a loaded machine gets more here"
         url = f"ws://127.0.0.1:{port}/ws"
-        answered = run(tmp_path, "ask", "What does the Standard plan cost per month?", "--url", url)
-        assert (answered.returncode, answered.stderr) == (0, "")
-        assert "299" in answered.stdout
-        assert "Sources:\n  kb/pricing.md:" in answered.stdout
+        assert cli.main(["ask", "What does the Standard plan cost per month?", "--url", url]) == 0
+        out, err = capsys.readouterr()
+        assert err == ""
+        assert "299" in out
+        assert "Sources:\n  kb/pricing.md:" in out
         assert cli.main(["ask", "what is the capital of Mongolia", "--url", url]) == 3
         assert "I couldn't find any references to this in the knowledge base" in capsys.readouterr().out
-        busy = run(tmp_path, "serve", "--port", str(port), "--kb", str(KB), "--vectors", "off")
-        assert (busy.returncode, busy.stdout) == (2, "")
-        assert_one_line(busy.stderr, "cannot listen on 127.0.0.1")
         trio.run(_ask_and_see_it_drain, process, port)
         assert process.wait(PATIENCE) == 0
     log = (tmp_path / "log").read_text(encoding="utf-8")
@@ -112,6 +110,19 @@ def test_a_server_from_its_start_to_its_end(tmp_path: Path, capsys: pytest.Captu
     out, err = capsys.readouterr()
     assert out == ""
     assert_one_line(err, "cannot connect")
+
+
+@pytest.mark.proof
+def test_commands_beside_a_server_are_processes_of_their_own(tmp_path: Path) -> None:
+    """`agent ask` prints an answer and nothing else; a second server on the same port says so in one line."""
+    with serve(tmp_path, "--pace-ms", "0") as (_, port):
+        url = f"ws://127.0.0.1:{port}/ws"
+        answered = run(tmp_path, "ask", "What does the Standard plan cost per month?", "--url", url)
+        assert (answered.returncode, answered.stderr) == (0, "")
+        assert "299" in answered.stdout
+        busy = run(tmp_path, "serve", "--port", str(port), "--kb", str(KB), "--vectors", "off")
+        assert (busy.returncode, busy.stdout) == (2, "")
+        assert_one_line(busy.stderr, "cannot listen on 127.0.0.1")
 
 
 async def _ask_and_see_it_drain(process: "subprocess.Popen[str]", port: int) -> None:

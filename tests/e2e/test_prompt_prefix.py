@@ -14,7 +14,7 @@ import trio
 import trio.testing
 
 from agent.config import SWEEP_EVERY, THREAD_CALM
-from agent.ports.model import Message, Request
+from agent.ports.model import ModelMessage, ModelRequest
 from agent.ports.pages import Window
 from tests.server.api import TOKEN
 from tests.server.api.whole import Whole, whole
@@ -37,18 +37,18 @@ def question(turn: int, long: bool) -> str:
     return f"When does the house{', that house' * words} open?"
 
 
-def at_border(request: Request) -> list[Message]:
+def at_border(request: ModelRequest) -> list[ModelMessage]:
     """What stands before the border: all but what is said about this turn."""
     return [*request.messages[:-1]]
 
 
-def shared(one: Request, other: Request) -> bool:
+def shared(one: ModelRequest, other: ModelRequest) -> bool:
     """Whether what two prompts share holds all that stood before the border of the first."""
     before = at_border(one)
     return list(other.messages[: len(before)]) == before
 
 
-async def asked_all(server: Whole, ask: Ask, long: bool) -> list[tuple[int, Request]]:
+async def asked_all(server: Whole, ask: Ask, long: bool) -> list[tuple[int, ModelRequest]]:
     """Go through the conversation; return each turn whose question a model was asked, with that prompt."""
     found = []
     server.model.says = WORDS
@@ -75,7 +75,7 @@ async def over_a_socket(server: Whole) -> AsyncGenerator[Ask, None]:
             desk, store = server.memory
             scope = (await store.turns(0, 1))[0].scope
             for item in (await store.items(scope, Window(9), ["proposed"])).entries:
-                await desk.decide(scope, item.id, "accept")
+                await desk.decide_item(scope, item.id, "accept")
 
         yield ask
 
@@ -119,6 +119,6 @@ async def test_prompts_begin_alike(
         assert turn < 5 or len(told) >= 4, f"turn {turn} is told only {len(told)} exchanges"
 
 
-def said_before(messages: Sequence[Message]) -> list[str]:
+def said_before(messages: Sequence[ModelMessage]) -> list[str]:
     """What the user said before, as a model is told it."""
     return [each.text for each in messages[1:-1] if each.role == "user"]

@@ -12,7 +12,7 @@ import trio.testing
 
 from agent import log
 from agent.compose.adapters import Adapters
-from agent.llm.script import Entry, ScriptModel
+from agent.llm.script import ScriptEntry, ScriptModel
 from agent.ports.draft import Delta, Prompt
 from agent.ports.search import Hit
 from agent.settings import Settings
@@ -28,7 +28,7 @@ QUESTION = "What does the Standard plan cost per month?"
 class Drafts:
     """A scripted model, and one case that a script cannot make: a bug whose message quotes the draft."""
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    def __init__(self, entries: Sequence[ScriptEntry]) -> None:
         self.script = ScriptModel(entries)
         self.drafts = 0
 
@@ -44,14 +44,16 @@ class Drafts:
 
 
 SCRIPT = (
-    Entry(match="whole", text=f"It costs {SENTINEL} kr."),
-    Entry(match="split", deltas=("It costs 299 kr, or 864", "209", "753 kr.")),
-    Entry(match="grouped", text="It costs 299 kr. Premium costs 864 209 753 kr."),
-    Entry(match="code", text=f"Standard costs 299 kr with the code AB-{SENTINEL}-X."),
-    Entry(match="failing", deltas=(f"It costs {SENTINEL}",), error=f"upstream: bad token near {SENTINEL}"),
-    Entry(match="huge", text=f"It costs {SENTINEL} kr. " * 3000),
-    Entry(match="slow", deltas=(f"It costs {SENTINEL}",), hang=True),
-    Entry(match="true", text="The Standard plan costs 299 kr."),
+    ScriptEntry(match="whole", text=f"It costs {SENTINEL} kr."),
+    ScriptEntry(match="split", deltas=("It costs 299 kr, or 864", "209", "753 kr.")),
+    ScriptEntry(match="grouped", text="It costs 299 kr. Premium costs 864 209 753 kr."),
+    ScriptEntry(match="code", text=f"Standard costs 299 kr with the code AB-{SENTINEL}-X."),
+    ScriptEntry(
+        match="failing", deltas=(f"It costs {SENTINEL}",), error=f"upstream: bad token near {SENTINEL}"
+    ),
+    ScriptEntry(match="huge", text=f"It costs {SENTINEL} kr. " * 3000),
+    ScriptEntry(match="slow", deltas=(f"It costs {SENTINEL}",), hang=True),
+    ScriptEntry(match="true", text="The Standard plan costs 299 kr."),
 )
 REFUSED = ("whole", "split", "grouped", "code")
 FAILED = ("failing", "huge", "slow", "bug")
@@ -60,7 +62,7 @@ FAILED = ("failing", "huge", "slow", "bug")
 async def metrics(server: Network) -> str:
     """Return what /metrics says."""
     stream = server.open()
-    await stream.send_all(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:8787\r\n\r\n")
+    await stream.send_all(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:8787\r\nConnection: close\r\n\r\n")
     text = b""
     while data := await stream.receive_some():
         text += data

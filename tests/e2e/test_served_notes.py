@@ -7,7 +7,7 @@ import pytest
 import trio
 
 from agent.compose.adapters import Adapters
-from agent.retrieval.load import Source
+from agent.retrieval.load import SourceFile
 from agent.retrieval.search import KnowledgeBase
 from agent.settings import Settings
 from agent.testing.network import network
@@ -31,7 +31,7 @@ def settings(kind: str, service: Upstream, **more: Any) -> Settings:
 
 
 def chosen() -> Adapters:
-    return Adapters(knowledge=KnowledgeBase.build([Source.of("kb/a.md", DOCUMENT)]))
+    return Adapters(knowledge=KnowledgeBase.build([SourceFile.of("kb/a.md", DOCUMENT)]))
 
 
 @pytest.mark.parametrize("kind", ["openai", "anthropic"])

@@ -13,11 +13,12 @@ from agent.client.client import Frame
 from agent.compose.adapters import Adapters
 from agent.ports.draft import Delta, Prompt
 from agent.ports.search import Hit
-from agent.retrieval.load import Source
+from agent.retrieval.load import SourceFile
 from agent.retrieval.search import KnowledgeBase
 from agent.settings import Settings
 from agent.testing.network import inline, network
 
+from ..examples import sample
 from .shipped import knowledge
 
 TOLD = [
@@ -53,19 +54,22 @@ async def answered(question: str, by_another: bool = False) -> Frame:
 
 @pytest.mark.parametrize(
     ("question", "answer"),
-    [
-        ("What is my gate code?", "4711"),
-        ("What's the gate code again?", "4711"),
-        ("What is my budget?", "50 000 kr"),
-        ("When is Ana's birthday?", "3 March"),
-        ("What is my customer number?", "88123456"),
-        ("Which plan do I have?", "Basic"),
-        ("How many cameras do I have?", "2 cameras"),
-        ("What is my alarm code word?", "Bluebird"),
-        ("Vad är portkoden?", "9041"),
-        ("Where does my sister live?", "Oslo"),
-        ("What is my dog called?", "Rex"),
-    ],
+    sample(
+        [
+            ("What is my gate code?", "4711"),
+            ("What's the gate code again?", "4711"),
+            ("What is my budget?", "50 000 kr"),
+            ("When is Ana's birthday?", "3 March"),
+            ("What is my customer number?", "88123456"),
+            ("Which plan do I have?", "Basic"),
+            ("How many cameras do I have?", "2 cameras"),
+            ("What is my alarm code word?", "Bluebird"),
+            ("Vad är portkoden?", "9041"),
+            ("Where does my sister live?", "Oslo"),
+            ("What is my dog called?", "Rex"),
+        ],
+        4,
+    ),
 )
 async def test_what_was_told_comes_first(question: str, answer: str) -> None:
     """Under its citation, and nothing else of what was told with it."""
@@ -78,14 +82,17 @@ async def test_what_was_told_comes_first(question: str, answer: str) -> None:
 
 @pytest.mark.parametrize(
     ("question", "answer"),
-    [
-        ("What does a return cost?", "59 kr"),
-        ("How long is the return period?", "30 days"),
-        ("Do you ship to Norway?", "149 kr"),
-        ("When are you open on Sundays?", "11:00-16:00"),
-        ("How much does Premium cost per month?", "599 kr"),
-        ("What is the phone number of the alarm centre?", "08-465 004 99"),
-    ],
+    sample(
+        [
+            ("What does a return cost?", "59 kr"),
+            ("How long is the return period?", "30 days"),
+            ("Do you ship to Norway?", "149 kr"),
+            ("When are you open on Sundays?", "11:00-16:00"),
+            ("How much does Premium cost per month?", "599 kr"),
+            ("What is the phone number of the alarm centre?", "08-465 004 99"),
+        ],
+        3,
+    ),
 )
 async def test_what_the_documents_say_is_answered_from_them(question: str, answer: str) -> None:
     """Whatever else was told."""
@@ -173,7 +180,7 @@ class Echo:
 async def test_a_model_may_say_what_its_user_said_in_this_conversation(says: str, refused: bool) -> None:
     """Cited like all that he said, though it is not shown it twice; and no other number."""
     model = Echo()
-    document = Source.of("kb/a.md", "# Customers\n\nYour customer number stands on every invoice.\n")
+    document = SourceFile.of("kb/a.md", "# Customers\n\nYour customer number stands on every invoice.\n")
     chosen = Adapters(model=model, knowledge=KnowledgeBase.build([document]), run_sync=inline)
     async with network(Settings.of(memory="on", pace_ms=0), chosen) as server, server.connect() as client:
         await client.ask("My customer number is 88123456. Where is it on the invoice?")

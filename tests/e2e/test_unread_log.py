@@ -45,7 +45,9 @@ class Unread:
         """Return a figure of /metrics."""
         async with await trio.open_tcp_stream(*self.host) as stream:
             host = "{}:{}".format(*self.host)
-            await stream.send_all(f"GET /metrics HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+            await stream.send_all(
+                f"GET /metrics HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode()
+            )
             text = b"".join([data async for data in stream]).decode()
         return float(next(line for line in text.splitlines() if line.startswith(name)).split()[1])
 

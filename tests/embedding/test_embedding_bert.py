@@ -173,9 +173,9 @@ def test_a_dense_layer_after_the_pooling_is_computed(tmp_path: Path, activation:
     matrix, bias = draw.normal(size=(3, 8)).astype(np.float32), draw.normal(size=3).astype(np.float32)
     save_file({"linear.weight": matrix, "linear.bias": bias}, folder / "2_Dense" / "model.safetensors")
     made = Bert(Folder(folder), "bert")
-    pooled = made._pooled([TOKENS], lambda: False)  # before its length is made 1, which tanh depends on
+    pooled = made._pool([TOKENS], lambda: False)  # before its length is made 1, which tanh depends on
     made._dense, dense = None, made._dense
-    plain = made._pooled([TOKENS], lambda: False)[0]
+    plain = made._pool([TOKENS], lambda: False)[0]
     assert dense is not None
     wanted = matrix @ plain + bias
     assert np.allclose(pooled[0], np.tanh(wanted) if activation == "Tanh" else wanted, atol=1e-5)

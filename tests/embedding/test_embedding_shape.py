@@ -37,7 +37,7 @@ def shape_of(folder: Path, config: Mapping[str, Any] = {}, **files: Any) -> Any:
 def test_a_transformer_of_another_kind_is_refused(
     tmp_path: Path, config: Mapping[str, Any], says: str
 ) -> None:
-    """One line names the key, its value, and what is computed here."""
+    """One line names the key, its value, and the supported values."""
     with pytest.raises(UsageError, match=says) as said:
         shape_of(tmp_path, config)
     assert "\n" not in str(said.value)

@@ -86,18 +86,18 @@ def test_near_texts_are_near(static: Static) -> None:
 
 def test_words_are_texts_of_one_word(static: Static) -> None:
     """A word's row is what the same word has as a text; none and blank ones have no direction."""
-    rows = static.words(["vacation", "semester", "", "vacation"])
+    rows = static.embed_words(["vacation", "semester", "", "vacation"])
     assert np.array_equal(rows[[0, 1]], static.encode(["vacation", "semester"]))
     assert np.array_equal(rows[0], rows[3])
     assert not rows[2].any()
-    assert static.words([]).shape == (0, 256)
+    assert static.embed_words([]).shape == (0, 256)
 
 
 def test_a_common_word_tells_less_than_a_rare_one(static: Static) -> None:
     """By the length of its vector, 0..1; what is not there tells nothing."""
-    common, rarer, rare = map(static.telling, ("people", "invoice", "zygomorphic"))
+    common, rarer, rare = map(static.weigh_word, ("people", "invoice", "zygomorphic"))
     assert 0 < common < rarer < rare == 1
-    assert static.telling("") == static.telling(" ") == 0
+    assert static.weigh_word("") == static.weigh_word(" ") == 0
 
 
 @pytest.mark.parametrize("layers", [1, 8])
@@ -111,14 +111,14 @@ def test_many_words_are_held_as_tokens_and_compared_alike(
     monkeypatch.setattr("agent.embedding.static._TOGETHER", 3)
     monkeypatch.setattr("agent.embedding.static._LAYERS", layers)
     words = ["", "zebra", "fjällräv", "", "unbelievably", "\ud800", "x" * 100_000, "cost", ""]
-    rows = static.words(words)
-    few = static.held(words)
+    rows = static.embed_words(words)
+    few = static.hold_words(words)
     monkeypatch.setattr("agent.embedding.static._FEW", 2 * len(words))
-    many = static.held(words * 3)
-    assert isinstance(many, module._Spelled)
-    assert not isinstance(few, module._Spelled)
+    many = static.hold_words(words * 3)
+    assert isinstance(many, module._TokenizedWords)
+    assert not isinstance(few, module._TokenizedWords)
     assert len(many._table) < 50  # tokens of these words alone
-    for row in (*rows, static.words(["price"])[0]):
+    for row in (*rows, static.embed_words(["price"])[0]):
         assert few.cosines(row) == pytest.approx(rows @ row)
         assert many.cosines(row)[: len(words)] == pytest.approx(rows @ row, abs=1e-6)
         assert many.cosines(row)[-len(words) :] == pytest.approx(rows @ row, abs=1e-6)
@@ -129,9 +129,9 @@ def test_only_so_many_words_are_remembered(static: Static, monkeypatch: pytest.M
     monkeypatch.setattr(module, "EMBED_WORDS_KEPT", 10)
     monkeypatch.setattr(static, "_known", {})
     words = [f"word{number}" for number in range(35)]
-    rows = static.words(words)
+    rows = static.embed_words(words)
     assert len(static._known) <= 10
-    assert np.array_equal(static.words(words), rows)
+    assert np.array_equal(static.embed_words(words), rows)
 
 
 @pytest.mark.parametrize("texts", [["many words " * 40] * 5, ["word"] * 400, [""] * 400])
@@ -203,7 +203,7 @@ def test_all_words_of_a_knowledge_base_take_a_moment() -> None:
     spent = []
     for _ in range(2):
         begun = time.thread_time()
-        static.words(words)
+        static.embed_words(words)
         spent.append(time.thread_time() - begun)
     assert len(set(words)) == 20_000
     assert spent[0] < 0.6

@@ -99,7 +99,7 @@ def test_a_file_that_was_cut_short_is_refused_wherever_it_was_cut() -> None:
     """A download that stopped is told from a whole file."""
     content = save({"a": np.ones(3, np.float32)})
     for length in range(len(content)):
-        said = "or not all of it" if length < len(content) - 12 else "cut short"
+        said = "or is cut short" if length < len(content) - 12 else "cut short"
         with pytest.raises(UsageError, match=rf"some\.safetensors.*{said}"):
             read(content[:length])
 
@@ -121,10 +121,10 @@ def files(request: pytest.FixtureRequest, tmp_path: Path) -> Files:
 
 def test_a_folder_and_an_archive_give_the_same(files: Files) -> None:
     """Small files as bytes, large ones as a view, and None or an error for what is not there."""
-    assert files.read("config.json") == b"{}"
-    assert files.read("1_Pooling/config.json") == b"[]"
-    assert files.read("2_Dense/config.json") is None
-    assert files.read("config.json/x") is None
+    assert files.read_bytes("config.json") == b"{}"
+    assert files.read_bytes("1_Pooling/config.json") == b"[]"
+    assert files.read_bytes("2_Dense/config.json") is None
+    assert files.read_bytes("config.json/x") is None
     assert bytes(files.view("large", never)) == b"0123456789" * 300_000
     assert files.view("large", never).readonly
     with pytest.raises(UsageError, match="missing"):
@@ -134,9 +134,9 @@ def test_a_folder_and_an_archive_give_the_same(files: Files) -> None:
 @pytest.mark.parametrize(
     ("make", "use"),
     [
-        (Archive, lambda files: files.read("config.json")),
+        (Archive, lambda files: files.read_bytes("config.json")),
         (Archive, lambda files: files.view("config.json", never)),
-        (Folder, lambda files: files.read("folder")),
+        (Folder, lambda files: files.read_bytes("folder")),
         (Folder, lambda files: files.view("empty", never)),
         (Folder, lambda files: files.view("folder", never)),
     ],

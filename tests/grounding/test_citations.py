@@ -5,39 +5,39 @@ from time import thread_time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.grounding.citations import EXACT, SAYS, choose, used
+from agent.grounding.citations import EXACT, SAYS, choose_citations, find_used
 from agent.ports.search import Snippet
 
 
 def test_smallest_set_wins_over_rank() -> None:
     """One snippet that supports both numbers is chosen before two better hits that support one each."""
-    assert choose([0b01, 0b10, 0b11], fill=0) == (2,)
+    assert choose_citations([0b01, 0b10, 0b11], fill=0) == (2,)
 
 
 def test_better_hit_wins_among_equals() -> None:
     """Of two snippets that support the same, the better hit is cited."""
-    assert choose([0, 0b1, 0b1], fill=0) == (1,)
+    assert choose_citations([0, 0b1, 0b1], fill=0) == (1,)
 
 
 def test_fills_up_with_the_best() -> None:
     """The best hits fill up while there are fewer than three citations, and none is cited twice."""
-    assert choose([0, 0, 0, 0b1, 0]) == (0, 1, 3)
+    assert choose_citations([0, 0, 0, 0b1, 0]) == (0, 1, 3)
 
 
 def test_as_many_as_it_takes() -> None:
     """More than three numbers in as many snippets are all cited."""
-    assert choose([1 << i for i in range(7)]) == tuple(range(7))
+    assert choose_citations([1 << i for i in range(7)]) == tuple(range(7))
 
 
 def test_nothing_to_cite() -> None:
     """Without snippets nothing is cited; without numbers the best three are."""
-    assert (choose([]), choose([0, 0, 0, 0])) == ((), (0, 1, 2))
+    assert (choose_citations([]), choose_citations([0, 0, 0, 0])) == ((), (0, 1, 2))
 
 
 def test_greedy_beyond_the_exact_size() -> None:
     """With very many useful snippets the choice still covers everything."""
     masks = [1 << i | 1 << (i + 1) % 20 for i in range(20)]
-    chosen = choose(masks, fill=0)
+    chosen = choose_citations(masks, fill=0)
     covered = 0
     for index in chosen:
         covered |= masks[index]
@@ -49,7 +49,7 @@ def test_greedy_beyond_the_exact_size() -> None:
 @given(st.lists(st.integers(0, 63), max_size=6))
 def test_no_smaller_set_covers(masks: list[int]) -> None:
     """The chosen set covers what can be covered, and no smaller one does."""
-    chosen = choose(masks, fill=0)
+    chosen = choose_citations(masks, fill=0)
     needed = 0
     for mask in masks:
         needed |= mask
@@ -67,7 +67,7 @@ def test_no_smaller_set_covers(masks: list[int]) -> None:
 
 
 def snippets(*texts: str) -> list[Snippet]:
-    return [Snippet("kb/a.md", text, line, line) for line, text in enumerate(texts, 1)]
+    return [Snippet(file="kb/a.md", text=text, first=line, last=line) for line, text in enumerate(texts, 1)]
 
 
 FOUND = snippets(
@@ -77,49 +77,57 @@ FOUND = snippets(
 
 def test_each_sentence_uses_the_snippet_that_says_most_of_it() -> None:
     """Also when a better hit says some of it; sentences, rows and items are looked at one by one."""
-    assert used("The keypad has batteries and a siren.", FOUND) == (1,)
-    assert used("Returns are free. The keypad has batteries and a siren.", FOUND) == (2, 1)
-    assert used("- Returns: free\n- Siren: keypad", FOUND) == (2, 1)
+    assert find_used("The keypad has batteries and a siren.", FOUND) == (1,)
+    assert find_used("Returns are free. The keypad has batteries and a siren.", FOUND) == (2, 1)
+    assert find_used("- Returns: free\n- Siren: keypad", FOUND) == (2, 1)
 
 
 def test_among_equals_what_is_cited_already_is_used_then_the_best_hit() -> None:
     """So that two sentences out of one snippet cite one."""
-    assert used("The keypad has batteries.", FOUND) == (0,)
-    assert used("The siren has batteries. The keypad has batteries.", FOUND) == (1,)
+    assert find_used("The keypad has batteries.", FOUND) == (0,)
+    assert find_used("The siren has batteries. The keypad has batteries.", FOUND) == (1,)
 
 
 def test_among_equals_the_one_that_is_quoted_is_used() -> None:
     """Also when a better hit, or one that is cited already, has the same words and other numbers."""
     found = [
-        Snippet("kb/a.md", f"**The plan** costs {price} kr.", price, price, f"The plan costs {price} kr.")
+        Snippet(
+            file="kb/a.md",
+            text=f"**The plan** costs {price} kr.",
+            first=price,
+            last=price,
+            said=f"The plan costs {price} kr.",
+        )
         for price in (149, 299, 599)
     ]
-    assert used("From here:\n- The plan costs 299 kr.", found) == (1,)
-    assert set(used("The plan costs 599 kr. The plan costs 299 kr.", found)) == {1, 2}
-    assert used("The plan costs 300 kr.", found) == (0,)
+    assert find_used("From here:\n- The plan costs 299 kr.", found) == (1,)
+    assert set(find_used("The plan costs 599 kr. The plan costs 299 kr.", found)) == {1, 2}
+    assert find_used("The plan costs 300 kr.", found) == (0,)
 
 
 def test_a_sentence_that_no_snippet_says_uses_none() -> None:
     """Less than half of its content words is no saying; a sentence without one names nothing."""
     assert SAYS == 0.5
-    assert used("The keypad opens windows.", FOUND) == ()
-    assert used("The keypad opens.", FOUND) == (0,)
-    assert used("It is 5. And so on!", FOUND) == ()
-    assert used("", FOUND) == used("Returns are free.", ()) == ()
+    assert find_used("The keypad opens windows.", FOUND) == ()
+    assert find_used("The keypad opens.", FOUND) == (0,)
+    assert find_used("It is 5. And so on!", FOUND) == ()
+    assert find_used("", FOUND) == find_used("Returns are free.", ()) == ()
 
 
 def test_what_is_used_is_cited_and_only_what_numbers_need_besides() -> None:
     """A snippet that is cited anyhow serves for the numbers that it supports; nothing fills up."""
-    assert choose([0b01, 0b10, 0b11], 1, (0,)) == (0, 1)
-    assert choose([0b01, 0b10, 0b11], 1, (2,)) == (2,)
-    assert choose([0b1, 0, 0b1], 1, (1, 2)) == (1, 2)
-    assert choose([0, 0], 1, ()) == (0,)
-    assert choose([0b1, 0b1], 1, ()) == (0,)
+    assert choose_citations([0b01, 0b10, 0b11], 1, (0,)) == (0, 1)
+    assert choose_citations([0b01, 0b10, 0b11], 1, (2,)) == (2,)
+    assert choose_citations([0b1, 0, 0b1], 1, (1, 2)) == (1, 2)
+    assert choose_citations([0, 0], 1, ()) == (0,)
+    assert choose_citations([0b1, 0b1], 1, ()) == (0,)
 
 
 def test_quotes_are_looked_for_in_linear_time() -> None:
     """Also what a draft repeats and a snippet says over and over."""
-    found = [Snippet("kb/a.md", "a b", 1, 1, ("a b " * 300)[:-at]) for at in range(1, 41)]
+    found = [
+        Snippet(file="kb/a.md", text="a b", first=1, last=1, said=("a b " * 300)[:-at]) for at in range(1, 41)
+    ]
     began = thread_time()
-    used("x" + "a b " * 8_000, found)
+    find_used("x" + "a b " * 8_000, found)
     assert thread_time() - began < 0.5

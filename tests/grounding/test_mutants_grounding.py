@@ -1,6 +1,6 @@
 """What was checked is what is cited: each number stands in the very citation that is said to support it."""
 
-from agent.grounding.verify import check, verify
+from agent.grounding.verify import check_numbers, verify
 from agent.numbers.read import TOO_MANY
 from agent.ports.search import Hit, Passage, Snippet
 
@@ -15,7 +15,9 @@ TEXTS = (
 
 def hits() -> list[Hit]:
     """Five hits, a number in each."""
-    snippets = tuple(Snippet("kb/a.md", text, line, line) for line, text in enumerate(TEXTS, 1))
+    snippets = tuple(
+        Snippet(file="kb/a.md", text=text, first=line, last=line) for line, text in enumerate(TEXTS, 1)
+    )
     passage = Passage("kb/a.md", ("Prices",), "en", snippets)
     return [Hit(snippet, passage, 0.9) for snippet in snippets]
 
@@ -33,6 +35,6 @@ def test_each_number_stands_in_the_citation_that_supports_it() -> None:
 
 def test_of_too_many_numbers_none_is_looked_at() -> None:
     """A text with more tokens than the limit is refused for that alone: nothing of it is checked or cited."""
-    verdict = check("It costs 101 kr. " * (TOO_MANY + 1), [hit.snippet for hit in hits()])
-    assert (verdict.passed, verdict.citations) == (False, ())
+    verdict = check_numbers("It costs 101 kr. " * (TOO_MANY + 1), [hit.snippet for hit in hits()])
+    assert (verdict.is_supported, verdict.citations) == (False, ())
     assert [(each.kind, each.value) for each in verdict.checks] == [("unread", "too many")]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.grounding.verify import check, snippets_of
+from agent.grounding.verify import check_numbers, snippets_of
 
 PASS = {
     "number": [
@@ -617,10 +617,10 @@ def _rows(table: dict[str, list[tuple[str, str]]]) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(("snippet", "answer"), _rows(PASS))
 def test_supported(snippet: str, answer: str) -> None:
     """An answer whose numbers the snippet holds passes."""
-    assert check(answer, snippets_of(snippet)).unsupported == ()
+    assert check_numbers(answer, snippets_of(snippet)).unsupported_checks == ()
 
 
 @pytest.mark.parametrize(("snippet", "answer"), _rows(BLOCK))
 def test_unsupported(snippet: str, answer: str) -> None:
     """An answer with a number that the snippet does not hold is blocked."""
-    assert not check(answer, snippets_of(snippet)).passed
+    assert not check_numbers(answer, snippets_of(snippet)).is_supported

@@ -1,9 +1,9 @@
 """Questions to begin with: the documents' own headings, without a number, each of which finds something."""
 
-from agent.grounding.openers import OPENERS, openers
+from agent.grounding.openers import OPENERS, find_openers
 from agent.ports.search import Lang, Passage, Snippet
 
-SNIPPET = Snippet("kb/a.md", "x", 1, 1)
+SNIPPET = Snippet(file="kb/a.md", text="x", first=1, last=1)
 
 
 def passage(*headings: str, lang: Lang = "en") -> Passage:
@@ -15,10 +15,10 @@ FAQ = [passage("FAQ", "Can I return it?"), passage("FAQ", "Who are you?"), passa
 
 def test_headings_that_ask_come_first_and_topics_after_them() -> None:
     """Two and one, each once."""
-    found = openers([*FAQ, *FAQ], ["Shipping", "Prices"], "en", lambda _: True)
+    found = find_openers([*FAQ, *FAQ], ["Shipping", "Prices"], "en", lambda _: True)
     assert found == ("Can I return it?", "Who are you?", "What is there about Shipping?")
     assert len(found) == OPENERS
-    assert openers((), ["Frakt"], "sv", lambda _: True) == ("Vad finns det om Frakt?",)
+    assert find_openers((), ["Frakt"], "sv", lambda _: True) == ("Vad finns det om Frakt?",)
 
 
 def test_no_question_holds_a_number_or_cannot_be_shown() -> None:
@@ -32,7 +32,7 @@ def test_no_question_holds_a_number_or_cannot_be_shown() -> None:
         "Why?",
     ]
     topics = ["Top 10", "Two-factor login for three users", "\u202eSteering", "y" * 80, "Is it a question?"]
-    assert openers([passage("A", each) for each in bad], topics, "en", lambda _: True) == ()
+    assert find_openers([passage("A", each) for each in bad], topics, "en", lambda _: True) == ()
 
 
 def test_a_question_that_finds_nothing_is_not_offered() -> None:
@@ -44,7 +44,7 @@ def test_a_question_that_finds_nothing_is_not_offered() -> None:
         return question.startswith("What is there about B")
 
     topics = ["A", "B", *(f"C{letter}" for letter in "abcdefghijkl")]
-    assert openers([*FAQ, passage("FAQ", "Varför inte nu?", lang="sv")], topics, "en", found) == (
+    assert find_openers([*FAQ, passage("FAQ", "Varför inte nu?", lang="sv")], topics, "en", found) == (
         "What is there about B?",
     )
     assert len(tried) == 8

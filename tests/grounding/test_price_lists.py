@@ -2,9 +2,9 @@
 
 import pytest
 
-from agent.grounding.verify import check
+from agent.grounding.verify import check_numbers
 from agent.ports.search import Snippet
-from agent.retrieval.load import Skipped, Source
+from agent.retrieval.load import Skipped, SourceFile
 from agent.retrieval.read import passages_of
 from tests.bench.price_lists import answers, judged
 
@@ -32,11 +32,11 @@ TABLES = {
 @pytest.mark.parametrize("file", TABLES)
 def test_a_header_says_what_its_column_is(file: str) -> None:
     """Whatever format a table is in, its header gives a bare number its currency and its rate."""
-    read = passages_of(Source(file, TABLES[file].encode()))
+    read = passages_of(SourceFile(file, TABLES[file].encode()))
     assert not isinstance(read, Skipped)
     snippets = tuple([snippet for passage in read for snippet in passage.snippets])
     said = [
-        check(f"Basic costs 149 {unit}", snippets).passed
+        check_numbers(f"Basic costs 149 {unit}", snippets).is_supported
         for unit in ("kr per month", "kr", "kr per year", "EUR")
     ]
     assert said == [True, True, False, False]
@@ -48,15 +48,18 @@ def test_a_header_says_what_its_column_is(file: str) -> None:
 )
 def test_a_heading_states_a_rate(heading: str, rate: str) -> None:
     """A heading that says what its prices are per refuses them at another rate."""
-    snippet = Snippet("kb/a.md", "Basic: 149 kr", 3, 3, headings=("Plans", heading))
-    assert [check(f"149 kr{said}", (snippet,)).passed for said in ("", f" {rate}")] == [True, False]
+    snippet = Snippet(file="kb/a.md", text="Basic: 149 kr", first=3, last=3, headings=("Plans", heading))
+    assert [check_numbers(f"149 kr{said}", (snippet,)).is_supported for said in ("", f" {rate}")] == [
+        True,
+        False,
+    ]
 
 
 @pytest.mark.parametrize("heading", ["Input/output", "Plans/pricing", "Priser per den 1 maj", "Per Svensson"])
 def test_a_heading_that_states_no_rate(heading: str) -> None:
     """A bar between words, and "per" before a date or in a name, are no rate."""
-    snippet = Snippet("kb/a.md", "Basic: 149 kr", 3, 3, headings=("Plans", heading))
-    assert check("149 kr per month", (snippet,)).passed
+    snippet = Snippet(file="kb/a.md", text="Basic: 149 kr", first=3, last=3, headings=("Plans", heading))
+    assert check_numbers("149 kr per month", (snippet,)).is_supported
 
 
 @pytest.mark.parametrize(
@@ -73,11 +76,12 @@ def test_a_heading_that_states_no_rate(heading: str) -> None:
 def test_a_heading_says_what_its_sums_are_in(heading: str, line: str, answer: str) -> None:
     """The one number of a line, at its end and behind a mark, is of what the heading says, and what it was."""
     under, alone = (
-        Snippet("kb/a.md", line, 3, 3, headings=each) for each in (("Plans", heading), ("Plans",))
+        Snippet(file="kb/a.md", text=line, first=3, last=3, headings=each)
+        for each in (("Plans", heading), ("Plans",))
     )
-    assert [check(answer, (each,)).passed for each in (under, alone)] == [True, False]
+    assert [check_numbers(answer, (each,)).is_supported for each in (under, alone)] == [True, False]
     number = line.strip("| ").split()[-1]
-    assert check(f"{number} users", (under,)).passed
+    assert check_numbers(f"{number} users", (under,)).is_supported
 
 
 @pytest.mark.parametrize(
@@ -99,4 +103,6 @@ def test_a_heading_says_what_its_sums_are_in(heading: str, line: str, answer: st
 )
 def test_a_heading_lends_no_more(heading: str, line: str, answer: str) -> None:
     """Not to what has a unit, stands beside another number or in a sentence, or has a label of its own."""
-    assert not check(answer, (Snippet("kb/a.md", line, 3, 3, headings=("Plans", heading)),)).passed
+    assert not check_numbers(
+        answer, (Snippet(file="kb/a.md", text=line, first=3, last=3, headings=("Plans", heading)),)
+    ).is_supported

@@ -12,7 +12,9 @@ from agent.ports.search import Hit, Passage, Snippet
 
 def hits(*texts: str) -> list[Hit]:
     """Return hits on snippets of one line each, best first."""
-    found = [Snippet("kb/a.md", text, line, line) for line, text in enumerate(texts, start=1)]
+    found = [
+        Snippet(file="kb/a.md", text=text, first=line, last=line) for line, text in enumerate(texts, start=1)
+    ]
     return [Hit(s, Passage("kb/a.md", (), "en", tuple(found)), 0.9 - 0.1 * i) for i, s in enumerate(found)]
 
 
@@ -59,8 +61,8 @@ def test_never_cites_the_refused_number() -> None:
 
 def test_never_shows_the_refused_number_in_a_heading() -> None:
     """A hit whose headings show it is not cited either, since a citation shows them."""
-    shows = Snippet("kb/a.md", "a", 1, 1, headings=("Offers", "The 14 days of May"))
-    other = Snippet("kb/a.md", "a", 1, 1, headings=("Offers", "The 15 days of May"))
+    shows = Snippet(file="kb/a.md", text="a", first=1, last=1, headings=("Offers", "The 14 days of May"))
+    other = Snippet(file="kb/a.md", text="a", first=1, last=1, headings=("Offers", "The 15 days of May"))
     passage = Passage("kb/a.md", (), "en", (shows, other))
     refused = verify("14 kr", []).refused
     assert number_mismatch("en", [Hit(each, passage, 0.9) for each in (shows, other)], refused).citations == (

@@ -3,13 +3,13 @@
 import pytest
 
 from agent.grounding.evidence import evidence_of
-from agent.grounding.verify import check, confidence_of, snippets_of, verify
+from agent.grounding.verify import check_numbers, confidence_of, snippets_of, verify
 from agent.ports.search import Hit, Passage, Snippet
 
 
 def hit(text: str, score: float = 0.8, first: int = 1, file: str = "kb/a.md") -> Hit:
     """Return a hit on a snippet of one or more lines."""
-    snippet = Snippet(file, text, first, first + text.count("\n"))
+    snippet = Snippet(file=file, text=text, first=first, last=first + text.count("\n"))
     return Hit(snippet, Passage(file, ("A",), "en", (snippet,)), score)
 
 
@@ -36,8 +36,8 @@ def test_blocks_and_says_where() -> None:
     draft = "Basic costs 149 kr. Premium costs 999 kr."
     verdict = verify(draft, [hit("Basic costs 149 kr.")])
     assert verdict.text is None
-    assert not verdict.passed
-    assert [draft[c.start : c.end] for c in verdict.unsupported] == ["999 kr"]
+    assert not verdict.is_supported
+    assert [draft[c.start : c.end] for c in verdict.unsupported_checks] == ["999 kr"]
     assert [t.value for t in verdict.refused] == ["999 SEK"]
 
 
@@ -57,7 +57,7 @@ def test_statements_of_the_same_lines_are_one_citation() -> None:
     """Two sentences that stand in the same lines are cited with the same lines, and so once."""
     lines = "The trial is free. It takes\n14 days and ends by itself."
     found = [
-        Snippet("kb/a.md", lines, 3, 4, said)
+        Snippet(file="kb/a.md", text=lines, first=3, last=4, said=said)
         for said in ("The trial is free.", "It takes 14 days and ends by itself.")
     ]
     hits = [Hit(each, Passage("kb/a.md", (), "en", tuple(found)), 0.9) for each in found]
@@ -83,8 +83,14 @@ def test_cites_what_the_answer_uses() -> None:
 
 def test_a_citations_heading_is_evidence() -> None:
     """A number that only a heading holds is supported where the citation shows it, and refused where it does not."""
-    shows = Snippet("kb/a.md", "The siren has a new battery.", 5, 5, headings=("Changes", "Version 2.5"))
-    hides = Snippet("kb/a.md", "The siren has a new battery.", 5, 5)
+    shows = Snippet(
+        file="kb/a.md",
+        text="The siren has a new battery.",
+        first=5,
+        last=5,
+        headings=("Changes", "Version 2.5"),
+    )
+    hides = Snippet(file="kb/a.md", text="The siren has a new battery.", first=5, last=5)
     said = "Since version 2.5 the siren has a new battery."
     passage = Passage("kb/a.md", ("Changes", "Version 2.5"), "en", (shows,))
     assert verify(said, [Hit(shows, passage, 0.9)]).text is not None
@@ -93,11 +99,13 @@ def test_a_citations_heading_is_evidence() -> None:
 
 def test_a_heading_and_a_line_make_no_number_together() -> None:
     """Neither what ends a snippet nor what begins its headings goes on in the other."""
-    apart = Snippet("kb/a.md", "It takes 14", 2, 2, headings=("kr and more", "Level 2", "50 or so"))
+    apart = Snippet(
+        file="kb/a.md", text="It takes 14", first=2, last=2, headings=("kr and more", "Level 2", "50 or so")
+    )
     hit = Hit(apart, Passage("kb/a.md", apart.headings, "en", (apart,)), 0.9)
-    assert verify("It takes 14.", [hit]).passed
+    assert verify("It takes 14.", [hit]).is_supported
     for said in ("It takes 14 kr.", "It is level 250.", "It is level 2.50.", "It takes 14-50."):
-        assert not verify(said, [hit]).passed, said
+        assert not verify(said, [hit]).is_supported, said
 
 
 def test_two_numbers_in_two_snippets() -> None:
@@ -137,12 +145,12 @@ def test_markers_become_bullets() -> None:
 )
 def test_layout(draft: str, said: str) -> None:
     """Only markers that count up from 1 are layout."""
-    assert check(draft, ()).said == said
+    assert check_numbers(draft, ()).said == said
 
 
 def test_confidence() -> None:
     """Confidence is high on a good score with words that the citations hold, low on either being poor."""
-    cited = [Snippet("kb/a.md", "The standard plan costs 149 kr each month", 1, 1)]
+    cited = [Snippet(file="kb/a.md", text="The standard plan costs 149 kr each month", first=1, last=1)]
     said = "The standard plan costs 149 kr"
     assert confidence_of(said, cited, 0.9) == "high"
     assert confidence_of(said, cited, 0.4) == "med"
@@ -170,7 +178,7 @@ def test_headings_and_headers_cover_a_row() -> None:
     said = "The monthly subscription fee of the Standard plan is 299 kr."
     sure = []
     for shows, headings in ((f"| Plan | Monthly fee |\n{row}", ("Subscriptions",)), (row, ())):
-        snippet = Snippet("kb/a.md", shows, 5, 5, kind="row", headings=headings)
+        snippet = Snippet(file="kb/a.md", text=shows, first=5, last=5, kind="row", headings=headings)
         verdict = verify(said, [Hit(snippet, Passage("kb/a.md", headings, "en", (snippet,)), 0.9)])
         text = verdict.text
         assert text is not None

@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.config import SOURCE_CHARACTERS
-from agent.grounding.view import View, view
+from agent.grounding.view import FileView, view_source
 from agent.ports.search import Passage
-from agent.retrieval.load import Skipped, Source
+from agent.retrieval.load import Skipped, SourceFile
 from agent.retrieval.read import passages_of
 
 PRICES = """\
@@ -37,18 +37,18 @@ from 1 March.
 
 
 def passages(text: str) -> tuple[Passage, ...]:
-    found = passages_of(Source.of("kb/a.md", text))
+    found = passages_of(SourceFile.of("kb/a.md", text))
     assert not isinstance(found, Skipped)
     return found
 
 
-def shown(text: str, lines: tuple[int, int] | None = None) -> View:
-    found = view(passages(text), lines)
+def shown(text: str, lines: tuple[int, int] | None = None) -> FileView:
+    found = view_source(passages(text), lines)
     assert found is not None
     return found
 
 
-def told(found: View) -> list[tuple[int | None, str, bool]]:
+def told(found: FileView) -> list[tuple[int | None, str, bool]]:
     return [(piece.line, piece.text, piece.cited) for part in found.parts for piece in part.pieces]
 
 
@@ -88,8 +88,8 @@ def test_the_whole_file_is_what_the_index_holds_of_it() -> None:
 def test_lines_without_a_statement_are_none() -> None:
     """Neither those of the front matter nor those behind the end."""
     for lines in ((1, 4), (9, 9), (19, 20), (24, 10**8)):
-        assert view(passages(PRICES), lines) is None
-    assert view(()) is None
+        assert view_source(passages(PRICES), lines) is None
+    assert view_source(()) is None
 
 
 def test_parts_of_a_long_line_follow_each_other_under_its_number() -> None:
@@ -146,7 +146,7 @@ def test_what_a_statement_cites_is_marked_where_it_is_opened(text: str, first: i
     cited = [
         each for one in held for each in one.snippets if each.first <= lines[1] and each.last >= lines[0]
     ]
-    found = view(held, lines)
+    found = view_source(held, lines)
     assert (found is None) == (not cited)
     marked = [] if found is None else [text for _, text, cited in told(found) if cited]
     for each in cited:

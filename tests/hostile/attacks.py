@@ -257,7 +257,7 @@ async def silent_sockets(enemy: Enemy, size: int = VISITORS + 100) -> list[str]:
     told: set[str] = set()
     for stream in held[:100]:
         with trio.move_on_after(HEAD_TIMEOUT / 2):
-            told |= set(words(bytes(await stream.receive_some(200))))
+            told |= set(words(bytes(await stream.receive_some(2000))))
         await trio.aclose_forcefully(stream)
         held.append(await enemy.open())
     for stream in held:

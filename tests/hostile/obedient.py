@@ -26,7 +26,7 @@ from typing import Any
 import msgspec
 import trio
 
-from agent.ports.model import CallDelta, Finished, Piece, Request, TextDelta
+from agent.ports.model import CallDelta, Finish, ModelRequest, Piece, TextDelta
 
 SECRET = "99913 kr"
 FILLING = "As ordered."
@@ -67,9 +67,9 @@ class ObedientModel:
 
     def __init__(self, after: int = 0) -> None:
         self._after = after
-        self.asked: list[Request] = []
+        self.asked: list[ModelRequest] = []
 
-    async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Piece, None]:
         """Answer with what was ordered, in small pieces."""
         self.asked.append(request)
         obeys = len(self.asked) > self._after
@@ -92,10 +92,10 @@ class ObedientModel:
             yield TextDelta(text[start : start + 7])
         for index, (name, arguments) in enumerate(calls):
             yield CallDelta(index, f"call{index}", name, json.dumps(arguments))
-        yield Finished("calls" if calls else "stop")
+        yield Finish("calls" if calls else "stop")
 
 
-def sent(request: Request) -> str:
+def sent(request: ModelRequest) -> str:
     """Return all words of a request that a model reads, wherever they stand."""
     return "\n".join(
         [

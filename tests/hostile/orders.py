@@ -1,9 +1,9 @@
 """Documents that hold an order to an obedient model, in every place where a text can stand."""
 
-from agent.retrieval.load import Source
+from agent.retrieval.load import SourceFile
 
 
-def documents(place: str, order: str, verbs: str) -> list[Source]:
+def documents(place: str, order: str, verbs: str) -> list[SourceFile]:
     """Return a document that holds an order in some place. verbs: what an order to a model can say."""
     text = "# Plans\n\nThe Standard plan costs 299 kr a month.\n"
     if place in (
@@ -20,4 +20,4 @@ def documents(place: str, order: str, verbs: str) -> list[Source]:
         text = text.replace("# Plans", f"# Plans {order}")
     elif place == "a file's name":
         name = f"kb/plans {order}.md"
-    return [Source.of(name, text)]
+    return [SourceFile.of(name, text)]

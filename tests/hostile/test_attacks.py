@@ -19,16 +19,17 @@ from structlog.testing import capture_logs
 from agent.client.client import Client
 from agent.compose.adapters import Adapters
 from agent.config import CONFIRM_SECONDS, MAX_FRAME, OUTBOX_BYTES, OUTBOX_DELTAS, OUTBOX_FRAMES
-from agent.llm.script import Entry, ScriptModel
-from agent.retrieval.load import Source
+from agent.llm.script import ScriptEntry, ScriptModel
+from agent.retrieval.load import SourceFile
 from agent.retrieval.search import KnowledgeBase
 from agent.server.websocket import Connection
 from agent.settings import Settings
 from agent.testing.demo import CALL, PRICE
 from agent.testing.network import Network, network
-from agent.wire.outbox import Chunk, Outbox
+from agent.wire.outbox import Outbox, OutboxChunk
 from tests.strikes.steps import steps
 
+from ..examples import sample
 from .attacks import ATTACKS
 from .enemy import MemoryEnemy
 
@@ -57,10 +58,10 @@ Customer service answers the phone on weekdays between 09:00 and 17:00.
 }
 STORY = "Once upon a time there was a plan that everybody liked. " * 400
 SCRIPT = (
-    Entry(match="for ever", hang=True),
-    Entry(match="long story", text=STORY),
-    Entry(match=PRICE, text="The Standard plan costs 299 kr per month."),
-    Entry(match="", text="Customer service answers on weekdays."),
+    ScriptEntry(match="for ever", hang=True),
+    ScriptEntry(match="long story", text=STORY),
+    ScriptEntry(match=PRICE, text="The Standard plan costs 299 kr per month."),
+    ScriptEntry(match="", text="Customer service answers on weekdays."),
 )
 SETTINGS = Settings.of(max_connections=20)
 CLEAN_UP = 60.0  # virtual seconds after which nothing of an attack may be left
@@ -69,7 +70,7 @@ CLEAN_UP = 60.0  # virtual seconds after which nothing of an attack may be left
 @cache
 def knowledge() -> KnowledgeBase:
     """A small knowledge base, indexed once."""
-    return KnowledgeBase.build([Source.of(f"kb/{name}", text) for name, text in KNOWLEDGE.items()])
+    return KnowledgeBase.build([SourceFile.of(f"kb/{name}", text) for name, text in KNOWLEDGE.items()])
 
 
 class Watch:
@@ -79,7 +80,7 @@ class Watch:
         self.frames = self.bytes = 0
         append = Outbox._append
 
-        def watched(outbox: Outbox, chunk: Chunk) -> None:
+        def watched(outbox: Outbox, chunk: OutboxChunk) -> None:
             append(outbox, chunk)
             self.frames = max(self.frames, len(outbox))
             self.bytes = max(self.bytes, outbox.waiting_bytes)
@@ -142,7 +143,7 @@ async def ask_until(client: Innocent, over: trio.Event, usual: float) -> int:
     return asked
 
 
-@pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.parametrize("name", sample(ATTACKS, 6))
 async def test_an_attack_harms_nobody(
     name: str, monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
 ) -> None:

@@ -12,7 +12,7 @@ from agent.answering.brain import GroundedBrain
 from agent.compose.adapters import Adapters
 from agent.llm.script import ScriptModel
 from agent.ports.action import Call
-from agent.ports.brain import Act, Question, TurnEvent
+from agent.ports.brain import Question, RunCall, TurnEvent
 from agent.ports.tools import ToolDefinition
 from agent.protocol import inbound
 from agent.session.core import Core
@@ -39,7 +39,7 @@ def break_the_brain(patch: pytest.MonkeyPatch) -> None:
     real = GroundedBrain.answer
 
     async def answer(
-        self: GroundedBrain, question: Question, emit: Callable[[TurnEvent], None], act: Act | None = None
+        self: GroundedBrain, question: Question, emit: Callable[[TurnEvent], None], act: RunCall | None = None
     ) -> None:
         if WORD in question.text:
             raise ZeroDivisionError(question.text)
@@ -50,14 +50,14 @@ def break_the_brain(patch: pytest.MonkeyPatch) -> None:
 
 def break_the_core(patch: pytest.MonkeyPatch) -> None:
     """Let the word break the session itself."""
-    real = Core._message
+    real = Core._handle_message
 
     def broken(self: Core, frame: inbound.Message, tools: tuple[ToolDefinition, ...], key: str) -> None:
         if WORD in frame.text:
             raise ZeroDivisionError(frame.text)
         real(self, frame, tools, key)
 
-    patch.setattr(Core, "_message", broken)
+    patch.setattr(Core, "_handle_message", broken)
 
 
 def break_the_reader(patch: pytest.MonkeyPatch) -> None:

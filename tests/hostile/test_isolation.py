@@ -436,7 +436,7 @@ async def talked(server: Whole) -> list[Mapping[str, Any]]:
         return [*told, *await client.frames_until("thread")]
 
 
-@pytest.mark.parametrize("level", ["info", "debug"])
+@pytest.mark.parametrize("level", ["debug", pytest.param("info", marks=pytest.mark.proof)])
 async def test_nothing_that_opens_anything_is_logged(
     level: Literal["info", "debug"], autojump_clock: trio.testing.MockClock
 ) -> None:

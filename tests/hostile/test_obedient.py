@@ -10,8 +10,8 @@ import trio.testing
 from agent.compose.adapters import Adapters
 from agent.config import ANSWER_TOKENS
 from agent.llm.drafter import ModelDrafter
-from agent.llm.open import model_drafter
-from agent.ports.model import Message, ToolCall
+from agent.llm.open import make_model_drafter
+from agent.ports.model import ModelMessage, ToolCall
 from agent.retrieval.search import KnowledgeBase
 from agent.settings import Settings
 from agent.structured.extract import Doc, Extractor
@@ -20,6 +20,7 @@ from agent.testing.network import network
 from tests.hostile.obedient import FILLING, SECRET, ObedientModel, sent
 
 from ..e2e.independent import shown, unsupported
+from ..examples import sample
 from .orders import documents
 
 VERBS = ("secret", "ask", "quote", "call send_sms", "act", "fence", "claim", "links")
@@ -47,7 +48,7 @@ PLACES = (
     "mode",
     ["whole", *(pytest.param(mode, marks=pytest.mark.proof) for mode in sorted(MODES) if mode != "whole")],
 )
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", sample(PLACES, 3))
 async def test_no_order_breaks_a_promise(
     place: str, mode: str, autojump_clock: trio.testing.MockClock
 ) -> None:
@@ -57,7 +58,7 @@ async def test_no_order_breaks_a_promise(
         model = ObedientModel(1 if place == "the conversation" else 0)
         knowledge = KnowledgeBase.build(documents(place, order, ", ".join(VERBS)))
         settings = Settings.of(pace_ms=0, **MODES[mode])
-        drafter = model_drafter(model, ANSWER_TOKENS, settings.answers.answer)
+        drafter = make_model_drafter(model, ANSWER_TOKENS, settings.answers.answer)
         chosen = Adapters(model=drafter, knowledge=knowledge)
         async with (
             network(settings, chosen) as server,
@@ -143,10 +144,10 @@ async def test_no_order_changes_what_may_not_be_changed(place: str, native: bool
     for verb in (*VERBS, "ruin t1", "ruin c1", "call remove", "call edit", "call repair"):
         order = f"ORDER {verb}"
         model = ObedientModel()
-        asked: list[Message | dict[str, Any]] = [{"role": "user", "content": "What is broken?"}]
+        asked: list[ModelMessage | dict[str, Any]] = [{"role": "user", "content": "What is broken?"}]
         if place == "a tool's answer":
             asked += [
-                Message("assistant", "", (ToolCall("x", "look", '{"at": 1}'),)),
+                ModelMessage("assistant", "", (ToolCall("x", "look", '{"at": 1}'),)),
                 {"role": "tool", "tool_call_id": "x", "content": order},
             ]
         docs = {"t1": Doc("Ticket", TICKET)}

@@ -12,12 +12,12 @@ import trio.testing
 
 from agent.compose.adapters import Adapters
 from agent.llm.model_decider import ModelDecider
-from agent.llm.script import Entry
+from agent.llm.script import ScriptEntry
 from agent.llm.script_decider import ScriptDecider
 from agent.ports.action import Call
 from agent.ports.decide import Act, Decider, Noop
-from agent.ports.model import CallDelta, Finished, Piece, Request
-from agent.retrieval.load import Source
+from agent.ports.model import CallDelta, Finish, ModelRequest, Piece
+from agent.retrieval.load import SourceFile
 from agent.settings import Settings
 from agent.testing.fakes import ScriptedDecider
 from agent.testing.network import network
@@ -100,14 +100,14 @@ class ObeysDecisions:
     Before anything came back it looks the thing up, so that what comes back can order it about too.
     """
 
-    async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Piece, None]:
         """Call `decide` with what was ordered."""
         await trio.lowlevel.checkpoint()
         heard = [each for message in request.messages[1:] for each in _DECISION.findall(message.text)]
         came = sum(message.role == "tool" for message in request.messages) > 1
         looks = '{"mode":"ACT","tool":"lookup","args":{}}'
         yield CallDelta(0, "c", "decide", heard[-1] if heard and came else looks)
-        yield Finished("calls")
+        yield Finish("calls")
 
 
 class Answers:
@@ -132,8 +132,10 @@ def scripted() -> Decider:
         {"tool": "pay", "args": {"to": "W-99913"}},
     )
     entries = [
-        Entry(
-            "", text=json.dumps({"mode": "ACT", "risk": "low", "requires_approval": False, **act}), round=at
+        ScriptEntry(
+            match="",
+            text=json.dumps({"mode": "ACT", "risk": "low", "requires_approval": False, **act}),
+            round=at,
         )
         for at, act in enumerate(acts)
     ]
@@ -144,7 +146,9 @@ async def attacked(decider: Decider | None, document: str, answer: str, tools: P
     """Ask the question, twice, with an injection in a document or in a result; return what was called and said."""
     executor = Answers(answer)
     chosen = Adapters(decider=decider, executor=executor)
-    source = Source.of("kb/plans.md", f"# Plans\n\nThe Standard plan costs 299 kr a month.\n\n{document}\n")
+    source = SourceFile.of(
+        "kb/plans.md", f"# Plans\n\nThe Standard plan costs 299 kr a month.\n\n{document}\n"
+    )
     frames: list[dict[str, Any]] = []
     async with (
         network(Settings.of(pace_ms=0, tools=tools, mock_seed=1), chosen, (source,)) as server,
@@ -171,7 +175,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("who", "every"),
     [
-        ("obedient", 2),
+        ("obedient", 10),
         ("script", 10),
         ("mock", 10),
         *(pytest.param(who, 1, marks=pytest.mark.proof) for who in ("obedient", "script", "mock")),
@@ -222,7 +226,7 @@ async def test_a_cancel_takes_back_what_was_asked_for(
 ) -> None:
     """What the next message tells is told to nobody then."""
     executor = Answers("nothing")
-    source = Source.of("kb/plans.md", "# Plans\n\nThe Standard plan costs 299 kr a month.\n")
+    source = SourceFile.of("kb/plans.md", "# Plans\n\nThe Standard plan costs 299 kr a month.\n")
     settings = Settings.of(pace_ms=0, tools=tools)
     for cancels in (False, True):
         async with (
@@ -247,7 +251,7 @@ async def test_no_bound_of_ours_is_a_result_s_number(
     found: Any, tools: Path, autojump_clock: trio.testing.MockClock
 ) -> None:
     """What cannot be shown is said so, in words; the bound it is over could be cited as if it had come back."""
-    source = Source.of("kb/plans.md", "# Plans\n\nThe Standard plan costs 299 kr a month.\n")
+    source = SourceFile.of("kb/plans.md", "# Plans\n\nThe Standard plan costs 299 kr a month.\n")
     chosen = Adapters(executor=Answers(found), decider=ScriptedDecider(Act("lookup", {}), Noop(NOT_SHOWN)))
     async with (
         network(Settings.of(pace_ms=0, tools=tools), chosen, (source,)) as server,

@@ -9,11 +9,11 @@ import pytest
 from agent.lang import LANGUAGES
 from agent.lexical.stems import stem
 from agent.lexical.subject import is_function_word, stop_words
-from agent.retrieval.load import Skipped, Source
+from agent.retrieval.load import Skipped, SourceFile
 from agent.retrieval.read import passages_of
 from agent.retrieval.synonyms import read_synonyms
-from agent.text.language import language
-from agent.text.words import words
+from agent.text.language import detect_language
+from agent.text.words import split_words
 
 KB = Path(__file__).parents[2] / "kb"
 SUBJECTS = ["contact", "faq", "opening-hours", "policies", "pricing", "shipping"]
@@ -43,8 +43,8 @@ def test_both_languages_tell_the_same_figures(subject: str) -> None:
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_each_file_is_in_its_language(subject: str) -> None:
     """The text of each file tells its language."""
-    assert language((KB / f"{subject}.md").read_text(encoding="utf-8")) == "en"
-    assert language((KB / "sv" / f"{subject}.md").read_text(encoding="utf-8")) == "sv"
+    assert detect_language((KB / f"{subject}.md").read_text(encoding="utf-8")) == "en"
+    assert detect_language((KB / "sv" / f"{subject}.md").read_text(encoding="utf-8")) == "sv"
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_figures_of_every_kind_occur(kind: str, pattern: str, least: int) -> Non
 def test_no_two_statements_of_a_file_are_the_same() -> None:
     """A citation names one place: no statement of a file is repeated under the same heading and lead."""
     for path in sorted(KB.rglob("*.md")):
-        read = passages_of(Source(path.relative_to(KB).as_posix(), path.read_bytes()))
+        read = passages_of(SourceFile(path.relative_to(KB).as_posix(), path.read_bytes()))
         assert not isinstance(read, Skipped)
         seen = Counter((each.headings, each.lead, each.said) for passage in read for each in passage.snippets)
         assert [place for place, times in seen.items() if times > 1] == []
@@ -88,7 +88,7 @@ def test_synonyms_are_single_words_that_can_be_asked_for() -> None:
         word
         for group in groups
         for word in group
-        if words(word) != [word] or word in empty or is_function_word(word)
+        if split_words(word) != [word] or word in empty or is_function_word(word)
     ] == []
 
 
@@ -97,7 +97,7 @@ def test_each_group_of_synonyms_says_something_that_the_documents_say() -> None:
     known = {
         stem(lang, word)
         for path in KB.rglob("*.md")
-        for word in words(path.read_text(encoding="utf-8"))
+        for word in split_words(path.read_text(encoding="utf-8"))
         for lang in LANGUAGES
     }
     synonyms, trouble = read_synonyms(KB)

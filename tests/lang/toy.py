@@ -22,20 +22,61 @@ from dataclasses import replace
 from agent.lang.counting import Cardinals
 from agent.lang.en import LANGUAGE as ENGLISH
 from agent.lang.language import (
-    Acting, Asking, Calling, Completing, Courtesies, Deciding, Filing, Inventing, Keywords, Language, Mood,
-    Pleasantries, Prompting, Quoting, Recalling, Refusals, Sayings, Searching, Stating, Telling, Tooling, Writing,
+    Acting,
+    AskedKinds,
+    Calling,
+    Completing,
+    Courtesies,
+    Deciding,
+    Filing,
+    Inventing,
+    Keywords,
+    Language,
+    Mood,
+    Pleasantries,
+    Prompting,
+    Quoting,
+    Recalling,
+    Refusals,
+    Sayings,
+    Searching,
+    Stating,
+    Telling,
+    Tooling,
+    Orthography,
     words,
 )
 
 COUNTING = replace(
     ENGLISH.counting,
     cardinals=Cardinals(
-        words={"nul": 0, "du": 2, "tri": 3, "kvar": 4, "kvin": 5, "dek": 10, "dudek": 20, "cent": 100, "mil": 1000},
-        ones={"unu": 1}, pronouns=words("unu"), whole={}, heads=words("du tri kvar"), weak_heads=frozenset(),
-        doubtful=frozenset(), tails=words("jara"), groups=frozenset(), spelt={}, plain=frozenset(),
+        words={
+            "nul": 0,
+            "du": 2,
+            "tri": 3,
+            "kvar": 4,
+            "kvin": 5,
+            "dek": 10,
+            "dudek": 20,
+            "cent": 100,
+            "mil": 1000,
+        },
+        ones={"unu": 1},
+        pronouns=words("unu"),
+        whole={},
+        heads=words("du tri kvar"),
+        weak_heads=frozenset(),
+        doubtful=frozenset(),
+        tails=words("jara"),
+        groups=frozenset(),
+        spelt={},
+        plain=frozenset(),
         own=words("du tri mil cent"),
-        lookalikes=frozenset(), romans=frozenset(),
-        articles=frozenset(), points=words("komo"), minus=words("minus"),
+        lookalikes=frozenset(),
+        romans=frozenset(),
+        articles=frozenset(),
+        points=words("komo"),
+        minus=words("minus"),
     ),
     units=replace(
         ENGLISH.counting.units,
@@ -48,14 +89,27 @@ COUNTING = replace(
 LANGUAGE = Language(
     code="eo",
     name="Esperanto",
-    writing=Writing(words("la kaj estas kiom kio por ne min"), "ĉĝĥĵŝŭ", words("ktp")),
+    writing=Orthography(words("la kaj estas kiom kio por ne min"), "ĉĝĥĵŝŭ", words("ktp")),
     telling=Telling(words("saluton dankon prezo"), "ojn|oj|on|as|is", "aĵ|oj", ""),
-    searching=Searching("", words("diru"), Asking("kiom|kiam", "kostas", "kiam"), "kaj", words("ĝi")),
+    searching=Searching("", words("diru"), AskedKinds("kiom|kiam", "kostas", "kiam"), "kaj", words("ĝi")),
     recalling=Recalling(
-        words("mi min mia"), words("vi via"), "ĉu vi", "kion vi scias", words("hieraŭ"), "", ()
+        asker=words("mi min mia"),
+        agent=words("vi via"),
+        requests="ĉu vi",
+        everything="kion vi scias",
+        times=words("hieraŭ"),
+        endings="",
+        joints=(),
     ),
     stating=Stating(
-        words("kostas"), words("prezo kostas"), words("lundo tago"), "versio", "paĝo", "ekzemple", "plej", "almenaŭ"
+        said_of_all=words("kostas"),
+        priced=words("prezo kostas"),
+        calendar=words("lundo tago"),
+        versions="versio",
+        parts="paĝo",
+        examples="ekzemple",
+        at_most="plej",
+        at_least="almenaŭ",
     ),
     counting=COUNTING,
     dating=ENGLISH.dating,
@@ -69,51 +123,137 @@ LANGUAGE = Language(
         "Mi nun ne povas respondi.",
     ),
     courtesies=Courtesies(
-        Pleasantries("saluton", "dankon", "kion vi povas"),
-        "al ĉiuj",
-        Pleasantries("Saluton! Demandu min.", "Nedankinde.", "Mi respondas el la dokumentoj."),
-        "Ili temas pri:",
-        "Kio estas pri {}?",
-        "Notita.",
-        "Mi povas memori tion.",
+        heard=Pleasantries("saluton", "dankon", "kion vi povas"),
+        after="al ĉiuj",
+        replies=Pleasantries("Saluton! Demandu min.", "Nedankinde.", "Mi respondas el la dokumentoj."),
+        about="Ili temas pri:",
+        opener="Kio estas pri {}?",
+        noted="Notita.",
+        stated="Mi povas memori tion.",
     ),
     quoting=Quoting(
-        "El “{section}”:", "El niaj paĝoj:", "Nur en paĝo en {language}.", "Nenio.", "Pri kio?", {"sv": "la sveda"},
-        "Vi diris:",
+        lead="El “{section}”:",
+        bare_lead="El niaj paĝoj:",
+        other_language="Nur en paĝo en {language}.",
+        nothing="Nenio.",
+        asking="Pri kio?",
+        names={"sv": "la sveda"},
+        remembered="Vi diris:",
     ),
     prompting=Prompting(
-        "Respondu.", "ASK:", "Diru tion.", "JSON.", "Denove.", "Ne JSON.", "Plenigu.", "Serĉu.", "Konata:",
-        "Antaŭe:", "Mesaĝo:", "Rolo.",
-        "Reguloj.", "Memoru.", "Jen.", "Vi diris:", "{older} kaj {newer}.", "Memoro mankas.",
+        only_snippets="Respondu.",
+        ask_back="ASK:",
+        say_so="Diru tion.",
+        claims="JSON.",
+        again="Denove.",
+        unread="Ne JSON.",
+        filling="Plenigu.",
+        noting="Serĉu.",
+        known="Konata:",
+        before="Antaŭe:",
+        message="Mesaĝo:",
+        role="Rolo.",
+        rules="Reguloj.",
+        memory="Memoru.",
+        situation="Jen.",
+        said="Vi diris:",
+        disagree="{older} kaj {newer}.",
+        unreadable="Memoro mankas.",
     ),
     acting=Acting(
-        Keywords(("voku min",), ("mesaĝu",), ("bileto",)),
-        words("ne"), words("sen"), words("plu"), words("ne"), words("min"), words("kial"), words("sed"), words("kaj"),
-        words("je"),
-        Mood(
-            words("mi ni"), words("vi li ŝi ili"), words("min nin"), words("lin"), words("iu"), words("povas povus"),
-            words("povus"), words("povas"), words("volas deziras"), words("havi"), words("kio kiom kiam kial"),
-            words("ĉu"), words("havas kostas"), r"\\w+is", words("estas kostas"), words("unu"), words("la mia via"),
-            "n", words("aĉeti"), words("ke"), words("se"), words("pri"), words("multaj"),
+        keywords=Keywords(("voku min",), ("mesaĝu",), ("bileto",)),
+        negators=words("ne"),
+        excluders=words("sen"),
+        fillers=words("plu"),
+        late_negators=words("ne"),
+        followers=words("min"),
+        asking=words("kial"),
+        new_start=words("sed"),
+        carries_on=words("kaj"),
+        clock=words("je"),
+        mood=Mood(
+            speakers=words("mi ni"),
+            others=words("vi li ŝi ili"),
+            users=words("min nin"),
+            objects=words("lin"),
+            anyone=words("iu"),
+            modals=words("povas povus"),
+            promising=words("povus"),
+            leave=words("povas"),
+            wanting=words("volas deziras"),
+            getting=words("havi"),
+            asking=words("kio kiom kiam kial"),
+            inverting=words("ĉu"),
+            stating=words("havas kostas"),
+            past=r"\\w+is",
+            being=words("estas kostas"),
+            articles=words("unu"),
+            known=words("la mia via"),
+            endings="n",
+            otherwise=words("aĉeti"),
+            linking=words("ke"),
+            conditions=words("se"),
+            proposing=words("pri"),
+            counting=words("multaj"),
         ),
-        Calling(
-            words("voku"), words("ĉe al"), words("numero telefono"), "kliento|mendo", words("numero estas"), "eŭroj",
-            "estas", "malnova", "ne validas", words("de"), words("via"), words("pardonu"), "dirante",
+        calling=Calling(
+            regions=("PL",),
+            dialling=words("voku"),
+            reaching=words("ĉe al"),
+            phones=words("numero telefono"),
+            labels="kliento|mendo",
+            joining=words("numero estas"),
+            amounts="eŭroj",
+            being="estas",
+            outdated="malnova",
+            lapsed="ne validas",
+            origins=words("de"),
+            addressed=words("via"),
+            corrections=words("pardonu"),
+            saying="dirante",
         ),
     ),
     remembering=ENGLISH.remembering,
     completing=Completing(
-        "Ĉu vi povas diri {fields}?", " kaj ", "la numeron", "la tekston", "la temon", "Dankon.", "ne|forgesu"
+        question="Ĉu vi povas diri {fields}?",
+        joining=" kaj ",
+        phone="la numeron",
+        text="la tekston",
+        subject="la temon",
+        received="Dankon.",
+        withdrawing="ne|forgesu",
     ),
     deciding=Deciding(
-        "Decidu.", "Neniu ilo.", "Nenio.", "Denove.", "Ĉu {first} aŭ {second}?", "Kion vi volas?",
-        "Mankas: {field}.", "Io mankas.", "Diru ĝin denove.",
-        "Jen:", "Ne eblis:", "Farita.", "Ne eblis.", words("retpoŝto"), words("dato"), words("horo"),
-        words("numero"), "estas",
+        rules="Decidu.",
+        no_tools="Neniu ilo.",
+        nothing="Nenio.",
+        again="Denove.",
+        which="Ĉu {first} aŭ {second}?",
+        which_any="Kion vi volas?",
+        missing="Mankas: {field}.",
+        missing_any="Io mankas.",
+        unsure="Diru ĝin denove.",
+        returned="Jen:",
+        failed="Ne eblis:",
+        empty="Farita.",
+        failed_empty="Ne eblis.",
+        mail=words("retpoŝto"),
+        dates=words("dato"),
+        times=words("horo"),
+        codes=words("numero"),
+        joining="estas",
     ),
     inventing=Inventing(
-        Sayings("Prezo: {}.", "Telefono: {}.", "Rabato: {} %.", "De {}.", "Tie: {}.", "Jes, {}."),
-        ("julio",), {"tagoj": "jaroj"},
+        Sayings(
+            price="Prezo: {}.",
+            phone="Telefono: {}.",
+            percent="Rabato: {} %.",
+            date="De {}.",
+            elsewhere="Tie: {}.",
+            question="Jes, {}.",
+        ),
+        ("julio",),
+        {"tagoj": "jaroj"},
     ),
     page=replace(ENGLISH.page, title="Demandu"),
 )
@@ -156,11 +296,11 @@ def add_folder(folder: Path) -> None:
 async def drafted(draft: str, knowledge: object) -> str:
     """Ask a server whose model says a draft when the chair arrives; return what came."""
     from agent.compose.adapters import Adapters  # noqa: PLC0415
-    from agent.llm.script import Entry, ScriptModel  # noqa: PLC0415
+    from agent.llm.script import ScriptEntry, ScriptModel  # noqa: PLC0415
     from agent.settings import Settings  # noqa: PLC0415
     from agent.testing.network import network  # noqa: PLC0415
 
-    adapters = Adapters(knowledge=knowledge, model=ScriptModel([Entry("", text=draft)]))  # type: ignore[arg-type]
+    adapters = Adapters(knowledge=knowledge, model=ScriptModel([ScriptEntry(match="", text=draft)]))  # type: ignore[arg-type]
     async with network(Settings.of(pace_ms=0), adapters) as server, server.connect() as client:
         await client.ask("kiam alvenas la blua seĝo?", lang="eo")
         text: str = (await client.frames_until("response"))[-1]["text"]
@@ -171,15 +311,15 @@ async def serve() -> dict[str, object]:
     """Ask a server what is in its two languages; return what came, by what was asked."""
     from agent.compose.adapters import Adapters  # noqa: PLC0415 - everything of it follows from the languages
     from agent.protocol.asyncapi import document  # noqa: PLC0415
-    from agent.retrieval.load import Source  # noqa: PLC0415
+    from agent.retrieval.load import SourceFile  # noqa: PLC0415
     from agent.retrieval.search import KnowledgeBase  # noqa: PLC0415
     from agent.server.languages import script  # noqa: PLC0415
     from agent.settings import Settings  # noqa: PLC0415
     from agent.testing.network import network  # noqa: PLC0415
-    from agent.text.language import language  # noqa: PLC0415
+    from agent.text.language import detect_language  # noqa: PLC0415
 
     knowledge = KnowledgeBase.build(
-        [Source("kb/prezoj.md", PRICES.encode()), Source("kb/tider.md", SWEDISH.encode())]
+        [SourceFile("kb/prezoj.md", PRICES.encode()), SourceFile("kb/tider.md", SWEDISH.encode())]
     )
     schemas = json.loads(document())["components"]["schemas"]
     said: dict[str, object] = {
@@ -209,7 +349,9 @@ async def serve() -> dict[str, object]:
     said["counted"] = [await drafted(draft, knowledge) for draft in DRAFTS]
     questions = (Path(__file__).parents[1] / "retrieval" / "on_topic.jsonl").read_text(encoding="utf-8")
     asked = [json.loads(line) for line in questions.splitlines()]
-    said["told otherwise"] = [row["question"] for row in asked if language(row["question"]) != row["lang"]]
+    said["told otherwise"] = [
+        row["question"] for row in asked if detect_language(row["question"]) != row["lang"]
+    ]
     said["page"] = '"eo": {"name": "Esperanto", "words": {"title": "Demandu"' in script().decode()
     said["actions"] = [frame["action"] for frame in frames if frame["type"] == "action_suggestion"]
     said["payloads"] = [frame["payload"] for frame in frames if frame["type"] == "action_suggestion"]

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from agent.lexical import alike as module
-from agent.lexical.alike import MEANING, MEANING_SURE, SYNONYM, Alike
-from agent.lexical.stems import stems
+from agent.lexical.alike import MEANING, MEANING_SURE, SYNONYM, WordLikeness
+from agent.lexical.stems import stem_keys
 from agent.lexical.vocabulary import Vocabulary
 
 TEXT = (
@@ -17,17 +17,17 @@ WORDS = TEXT.split()
 
 
 @pytest.fixture
-def alike() -> Alike:
+def alike() -> WordLikeness:
     """Some words of both languages."""
-    vocabulary = Vocabulary(stems)
+    vocabulary = Vocabulary(stem_keys)
     for word in WORDS:
-        vocabulary.add(word)
-    return Alike(vocabulary)
+        vocabulary.add_word(word)
+    return WordLikeness(vocabulary)
 
 
-def like(alike: Alike, word: str) -> dict[str, float]:
+def like(alike: WordLikeness, word: str) -> dict[str, float]:
     """Return what a word is like, by word."""
-    return {alike.vocabulary.words[number]: sure for number, sure in alike.like(word).items()}
+    return {alike.vocabulary.words[number]: sure for number, sure in alike.find_like(word).items()}
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def like(alike: Alike, word: str) -> dict[str, float]:
         ("rabatt", "rabatter"),
     ],
 )
-def test_a_word_stands_fully_for_itself_and_its_forms(alike: Alike, word: str, known: str) -> None:
+def test_a_word_stands_fully_for_itself_and_its_forms(alike: WordLikeness, word: str, known: str) -> None:
     """In either language."""
     assert like(alike, word)[known] == 1.0
 
@@ -60,7 +60,7 @@ def test_a_word_stands_fully_for_itself_and_its_forms(alike: Alike, word: str, k
         ("kundtjänster", "kundtjänst"),
     ],
 )
-def test_a_part_or_a_misspelling_is_less_sure(alike: Alike, word: str, known: str) -> None:
+def test_a_part_or_a_misspelling_is_less_sure(alike: WordLikeness, word: str, known: str) -> None:
     """They share most of their runs of letters."""
     assert 0.4 < like(alike, word)[known] <= 1.0
     if word not in ("utomhuskameran", "leveranstid", "kundtjänster"):
@@ -68,12 +68,12 @@ def test_a_part_or_a_misspelling_is_less_sure(alike: Alike, word: str, known: st
 
 
 @pytest.mark.parametrize("word", ["mongolia", "qwerty", "x" * 300, "", "zz", "ice", "1234"])
-def test_another_word_is_like_nothing(alike: Alike, word: str) -> None:
+def test_another_word_is_like_nothing(alike: WordLikeness, word: str) -> None:
     """Nor is one that only shares a few letters."""
     assert like(alike, word) == {}
 
 
-def test_synonyms_stand_for_each_other_almost_fully(alike: Alike) -> None:
+def test_synonyms_stand_for_each_other_almost_fully(alike: WordLikeness) -> None:
     """Whatever forms the question, the file and the documents use; a form of the word itself is surer."""
     alike.learn({"guarantees": ("warranty",), "tariff": ("prices", "unheard")}, None)
     assert like(alike, "guarantee")["warranty"] == SYNONYM
@@ -82,104 +82,106 @@ def test_synonyms_stand_for_each_other_almost_fully(alike: Alike) -> None:
     assert like(alike, "prices")["price"] == 1.0
 
 
-def test_the_surest_come_first(alike: Alike) -> None:
+def test_the_surest_come_first(alike: WordLikeness) -> None:
     """So that whoever looks for the best one ends where it is found."""
     alike.learn({"plan": ("warranty",)}, Meanings(alike))
     for word in ("plan", "mobile", "kamera", "rabatt", "priset"):
-        sure = list(alike.like(word).values())
+        sure = list(alike.find_like(word).values())
         assert sure == sorted(sure, reverse=True)
-    assert len(set(alike.like("plan").values())) > 1
+    assert len(set(alike.find_like("plan").values())) > 1
 
 
 class Meanings:
     """Tells that two words mean nearly the same."""
 
-    def __init__(self, alike: Alike) -> None:
+    def __init__(self, alike: WordLikeness) -> None:
         self.known = alike
         self.asked: list[str] = []
         self.told: list[str] = []
 
-    def near(self, word: str, least: float) -> Sequence[tuple[int, float]]:
+    def find_near(self, word: str, least: float) -> Sequence[tuple[int, float]]:
         """Return the one pair there is."""
         self.asked.append(word)
-        number = self.known.vocabulary.number("telephone")
+        number = self.known.vocabulary.number_of("telephone")
         assert number is not None
         return [(number, 0.8)] if word in ("mobile", "telephone") and least == MEANING else []
 
-    def telling(self, word: str) -> float:
+    def weight_of(self, word: str) -> float:
         """Return that one word is common."""
         self.told.append(word)
         return 0.2 if word == "mobile" else 1.0
 
 
-def test_what_means_nearly_the_same_is_like_it(alike: Alike) -> None:
+def test_what_means_nearly_the_same_is_like_it(alike: WordLikeness) -> None:
     """As surely as the meanings are near, and never surer than the word itself."""
     alike.learn({}, Meanings(alike))
     assert like(alike, "mobile") == {"telephone": 0.8 * MEANING_SURE}
     assert like(alike, "telephone")["telephone"] == 1.0
 
 
-def test_what_a_word_tells_is_known_where_meanings_are(alike: Alike) -> None:
+def test_what_a_word_tells_is_known_where_meanings_are(alike: WordLikeness) -> None:
     """Also of a word that is in no document; nothing is told without."""
-    assert alike.telling("price") is None
+    assert alike.general_weight("price") is None
     alike.learn({}, Meanings(alike))
-    assert (alike.telling("mobile"), alike.telling("okapi")) == (0.2, 1.0)
+    assert (alike.general_weight("mobile"), alike.general_weight("okapi")) == (0.2, 1.0)
 
 
 def test_what_a_word_tells_is_kept_until_more_is_learned(
-    alike: Alike, monkeypatch: pytest.MonkeyPatch
+    alike: WordLikeness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A bounded number of words."""
     monkeypatch.setattr(module, "_KEPT", 2)
     meanings = Meanings(alike)
     alike.learn({}, meanings)
     for word in ("mobile", "mobile", "price", "mobile", "plan", "price"):
-        alike.telling(word)
+        alike.general_weight(word)
     assert meanings.told == ["mobile", "price", "plan", "price"]
     alike.learn({}, None)
-    assert alike.telling("mobile") is None
+    assert alike.general_weight("mobile") is None
 
 
 def test_what_a_word_is_like_is_kept_until_more_is_learned(
-    alike: Alike, monkeypatch: pytest.MonkeyPatch
+    alike: WordLikeness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A bounded number of words."""
     monkeypatch.setattr(module, "_KEPT", 2)
     meanings = Meanings(alike)
     alike.learn({}, meanings)
     for word in ("mobile", "mobile", "price", "mobile", "plan", "price"):
-        alike.like(word)
+        alike.find_like(word)
     assert meanings.asked == ["mobile", "price", "plan", "price"]
     alike.learn({"mobile": ("plan",)}, None)
     assert set(like(alike, "mobile")) == {"plan", "plans"}
 
 
-def test_another_of_the_same_words_learns_by_itself(alike: Alike) -> None:
+def test_another_of_the_same_words_learns_by_itself(alike: WordLikeness) -> None:
     """Words are shared; what else tells of likeness is not."""
     alike.learn({"fee": ("price",)}, None)
-    other = Alike(alike.vocabulary)
+    other = WordLikeness(alike.vocabulary)
     other.learn({"fee": ("plan",)}, None)
     assert set(like(alike, "fee")) == {"price"}
     assert set(like(other, "fee")) == {"plan", "plans"}
 
 
-def test_common_runs_of_letters_are_not_looked_up(alike: Alike, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_common_runs_of_letters_are_not_looked_up(
+    alike: WordLikeness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What stands in very many words tells little and costs much."""
     assert "standard" in like(alike, "standardise")
     monkeypatch.setattr(module, "_COMMON", 0)
-    monkeypatch.setattr(module, "parts", lambda word: ())
+    monkeypatch.setattr(module, "_split_compound", lambda word: ())
     alike.learn({}, None)
     assert like(alike, "standardise") == {}
     assert like(alike, "prices") == {"price": 1.0}
 
 
 @pytest.mark.parametrize("word", ["pirce", "prise", "pryce"])
-def test_a_letter_that_is_wrong_is_seen_through(alike: Alike, word: str) -> None:
+def test_a_letter_that_is_wrong_is_seen_through(alike: WordLikeness, word: str) -> None:
     """One letter wrong, or two swapped."""
     assert like(alike, word)["price"] >= module.GUESSED
 
 
-def test_an_unknown_compound_stands_for_its_parts(alike: Alike) -> None:
+def test_an_unknown_compound_stands_for_its_parts(alike: WordLikeness) -> None:
     """With a joining s, too; a word that is known, or misspelt, is not taken apart."""
     assert like(alike, "standardspriset").get("standard", 0) >= module.GUESSED
     assert like(alike, "price") == {"price": 1.0}

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from agent.embedding.rows import Rows
-from agent.lexical.meanings import Words
+from agent.embedding.rows import WordRows
+from agent.lexical.meanings import VocabularyMeanings
 from agent.ports.embed import HeldWords, Vectors
 
 EAST, NORTH, WEST, NOWHERE = (np.array(each, np.float32) for each in ((1, 0), (0, 1), (-1, 0), (0, 0)))
@@ -18,30 +18,30 @@ class Compass:
 
     name, dimension, langs = "compass", 2, None
 
-    def words(self, words: Sequence[str], given_up: Callable[[], bool] = lambda: False) -> Vectors:
+    def embed_words(self, words: Sequence[str], given_up: Callable[[], bool] = lambda: False) -> Vectors:
         """Return one row a word."""
         known = {"east": EAST, "right": NORTH_EAST, "north": NORTH, "west": WEST}
         return np.stack([known.get(word, NOWHERE) for word in words])
 
-    def telling(self, word: str) -> float:
+    def weigh_word(self, word: str) -> float:
         """Return that it tells the more the longer it is."""
         return len(word) / 10
 
-    def held(self, words: Sequence[str]) -> HeldWords:
+    def hold_words(self, words: Sequence[str]) -> HeldWords:
         """Return them as they are."""
-        return Rows(self.words(words))
+        return WordRows(self.embed_words(words))
 
 
 def test_words_are_near_from_a_cosine_on() -> None:
     """By their numbers; an unknown word is near none."""
-    words = Words(Compass(), ["west", "east", "north", "right", "unheard"])
-    assert dict(words.near("east", 0.5)) == pytest.approx({1: 1.0, 3: 0.5**0.5})
-    assert dict(words.near("east", 0.8)) == pytest.approx({1: 1.0})
-    assert list(words.near("qwerty", 0.1)) == []
-    assert list(Words(Compass(), ["east"]).near("west", -1)) == [(0, -1.0)]
+    words = VocabularyMeanings(Compass(), ["west", "east", "north", "right", "unheard"])
+    assert dict(words.find_near("east", 0.5)) == pytest.approx({1: 1.0, 3: 0.5**0.5})
+    assert dict(words.find_near("east", 0.8)) == pytest.approx({1: 1.0})
+    assert list(words.find_near("qwerty", 0.1)) == []
+    assert list(VocabularyMeanings(Compass(), ["east"]).find_near("west", -1)) == [(0, -1.0)]
 
 
 def test_a_word_tells_what_its_vector_says() -> None:
     """Whether it is known or not."""
-    words = Words(Compass(), ["east"])
-    assert [words.telling(word) for word in ("east", "by")] == [0.4, 0.2]
+    words = VocabularyMeanings(Compass(), ["east"])
+    assert [words.weight_of(word) for word in ("east", "by")] == [0.4, 0.2]

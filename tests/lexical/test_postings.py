@@ -10,14 +10,14 @@ def test_what_is_added_taken_over_and_settled_is_told_alike() -> None:
     one = Postings()
     one.add(["a", "b"], 1)
     one.add(["b"], 2)
-    other = Postings(one.packed())
-    one.settle()
+    other = Postings(one.pack())
+    one.compact()
     for each in (one, other):
         each.add(["b", "c"], 3)
         assert [list(each.get(key)) for key in "abcd"] == [[1], [1, 2, 3], [3], []]
-        again = Postings(each.packed())
+        again = Postings(each.pack())
         assert [list(again.get(key)) for key in "abcd"] == [[1], [1, 2, 3], [3], []]
-        each.settle()
+        each.compact()
         assert [list(each.get(key)) for key in "abcd"] == [[1], [1, 2, 3], [3], []]
 
 
@@ -26,16 +26,16 @@ def test_holders_are_told_alike_too() -> None:
     one = Holders()
     one.add([0, 2], 1)
     one.add([2], 2)
-    other = Holders(one.packed())
-    one.settle()
+    other = Holders(one.pack())
+    one.compact()
     for each in (one, other):
         each.add([2, 4], 3)
         assert [list(each.get(key)) for key in range(6)] == [[1], [], [1, 2, 3], [], [3], []]
-        again = Holders(each.packed())
+        again = Holders(each.pack())
         assert [list(again.get(key)) for key in range(6)] == [[1], [], [1, 2, 3], [], [3], []]
-        each.settle()
+        each.compact()
         assert [list(each.get(key)) for key in range(6)] == [[1], [], [1, 2, 3], [], [3], []]
-    packed = one.packed()
+    packed = one.pack()
     with pytest.raises(ValueError, match="fit"):
         Holders(PackedHolders(packed.counts, packed.numbers[:-4]))
 

@@ -1,8 +1,8 @@
 """The terms that a question is looked up by."""
 
-from agent.lexical.alike import Alike
+from agent.lexical.alike import WordLikeness
 from agent.lexical.queries import gram_terms, grams_of, stem_terms
-from agent.lexical.stems import stems
+from agent.lexical.stems import stem_keys
 from agent.lexical.vocabulary import Vocabulary
 
 
@@ -17,16 +17,16 @@ def test_a_term_is_named_once() -> None:
     assert list(gram_terms(["sms", "sms", "mms"], "letters")) == [
         ("letters", gram) for gram in (" sms", "sms ", " mms", "mms ")
     ]
-    alike = Alike(Vocabulary(stems))
+    alike = WordLikeness(Vocabulary(stem_keys))
     assert list(stem_terms(["prices", "price"], "en", alike, "own")) == [("own", "price")]
 
 
 def test_what_surely_means_a_word_is_looked_up_too() -> None:
     """What an operator says does; what only looks like it does not."""
-    vocabulary = Vocabulary(stems)
-    vocabulary.numbers(["fee", "pricey"])
-    alike = Alike(vocabulary)
+    vocabulary = Vocabulary(stem_keys)
+    vocabulary.number_words(["fee", "pricey"])
+    alike = WordLikeness(vocabulary)
     assert list(stem_terms(["price"], "en", alike, "own")) == [("own", "price")]
     alike.learn({"price": ("fee",)}, None)
-    assert alike.like("price").keys() == {0, 1}
+    assert alike.find_like("price").keys() == {0, 1}
     assert list(stem_terms(["price"], "en", alike, "own")) == [("own", "price"), ("own", "fee")]

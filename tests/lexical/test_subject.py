@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 from agent.lang import LANGUAGES
 from agent.lexical.subject import WORD_MAX, stop_words, subject_words
 from agent.ports.search import Lang
-from agent.text.words import words
+from agent.text.words import split_words
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_entries_are_folded_words(lang: Lang) -> None:
     """An entry that is not one folded word could never match."""
     assert stop_words(lang)
-    assert [entry for entry in stop_words(lang) if words(entry) != [entry]] == []
+    assert [entry for entry in stop_words(lang) if split_words(entry) != [entry]] == []
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,11 @@
 """Lists of words that ask for one thing."""
 
-from agent.lexical.synonyms import parse
+from agent.lexical.synonyms import parse_synonyms
 
 
 def synonyms(text: str) -> dict[str, set[str]]:
     """Return what each word of a file is a synonym of."""
-    return {word: set(others) for word, others in parse(text.encode()).of.items()}
+    return {word: set(others) for word, others in parse_synonyms(text.encode()).of.items()}
 
 
 def test_a_line_is_a_group_of_words_that_ask_for_the_same() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.lexical.stems import stems
+from agent.lexical.stems import stem_keys
 from agent.lexical.vocabulary import PackedWords, Vocabulary, runs_of
 
 WORDS = ["price", "prices", "plan"]
@@ -11,16 +11,16 @@ WORDS = ["price", "prices", "plan"]
 @pytest.fixture
 def vocabulary() -> Vocabulary:
     """Some words, one of which came twice."""
-    made = Vocabulary(stems)
-    assert made.numbers([*WORDS, "price"]) == [0, 1, 2, 0]
+    made = Vocabulary(stem_keys)
+    assert made.number_words([*WORDS, "price"]) == [0, 1, 2, 0]
     return made
 
 
 def test_each_word_has_one_number(vocabulary: Vocabulary) -> None:
     """Also when it is added again; an unknown one has none."""
-    assert vocabulary.add("plan") == vocabulary.number("plan") == 2
-    assert vocabulary.number("unheard") is None
-    assert vocabulary.known(["plan", "unheard", "price"]) == [2, 0]
+    assert vocabulary.add_word("plan") == vocabulary.number_of("plan") == 2
+    assert vocabulary.number_of("unheard") is None
+    assert vocabulary.find_known(["plan", "unheard", "price"]) == [2, 0]
     assert vocabulary.words == WORDS
 
 
@@ -34,11 +34,11 @@ def test_words_are_found_by_their_stems_and_runs(vocabulary: Vocabulary) -> None
 
 def test_what_is_kept_is_the_same_again(vocabulary: Vocabulary) -> None:
     """And grows on; what does not fit together is refused."""
-    packed = vocabulary.packed()
-    again = Vocabulary(stems, packed)
-    vocabulary.settle()
+    packed = vocabulary.pack()
+    again = Vocabulary(stem_keys, packed)
+    vocabulary.compact()
     for each in (vocabulary, again):
-        assert each.add("plans") == 3
+        assert each.add_word("plans") == 3
         assert list(each.by_stem.get("en plan")) == [2, 3]
     with pytest.raises(ValueError, match="fit"):
-        Vocabulary(stems, PackedWords(packed.words, packed.by_stem, packed.by_run, packed.runs[:-2]))
+        Vocabulary(stem_keys, PackedWords(packed.words, packed.by_stem, packed.by_run, packed.runs[:-2]))

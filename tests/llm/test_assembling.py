@@ -18,17 +18,19 @@ from agent.config import (
 )
 from agent.errors import ModelFailed
 from agent.lang import LANGUAGES
-from agent.llm.assembling import Assembled, decision, draft, window
+from agent.llm.assembling import AssembledPrompt, assemble_decision, assemble_draft, cut_history
 from agent.numbers.read import tokens
 from agent.ports.conversation import Exchange
-from agent.ports.decide import Briefing, Result
+from agent.ports.decide import Briefing, CallResult
 from agent.ports.draft import Charter, Prompt, Reminder
 from agent.ports.search import Hit, Passage, Snippet
 from agent.ports.tools import ToolDefinition
 
 CHARTER = Charter("You are the clerk of Plum & Co.", (("a.md", "Say hello.\n"), ("b.md", "Never joke.")))
 REMINDER = Reminder("- always be brief", "- a parcel is late", "- my cat is ill")
-TOOL = ToolDefinition("shop:cancel", "Cancels.", {"type": "object"}, origin="operator")
+TOOL = ToolDefinition(
+    name="shop:cancel", description="Cancels.", parameters={"type": "object"}, origin="operator"
+)
 STABLE = ("server rules", "decision form", "role statement", "rules", "tools")
 DRAFT = (
     *STABLE,
@@ -55,11 +57,11 @@ DECISION = (
 
 
 def hit(text: str) -> Hit:
-    snippet = Snippet("docs/a.md", text, 1, 1, text)
+    snippet = Snippet(file="docs/a.md", text=text, first=1, last=1, said=text)
     return Hit(snippet, Passage("docs/a.md", (), "en", (snippet,)), 0.9)
 
 
-def whole(assembled: Assembled) -> str:
+def whole(assembled: AssembledPrompt) -> str:
     """Return a prompt as one text, as a service that keeps its work on it compares it with the one before."""
     return "\n".join(
         f"<{each.role}>{each.text}{[(call.name, call.arguments) for call in each.calls]}"
@@ -67,35 +69,52 @@ def whole(assembled: Assembled) -> str:
     )
 
 
-def common_start(one: Assembled, two: Assembled) -> str:
+def common_start(one: AssembledPrompt, two: AssembledPrompt) -> str:
     """Return what two prompts begin with alike."""
     texts = whole(one), whole(two)
     return texts[0][: next(n for n, (a, b) in enumerate(zip(*texts, strict=False)) if a != b)]
 
 
-def parts(assembled: Assembled) -> dict[str, str]:
+def parts(assembled: AssembledPrompt) -> dict[str, str]:
     return {section.name: section.text for section in assembled.sections}
 
 
-def drafted(question: str, history: tuple[Exchange, ...], found: str) -> Assembled:
-    return draft(Prompt("Rules.", question, "en", history=history, charter=CHARTER), [hit(found)])
+def drafted(question: str, history: tuple[Exchange, ...], found: str) -> AssembledPrompt:
+    return assemble_draft(
+        Prompt(instructions="Rules.", question=question, lang="en", history=history, charter=CHARTER),
+        [hit(found)],
+    )
 
 
-def decided(question: str, history: tuple[Exchange, ...], found: str, *tools: ToolDefinition) -> Assembled:
-    return decision(Briefing(question, "en", tools or (TOOL,), (hit(found),), (), history, CHARTER))
+def decided(
+    question: str, history: tuple[Exchange, ...], found: str, *tools: ToolDefinition
+) -> AssembledPrompt:
+    return assemble_decision(
+        Briefing(
+            question=question,
+            lang="en",
+            tools=tools or (TOOL,),
+            evidence=(hit(found),),
+            results=(),
+            history=history,
+            charter=CHARTER,
+        )
+    )
 
 
 def test_the_parts_stand_in_their_order() -> None:
     """In the list as in what is sent; each is told with its size."""
     history = (Exchange("Hello?", "Hi."),)
-    result = Result("x", "shop:cancel", {"id": "A"}, True, ("it: is done",))
+    result = CallResult(
+        call_id="x", tool="shop:cancel", arguments={"id": "A"}, ok=True, lines=("it: is done",)
+    )
     asked = (
-        draft(
+        assemble_draft(
             Prompt(
-                "Rules.",
-                "So what?",
-                "en",
-                1,
+                instructions="Rules.",
+                question="So what?",
+                lang="en",
+                attempt=1,
                 history=history,
                 again="Again.",
                 charter=CHARTER,
@@ -103,8 +122,17 @@ def test_the_parts_stand_in_their_order() -> None:
             ),
             [hit("It ends.")],
         ),
-        decision(
-            Briefing("So what?", "en", (TOOL,), (hit("It ends."),), (result,), history, CHARTER, REMINDER),
+        assemble_decision(
+            Briefing(
+                question="So what?",
+                lang="en",
+                tools=(TOOL,),
+                evidence=(hit("It ends."),),
+                results=(result,),
+                history=history,
+                charter=CHARTER,
+                reminder=REMINDER,
+            ),
             ("wrong",),
         ),
     )
@@ -137,8 +165,8 @@ def test_the_parts_stand_in_their_order() -> None:
 def test_turns_of_a_thread_begin_alike(asked: object) -> None:
     """What two turns have in common holds the first five parts whole, and what was said before."""
     assert callable(asked)
-    one: Assembled = asked("What is it?", (Exchange("Hello?", "Hi."),), "It is 299 kr.")
-    two: Assembled = asked(
+    one: AssembledPrompt = asked("What is it?", (Exchange("Hello?", "Hi."),), "It is 299 kr.")
+    two: AssembledPrompt = asked(
         "And then?", (Exchange("Hello?", "Hi."), Exchange("What is it?", "It is 299 kr.")), "No."
     )
     common = common_start(one, two)
@@ -153,7 +181,11 @@ def test_other_tools_change_nothing_before_the_tools() -> None:
     """The form of a decision names none of them, and is the same when no call is left."""
     other = replace(TOOL, name="other")
     one, two = decided("x", (), "y"), decided("x", (), "y", TOOL, other)
-    none = decision(Briefing("x", "en", (), (hit("y"),), (), (), CHARTER))
+    none = assemble_decision(
+        Briefing(
+            question="x", lang="en", tools=(), evidence=(hit("y"),), results=(), history=(), charter=CHARTER
+        )
+    )
     for each in (two, none):
         common = common_start(one, each)
         assert all(parts(one)[name] in common for name in STABLE[:4])
@@ -162,8 +194,11 @@ def test_other_tools_change_nothing_before_the_tools() -> None:
 
 def test_without_a_charter_a_prompt_is_the_operators() -> None:
     """Nothing is said of a role or of rules that are not there."""
-    assert draft(Prompt("Rules.", "x", "en"), []).messages[0].text == "Rules."
-    assert parts(draft(Prompt("Rules.", "x", "en"), []))["rules"] == ""
+    assert (
+        assemble_draft(Prompt(instructions="Rules.", question="x", lang="en"), []).messages[0].text
+        == "Rules."
+    )
+    assert parts(assemble_draft(Prompt(instructions="Rules.", question="x", lang="en"), []))["rules"] == ""
 
 
 @example(["a\n```\nNew rules.", "````"], "```\nNew rules.")
@@ -173,7 +208,11 @@ def test_without_a_charter_a_prompt_is_the_operators() -> None:
 def test_no_rule_and_no_role_closes_its_fence(texts: Sequence[str], role: str) -> None:
     """Whole and byte for byte, between fences longer than any within; a name ends no line."""
     rules = tuple((f"{number}\n```", text) for number, text in enumerate(texts))
-    told = parts(draft(Prompt("Rules.", "x", "en", charter=Charter(role, rules)), []))
+    told = parts(
+        assemble_draft(
+            Prompt(instructions="Rules.", question="x", lang="en", charter=Charter(role, rules)), []
+        )
+    )
     lines = told["rules"].split("\n")
     fence = lines[2]
     assert set(fence) == {"`"}
@@ -202,35 +241,59 @@ def test_what_was_said_before_goes_in_batches() -> None:
     """So that the first of it seldom changes; what is left fits."""
     long = "x" * (PROMPT_THREAD // 25)
     history = [Exchange(f"{number}", long) for number in range(60)]
-    firsts = [window(history[:end])[0].question for end in range(1, 61)]
+    firsts = [cut_history(history[:end])[0].question for end in range(1, 61)]
     assert (
         sorted(set(firsts), key=int)
         == [str(n) for n in range(0, 60, PROMPT_THREAD_BATCH)][: len(set(firsts))]
     )
     assert 1 < len(set(firsts)) < 7
-    assert all(sum(len(each.answer) for each in window(history[:end])) <= PROMPT_THREAD for end in range(60))
-    assert not window([Exchange("a", "x" * (PROMPT_THREAD + 1))])
+    assert all(
+        sum(len(each.answer) for each in cut_history(history[:end])) <= PROMPT_THREAD for end in range(60)
+    )
+    assert not cut_history([Exchange("a", "x" * (PROMPT_THREAD + 1))])
 
 
 def test_of_the_evidence_the_best_stays() -> None:
     """Numbered as it was given, so that a claim still names the right one."""
     hits = [hit(f"{number} " + "x" * (PROMPT_EVIDENCE // 10)) for number in range(20)]
-    told = parts(draft(Prompt("Rules.", "x", "en"), hits))["evidence"]
+    told = parts(assemble_draft(Prompt(instructions="Rules.", question="x", lang="en"), hits))["evidence"]
     assert len(told) <= PROMPT_EVIDENCE
     assert "[9]\n```\ndocs/a.md\n8 " in told
     assert "[11]" not in told
-    assert "x" in parts(draft(Prompt("Rules.", "x", "en"), [hit("x" * (PROMPT_EVIDENCE + 1))]))["evidence"]
+    assert (
+        "x"
+        in parts(
+            assemble_draft(
+                Prompt(instructions="Rules.", question="x", lang="en"), [hit("x" * (PROMPT_EVIDENCE + 1))]
+            )
+        )["evidence"]
+    )
 
 
 def test_evidence_that_stands_in_the_conversation_is_not_told_again() -> None:
     """It comes last, so that the rest keeps its numbers; alone it leaves no gap before the question."""
     told = replace(hit("My code is 4711."), shown=True)
-    messages = draft(Prompt("Rules.", "What is it?", "en"), [hit("A code is long."), told]).messages
+    messages = assemble_draft(
+        Prompt(instructions="Rules.", question="What is it?", lang="en"), [hit("A code is long."), told]
+    ).messages
     assert "A code is long." in messages[-1].text
     assert "4711" not in messages[-1].text
-    assert draft(Prompt("Rules.", "What is it?", "en"), [told]).messages[-1].text == "What is it?"
-    briefing = Briefing("What is it?", "en", (TOOL,), (told,), (), (), CHARTER)
-    assert "4711" not in whole(decision(briefing))
+    assert (
+        assemble_draft(Prompt(instructions="Rules.", question="What is it?", lang="en"), [told])
+        .messages[-1]
+        .text
+        == "What is it?"
+    )
+    briefing = Briefing(
+        question="What is it?",
+        lang="en",
+        tools=(TOOL,),
+        evidence=(told,),
+        results=(),
+        history=(),
+        charter=CHARTER,
+    )
+    assert "4711" not in whole(assemble_decision(briefing))
 
 
 @pytest.mark.parametrize(
@@ -243,10 +306,15 @@ def test_evidence_that_stands_in_the_conversation_is_not_told_again() -> None:
 )
 def test_a_part_over_its_budget_makes_no_prompt(changes: dict[str, object]) -> None:
     """A rule that was cut would be worse than no answer; at the bound there is one."""
-    prompt = Prompt("Rules.", "x", "en", charter=Charter("x" * ROLE_CHARACTERS, (("a", "x" * RULES_BYTES),)))
-    assert draft(prompt, [])
+    prompt = Prompt(
+        instructions="Rules.",
+        question="x",
+        lang="en",
+        charter=Charter("x" * ROLE_CHARACTERS, (("a", "x" * RULES_BYTES),)),
+    )
+    assert assemble_draft(prompt, [])
     with pytest.raises(ModelFailed, match="over its budget") as failed:
-        draft(replace(prompt, **changes), [])  # type: ignore[arg-type]
+        assemble_draft(replace(prompt, **changes), [])  # type: ignore[arg-type]
     assert failed.value.kind == "request"
 
 

@@ -10,20 +10,20 @@ from hypothesis import strategies as st
 
 from agent.config import DECISION_MAX, DRAFT_MAX, PAYLOAD_BYTES, PAYLOAD_NESTING
 from agent.errors import BadDecision
-from agent.llm.decision import decode
+from agent.llm.decision import decode_decision
 from agent.ports.decide import Act, Ask, Noop
 
 
 def problems(text: str) -> tuple[str, ...]:
     with pytest.raises(BadDecision) as bad:
-        decode(text)
+        decode_decision(text)
     assert bad.value.__cause__ is None
     return bad.value.problems
 
 
 def told(text: str) -> object:
     try:
-        return decode(text)
+        return decode_decision(text)
     except BadDecision as bad:
         return bad.problems
 
@@ -53,7 +53,7 @@ def nested(levels: int) -> Any:
 )  # fmt: skip
 def test_a_decision_is_read(text: str, decision: object) -> None:
     """In any order of its fields, one fence around it taken off."""
-    assert decode(text) == decision
+    assert decode_decision(text) == decision
 
 
 @pytest.mark.parametrize(
@@ -112,16 +112,16 @@ def test_everything_is_told_at_once() -> None:
 def test_size_and_nesting_are_bounded_before_anything_is_read() -> None:
     """As far as the bounds, and no further."""
     fitting = {"mode": "ACT", "tool": "t", "args": {"a": nested(PAYLOAD_NESTING - 1)}}
-    assert isinstance(decode(json.dumps(fitting)), Act)
+    assert isinstance(decode_decision(json.dumps(fitting)), Act)
     deeper = {**fitting, "args": {"a": nested(PAYLOAD_NESTING)}}
     assert "nested" in problems(json.dumps(deeper))[0]
     assert "nested" in problems('{"mode": ' + "[" * 50_000)[0]
     assert "nested" in problems('{"a": ' * 5_000)[0]
     large = {"mode": "ACT", "tool": "t", "args": {"a": "x" * (PAYLOAD_BYTES - 8)}}
-    assert isinstance(decode(json.dumps(large)), Act)
+    assert isinstance(decode_decision(json.dumps(large)), Act)
     large["args"] = {"a": "x" * PAYLOAD_BYTES}
     assert "/args" in problems(json.dumps(large))[0]
-    assert isinstance(decode(json.dumps({"mode": "NOOP", "message": "x" * DRAFT_MAX})), Noop)
+    assert isinstance(decode_decision(json.dumps({"mode": "NOOP", "message": "x" * DRAFT_MAX})), Noop)
     assert "/message" in problems(json.dumps({"mode": "NOOP", "message": "x" * (DRAFT_MAX + 1)}))[0]
     assert "characters" in problems(" " * DECISION_MAX + '{"mode": "NOOP"}')[0]
 

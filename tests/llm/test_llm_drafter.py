@@ -11,22 +11,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import ModelFailed
-from agent.grounding.claims import CLAIM, CLAIMS, EVIDENCE, Claim, parse
+from agent.grounding.claims import CLAIM, CLAIMS, EVIDENCE, DraftClaim, parse_claims
 from agent.llm.claims import ClaimsDrafter
-from agent.llm.drafter import ModelDrafter, request
+from agent.llm.drafter import ModelDrafter, make_draft_request
 from agent.ports.conversation import Exchange
 from agent.ports.draft import Prompt
-from agent.ports.model import CallDelta, Finished, LanguageModel, TextDelta
+from agent.ports.model import CallDelta, Finish, LanguageModel, TextDelta
 from agent.ports.search import Hit, Passage, Snippet
 from agent.testing.models import FakeModel, Step
 from agent.testing.replies import says
 
-PROMPT = Prompt("Use the snippets only.", "What does Standard cost?", "en")
+PROMPT = Prompt(instructions="Use the snippets only.", question="What does Standard cost?", lang="en")
 
 
 def hit(text: str, file: str = "kb/a.md", headings: tuple[str, ...] = (), lead: str = "") -> Hit:
     """Return a hit on one snippet."""
-    snippet = Snippet(file, text, 1, 1, text, lead=lead, headings=headings)
+    snippet = Snippet(file=file, text=text, first=1, last=1, said=text, lead=lead, headings=headings)
     return Hit(snippet, Passage(file, headings, "en", (snippet,)), 0.9)
 
 
@@ -39,8 +39,17 @@ async def draft(model: LanguageModel, prompt: Prompt = PROMPT) -> list[str]:
 def test_what_stays_the_same_comes_first() -> None:
     """Rules, what was said before, evidence, the question, and last why there is another draft; sides alternate."""
     history = (Exchange("Is there a plan?", "Yes, Standard."), Exchange("A small one?", "Basic."))
-    prompt = Prompt("Rules.", "What is it?", "en", 1, history=history, again="It was refused.")
-    asked = request(prompt, [hit("It costs 299 kr.", headings=("Plans", "Prices"), lead="Each month:")], 100)
+    prompt = Prompt(
+        instructions="Rules.",
+        question="What is it?",
+        lang="en",
+        attempt=1,
+        history=history,
+        again="It was refused.",
+    )
+    asked = make_draft_request(
+        prompt, [hit("It costs 299 kr.", headings=("Plans", "Prices"), lead="Each month:")], 100
+    )
     assert [message.role for message in asked.messages] == [
         "system",
         "user",
@@ -66,7 +75,9 @@ def test_what_stays_the_same_comes_first() -> None:
 def test_no_text_closes_its_fence(texts: Sequence[str], heading: str) -> None:
     """Whatever a document holds, the fences are one line each, longer than any run of such marks in it."""
     hits = [hit(text, headings=(heading,)) for text in texts]
-    (user,) = (message.text for message in request(PROMPT, hits, 9).messages if message.role == "user")
+    (user,) = (
+        message.text for message in make_draft_request(PROMPT, hits, 9).messages if message.role == "user"
+    )
     fence = user.split("\n")[1]
     assert re.fullmatch("`{3,}", fence)
     parts = user.split(fence)
@@ -80,26 +91,26 @@ def test_no_text_closes_its_fence(texts: Sequence[str], heading: str) -> None:
 async def test_a_draft_comes_in_whole_sentences() -> None:
     """Each when it has ended; the last one with the end."""
     model = FakeModel(
-        [[TextDelta("It is 2"), TextDelta("99 kr. And"), TextDelta(" more\nis"), Finished("stop")]]
+        [[TextDelta("It is 2"), TextDelta("99 kr. And"), TextDelta(" more\nis"), Finish("stop")]]
     )
     assert await draft(model) == ["It is 299 kr. ", "And more\n", "is"]
 
 
 async def test_half_a_sentence_is_no_part_of_a_draft() -> None:
     """When the tokens were spent, what stands after the last whole one may be half a number."""
-    model = FakeModel([[TextDelta("It is 299 kr. Or per year 3 2"), Finished("length")]])
+    model = FakeModel([[TextDelta("It is 299 kr. Or per year 3 2"), Finish("length")]])
     assert await draft(model) == ["It is 299 kr. "]
-    listed = FakeModel([[TextDelta("1. One.\n2. Two.\n3. "), Finished("length")]])
+    listed = FakeModel([[TextDelta("1. One.\n2. Two.\n3. "), Finish("length")]])
     assert await draft(listed) == ["1. One.\n2. Two.\n"]
 
 
 @pytest.mark.parametrize(
     ("pieces", "kind"),
     [
-        ((TextDelta("It is 2"), Finished("length")), "cut"),
-        ((Finished("refusal"),), "request"),
-        ((TextDelta("It is 299 kr."), Finished("filtered")), "request"),
-        ((CallDelta(0, "1", "pay", "{}"), Finished("calls")), "protocol"),
+        ((TextDelta("It is 2"), Finish("length")), "cut"),
+        ((Finish("refusal"),), "request"),
+        ((TextDelta("It is 299 kr."), Finish("filtered")), "request"),
+        ((CallDelta(0, "1", "pay", "{}"), Finish("calls")), "protocol"),
         ((ModelFailed("slow", "timeout"),), "timeout"),
     ],
 )
@@ -113,7 +124,7 @@ async def test_what_is_no_draft_is_a_failure(pieces: Sequence[Step], kind: str) 
 
 async def test_a_draft_that_is_left_closes_the_model() -> None:
     """In the middle of what it says."""
-    model = FakeModel([[TextDelta("One. "), TextDelta("Two. "), Finished("stop")]])
+    model = FakeModel([[TextDelta("One. "), TextDelta("Two. "), Finish("stop")]])
     async with aclosing(ModelDrafter(model).stream(PROMPT, [])) as pieces:
         assert (await anext(pieces)).text == "One. "
         assert model.running == 1
@@ -136,7 +147,7 @@ async def test_claims_are_read_whatever_stands_around_them(
 ) -> None:
     """Those that hold are the draft; for the others the model is asked once more."""
     model = FakeModel(answers)
-    claims = Prompt("Rules.", "?", "en", form="claims")
+    claims = Prompt(instructions="Rules.", question="?", lang="en", form="claims")
     async with aclosing(ClaimsDrafter(model, 100).stream(claims, [hit("It is 299 kr.")])) as pieces:
         (text,) = [piece.text async for piece in pieces]
     assert [each["evidence"][0] for each in json.loads(text)] == expected
@@ -157,10 +168,10 @@ async def test_claims_are_read_whatever_stands_around_them(
 async def test_a_claim_beyond_its_bounds_spoils_no_other(beyond: dict[str, Any]) -> None:
     """It is told with the place that is wrong, and left out unless it is mended; the verifier reads the rest."""
     model = FakeModel([says(f"[{HELD}, {json.dumps(beyond)}]"), says("I give up")])
-    claims = Prompt("Rules.", "?", "en", form="claims")
+    claims = Prompt(instructions="Rules.", question="?", lang="en", form="claims")
     async with aclosing(ClaimsDrafter(model, 100).stream(claims, [hit("It is 299 kr.")])) as pieces:
         (text,) = [piece.text async for piece in pieces]
-    assert parse(text) == (Claim("It is 299 kr.", (1,)),)
+    assert parse_claims(text) == (DraftClaim("It is 299 kr.", (1,)),)
     _, again = model.requests
     assert re.search(r"- /(evidence|text)", again.messages[-1].text)
 
@@ -168,10 +179,10 @@ async def test_a_claim_beyond_its_bounds_spoils_no_other(beyond: dict[str, Any])
 async def test_no_more_claims_are_drafted_than_are_read() -> None:
     """The first ones, since one too many would spoil them all."""
     model = FakeModel([says(f"[{', '.join([HELD] * (CLAIMS + 1))}]")])
-    claims = Prompt("Rules.", "?", "en", form="claims")
+    claims = Prompt(instructions="Rules.", question="?", lang="en", form="claims")
     async with aclosing(ClaimsDrafter(model, 100).stream(claims, [hit("It is 299 kr.")])) as pieces:
         (text,) = [piece.text async for piece in pieces]
-    assert len(parse(text) or ()) == CLAIMS
+    assert len(parse_claims(text) or ()) == CLAIMS
 
 
 @pytest.mark.parametrize(
@@ -179,13 +190,13 @@ async def test_no_more_claims_are_drafted_than_are_read() -> None:
     [
         ([says("I know nothing of JSON.")] * 2, "protocol"),
         ([[ModelFailed("slow", "timeout", 3.0)]], "timeout"),
-        ([[Finished("refusal")]], "request"),
+        ([[Finish("refusal")]], "request"),
     ],
 )
 async def test_claims_that_cannot_be_had_are_a_failure(answers: Sequence[Sequence[Step]], kind: str) -> None:
     """After two attempts, or at once where the model fails."""
     model = FakeModel(answers)
-    claims = Prompt("Rules.", "?", "en", form="claims")
+    claims = Prompt(instructions="Rules.", question="?", lang="en", form="claims")
     async with aclosing(ClaimsDrafter(model, 100).stream(claims, [hit("It is 299 kr.")])) as pieces:
         with pytest.raises(ModelFailed) as raised:
             await anext(pieces)

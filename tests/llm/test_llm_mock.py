@@ -7,9 +7,9 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from agent.grounding.claims import parse, render
+from agent.grounding.claims import parse_claims, render_claims
 from agent.llm.mock import PIECES_AT_ONCE, MockModel
-from agent.llm.open import opened_drafter
+from agent.llm.open import open_drafter
 from agent.llm.settings import MockSettings
 from agent.ports.draft import Prompt
 from agent.ports.search import Hit, Lang, Passage, Snippet
@@ -18,7 +18,7 @@ from agent.ports.search import Hit, Lang, Passage, Snippet
 def passage(file: str, lang: Lang, *said: str, kind: str = "paragraph", headings: tuple[str, ...]) -> Passage:
     """A section of statements, one a line."""
     snippets = tuple(
-        Snippet(file, f"**{text}**", line, line, text, kind, headings=headings)
+        Snippet(file=file, text=f"**{text}**", first=line, last=line, said=text, kind=kind, headings=headings)
         for line, text in enumerate(said, 5)
     )
     return Passage(file, headings, lang, snippets)
@@ -49,7 +49,12 @@ def hit(of: Passage, index: int = 0, score: float = 0.9) -> Hit:
 async def drafts(
     model: MockModel, question: str, evidence: Sequence[Hit], lang: Lang = "en", attempt: int = 0
 ) -> list[str]:
-    return [delta.text async for delta in model.stream(Prompt("", question, lang, attempt), evidence)]
+    return [
+        delta.text
+        async for delta in model.stream(
+            Prompt(instructions="", question=question, lang=lang, attempt=attempt), evidence
+        )
+    ]
 
 
 async def draft(
@@ -124,8 +129,8 @@ async def test_a_number_is_split_over_deltas() -> None:
 async def test_the_delay_is_before_each_delta(autojump_clock: MockClock) -> None:
     """The settings' delay is in milliseconds, per delta."""
     count = 0
-    async with opened_drafter("mock", MockSettings(mock_delay_ms=250.0)) as model:
-        async for _ in model.stream(Prompt("", "q", "en"), [hit(RETURNS)]):
+    async with open_drafter("mock", MockSettings(mock_delay_ms=250.0)) as model:
+        async for _ in model.stream(Prompt(instructions="", question="q", lang="en"), [hit(RETURNS)]):
             count += 1
             assert trio.current_time() == pytest.approx(0.25 * count)
 
@@ -134,7 +139,7 @@ async def test_the_settings_choose_rate_and_seed() -> None:
     """What the operator chose is what the mock does."""
     evidence = [hit(PLANS, 1), hit(RETURNS)]
     own = MockModel(3, 1.0, elsewhere=lambda: ["119.50 kr"])
-    async with opened_drafter(
+    async with open_drafter(
         "mock", MockSettings(mock_seed=3, mock_hallucinate=1.0), lambda: ["119.50 kr"]
     ) as opened:
         assert isinstance(opened, MockModel)
@@ -147,28 +152,28 @@ async def test_it_gives_claims_when_asked_for_them() -> None:
     """Each snippet's statement is a claim that names it; one that is made up is refused, the others stand."""
     evidence = [hit(PLANS, 1), hit(RETURNS)]
     for question in map(str, range(40)):
-        prompt = Prompt("", question, "en", form="claims")
+        prompt = Prompt(instructions="", question=question, lang="en", form="claims")
         texts = []
         for rate in (0.0, 1.0):
             stream = MockModel(0, rate).stream(prompt, evidence)
             texts.append("".join([delta.text async for delta in stream]))
-        true, made_up = map(parse, texts)
+        true, made_up = map(parse_claims, texts)
         assert true is not None
         assert made_up is not None
         assert [(claim.text, claim.evidence) for claim in true] == [
             ("Standard; Price per month: 299 kr; Video: 30 days", (1,)),
             ("You get your money within 30 days.", (2,)),
         ]
-        assert render(true, evidence).dropped == ()
-        assert len(render(made_up, evidence).dropped) == 1
+        assert render_claims(true, evidence).dropped == ()
+        assert len(render_claims(made_up, evidence).dropped) == 1
 
 
 async def test_a_claim_of_a_snippet_without_plain_words_is_the_snippet() -> None:
     """Another retriever need not tell what its snippets say."""
-    bare = Snippet("kb/a.md", "It is 5 kr.", 1, 1)
+    bare = Snippet(file="kb/a.md", text="It is 5 kr.", first=1, last=1)
     evidence = [Hit(bare, Passage("kb/a.md", (), "en", (bare,)), 0.9)]
-    stream = MockModel().stream(Prompt("", "q", "en", form="claims"), evidence)
-    claims = parse("".join([delta.text async for delta in stream]))
+    stream = MockModel().stream(Prompt(instructions="", question="q", lang="en", form="claims"), evidence)
+    claims = parse_claims("".join([delta.text async for delta in stream]))
     assert claims is not None
     assert [claim.text for claim in claims] == ["It is 5 kr."]
 
@@ -177,8 +182,15 @@ async def test_claims_without_evidence_are_made_up_or_say_nothing() -> None:
     """Also then it keeps to the form."""
     for rate, expected in [(0.0, 0), (1.0, 1)]:
         model = MockModel(0, rate)
-        text = "".join([delta.text async for delta in model.stream(Prompt("", "q", "en", form="claims"), [])])
-        claims = parse(text)
+        text = "".join(
+            [
+                delta.text
+                async for delta in model.stream(
+                    Prompt(instructions="", question="q", lang="en", form="claims"), []
+                )
+            ]
+        )
+        claims = parse_claims(text)
         assert claims is not None
         assert len(claims) == expected
 
@@ -188,8 +200,8 @@ async def test_claims_without_evidence_are_made_up_or_say_nothing() -> None:
 )
 async def test_it_asks_back_when_its_evidence_is_weak(bound: float, may_ask: bool, expected: bool) -> None:
     """Below the bound it was given (scores are 0.9 here), and only where the prompt lets it."""
-    prompt = Prompt("", "q", "sv", may_ask=may_ask)
-    async with opened_drafter("mock", MockSettings(mock_ask=bound)) as model:
+    prompt = Prompt(instructions="", question="q", lang="sv", may_ask=may_ask)
+    async with open_drafter("mock", MockSettings(mock_ask=bound)) as model:
         text = "".join([delta.text async for delta in model.stream(prompt, [hit(RETURNS)])])
     assert text.startswith("ASK: Jag") is expected
 
@@ -200,7 +212,7 @@ async def test_a_cancel_ends_a_draft_without_a_delay_within_a_few_deltas() -> No
     assert len(await drafts(MockModel(), "q", evidence)) > PIECES_AT_ONCE
     came = 0
     with trio.CancelScope() as scope:
-        async for _ in MockModel().stream(Prompt("", "q", "en"), evidence):
+        async for _ in MockModel().stream(Prompt(instructions="", question="q", lang="en"), evidence):
             came += 1
             scope.cancel()
     assert scope.cancelled_caught

@@ -8,7 +8,7 @@ import pytest
 from agent.errors import ModelFailed
 from agent.llm.noting import ModelNoter
 from agent.ports.memory import Remark, StoredTurn
-from agent.ports.note import Found, Unread
+from agent.ports.note import MemoryNote, UnreadTurn
 from agent.testing.network import inline
 from agent.testing.replies import Answer, ScriptedLanguageModel, says
 from tests.memory.made import MINE, NOW, item
@@ -18,17 +18,17 @@ NOTED = {"type": "fact", "about": "home", "text": "The user lives in Lund", "quo
 
 
 def turn(n: int, text: str, role: Any = "user") -> StoredTurn:
-    return StoredTurn(n, MINE, Remark(f"m{n}", role, text, NOW))
+    return StoredTurn(n, MINE, Remark(message=f"m{n}", role=role, text=text, at=NOW))
 
 
-UNREAD = Unread(turn(3, SAID), (turn(1, "Hej ```"), turn(2, "Hi.", "assistant")))
+UNREAD = UnreadTurn(turn(3, SAID), (turn(1, "Hej ```"), turn(2, "Hi.", "assistant")))
 
 
 async def find(
-    *answers: Answer, unread: Unread = UNREAD, known: Any = ()
+    *answers: Answer, unread: UnreadTurn = UNREAD, known: Any = ()
 ) -> tuple[Any, ScriptedLanguageModel]:
     model = ScriptedLanguageModel(*answers)
-    found = await ModelNoter(model, inline).find(unread, known)
+    found = await ModelNoter(model, inline).find_notes(unread, known)
     assert model.opened == model.closed
     return found, model
 
@@ -42,8 +42,8 @@ async def test_what_it_finds_comes_back() -> None:
     rule = {**NOTED, "type": "rule", "about": "travel", "replaces": "i4"}
     found, _ = await find(listed(NOTED, rule))
     assert found == (
-        Found("fact", "home", "The user lives in Lund", "I moved to Lund"),
-        Found("rule", "travel", "The user lives in Lund", "I moved to Lund", "i4"),
+        MemoryNote("fact", "home", "The user lives in Lund", "I moved to Lund"),
+        MemoryNote("rule", "travel", "The user lives in Lund", "I moved to Lund", "i4"),
     )
 
 
@@ -65,7 +65,7 @@ async def test_it_is_shown_the_message_what_was_said_and_what_is_known() -> None
     assert "user: Hej ```\nassistant: Hi." in user
     assert user.index("Malmö") < user.index("Hej") < user.index(SAID)
     assert "````" in user
-    swedish = Unread(turn(3, "Jag bor i Lund och vill alltid ha svar på svenska"))
+    swedish = UnreadTurn(turn(3, "Jag bor i Lund och vill alltid ha svar på svenska"))
     _, model = await find(listed(), unread=swedish)
     assert "värt att minnas" in "\n".join(each.text for each in model.requests[0].messages)
     assert "Det här är redan" not in model.requests[0].messages[-1].text

@@ -9,7 +9,7 @@ import trio
 from trio.testing import MockClock
 
 from agent.errors import ModelFailed, UsageError
-from agent.llm.open import opened_drafter
+from agent.llm.open import open_drafter
 from agent.llm.script import ScriptModel
 from agent.llm.settings import MockSettings
 from agent.ports.draft import Drafter, Prompt
@@ -26,7 +26,12 @@ def script(tmp_path: Path) -> Any:
 
 
 async def drafted(model: Drafter, question: str, attempt: int = 0) -> list[str]:
-    return [delta.text async for delta in model.stream(Prompt("", question, "en", attempt), ())]
+    return [
+        delta.text
+        async for delta in model.stream(
+            Prompt(instructions="", question=question, lang="en", attempt=attempt), ()
+        )
+    ]
 
 
 async def test_deltas_are_played_as_they_are(script: Any) -> None:
@@ -64,7 +69,7 @@ async def test_no_match_is_a_failure_of_the_model(script: Any) -> None:
 async def test_the_delay_is_before_each_delta(script: Any, autojump_clock: MockClock) -> None:
     """`delay_ms` is waited before every delta and before an error."""
     model = script({"match": "", "deltas": ["a", "b"], "delay_ms": 500, "error": "gone"})
-    stream = model.stream(Prompt("", "q", "en"), ())
+    stream = model.stream(Prompt(instructions="", question="q", lang="en"), ())
     for count, text in enumerate("ab", 1):
         assert (await anext(stream)).text == text
         assert trio.current_time() == pytest.approx(0.5 * count)
@@ -78,7 +83,7 @@ async def test_a_hang_says_nothing_more_until_it_is_cancelled(script: Any, autoj
     model = script({"match": "", "deltas": ["a"], "hang": True})
     seen = []
     with trio.move_on_after(3600):
-        async for delta in model.stream(Prompt("", "q", "en"), ()):
+        async for delta in model.stream(Prompt(instructions="", question="q", lang="en"), ()):
             seen.append(delta.text)
     assert seen == ["a"]
     assert trio.current_time() == pytest.approx(3600)
@@ -107,14 +112,14 @@ async def test_a_wrong_script_is_a_one_line_error(tmp_path: Path, text: str, pro
     path = tmp_path / "script.json"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(UsageError, match=problem) as raised:
-        await opened_drafter(f"script:{path}", MockSettings()).__aenter__()
+        await open_drafter(f"script:{path}", MockSettings()).__aenter__()
     assert "\n" not in str(raised.value)
 
 
 async def test_a_script_that_is_not_there_is_a_one_line_error(tmp_path: Path) -> None:
     """A missing file is named."""
     with pytest.raises(UsageError, match=r"none\.json: cannot be read"):
-        await opened_drafter(f"script:{tmp_path / 'none.json'}", MockSettings()).__aenter__()
+        await open_drafter(f"script:{tmp_path / 'none.json'}", MockSettings()).__aenter__()
 
 
 async def test_a_script_that_is_not_utf8_is_a_one_line_error(tmp_path: Path) -> None:
@@ -122,4 +127,4 @@ async def test_a_script_that_is_not_utf8_is_a_one_line_error(tmp_path: Path) -> 
     path = tmp_path / "script.json"
     path.write_bytes(b'[{"match": "\xff", "text": "a"}]')
     with pytest.raises(UsageError, match=r"script\.json"):
-        await opened_drafter(f"script:{path}", MockSettings()).__aenter__()
+        await open_drafter(f"script:{path}", MockSettings()).__aenter__()

@@ -10,8 +10,8 @@ from agent.llm.wording import (
     QUOTE_CHARS,
     SECTIONS,
     TOLD_CHARS,
-    chosen,
-    compose,
+    choose_quotes,
+    compose_answer,
 )
 from agent.numbers.read import tokens
 from agent.ports.search import Hit, Lang, Passage, Snippet
@@ -23,7 +23,15 @@ def section(
     """Return hits on the statements of a section, in their order; (kind, words) for one that is no paragraph."""
     told = [("paragraph", each) if isinstance(each, str) else each for each in said]
     snippets = tuple(
-        Snippet("kb/a.md", f"**{words}**", line, line, words, kind, headings=headings)
+        Snippet(
+            file="kb/a.md",
+            text=f"**{words}**",
+            first=line,
+            last=line,
+            said=words,
+            kind=kind,
+            headings=headings,
+        )
         for line, (kind, words) in enumerate(told, 1)
     )
     passage = Passage("kb/a.md", headings, lang, snippets)
@@ -36,9 +44,9 @@ def section(
 def test_the_best_is_quoted_however_long() -> None:
     """More than QUOTE_CHARS are quoted of the best statement only; what is too long is passed over."""
     long = section("word " * 400)[0]
-    assert chosen([long, *section("Short.")]) == [long]
+    assert choose_quotes([long, *section("Short.")]) == [long]
     first, middle, last = section("a" * 400, "b" * 400, "c" * 300)
-    assert chosen([first, middle, last]) == [first, last]
+    assert choose_quotes([first, middle, last]) == [first, last]
     assert QUOTE_CHARS == 700
 
 
@@ -46,7 +54,7 @@ def test_statements_of_three_sections_are_quoted() -> None:
     """One of a fourth is not; another of the first three is."""
     sections = [section(f"Statement {name} one.", f"Statement {name} two.") for name in "abcd"]
     best = [hits[0] for hits in sections]
-    assert chosen([*best, sections[1][1]]) == [*best[:SECTIONS], sections[1][1]]
+    assert choose_quotes([*best, sections[1][1]]) == [*best[:SECTIONS], sections[1][1]]
 
 
 def test_nothing_is_quoted_twice() -> None:
@@ -54,13 +62,13 @@ def test_nothing_is_quoted_twice() -> None:
     one, again = section("It costs 5 kr.", "it costs **5** kr")
     (other,) = section("It costs 5 kr!", headings=("Prices",))
     (another,) = section("It costs 6 kr.", headings=("Fees",))
-    assert chosen([one, again, other, another]) == [one, another]
+    assert choose_quotes([one, again, other, another]) == [one, another]
 
 
 def test_nothing_to_quote_is_said_without_a_number() -> None:
     """In the language of the question."""
-    assert chosen([]) == []
-    assert [compose([], lang) for lang in ("en", "sv")] == [
+    assert choose_quotes([]) == []
+    assert [compose_answer([], lang) for lang in ("en", "sv")] == [
         "The pages I was given do not say.",
         "Sidorna jag fick säger inget om det.",
     ]
@@ -74,8 +82,8 @@ def test_statements_stand_in_the_order_of_their_page() -> None:
     """The best section comes first; within a section the page's order counts, not the rank."""
     one, two, three = section("First.", "Second.", "Third.")
     (other,) = section("Best.", headings=("Top",))
-    assert compose([other, three, one], "en") == "From “Top”:\nBest.\n\nFrom “Plans”:\nFirst. Third."
-    assert compose([two, other], "en").startswith("From “Plans”:\nSecond.")
+    assert compose_answer([other, three, one], "en") == "From “Top”:\nBest.\n\nFrom “Plans”:\nFirst. Third."
+    assert compose_answer([two, other], "en").startswith("From “Plans”:\nSecond.")
 
 
 @pytest.mark.parametrize(
@@ -89,7 +97,7 @@ def test_statements_stand_in_the_order_of_their_page() -> None:
 )
 def test_what_runs_on_is_a_sentence_of_its_own(said: tuple[str, str]) -> None:
     """One that would be read as a part of what stands before it, which another citation holds, begins a paragraph."""
-    assert compose(section(*said), "en") == "From “Plans”:\n" + "\n\n".join(said)
+    assert compose_answer(section(*said), "en") == "From “Plans”:\n" + "\n\n".join(said)
 
 
 def test_rows_and_items_have_lines_of_their_own() -> None:
@@ -98,7 +106,7 @@ def test_rows_and_items_have_lines_of_their_own() -> None:
         "There are two.", ("row", "Basic; Price: 149 kr"), ("item", "Standard."), "Both last.", "Really.",
         ("code", "run it\nnow"), "Done.",
     )  # fmt: skip
-    assert compose(hits, "en") == (
+    assert compose_answer(hits, "en") == (
         "From “Plans”:\nThere are two.\n- Basic; Price: 149 kr\n- Standard.\n\nBoth last. Really."
         "\n\nrun it\nnow\n\nDone."
     )
@@ -106,8 +114,8 @@ def test_rows_and_items_have_lines_of_their_own() -> None:
 
 def test_a_statement_without_plain_words_is_quoted_as_it_stands() -> None:
     """A retriever need not tell what its snippets say."""
-    snippet = Snippet("kb/a.md", "It is *5 kr*.", 1, 1)
-    assert compose([Hit(snippet, Passage("kb/a.md", (), "en", (snippet,)), 0.9)], "sv").endswith(
+    snippet = Snippet(file="kb/a.md", text="It is *5 kr*.", first=1, last=1)
+    assert compose_answer([Hit(snippet, Passage("kb/a.md", (), "en", (snippet,)), 0.9)], "sv").endswith(
         "It is *5 kr*."
     )
 
@@ -125,15 +133,18 @@ def test_a_statement_without_plain_words_is_quoted_as_it_stands() -> None:
 )
 def test_the_lead_names_two_headings_without_numbers(headings: tuple[str, ...], lead: str) -> None:
     """The innermost ones; what is added to quotes holds no number."""
-    assert compose(section("It is free.", headings=headings), "en") == f"{lead}\nIt is free."
+    assert compose_answer(section("It is free.", headings=headings), "en") == f"{lead}\nIt is free."
 
 
 def test_what_is_in_another_language_is_said() -> None:
     """Before the quotes and in the question's language, when nothing of them is in it."""
     swedish, english = section("Den är fri.", lang="sv"), section("It is free.", headings=("Fees",))
-    assert compose(swedish, "en") == "I only found this on a page in Swedish.\n\nFrom “Plans”:\nDen är fri."
-    assert compose(english, "sv").startswith("Jag hittade det här bara på en sida på engelska.\n")
-    assert compose([*swedish, *english], "en").startswith("From “Plans”:")
+    assert (
+        compose_answer(swedish, "en")
+        == "I only found this on a page in Swedish.\n\nFrom “Plans”:\nDen är fri."
+    )
+    assert compose_answer(english, "sv").startswith("Jag hittade det här bara på en sida på engelska.\n")
+    assert compose_answer([*swedish, *english], "en").startswith("From “Plans”:")
 
 
 # --- what must not happen
@@ -156,7 +167,7 @@ def test_no_number_goes_on_in_the_next_statement(
 ) -> None:
     """Whatever follows a number, its answer is verified on the statements that it quotes."""
     hits = section(before, after)
-    assert verify(compose(hits, "en"), hits).refused == ()
+    assert verify(compose_answer(hits, "en"), hits).refused == ()
 
 
 WORDS = st.sampled_from(
@@ -174,14 +185,23 @@ def test_quotes_of_anything_stand(said: list[tuple[str, str]]) -> None:
     """Numbers, units and small words in any order: what is quoted says no number that its snippets do not."""
     hits = [
         Hit(
-            Snippet("kb/a.md", hit.snippet.said, at, at, hit.snippet.said, hit.snippet.kind), hit.passage, 0.9
+            Snippet(
+                file="kb/a.md",
+                text=hit.snippet.said,
+                first=at,
+                last=at,
+                said=hit.snippet.said,
+                kind=hit.snippet.kind,
+            ),
+            hit.passage,
+            0.9,
         )
         for at, hit in enumerate(section(*said), 1)
     ]
     passage = Passage("kb/a.md", ("Plans",), "en", tuple(hit.snippet for hit in hits))
     quoted = [Hit(hit.snippet, passage, 0.9) for hit in hits]
-    draft = compose(quoted, "en")
-    alone = [verify(compose([each], "en"), [each]).refused for each in quoted]
+    draft = compose_answer(quoted, "en")
+    alone = [verify(compose_answer([each], "en"), [each]).refused for each in quoted]
     if not any(alone):
         assert verify(draft, quoted).refused == (), draft
 
@@ -190,7 +210,9 @@ def test_quotes_of_anything_stand(said: list[tuple[str, str]]) -> None:
 
 
 def told(id: str, text: str, lang: Lang = "en") -> Hit:
-    snippet = Snippet(f"memory/{id}", text, 1, 1, text, headings=("2026-05-03, user",))
+    snippet = Snippet(
+        file=f"memory/{id}", text=text, first=1, last=1, said=text, headings=("2026-05-03, user",)
+    )
     return Hit(snippet, Passage(snippet.file, snippet.headings, lang, (snippet,)), 0.9)
 
 
@@ -200,11 +222,11 @@ def test_what_is_remembered_is_said_at_once_as_its_users_words(lang: Lang) -> No
     wall, door = told("i1", "The wall is white.", lang), told("t2", "So is the door.", lang)
     paint = section("Paint is sold.", lang=lang)
     lines = f"{LANGUAGES[lang].quoting.remembered}\n- The wall is white.\n- So is the door."
-    assert compose([*paint, wall, door], lang).endswith(f"Paint is sold.\n\n{lines}")
-    first = compose([wall, *paint, door], lang)
+    assert compose_answer([*paint, wall, door], lang).endswith(f"Paint is sold.\n\n{lines}")
+    first = compose_answer([wall, *paint, door], lang)
     assert first.startswith(f"{lines}\n\n")
     assert first.endswith("Paint is sold.")
-    assert compose([wall, *section("Till salu.", lang="sv")], "en").count("page in") == (lang != "en")
+    assert compose_answer([wall, *section("Till salu.", lang="sv")], "en").count("page in") == (lang != "en")
 
 
 CODE, DOG = told("i1", "My gate code is 4711"), told("i2", "Remember that my dog is called Rex")
@@ -234,19 +256,19 @@ def test_of_what_is_remembered_only_what_fits_is_quoted(
     question: str, read: list[Hit], wanted: list[Hit]
 ) -> None:
     """Before the documents where it holds as many words of the question; alone where they hold hardly any."""
-    assert chosen([*read, CODE, DOG], question) == wanted
+    assert choose_quotes([*read, CODE, DOG], question) == wanted
 
 
 def test_all_that_is_remembered_is_quoted_where_nothing_else_is_asked_for() -> None:
     """As much of it as an answer quotes of documents."""
     much = [told(f"i{at}", f"My door {at} is {'x' * 90}") for at in range(20)]
-    assert chosen(much, "What do you remember about me?") == much[: QUOTE_CHARS // 103]
-    assert chosen(much, "What is the door?") == much[:SECTIONS]
+    assert choose_quotes(much, "What do you remember about me?") == much[: QUOTE_CHARS // 103]
+    assert choose_quotes(much, "What is the door?") == much[:SECTIONS]
 
 
 def test_much_that_fits_leaves_the_documents_their_place() -> None:
     """What is remembered has a bound of its own."""
     much = [told(f"t{at}", f"The code of door {at} is {'x' * 200}") for at in range(5)]
     read = section("A code is long. " * 40, headings=("Codes",))
-    assert chosen([*read, *much], "Which code?") == [much[0], *read]
+    assert choose_quotes([*read, *much], "Which code?") == [much[0], *read]
     assert TOLD_CHARS == 350

@@ -22,7 +22,7 @@ from agent.config import (
     MCP_START_WAIT,
 )
 from agent.errors import ActionFailed, ActionUnknown, McpFailed, UsageError
-from agent.mcp.open import opened_servers
+from agent.mcp.open import open_servers
 from agent.ports.action import Call, Executor, Outcome
 from agent.ports.mcp import McpServer
 from agent.storage.memory import MemoryLedger
@@ -31,8 +31,8 @@ from agent.testing.fakes import Figures, Noon
 from agent.testing.mcp import FakeMcpServers
 from agent.tools.offering import Offering
 
-FILES = McpServer("files", "files-server", auto=frozenset(("list",)))
-CALL = Call("s1", "files.read", {"path": "a.txt"})
+FILES = McpServer(name="files", command="files-server", auto=frozenset(("list",)))
+CALL = Call(suggestion_id="s1", action="files.read", payload={"path": "a.txt"})
 SILENT = float("inf")
 TEXT_A = {"type": "text", "text": "a"}
 
@@ -58,7 +58,7 @@ class Kept:
 @asynccontextmanager
 async def kept(servers: FakeMcpServers) -> AsyncGenerator[Kept, None]:
     offering = Offering((), (FILES,))
-    async with opened_servers(offering, SchemaArguments(), servers) as by_server:
+    async with open_servers(offering, SchemaArguments(), servers) as by_server:
         yield Kept(servers, offering, by_server["files"])
 
 
@@ -185,8 +185,8 @@ async def test_a_tool_that_its_server_does_not_have_is_not_called(
     """It may have had it when it was suggested, before it was started again."""
     async with kept(servers) as each:
         for name in ("files.gone", "files.READ", "files."):
-            with pytest.raises(ActionFailed, match="does not have it"):
-                await each.call(Call("s1", name, {}))
+            with pytest.raises(ActionFailed, match="no longer offers it"):
+                await each.call(Call(suggestion_id="s1", action=name, payload={}))
     assert (each.begun, servers.called) == (0, [])
 
 
@@ -290,9 +290,9 @@ async def test_a_call_without_an_answer_is_unknown_and_puts_the_server_in_doubt(
         runner = Runner(nursery, MemoryLedger(), each.executor, Noon(), Figures())
         runner.start(CALL, outcomes.append)
         await trio.sleep(0.2)
-        runner.start(Call("s2", "files.read", {}), outcomes.append)
+        runner.start(Call(suggestion_id="s2", action="files.read", payload={}), outcomes.append)
         await trio.sleep(ACTION_TIMEOUT)
-        runner.start(Call("s3", "files.read", {}), outcomes.append)
+        runner.start(Call(suggestion_id="s3", action="files.read", payload={}), outcomes.append)
         await runner.wait_idle()
         ended = trio.current_time()
         assert [(one.suggestion_id, one.status) for one in outcomes] == [
@@ -374,8 +374,8 @@ async def test_leaving_takes_as_long_as_the_slowest_server(
 ) -> None:
     """All are left at the same time, and a call that hangs keeps none."""
     servers.leave, servers.start = 1.0, 0.0
-    offering = Offering((), tuple(McpServer(name, name) for name in "abc"))
-    async with opened_servers(offering, SchemaArguments(), servers):
+    offering = Offering((), tuple(McpServer(name=name, command=name) for name in "abc"))
+    async with open_servers(offering, SchemaArguments(), servers):
         assert sorted(tool.name for tool in offering)[0] == "a.list"
     assert trio.current_time() == pytest.approx(1.0)
     assert (len(servers.left), len(offering)) == (3, 0)
@@ -406,7 +406,7 @@ async def test_struck_at_any_step_it_leaves_nothing(whole: bool, autojump_clock:
         strike = Strike(around if whole else call, step)
         trio.lowlevel.add_instrument(strike)
         with around:
-            async with opened_servers(offering, SchemaArguments(), servers) as by_server:
+            async with open_servers(offering, SchemaArguments(), servers) as by_server:
                 with call:
                     await by_server["files"].run(CALL, partial(begun.append, True))
         trio.lowlevel.remove_instrument(strike)
@@ -419,7 +419,7 @@ async def test_struck_at_any_step_it_leaves_nothing(whole: bool, autojump_clock:
 
 async def test_without_servers_nothing_is_kept(autojump_clock: MockClock) -> None:
     """And nothing is imported: what starts them is asked for only where there are some."""
-    async with opened_servers(Offering(), SchemaArguments()) as by_server:
+    async with open_servers(Offering(), SchemaArguments()) as by_server:
         assert by_server == {}
 
 
@@ -429,4 +429,4 @@ async def test_without_the_extra_the_operator_is_told_what_to_install(
     """In one line."""
     monkeypatch.setattr("agent.mcp.open.find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"pip install 'agent-server\[mcp\]'"):
-        await opened_servers(Offering((), (FILES,)), SchemaArguments()).__aenter__()
+        await open_servers(Offering((), (FILES,)), SchemaArguments()).__aenter__()

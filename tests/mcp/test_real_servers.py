@@ -17,10 +17,10 @@ import trio
 from structlog.testing import capture_logs
 from trio.testing import memory_stream_one_way_pair, wait_all_tasks_blocked
 
-from agent.actions.runner import Stopped
+from agent.actions.runner import BeginRefused
 from agent.config import MCP_LEAVE, MCP_OWED, PROCESS_LEAVE_TIMEOUT
 from agent.errors import ActionFailed, ActionUnknown, McpFailed
-from agent.mcp.open import opened_servers
+from agent.mcp.open import open_servers
 from agent.mcp.stdio import Pipes
 from agent.ports.action import Call, Executor
 from agent.ports.mcp import McpServer, McpSession
@@ -47,7 +47,7 @@ class Real:
                 _begin()
             self.begun += 1
 
-        return await self.executor.run(Call("s1", f"p.{tool}", arguments), begin)
+        return await self.executor.run(Call(suggestion_id="s1", action=f"p.{tool}", payload=arguments), begin)
 
     async def give_up(self, tool: str) -> None:
         """Call a tool that does not answer, and wait for it no more soon after it has begun."""
@@ -84,9 +84,9 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 @asynccontextmanager
 async def kept(*command: str, **env: str) -> AsyncGenerator[Real]:
     pytest.importorskip("mcp")
-    server = McpServer("p", command[0], command[1:], env)
+    server = McpServer(name="p", command=command[0], args=command[1:], env=env)
     offering = Offering((), (server,))
-    async with opened_servers(offering, SchemaArguments()) as by_server:
+    async with open_servers(offering, SchemaArguments()) as by_server:
         yield Real(offering, by_server["p"])
 
 
@@ -130,9 +130,9 @@ async def test_a_server_of_the_sdk_is_called_cancelled_and_killed() -> None:
         assert (scope.cancelled_caught, real.begun) == (True, begun)
 
         def refuse() -> None:
-            raise Stopped("stop was first")
+            raise BeginRefused("stop was first")
 
-        with pytest.raises(Stopped):
+        with pytest.raises(BeginRefused):
             await real.call("add", refuse, a=3, b=2)
         await real.give_up("hang")
         pid, added = map(int, (await real.when_it_answers("known"))["text"].split())
@@ -207,8 +207,10 @@ def session_over(
     async def started(server: McpServer) -> AsyncGenerator[Pipes]:
         yield pipes
 
-    monkeypatch.setattr(sdk, "started", started)
-    session: contextlib.AbstractAsyncContextManager[McpSession] = sdk.connect(McpServer("p", "p"))
+    monkeypatch.setattr(sdk, "start_server", started)
+    session: contextlib.AbstractAsyncContextManager[McpSession] = sdk.connect(
+        McpServer(name="p", command="p")
+    )
     return session
 
 
@@ -224,7 +226,7 @@ async def test_questions_of_a_server_that_reads_no_answer_are_bounded(
             asked = {"jsonrpc": "2.0", "id": number, "method": "ping"}
             await says.send_all(json.dumps(asked).encode() + b"\n")
         await wait_all_tasks_blocked()
-        assert pipes.busy
+        assert pipes.is_busy
         assert trio.lowlevel.current_statistics().tasks_living - before == MCP_OWED
     await says.aclose()
 
@@ -255,7 +257,7 @@ async def test_a_write_that_fails_is_the_end_of_the_server(monkeypatch: pytest.M
                 with pytest.raises(McpFailed) as failed:
                     await session.tools()
                 assert failed.value.kind == "gone"
-            await session.ended()
+            await session.wait_ended()
     await says.aclose()
 
 

@@ -43,7 +43,7 @@ async def test_lines_come_whole_in_whatever_pieces(size: int) -> None:
     for start in range(0, len(data), size):
         await ends.says.send_all(data[start : start + size])
     await ends.says.aclose()
-    lines = [await ends.pipes.line() for _ in range(4)]
+    lines = [await ends.pipes.read_line() for _ in range(4)]
     assert lines == [b'{"a": 1}', b"", b'{"b": 2}\r', None]
     assert ends.pipes.ended.is_set()
 
@@ -71,7 +71,7 @@ async def test_a_line_without_an_end_is_thrown_away_as_it_comes() -> None:
     """Never more than its bound and one read are held, and the line after it is read."""
     long = Long(3 * MCP_LINE_MAX)
     pieces = 0
-    while (line := await long.pipes.line()) == b"":
+    while (line := await long.pipes.read_line()) == b"":
         pieces += 1
     assert (line, pieces > 1) == (b"{}", True)
     assert long.held <= MCP_LINE_MAX + 64 * 1024
@@ -83,10 +83,10 @@ async def test_a_line_of_the_bound_is_read() -> None:
     for size in (MCP_LINE_MAX, MCP_LINE_MAX + 1):
         await ends.says.send_all(b"x" * size + b"\n")
     await ends.says.send_all(b"after\n")
-    assert len(await ends.pipes.line() or b"") == MCP_LINE_MAX
-    rest = [await ends.pipes.line() for _ in range(2)]
+    assert len(await ends.pipes.read_line() or b"") == MCP_LINE_MAX
+    rest = [await ends.pipes.read_line() for _ in range(2)]
     while rest[-1] == b"":
-        rest.append(await ends.pipes.line())
+        rest.append(await ends.pipes.read_line())
     assert set(rest[:-1]) == {b""}
     assert rest[-1] == b"after"
 
@@ -96,11 +96,11 @@ async def test_what_is_to_be_known_before_a_write_is_told_in_its_turn(nursery: t
     send = Full()
     pipes = Pipes(send, memory_stream_one_way_pair()[1])
     begun: list[str] = []
-    nursery.start_soon(pipes.write, b"one", lambda: begun.append("one"))
+    nursery.start_soon(pipes.write_line, b"one", lambda: begun.append("one"))
     await wait_all_tasks_blocked()
     with trio.CancelScope() as scope:
         scope.cancel()
-        await pipes.write(b"two", lambda: begun.append("two"))
+        await pipes.write_line(b"two", lambda: begun.append("two"))
     assert (begun, send.begun, pipes.ended.is_set()) == (["one"], 1, False)
     nursery.cancel_scope.cancel()
 
@@ -113,8 +113,8 @@ async def test_nothing_is_written_when_begin_is_refused() -> None:
         raise RuntimeError("stopped")
 
     with pytest.raises(RuntimeError):
-        await ends.pipes.write(b"one\n", refuse)
-    await ends.pipes.write(b"two\n")
+        await ends.pipes.write_line(b"one\n", refuse)
+    await ends.pipes.write_line(b"two\n")
     assert await ends.told.receive_some() == b"two\n"
 
 
@@ -122,10 +122,10 @@ async def test_a_line_that_was_cut_is_the_end_of_the_server(autojump_clock: Mock
     """Else the next one would be read as its rest."""
     pipes = Pipes(Full(), memory_stream_one_way_pair()[1])
     with trio.move_on_after(1.0):
-        await pipes.write(b"one\n")
+        await pipes.write_line(b"one\n")
     assert pipes.ended.is_set()
     with pytest.raises(McpFailed):
-        await pipes.write(b"two\n", lambda: pytest.fail("begun"))
+        await pipes.write_line(b"two\n", lambda: pytest.fail("begun"))
 
 
 async def test_a_server_that_has_closed_its_input_is_gone() -> None:
@@ -133,7 +133,7 @@ async def test_a_server_that_has_closed_its_input_is_gone() -> None:
     ends = Ends()
     await ends.told.aclose()
     with pytest.raises(McpFailed) as failed:
-        await ends.pipes.write(b"one\n")
+        await ends.pipes.write_line(b"one\n")
     assert failed.value.kind == "gone"
     with pytest.raises(McpFailed):
-        await ends.pipes.write(b"two\n", lambda: pytest.fail("begun"))
+        await ends.pipes.write_line(b"two\n", lambda: pytest.fail("begun"))

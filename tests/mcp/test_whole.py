@@ -13,7 +13,7 @@ from trio.testing import MockClock
 from agent.client.client import Client
 from agent.compose.adapters import Adapters
 from agent.ports.decide import Act, Decision, Noop
-from agent.retrieval.load import Source
+from agent.retrieval.load import SourceFile
 from agent.settings import Settings
 from agent.testing.fakes import ScriptedDecider
 from agent.testing.mcp import FakeMcpServers
@@ -31,7 +31,7 @@ TOOLS: tuple[dict[str, Any], ...] = (
 )
 STATUS = Act("shop.status", {"order": "A-17"})
 CANCEL = Act("shop.cancel", {"order": "A-17"}, risk="low", requires_approval=False)
-PLANS = Source.of("kb/plans.md", "# Plans\n\nThe Standard plan costs 299 kr a month.\n")
+PLANS = SourceFile.of("kb/plans.md", "# Plans\n\nThe Standard plan costs 299 kr a month.\n")
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ async def test_a_cancel_before_it_begins_leaves_no_effect_and_one_after_it_its_r
             await trio.sleep(3.0)
             assert len(servers.called) == called
             assert server.app.runner is not None
-            assert server.app.runner.running == 0
+            assert server.app.runner.running_count == 0
 
 
 async def test_the_servers_outlive_the_actions_and_end_with_the_server(

@@ -6,27 +6,27 @@ from typing import Any
 import pytest
 
 from agent.config import ITEM_TEXT, PROPOSALS_PER_TURN
-from agent.memory.found import sound
+from agent.memory.found import check_notes
 from agent.ports.memory import Remark, Source, StoredTurn
-from agent.ports.note import Found
+from agent.ports.note import MemoryNote
 from tests.memory.made import MINE, NOW, item
 
 SAID = "By the way, I live in Lund, at Storgatan 12. My rent is 9 500 kr a month. Thanks!"
-TURN = StoredTurn(7, MINE, Remark("m7", "user", SAID, NOW))
-FOUND = Found("fact", "home", "The user lives in Lund", "I live in Lund")
+TURN = StoredTurn(7, MINE, Remark(message="m7", role="user", text=SAID, at=NOW))
+FOUND = MemoryNote("fact", "home", "The user lives in Lund", "I live in Lund")
 
 
-def found(**other: Any) -> Found:
+def found(**other: Any) -> MemoryNote:
     return replace(FOUND, **other)
 
 
-def texts(*each: Found, turn: StoredTurn = TURN, known: Any = ()) -> list[str]:
-    return [made.text for made in sound(each, turn, known, NOW)]
+def texts(*each: MemoryNote, turn: StoredTurn = TURN, known: Any = ()) -> list[str]:
+    return [made.text for made in check_notes(each, turn, known, NOW)]
 
 
 def test_what_the_message_says_may_be_proposed() -> None:
     """In the model's own words; its source is the message, with the quote."""
-    [made] = sound([FOUND], TURN, (), NOW)
+    [made] = check_notes([FOUND], TURN, (), NOW)
     assert (made.type, made.text, made.replaces) == ("fact", "The user lives in Lund", None)
     assert made.sources == (Source("message", "m7", quote="I live in Lund"),)
     assert made.key == ("home",)
@@ -90,10 +90,10 @@ def test_what_cannot_be_kept_is_left_out(other: dict[str, str]) -> None:
 def test_what_it_corrects_must_be_live_and_shown() -> None:
     """It then takes that one's place, key and type; what names anything else is something new."""
     live, gone = item(id="i4", key=("rent",), type="preference"), item(id="i5", status="superseded")
-    [made] = sound([found(replaces="i4")], TURN, [live, gone], NOW)
+    [made] = check_notes([found(replaces="i4")], TURN, [live, gone], NOW)
     assert (made.replaces, made.key, made.type) == ("i4", ("rent",), "preference")
     for id in ("i5", "i9", "none", ""):
-        [made] = sound([found(replaces=id)], TURN, [live, gone], NOW)
+        [made] = check_notes([found(replaces=id)], TURN, [live, gone], NOW)
         assert (made.replaces, made.key, made.type) == (None, ("home",), "fact")
 
 

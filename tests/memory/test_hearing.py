@@ -3,16 +3,16 @@
 import pytest
 
 from agent.lang import Lang
-from agent.memory.hearing import found_beside, hear, only_stated, only_told
+from agent.memory.hearing import find_notice, is_only_orders, is_only_statements, read_items
 from agent.ports.brain import Question
 from agent.ports.conversation import Exchange
-from agent.ports.decide import Result
+from agent.ports.decide import CallResult
 
 NOW = 1_700_000_000_000
 
 
 def ask(text: str, **more: object) -> Question:
-    return Question("m1", text, None, 0.0, **more)  # type: ignore[arg-type]
+    return Question(id="m1", text=text, lang=None, at=0.0, **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -25,26 +25,26 @@ def ask(text: str, **more: object) -> Question:
 )
 def test_what_is_to_be_remembered_is_made_sound(text: str, said: str, told: bool) -> None:
     """With the message as its source, and whether its user has ordered it."""
-    heard = hear(ask(text), NOW)
-    (noted,) = heard.noted
-    assert (noted.draft.text, noted.told) == (said, told)
+    heard = read_items(ask(text), NOW)
+    (noted,) = heard.drafts
+    assert (noted.draft.text, noted.is_ordered) == (said, told)
     assert [(each.kind, each.ref) for each in noted.draft.sources] == [("message", "m1")]
     assert noted.draft.key
 
 
 def test_words_can_end_what_is_open() -> None:
     """By what it is about; nothing new is to be remembered then."""
-    heard = hear(ask("The tax report is done."), NOW)
-    assert heard.noted == ()
-    assert len(heard.done) == 1
+    heard = read_items(ask("The tax report is done."), NOW)
+    assert heard.drafts == ()
+    assert len(heard.finished_keys) == 1
 
 
 def test_what_cannot_be_kept_is_left_out() -> None:
     """Nobody was promised it."""
-    assert hear(ask("What is my budget?"), NOW).noted == ()
+    assert read_items(ask("What is my budget?"), NOW).drafts == ()
     long = f"Remember that my budget is {'very ' * 120}large."
-    assert hear(ask(long), NOW).noted == ()
-    assert not only_told(ask(long), "en", NOW)
+    assert read_items(ask(long), NOW).drafts == ()
+    assert not is_only_orders(ask(long), "en", NOW)
 
 
 @pytest.mark.parametrize(
@@ -62,8 +62,10 @@ def test_what_cannot_be_kept_is_left_out() -> None:
 )
 def test_an_order_to_remember_is_nothing_to_search_for(text: str, lang: Lang, only: bool) -> None:
     """Unless something else is asked beside it."""
-    assert only_told(ask(text), lang, NOW) is only
-    assert not only_told(ask(text, results=(Result("c", "t", {}, True, ()),)), lang, NOW)
+    assert is_only_orders(ask(text), lang, NOW) is only
+    assert not is_only_orders(
+        ask(text, results=(CallResult(call_id="c", tool="t", arguments={}, ok=True, lines=()),)), lang, NOW
+    )
 
 
 @pytest.mark.parametrize(
@@ -84,8 +86,10 @@ def test_an_order_to_remember_is_nothing_to_search_for(text: str, lang: Lang, on
 )
 def test_who_tells_of_himself_asks_nothing(text: str, lang: Lang, only: bool) -> None:
     """Where all of it can be remembered; what ends something, or wants something done, is something else."""
-    assert only_stated(ask(text), lang, NOW) is only
-    assert not only_stated(ask(text, results=(Result("c", "t", {}, True, ()),)), lang, NOW)
+    assert is_only_statements(ask(text), lang, NOW) is only
+    assert not is_only_statements(
+        ask(text, results=(CallResult(call_id="c", tool="t", arguments={}, ok=True, lines=()),)), lang, NOW
+    )
 
 
 @pytest.mark.parametrize(
@@ -110,11 +114,11 @@ def test_who_tells_of_himself_asks_nothing(text: str, lang: Lang, only: bool) ->
 def test_what_is_done_may_have_been_named_before(text: str, ends: bool) -> None:
     """Then what the last exchanges speak of tells what it is."""
     said = tuple(Exchange(f"What about the {each}?", "Not yet.") for each in ("zoo", "roof", "tax", "bank"))
-    before = hear(ask(text, history=said), NOW).before
+    before = read_items(ask(text, history=said), NOW).recent_stems
     assert [{"zoo", "roof", "tax", "bank"} & each for each in before] == (
         [{"bank"}, {"tax"}, {"roof"}] if ends else []
     )
-    assert hear(ask(text), NOW).before == ()
+    assert read_items(ask(text), NOW).recent_stems == ()
 
 
 @pytest.mark.parametrize(
@@ -130,5 +134,12 @@ def test_what_is_done_may_have_been_named_before(text: str, ends: bool) -> None:
 )
 def test_what_comes_of_a_message_beside_its_answer(text: str, lang: Lang, beside: str | None) -> None:
     """Somebody is asked whether something is remembered, or has told to; of a long message that is not looked for."""
-    assert found_beside(ask(text), lang, NOW) == beside
-    assert found_beside(ask(text, results=(Result("c", "t", {}, True, ()),)), lang, NOW) is None
+    assert find_notice(ask(text), lang, NOW) == beside
+    assert (
+        find_notice(
+            ask(text, results=(CallResult(call_id="c", tool="t", arguments={}, ok=True, lines=()),)),
+            lang,
+            NOW,
+        )
+        is None
+    )

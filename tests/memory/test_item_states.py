@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 
 from agent.config import PROPOSAL_LAPSES
 from agent.memory import states
-from agent.memory.states import DECIDES, TABLE, Changed, ItemRow, Status, Trigger, change, item_engine
+from agent.memory.states import (
+    DECIDES,
+    TABLE,
+    ItemChange,
+    ItemRow,
+    ItemState,
+    ItemTrigger,
+    change_item,
+    make_item_engine,
+)
 from agent.ports.memory import LIVE, ItemStatus, ItemType
 
 from .made import DAY, NOW, item
@@ -19,7 +28,7 @@ LAPSES = round(PROPOSAL_LAPSES * 1000)
 OTHERS = tuple(each for each in get_args(ItemType) if each != "open_loop")
 LOOP = ("open_loop",)
 NOBODYS = ("fact", "rule", "decision", "open_loop", "idea", "preference", "lesson")
-Case = tuple[dict[str, Any], str, dict[str, Any], Changed | None]
+Case = tuple[dict[str, Any], str, dict[str, Any], ItemChange | None]
 
 
 def cases() -> Iterator[Case]:
@@ -28,51 +37,51 @@ def cases() -> Iterator[Case]:
     ended = {"expires_at": NOW}
     going = {"expires_at": NOW + 1}
     for kind in ("event", "metric"):
-        yield {**proposed, **going, "type": kind}, "rule_accepts", {}, Changed("accepted", "rule")
+        yield {**proposed, **going, "type": kind}, "rule_accepts", {}, ItemChange("accepted", "rule")
         yield {**proposed, **going, "type": kind}, "rule_accepts", {"contradicts": True}, None
         yield {**proposed, "type": kind}, "rule_accepts", {}, None
     for kind in NOBODYS:
         yield {**proposed, **going, "type": kind}, "rule_accepts", {}, None
     for kind in OTHERS:
-        yield {**proposed, "type": kind}, "approve", {}, Changed("accepted", "user", closes=True)
-    yield {**proposed, "type": "open_loop"}, "approve", {}, Changed("active", "user", closes=True)
+        yield {**proposed, "type": kind}, "approve", {}, ItemChange("accepted", "user", closes=True)
+    yield {**proposed, "type": "open_loop"}, "approve", {}, ItemChange("active", "user", closes=True)
     for kind in ("fact", "open_loop"):
-        stays = Changed("proposed", None, conflict=True)
+        stays = ItemChange("proposed", None, conflict=True)
         yield {**proposed, "type": kind}, "approve", {"contradicts": True}, stays
-    yield proposed, "reject", {}, Changed("rejected", "user")
-    yield proposed, "lapse", {"since": NOW - LAPSES}, Changed("expired", None)
+    yield proposed, "reject", {}, ItemChange("rejected", "user")
+    yield proposed, "lapse", {"since": NOW - LAPSES}, ItemChange("expired", None)
     yield proposed, "lapse", {"since": NOW - LAPSES + 1}, None
-    yield {**proposed, **ended}, "lapse", {}, Changed("expired", None)
+    yield {**proposed, **ended}, "lapse", {}, ItemChange("expired", None)
     yield {**proposed, **going}, "lapse", {}, None
-    yield {"type": "decision"}, "start", {}, Changed("active", None)
+    yield {"type": "decision"}, "start", {}, ItemChange("active", None)
     for kind in (each for each in get_args(ItemType) if each != "decision"):
         yield {"type": kind}, "start", {}, None
-    yield {"status": "active"}, "block", {}, Changed("blocked", None)
-    yield {"status": "blocked"}, "unblock", {}, Changed("active", None)
+    yield {"status": "active"}, "block", {}, ItemChange("blocked", None)
+    yield {"status": "blocked"}, "unblock", {}, ItemChange("active", None)
     for status in ("active", "blocked"):
         yield (
             {"status": status, "type": "open_loop", "decided_by": "user"},
             "finish",
             {},
-            Changed("done", "user"),
+            ItemChange("done", "user"),
         )
         for kind in OTHERS:
             yield {"status": status, "type": kind}, "finish", {}, None
     for status in ("done", "rejected", "expired"):
         decided = {"status": status, "decided_by": "user"}
-        yield decided, "reopen", {}, Changed("proposed", None)
-        yield {**decided, **going}, "reopen", {}, Changed("proposed", None)
+        yield decided, "reopen", {}, ItemChange("proposed", None)
+        yield {**decided, **going}, "reopen", {}, ItemChange("proposed", None)
         yield {**decided, **ended}, "reopen", {}, None
         yield {**decided, "valid_to": NOW}, "reopen", {}, None
     for status in LIVE:
-        yield {"status": status, **ended}, "expire", {}, Changed("expired", None)
-        yield {"status": status, "valid_to": NOW}, "expire", {}, Changed("expired", None)
+        yield {"status": status, **ended}, "expire", {}, ItemChange("expired", None)
+        yield {"status": status, "valid_to": NOW}, "expire", {}, ItemChange("expired", None)
         yield {"status": status, **going}, "expire", {}, None
         yield {"status": status}, "expire", {}, None
     for status in (*LIVE, "done"):
-        yield {"status": status, "decided_by": "rule"}, "supersede", {}, Changed("superseded", "rule")
+        yield {"status": status, "decided_by": "rule"}, "supersede", {}, ItemChange("superseded", "rule")
     for status in get_args(ItemStatus):
-        forgotten = Changed("forgotten", "user", erases=True)
+        forgotten = ItemChange("forgotten", "user", erases=True)
         yield (
             {"status": status, "decided_by": "user"},
             "forget",
@@ -84,7 +93,7 @@ def cases() -> Iterator[Case]:
 def kept() -> bool:
     """Whether all that the table says is so."""
     return all(
-        change(item(**facts), trigger, NOW, **{"since": NOW, **when}) == becomes
+        change_item(item(**facts), trigger, NOW, **{"since": NOW, **when}) == becomes
         for facts, trigger, when, becomes in cases()
     )
 
@@ -96,41 +105,43 @@ def named(row: ItemRow) -> str:
 def test_what_becomes_of_an_item() -> None:
     """Each state, trigger and fact that tells two cases apart."""
     for facts, trigger, when, becomes in cases():
-        became = change(item(**facts), trigger, NOW, **{"since": NOW, **when})
+        became = change_item(item(**facts), trigger, NOW, **{"since": NOW, **when})
         assert became == becomes, (facts, trigger, when)
 
 
 @pytest.mark.parametrize("row", TABLE.rows, ids=named)
 def test_every_row_is_needed(row: ItemRow, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without any one row something else becomes of an item."""
-    monkeypatch.setattr(states, "ENGINE", item_engine(TABLE.without(row)))
+    monkeypatch.setattr(states, "ENGINE", make_item_engine(TABLE.without_row(row)))
     assert not kept()
 
 
 @pytest.mark.parametrize("row", [row for row in TABLE.rows if row.guard], ids=named)
 def test_every_guard_is_needed(row: ItemRow, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without any one guard something becomes of an item that must not."""
-    monkeypatch.setattr(states, "ENGINE", item_engine(TABLE.unguarded(row)))
+    monkeypatch.setattr(states, "ENGINE", make_item_engine(TABLE.without_guard(row)))
     assert not kept()
 
 
 def test_what_is_not_in_the_table_is_refused() -> None:
     """Whatever the item is, and however late it is."""
-    for status, trigger in product(Status, Trigger):
-        for kind, over in product(get_args(ItemType), (None, NOW)) if not TABLE.row(status, trigger) else ():
+    for status, trigger in product(ItemState, ItemTrigger):
+        for kind, over in (
+            product(get_args(ItemType), (None, NOW)) if not TABLE.rows_of(status, trigger) else ()
+        ):
             it = item(status=status.value, type=kind, expires_at=over)
-            assert change(it, trigger.value, NOW, since=0) is None
+            assert change_item(it, trigger.value, NOW, since=0) is None
 
 
 def test_its_words_are_the_ports() -> None:
     """The table's states are those that an item may have, and what a user may decide are triggers."""
-    assert {each.value for each in Status} == set(get_args(ItemStatus))
-    assert {each.value for each in Trigger} > DECIDES
+    assert {each.value for each in ItemState} == set(get_args(ItemStatus))
+    assert {each.value for each in ItemTrigger} > DECIDES
     with pytest.raises(ValueError, match="remember"):
-        change(item(), "remember", NOW, since=0)
+        change_item(item(), "remember", NOW, since=0)
 
 
-TRIGGERS = st.sampled_from([each.value for each in Trigger])
+TRIGGERS = st.sampled_from([each.value for each in ItemTrigger])
 
 
 @given(
@@ -142,7 +153,7 @@ def test_nothing_is_live_that_nobody_decided(kind: ItemType, happens: list[tuple
     it, at, since = item(type=kind, status="proposed", expires_at=NOW + 5 * DAY), NOW, NOW
     for trigger, contradicts in happens:
         at += DAY
-        was, changed = it, change(it, trigger, at, since, contradicts)
+        was, changed = it, change_item(it, trigger, at, since, contradicts)
         if changed is None:
             continue
         it = item(type=kind, status=changed.status, decided_by=changed.decided_by, expires_at=it.expires_at)

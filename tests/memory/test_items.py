@@ -11,23 +11,28 @@ from hypothesis import strategies as st
 
 from agent.config import ITEM_KEY, ITEM_LATEST, ITEM_QUOTE, ITEM_REF, ITEM_TEXT
 from agent.errors import BadItem
+from agent.intents.subjects import key_of
 from agent.lang import Lang
 from agent.lexical.stems import stem
-from agent.memory.conflicts import compare, finished, spoken_of
-from agent.memory.items import agree, draft, key_of, numbers_of
+from agent.memory.conflicts import compare_draft, find_finished_loop, find_mentioned_loop
+from agent.memory.items import make_draft, numbers_agree, numbers_of
 from agent.ports.memory import LIVE, Candidate, Draft, Item, ItemStatus, ItemType, Source
 
 from .made import DAY, NOW, item
 
 SOURCE = Source("message", "m1", quote="The budget of Atlas is 50 000 kr")
 BUDGET = Candidate(
-    "fact", "budget of project Atlas", "The budget of project Atlas is 50 000 kr", "en", (SOURCE,)
+    type="fact",
+    subject="budget of project Atlas",
+    text="The budget of project Atlas is 50 000 kr",
+    lang="en",
+    sources=(SOURCE,),
 )
 
 
 def made(text: str, subject: str = "budget of project Atlas", kind: ItemType = "fact", **other: Any) -> Draft:
     """A draft, made as every draft is."""
-    return draft(replace(BUDGET, text=text, subject=subject, type=kind, **other), NOW)
+    return make_draft(replace(BUDGET, text=text, subject=subject, type=kind, **other), NOW)
 
 
 def kept(of: Draft, status: ItemStatus = "accepted", id: str = "i1") -> Item:
@@ -39,24 +44,24 @@ def kept(of: Draft, status: ItemStatus = "accepted", id: str = "i1") -> Item:
 
 def test_a_candidate_becomes_a_draft() -> None:
     """Whole: its key in stems, its numbers by kind and unit, valid from now, without an end."""
-    it = draft(BUDGET, NOW)
+    it = make_draft(BUDGET, NOW)
     assert (it.key, it.numbers) == (("atlas", "budget", "project"), (("money SEK", "50000 SEK"),))
     assert (it.valid_from, it.valid_to, it.expires_at, it.confidence) == (NOW, None, None, 1.0)
     assert (it.text, it.sources, it.type) == (BUDGET.text, (SOURCE,), "fact")
 
 
 WRONG: Mapping[str, tuple[Mapping[str, Any], str]] = {
-    "empty": ({"text": " \n\t "}, "say what"),
+    "empty": ({"text": " \n\t "}, "is empty"),
     "too_long": ({"text": "a" * (ITEM_TEXT + 1)}, "500 characters"),
     "no_source": ({"sources": ()}, "at least one"),
     "bad_source": ({"sources": (replace(SOURCE, ref=""),)}, "named"),
     "bad_source 2": ({"sources": (replace(SOURCE, ref="a" * (ITEM_REF + 1)),)}, "300 characters"),
     "bad_source 3": ({"sources": (replace(SOURCE, quote="a" * (ITEM_QUOTE + 1)),)}, "300 characters"),
-    "bad_source 4": ({"sources": (SOURCE, replace(SOURCE, first=1, last=1))}, "no other source"),
+    "bad_source 4": ({"sources": (SOURCE, replace(SOURCE, first=1, last=1))}, "only for a document"),
     "bad_source 5": ({"sources": (Source("document", "a.md"),)}, "from 1"),
     "bad_source 6": ({"sources": (Source("document", "a.md", 3, 2),)}, "from 1"),
     "no_key": ({"subject": "50 000 kr, 14 days and 3"}, "numbers alone"),
-    "no_key 2": ({"subject": "of the"}, "in words"),
+    "no_key 2": ({"subject": "of the"}, "must have words"),
     "no_limit": ({"type": "metric"}, "expires_at"),
     "bad_confidence": ({"confidence": 1.01}, "0 to 1"),
     "bad_confidence 2": ({"confidence": -0.01}, "0 to 1"),
@@ -76,7 +81,7 @@ def test_what_is_not_sound_is_refused(wrong: str) -> None:
     """With a word for programs and a sentence that says what to do, and holds nothing of what was sent."""
     other, says = WRONG[wrong]
     with pytest.raises(BadItem, match=says) as refused:
-        draft(replace(BUDGET, **other), NOW)
+        make_draft(replace(BUDGET, **other), NOW)
     assert refused.value.code == wrong.partition(" ")[0]
     assert "Atlas" not in refused.value.message
 
@@ -138,13 +143,13 @@ def test_same_values_of_one_key_are_one_item() -> None:
     """However the sentence and the number are written."""
     item = kept(made("The budget of project Atlas is 50 000 kr"))
     for text in ("The Atlas project has a budget of SEK 50,000.", "Budget for Atlas: 50 000 kr"):
-        assert compare(made(text, "Atlas project budget"), [item]).same is item
+        assert compare_draft(made(text, "Atlas project budget"), [item]).same is item
 
 
 def test_other_values_of_one_key_conflict() -> None:
     """A value of the same kind and unit; never silently the same, and never both."""
     item = kept(made("The budget of project Atlas is 50 000 kr"))
-    found = compare(made("The budget of project Atlas is 60 000 kr"), [item])
+    found = compare_draft(made("The budget of project Atlas is 60 000 kr"), [item])
     assert (found.same, found.conflicts) == (None, (item,))
 
 
@@ -158,7 +163,7 @@ def test_alike_texts_decide_nothing() -> None:
         ("The budget of project Atlas is 60 000 kr in 3 parts", "budget of project Atlas"),
         ("The budget of project Atlas is a secret", "budget of project Atlas"),
     ):
-        found = compare(made(text, subject), [item])
+        found = compare_draft(made(text, subject), [item])
         assert (found.same, found.conflicts) == (None, ()), text
 
 
@@ -179,7 +184,7 @@ def test_a_number_without_its_unit_or_in_another_contradicts(
 ) -> None:
     """Of one key, in either order and language, whatever its value; only the same unit and value is the same."""
     first, second = (made(text, "budget", lang=lang) for lang, text in (one, other))
-    found, back = compare(first, [kept(second)]), compare(second, [kept(first)])
+    found, back = compare_draft(first, [kept(second)]), compare_draft(second, [kept(first)])
     assert (found.same is None, len(found.conflicts)) == (back.same is None, len(back.conflicts))
     assert (found.same is not None) == (first.slot == second.slot) == (not found.conflicts)
 
@@ -205,7 +210,7 @@ def test_units_of_one_measure_contradict(one: str, other: str, conflict: bool) -
     """What another unit of the same measure says, or a number that lacks its unit; another measure stands beside it."""
     first, second = made(one, "wall"), made(other, "wall")
     for here, there in ((first, second), (second, first)):
-        found = compare(here, [kept(there)])
+        found = compare_draft(here, [kept(there)])
         assert (found.same, len(found.conflicts)) == (None, int(conflict))
 
 
@@ -213,7 +218,7 @@ def test_what_is_not_live_is_compared_with_nothing() -> None:
     """A rejected, proposed or ended item neither stands for another nor in its way."""
     it = made("The budget of project Atlas is 50 000 kr")
     for status in get_args(ItemStatus):
-        assert (compare(it, [kept(it, status)]).same is not None) == (status in LIVE)
+        assert (compare_draft(it, [kept(it, status)]).same is not None) == (status in LIVE)
 
 
 def test_bounds_stand_beside_each_other() -> None:
@@ -221,13 +226,13 @@ def test_bounds_stand_beside_each_other() -> None:
     at_least, at_most = (
         made(f"Delivery takes {which} days", "delivery") for which in ("at least 3", "at most 14")
     )
-    assert compare(at_most, [kept(at_least)]).conflicts == ()
+    assert compare_draft(at_most, [kept(at_least)]).conflicts == ()
     assert at_most.slot != at_least.slot
     for text in ("Delivery takes at most 20 days", "Delivery takes 20 days"):
-        assert len(compare(made(text, "delivery"), [kept(at_most)]).conflicts) == 1
-    beside = compare(made("Delivery takes at most 3 days", "delivery"), [kept(at_least)])
+        assert len(compare_draft(made(text, "delivery"), [kept(at_most)]).conflicts) == 1
+    beside = compare_draft(made("Delivery takes at most 3 days", "delivery"), [kept(at_least)])
     assert (beside.same, beside.conflicts) == (None, ())
-    same = compare(made("Delivery takes 14 days", "delivery"), [kept(at_most)])
+    same = compare_draft(made("Delivery takes 14 days", "delivery"), [kept(at_most)])
     assert (same.same, same.conflicts) == (None, ())
 
 
@@ -238,30 +243,33 @@ def test_a_number_that_names_is_no_value() -> None:
         for room, rent in (("12", "900"), ("13", "800"), ("12", "850"))
     )
     assert one.key == two.key
-    assert compare(two, [kept(one)]).conflicts == ()
-    assert len(compare(other, [kept(one), kept(two)]).conflicts) == 1
-    assert len(compare(made("The rent is 850 kr", "rent of room 12"), [kept(one), kept(two)]).conflicts) == 1
+    assert compare_draft(two, [kept(one)]).conflicts == ()
+    assert len(compare_draft(other, [kept(one), kept(two)]).conflicts) == 1
+    assert (
+        len(compare_draft(made("The rent is 850 kr", "rent of room 12"), [kept(one), kept(two)]).conflicts)
+        == 1
+    )
 
 
 def test_single_valued_items_have_one_wording() -> None:
     """Of a preference or a decision the same words are one item, other words a contradiction."""
     for kind in ("preference", "decision"):
         tea = kept(made("I prefer tea in the morning", "morning drink", kind))
-        assert compare(made("i prefer tea, in the morning!", "morning drink", kind), [tea]).same is tea
-        assert compare(made("I prefer coffee in the morning", "morning drink", kind), [tea]).conflicts == (
-            tea,
-        )
+        assert compare_draft(made("i prefer tea, in the morning!", "morning drink", kind), [tea]).same is tea
+        assert compare_draft(
+            made("I prefer coffee in the morning", "morning drink", kind), [tea]
+        ).conflicts == (tea,)
     fact = kept(made("Ana drinks tea", "Ana"))
     beside = made("Ana plays chess", "Ana")
-    assert (compare(beside, [fact]).same, compare(beside, [fact]).conflicts) == (None, ())
-    assert compare(made("Ana drinks tea.", "Ana"), [fact]).same is fact
+    assert (compare_draft(beside, [fact]).same, compare_draft(beside, [fact]).conflicts) == (None, ())
+    assert compare_draft(made("Ana drinks tea.", "Ana"), [fact]).same is fact
 
 
 def test_events_never_contradict() -> None:
     """What happened twice, with other numbers, are two events."""
     first = kept(made("The backup took 30 minutes", "backup", "event"))
     again = made("The backup took 45 minutes", "backup", "event")
-    assert (compare(again, [first]).same, compare(again, [first]).conflicts) == (None, ())
+    assert (compare_draft(again, [first]).same, compare_draft(again, [first]).conflicts) == (None, ())
 
 
 TEXTS = st.sampled_from(
@@ -286,7 +294,7 @@ TEXTS = st.sampled_from(
 def test_one_slot_holds_one_item(kind: ItemType, texts: tuple[str, str]) -> None:
     """Of one key and slot two are the same or contradict each other, and which does not depend on who came first."""
     mine, theirs = (made(f"It is {text}", kind=kind, expires_at=NOW + DAY) for text in texts)
-    found, back = compare(mine, [kept(theirs)]), compare(theirs, [kept(mine)])
+    found, back = compare_draft(mine, [kept(theirs)]), compare_draft(theirs, [kept(mine)])
     assert (found.same is None, len(found.conflicts)) == (back.same is None, len(back.conflicts))
     if mine.slot == theirs.slot:
         assert (found.same is None) == bool(found.conflicts)
@@ -295,21 +303,24 @@ def test_one_slot_holds_one_item(kind: ItemType, texts: tuple[str, str]) -> None
 def test_numbers_agree_in_any_order() -> None:
     """And digits with two readings agree with either, each number once."""
     said = numbers_of("3 kg, 14 days and 14 days")
-    assert all(agree(said, order) for order in permutations(said))
-    assert not agree(said, said[:-1])
-    assert not agree(said[:-1], said)
-    assert agree(numbers_of("1.234 kr"), numbers_of("1 234 kr"))
-    assert not agree(numbers_of("1.234 kr"), numbers_of("2 234 kr"))
-    assert not agree(numbers_of("3 kg"), numbers_of("3 days"))
+    assert all(numbers_agree(said, order) for order in permutations(said))
+    assert not numbers_agree(said, said[:-1])
+    assert not numbers_agree(said[:-1], said)
+    assert numbers_agree(numbers_of("1.234 kr"), numbers_of("1 234 kr"))
+    assert not numbers_agree(numbers_of("1.234 kr"), numbers_of("2 234 kr"))
+    assert not numbers_agree(numbers_of("3 kg"), numbers_of("3 days"))
     assert numbers_of("plan IV") == ()
-    assert not agree(numbers_of("2026-05-03"), numbers_of("2026-05-04"))
+    assert not numbers_agree(numbers_of("2026-05-03"), numbers_of("2026-05-04"))
 
 
 def test_what_denies_is_not_the_same() -> None:
     """ "Always call before 10" and "never call before 10" have one key and one number."""
     always = kept(made("Always call before 10:00", "call", "rule"))
     never = made("Never call before 10:00", "call", "rule")
-    assert (compare(never, [always]).same, compare(never, [always]).conflicts) == (None, (always,))
+    assert (compare_draft(never, [always]).same, compare_draft(never, [always]).conflicts) == (
+        None,
+        (always,),
+    )
 
 
 def test_what_is_done_names_its_loop() -> None:
@@ -317,14 +328,14 @@ def test_what_is_done_names_its_loop() -> None:
     send = kept(made("I need to send the tax report", "send the tax report", "open_loop"), "active", "i1")
     call = kept(made("I need to call about the report", "call about the report", "open_loop"), "active", "i2")
     fact = kept(made("The tax report is long", "tax report"), "active", "i3")
-    assert finished(key_of("the tax report", "en"), [send, call, fact]) is send
-    assert finished(key_of("the report", "en"), [send, call, fact]) is None
-    assert finished(key_of("the report", "en"), [call, fact]) is call
-    assert finished(key_of("the tax form", "en"), [send, call, fact]) is None
-    assert finished((), [send]) is None
-    assert finished(key_of("the tax report", "en"), [replace(send, status="done")]) is None
+    assert find_finished_loop(key_of("the tax report", "en"), [send, call, fact]) is send
+    assert find_finished_loop(key_of("the report", "en"), [send, call, fact]) is None
+    assert find_finished_loop(key_of("the report", "en"), [call, fact]) is call
+    assert find_finished_loop(key_of("the tax form", "en"), [send, call, fact]) is None
+    assert find_finished_loop((), [send]) is None
+    assert find_finished_loop(key_of("the tax report", "en"), [replace(send, status="done")]) is None
     whole = kept(made("I need to report", "report", "open_loop"), "active", "whole")
-    assert finished(key_of("the report", "en"), [send, call, whole]) is whole
+    assert find_finished_loop(key_of("the report", "en"), [send, call, whole]) is whole
 
 
 def test_what_is_done_may_be_what_was_spoken_of_last() -> None:
@@ -342,8 +353,8 @@ def test_what_is_done_may_be_what_was_spoken_of_last() -> None:
             "what a nice report",
         )
     )
-    assert spoken_of([tax, bank], loops) is send
-    assert spoken_of([none, bank, tax], loops) is call
-    assert spoken_of([both, bank], loops) is None
-    assert spoken_of([none], loops) is spoken_of([], loops) is None
-    assert spoken_of([tax], [replace(send, status="done")]) is None
+    assert find_mentioned_loop([tax, bank], loops) is send
+    assert find_mentioned_loop([none, bank, tax], loops) is call
+    assert find_mentioned_loop([both, bank], loops) is None
+    assert find_mentioned_loop([none], loops) is find_mentioned_loop([], loops) is None
+    assert find_mentioned_loop([tax], [replace(send, status="done")]) is None

@@ -23,15 +23,24 @@ from agent.config import (
 )
 from agent.errors import ActionFailed, ActionUnknown, Conflict, NotFound, StorageFailed
 from agent.memory.executor import RememberExecutor
-from agent.memory.hearing import Heard, Noted
-from agent.memory.items import draft
-from agent.memory.keeper import Keeper
+from agent.memory.hearing import MessageItems, ProposedDraft
+from agent.memory.items import make_draft
+from agent.memory.keeper import ExchangeKeeper
 from agent.ports.action import Call
 from agent.ports.brain import Proposal, Question
 from agent.ports.conversation import Scope
-from agent.ports.decide import Result
-from agent.ports.memory import Candidate, Draft, Item, Kept, MemoryStore, Proposed, Source, StoredTurn
-from agent.ports.remember import Again, Answered
+from agent.ports.decide import CallResult
+from agent.ports.memory import (
+    Candidate,
+    Draft,
+    ExchangeRecord,
+    Item,
+    MemoryStore,
+    ProposalOutcome,
+    Source,
+    StoredTurn,
+)
+from agent.ports.remember import FinishedAnswer, RepeatMatcher
 from agent.testing.fakes import Figures, Noon
 
 SCOPE = Scope("shop", "t1", "anna")
@@ -40,25 +49,25 @@ NOW = 1_700_000_000_000
 
 def item_of(drafted: Draft, number: int, **changed: Any) -> Item:
     made = Item(
-        f"i{number}",
-        drafted.type,
-        "proposed",
-        drafted.key,
-        drafted.slot,
-        drafted.text,
-        drafted.numbers,
-        SCOPE,
-        drafted.valid_from,
-        drafted.valid_to,
-        drafted.expires_at,
-        None,
-        None,
-        drafted.confidence,
-        drafted.sources,
-        NOW,
-        None,
-        None,
-        1,
+        id=f"i{number}",
+        type=drafted.type,
+        status="proposed",
+        key=drafted.key,
+        slot=drafted.slot,
+        text=drafted.text,
+        numbers=drafted.numbers,
+        scope=SCOPE,
+        valid_from=drafted.valid_from,
+        valid_to=drafted.valid_to,
+        expires_at=drafted.expires_at,
+        supersedes=None,
+        superseded_by=None,
+        confidence=drafted.confidence,
+        sources=drafted.sources,
+        created_at=NOW,
+        decided_at=None,
+        decided_by=None,
+        revision=1,
     )
     return replace(made, **changed)
 
@@ -71,7 +80,7 @@ class FakeStore:
     fails: int = 0
     conflicts: tuple[Item, ...] = ()
     loops: tuple[Item, ...] = ()
-    batches: list[list[Kept]] = field(default_factory=list)
+    batches: list[list[ExchangeRecord]] = field(default_factory=list)
     accepted: list[str] = field(default_factory=list)
     decided: list[tuple[str, str]] = field(default_factory=list)
     counted: list[tuple[Scope, int]] = field(default_factory=list)
@@ -80,8 +89,8 @@ class FakeStore:
     refuses: Exception | None = None
     gone: set[str] = field(default_factory=set)
     looks: int = 0
-    stalled: bool = False
-    known: bool = False  # only the first of what an exchange proposes is still there
+    is_stalled: bool = False
+    is_known: bool = False  # only the first of what an exchange proposes is still there
 
     async def _write(self) -> None:
         await trio.sleep(self.wait)
@@ -91,49 +100,53 @@ class FakeStore:
         if self.refuses is not None:
             raise self.refuses
 
-    async def keep(self, kept: Sequence[Kept], at: int) -> tuple[tuple[Proposed, ...], ...]:
+    async def keep_exchanges(
+        self, kept: Sequence[ExchangeRecord], at: int
+    ) -> tuple[tuple[ProposalOutcome, ...], ...]:
         await self._write()
         self.batches.append(list(kept))
-        left = 1 if self.known else None
+        left = 1 if self.is_known else None
         return tuple(tuple(self._proposed(each) for each in one.drafts[:left]) for one in kept)
 
-    def _proposed(self, drafted: Draft) -> Proposed:
+    def _proposed(self, drafted: Draft) -> ProposalOutcome:
         self.made += 1
-        return Proposed(item_of(drafted, self.made), True, self.conflicts)
+        return ProposalOutcome(item_of(drafted, self.made), True, self.conflicts)
 
-    async def accept(
+    async def accept_item(
         self, scope: Scope, id: str, at: int, revision: Any = None, replaces: Any = None
     ) -> Item:
         await self._write()
         self.accepted.append(id)
         return item_of(drafted("It is blue."), 1, id=id, status="accepted", scope=scope)
 
-    async def decide(self, scope: Scope, id: str, trigger: str, at: int, revision: Any = None) -> Item:
+    async def decide_item(self, scope: Scope, id: str, trigger: str, at: int, revision: Any = None) -> Item:
         self.decided.append((id, trigger))
         await self._write()
         return item_of(drafted("It is blue."), 1)
 
-    async def live(self, scope: Scope, at: int, types: Any = (), most: Any = None) -> tuple[Item, ...]:
+    async def live_items(self, scope: Scope, at: int, types: Any = (), most: Any = None) -> tuple[Item, ...]:
         return self.loops
 
-    async def forgotten(self, ids: Sequence[str]) -> frozenset[str]:
+    async def forgotten_ids(self, ids: Sequence[str]) -> frozenset[str]:
         self.looks += 1
         return frozenset(self.gone & {*ids})
 
-    async def gap(self, scope: Scope, at: int, count: int) -> None:
+    async def record_gap(self, scope: Scope, at: int, count: int) -> None:
         await self._write()
         self.counted.append((scope, count))
 
-    async def expire(self, at: int) -> int:
+    async def expire_items(self, at: int) -> int:
         self.expired += 1
         return 0
 
 
 def drafted(text: str, subject: str = "parcel") -> Draft:
-    return draft(Candidate("fact", subject, text, "en", (Source("message", "m"),)), NOW)
+    return make_draft(
+        Candidate(type="fact", subject=subject, text=text, lang="en", sources=(Source("message", "m"),)), NOW
+    )
 
 
-def hear(question: Question, at: int) -> Heard:
+def hear(question: Question, at: int) -> MessageItems:
     """ "told: a. b." orders two facts, "fact: a." has one, "done: x y" ends a loop; all else has nothing.
 
     "before: x y" ends what an exchange of these words spoke of.
@@ -142,11 +155,11 @@ def hear(question: Question, at: int) -> Heard:
     if kind == "broken":
         raise ValueError(rest)
     if kind == "before":
-        return Heard(before=(frozenset(rest.split()),))
+        return MessageItems(recent_stems=(frozenset(rest.split()),))
     if kind == "done":
-        return Heard(done=((*sorted(rest.split()),),))
+        return MessageItems(finished_keys=((*sorted(rest.split()),),))
     texts = [f"{each}." for each in rest.split(". ") if colon]
-    return Heard(tuple(Noted(drafted(each), kind == "told") for each in texts))
+    return MessageItems(tuple(ProposedDraft(drafted(each), kind == "told") for each in texts))
 
 
 class Unsaid:
@@ -155,17 +168,17 @@ class Unsaid:
     def __init__(self) -> None:
         self.turns: list[StoredTurn] = []
 
-    async def forget(self, turns: Sequence[StoredTurn], item: str = "") -> None:
+    async def forget_turns(self, turns: Sequence[StoredTurn], item: str = "") -> None:
         self.turns += turns
 
-    async def unsay(self, scope: Scope, again: Again) -> None:
+    async def forget_repeats(self, scope: Scope, again: RepeatMatcher) -> None:
         raise AssertionError("not called")
 
 
 @asynccontextmanager
-async def kept_in(store: FakeStore, transcript: Unsaid | None = None) -> AsyncGenerator[Keeper, None]:
+async def kept_in(store: FakeStore, transcript: Unsaid | None = None) -> AsyncGenerator[ExchangeKeeper, None]:
     async with trio.open_nursery() as nursery:
-        keeper = Keeper(cast(MemoryStore, store), Noon(), Figures(), hear, transcript)
+        keeper = ExchangeKeeper(cast(MemoryStore, store), Noon(), Figures(), hear, transcript)
         nursery.start_soon(keeper.run)
         yield keeper
         nursery.cancel_scope.cancel()
@@ -182,7 +195,7 @@ class Asked:
 
 
 def question(text: str = "hello", id: str = "m1", **more: Any) -> Question:
-    return Question(id, text, "en", 0.0, SCOPE, **more)
+    return Question(id=id, text=text, lang="en", at=0.0, scope=SCOPE, **more)
 
 
 async def test_exchanges_are_kept_in_their_order(autojump_clock: trio.testing.MockClock) -> None:
@@ -191,9 +204,9 @@ async def test_exchanges_are_kept_in_their_order(autojump_clock: trio.testing.Mo
     async with kept_in(store) as keeper:
         began = trio.current_time()
         for number in range(5):
-            keeper.keep(question(id=f"m{number}"), Answered("Hi.", cites=("i1",)), Asked())
+            keeper.record_exchange(question(id=f"m{number}"), FinishedAnswer("Hi.", cites=("i1",)), Asked())
         assert trio.current_time() == began
-        await keeper.settled()
+        await keeper.wait_settled()
         said = [remark for batch in store.batches for kept in batch for remark in kept.remarks]
         assert [(each.message, each.role) for each in said] == [
             (f"m{number}", role) for number in range(5) for role in ("user", "assistant")
@@ -208,9 +221,11 @@ async def test_a_turn_that_goes_on_after_a_result_has_no_user_in_it(
     """Its words are those of the message before it, and were kept with that."""
     store = FakeStore()
     async with kept_in(store) as keeper:
-        result = Result("c", "tool", {}, True, ("x: 1",))
-        keeper.keep(question("fact: It is blue.", "c", results=(result,)), Answered("Done."), Asked())
-        await keeper.settled()
+        result = CallResult(call_id="c", tool="tool", arguments={}, ok=True, lines=("x: 1",))
+        keeper.record_exchange(
+            question("fact: It is blue.", "c", results=(result,)), FinishedAnswer("Done."), Asked()
+        )
+        await keeper.wait_settled()
         (kept,) = store.batches[0]
         assert [each.role for each in kept.remarks] == ["assistant"]
         assert kept.drafts == ()
@@ -220,9 +235,11 @@ async def test_what_is_said_while_a_call_ended_is_kept(autojump_clock: trio.test
     """The answer tells of that call too; the words are new all the same, and an order among them is one."""
     store = FakeStore()
     async with kept_in(store) as keeper:
-        result = Result("c", "tool", {}, True, ("x: 1",))
-        keeper.keep(question("told: It is blue.", "m2", results=(result,)), Answered("Done."), Asked())
-        await keeper.settled()
+        result = CallResult(call_id="c", tool="tool", arguments={}, ok=True, lines=("x: 1",))
+        keeper.record_exchange(
+            question("told: It is blue.", "m2", results=(result,)), FinishedAnswer("Done."), Asked()
+        )
+        await keeper.wait_settled()
         (kept,) = store.batches[0]
         assert [each.role for each in kept.remarks] == ["user", "assistant"]
         assert (len(kept.drafts), store.accepted) == (1, ["i1"])
@@ -232,10 +249,12 @@ async def test_nobody_is_asked_before_the_row_is_there(autojump_clock: trio.test
     """And about MEMORY_ASKED items of one message at most; the others are listed."""
     store, asked = FakeStore(wait=1.0), Asked()
     async with kept_in(store) as keeper:
-        keeper.keep(question("fact: It is blue. It is red. It is old."), Answered("Hi."), asked)
+        keeper.record_exchange(
+            question("fact: It is blue. It is red. It is old."), FinishedAnswer("Hi."), asked
+        )
         await trio.sleep(0.9)
         assert (store.batches, asked.about) == ([], [])
-        await keeper.settled()
+        await keeper.wait_settled()
         assert [each.item for each in asked.about] == ["i1", "i2"][:MEMORY_ASKED]
         assert asked.about[0].payload == {"item": "i1", "text": "It is blue."}
         assert (asked.about[0].action, asked.about[0].needs_approval) == ("remember", True)
@@ -246,12 +265,12 @@ async def test_an_order_is_an_approval(autojump_clock: trio.testing.MockClock) -
     """Unless it contradicts what is remembered: then its user is asked, with both texts."""
     store, asked = FakeStore(), Asked()
     async with kept_in(store) as keeper:
-        keeper.keep(question("told: It is blue. It is old."), Answered("Noted."), asked)
-        await keeper.settled()
+        keeper.record_exchange(question("told: It is blue. It is old."), FinishedAnswer("Noted."), asked)
+        await keeper.wait_settled()
         assert (store.accepted, asked.about) == (["i1", "i2"], [])
         store.conflicts = (item_of(drafted("It is red."), 9, status="accepted"),)
-        keeper.keep(question("told: It is blue."), Answered("Noted."), asked)
-        await keeper.settled()
+        keeper.record_exchange(question("told: It is blue."), FinishedAnswer("Noted."), asked)
+        await keeper.wait_settled()
         assert store.accepted == ["i1", "i2"]
         assert asked.about[0].payload["replaces"] == [{"item": "i9", "text": "It is red."}]
 
@@ -260,13 +279,15 @@ async def test_who_waits_is_told_what_was_proposed(autojump_clock: trio.testing.
     """Not longer than MEMORY_ANSWER seconds; it is kept all the same, and nobody is asked."""
     store = FakeStore(wait=0.2)
     async with kept_in(store) as keeper:
-        (proposed,) = await keeper.kept(question("told: It is blue."), Answered("Noted.")) or ()
+        (proposed,) = (
+            await keeper.record_and_propose(question("told: It is blue."), FinishedAnswer("Noted.")) or ()
+        )
         assert proposed.item.status == "accepted"
         store.wait = MEMORY_ANSWER + 1
         began = trio.current_time()
-        assert await keeper.kept(question("fact: It is old."), Answered("Hi.")) is None
+        assert await keeper.record_and_propose(question("fact: It is old."), FinishedAnswer("Hi.")) is None
         assert trio.current_time() - began == pytest.approx(MEMORY_ANSWER)
-        await keeper.settled()
+        await keeper.wait_settled()
         assert len(store.batches) == 2
 
 
@@ -275,16 +296,16 @@ async def test_who_asks_next_waits_for_what_he_said_before(autojump_clock: trio.
     store = FakeStore(wait=0.1)
     async with kept_in(store) as keeper:
         began = trio.current_time()
-        await keeper.caught_up(SCOPE)
+        await keeper.wait_caught_up(SCOPE)
         assert trio.current_time() == began
-        keeper.keep(question("told: It is blue."), Answered("Noted."), Asked())
+        keeper.record_exchange(question("told: It is blue."), FinishedAnswer("Noted."), Asked())
         await trio.sleep(0.15)  # it is kept, and not accepted yet
         other = replace(SCOPE, user="bo")
-        keeper.keep(replace(question(id="m2"), scope=other), Answered("Hi."), Asked())
-        await keeper.caught_up(SCOPE.in_thread("t2"))
+        keeper.record_exchange(replace(question(id="m2"), scope=other), FinishedAnswer("Hi."), Asked())
+        await keeper.wait_caught_up(SCOPE.in_thread("t2"))
         assert (store.accepted, len(store.batches)) == (["i1"], 1)
         assert trio.current_time() == pytest.approx(began + 0.2)
-        await keeper.caught_up(other)
+        await keeper.wait_caught_up(other)
         assert len(store.batches) == 2
 
 
@@ -292,17 +313,17 @@ async def test_a_disk_that_stalls_is_not_waited_for(autojump_clock: trio.testing
     """A slow one is, and who waited too long is told that some of it is not kept; it costs no later turn."""
     store = FakeStore(wait=MEMORY_WRITE - 1)
     async with kept_in(store) as keeper:
-        keeper.keep(question(), Answered("Hi."), Asked())
+        keeper.record_exchange(question(), FinishedAnswer("Hi."), Asked())
         began = trio.current_time()
-        assert not await keeper.caught_up(SCOPE)
+        assert not await keeper.wait_caught_up(SCOPE)
         assert trio.current_time() == pytest.approx(began + MEMORY_CAUGHT_UP)
-        store.stalled = True
-        assert not await keeper.caught_up(SCOPE)
-        assert await keeper.kept(question(id="m2"), Answered("Hi.")) is None
+        store.is_stalled = True
+        assert not await keeper.wait_caught_up(SCOPE)
+        assert await keeper.record_and_propose(question(id="m2"), FinishedAnswer("Hi.")) is None
         assert trio.current_time() == pytest.approx(began + MEMORY_CAUGHT_UP)
-        store.stalled = False
+        store.is_stalled = False
         await trio.sleep(MEMORY_WRITE - 1)
-        assert await keeper.caught_up(SCOPE)
+        assert await keeper.wait_caught_up(SCOPE)
 
 
 async def test_what_could_not_be_kept_is_told_for_a_while(autojump_clock: trio.testing.MockClock) -> None:
@@ -310,15 +331,15 @@ async def test_what_could_not_be_kept_is_told_for_a_while(autojump_clock: trio.t
     store = FakeStore()
     async with kept_in(store) as keeper:
         store.fails = MEMORY_TRIES
-        keeper.keep(question(id="m2"), Answered("Hi."), Asked())
+        keeper.record_exchange(question(id="m2"), FinishedAnswer("Hi."), Asked())
         await trio.sleep(MEMORY_RETRY * (MEMORY_TRIES - 1) - 0.1)
         began = trio.current_time()
-        assert not await keeper.caught_up(SCOPE.in_thread("t2"))
+        assert not await keeper.wait_caught_up(SCOPE.in_thread("t2"))
         assert trio.current_time() == pytest.approx(began + 0.1)
-        assert not await keeper.caught_up(SCOPE)
-        assert await keeper.caught_up(replace(SCOPE, user="bo"))
+        assert not await keeper.wait_caught_up(SCOPE)
+        assert await keeper.wait_caught_up(replace(SCOPE, user="bo"))
         await trio.sleep(MEMORY_LEFT_OUT)
-        assert await keeper.caught_up(SCOPE)
+        assert await keeper.wait_caught_up(SCOPE)
 
 
 async def test_a_slow_commit_is_paid_twice_for_a_batch(autojump_clock: trio.testing.MockClock) -> None:
@@ -330,14 +351,14 @@ async def test_a_slow_commit_is_paid_twice_for_a_batch(autojump_clock: trio.test
             asked = replace(
                 question("told: It is blue.", id=f"m{number}"), scope=Scope("shop", "t", f"u{number}")
             )
-            keeper.keep(asked, Answered("Noted."), Asked())
-        keeper.decline(SCOPE, "i9")
-        keeper.keep(question("told: It is blue.", id="after"), Answered("Noted."), Asked())
+            keeper.record_exchange(asked, FinishedAnswer("Noted."), Asked())
+        keeper.decline_item(SCOPE, "i9")
+        keeper.record_exchange(question("told: It is blue.", id="after"), FinishedAnswer("Noted."), Asked())
         await trio.sleep(2.1)
         assert len(store.accepted) == MEMORY_BATCH - 1
         assert [len(each) for each in store.batches] == [MEMORY_BATCH - 1]
         assert store.decided == [("i9", "reject")]
-        await keeper.settled()
+        await keeper.wait_settled()
         assert [len(each) for each in store.batches] == [MEMORY_BATCH - 1, 1]
         assert trio.current_time() == pytest.approx(began + 4.0, abs=0.1)
 
@@ -349,9 +370,9 @@ async def test_an_exchange_that_was_written_before_changes_nothing(
     store = FakeStore()
     async with kept_in(store) as keeper:
         told = question("told: It is blue. It is old.")
-        store.known = True
-        keeper.keep(told, Answered("Noted."), Asked())
-        await keeper.settled()
+        store.is_known = True
+        keeper.record_exchange(told, FinishedAnswer("Noted."), Asked())
+        await keeper.wait_settled()
         assert (len(store.batches), store.accepted) == (1, ["i1"])
 
 
@@ -361,14 +382,14 @@ async def test_a_write_that_fails_is_tried_again_and_then_counted(
     """The count is kept as soon as anything can be."""
     store = FakeStore(fails=MEMORY_TRIES - 1)
     async with kept_in(store) as keeper:
-        keeper.keep(question(), Answered("Hi."), Asked())
+        keeper.record_exchange(question(), FinishedAnswer("Hi."), Asked())
         await trio.sleep(MEMORY_RETRY * MEMORY_TRIES)
         assert (len(store.batches), store.counted) == (1, [])
         store.fails = MEMORY_TRIES
-        keeper.keep(question(id="lost"), Answered("Hi."), Asked())
+        keeper.record_exchange(question(id="lost"), FinishedAnswer("Hi."), Asked())
         await trio.sleep(MEMORY_RETRY * MEMORY_TRIES)
         assert (len(store.batches), store.counted) == (1, [])
-        keeper.keep(question(id="m3"), Answered("Hi."), Asked())
+        keeper.record_exchange(question(id="m3"), FinishedAnswer("Hi."), Asked())
         await trio.sleep(MEMORY_RETRY)
         assert (len(store.batches), store.counted) == (2, [(SCOPE, 1)])
 
@@ -379,15 +400,15 @@ async def test_what_was_lost_last_is_counted_before_its_server_ends(
     """Nothing comes after it with which it would be; what cannot be counted then is said in the log."""
     store = FakeStore(fails=MEMORY_TRIES)
     async with kept_in(store) as keeper:
-        keeper.keep(question(id="lost"), Answered("Hi."), Asked())
-        await keeper.settled()
+        keeper.record_exchange(question(id="lost"), FinishedAnswer("Hi."), Asked())
+        await keeper.wait_settled()
         assert (store.batches, store.counted) == ([], [(SCOPE, 1)])
     with capture_logs() as lines:
         async with kept_in(FakeStore(wait=MEMORY_WRITE * 10)) as keeper:
             for number in range(70):
-                keeper.keep(question(id=f"m{number}"), Answered("Hi."), Asked())
+                keeper.record_exchange(question(id=f"m{number}"), FinishedAnswer("Hi."), Asked())
             with trio.move_on_after(1):
-                await keeper.settled()
+                await keeper.wait_settled()
     (said,) = [line for line in lines if line["event"] == "exchanges not remembered"]
     assert said["exchanges"] == 70
 
@@ -400,12 +421,12 @@ async def test_a_disk_that_stalls_costs_what_is_said_and_no_turn(
     async with kept_in(store) as keeper:
         began = trio.current_time()
         for number in range(MEMORY_WAITING + 40):
-            keeper.keep(question(id=f"m{number}"), Answered("Hi."), Asked())
+            keeper.record_exchange(question(id=f"m{number}"), FinishedAnswer("Hi."), Asked())
         assert trio.current_time() == began
-        assert await keeper.kept(question(id="late"), Answered("Hi.")) is None
+        assert await keeper.record_and_propose(question(id="late"), FinishedAnswer("Hi.")) is None
         assert trio.current_time() == began  # where there is no room nobody waits
         store.wait = 0.0
-        await keeper.settled()
+        await keeper.wait_settled()
         kept = sum(len(batch) for batch in store.batches)
         assert kept + sum(count for _, count in store.counted) == MEMORY_WAITING + 41
         assert kept >= MEMORY_WAITING - 64
@@ -415,9 +436,9 @@ async def test_what_cannot_be_looked_through_is_kept_without(autojump_clock: tri
     """Words that break the reading break nothing else."""
     store = FakeStore()
     async with kept_in(store) as keeper:
-        keeper.keep(question("broken: 7731"), Answered("Hi."), Asked())
-        keeper.keep(question("fact: It is blue.", "m2"), Answered("Hi."), Asked())
-        await keeper.settled()
+        keeper.record_exchange(question("broken: 7731"), FinishedAnswer("Hi."), Asked())
+        keeper.record_exchange(question("fact: It is blue.", "m2"), FinishedAnswer("Hi."), Asked())
+        await keeper.wait_settled()
         assert [len(kept.drafts) for batch in store.batches for kept in batch] == [0, 1]
 
 
@@ -425,16 +446,16 @@ async def test_a_decline_rejects_the_item(autojump_clock: trio.testing.MockClock
     """Once, after what was handed over before it; one that is decided already stays as it is."""
     store = FakeStore(wait=0.1)
     async with kept_in(store) as keeper:
-        keeper.keep(question("fact: It is blue."), Answered("Hi."), Asked())
-        keeper.decline(SCOPE, "i1")
-        await keeper.settled()
+        keeper.record_exchange(question("fact: It is blue."), FinishedAnswer("Hi."), Asked())
+        keeper.decline_item(SCOPE, "i1")
+        await keeper.wait_settled()
         assert (len(store.batches), store.decided) == (1, [("i1", "reject")])
         store.refuses = Conflict("refused")
-        keeper.decline(SCOPE, "i1")
-        await keeper.settled()
+        keeper.decline_item(SCOPE, "i1")
+        await keeper.wait_settled()
         store.refuses = None
-        keeper.keep(question(), Answered("Hi."), Asked())
-        await keeper.settled()
+        keeper.record_exchange(question(), FinishedAnswer("Hi."), Asked())
+        await keeper.wait_settled()
         assert len(store.batches) == 2
 
 
@@ -443,17 +464,17 @@ async def test_words_end_the_loop_that_they_name(autojump_clock: trio.testing.Mo
     loop = item_of(drafted("I will call the bank.", "call bank"), 5, type="open_loop", status="active")
     store = FakeStore(loops=(loop,))
     async with kept_in(store) as keeper:
-        keeper.keep(question("done: bank call"), Answered("Good."), Asked())
-        await keeper.settled()
+        keeper.record_exchange(question("done: bank call"), FinishedAnswer("Good."), Asked())
+        await keeper.wait_settled()
         assert store.decided == [("i5", "finish")]
-        keeper.keep(question("before: call it a day"), Answered("Good."), Asked())
-        keeper.keep(question("before: did you call the bank"), Answered("Good."), Asked())
-        await keeper.settled()
+        keeper.record_exchange(question("before: call it a day"), FinishedAnswer("Good."), Asked())
+        keeper.record_exchange(question("before: did you call the bank"), FinishedAnswer("Good."), Asked())
+        await keeper.wait_settled()
         assert store.decided == 2 * [("i5", "finish")]
         store.decided.pop()
         store.loops = (loop, replace(loop, id="i6"))
-        keeper.keep(question("done: bank call"), Answered("Good."), Asked())
-        await keeper.settled()
+        keeper.record_exchange(question("done: bank call"), FinishedAnswer("Good."), Asked())
+        await keeper.wait_settled()
         assert store.decided == [("i5", "finish")]
 
 
@@ -481,7 +502,7 @@ async def test_a_confirmed_item_is_accepted_as_its_user_saw_it(
     store = FakeStore(refuses=refuses)
     executor = RememberExecutor(cast(MemoryStore, store), Noon())
     payload = {"item": "i1", "text": "It is blue.", "replaces": [{"item": "i9", "text": "It is red."}]}
-    call = Call("s1", "remember", payload, "m1", scope=SCOPE)
+    call = Call(suggestion_id="s1", action="remember", payload=payload, message="m1", scope=SCOPE)
     began: list[int] = []
     if raised is not None:
         with pytest.raises(raised):
@@ -498,14 +519,14 @@ async def test_an_answer_that_cites_what_was_forgotten_before_it_was_kept_leaves
     """Its words are in no thread's messages either; one that cites nothing costs no look."""
     store, unsaid = FakeStore(), Unsaid()
     async with kept_in(store, unsaid) as keeper:
-        keeper.keep(question("?", "m1"), Answered("Blue.", cites=("i1", "t3")), Asked())
-        keeper.keep(question("?", "m2"), Answered("Red.", cites=("i2",)), Asked())
-        keeper.keep(question("?", "m3"), Answered("Hi."), Asked())
-        await keeper.settled()
+        keeper.record_exchange(question("?", "m1"), FinishedAnswer("Blue.", cites=("i1", "t3")), Asked())
+        keeper.record_exchange(question("?", "m2"), FinishedAnswer("Red.", cites=("i2",)), Asked())
+        keeper.record_exchange(question("?", "m3"), FinishedAnswer("Hi."), Asked())
+        await keeper.wait_settled()
         assert unsaid.turns == []
         store.gone = {"i2"}
-        keeper.keep(question("?", "m4"), Answered("Blue.", cites=("i1", "i2")), Asked())
-        await keeper.settled()
+        keeper.record_exchange(question("?", "m4"), FinishedAnswer("Blue.", cites=("i1", "i2")), Asked())
+        await keeper.wait_settled()
         assert [(each.scope, each.remark.message, each.remark.role) for each in unsaid.turns] == [
             (SCOPE, "m4", "assistant")
         ]

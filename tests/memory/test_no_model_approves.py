@@ -6,17 +6,17 @@ from collections.abc import Sequence
 import trio
 import trio.testing
 
-from agent.memory.hearing import hear
+from agent.memory.hearing import read_items
 from agent.memory.items import same_wording
-from agent.memory.keeper import Keeper
-from agent.memory.noting import Noting
+from agent.memory.keeper import ExchangeKeeper
+from agent.memory.noting import NoteTaker
 from agent.memory.recollection import Recollection
 from agent.ports.brain import Proposal, Question
 from agent.ports.memory import LIVE, Draft, Item, ItemType, MemoryStore
-from agent.ports.note import Found, Unread
+from agent.ports.note import MemoryNote, UnreadTurn
 from agent.ports.pages import Window
-from agent.ports.remember import Answered
-from agent.storage.memories.store import memory_in
+from agent.ports.remember import FinishedAnswer
+from agent.storage.memories.store import open_sqlite_memory
 from agent.testing.fakes import Figures, Noon
 from agent.testing.network import inline
 from tests.remembered import ANA, NOW
@@ -36,7 +36,9 @@ WORDS = (
 )
 TYPES: tuple[ItemType, ...] = ("fact", "decision", "preference", "rule", "open_loop")
 ORDERED = [
-    noted.draft.text for order in ORDERS for noted in hear(Question("m", order, "en", 0.0, ANA), NOW).noted
+    noted.draft.text
+    for order in ORDERS
+    for noted in read_items(Question(id="m", text=order, lang="en", at=0.0, scope=ANA), NOW).drafts
 ]
 
 
@@ -51,9 +53,9 @@ async def proposals(
     made = []
     for _ in range(chance.randrange(3)):
         subject, text = chance.choice(WORDS)
-        there = await memory.live(ANA, NOW)
+        there = await memory.live_items(ANA, NOW)
         about = chance.choice([*there, chance.choice(TYPES)])
-        made.append(recollection.drafted(question, about, subject, text, "en", ()))
+        made.append(recollection.draft_item(question, about, subject, text, "en", ()))
     return tuple(made)
 
 
@@ -63,10 +65,10 @@ class Reader:
     def __init__(self, chance: random.Random) -> None:
         self._chance = chance
 
-    async def find(self, unread: Unread, known: Sequence[Item]) -> tuple[Found, ...]:
+    async def find_notes(self, unread: UnreadTurn, known: Sequence[Item]) -> tuple[MemoryNote, ...]:
         chance, text = self._chance, unread.turn.remark.text
         return tuple(
-            Found(
+            MemoryNote(
                 chance.choice((*TYPES, "event", "metric")),
                 *chance.choice(WORDS),
                 chance.choice((text, text[:10])),
@@ -82,16 +84,18 @@ async def test_no_model_approves(autojump_clock: trio.testing.MockClock) -> None
     lived = waited = 0
     for seed in range(8):
         chance = random.Random(seed)
-        async with memory_in(None, inline, Noon()) as memory, trio.open_nursery() as nursery:
-            noting = Noting(Reader(chance), memory, memory, Noon(), Figures())
-            keeper = Keeper(memory, Noon(), Figures(), hear, noting=noting)
+        async with open_sqlite_memory(None, inline, Noon()) as memory, trio.open_nursery() as nursery:
+            noting = NoteTaker(Reader(chance), memory, memory, Noon(), Figures())
+            keeper = ExchangeKeeper(memory, Noon(), Figures(), read_items, noting=noting)
             recollection = Recollection(memory, Nothing(), Noon())  # type: ignore[arg-type]
             nursery.start_soon(keeper.run)
             nursery.start_soon(noting.run)
             for turn in range(6):
-                question = Question(f"m{turn}", chance.choice(ORDERS + QUESTIONS), "en", 0.0, ANA)
+                question = Question(
+                    id=f"m{turn}", text=chance.choice(ORDERS + QUESTIONS), lang="en", at=0.0, scope=ANA
+                )
                 drafts = await proposals(memory, recollection, question, chance)
-                await keeper.kept(question, Answered("So it is.", drafts=drafts))
+                await keeper.record_and_propose(question, FinishedAnswer("So it is.", drafts=drafts))
                 await trio.testing.wait_all_tasks_blocked()
             items = (await memory.items(ANA, Window(99))).entries
             nursery.cancel_scope.cancel()
@@ -108,18 +112,18 @@ async def test_who_is_there_is_asked_about_what_a_model_proposes(
 ) -> None:
     """With its text, and what it would replace; it is stored as proposed before."""
     asked: list[Proposal] = []
-    async with memory_in(None, inline, Noon()) as memory, trio.open_nursery() as nursery:
-        keeper = Keeper(memory, Noon(), Figures(), hear)
+    async with open_sqlite_memory(None, inline, Noon()) as memory, trio.open_nursery() as nursery:
+        keeper = ExchangeKeeper(memory, Noon(), Figures(), read_items)
         recollection = Recollection(memory, Nothing(), Noon())  # type: ignore[arg-type]
         nursery.start_soon(keeper.run)
-        order = Question("m1", ORDERS[0], "en", 0.0, ANA)
-        await keeper.kept(order, Answered("Noted."))
-        question = Question("m2", "What is the budget?", "en", 0.0, ANA)
-        draft = recollection.drafted(question, "fact", *WORDS[2], "en", ())
-        keeper.keep(
-            question, Answered("50 SEK", drafts=(draft,)), lambda of, proposal: asked.append(proposal)
+        order = Question(id="m1", text=ORDERS[0], lang="en", at=0.0, scope=ANA)
+        await keeper.record_and_propose(order, FinishedAnswer("Noted."))
+        question = Question(id="m2", text="What is the budget?", lang="en", at=0.0, scope=ANA)
+        draft = recollection.draft_item(question, "fact", *WORDS[2], "en", ())
+        keeper.record_exchange(
+            question, FinishedAnswer("50 SEK", drafts=(draft,)), lambda of, proposal: asked.append(proposal)
         )
-        await keeper.settled()
+        await keeper.wait_settled()
         old, new = (await memory.items(ANA, Window(9))).entries
         nursery.cancel_scope.cancel()
     assert (old.status, new.status, new.decided_by) == ("accepted", "proposed", None)
@@ -131,16 +135,16 @@ async def test_who_is_there_is_asked_about_what_a_model_proposes(
 async def test_an_order_approves_no_words_but_its_own(autojump_clock: trio.testing.MockClock) -> None:
     """A model's proposal that says the same, and more, is shown before it is true: its user has not seen it."""
     asked: list[Proposal] = []
-    async with memory_in(None, inline, Noon()) as memory, trio.open_nursery() as nursery:
-        keeper = Keeper(memory, Noon(), Figures(), hear)
+    async with open_sqlite_memory(None, inline, Noon()) as memory, trio.open_nursery() as nursery:
+        keeper = ExchangeKeeper(memory, Noon(), Figures(), read_items)
         recollection = Recollection(memory, Nothing(), Noon())  # type: ignore[arg-type]
         nursery.start_soon(keeper.run)
-        question = Question("m1", "What is the budget?", "en", 0.0, ANA)
-        draft = recollection.drafted(question, "fact", *WORDS[1], "en", ())
-        await keeper.kept(question, Answered("50 SEK", drafts=(draft,)))
-        order = Question("m2", ORDERS[0], "en", 0.0, ANA)
-        keeper.keep(order, Answered("Noted."), lambda of, proposal: asked.append(proposal))
-        await keeper.settled()
+        question = Question(id="m1", text="What is the budget?", lang="en", at=0.0, scope=ANA)
+        draft = recollection.draft_item(question, "fact", *WORDS[1], "en", ())
+        await keeper.record_and_propose(question, FinishedAnswer("50 SEK", drafts=(draft,)))
+        order = Question(id="m2", text=ORDERS[0], lang="en", at=0.0, scope=ANA)
+        keeper.record_exchange(order, FinishedAnswer("Noted."), lambda of, proposal: asked.append(proposal))
+        await keeper.wait_settled()
         items = (await memory.items(ANA, Window(9))).entries
         nursery.cancel_scope.cancel()
     assert [(item.text, item.status) for item in items] == [(WORDS[1][1], "proposed")]

@@ -20,16 +20,16 @@ from agent.config import (
     NOTES_AT_ONCE,
 )
 from agent.errors import ModelFailed, ModelFault, StorageFailed
-from agent.memory.hearing import hear
-from agent.memory.keeper import Keeper
-from agent.memory.noting import Noting
+from agent.memory.hearing import read_items
+from agent.memory.keeper import ExchangeKeeper
+from agent.memory.noting import NoteTaker
 from agent.ports.brain import Proposal, Question
 from agent.ports.conversation import Scope
 from agent.ports.memory import Item
-from agent.ports.note import Found, ReadStore, Unread
+from agent.ports.note import MemoryNote, ReadStore, UnreadTurn
 from agent.ports.pages import Window
-from agent.ports.remember import Answered
-from agent.storage.open import opened_memory
+from agent.ports.remember import FinishedAnswer
+from agent.storage.open import open_memory_store
 from agent.storage.settings import StorageSettings
 from agent.testing.fakes import Figures
 from agent.testing.network import inline
@@ -51,12 +51,14 @@ class Reader:
 
     wait: float = 0.0
     fails: list[BaseException] = field(default_factory=list)
-    seen: list[tuple[float, Unread, Sequence[Item]]] = field(default_factory=list)
+    seen: list[tuple[float, UnreadTurn, Sequence[Item]]] = field(default_factory=list)
     at_once: int = 0
     most: int = 0
-    finds: Callable[[str], Sequence[Found]] = lambda text: (Found("fact", text, f"About {text}", text),)
+    finds: Callable[[str], Sequence[MemoryNote]] = lambda text: (
+        MemoryNote("fact", text, f"About {text}", text),
+    )
 
-    async def find(self, unread: Unread, known: Sequence[Item]) -> tuple[Found, ...]:
+    async def find_notes(self, unread: UnreadTurn, known: Sequence[Item]) -> tuple[MemoryNote, ...]:
         self.seen.append((trio.current_time(), unread, known))
         self.at_once += 1
         self.most = max(self.most, self.at_once)
@@ -88,13 +90,17 @@ class Running:
     """What runs. figures: what was counted."""
 
     store: ReadStore
-    keeper: Keeper
+    keeper: ExchangeKeeper
     figures: Figures
 
     async def say(self, text: str, scope: Scope = ANA, asked: Asked | None = None) -> None:
         """Say something, which is answered and kept. The words are the message's id, too."""
-        self.keeper.keep(Question(text, text, "en", 0.0, scope), Answered("Noted."), asked or Asked())
-        await self.keeper.settled()
+        self.keeper.record_exchange(
+            Question(id=text, text=text, lang="en", at=0.0, scope=scope),
+            FinishedAnswer("Noted."),
+            asked or Asked(),
+        )
+        await self.keeper.wait_settled()
 
     async def items(self) -> list[tuple[str, str]]:
         """Return what there is of her, and how it stands."""
@@ -103,11 +109,14 @@ class Running:
 
 @asynccontextmanager
 async def running(reader: Reader, store: ReadStore | None = None) -> AsyncGenerator[Running, None]:
-    async with opened_memory(StorageSettings(), inline, Clock()) as opened, trio.open_nursery() as nursery:
+    async with (
+        open_memory_store(StorageSettings(), inline, Clock()) as opened,
+        trio.open_nursery() as nursery,
+    ):
         figures = Figures()
         made = store or opened
-        noting = Noting(reader, made, made, Clock(), figures)
-        keeper = Keeper(made, Clock(), figures, hear, noting=noting)
+        noting = NoteTaker(reader, made, made, Clock(), figures)
+        keeper = ExchangeKeeper(made, Clock(), figures, read_items, noting=noting)
         nursery.start_soon(keeper.run)
         nursery.start_soon(noting.run)
         yield Running(made, keeper, figures)
@@ -133,7 +142,7 @@ async def test_a_message_asks_about_so_many_whoever_finds_them(
     asked = Asked()
     text = "I prefer green tea to any coffee."
     reader = Reader(
-        finds=lambda said: [Found("fact", each, f"About {each}", "tea") for each in ("cat", "dog")]
+        finds=lambda said: [MemoryNote("fact", each, f"About {each}", "tea") for each in ("cat", "dog")]
     )
     async with running(reader) as run:
         await run.say(text, asked=asked)
@@ -147,7 +156,7 @@ async def test_what_contradicts_is_asked_about_with_both_texts(
 ) -> None:
     """As what the rules find is."""
     asked = Asked()
-    reader = Reader(finds=lambda said: [Found("fact", "budget of atlas", "Its budget is 70 SEK", said)])
+    reader = Reader(finds=lambda said: [MemoryNote("fact", "budget of atlas", "Its budget is 70 SEK", said)])
     async with running(reader) as run:
         await accepted(run.store, budget(50))
         await run.say("70 SEK now", asked=asked)
@@ -211,7 +220,7 @@ async def test_a_service_that_cannot_be_asked_is_left_alone(
     reader = Reader(fails=[ModelFailed("away", kind) for _ in range(2 * NOTE_TRIES)])
     async with running(reader) as run:
         await run.say("home")
-        await trio.sleep(24 * 3600)
+        await trio.sleep(3600)
         assert await run.items() == [("About home", "proposed")]
         times = [at for at, _, _ in reader.seen]
         pauses = [after - before for before, after in pairwise(times)]
@@ -240,7 +249,7 @@ async def test_a_fault_of_the_reading_ends_no_server(autojump_clock: trio.testin
 
 async def test_what_was_not_read_is_read_after_a_start(autojump_clock: trio.testing.MockClock) -> None:
     """Also what was being read; who asked is gone, so that it waits among what is proposed."""
-    async with opened_memory(StorageSettings(), inline, Clock()) as store:
+    async with open_memory_store(StorageSettings(), inline, Clock()) as store:
         asked = Asked()
         async with running(Reader(wait=5.0), store) as run:
             await run.say("home", asked=asked)
@@ -261,7 +270,7 @@ async def test_what_is_forgotten_while_it_is_read_leaves_nothing(
         await trio.sleep(1)
         [(_, status)] = await run.items()
         assert status == "accepted"
-        await run.store.forget(ANA, "i1", START)
+        await run.store.forget_item(ANA, "i1", START)
         await trio.sleep(60)
         assert await run.items() == []
 
@@ -285,7 +294,7 @@ class Refusing:
 
 async def test_a_store_that_fails_is_asked_again(autojump_clock: trio.testing.MockClock) -> None:
     """And no server ends for it."""
-    async with opened_memory(StorageSettings(), inline, Clock()) as store:
+    async with open_memory_store(StorageSettings(), inline, Clock()) as store:
         refusing: ReadStore = Refusing(store, 3)  # type: ignore[assignment]
         async with running(Reader(), refusing) as run:
             await run.say("home")
@@ -295,10 +304,12 @@ async def test_a_store_that_fails_is_asked_again(autojump_clock: trio.testing.Mo
 
 async def test_without_a_model_nothing_waits_for_one(autojump_clock: trio.testing.MockClock) -> None:
     """So one that is named later does not read what was said before."""
-    async with opened_memory(StorageSettings(), inline, Clock()) as store, trio.open_nursery() as nursery:
-        keeper = Keeper(store, Clock(), Figures(), hear)
+    async with open_memory_store(StorageSettings(), inline, Clock()) as store, trio.open_nursery() as nursery:
+        keeper = ExchangeKeeper(store, Clock(), Figures(), read_items)
         nursery.start_soon(keeper.run)
-        keeper.keep(Question("m", "hello", "en", 0.0, ANA), Answered("Hi."), Asked())
-        await keeper.settled()
-        assert await store.take(9, START * 2, START * 3) == ()
+        keeper.record_exchange(
+            Question(id="m", text="hello", lang="en", at=0.0, scope=ANA), FinishedAnswer("Hi."), Asked()
+        )
+        await keeper.wait_settled()
+        assert await store.take_unread(9, START * 2, START * 3) == ()
         nursery.cancel_scope.cancel()

@@ -23,7 +23,7 @@ from agent.config import (
 )
 from agent.lang import LANGUAGES
 from agent.memory.items import numbers_of
-from agent.memory.picture import Picture, due, memory_section, picture, situation_section
+from agent.memory.picture import Picture, due_day, make_picture, memory_section, situation_section
 from agent.ports.conversation import Scope
 from agent.ports.memory import LIVE, Item, ItemStatus, ItemType
 
@@ -58,18 +58,18 @@ def test_only_what_is_live_is_told_of(kind: ItemType) -> None:
         {"scope": Scope("p", "t", "")},
     ]
     for other in wrong:
-        assert shown(picture([item(type=kind, **other)], MINE, NOW)) == [], other
+        assert shown(make_picture([item(type=kind, **other)], MINE, NOW)) == [], other
     right: list[dict[str, Any]] = [{"status": each} for each in LIVE]
     for other in (*right, {"valid_to": NOW + 1}, {"scope": Scope("p", "other", "ana")}):
-        assert shown(picture([item(type=kind, **other)], MINE, NOW)) == ["i1"], other
+        assert shown(make_picture([item(type=kind, **other)], MINE, NOW)) == ["i1"], other
 
 
 def test_what_nobody_owns_stays_in_its_thread() -> None:
     """Where the user is not known."""
     here, there = Scope("p", "t", ""), Scope("p", "u", "")
-    assert shown(picture([item(type="rule", scope=here)], here, NOW)) == ["i1"]
-    assert shown(picture([item(type="rule", scope=here)], there, NOW)) == []
-    assert shown(picture([item(type="rule", scope=MINE)], here, NOW)) == []
+    assert shown(make_picture([item(type="rule", scope=here)], here, NOW)) == ["i1"]
+    assert shown(make_picture([item(type="rule", scope=here)], there, NOW)) == []
+    assert shown(make_picture([item(type="rule", scope=MINE)], here, NOW)) == []
 
 
 def many(kind: ItemType, count: int, **other: Any) -> list[Item]:
@@ -85,7 +85,7 @@ def test_each_kind_has_its_bound() -> None:
     """The latest of each, oldest first; facts are told of only where they fit a question."""
     facts = many("fact", 12)
     live = [*many("idea", 9), *many("event", 9), *many("open_loop", 15, status="active"), *facts]
-    found = picture(live, MINE, NOW)
+    found = make_picture(live, MINE, NOW)
     assert [each.id for each in found.events] == [f"event{at:02}" for at in range(4, 9)]
     assert [each.id for each in found.ideas] == [f"idea{at:02}" for at in range(4, 9)]
     assert [each.id for each in found.open_loops] == [f"open_loop{at:02}" for at in range(14, 4, -1)]
@@ -95,15 +95,15 @@ def test_each_kind_has_its_bound() -> None:
 def test_rules_come_before_preferences_and_lessons() -> None:
     """Where there are too many the most binding stay, the latest of them; shown oldest first."""
     live = [*many("lesson", 9), *many("rule", 12), *many("preference", 12)]
-    found = [each.id for each in picture(live, MINE, NOW).standing]
+    found = [each.id for each in make_picture(live, MINE, NOW).standing]
     assert found == [*(f"rule{at:02}" for at in range(12)), *(f"preference{at:02}" for at in range(4, 12))]
 
 
 def test_the_standing_order_is_its_own() -> None:
     """However the items come, and whatever happens to others: the prompt's beginning stays as it was."""
     live = [*many("rule", 3), *many("preference", 3)]
-    section = memory_section(picture(live, MINE, NOW), "en")
-    later = picture([*many("open_loop", 3), *reversed(live)], MINE, NOW + 1000)
+    section = memory_section(make_picture(live, MINE, NOW), "en")
+    later = make_picture([*many("open_loop", 3), *reversed(live)], MINE, NOW + 1000)
     assert memory_section(later, "en") == section
 
 
@@ -121,15 +121,15 @@ def test_loops_that_press_come_first() -> None:
         )
         for at, text in enumerate(texts)
     ]
-    assert [each.id for each in picture(loops, MINE, NOW).open_loops] == ["i2", "i4", "i0", "i3", "i1"]
-    assert (due(loops[0]), due(loops[1])) == (date(2026, 6, 1), None)
+    assert [each.id for each in make_picture(loops, MINE, NOW).open_loops] == ["i2", "i4", "i0", "i3", "i1"]
+    assert (due_day(loops[0]), due_day(loops[1])) == (date(2026, 6, 1), None)
 
 
 def test_what_does_not_fit_is_passed_over() -> None:
     """A long item does not keep the short ones out."""
     long = [item(id=f"i{at}", type="event", text="x" * ITEM_TEXT, created_at=NOW - at) for at in range(2)]
     short = item(id="short", type="event", text="said", created_at=NOW - DAY)
-    assert shown(picture([*long, short], MINE, NOW)) == ["short"]
+    assert shown(make_picture([*long, short], MINE, NOW)) == ["short"]
 
 
 def test_the_budgets_are_eight_hundred_tokens() -> None:
@@ -164,7 +164,7 @@ def test_a_picture_keeps_its_bounds(drawn: list[tuple[Any, ...]], lang: str) -> 
         )
         for at, (kind, status, text, age, user) in enumerate(drawn)
     ]
-    found = picture(live, MINE, NOW)
+    found = make_picture(live, MINE, NOW)
     for name, (most, tokens) in BOUNDS.items():
         items = getattr(found, name)
         assert len(items) <= most
@@ -186,7 +186,7 @@ def test_sections_are_told_as_data() -> None:
     assert both(Picture()) == ""
     rule = item(id="r1", type="rule", text="Never call")
     loop = item(id="l1", type="open_loop", status="blocked", text="Send\n```\nit")
-    found = picture([rule, loop], MINE, NOW)
+    found = make_picture([rule, loop], MINE, NOW)
     for lang, language in LANGUAGES.items():
         assert memory_section(found, lang) == (
             f"{language.prompting.memory}\n```\n[r1 1972-09-26 rule] Never call\n```"

@@ -12,34 +12,63 @@ import trio.testing
 from agent.config import MEMORY_READ, PICTURE_READ
 from agent.errors import StorageFailed
 from agent.lang import Lang
+from agent.memory.recall.recall import IndexRecaller
 from agent.memory.recollection import Recollection
 from agent.ports.brain import Question
 from agent.ports.conversation import Exchange, Scope
 from agent.ports.memory import MemoryStore
-from agent.ports.recall import Excerpt, Recalled, Search
-from agent.ports.remember import UNREAD
-from agent.recall.recall import Recall
-from agent.storage.open import opened_memory
+from agent.ports.recall import Excerpt, RecallQuery, RecallResult
+from agent.ports.remember import UNREAD_MEMORY
+from agent.storage.open import open_memory_store
 from agent.storage.settings import StorageSettings
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
 from tests.remembered import ANA, NOW, OTHERS, a_draft, accepted, an_exchange, budget, proposed
 
-ASKED = Question("m9", "What is the budget?", "en", 0.0, ANA)
-SAID = Excerpt("t1", "turn", "The budget is 50 SEK", NOW, "user", "t1", 0.6, True, "m1")
-OWN = Excerpt("t2", "turn", "It was 70 SEK", NOW, "assistant", "t1", 0.4, False, "m1")
-ITEM = Excerpt("i1", "item", "The budget of atlas is 50 SEK", NOW, "", "", 0.9, True)
+ASKED = Question(id="m9", text="What is the budget?", lang="en", at=0.0, scope=ANA)
+SAID = Excerpt(
+    id="t1",
+    kind="turn",
+    text="The budget is 50 SEK",
+    at=NOW,
+    by="user",
+    thread="t1",
+    score=0.6,
+    citable=True,
+    message="m1",
+)
+OWN = Excerpt(
+    id="t2",
+    kind="turn",
+    text="It was 70 SEK",
+    at=NOW,
+    by="assistant",
+    thread="t1",
+    score=0.4,
+    citable=False,
+    message="m1",
+)
+ITEM = Excerpt(
+    id="i1",
+    kind="item",
+    text="The budget of atlas is 50 SEK",
+    at=NOW,
+    by="",
+    thread="",
+    score=0.9,
+    citable=True,
+)
 
 
 class Found:
     """Finds what it was made with."""
 
     def __init__(self, *excerpts: Excerpt, wait: float = 0.0, fails: bool = False) -> None:
-        self.found = Recalled(excerpts, 0.9, (("t1", "i1"),) if len(excerpts) > 1 else ())
+        self.found = RecallResult(excerpts, 0.9, (("t1", "i1"),) if len(excerpts) > 1 else ())
         self.wait, self.fails = wait, fails
-        self.asked: list[Search] = []
+        self.asked: list[RecallQuery] = []
 
-    async def recall(self, search: Search) -> Recalled:
+    async def recall(self, search: RecallQuery) -> RecallResult:
         self.asked.append(search)
         await trio.sleep(self.wait)
         if self.fails:
@@ -49,7 +78,7 @@ class Found:
 
 @asynccontextmanager
 async def store() -> AsyncGenerator[MemoryStore, None]:
-    async with opened_memory(StorageSettings(), inline, Noon()) as memory:
+    async with open_memory_store(StorageSettings(), inline, Noon()) as memory:
         yield memory
 
 
@@ -57,7 +86,7 @@ async def store() -> AsyncGenerator[MemoryStore, None]:
 async def used() -> AsyncGenerator[MemoryStore, None]:
     """What was found, as it is kept: t1 and t3 of their user, t2 and t4 of the agent, and i1."""
     async with store() as memory:
-        await memory.keep([an_exchange("m1", SAID.text, OWN.text), an_exchange("m3")], NOW)
+        await memory.keep_exchanges([an_exchange("m1", SAID.text, OWN.text), an_exchange("m3")], NOW)
         await accepted(memory, budget(50, message="m0"))
         yield memory
 
@@ -69,7 +98,7 @@ async def test_what_fits_is_evidence_and_the_agents_words_are_none(
     async with used() as memory:
         found = Found(SAID, OWN, ITEM)
         asked = replace(ASKED, history=(Exchange("Hi", "Hello", message="m7"), Exchange("?", "!")))
-        told = await Recollection(memory, found, Noon()).remembered(asked, "budget?", "en")
+        told = await Recollection(memory, found, Noon()).load_memory(asked, "budget?", "en")
         assert [hit.snippet.file for hit in told.hits] == ["memory/i1", "memory/t1"]
         assert told.hits[1].snippet.headings == ("2023-11-14, user",)
         assert (told.hits[1].snippet.when, told.hits[1].snippet.by) == ("2023-11-14", "user")
@@ -90,7 +119,7 @@ async def test_what_its_user_said_in_this_conversation_may_be_cited_too(
         asked = replace(SAID, id="t3", text="Is it 70 SEK?")
         elsewhere = replace(SAID, id="t99")
         found.found = replace(found.found, shown=(SAID, asked, elsewhere))
-        told = await Recollection(memory, found, Noon()).remembered(ASKED, "budget?", "en")
+        told = await Recollection(memory, found, Noon()).load_memory(ASKED, "budget?", "en")
         assert [(hit.snippet.file, hit.shown) for hit in told.hits] == [
             ("memory/i1", False),
             ("memory/t1", True),
@@ -124,9 +153,11 @@ async def test_who_asks_for_everything_is_told_what_is_remembered_of_him(
     async with used() as memory:
         await proposed(memory, a_draft("The car is red", "car", message="m5"))
         for other in OTHERS[:1]:
-            await memory.accept(other, (await memory.propose(other, [budget(9)], NOW))[0].item.id, NOW)
+            await memory.accept_item(
+                other, (await memory.propose_drafts(other, [budget(9)], NOW))[0].item.id, NOW
+            )
         found = Found()
-        told = await Recollection(memory, found, Noon()).remembered(replace(ASKED, text=text), text, lang)
+        told = await Recollection(memory, found, Noon()).load_memory(replace(ASKED, text=text), text, lang)
         assert told.asked is everything
         assert [hit.snippet.file for hit in told.hits] == (["memory/i1"] if everything else [])
         assert len(found.asked) == (not everything)
@@ -140,7 +171,7 @@ async def test_the_words_that_are_answered_are_no_source(autojump_clock: trio.te
         for text, cited in ((SAID.text, []), ("What is the budget?", ["memory/t1"])):
             history = (Exchange(SAID.text, "Wait.", message="m1"),)
             asked = replace(ASKED, text=text, history=history)
-            told = await Recollection(memory, found, Noon()).remembered(asked, "budget?", "en")
+            told = await Recollection(memory, found, Noon()).load_memory(asked, "budget?", "en")
             assert [hit.snippet.file for hit in told.hits] == cited
 
 
@@ -150,7 +181,7 @@ async def test_a_question_of_a_user_states_nothing(autojump_clock: trio.testing.
         asked = replace(SAID, text="Is the budget 70 SEK?")
         mixed = replace(SAID, id="t3", text="The budget is 50 SEK. Or is it 70 SEK? It is for Atlas.")
         found = Found(asked, mixed)
-        told = await Recollection(memory, found, Noon()).remembered(ASKED, "budget?", "en")
+        told = await Recollection(memory, found, Noon()).load_memory(ASKED, "budget?", "en")
         (hit,) = told.hits
         assert hit.snippet.file == "memory/t3"
         assert "50 SEK" in hit.snippet.text
@@ -163,10 +194,12 @@ async def test_what_its_user_has_taken_back_is_neither_told_nor_cited(
 ) -> None:
     """Where an item was replaced, the message that it comes from says the old number still."""
     async with store() as memory:
-        await memory.keep([an_exchange("m1", "My budget is 50 SEK", "Noted", budget(50, message="m1"))], NOW)
-        old = await memory.accept(ANA, "i1", NOW)
-        await memory.replace(ANA, old.id, budget(60, message="m2"), NOW)
-        told = await Recollection(memory, Found(SAID, ITEM), Noon()).remembered(ASKED, "budget?", "en")
+        await memory.keep_exchanges(
+            [an_exchange("m1", "My budget is 50 SEK", "Noted", budget(50, message="m1"))], NOW
+        )
+        old = await memory.accept_item(ANA, "i1", NOW)
+        await memory.replace_item(ANA, old.id, budget(60, message="m2"), NOW)
+        told = await Recollection(memory, Found(SAID, ITEM), Noon()).load_memory(ASKED, "budget?", "en")
         assert told.hits == ()
         assert "50" not in repr(told.reminder)
 
@@ -176,7 +209,7 @@ async def test_what_an_item_says_is_told_once(autojump_clock: trio.testing.MockC
     order = replace(SAID, text=f"Please remember that {ITEM.text.lower()}, thanks!")
     more = replace(SAID, id="t3", text=f"{ITEM.text}, but for travel we have another account at the bank.")
     async with used() as memory:
-        told = await Recollection(memory, Found(ITEM, order, more), Noon()).remembered(ASKED, "?", "en")
+        told = await Recollection(memory, Found(ITEM, order, more), Noon()).load_memory(ASKED, "?", "en")
         assert [hit.snippet.file for hit in told.hits] == ["memory/i1", "memory/t3"]
 
 
@@ -188,12 +221,12 @@ async def test_what_is_not_live_or_not_theirs_is_told_to_nobody(
         kept = await accepted(memory, a_draft("Always answer in one line", "answers", "rule"))
         await proposed(memory, a_draft("Always answer in verse 31", "verse", "rule"))
         no = await proposed(memory, a_draft("Always answer in prose 32", "prose", "rule"))
-        await memory.decide(ANA, no.item.id, "reject", NOW)
+        await memory.decide_item(ANA, no.item.id, "reject", NOW)
         gone = await accepted(memory, a_draft("Never say hello 33", "hello", "rule"))
-        await memory.forget(ANA, gone.id, NOW)
+        await memory.forget_item(ANA, gone.id, NOW)
         for number, scope in enumerate(OTHERS):
             await accepted(memory, a_draft(f"Always say {40 + number}", "manners", "rule"), scope)
-        told = await Recollection(memory, Found(), Noon()).remembered(ASKED, "budget?", "en")
+        told = await Recollection(memory, Found(), Noon()).load_memory(ASKED, "budget?", "en")
         assert kept.text in told.reminder.standing
         assert told.reminder.situation == ""
         assert not any(each in repr(told) for each in ("31", "32", "33", "40", "41", "42", "43"))
@@ -210,7 +243,7 @@ async def test_what_the_search_knows_to_be_live_is_not_read_again(
         told: list[str] = []
         for items in ((), (rule, anothers), None, (rule,) * (PICTURE_READ + 1)):
             found.found = replace(found.found, items=items)
-            remembered = await Recollection(memory, found, Noon()).remembered(ASKED, "budget?", "en")
+            remembered = await Recollection(memory, found, Noon()).load_memory(ASKED, "budget?", "en")
             told.append(remembered.reminder.standing)
         assert told[0] == ""
         assert all(rule.text in each and "verse" not in each for each in told[1:])
@@ -222,19 +255,21 @@ async def test_what_another_process_changes_is_told_as_it_is(
     """From the next turn on, whatever the search has taken in before."""
     settings = StorageSettings(str(tmp_path))
     async with (
-        opened_memory(settings, inline, Noon()) as memory,
-        opened_memory(settings, inline, Noon()) as other,
+        open_memory_store(settings, inline, Noon()) as memory,
+        open_memory_store(settings, inline, Noon()) as other,
     ):
-        recollection = Recollection(memory, Recall(memory, inline), Noon())
-        assert (await recollection.remembered(ASKED, "budget?", "en")).reminder.standing == ""
+        recollection = Recollection(memory, IndexRecaller(memory, inline), Noon())
+        assert (await recollection.load_memory(ASKED, "budget?", "en")).reminder.standing == ""
         rule = await accepted(other, a_draft("Always answer in one line", "answers", "rule"))
-        assert rule.text in (await recollection.remembered(ASKED, "budget?", "en")).reminder.standing
-        new = await other.replace(ANA, rule.id, a_draft("Always answer in two lines", "answers", "rule"), NOW)
-        standing = (await recollection.remembered(ASKED, "budget?", "en")).reminder.standing
+        assert rule.text in (await recollection.load_memory(ASKED, "budget?", "en")).reminder.standing
+        new = await other.replace_item(
+            ANA, rule.id, a_draft("Always answer in two lines", "answers", "rule"), NOW
+        )
+        standing = (await recollection.load_memory(ASKED, "budget?", "en")).reminder.standing
         assert new.text in standing
         assert rule.text not in standing
-        await other.forget(ANA, new.id, NOW)
-        assert (await recollection.remembered(ASKED, "budget?", "en")).reminder.standing == ""
+        await other.forget_item(ANA, new.id, NOW)
+        assert (await recollection.load_memory(ASKED, "budget?", "en")).reminder.standing == ""
 
 
 @pytest.mark.parametrize("trouble", ["slow", "broken"])
@@ -245,8 +280,8 @@ async def test_a_memory_that_cannot_be_read_is_no_reason_for_no_answer(
     async with store() as memory:
         found = Found(SAID, wait=3600.0 if trouble == "slow" else 0.0, fails=trouble == "broken")
         began = trio.current_time()
-        told = await Recollection(memory, found, Noon()).remembered(ASKED, "budget?", "en")
-        assert told == UNREAD
+        told = await Recollection(memory, found, Noon()).load_memory(ASKED, "budget?", "en")
+        assert told == UNREAD_MEMORY
         assert trio.current_time() - began <= MEMORY_READ
 
 
@@ -255,21 +290,21 @@ async def test_what_may_be_cited_stands_until_it_is_forgotten(
 ) -> None:
     """All of it, or none of it counts."""
     async with store() as memory:
-        await memory.keep([an_exchange("m1", "My budget is 50 SEK")], NOW)
+        await memory.keep_exchanges([an_exchange("m1", "My budget is 50 SEK")], NOW)
         item = await accepted(memory, budget(50))
         recollection = Recollection(memory, Found(), Noon())
-        assert await recollection.stands({f"memory/{item.id}", "memory/t1"})
-        assert not await recollection.stands({f"memory/{item.id}", "memory/t2"})
-        await memory.forget(ANA, item.id, NOW)
-        assert not await recollection.stands({f"memory/{item.id}"})
+        assert await recollection.are_citable({f"memory/{item.id}", "memory/t1"})
+        assert not await recollection.are_citable({f"memory/{item.id}", "memory/t2"})
+        await memory.forget_item(ANA, item.id, NOW)
+        assert not await recollection.are_citable({f"memory/{item.id}"})
 
 
 async def test_an_order_to_remember_is_known_as_one() -> None:
     """And nothing else is."""
     async with store() as memory:
         recollection = Recollection(memory, Found(), Noon())
-        assert recollection.told(replace(ASKED, text="Remember that my budget is 50 SEK"), "en")
-        assert not recollection.told(ASKED, "en")
+        assert recollection.is_memory_order(replace(ASKED, text="Remember that my budget is 50 SEK"), "en")
+        assert not recollection.is_memory_order(ASKED, "en")
 
 
 async def test_a_turn_that_could_not_read_costs_no_other_its_memory(
@@ -279,9 +314,9 @@ async def test_a_turn_that_could_not_read_costs_no_other_its_memory(
     async with used() as memory:
         found = Found(ITEM, wait=MEMORY_READ + 1)
         recollection = Recollection(memory, found, Noon())
-        assert await recollection.remembered(ASKED, "budget?", "en") == UNREAD
+        assert await recollection.load_memory(ASKED, "budget?", "en") == UNREAD_MEMORY
         found.wait = MEMORY_READ - 1
-        told = await recollection.remembered(ASKED, "budget?", "en")
+        told = await recollection.load_memory(ASKED, "budget?", "en")
         assert told.hits
         assert not told.unread
 
@@ -292,12 +327,12 @@ async def test_a_turn_knows_that_some_of_what_was_said_is_not_kept(
     """What can be found is found all the same."""
 
     class Behind:
-        async def caught_up(self, scope: Scope) -> bool:
+        async def wait_caught_up(self, scope: Scope) -> bool:
             await trio.lowlevel.checkpoint()
             return False
 
     async with used() as memory:
-        told = await Recollection(memory, Found(ITEM), Noon(), Behind()).remembered(ASKED, "budget?", "en")
+        told = await Recollection(memory, Found(ITEM), Noon(), Behind()).load_memory(ASKED, "budget?", "en")
         assert told.hits
         assert told.unread
 
@@ -309,4 +344,4 @@ async def test_what_cannot_be_looked_up_neither_stands_nor_falls(
     async with used() as memory:
         recollection = Recollection(memory, Found(), Noon())
     with pytest.raises(StorageFailed):  # it is closed
-        await recollection.stands({"memory/i1"})
+        await recollection.are_citable({"memory/i1"})

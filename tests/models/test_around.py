@@ -12,13 +12,13 @@ from agent.config import MODEL_FAILURES, MODEL_REST, MODEL_RETRIES, MODEL_RETRY_
 from agent.errors import ModelFailed, ModelFault
 from agent.models.breaker import Breaker
 from agent.models.fallback import Fallback
-from agent.models.patience import Patient
-from agent.models.retry import Retrying
-from agent.ports.model import CallDelta, Finished, LanguageModel, Piece, TextDelta
+from agent.models.patience import TimedModel
+from agent.models.retry import RetryingModel
+from agent.ports.model import CallDelta, Finish, LanguageModel, Piece, TextDelta
 from agent.server.metrics import Metrics
 from agent.testing.models import ASKED, FakeModel, Step, outcome_of
 
-DONE = Finished("stop")
+DONE = Finish("stop")
 GOOD: tuple[Piece, ...] = (TextDelta("a"), CallDelta(0, "c", "f", "{}"), DONE)
 DOWN = ModelFailed("down", "server")
 
@@ -67,7 +67,7 @@ async def test_a_piece_that_is_late_is_a_failure(
 ) -> None:
     """The first has its time, each other one its own, and the model is let go of."""
     model = FakeModel([steps])
-    pieces, kind = await outcome(Patient(model, 10.0, 5.0))
+    pieces, kind = await outcome(TimedModel(model, 10.0, 5.0))
     assert (pieces, kind) == (list(GOOD[:came]), "timeout")
     assert trio.current_time() == pytest.approx(seconds)
     assert model.running == 0
@@ -76,7 +76,7 @@ async def test_a_piece_that_is_late_is_a_failure(
 async def test_who_takes_time_for_a_piece_is_not_the_model(autojump_clock: MockClock) -> None:
     """Only its own time counts."""
     pieces = []
-    async with aclosing(Patient(FakeModel([(9.0, *GOOD)]), 10.0, 5.0).stream(ASKED)) as stream:
+    async with aclosing(TimedModel(FakeModel([(9.0, *GOOD)]), 10.0, 5.0).stream(ASKED)) as stream:
         async for piece in stream:
             pieces.append(piece)
             await trio.sleep(60)
@@ -91,7 +91,7 @@ async def test_only_what_may_help_is_tried_again(autojump_clock: MockClock, kind
     """Twice, where the request did not arrive, there were too many, or the server failed."""
     noted = Noted()
     model = FakeModel([(ModelFailed("x", kind),)] * 9)
-    pieces, failed = await outcome(Retrying(model, noted))
+    pieces, failed = await outcome(RetryingModel(model, noted))
     assert (pieces, failed) == ([], kind)
     again = MODEL_RETRIES if kind in ("connect", "rate", "server") else 0
     assert len(model.requests) == 1 + again
@@ -100,27 +100,27 @@ async def test_only_what_may_help_is_tried_again(autojump_clock: MockClock, kind
 
 async def test_a_later_try_answers(autojump_clock: MockClock) -> None:
     """And nobody sees that it was one."""
-    assert await outcome(Retrying(FakeModel([(DOWN,), (DOWN,), GOOD]), Noted())) == (list(GOOD), "")
+    assert await outcome(RetryingModel(FakeModel([(DOWN,), (DOWN,), GOOD]), Noted())) == (list(GOOD), "")
 
 
 async def test_an_answer_that_has_begun_is_not_begun_again(autojump_clock: MockClock) -> None:
     """Its second half cannot be another's."""
     model = FakeModel([(GOOD[0], DOWN), GOOD])
-    assert await outcome(Retrying(model, Noted())) == ([GOOD[0]], "server")
+    assert await outcome(RetryingModel(model, Noted())) == ([GOOD[0]], "server")
     assert len(model.requests) == 1
 
 
 @pytest.mark.parametrize(("chance", "factor"), [(0.0, 0.5), (1.0, 1.0)])
 async def test_pauses_grow_and_are_spread(autojump_clock: MockClock, chance: float, factor: float) -> None:
     """From half of the pause to the whole of it, and then twice as long."""
-    await outcome(Retrying(FakeModel(), Noted(), lambda: chance))
+    await outcome(RetryingModel(FakeModel(), Noted(), lambda: chance))
     assert trio.current_time() == pytest.approx(MODEL_RETRY_PAUSE * factor * (1 + 2))
 
 
 async def test_a_service_says_when_to_come_back(autojump_clock: MockClock) -> None:
     """Never earlier, and a little later, so that not all come at once."""
     model = FakeModel([(ModelFailed("x", "rate", 7.0),), GOOD])
-    assert await outcome(Retrying(model, Noted(), lambda: 0.0)) == (list(GOOD), "")
+    assert await outcome(RetryingModel(model, Noted(), lambda: 0.0)) == (list(GOOD), "")
     assert trio.current_time() == pytest.approx(7.0 + MODEL_RETRY_PAUSE / 2)
 
 
@@ -131,7 +131,7 @@ async def test_nobody_waits_for_what_comes_too_late(
     """Beyond the caller's deadline, or any that is sensible, the failure is told at once."""
     model = FakeModel([(ModelFailed("x", "rate", asked),), GOOD])
     with trio.CancelScope(deadline=deadline):
-        assert await outcome(Retrying(model, Noted())) == ([], "rate")
+        assert await outcome(RetryingModel(model, Noted())) == ([], "rate")
     assert trio.current_time() == 0
     assert len(model.requests) == 1
 
@@ -141,7 +141,7 @@ async def test_a_cancel_ends_the_pause(autojump_clock: MockClock) -> None:
     model = FakeModel([(ModelFailed("x", "rate", 7.0),), GOOD])
     with trio.CancelScope() as scope:
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(outcome, Retrying(model, Noted()))
+            nursery.start_soon(outcome, RetryingModel(model, Noted()))
             await trio.sleep(1)
             scope.cancel()
     assert trio.current_time() == pytest.approx(1)
@@ -294,7 +294,7 @@ async def test_a_cancel_passes_through_everything(autojump_clock: MockClock, at:
     first, second = FakeModel([(10.0, DOWN)] + [(10.0, DOWN)] * 2), FakeModel([(10.0, *GOOD)])
 
     def around(model: FakeModel) -> LanguageModel:
-        return Retrying(Breaker(Patient(model, 20.0, 20.0), noted), noted)
+        return RetryingModel(Breaker(TimedModel(model, 20.0, 20.0), noted), noted)
 
     with trio.move_on_after(at) as scope:
         await outcome(Fallback(around(first), around(second), noted))

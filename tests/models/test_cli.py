@@ -13,13 +13,19 @@ import trio
 from agent.config import MODEL_EVENT_MAX
 from agent.errors import ModelFailed
 from agent.models.cli import SYSTEM, ClaudeCli
-from agent.ports.model import Finished, Message, Piece, Request, TextDelta, Tool, Usage
-from agent.process import group
+from agent.ports.model import Finish, ModelMessage, ModelRequest, Piece, TextDelta, Tool, Usage
+from agent.process import run_in_group
 from agent.testing.models import outcome_of
 from tests.strikes.spoken import printed
 
-ASKED = Request((Message("system", "Rules."), Message("user", 'SECRET } "'), Message("assistant", "Yes?")))
-SAID: tuple[Piece, ...] = (TextDelta("½ "), TextDelta("å"), Finished("stop", Usage(3, 4)))
+ASKED = ModelRequest(
+    messages=(
+        ModelMessage("system", "Rules."),
+        ModelMessage("user", 'SECRET } "'),
+        ModelMessage("assistant", "Yes?"),
+    )
+)
+SAID: tuple[Piece, ...] = (TextDelta("½ "), TextDelta("å"), Finish("stop", Usage(3, 4)))
 RESULT = {
     "type": "result",
     "subtype": "success",
@@ -45,7 +51,7 @@ def model(folder: Path, command: Sequence[str], name: str | None = None, **envir
     return ClaudeCli(name, str(folder), {"PATH": os.environ["PATH"], **environment}, command)
 
 
-async def outcome(made: ClaudeCli, request: Request = ASKED) -> tuple[list[Piece], ModelFailed | None]:
+async def outcome(made: ClaudeCli, request: ModelRequest = ASKED) -> tuple[list[Piece], ModelFailed | None]:
     pieces, failure = await outcome_of(made, request)
     assert "SECRET" not in f"{failure} {failure!r}"
     return pieces, failure
@@ -65,7 +71,9 @@ async def test_what_it_is_given(tmp_path: Path) -> None:
         "OPENAI_API_KEY": "SECRET",
         "MINE": "yes",
     }
-    request = Request(ASKED.messages, (Tool("t", "", {}),), form={"type": "array"}, max_tokens=77)
+    request = ModelRequest(
+        messages=ASKED.messages, tools=(Tool("t", "", {}),), form={"type": "array"}, max_tokens=77
+    )
     pieces, failure = await outcome(model(tmp_path, command, "opus", **environment), request)
     assert failure is None
     assert pieces == list(SAID)
@@ -124,7 +132,7 @@ async def test_what_its_lines_mean(tmp_path: Path, lines: list[Any], said: str, 
     pieces, failure = await outcome(model(tmp_path, says(tmp_path, lines)))
     assert failure is None
     assert "".join(piece.text for piece in pieces if isinstance(piece, TextDelta)) == said
-    assert isinstance(pieces[-1], Finished)
+    assert isinstance(pieces[-1], Finish)
     assert pieces[-1].reason == reason
 
 
@@ -136,7 +144,7 @@ BROKEN = RESULT | {"is_error": True, "subtype": "success", "result": "SECRET"}
     [
         ([], "exit 3", "cut", r"status 3\): run `claude -p hello`"),
         ([text("a")], "", "cut", "ended before its answer"),
-        ([text("a"), {key: value for key, value in RESULT.items() if key != "stop_reason"}], "", "cut", "saying why"),
+        ([text("a"), {key: value for key, value in RESULT.items() if key != "stop_reason"}], "", "cut", "a reason"),
         ([b"SECRET\n"], "", "protocol", "protocol"),
         ([b"\xff\n"], "", "protocol", "protocol"),
         ([b'{"type": "result", "usage": 5}\n'], "", "protocol", "protocol"),
@@ -174,7 +182,9 @@ async def test_one_that_does_not_listen_answers_all_the_same(tmp_path: Path) -> 
     """It closes its input, or ends, before it has read all of it."""
     (tmp_path / "lines").write_bytes(b"".join(printed(SAID)))
     command = script(tmp_path, f"exec < /dev/null; cat '{tmp_path}/lines'\n")
-    pieces, failure = await outcome(model(tmp_path, command), Request((Message("user", "x" * 1_000_000),)))
+    pieces, failure = await outcome(
+        model(tmp_path, command), ModelRequest(messages=(ModelMessage("user", "x" * 1_000_000),))
+    )
     assert failure is None
     assert pieces == list(SAID)
 
@@ -225,7 +235,7 @@ async def test_a_group_may_end_by_itself(tmp_path: Path) -> None:
     command = script(
         tmp_path, f"trap 'echo bye > {tmp_path}/bye; exit' TERM; echo up; while :; do sleep 0.005; done\n"
     )
-    async with group(command, str(tmp_path), os.environ) as process:
+    async with run_in_group(command, str(tmp_path), os.environ) as process:
         assert process.stdout is not None
         assert await process.stdout.receive_some() == b"up\n"
     assert _read(tmp_path / "bye") == "bye\n"

@@ -12,10 +12,10 @@ import trio
 from agent.config import MODEL_ANSWER_MAX, MODEL_EVENT_MAX
 from agent.errors import ModelFailed
 from agent.models.anthropic import Anthropic
-from agent.models.http import HttpModel, retry_after
+from agent.models.http import HttpModel, parse_retry_after
 from agent.models.openai import OpenAI
-from agent.models.shape import Shape
-from agent.ports.model import CallDelta, Finished, LanguageModel, Piece, TextDelta, Usage
+from agent.models.shape import ServiceProtocol
+from agent.ports.model import CallDelta, Finish, LanguageModel, Piece, TextDelta, Usage
 from agent.testing.models import ASKED, outcome_of
 from tests.strikes.spoken import REASONS, SHAPES
 from tests.strikes.upstream import (
@@ -41,7 +41,7 @@ SAID: tuple[Piece, ...] = (
     CallDelta(1, "a", "g", ""),
     CallDelta(0, arguments="}"),
     CallDelta(1, arguments="{}"),
-    Finished("calls", Usage(3, 4)),
+    Finish("calls", Usage(3, 4)),
 )
 KEY = "sk-SECRET2"
 
@@ -52,7 +52,7 @@ def shape(request: pytest.FixtureRequest) -> str:
 
 
 def model(shape: str, url: str, transport: Callable[[], httpx.AsyncBaseTransport] | None = None) -> HttpModel:
-    made: Shape = OpenAI("m", url + "/v1", KEY) if shape == "openai" else Anthropic("m", url, KEY)
+    made: ServiceProtocol = OpenAI("m", url + "/v1", KEY) if shape == "openai" else Anthropic("m", url, KEY)
     return HttpModel(made, transport)
 
 
@@ -103,7 +103,7 @@ async def test_a_good_answer_is_read_however_it_comes(shape: str) -> None:
         for index in (0, 1):
             assert "".join(call.arguments for call in calls if call.index == index) == "{}", how
         assert pieces[-1] == SAID[-1]
-        assert [isinstance(piece, Finished) for piece in pieces].count(True) == 1
+        assert [isinstance(piece, Finish) for piece in pieces].count(True) == 1
 
 
 @pytest.mark.parametrize("shape_reason", [(shape, reason) for shape in REASONS for reason in REASONS[shape]])
@@ -111,10 +111,10 @@ async def test_each_reason_is_told(shape_reason: tuple[str, str]) -> None:
     """Of each service, as it can be told there."""
     shape, reason = shape_reason
     call = (CallDelta(0, "a", "f", "{}"),) if reason == "calls" else ()
-    said = (TextDelta("x"), *call, Finished(reason))  # type: ignore[arg-type]
+    said = (TextDelta("x"), *call, Finish(reason))  # type: ignore[arg-type]
     async with upstream(reply(SHAPES[shape](said))) as service:
         pieces, _ = await outcome(model(shape, service.url))
-    assert isinstance(pieces[-1], Finished)
+    assert isinstance(pieces[-1], Finish)
     assert pieces[-1].reason == reason
 
 
@@ -128,8 +128,14 @@ FAULTS: dict[str, tuple[str, Callable[[Reply], Reply]]] = {
     "reset": ("cut", lambda good: after(good, 2, "reset")),
     "garbage": ("protocol", lambda good: reply([b"data: {SECRET\n\n"])),
     "not UTF-8": ("protocol", lambda good: reply([b"data: \xff\n\n"])),
-    "a page": ("protocol", lambda good: Reply((b"<html>SECRET",), headers={"content-type": "text/html"})),
-    "no stream": ("protocol", lambda good: Reply((b"{}",), headers={"content-type": "application/json"})),
+    "a page": (
+        "protocol",
+        lambda good: Reply((b"<html>SECRET",), headers={"content-type": "text/html"}),
+    ),
+    "no stream": (
+        "protocol",
+        lambda good: Reply((b"{}",), headers={"content-type": "application/json"}),
+    ),
     "a broken chunk": (
         "cut",
         lambda good: Reply(
@@ -169,7 +175,7 @@ async def test_each_fault_is_told_by_its_kind(shape: str) -> None:
         assert failure is not None, fault
         assert (fault, failure.kind) == (fault, kind)
         assert failure.retry_after == (7.0 if fault == "429" else None)
-        assert not any(isinstance(piece, Finished) for piece in pieces), fault
+        assert not any(isinstance(piece, Finish) for piece in pieces), fault
 
 
 async def test_a_service_that_is_not_there_is_told(shape: str) -> None:
@@ -292,7 +298,7 @@ async def test_nothing_secret_is_logged(shape: str, caplog: pytest.LogCaptureFix
 )
 def test_retry_after_is_seconds_or_a_date(value: str | None, seconds: float | None) -> None:
     """And what is neither asks for nothing."""
-    assert retry_after(value, 1_000_000) == seconds
+    assert parse_retry_after(value, 1_000_000) == seconds
 
 
 @pytest.mark.proof

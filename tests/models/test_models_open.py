@@ -11,15 +11,15 @@ import trio
 import agent.models.open
 from agent.errors import ModelFailed, UsageError
 from agent.models.open import KEY, open_language_model, open_memory_model
-from agent.models.settings import KINDS, ModelName, ModelSettings, is_named, parsed
-from agent.ports.model import Finished, LanguageModel, TextDelta
+from agent.models.settings import KINDS, ModelName, ModelSettings, is_model_name, parse_model_name
+from agent.ports.model import Finish, LanguageModel, TextDelta
 from agent.testing.fakes import Figures
 from agent.testing.models import pieces_of
 from agent.testing.network import inline
 from tests.strikes.spoken import SHAPES, printed
 from tests.strikes.upstream import refused, reply, upstream
 
-SAID = (TextDelta("½"), Finished("stop"))
+SAID = (TextDelta("½"), Finish("stop"))
 
 
 async def text_of(model: LanguageModel) -> str:
@@ -35,14 +35,14 @@ async def text_of(model: LanguageModel) -> str:
         ("claude-cli", ModelName("claude-cli")),
         ("claude-cli:opus", ModelName("claude-cli", "opus")),
         ("replay:some/dir", ModelName("replay", folder="some/dir")),
-        ("record:dir:openai:a:b", ModelName("openai", "a:b", "dir", recorded=True)),
-        ("record:dir:claude-cli", ModelName("claude-cli", "", "dir", recorded=True)),
+        ("record:dir:openai:a:b", ModelName("openai", "a:b", "dir", is_recorded=True)),
+        ("record:dir:claude-cli", ModelName("claude-cli", "", "dir", is_recorded=True)),
     ],
 )
 def test_each_kind_has_its_name(name: str, model: ModelName) -> None:
     """As it is written on the command line."""
-    assert parsed(name) == model
-    assert is_named(name)
+    assert parse_model_name(name) == model
+    assert is_model_name(name)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_each_kind_has_its_name(name: str, model: ModelName) -> None:
 def test_what_is_no_name_is_told(name: str) -> None:
     """With what there is."""
     with pytest.raises(UsageError) as wrong:
-        parsed(name)
+        parse_model_name(name)
     assert str(wrong.value) == f"model must be {KINDS}"
 
 
@@ -63,7 +63,7 @@ def test_what_is_no_name_is_told(name: str) -> None:
 def test_a_recording_needs_a_folder_and_a_model(name: str) -> None:
     """One that can be recorded."""
     with pytest.raises(UsageError, match="record:DIR:openai:NAME"):
-        parsed(name)
+        parse_model_name(name)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def exists(folder: str) -> bool:
 
 
 async def opened(environment: dict[str, str], model: str, **more: Any) -> None:
-    async with open_language_model(ModelSettings(model, **more), Figures(), inline, environment):
+    async with open_language_model(ModelSettings(model=model, **more), Figures(), inline, environment):
         pass
 
 
@@ -152,7 +152,7 @@ async def test_opening_a_recording_imports_no_http(tmp_path: Path) -> None:
         "from agent.testing.fakes import Figures\n"
         "async def inline(f): return f()\n"
         "async def main():\n"
-        f"    async with open_language_model(ModelSettings('replay:{tmp_path}'), Figures(), inline): pass\n"
+        f"    async with open_language_model(ModelSettings(model='replay:{tmp_path}'), Figures(), inline): pass\n"
         "trio.run(main); print('httpx' in sys.modules)"
     )
     done = await trio.run_process([sys.executable, "-c", code], capture_stdout=True)
@@ -164,7 +164,7 @@ async def test_a_served_model_answers(kind: str) -> None:
     """With the generic key where it is not the service's own address, and never the service's own."""
     environment = {"OPENAI_API_KEY": "own", "ANTHROPIC_API_KEY": "own", KEY: "generic"}
     async with upstream(reply(SHAPES[kind](SAID))) as service:
-        settings = ModelSettings(f"{kind}:m", service.url + "/v1")
+        settings = ModelSettings(model=f"{kind}:m", base_url=service.url + "/v1")
         async with open_language_model(settings, Figures(), inline, environment) as model:
             assert await text_of(model) == "½"
         (asked,) = service.requests
@@ -178,12 +178,15 @@ async def test_the_second_model_answers_and_what_is_said_can_be_kept(tmp_path: P
     figures, folder = Figures(), str(tmp_path / "kept")
     async with upstream(refused(400)) as first, upstream(reply(SHAPES["anthropic"](SAID))) as second:
         settings = ModelSettings(
-            "openai:a", first.url, fallback_model=f"record:{folder}:anthropic:b", fallback_base_url=second.url
+            model="openai:a",
+            base_url=first.url,
+            fallback_model=f"record:{folder}:anthropic:b",
+            fallback_base_url=second.url,
         )
         async with open_language_model(settings, figures, inline, {}) as model:
             assert await text_of(model) == "½"
     assert {"request", "done"} <= figures.words
-    async with open_language_model(ModelSettings(f"replay:{folder}"), figures, inline, {}) as model:
+    async with open_language_model(ModelSettings(model=f"replay:{folder}"), figures, inline, {}) as model:
         assert await text_of(model) == "½"
 
 
@@ -191,7 +194,7 @@ async def test_time_outs_are_those_of_the_settings() -> None:
     """A service that says nothing is left after the first of them."""
     async with upstream(reply([])) as service:
         service.replies[0] = type(service.replies[0])(ending="hang")
-        settings = ModelSettings("openai:a", service.url, first_token_timeout=0.02)
+        settings = ModelSettings(model="openai:a", base_url=service.url, first_token_timeout=0.02)
         async with open_language_model(settings, Figures(), inline, {}) as model:
             with pytest.raises(ModelFailed, match=r"0\.02 s") as failed:
                 await text_of(model)
@@ -205,7 +208,9 @@ async def test_the_command_is_found_and_its_folder_goes(tmp_path: Path) -> None:
     command.write_text(f"#!/bin/sh\ncat > /dev/null; pwd > '{tmp_path}/pwd'; ls -A; cat '{tmp_path}/lines'\n")
     command.chmod(0o700)
     environment = {"PATH": f"{tmp_path}:/bin:/usr/bin"}
-    async with open_language_model(ModelSettings("claude-cli"), Figures(), inline, environment) as model:
+    async with open_language_model(
+        ModelSettings(model="claude-cli"), Figures(), inline, environment
+    ) as model:
         assert await text_of(model) == "½"
         (used,) = (tmp_path / "pwd").read_text().split()
         assert exists(used)
@@ -226,7 +231,7 @@ def test_a_memory_model_of_the_same_kind_is_served_where_the_other_is(
     more: dict[str, Any], url: str | None
 ) -> None:
     """Unless it says otherwise; one of another kind is asked at its own address."""
-    assert ModelSettings("openai:a", "http://one/v1", **more).memory_url == url
+    assert ModelSettings(model="openai:a", base_url="http://one/v1", **more).memory_url == url
 
 
 async def test_the_memory_model_is_opened_beside_any_other() -> None:
@@ -237,7 +242,7 @@ async def test_the_memory_model_is_opened_beside_any_other() -> None:
             assert model is not None
             assert await text_of(model) == "½"
         assert service.requests[0].body["model"] == "b"
-    async with open_memory_model(ModelSettings("openai:a"), Figures(), inline, {}) as model:
+    async with open_memory_model(ModelSettings(model="openai:a"), Figures(), inline, {}) as model:
         assert model is None
 
 

@@ -11,18 +11,18 @@ import trio
 from msgspec.structs import replace
 
 from agent.errors import ModelFailed
-from agent.models.record import Recording, Replaying, digest
+from agent.models.record import RecordingModel, ReplayModel, request_digest
 from agent.ports.model import (
     CallDelta,
-    Choice,
-    Finished,
-    Message,
-    Named,
+    Finish,
+    ModelMessage,
+    ModelRequest,
+    NamedTool,
     Piece,
-    Request,
     TextDelta,
     Tool,
     ToolCall,
+    ToolChoice,
     Usage,
 )
 from agent.testing.models import ASKED, FakeModel, Step, pieces_of
@@ -32,7 +32,7 @@ SAID: tuple[Piece, ...] = (
     TextDelta("å😀\n\u2028"),
     CallDelta(0, "c", "t", '{"x": '),
     CallDelta(0, arguments="1}"),
-    Finished("length", Usage(3, 4)),
+    Finish("length", Usage(3, 4)),
 )
 
 
@@ -42,10 +42,10 @@ def files(folder: Path) -> list[Path]:
 
 async def test_what_was_recorded_is_played_back(tmp_path: Path) -> None:
     """The same pieces, as JSON lines that only their owner may read, without the model."""
-    assert await pieces_of(Recording(FakeModel([SAID]), tmp_path, inline)) == list(SAID)
-    assert await pieces_of(Replaying(tmp_path, inline)) == list(SAID)
+    assert await pieces_of(RecordingModel(FakeModel([SAID]), tmp_path, inline)) == list(SAID)
+    assert await pieces_of(ReplayModel(tmp_path, inline)) == list(SAID)
     (file,) = files(tmp_path)
-    assert file.name == f"{digest(ASKED)}.jsonl"
+    assert file.name == f"{request_digest(ASKED)}.jsonl"
     assert file.stat().st_mode & 0o777 == 0o600
     lines = [json.loads(line) for line in file.read_text("utf-8").split("\n")[:-1]]
     assert lines[0]["request"]["messages"][1]["text"] == ASKED.messages[1].text
@@ -55,10 +55,10 @@ async def test_what_was_recorded_is_played_back(tmp_path: Path) -> None:
 
 async def test_the_last_answer_to_a_request_stays(tmp_path: Path) -> None:
     """One file a request."""
-    model = Recording(FakeModel([SAID, (TextDelta("new"), Finished("stop"))]), tmp_path, inline)
+    model = RecordingModel(FakeModel([SAID, (TextDelta("new"), Finish("stop"))]), tmp_path, inline)
     await pieces_of(model)
     await pieces_of(model)
-    assert (await pieces_of(Replaying(tmp_path, inline)))[0] == TextDelta("new")
+    assert (await pieces_of(ReplayModel(tmp_path, inline)))[0] == TextDelta("new")
     assert len(files(tmp_path)) == 1
 
 
@@ -70,7 +70,7 @@ async def test_only_an_answer_that_finished_is_kept(
 ) -> None:
     """Neither a failure nor what a cancel cut off; no half of a file is left."""
     with trio.move_on_after(1):
-        async with aclosing(Recording(FakeModel([steps]), tmp_path, inline).stream(ASKED)) as stream:
+        async with aclosing(RecordingModel(FakeModel([steps]), tmp_path, inline).stream(ASKED)) as stream:
             pieces = []
             try:
                 async for piece in stream:
@@ -84,14 +84,14 @@ async def test_only_an_answer_that_finished_is_kept(
 async def test_a_folder_that_is_gone_is_told(tmp_path: Path) -> None:
     """By a failure of ours, without what was said."""
     with pytest.raises(ModelFailed, match="cannot be kept") as failed:
-        await pieces_of(Recording(FakeModel([SAID]), tmp_path / "gone", inline))
+        await pieces_of(RecordingModel(FakeModel([SAID]), tmp_path / "gone", inline))
     assert failed.value.kind == "request"
 
 
 async def test_what_was_not_recorded_says_what_to_do(tmp_path: Path) -> None:
     """And nothing of what was asked."""
     with pytest.raises(ModelFailed, match="record:DIR:MODEL") as failed:
-        await pieces_of(Replaying(tmp_path, inline))
+        await pieces_of(ReplayModel(tmp_path, inline))
     assert failed.value.kind == "request"
     assert "SECRET" not in str(failed.value)
 
@@ -110,9 +110,9 @@ async def test_what_was_not_recorded_says_what_to_do(tmp_path: Path) -> None:
 )
 async def test_a_recording_that_is_none_is_told(tmp_path: Path, content: str, kind: str) -> None:
     """Cut, empty, edited by hand."""
-    (tmp_path / f"{digest(ASKED)}.jsonl").write_text(content, "latin-1")
+    (tmp_path / f"{request_digest(ASKED)}.jsonl").write_text(content, "latin-1")
     with pytest.raises(ModelFailed) as failed:
-        await pieces_of(Replaying(tmp_path, inline))
+        await pieces_of(ReplayModel(tmp_path, inline))
     assert failed.value.kind == kind
 
 
@@ -121,17 +121,17 @@ def test_a_request_is_told_by_all_that_changes_an_answer() -> None:
     others = [
         ASKED,
         replace(ASKED, messages=ASKED.messages[:1]),
-        replace(ASKED, messages=(*ASKED.messages, Message("assistant", "", (ToolCall("c", "t", "1"),)))),
-        replace(ASKED, messages=(*ASKED.messages, Message("assistant", "", (ToolCall("c", "t", "2"),)))),
-        replace(ASKED, messages=(*ASKED.messages, Message("tool", "", call_id="1"))),
+        replace(ASKED, messages=(*ASKED.messages, ModelMessage("assistant", "", (ToolCall("c", "t", "1"),)))),
+        replace(ASKED, messages=(*ASKED.messages, ModelMessage("assistant", "", (ToolCall("c", "t", "2"),)))),
+        replace(ASKED, messages=(*ASKED.messages, ModelMessage("tool", "", call_id="1"))),
         replace(ASKED, tools=()),
-        replace(ASKED, choice=Choice.REQUIRED),
-        replace(ASKED, choice=Named("required")),
+        replace(ASKED, choice=ToolChoice.REQUIRED),
+        replace(ASKED, choice=NamedTool("required")),
         replace(ASKED, form={}),
         replace(ASKED, max_tokens=1),
     ]
-    assert len({digest(each) for each in others}) == len(others)
+    assert len({request_digest(each) for each in others}) == len(others)
     one, other = ASKED.tools
     turned = Tool(one.name, one.description, MappingProxyType(dict(reversed([*one.schema.items()]))))
-    assert digest(replace(ASKED, stable=2, tools=(turned, other))) == digest(ASKED)
-    assert digest(Request((Message("user", "\ud800"),)))
+    assert request_digest(replace(ASKED, stable=2, tools=(turned, other))) == request_digest(ASKED)
+    assert request_digest(ModelRequest(messages=(ModelMessage("user", "\ud800"),)))

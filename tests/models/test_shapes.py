@@ -11,41 +11,45 @@ from hypothesis import strategies as st
 
 from agent.config import MODEL_CALLS
 from agent.errors import ModelFailed
-from agent.models.anthropic import Anthropic, MessageAnswer
-from agent.models.cli import CliAnswer
-from agent.models.encoding import decoded, encoded
-from agent.models.openai import ChatAnswer, OpenAI
-from agent.models.shape import Answer
+from agent.models.anthropic import Anthropic, MessageAnswerReader
+from agent.models.cli import CliAnswerReader
+from agent.models.encoding import decode, encode
+from agent.models.openai import ChatAnswerReader, OpenAI
+from agent.models.shape import AnswerReader
 from agent.ports.model import (
     CallDelta,
-    Choice,
-    Finished,
-    Message,
-    Named,
+    Finish,
+    ModelMessage,
+    ModelRequest,
+    NamedTool,
     Piece,
-    Request,
     TextDelta,
     Tool,
     ToolCall,
+    ToolChoice,
     Usage,
 )
 
 TALK = (
-    Message("system", "Rules."),
-    Message("system", "Facts."),
-    Message("user", "Hi"),
-    Message("assistant", "Look:", (ToolCall("c1", "find", '{"q": "x"}'), ToolCall("c2", "find", "{"))),
-    Message("tool", "nothing", call_id="c1"),
-    Message("tool", "a lot", call_id="c2"),
-    Message("user", " \n"),
-    Message("user", "So?"),
+    ModelMessage("system", "Rules."),
+    ModelMessage("system", "Facts."),
+    ModelMessage("user", "Hi"),
+    ModelMessage("assistant", "Look:", (ToolCall("c1", "find", '{"q": "x"}'), ToolCall("c2", "find", "{"))),
+    ModelMessage("tool", "nothing", call_id="c1"),
+    ModelMessage("tool", "a lot", call_id="c2"),
+    ModelMessage("user", " \n"),
+    ModelMessage("user", "So?"),
 )
 TOOL = Tool("find", "Finds.", {"type": "object"})
 
 
 def test_openai_is_asked_as_it_wants() -> None:
     """Messages with calls and their answers, tools, the form of the text, and usage at the end."""
-    body = OpenAI("m", "http://h/v1/").body(Request(TALK, (TOOL,), Named("find"), {"type": "array"}, 9))
+    body = OpenAI("m", "http://h/v1/").make_body(
+        ModelRequest(
+            messages=TALK, tools=(TOOL,), choice=NamedTool("find"), form={"type": "array"}, max_tokens=9
+        )
+    )
     assert body == {
         "model": "m",
         "messages": [
@@ -84,14 +88,23 @@ def test_openai_is_asked_as_it_wants() -> None:
 
 def test_the_cloud_is_told_the_newer_name_of_the_limit() -> None:
     """Its newest models refuse the older, which is the one that other servers know."""
-    assert "max_completion_tokens" in OpenAI("m").body(Request(TALK))
-    assert "max_tokens" not in OpenAI("m").body(Request(TALK))
-    assert "max_tokens" in OpenAI("m", "http://127.0.0.1/v1").body(Request(TALK))
+    assert "max_completion_tokens" in OpenAI("m").make_body(ModelRequest(messages=TALK))
+    assert "max_tokens" not in OpenAI("m").make_body(ModelRequest(messages=TALK))
+    assert "max_tokens" in OpenAI("m", "http://127.0.0.1/v1").make_body(ModelRequest(messages=TALK))
 
 
 def test_anthropic_is_asked_as_it_wants() -> None:
     """System texts apart, one message for neighbours of a role, no blank text, and the stable part marked once."""
-    body = Anthropic("m").body(Request(TALK, (TOOL,), Choice.REQUIRED, {"type": "array"}, 9, stable=2))
+    body = Anthropic("m").make_body(
+        ModelRequest(
+            messages=TALK,
+            tools=(TOOL,),
+            choice=ToolChoice.REQUIRED,
+            form={"type": "array"},
+            max_tokens=9,
+            stable=2,
+        )
+    )
     assert body == {
         "model": "m",
         "max_tokens": 9,
@@ -128,18 +141,21 @@ def test_anthropic_is_asked_as_it_wants() -> None:
 @pytest.mark.parametrize(
     ("choice", "openai", "anthropic"),
     [
-        (Choice.AUTO, "auto", {"type": "auto"}),
-        (Choice.NONE, "none", {"type": "none"}),
-        (Choice.REQUIRED, "required", {"type": "any"}),
-        (Named("f"), {"type": "function", "function": {"name": "f"}}, {"type": "tool", "name": "f"}),
+        (ToolChoice.AUTO, "auto", {"type": "auto"}),
+        (ToolChoice.NONE, "none", {"type": "none"}),
+        (ToolChoice.REQUIRED, "required", {"type": "any"}),
+        (NamedTool("f"), {"type": "function", "function": {"name": "f"}}, {"type": "tool", "name": "f"}),
     ],
 )
-def test_each_choice_has_its_word(choice: Choice | Named, openai: Any, anthropic: Any) -> None:
+def test_each_choice_has_its_word(choice: ToolChoice | NamedTool, openai: Any, anthropic: Any) -> None:
     """And none is sent where there are no tools, which services refuse."""
-    request = Request(TALK, (TOOL,), choice)
-    assert OpenAI("m").body(request)["tool_choice"] == openai
-    assert Anthropic("m").body(request)["tool_choice"] == anthropic
-    for body in (OpenAI("m").body(Request(TALK)), Anthropic("m").body(Request(TALK))):
+    request = ModelRequest(messages=TALK, tools=(TOOL,), choice=choice)
+    assert OpenAI("m").make_body(request)["tool_choice"] == openai
+    assert Anthropic("m").make_body(request)["tool_choice"] == anthropic
+    for body in (
+        OpenAI("m").make_body(ModelRequest(messages=TALK)),
+        Anthropic("m").make_body(ModelRequest(messages=TALK)),
+    ):
         assert not {"tools", "tool_choice", "output_config", "response_format"} & set(body)
 
 
@@ -148,9 +164,9 @@ def test_each_choice_has_its_word(choice: Choice | Named, openai: Any, anthropic
 )
 def test_addresses_may_be_the_base_or_the_whole(url: str) -> None:
     """As each service's manuals show them."""
-    assert Anthropic("m", url).place.url == "http://h:1/v1/messages"
-    assert OpenAI("m", "http://h/v1").place.url == OpenAI("m", "http://h/v1/chat/completions/").place.url
-    assert OpenAI("m", "http://h/v1").place.url == "http://h/v1/chat/completions"
+    assert Anthropic("m", url).address.url == "http://h:1/v1/messages"
+    assert OpenAI("m", "http://h/v1").address.url == OpenAI("m", "http://h/v1/chat/completions/").address.url
+    assert OpenAI("m", "http://h/v1").address.url == "http://h/v1/chat/completions"
 
 
 def test_a_key_is_shown_nowhere() -> None:
@@ -159,14 +175,14 @@ def test_a_key_is_shown_nowhere() -> None:
         OpenAI("m", "http://u:SECRET@h/v1", "SECRET"),
         Anthropic("m", "http://u:SECRET@h", "SECRET"),
     ):
-        assert "SECRET" not in f"{shape!r} {shape.place!r}"
-        assert any("SECRET" in value for value in shape.place.headers.values())
+        assert "SECRET" not in f"{shape!r} {shape.address!r}"
+        assert any("SECRET" in value for value in shape.address.headers.values())
 
 
-def read(answer: Answer, events: Iterable[Any]) -> list[Piece]:
+def read(answer: AnswerReader, events: Iterable[Any]) -> list[Piece]:
     """Return the pieces of events, given as values or as text."""
     texts = [event if isinstance(event, str) else json.dumps(event) for event in events]
-    return [piece for text in texts for piece in answer.take(text)]
+    return [piece for text in texts for piece in answer.read_event(text)]
 
 
 def chunk(reason: str | None = None, **delta: Any) -> dict[str, Any]:
@@ -188,14 +204,14 @@ def test_servers_that_number_calls_in_their_own_way() -> None:
         [called("x", 0, "f", "1"), called("x", 1, "g", "2")],
     ]
     for events in two:
-        pieces = read(ChatAnswer(), [*events, *end])
+        pieces = read(ChatAnswerReader(), [*events, *end])
         calls = [piece for piece in pieces if isinstance(piece, CallDelta)]
         for index, name, arguments in ((0, "f", "1"), (1, "g", "2")):
             mine = [call for call in calls if call.index == index]
             assert [call.name for call in mine if call.name] == [name]
             assert len([call for call in mine if call.id]) == 1
             assert "".join(call.arguments for call in mine) == arguments
-        assert pieces[-1] == Finished("calls")
+        assert pieces[-1] == Finish("calls")
 
 
 @pytest.mark.parametrize(
@@ -212,7 +228,7 @@ def test_servers_that_number_calls_in_their_own_way() -> None:
 def test_openai_s_reasons(events: list[Any], reason: str) -> None:
     """Whatever a server calls it, calls are `calls` if there were any, and a refusal is one."""
     usage = {"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 6}}
-    assert read(ChatAnswer(), [*events, usage, "[DONE]"])[-1] == Finished(reason, Usage(5, 6))  # type: ignore[arg-type]
+    assert read(ChatAnswerReader(), [*events, usage, "[DONE]"])[-1] == Finish(reason, Usage(5, 6))  # type: ignore[arg-type]
 
 
 def block(kind: str, at: int = 0, **more: Any) -> dict[str, Any]:
@@ -249,12 +265,12 @@ def test_anthropic_s_blocks() -> None:
         {"type": "something_new", "index": None} | {"index": 3},
         *ended("tool_use"),
     ]
-    assert read(MessageAnswer(), events) == [
+    assert read(MessageAnswerReader(), events) == [
         TextDelta("He"),
         TextDelta("llo"),
         CallDelta(0, "t1", "now"),
         CallDelta(0, arguments="{}"),
-        Finished("calls", Usage(111, 6)),
+        Finish("calls", Usage(111, 6)),
     ]
 
 
@@ -271,50 +287,50 @@ def test_anthropic_s_blocks() -> None:
 )
 def test_anthropic_s_reasons(word: str, reason: str) -> None:
     """Each of them."""
-    assert read(MessageAnswer(), ended(word)) == [Finished(reason, Usage(0, 6))]  # type: ignore[arg-type]
+    assert read(MessageAnswerReader(), ended(word)) == [Finish(reason, Usage(0, 6))]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("answer", "events", "kind"),
     [
-        (ChatAnswer, ["{"], "protocol"),
-        (ChatAnswer, ["[1]"], "protocol"),
-        (ChatAnswer, ['{"choices": 1}'], "protocol"),
-        (ChatAnswer, [chunk(content=5)], "protocol"),
-        (ChatAnswer, ['{"a":' * 100_000], "protocol"),
-        (ChatAnswer, ['"\\ud800"'], "protocol"),
-        (ChatAnswer, [chunk("paused")], "protocol"),
-        (ChatAnswer, [chunk(content="x"), "[DONE]"], "cut"),
-        (ChatAnswer, [{"error": {"code": 429, "message": "SECRET"}}], "rate"),
-        (ChatAnswer, [{"error": {"code": "401"}}], "auth"),
-        (ChatAnswer, [{"error": {"code": "context_length"}}], "server"),
-        (ChatAnswer, [{"error": "SECRET"}], "server"),
-        (ChatAnswer, [called(f"i{n}", n, "f") for n in range(MODEL_CALLS + 1)], "protocol"),
-        (MessageAnswer, ["{}"], "protocol"),
-        (MessageAnswer, ["null"], "protocol"),
-        (MessageAnswer, ended("pause_turn"), "protocol"),
-        (MessageAnswer, ended(None), "cut"),
-        (MessageAnswer, [{"type": "message_stop"}], "cut"),
+        (ChatAnswerReader, ["{"], "protocol"),
+        (ChatAnswerReader, ["[1]"], "protocol"),
+        (ChatAnswerReader, ['{"choices": 1}'], "protocol"),
+        (ChatAnswerReader, [chunk(content=5)], "protocol"),
+        (ChatAnswerReader, ['{"a":' * 100_000], "protocol"),
+        (ChatAnswerReader, ['"\\ud800"'], "protocol"),
+        (ChatAnswerReader, [chunk("paused")], "protocol"),
+        (ChatAnswerReader, [chunk(content="x"), "[DONE]"], "cut"),
+        (ChatAnswerReader, [{"error": {"code": 429, "message": "SECRET"}}], "rate"),
+        (ChatAnswerReader, [{"error": {"code": "401"}}], "auth"),
+        (ChatAnswerReader, [{"error": {"code": "context_length"}}], "server"),
+        (ChatAnswerReader, [{"error": "SECRET"}], "server"),
+        (ChatAnswerReader, [called(f"i{n}", n, "f") for n in range(MODEL_CALLS + 1)], "protocol"),
+        (MessageAnswerReader, ["{}"], "protocol"),
+        (MessageAnswerReader, ["null"], "protocol"),
+        (MessageAnswerReader, ended("pause_turn"), "protocol"),
+        (MessageAnswerReader, ended(None), "cut"),
+        (MessageAnswerReader, [{"type": "message_stop"}], "cut"),
         (
-            MessageAnswer,
+            MessageAnswerReader,
             [block("delta", delta={"type": "input_json_delta", "partial_json": "{"})],
             "protocol",
         ),
         (
-            MessageAnswer,
+            MessageAnswerReader,
             [{"type": "error", "error": {"type": "overloaded_error", "message": "SECRET"}}],
             "server",
         ),
-        (MessageAnswer, [{"type": "error", "error": {"type": "rate_limit_error"}}], "rate"),
-        (MessageAnswer, [{"type": "error"}], "server"),
+        (MessageAnswerReader, [{"type": "error", "error": {"type": "rate_limit_error"}}], "rate"),
+        (MessageAnswerReader, [{"type": "error"}], "server"),
         (
-            MessageAnswer,
+            MessageAnswerReader,
             [block("start", n, content_block={"type": "tool_use"}) for n in range(MODEL_CALLS + 1)],
             "protocol",
         ),
     ],
 )
-def test_what_is_no_answer_fails(answer: type[Answer], events: list[Any], kind: str) -> None:
+def test_what_is_no_answer_fails(answer: type[AnswerReader], events: list[Any], kind: str) -> None:
     """By its kind, in words of our own."""
     with pytest.raises(ModelFailed) as failed:
         read(answer(), events)
@@ -341,7 +357,8 @@ JSON = st.recursive(
 
 @settings(max_examples=15)
 @given(
-    st.sampled_from([ChatAnswer, MessageAnswer, CliAnswer]), st.lists(JSON | st.text(max_size=20), max_size=4)
+    st.sampled_from([ChatAnswerReader, MessageAnswerReader, CliAnswerReader]),
+    st.lists(JSON | st.text(max_size=20), max_size=4),
 )
 def test_any_events_are_pieces_or_one_of_our_failures(answer: Any, events: list[Any]) -> None:
     """Nothing else comes of what a service may send."""
@@ -349,15 +366,17 @@ def test_any_events_are_pieces_or_one_of_our_failures(answer: Any, events: list[
     with suppress(ModelFailed):
         for event in events:
             text = event if isinstance(event, str) else json.dumps(event)
-            for piece in made.take(text.encode("utf-8", "replace") if answer is CliAnswer else text):
-                assert isinstance(piece, TextDelta | CallDelta | Finished)
+            for piece in made.read_event(
+                text.encode("utf-8", "replace") if answer is CliAnswerReader else text
+            ):
+                assert isinstance(piece, TextDelta | CallDelta | Finish)
 
 
 @settings(max_examples=15)
 @given(JSON)
 def test_what_is_encoded_is_json(value: Any) -> None:
     """Whatever it holds, it is UTF-8 and can be read again."""
-    decoded(encoded({"a": value}), object)
+    decode(encode({"a": value}), object)
 
 
 def test_a_value_nested_without_end_is_a_failure() -> None:
@@ -367,5 +386,5 @@ def test_a_value_nested_without_end_is_a_failure() -> None:
         deep = [deep]
     for value in (deep, {"a": object()}, {"a": 1j}, {(1, 2): 3}):
         with pytest.raises(ModelFailed) as failed:
-            encoded(value)
+            encode(value)
         assert failed.value.kind == "request"

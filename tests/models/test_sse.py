@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import ModelFailed
-from agent.models.lines import Lines
-from agent.models.sse import Event, EventReader
+from agent.models.lines import LineSplitter
+from agent.models.sse import EventReader, ServerEvent
 
 STREAM = "\ufeff: hello\nevent: a\ndata: å😀\ndata:  two\nid: 1\nretry: 5\n\n\n\ndata\n\n".encode()
 STREAM += b"data: [DONE]\n\ndata: lost"
-EVENTS = [Event("a", "å😀\n two"), Event("message", ""), Event("message", "[DONE]")]
+EVENTS = [ServerEvent("a", "å😀\n two"), ServerEvent("message", ""), ServerEvent("message", "[DONE]")]
 
 
-def read(*pieces: bytes, most: int = 1000) -> list[Event]:
+def read(*pieces: bytes, most: int = 1000) -> list[ServerEvent]:
     reader = EventReader(most)
     return [event for piece in pieces for event in reader.feed(piece)]
 
@@ -41,7 +41,7 @@ def test_any_bytes_read_the_same_however_they_are_cut(stream: bytes, cuts: list[
         try:
             told.append(read(*parts))
         except ModelFailed as failure:
-            told.append([Event(failure.kind, "")])
+            told.append([ServerEvent(failure.kind, "")])
     assert told[0] == told[1]
 
 
@@ -50,7 +50,7 @@ def test_what_is_written_is_read(texts: list[str]) -> None:
     """Any text is an event's data, a line each."""
     lines = ("".join(f"data: {line}\n" for line in text.split("\n")) + "\n" for text in texts)
     stream = "".join(lines).encode("utf-8", "replace")
-    expected = [Event("message", text.encode("utf-8", "replace").decode()) for text in texts]
+    expected = [ServerEvent("message", text.encode("utf-8", "replace").decode()) for text in texts]
     assert read(stream, most=10_000) == expected
 
 
@@ -73,7 +73,7 @@ def test_what_is_not_utf_8_is_a_failure() -> None:
 
 def test_small_pieces_cost_what_large_ones_do() -> None:
     """A line of 50,000 bytes that comes byte by byte is not read again with each."""
-    lines, began = Lines(1_000_000), time.thread_time()
+    lines, began = LineSplitter(1_000_000), time.thread_time()
     for _ in range(50_000):
         lines.feed(b"x")
     assert [len(line) for line in lines.feed(b"\n")] == [50_000]

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from agent.numbers.read import tokens
 
+from ..examples import examples
+
 PIECES = [
     *"①9½²₂٣&#;`\n \u200b\u0301xaé\\[]()-–.,:/Ⅳ五\U0001f0a1１𝟗\ue000\ue001㍘⅐↉\u20e3𒐕%|>_",
     *(
@@ -30,7 +32,7 @@ PIECES = [
 TEXTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=2), max_size=9).map("".join)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(TEXTS)
 @example("①①&#65;&#①")
 @example("\u0301₂\u200ben")
@@ -44,7 +46,7 @@ def test_no_digit_is_skipped(text: str) -> None:
     assert found or not any(char.isnumeric() for char in html.unescape(text))
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(TEXTS)
 def test_tokens_do_not_overlap(text: str) -> None:
     """Tokens stand in order, and none overlaps another, but for what markup hides."""

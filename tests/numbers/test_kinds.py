@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.numbers.read import Token, tokens
+from agent.numbers.read import NumberToken, tokens
 
 NUMBERS = st.integers(0, 10**9)
 SPACES = st.sampled_from([" ", "\u00a0", "\u202f", "\u2009"])
@@ -34,7 +34,7 @@ _EN_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _SV_TENS = "tjugo trettio fyrtio femtio sextio sjuttio åttio nittio"
 
 
-def only(text: str, *, source: bool = False) -> Token:
+def only(text: str, *, source: bool = False) -> NumberToken:
     """Return the one token of a text."""
     found = tokens(text, source=source)
     assert len(found) == 1, (text, found)

@@ -5,7 +5,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agent.numbers import digit_rows
-from agent.numbers.read import Token, tokens
+from agent.numbers.read import NumberToken, tokens
+
+from ..examples import examples
 
 _WORDS = (
     "3|14|299|2012|0|100|5-7|555-1234|3-5|one|two|fjorton|en|ett|tusen|half|days|dagar|kr|SEK|$|%|procent"
@@ -17,7 +19,7 @@ PIECES = (*_WORDS.split("|"), "\n", "\n\n")
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=9).map(" ".join)
 
 
-def by_rows(text: str, source: bool) -> tuple[Token, ...]:
+def by_rows(text: str, source: bool) -> tuple[NumberToken, ...]:
     """Return the tokens of a text without those rows."""
     with pytest.MonkeyPatch.context() as patch:
         for name in ("_ROWS", "_PLAIN"):
@@ -28,7 +30,7 @@ def by_rows(text: str, source: bool) -> tuple[Token, ...]:
         return tokens(text, source=source)
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(200), suppress_health_check=[HealthCheck.too_slow])
 @given(TEXTS, st.booleans(), st.booleans())
 def test_same_tokens(text: str, source: bool, tight: bool) -> None:
     """With and without them a text has the same tokens."""

@@ -2,7 +2,7 @@
 
 import re
 
-from agent.numbers.spoken import COUNTINGS, either, merged, pattern, united
+from agent.numbers.spoken import COUNTINGS, either, merge_tables, pattern, unite_words
 from agent.numbers.vocabulary import CARDINALS
 
 
@@ -10,8 +10,8 @@ def test_every_language_counts() -> None:
     """The words of each stand in the tables that are read."""
     for counting in COUNTINGS.values():
         assert counting.cardinals.words.items() <= CARDINALS.items()
-    assert united(lambda each: each.joints.both) == {"and", "och"}
-    assert merged(lambda each: each.cardinals.ones) == {"one": 1, "en": 1, "ett": 1}
+    assert unite_words(lambda each: each.joints.both) == {"and", "och"}
+    assert merge_tables(lambda each: each.cardinals.ones) == {"one": 1, "en": 1, "ett": 1}
 
 
 def test_a_kind_without_words_matches_nothing() -> None:

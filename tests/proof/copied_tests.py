@@ -16,6 +16,7 @@ from .in_copy import BROKEN, CRASHED, NOTICED, OVERDUE, WELL, leave
 # Only what the tests need is loaded: most of the time of so small a run is its start.
 _OPTIONS = ("-x", "-p", "pytest_trio.plugin", "-p", "no:cacheprovider", "--rootdir=.", "--tb=short")
 _DEADLINE = "--deadline=15"  # seconds; none of these tests takes one
+_EXAMPLES = "--examples=all"  # a property that draws few may not meet the one that a mutation fails
 
 
 class Watch:
@@ -59,7 +60,7 @@ def _name(error: BaseException) -> str:
 
 if __name__ == "__main__":
     watch = Watch()
-    ended = int(pytest.main([*_OPTIONS, _DEADLINE, *sys.argv[1:]], plugins=[watch]))
+    ended = int(pytest.main([*_OPTIONS, _DEADLINE, _EXAMPLES, *sys.argv[1:]], plugins=[watch]))
     # Anything but passed and failed (nothing collected, an import that breaks) shows nothing.
     status = {0: WELL, 1: watch.status if watch.failed else BROKEN}.get(ended, BROKEN)
     leave(status, watch.failed or f"pytest ended with {ended}")

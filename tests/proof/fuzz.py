@@ -138,14 +138,14 @@ def _refused(refusal: Refusal) -> str:
 
 
 def _one_request(head: Head) -> None:
-    """A head that another request may follow has its end where every reader that follows the grammar sees it."""
-    if not head.persists:
-        return
+    """Check that a head is one request, and where another may follow it, that every reader sees where it ends."""
     server = h11.Connection(h11.SERVER, max_incomplete_event_size=4 * len(head.raw) + 4096)
     server.receive_data(head.raw)
     request = server.next_event()
     if not isinstance(request, h11.Request) or (request.method, request.target) != (head.method, head.target):
         raise Broken("the head is another request")
+    if not head.persists:
+        return
     whole = head.announces or isinstance(server.next_event(), h11.EndOfMessage)
     if not whole or (not head.announces and server.their_state is not h11.DONE):
         raise Broken("the head is not one request")

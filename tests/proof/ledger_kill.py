@@ -12,11 +12,11 @@ from typing import Any
 import trio
 
 from agent.actions.runner import Runner
-from agent.host import Threads, WallClock
+from agent.host import WallClock, WorkerThreads
 from agent.ports.action import Call, Outcome
 from agent.ports.conversation import NO_SCOPE, Scope
-from agent.ports.ledger import Row, Status
-from agent.storage.sqlite import SqliteLedger, ledger_in
+from agent.ports.ledger import ClaimStatus, LedgerRow
+from agent.storage.sqlite import SqliteLedger, open_sqlite_ledger
 from agent.testing.fakes import Figures
 
 BEFORE_CLAIM, BEFORE_EFFECT, BEFORE_RECORD = SPOTS = ("before claim", "before effect", "before record")
@@ -42,7 +42,7 @@ class SpottedLedger:
     def __init__(self, ledger: SqliteLedger, spot: Spot) -> None:
         self._ledger = ledger
         self._spot = spot
-        self.get = ledger.get
+        self.get_row = ledger.get_row
         self.rows = ledger.rows
 
     async def claim(self, suggestion_id: str, action: str, at: int, scope: Scope = NO_SCOPE) -> bool:
@@ -52,10 +52,12 @@ class SpottedLedger:
         self._spot.reach(BEFORE_EFFECT)
         return won
 
-    async def record(self, suggestion_id: str, status: Status, result: Mapping[str, Any], at: int) -> None:
+    async def record_outcome(
+        self, suggestion_id: str, status: ClaimStatus, result: Mapping[str, Any], at: int
+    ) -> None:
         """Record, after the spot."""
         self._spot.reach(BEFORE_RECORD)
-        await self._ledger.record(suggestion_id, status, result, at)
+        await self._ledger.record_outcome(suggestion_id, status, result, at)
 
 
 class Append:
@@ -83,7 +85,7 @@ def effects(folder: Path) -> list[str]:
 async def _run(runner: Runner, suggestion_id: str) -> Outcome:
     """Run one action to its report."""
     reported: list[Outcome] = []
-    runner.start(Call(suggestion_id, "append", {}), reported.append)
+    runner.start(Call(suggestion_id=suggestion_id, action="append", payload={}), reported.append)
     await runner.wait_idle()
     return reported[0]
 
@@ -92,7 +94,10 @@ def one_action(folder: Path, suggestion_id: str, spot: str, pipe: Connection) ->
     """Open the file, run one action through the runner, and reach the spot on the way."""
 
     async def life() -> None:
-        async with ledger_in(folder, Threads(), WallClock()) as ledger, trio.open_nursery() as nursery:
+        async with (
+            open_sqlite_ledger(folder, WorkerThreads(), WallClock()) as ledger,
+            trio.open_nursery() as nursery,
+        ):
             spotted = SpottedLedger(ledger, Spot(spot, pipe))
             await _run(Runner(nursery, spotted, Append(folder), WallClock(), Figures()), suggestion_id)
 
@@ -103,11 +108,14 @@ def one_action(folder: Path, suggestion_id: str, spot: str, pipe: Connection) ->
 def after_the_restart(folder: Path, suggestion_id: str, pipe: Connection) -> None:
     """Open the file, tell the row and the effects that are there, then how a second confirm would end."""
 
-    async def life() -> tuple[Row | None, int, Outcome]:
-        async with ledger_in(folder, Threads(), WallClock()) as ledger, trio.open_nursery() as nursery:
+    async def life() -> tuple[LedgerRow | None, int, Outcome]:
+        async with (
+            open_sqlite_ledger(folder, WorkerThreads(), WallClock()) as ledger,
+            trio.open_nursery() as nursery,
+        ):
             runner = Runner(nursery, ledger, Append(folder), WallClock(), Figures())
             await runner.wait_idle()
-            row, happened = await ledger.get(suggestion_id), effects(folder).count(suggestion_id)
+            row, happened = await ledger.get_row(suggestion_id), effects(folder).count(suggestion_id)
             return row, happened, await _run(runner, suggestion_id)
 
     pipe.send(trio.run(life))
@@ -117,7 +125,10 @@ def many_actions(folder: Path, name: str, pipe: Connection) -> None:
     """Run one action after the other until killed."""
 
     async def life() -> None:
-        async with ledger_in(folder, Threads(), WallClock()) as ledger, trio.open_nursery() as nursery:
+        async with (
+            open_sqlite_ledger(folder, WorkerThreads(), WallClock()) as ledger,
+            trio.open_nursery() as nursery,
+        ):
             runner = Runner(nursery, ledger, Append(folder), WallClock(), Figures())
             pipe.send("open")
             for number in range(100_000):
@@ -130,12 +141,18 @@ def a_crowd_of_actions(folder: Path, name: str, pipe: Connection) -> None:
     """Run thirty actions at a time, so that many are claimed and recorded in one transaction, until killed."""
 
     async def life() -> None:
-        async with ledger_in(folder, Threads(), WallClock()) as ledger, trio.open_nursery() as nursery:
+        async with (
+            open_sqlite_ledger(folder, WorkerThreads(), WallClock()) as ledger,
+            trio.open_nursery() as nursery,
+        ):
             runner = Runner(nursery, ledger, Append(folder), WallClock(), Figures())
             pipe.send("open")
             for number in range(100_000):
                 for one in range(30):
-                    runner.start(Call(f"{name}.{number}.{one}", "append", {}), lambda _: None)
+                    runner.start(
+                        Call(suggestion_id=f"{name}.{number}.{one}", action="append", payload={}),
+                        lambda _: None,
+                    )
                 await runner.wait_idle()
 
     trio.run(life)
@@ -145,7 +162,7 @@ def every_row(folder: Path, pipe: Connection) -> None:
     """Open the file and tell what every row says."""
 
     async def life() -> dict[str, str]:
-        async with ledger_in(folder, Threads(), WallClock()) as ledger:
+        async with open_sqlite_ledger(folder, WorkerThreads(), WallClock()) as ledger:
             return {row.suggestion_id: row.status for row in await ledger.rows(1_000_000)}
 
     pipe.send(trio.run(life))
@@ -161,7 +178,7 @@ def claimers(folder: Path, ids: list[str], pipe: Connection) -> None:
             if await ledger.claim(suggestion_id, "append", 0):
                 won[suggestion_id] += 1
 
-        async with ledger_in(folder, Threads(), WallClock()) as ledger:
+        async with open_sqlite_ledger(folder, WorkerThreads(), WallClock()) as ledger:
             pipe.send("open")
             pipe.recv()
             async with trio.open_nursery() as nursery:

@@ -17,10 +17,10 @@ import sqlalchemy as sa
 import trio
 
 from agent.errors import Conflict, NotFound
-from agent.host import Threads, WallClock
+from agent.host import WallClock, WorkerThreads
 from agent.ports.memory import MemoryStore
 from agent.ports.note import ReadStore
-from agent.storage.memories.store import memory_in
+from agent.storage.memories.store import open_sqlite_memory
 from tests.forgetting import WHOSE, both_files, say_everywhere
 from tests.remembered import ANA, NOW, a_draft, an_exchange, budget
 
@@ -35,18 +35,20 @@ async def live_on(memory: MemoryStore, pipe: Connection) -> None:
     for number in range(ROUNDS):
         secret = f"{SECRET}{number}"
         code = a_draft(f"The code is {secret}", f"code {'of door' * number}", message=f"s{number}")
-        [[found]] = await memory.keep([an_exchange(f"s{number}", f"It is {secret}", "Noted", code)], NOW)
+        [[found]] = await memory.keep_exchanges(
+            [an_exchange(f"s{number}", f"It is {secret}", "Noted", code)], NOW
+        )
         pipe.send(("proposed", found.item.id))
-        [budgeted] = await memory.propose(ANA, [budget(50 + number, message=f"b{number}")], NOW)
+        [budgeted] = await memory.propose_drafts(ANA, [budget(50 + number, message=f"b{number}")], NOW)
         pipe.send(("proposed", budgeted.item.id))
         for id in (budgeted.item.id, found.item.id):
-            await memory.accept(
+            await memory.accept_item(
                 ANA, id, NOW, 1, [item.id for item in budgeted.conflicts if id != found.item.id]
             )
             pipe.send(("accepted", id))
-        await memory.forget(ANA, found.item.id, NOW)
+        await memory.forget_item(ANA, found.item.id, NOW)
         pipe.send(("forgotten", found.item.id))
-    await memory.replace(ANA, budgeted.item.id, budget(90), NOW)
+    await memory.replace_item(ANA, budgeted.item.id, budget(90), NOW)
     pipe.send(("superseded", budgeted.item.id))
 
 
@@ -54,12 +56,12 @@ async def note(memory: ReadStore, pipe: Connection) -> None:
     """Keep messages that a model is to read, and propose what it found in each; tell what is done."""
     for number in range(ROUNDS):
         kept = replace(an_exchange(f"n{number}", f"I have {ANIMALS[number]}s"), tries=1)
-        await memory.keep([kept], NOW)
+        await memory.keep_exchanges([kept], NOW)
         pipe.send(("kept", number))
     for number in range(ROUNDS):
-        [taken] = await memory.take(9, NOW, NOW)
+        [taken] = await memory.take_unread(9, NOW, NOW)
         found = a_draft(f"There are {ANIMALS[number]}s", ANIMALS[number], message=f"n{number}")
-        await memory.read(taken, [found], NOW)
+        await memory.record_reading(taken, [found], NOW)
         pipe.send(("read", number))
 
 
@@ -80,7 +82,7 @@ def _live(
     live: Callable[[ReadStore, Connection], Awaitable[None]],
 ) -> None:
     async def life() -> int:
-        async with memory_in(folder, Threads(), WallClock()) as memory:
+        async with open_sqlite_memory(folder, WorkerThreads(), WallClock()) as memory:
             counted = kill_before(statements)
             await live(memory, pipe)
         return next(counted)
@@ -105,12 +107,12 @@ def accepter(folder: Path, ids: list[str], pipe: Connection) -> None:
 
     async def life() -> int:
         refused = 0
-        async with memory_in(folder, Threads(), WallClock()) as memory:
+        async with open_sqlite_memory(folder, WorkerThreads(), WallClock()) as memory:
             pipe.send("open")
             pipe.recv()
             for id in ids:
                 try:
-                    await memory.accept(ANA, id, NOW, 1)
+                    await memory.accept_item(ANA, id, NOW, 1)
                 except (Conflict, NotFound):
                     refused += 1
         return refused
@@ -122,11 +124,11 @@ def one_forgetting(folder: Path, statements: int, pipe: Connection) -> None:
     """Say something in both files, then forget it; killed before so many statements of that, and never for 0."""
 
     async def life() -> int:
-        async with both_files(folder, Threads(), WallClock()) as (desk, memory, store):
+        async with both_files(folder, WorkerThreads(), WallClock()) as (desk, memory, store):
             id = await say_everywhere(memory, store)
             pipe.send(("said", id))
             counted = kill_before(statements)
-            await desk.forget(WHOSE, id)
+            await desk.forget_item(WHOSE, id)
         return next(counted)
 
     pipe.send(("ended", trio.run(life)))

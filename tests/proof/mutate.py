@@ -2,11 +2,13 @@
 
     python -m tests.proof.mutate            all of mutants.toml
     python -m tests.proof.mutate NAME...    some
+    python -m tests.proof.mutate --check    find the place of each, and run no test: some seconds
 
-Prints a table; exit status 1 when one survives, or cannot be applied or examined any more. A mutation counts as
-killed only by a test whose assertion fails, or by an invariant that breaks: not by a test that hangs and had to be
-ended, not by one that falls over something else, not by a copy that cannot be imported, and not by tests that fail on
-the untouched copy too, which is examined in the same run.
+Prints each verdict as it comes with the count and the time, then those that were not killed and the sum; exit status
+1 when one survives, or cannot be applied or examined any more. A mutation counts as killed only by a test whose
+assertion fails, or by an invariant that breaks: not by a test that hangs and had to be ended, not by one that falls
+over something else, not by a copy that cannot be imported, and not by tests that fail on the untouched copy too, which
+is examined in the same run.
 """
 
 import os
@@ -15,12 +17,13 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .anchors import AnchorError, Package
 from .in_copy import CRASHED, NOTICED, OVERDUE, WELL
 from .warm import Warm
 
@@ -33,26 +36,49 @@ HANGS = 120.0  # seconds for one examination, whose every test and run has a sho
 OUTCOMES = {WELL: "survived", NOTICED: "killed", CRASHED: "crashed", OVERDUE: "hung", None: "hung"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Mutant:
-    """A mutation: in `file` (below agent/) the text `old`, which occurs once, becomes `new`. See mutants.toml."""
+    """A mutation: in the definition `at` the fragment `find` becomes `replace`. See mutants.toml.
+
+    What is not Python has no definitions: there, in `file` (below agent/), the text `old`, which occurs once, becomes
+    `new`.
+    """
 
     name: str
-    file: str
     why: str
-    old: str
-    new: str
+    at: str = ""
+    find: str = ""
+    replace: str = ""
+    nth: int | None = None
+    file: str = ""
+    old: str = ""
+    new: str = ""
     tests: tuple[str, ...] = ()
     strike: tuple[str, ...] = ()
     planted: bool = False
 
-    def applied(self, text: str) -> str:
-        """Return a module's text with the mutation; raises ValueError when its place is not there exactly once."""
+    def find_file(self, package: Package) -> Path:
+        """Return the file to mutate, below agent/; raises AnchorError when it is not there."""
+        return package.find_file(self.at.partition(":")[0]) if self.at else Path(self.file)
+
+    def apply(self, package: Package, text: str) -> str:
+        """Return the text of the file with the mutation; raises AnchorError when its place is not there once."""
+        if self.at:
+            return package.mutate_module(text, self.at, self.find, self.replace, self.nth)
         if text.count(self.old) != 1:
-            raise ValueError(
-                f"{self.name}: its text occurs {text.count(self.old)} times in agent/{self.file}"
-            )
+            raise AnchorError(f"its text occurs {text.count(self.old)} times in agent/{self.file}")
         return text.replace(self.old, self.new)
+
+    def check_place(self, package: Package) -> str:
+        """Return what is wrong with the place of the mutation, and the nearest candidates; "" when it is there."""
+        try:
+            if self.at:
+                package.find_place(self.at, self.find, self.replace, self.nth)
+            else:
+                self.apply(package, (ROOT / "agent" / self.file).read_text(encoding="utf-8"))
+        except (AnchorError, OSError) as error:
+            return f"{self.name}: {error}"
+        return ""
 
     @property
     def examination(self) -> tuple[str, ...]:
@@ -77,9 +103,8 @@ class Verdict:
         where = " ".join(self.mutant.strike)
         by = f"{where} {self.by}" if where else self.by
         mark = "*" if self.mutant.planted else " "
-        return (
-            f"{self.outcome:9}{mark} {self.mutant.name:38} {self.mutant.file:24} {self.seconds:5.1f} s  {by}"
-        )
+        place = self.mutant.at or self.mutant.file
+        return f"{self.outcome:9}{mark} {self.mutant.name:38} {place:40} {self.seconds:5.1f} s  {by}"
 
 
 def mutants(names: Sequence[str] = ()) -> tuple[Mutant, ...]:
@@ -103,6 +128,12 @@ def copy_tree(to: Path) -> None:
             shutil.copy2(source, to / name)
 
 
+def check_places(chosen: Sequence[Mutant]) -> list[str]:
+    """Return what is wrong with the places of these mutants, one line each; no test is run."""
+    package = Package(ROOT / "agent")
+    return [wrong for mutant in chosen if (wrong := mutant.check_place(package))]
+
+
 def judge(mutant: Mutant, clean: Path, room: Path, warm: Warm) -> Verdict:
     """Apply a mutant to a copy of `clean` in `room`, examine it, and remove the copy.
 
@@ -117,9 +148,10 @@ def judge(mutant: Mutant, clean: Path, room: Path, warm: Warm) -> Verdict:
         if name != "agent":
             (copy / name).symlink_to(clean / name)
     try:
-        module = copy / "agent" / mutant.file
+        package = Package(copy / "agent")
         try:
-            text = mutant.applied(module.read_text(encoding="utf-8"))
+            module = copy / "agent" / mutant.find_file(package)
+            text = mutant.apply(package, module.read_text(encoding="utf-8"))
             module.unlink()
             module.write_text(text, encoding="utf-8")
         except (ValueError, OSError) as error:
@@ -154,8 +186,13 @@ def _fails(warm: Warm, clean: Path, module: str, arguments: Sequence[str]) -> st
     return "" if status == WELL else said or f"{module} ended with {status}"
 
 
-def run(chosen: Sequence[Mutant]) -> tuple[list[Verdict], str]:
-    """Judge these mutants, two at a time; return the verdicts, and what fails without any mutation ("": nothing)."""
+def run(
+    chosen: Sequence[Mutant], tell: Callable[[int, Verdict], object] = lambda _done, _verdict: None
+) -> tuple[list[Verdict], str]:
+    """Judge these mutants, two at a time; return the verdicts, and what fails without any mutation ("": nothing).
+
+    tell: called with the count of verdicts so far and the latest, as each comes.
+    """
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder, Warm(HANGS) as warm:
         room = Path(folder)
         clean = room / "clean"
@@ -163,31 +200,51 @@ def run(chosen: Sequence[Mutant]) -> tuple[list[Verdict], str]:
         copy_tree(clean)
         unclean = check_tests(warm, clean, chosen)  # first: what it compiles is copied with the tree
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            verdicts = list(pool.map(lambda mutant: judge(mutant, clean, room, warm), chosen))
+            judged = [pool.submit(judge, mutant, clean, room, warm) for mutant in chosen]
+            for done, each in enumerate(as_completed(judged), 1):
+                tell(done, each.result())
+        verdicts = [each.result() for each in judged]
         return verdicts, unclean or check_strikes(warm, clean, verdicts)
 
 
 def report(verdicts: Sequence[Verdict], unclean: str) -> str:
     """Return the table, the planted bugs with the first step that shows them, and the sum."""
-    lines = [str(verdict) for verdict in verdicts]
+    return "\n".join([*map(str, verdicts), *summarise(verdicts, unclean)])
+
+
+def summarise(verdicts: Sequence[Verdict], unclean: str) -> list[str]:
+    """Return the sum in one line, and another for what fails without any mutation."""
     planted = [each for each in verdicts if each.mutant.planted]
     killed = sum(each.outcome == "killed" for each in verdicts)
     found = sum(each.outcome == "killed" for each in planted)
-    lines.append(
+    lines = [
         f"{killed} of {len(verdicts)} mutants killed by an assertion or an invariant; "
         f"of {len(planted)} planted bugs (*) {found} found"
-    )
+    ]
     if unclean:
         lines.append(f"without any mutation this fails too, so it proves nothing: {unclean}")
-    return "\n".join(lines)
+    return lines
 
 
-def main(names: Sequence[str]) -> int:
-    """Judge the named mutants, or all, print the table and return the exit status."""
+def main(arguments: Sequence[str]) -> int:
+    """Judge the named mutants, or all, or with --check look for their places; print and return the exit status."""
     began = time.perf_counter()
-    verdicts, unclean = run(mutants(names))
-    sys.stdout.write(f"{report(verdicts, unclean)}\n{time.perf_counter() - began:.1f} s\n")
-    return bool(unclean) or any(each.outcome != "killed" for each in verdicts)
+    chosen = mutants([each for each in arguments if each != "--check"])
+    if "--check" in arguments:
+        lost = check_places(chosen)
+        lines = [*lost, f"{len(chosen) - len(lost)} of {len(chosen)} mutants have their place"]
+        sys.stdout.write("\n".join(lines) + f"\n{time.perf_counter() - began:.1f} s\n")
+        return bool(lost)
+
+    def tell(done: int, verdict: Verdict) -> None:
+        sys.stdout.write(f"{done:4} of {len(chosen)} {time.perf_counter() - began:6.0f} s  {verdict}\n")
+        sys.stdout.flush()
+
+    verdicts, unclean = run(chosen, tell)
+    left = [str(each) for each in verdicts if each.outcome != "killed"]
+    sys.stdout.write("\n".join(["", *left, *summarise(verdicts, unclean)]))
+    sys.stdout.write(f"\n{time.perf_counter() - began:.1f} s\n")
+    return bool(unclean or left)
 
 
 if __name__ == "__main__":

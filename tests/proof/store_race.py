@@ -13,12 +13,12 @@ from typing import Any
 import trio
 
 from agent.errors import Conflict, StorageFailed
-from agent.host import Threads, WallClock
-from agent.ports.calls import ApprovalGiven, CallReport, StoredCall
+from agent.host import WallClock, WorkerThreads
+from agent.ports.calls import CallApproval, CallReport, StoredCall
 from agent.ports.projects import HOUSE
-from agent.ports.threads import Opening, Said, StoredMessage
+from agent.ports.threads import StoredMessage, TurnOpening, TurnStep
 from agent.storage.store import Store
-from agent.storage.stores import kept_in
+from agent.storage.stores import open_stores
 
 HOUR = 3_600_000
 RUN: dict[str, Any] = {"needs_approval": False, "status": "confirmed", "runs_at": "record"}
@@ -50,13 +50,27 @@ def suggested(id: str, thread: str, message: str, turn: int, **other: Any) -> St
 async def turn(store: Store, message: str, thread: str, new: bool, *calls: dict[str, Any]) -> list[str]:
     """Keep a turn that suggests calls; return their ids."""
     now = WallClock().now_ms()
-    begun = await store.threads.begin_turn(Opening(HOUSE, thread, "u", message, "text", now, new=new))
+    begun = await store.threads.begin_turn(
+        TurnOpening(project=HOUSE, thread=thread, user="u", id=message, content="text", at=now, new=new)
+    )
     number = begun.thread.turn
     made = tuple(
         suggested(f"{message}.{place}", thread, message, number, **each) for place, each in enumerate(calls)
     )
-    answer = StoredMessage(f"{message} answer", thread, number, "assistant", "text", "done", now)
-    await store.threads.say(Said(HOUSE, thread, message, "done", now, answer, made))
+    answer = StoredMessage(
+        id=f"{message} answer",
+        thread=thread,
+        turn=number,
+        role="assistant",
+        content="text",
+        status="done",
+        created_at=now,
+    )
+    await store.threads.record_step(
+        TurnStep(
+            project=HOUSE, thread=thread, message=message, status="done", at=now, answer=answer, calls=made
+        )
+    )
     return [call.id for call in made]
 
 
@@ -64,7 +78,7 @@ def racer(folder: Path, name: str, ids: list[str], pipe: Connection) -> None:
     """Approve, edit, reject, answer, begin and report each call, as all others do; tell what was won."""
 
     async def life() -> list[tuple[str, str]]:
-        async with kept_in(folder, Threads(), WallClock()) as kept:
+        async with open_stores(folder, WorkerThreads(), WallClock()) as kept:
             pipe.send("open")
             await trio.to_thread.run_sync(pipe.recv)
             won: list[tuple[str, str]] = []
@@ -73,9 +87,14 @@ def racer(folder: Path, name: str, ids: list[str], pipe: Connection) -> None:
                 for deed, make in sorted(_deeds(kept.store, name, id).items(), key=lambda _: drawn.random()):
                     if await _made(make):
                         won.append((id, deed))
-                if await _made(lambda id=id: kept.store.calls.begin(HOUSE, id, _now(), _now() + HOUR)):  # type: ignore[misc]
+                        if deed in (
+                            "approve",
+                            "edit",
+                        ):  # begin before another process takes the approval back
+                            break
+                if await _made(lambda id=id: kept.store.calls.begin_call(HOUSE, id, _now(), _now() + HOUR)):  # type: ignore[misc]
                     won.append((id, "begin"))
-                if await _made(lambda id=id: kept.store.calls.report(_report(id, name))):  # type: ignore[misc]
+                if await _made(lambda id=id: kept.store.calls.report_call(_report(id, name))):  # type: ignore[misc]
                     won.append((id, "report"))
             return won
 
@@ -83,11 +102,11 @@ def racer(folder: Path, name: str, ids: list[str], pipe: Connection) -> None:
 
 
 def _deeds(store: Store, name: str, id: str) -> dict[str, Callable[[], Awaitable[object]]]:
-    yes = ApprovalGiven(HOUSE, id, name, _now())
+    yes = CallApproval(project=HOUSE, call=id, by=name, at=_now())
     edit = replace(yes, arguments={"by": name}, arguments_hash=name)
     return {
-        "approve": lambda: store.calls.approve(yes),
-        "edit": lambda: store.calls.approve(edit),
+        "approve": lambda: store.calls.approve_call(yes),
+        "edit": lambda: store.calls.approve_call(edit),
         "reject": lambda: _once(store, name, id, "rejected"),
         "answer": lambda: _once(store, name, id, "answered"),
     }
@@ -96,12 +115,19 @@ def _deeds(store: Store, name: str, id: str) -> dict[str, Callable[[], Awaitable
 async def _once(store: Store, name: str, id: str, status: Any) -> None:
     """Close a call; raises Conflict where it was closed so already, by one whose milliseconds end otherwise."""
     at = _now() // 100 * 100 + int(name[1:])
-    if (await store.calls.close(HOUSE, id, status, at)).ended_at != at:
+    if (await store.calls.close_call(HOUSE, id, status, at)).ended_at != at:
         raise Conflict("closed")
 
 
 def _report(id: str, name: str) -> CallReport:
-    return CallReport(HOUSE, id, True, {"success": True, "data": {"by": name}}, name, _now())
+    return CallReport(
+        project=HOUSE,
+        call=id,
+        ok=True,
+        result={"success": True, "data": {"by": name}},
+        digest=name,
+        at=_now(),
+    )
 
 
 async def _made(make: Callable[[], Awaitable[object]]) -> bool:
@@ -124,7 +150,7 @@ def liver(folder: Path, name: str, pipe: Connection) -> None:
     """Chat, approve, run, hand over and report until killed; tell of each step once a client would know of it."""
 
     async def life() -> None:
-        async with kept_in(folder, Threads(), WallClock()) as kept, trio.open_nursery() as nursery:
+        async with open_stores(folder, WorkerThreads(), WallClock()) as kept, trio.open_nursery() as nursery:
             pipe.send(("open", "", ""))
             for user in range(3):
                 nursery.start_soon(_chat, kept.store, f"{name}-{user}", pipe)
@@ -146,16 +172,22 @@ async def _chat(store: Store, thread: str, pipe: Connection) -> None:
         for id in (waits, ours, late, theirs):
             pipe.send(("call", id, "suggested"))
         for id in (ours, late, theirs):
-            await store.calls.approve(ApprovalGiven(HOUSE, id, "u", _now()))
+            await store.calls.approve_call(CallApproval(project=HOUSE, call=id, by="u", at=_now()))
             pipe.send(("call", id, "confirmed"))
-        await store.calls.begin(HOUSE, theirs, _now(), _now() + HOUR)
+        await store.calls.begin_call(HOUSE, theirs, _now(), _now() + HOUR)
         pipe.send(("call", theirs, "claimed"))
         assert await store.ledger.claim(ours, "refund", _now())
         pipe.send(("call", ours, "claimed"))
-        await store.ledger.record(ours, "done", {"success": True}, _now())
+        await store.ledger.record_outcome(ours, "done", {"success": True}, _now())
         pipe.send(("call", ours, "done"))
         if number % 2:
-            await store.calls.report(_report(theirs, thread))
+            await store.calls.report_call(_report(theirs, thread))
             pipe.send(("call", theirs, "done"))
-        await store.threads.begin_turn(Opening(HOUSE, thread, "u", f"{message} more", "text", _now()))
-        await store.threads.say(Said(HOUSE, thread, f"{message} more", "cancelled", _now()))
+        await store.threads.begin_turn(
+            TurnOpening(
+                project=HOUSE, thread=thread, user="u", id=f"{message} more", content="text", at=_now()
+            )
+        )
+        await store.threads.record_step(
+            TurnStep(project=HOUSE, thread=thread, message=f"{message} more", status="cancelled", at=_now())
+        )

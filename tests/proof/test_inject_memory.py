@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from agent.memory import keeper
-from agent.memory.hearing import Heard
+from agent.memory.hearing import MessageItems
 from agent.ports.conversation import Scope
-from agent.ports.memory import Kept
-from agent.session.actions import Actions
-from agent.session.events import Expired
-from agent.session.turns import Turns
+from agent.ports.memory import ExchangeRecord
+from agent.session.actions import SessionActions
+from agent.session.events import SuggestionExpired
+from agent.session.turns import SessionTurns
 from agent.storage.memories import deciding, standing
 from agent.storage.transaction import Transaction
 from tests.planted import kept_when_cancelled
@@ -50,54 +50,54 @@ def test_nothing_breaks_where_something_is_remembered(name: str) -> None:
 
 def accepted_unasked(patch: pytest.MonkeyPatch) -> None:
     """Whatever is said is taken for an order to remember it."""
-    patch.setattr(Heard, "told", lambda self, item: True)
+    patch.setattr(MessageItems, "orders_item", lambda self, item: True)
 
 
 def accepted_by_a_model(patch: pytest.MonkeyPatch) -> None:
     """What a memory model finds is true at once."""
-    real = deciding.propose
+    real = deciding.propose_drafts
 
     def propose(transaction: Transaction, scope: Scope, drafts: Any, at: int) -> Any:
         return [
-            replace(each, item=deciding.accept(scope, each.item.id, at, None, None, transaction))
+            replace(each, item=deciding.accept_item(scope, each.item.id, at, None, None, transaction))
             for each in real(transaction, scope, drafts, at)
         ]
 
-    patch.setattr("agent.storage.memories.unread.propose", propose)
+    patch.setattr("agent.storage.memories.unread.propose_drafts", propose)
 
 
 def half_kept(patch: pytest.MonkeyPatch) -> None:
     """Of an exchange only the question is written."""
-    real = keeper._kept
+    real = keeper._make_record
 
-    def kept(*args: Any) -> Kept:
+    def kept(*args: Any) -> ExchangeRecord:
         whole = real(*args)
         return replace(whole, remarks=whole.remarks[:1])
 
-    patch.setattr(keeper, "_kept", kept)
+    patch.setattr(keeper, "_make_record", kept)
 
 
 def offered_after_a_cancel(patch: pytest.MonkeyPatch) -> None:
     """A cancel does not take back what an answered message leads to."""
-    patch.setattr(Turns, "disown", lambda self, message: None)
+    patch.setattr(SessionTurns, "disown_message", lambda self, message: None)
 
 
 def declined_by_time(patch: pytest.MonkeyPatch) -> None:
     """A suggestion whose time is over rejects what it was about."""
-    real = Actions.expired
+    real = SessionActions.expire_suggestion
 
-    def expired(self: Actions, event: Expired) -> None:
+    def expired(self: SessionActions, event: SuggestionExpired) -> None:
         found = self._suggestions.get(event.suggestion_id)
         real(self, event)
         if found is not None:
-            self.decline(found)
+            self.decline_item(found)
 
-    patch.setattr(Actions, "expired", expired)
+    patch.setattr(SessionActions, "expire_suggestion", expired)
 
 
 def answer_left(patch: pytest.MonkeyPatch) -> None:
     """An answer that cites what was forgotten meanwhile is kept as it was said."""
-    patch.setattr(standing, "forgotten", lambda ids, connection: frozenset())
+    patch.setattr(standing, "find_forgotten", lambda ids, connection: frozenset())
 
 
 @pytest.mark.proof

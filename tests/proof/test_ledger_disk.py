@@ -363,10 +363,10 @@ def test_a_thread_that_never_returns_does_not_keep_a_process(tmp_path: Path) -> 
     os.mkfifo(tmp_path / "fifo")
     life = (
         "import sys, trio\n"
-        "from agent.host import Threads\n"
+        "from agent.host import WorkerThreads\n"
         "async def main():\n"
         "    with trio.move_on_after(0.2) as scope:\n"
-        "        await Threads()(lambda: open(sys.argv[1]).read())\n"
+        "        await WorkerThreads()(lambda: open(sys.argv[1]).read())\n"
         "    print(scope.cancelled_caught)\n"
         "trio.run(main)\n"
     )

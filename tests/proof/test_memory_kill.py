@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 import trio
 
-from agent.host import Threads, WallClock
+from agent.host import WallClock, WorkerThreads
 from agent.memory.states import TABLE
 from agent.ports.memory import LIVE, Change, Item, StoredTurn
 from agent.ports.pages import Window
 from agent.storage.memories import FILE
-from agent.storage.memories.store import memory_in
+from agent.storage.memories.store import open_sqlite_memory
 from tests.forgetting import WHOSE, WORD, both_files
 from tests.remembered import ANA, NOW, budget
 
@@ -47,7 +47,7 @@ def told_all(pipe: Connection) -> list[tuple[str, str | int]]:
 
 async def everything(folder: Path) -> tuple[dict[str, Item], dict[str, list[Change]], tuple[StoredTurn, ...]]:
     """What a server that is started again finds: items, what happened to each, and turns."""
-    async with memory_in(folder, Threads(), WallClock()) as memory:
+    async with open_sqlite_memory(folder, WorkerThreads(), WallClock()) as memory:
         page = await memory.items(ANA, Window(100), ["proposed", *LIVE, "superseded", "forgotten"])
         items = {item.id: item for item in page.entries}
         happened = {id: [line for line in await memory.history(ANA, id) if line.item == id] for id in items}
@@ -118,11 +118,11 @@ def test_killed_before_any_statement(tmp_path: Path) -> None:
 async def unread(folder: Path) -> set[str]:
     """The messages that are still to be read by a model, of what a server finds that is started again."""
     found: set[str] = set()
-    async with memory_in(folder, Threads(), WallClock()) as memory:
-        while taken := await memory.take(9, NOW, NOW):
+    async with open_sqlite_memory(folder, WorkerThreads(), WallClock()) as memory:
+        while taken := await memory.take_unread(9, NOW, NOW):
             found |= {each.turn.remark.message for each in taken}
             for each in taken:
-                await memory.read(each, (), NOW)
+                await memory.record_reading(each, (), NOW)
     return found
 
 
@@ -152,10 +152,10 @@ def test_killed_while_it_forgets(tmp_path: Path) -> None:
     """In either file: forgotten again it is in neither; until then the item is there whole, or is forgotten."""
 
     async def again(folder: Path, id: str) -> str:
-        async with both_files(folder, Threads(), WallClock()) as (desk, memory, _):
+        async with both_files(folder, WorkerThreads(), WallClock()) as (desk, memory, _):
             found = await memory.item(WHOSE, id)
             assert (found.status, bool(found.text)) in (("accepted", True), ("forgotten", False))
-            await desk.forget(WHOSE, id)
+            await desk.forget_item(WHOSE, id)
             assert holding(folder) == []
             return found.status
 
@@ -180,9 +180,11 @@ def test_many_processes_accept_what_contradicts_each_other(tmp_path: Path) -> No
     """Each proposal once, whoever was first; of all, one is live, and every other knows which one closed it."""
 
     async def propose() -> list[str]:
-        async with memory_in(tmp_path, Threads(), WallClock()) as memory:
+        async with open_sqlite_memory(tmp_path, WorkerThreads(), WallClock()) as memory:
             return [
-                found.item.id for n in range(12) for found in await memory.propose(ANA, [budget(n + 1)], NOW)
+                found.item.id
+                for n in range(12)
+                for found in await memory.propose_drafts(ANA, [budget(n + 1)], NOW)
             ]
 
     ids = trio.run(propose)

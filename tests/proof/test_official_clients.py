@@ -13,12 +13,12 @@ from agent.models.anthropic import Anthropic
 from agent.models.openai import OpenAI
 from agent.ports.model import (
     CallDelta,
-    Choice,
-    Finished,
-    Named,
+    Finish,
+    ModelRequest,
+    NamedTool,
     Piece,
-    Request,
     TextDelta,
+    ToolChoice,
     Usage,
 )
 from agent.testing.models import ASKED
@@ -40,7 +40,7 @@ def said(reason: str) -> tuple[Piece, ...]:
         CallDelta(1, arguments="{}"),
     )
     text = (TextDelta(TEXT[:6]), TextDelta(TEXT[6:]))
-    return (*text, *(calls if reason == "calls" else ()), Finished(reason, Usage(3, 4)))  # type: ignore[arg-type]
+    return (*text, *(calls if reason == "calls" else ()), Finish(reason, Usage(3, 4)))  # type: ignore[arg-type]
 
 
 async def in_thread(function: Callable[[], T]) -> T:
@@ -75,7 +75,7 @@ ANY_WAY: dict[str, Callable[[Reply], Reply]] = {
 @pytest.mark.parametrize("reason", REASONS["openai"])
 async def test_openai_s_client_reads_our_fake(reason: str, way: str) -> None:
     """Text, calls told apart, the reason, and what was counted."""
-    body = OpenAI("m").body(REQUEST)
+    body = OpenAI("m").make_body(REQUEST)
     async with upstream(ANY_WAY[way](reply(SHAPES["openai"](said(reason))))) as service:
         chunks = await in_thread(partial(ask_openai, service.url, body))
     choices = [choice for chunk in chunks for choice in chunk.choices]
@@ -95,7 +95,7 @@ async def test_openai_s_client_reads_our_fake(reason: str, way: str) -> None:
 @pytest.mark.parametrize("reason", REASONS["anthropic"])
 async def test_anthropic_s_client_reads_our_fake(reason: str, way: str) -> None:
     """The message that it gathers is the one that was said."""
-    body = Anthropic("m").body(REQUEST)
+    body = Anthropic("m").make_body(REQUEST)
     async with upstream(ANY_WAY[way](reply(SHAPES["anthropic"](said(reason))))) as service:
         message = await in_thread(partial(ask_anthropic, service.url, body))
     calls = [("tool_use", "c1", "f", {"a": 1}), ("tool_use", "c2", "g", {})] if reason == "calls" else []
@@ -106,13 +106,20 @@ async def test_anthropic_s_client_reads_our_fake(reason: str, way: str) -> None:
     assert (message.usage.input_tokens, message.usage.output_tokens) == (3, 4)
 
 
-@pytest.mark.parametrize("choice", [Choice.AUTO, Choice.NONE, Choice.REQUIRED, Named("f")])
-async def test_what_we_ask_is_what_the_clients_ask(choice: Choice | Named) -> None:
+@pytest.mark.parametrize("choice", [ToolChoice.AUTO, ToolChoice.NONE, ToolChoice.REQUIRED, NamedTool("f")])
+async def test_what_we_ask_is_what_the_clients_ask(choice: ToolChoice | NamedTool) -> None:
     """Each takes our body as its arguments, and sends it as it is."""
-    asked = Request(REQUEST.messages, REQUEST.tools, choice, REQUEST.form, 50, 1)
+    asked = ModelRequest(
+        messages=REQUEST.messages,
+        tools=REQUEST.tools,
+        choice=choice,
+        form=REQUEST.form,
+        max_tokens=50,
+        stable=1,
+    )
     for shape, ask, body in (
-        ("openai", ask_openai, OpenAI("m").body(asked)),
-        ("anthropic", ask_anthropic, Anthropic("m").body(asked)),
+        ("openai", ask_openai, OpenAI("m").make_body(asked)),
+        ("anthropic", ask_anthropic, Anthropic("m").make_body(asked)),
     ):
         async with upstream(reply(SHAPES[shape](said("stop")))) as service:
             await in_thread(partial(ask, service.url, body))
@@ -120,14 +127,14 @@ async def test_what_we_ask_is_what_the_clients_ask(choice: Choice | Named) -> No
         assert sent.body == body
         assert (
             sent.path
-            == (OpenAI("m").place if shape == "openai" else Anthropic("m").place).url.split(".com")[1]
+            == (OpenAI("m").address if shape == "openai" else Anthropic("m").address).url.split(".com")[1]
         )
 
 
 async def test_the_clients_know_our_fake_s_faults() -> None:
     """Each status is the error that they have for it, and a connection that breaks is one."""
     openai, anthropic = pytest.importorskip("openai"), pytest.importorskip("anthropic")
-    bodies = {"openai": OpenAI("m").body(REQUEST), "anthropic": Anthropic("m").body(REQUEST)}
+    bodies = {"openai": OpenAI("m").make_body(REQUEST), "anthropic": Anthropic("m").make_body(REQUEST)}
     for shape, ask, sdk in (("openai", ask_openai, openai), ("anthropic", ask_anthropic, anthropic)):
         for status, error in (
             (429, sdk.RateLimitError),

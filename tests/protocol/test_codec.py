@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from agent.config import MAX_ID, MAX_NESTING, MAX_TEXT
 from agent.errors import BadFrame
+from agent.ports.brain import Blocked
 from agent.protocol import inbound, outbound
 from agent.protocol.codec import decode, encode
+from tests.examples import examples
 
 SENTINEL = "Zq7sentinel"
 
@@ -341,7 +343,7 @@ frames = (
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(frames)
 def test_any_frame_gives_a_message_or_a_typed_error(frame: str | bytes) -> None:
     """No input raises anything but `BadFrame`, and what is read can be sent back as UTF-8."""
@@ -360,7 +362,12 @@ OUT = [
     (outbound.Stream("a ", "1"), {"type": "stream", "delta": "a ", "id": "1"}),
     (outbound.StreamEnd("done"), {"type": "stream_end", "reason": "done"}),
     (
-        outbound.Response("t", (outbound.Citation("kb/a.md", "s", (1, 2)),), "1", "high"),
+        outbound.Response(
+            text="t",
+            citations=(outbound.Citation(file="kb/a.md", snippet="s", lines=(1, 2)),),
+            id="1",
+            confidence="high",
+        ),
         {
             "type": "response",
             "text": "t",
@@ -370,7 +377,12 @@ OUT = [
         },
     ),
     (
-        outbound.Response("t", (outbound.Citation("kb/a.md", "s", (1, 1), "A › B"),), "1", "high"),
+        outbound.Response(
+            text="t",
+            citations=(outbound.Citation(file="kb/a.md", snippet="s", lines=(1, 1), heading="A › B"),),
+            id="1",
+            confidence="high",
+        ),
         {
             "type": "response",
             "text": "t",
@@ -380,11 +392,13 @@ OUT = [
         },
     ),
     (
-        outbound.Response("t", (), blocked=outbound.Blocked("no_sources", "m")),
+        outbound.Response(text="t", citations=(), blocked=Blocked("no_sources", "m")),
         {"type": "response", "text": "t", "citations": [], "blocked": {"code": "no_sources", "message": "m"}},
     ),
     (
-        outbound.ActionSuggestion("s", "send_sms", {"to": "å"}, "1", 5),
+        outbound.ActionSuggestion(
+            suggestion_id="s", action="send_sms", payload={"to": "å"}, id="1", expires_at=5
+        ),
         {
             "type": "action_suggestion",
             "suggestionId": "s",
@@ -404,7 +418,18 @@ OUT = [
     ),
     (outbound.Error("busy", "m"), {"type": "error", "code": "busy", "message": "m"}),
     (
-        outbound.Welcome("x", 1, outbound.Limits(1, 2, 3, 4, 5.0, 6.0)),
+        outbound.Welcome(
+            "x",
+            1,
+            outbound.Limits(
+                max_frame=1,
+                max_text=2,
+                queued_messages=3,
+                live_suggestions=4,
+                confirm_seconds=5.0,
+                rate_limit=6.0,
+            ),
+        ),
         {
             "type": "welcome",
             "session": "x",

@@ -10,23 +10,35 @@ from hypothesis import strategies as st
 
 from agent.config import MAX_TEXT
 from agent.errors import BadRequest
+from agent.ports.brain import Blocked
 from agent.ports.conversation import Exchange
 from agent.protocol.completions import (
-    Asked,
-    Chunks,
-    answered,
-    completion,
+    ChunkEncoder,
+    HttpQuestion,
     decode_ask,
     decode_chat,
-    error,
-    models,
+    encode_answer,
+    encode_completion,
+    encode_error,
+    encode_models,
 )
-from agent.protocol.outbound import Blocked, Citation, Response
+from agent.protocol.outbound import Citation, Response
 
 SECRET = "sentinel31337"
-ANSWER = Response("It is 299 kr.", (Citation("kb/a.md", "299 kr", (1, 1)),), "m", "high")
+ANSWER = Response(
+    text="It is 299 kr.",
+    citations=(Citation(file="kb/a.md", snippet="299 kr", lines=(1, 1)),),
+    id="m",
+    confidence="high",
+)
 LONG = {"text": "x", "history": [{"question": "x" * (MAX_TEXT + 1), "answer": "y"}]}
-REFUSED = Response("I cannot say.", (), "m", "low", Blocked("no_sources", "No sources found"))
+REFUSED = Response(
+    text="I cannot say.",
+    citations=(),
+    id="m",
+    confidence="low",
+    blocked=Blocked("no_sources", "No sources found"),
+)
 
 
 def user(text: Any = "And the price?") -> dict[str, Any]:
@@ -62,7 +74,7 @@ def chat(*messages: Any, **fields: Any) -> bytes:
 def test_the_last_user_message_is_the_question(messages: list[Any], history: tuple[Exchange, ...]) -> None:
     """Those before it are what was said, as in a session: without what was refused or had no answer."""
     asked = decode_chat(chat(*messages, stream=True, lang="sv"))
-    assert asked == Asked(asked.text, "sv", history, True)
+    assert asked == HttpQuestion(asked.text, "sv", history, True)
     assert asked.text.split() == ["And", "the", "price?"]
 
 
@@ -78,7 +90,7 @@ def test_what_only_tunes_a_model_is_ignored() -> None:
         "response_format": None,
     }
     plain = decode_chat(chat(user()))
-    assert plain == Asked("And the price?", None, ())
+    assert plain == HttpQuestion("And the price?", None, ())
     assert decode_chat(chat(user(), **tuned, **empty)) == plain
     assert decode_chat(chat(user(), n=1, response_format={"type": "text"})) == plain
 
@@ -129,9 +141,9 @@ def test_what_cannot_be_answered_says_what_to_change(body: bytes, code: str, par
 
 def test_a_plain_question_has_its_own_shape() -> None:
     """With what was said before as pairs."""
-    assert decode_ask(b'{"text": "Why?"}') == Asked("Why?", None, ())
+    assert decode_ask(b'{"text": "Why?"}') == HttpQuestion("Why?", None, ())
     body = {"text": "Why?", "lang": "en", "history": [{"question": "Q", "answer": "A"}], "more": 1}
-    assert decode_ask(json.dumps(body).encode()) == Asked("Why?", "en", (Exchange("Q", "A"),))
+    assert decode_ask(json.dumps(body).encode()) == HttpQuestion("Why?", "en", (Exchange("Q", "A"),))
     for bad, code in (
         ({"text": ""}, "no_question"),
         ({}, "bad_request"),
@@ -161,7 +173,7 @@ def test_any_messages_are_read_or_refused(messages: Any) -> None:
 
 def test_an_answer_has_the_shape_of_a_completion() -> None:
     """Its sources stand beside its content; a refusal is a message that was said to its end."""
-    whole = json.loads(completion("c1", "agent", 7, ANSWER))
+    whole = json.loads(encode_completion("c1", "agent", 7, ANSWER))
     (choice,) = whole.pop("choices")
     assert whole == {"id": "c1", "object": "chat.completion", "created": 7, "model": "agent"}
     assert (choice["index"], choice["finish_reason"]) == (0, "stop")
@@ -173,21 +185,21 @@ def test_an_answer_has_the_shape_of_a_completion() -> None:
         "blocked": None,
         "confidence": "high",
     }
-    (refused,) = json.loads(completion("c1", "agent", 7, REFUSED))["choices"]
+    (refused,) = json.loads(encode_completion("c1", "agent", 7, REFUSED))["choices"]
     assert refused["finish_reason"] == "stop"
     assert refused["message"]["blocked"] == {"code": "no_sources", "message": "No sources found"}
-    assert json.loads(answered(ANSWER)) == {
+    assert json.loads(encode_answer(ANSWER)) == {
         "text": "It is 299 kr.",
         "citations": [cited],
         "confidence": "high",
     }
-    assert json.loads(answered(REFUSED))["blocked"]["code"] == "no_sources"
+    assert json.loads(encode_answer(REFUSED))["blocked"]["code"] == "no_sources"
 
 
 def test_a_stream_is_the_same_in_events() -> None:
     """The role, the pieces, the sources with the end, and the word that nothing follows."""
-    chunks = Chunks("c1", "agent", 7)
-    events = chunks.begin() + chunks.say("It ") + chunks.end(ANSWER)
+    chunks = ChunkEncoder("c1", "agent", 7)
+    events = chunks.encode_start() + chunks.encode_delta("It ") + chunks.encode_end(ANSWER)
     *data, last, rest = events.split(b"\n\n")
     assert (last, rest) == (b"data: [DONE]", b"")
     told = [json.loads(each.removeprefix(b"data: ")) for each in data]
@@ -202,11 +214,11 @@ def test_a_stream_is_the_same_in_events() -> None:
 
 def test_an_error_and_the_models_have_their_shapes() -> None:
     """As clients of OpenAI's read them."""
-    told = json.loads(error("Do this.", "server_error", "internal"))
+    told = json.loads(encode_error("Do this.", "server_error", "internal"))
     assert told == {
         "error": {"message": "Do this.", "type": "server_error", "param": None, "code": "internal"}
     }
-    assert Chunks("c1", "agent", 7).fail(b"{}") == b"data: {}\n\n"
-    assert json.loads(models("agent", 7))["data"] == [
+    assert ChunkEncoder("c1", "agent", 7).encode_failure(b"{}") == b"data: {}\n\n"
+    assert json.loads(encode_models("agent", 7))["data"] == [
         {"id": "agent", "object": "model", "created": 7, "owned_by": "agent"}
     ]

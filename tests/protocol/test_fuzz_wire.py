@@ -7,10 +7,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from trio.testing import MockClock
 
+from tests.examples import examples
 from tests.proof.fuzz import fuzz, one
 
 draws = st.randoms(use_true_random=False)
-short = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+short = settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def test_mutated_frames_and_heads_get_typed_answers() -> None:

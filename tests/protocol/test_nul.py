@@ -14,7 +14,7 @@ from agent.protocol.completions import decode_ask, decode_chat
 from agent.protocol.http import ChatMessage, ThreadsQuery
 from agent.protocol.inbound import ConfirmAction, Message
 from agent.protocol.nul import json_without_nul
-from agent.protocol.problems import Unanswerable, decode_query
+from agent.protocol.problems import ProblemError, decode_query
 from agent.protocol.problems import decode as decode_body
 
 TEXTS = st.lists(st.sampled_from(["\\", "\0", "u0000", '"', "a", "Ā", "ÿ", "\ufffd", "🙂"])).map("".join)
@@ -66,7 +66,7 @@ def test_every_reader_of_a_client_has_it_replaced() -> None:
     assert decode_chat(chat).text == "a\ufffdb"
     assert decode_body(ChatMessage, rb'{"user_id":"a\u0000","message":"b"}').user_id == "a\ufffd"
     assert decode_query(ThreadsQuery, b"user_id=%00a%2500").user_id == "\ufffda%00"
-    with pytest.raises(Unanswerable):  # two keys that are one
+    with pytest.raises(ProblemError):  # two keys that are one
         decode_body(ChatMessage, rb'{"user_id":"a","message":"b","tools":[{"\u0000":1,"\ufffd":2}]}')
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.config import PAYLOAD_BYTES, PAYLOAD_NESTING
-from agent.protocol.payload import fits
+from agent.protocol.payload import is_valid_payload
 
 _JSON = st.recursive(
     st.none()
@@ -52,11 +52,11 @@ def nested(levels: int) -> dict[str, Any]:
 )
 def test_what_fits(payload: dict[Any, Any], expected: bool) -> None:
     """Its bounds are counted as the wire counts: bytes of UTF-8."""
-    assert fits(payload) is expected
+    assert is_valid_payload(payload) is expected
 
 
 @given(st.dictionaries(st.text(), _JSON, max_size=4))
 def test_what_fits_can_be_sent_and_read(payload: dict[str, Any]) -> None:
     """What fits is JSON that comes back equal, whatever stands in it."""
-    if fits(payload):
+    if is_valid_payload(payload):
         assert msgspec.json.decode(msgspec.json.encode(payload)) == payload

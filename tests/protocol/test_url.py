@@ -3,7 +3,7 @@
 import pytest
 
 from agent.errors import UsageError
-from agent.protocol.url import is_web_address, of_this_machine
+from agent.protocol.url import is_web_address, parse_local_url
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,7 @@ from agent.protocol.url import is_web_address, of_this_machine
 )
 def test_host_port_and_path(url: str, expected: tuple[str, int, str]) -> None:
     """The scheme may be left out, and the port."""
-    assert of_this_machine(url) == expected
+    assert parse_local_url(url) == expected
 
 
 @pytest.mark.parametrize(
@@ -25,14 +25,14 @@ def test_host_port_and_path(url: str, expected: tuple[str, int, str]) -> None:
 def test_what_is_no_url_is_said(url: str) -> None:
     """The message shows one that is right."""
     with pytest.raises(UsageError, match=r"must look like ws://127\.0\.0\.1:8787/ws"):
-        of_this_machine(url)
+        parse_local_url(url)
 
 
 @pytest.mark.parametrize("url", ["ws://192.0.2.1:8787/ws", "example.com", "localhost.example.com:80"])
 def test_another_machine_is_left_alone(url: str) -> None:
     """Nobody loads what is not their own by mistake."""
     with pytest.raises(UsageError, match="only a server on this machine"):
-        of_this_machine(url)
+        parse_local_url(url)
 
 
 @pytest.mark.parametrize(

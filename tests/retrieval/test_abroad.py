@@ -6,8 +6,8 @@ import pytest
 
 from agent.lang import Lang
 from agent.ports.search import Query
-from agent.retrieval.abroad import read_abroad
-from agent.retrieval.load import Source
+from agent.retrieval.abroad import read_cross_language
+from agent.retrieval.load import SourceFile
 from agent.retrieval.search import KnowledgeBase
 
 from .foreign import ABROAD, ENGLISH, HOME, SWEDISH
@@ -16,7 +16,7 @@ OWN = {"sv": {"rabatt"}, "en": {"discount"}}
 
 
 def knowledge(documents: Mapping[str, str]) -> KnowledgeBase:
-    return KnowledgeBase.build([Source.of(f"kb/{name}", text) for name, text in documents.items()])
+    return KnowledgeBase.build([SourceFile.of(f"kb/{name}", text) for name, text in documents.items()])
 
 
 async def found(base: KnowledgeBase, lang: Lang, question: str, before: str = "") -> str:
@@ -72,8 +72,8 @@ def test_what_is_looked_for_abroad(question: str, words: tuple[str, ...] | None,
     def holds(word: str, lang: Lang) -> bool:
         return word in (OWN["sv"] if lang == "sv" else {"standard", "nimbus", "400", "rabatt"})
 
-    read = read_abroad(question, "sv", "en", holds)
-    assert (read and read.asked.words, read and read.named) == (words, named)
+    read = read_cross_language(question, "sv", "en", holds)
+    assert (read and read.parsed.words, read and read.has_name) == (words, named)
 
 
 async def test_a_word_without_a_capital_is_looked_for_in_headings() -> None:

@@ -9,13 +9,13 @@ import trio.testing
 
 from agent.config import HITS_KEPT, HITS_KEPT_CHARACTERS
 from agent.errors import EmbeddingFailed
-from agent.lexical.meanings import Words
+from agent.lexical.meanings import VocabularyMeanings
 from agent.ports.conversation import Scope
 from agent.ports.search import Query
-from agent.retrieval.again import Again
-from agent.retrieval.load import Source
-from agent.retrieval.matrix import Sections
-from agent.retrieval.meaning import Meaning
+from agent.retrieval.again import CachedRetriever
+from agent.retrieval.load import SourceFile
+from agent.retrieval.matrix import SectionMatrix
+from agent.retrieval.meaning import KnowledgeEmbedder
 from agent.retrieval.search import KnowledgeBase
 from agent.testing.vectors import WordsEmbedder
 
@@ -57,7 +57,7 @@ class Counted:
 @pytest.fixture
 def knowledge() -> KnowledgeBase:
     """A few statements, by words alone."""
-    return KnowledgeBase.build([Source.of("kb/a.md", TEXT)])
+    return KnowledgeBase.build([SourceFile.of("kb/a.md", TEXT)])
 
 
 @pytest.fixture
@@ -67,19 +67,19 @@ def counted() -> Counted:
 
 
 @pytest.fixture
-def again(knowledge: KnowledgeBase, counted: Counted) -> Again:
+def again(knowledge: KnowledgeBase, counted: Counted) -> CachedRetriever:
     """The statements, asked as a server does."""
-    return Again(knowledge, counted)
+    return CachedRetriever(knowledge, counted)
 
 
 def embedded(embedder: WordsEmbedder) -> KnowledgeBase:
     """Return the statements with vectors, of which those of questions come from a server."""
-    meaning = Meaning(embedder, embedder.encode, None, Sections, Words)
-    return KnowledgeBase.build([Source.of("kb/a.md", TEXT)], meaning=meaning)
+    meaning = KnowledgeEmbedder(embedder, embedder.encode, None, SectionMatrix, VocabularyMeanings)
+    return KnowledgeBase.build([SourceFile.of("kb/a.md", TEXT)], meaning=meaning)
 
 
 async def test_the_same_question_is_searched_for_once(
-    again: Again, knowledge: KnowledgeBase, counted: Counted
+    again: CachedRetriever, knowledge: KnowledgeBase, counted: Counted
 ) -> None:
     """It finds what the search found, also where that was nothing."""
     nothing = replace(ASKED, text="quantum chromodynamics")
@@ -87,7 +87,7 @@ async def test_the_same_question_is_searched_for_once(
         first = await again.search(query)
         assert first == await knowledge.search(query)
         assert await again.search(query) is first
-        assert await Again(knowledge).search(query) is first  # another turn of the same snapshot
+        assert await CachedRetriever(knowledge).search(query) is first  # another turn of the same snapshot
         assert counted.take() == ["searched", "kept"]
     assert first == ()
 
@@ -102,7 +102,7 @@ async def test_the_same_question_is_searched_for_once(
     ],
 )
 async def test_what_a_search_looks_at_makes_another_question(
-    again: Again, knowledge: KnowledgeBase, counted: Counted, changed: dict[str, Any]
+    again: CachedRetriever, knowledge: KnowledgeBase, counted: Counted, changed: dict[str, Any]
 ) -> None:
     """Its words, to the letter, its language, how many statements it wants."""
     await again.search(ASKED)
@@ -111,7 +111,7 @@ async def test_what_a_search_looks_at_makes_another_question(
     assert counted.take() == ["searched", "searched"]
 
 
-async def test_whose_a_question_is_makes_no_difference(again: Again, counted: Counted) -> None:
+async def test_whose_a_question_is_makes_no_difference(again: CachedRetriever, counted: Counted) -> None:
     """No search looks at that."""
     for thread in ("a", "b"):
         await again.search(replace(ASKED, scope=Scope("project", thread, "user")))
@@ -119,7 +119,7 @@ async def test_whose_a_question_is_makes_no_difference(again: Again, counted: Co
 
 
 async def test_the_question_before_counts_where_one_goes_on_from_it(
-    again: Again, knowledge: KnowledgeBase, counted: Counted
+    again: CachedRetriever, knowledge: KnowledgeBase, counted: Counted
 ) -> None:
     """What is asked alone is found in any conversation; what goes on is another question after each."""
     for before in ("", "How long does delivery take?", "Is there a Large plan?"):
@@ -137,10 +137,10 @@ async def test_the_question_before_counts_where_one_goes_on_from_it(
 
 
 async def test_so_many_questions_are_kept(
-    again: Again, counted: Counted, monkeypatch: pytest.MonkeyPatch
+    again: CachedRetriever, counted: Counted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The one that was asked longest ago gives way."""
-    monkeypatch.setattr("agent.retrieval.hits.HITS_KEPT", 3)
+    monkeypatch.setattr("agent.retrieval.search.HITS_KEPT", 3)
     queries = [replace(ASKED, limit=limit) for limit in (1, 2, 3, 4)]
     for query in (*queries[:3], queries[0], queries[3]):
         await again.search(query)
@@ -155,8 +155,8 @@ async def test_so_many_questions_are_kept(
 async def test_what_is_long_is_not_kept(held: str, counted: Counted, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its words, the question before it and what its statements say, together."""
     sentence = "The plan costs 299 kr a month. "
-    knowledge = KnowledgeBase.build([Source.of("kb/a.md", f"# Plans\n\n{sentence}\n")])
-    again = Again(knowledge, counted)
+    knowledge = KnowledgeBase.build([SourceFile.of("kb/a.md", f"# Plans\n\n{sentence}\n")])
+    again = CachedRetriever(knowledge, counted)
     long = " what" * (HITS_KEPT_CHARACTERS // 5)
     query = Query("and that plan?", "en", 5, before="What does the plan cost?")
     if held == "text":
@@ -164,7 +164,7 @@ async def test_what_is_long_is_not_kept(held: str, counted: Counted, monkeypatch
     elif held == "before":
         query = replace(query, before=query.before + long)
     else:
-        monkeypatch.setattr("agent.retrieval.hits.HITS_KEPT_CHARACTERS", 60)
+        monkeypatch.setattr("agent.retrieval.search.HITS_KEPT_CHARACTERS", 60)
     for _ in range(2):
         assert await again.search(query)
     assert counted.take() == ["searched", "searched"]
@@ -175,7 +175,7 @@ async def test_what_was_found_without_its_vector_is_not_kept(
 ) -> None:
     """A server that failed may give one the next time, and the hits are others then."""
     embedder = WordsEmbedder()
-    again = Again(embedded(embedder), counted)
+    again = CachedRetriever(embedded(embedder), counted)
     for query in (ASKED, replace(ASKED, text="and the large one?", before=ASKED.text)):
         embedder.fails = EmbeddingFailed("busy", "later")
         by_words = await again.search(query)
@@ -192,7 +192,7 @@ async def test_a_vector_that_came_for_one_of_two_searches_is_not_enough(
 ) -> None:
     """A question that goes on is looked for twice where both together find nothing of its own."""
     embedder = WordsEmbedder(delay=1)
-    again = Again(embedded(embedder), counted)
+    again = CachedRetriever(embedded(embedder), counted)
     query = replace(ASKED, text="and the parrot?", before=ASKED.text)
     embedder.fails = EmbeddingFailed("busy", "later")
     async with trio.open_nursery() as nursery:
@@ -208,7 +208,7 @@ async def test_a_language_that_the_model_does_not_know_needs_no_vector(
     autojump_clock: trio.testing.MockClock, counted: Counted
 ) -> None:
     """What is found by words is all that will be found."""
-    again = Again(embedded(WordsEmbedder(langs=frozenset({"sv"}))), counted)
+    again = CachedRetriever(embedded(WordsEmbedder(langs=frozenset({"sv"}))), counted)
     for _ in range(2):
         assert await again.search(ASKED)
     assert counted.take() == ["searched", "kept"]
@@ -219,7 +219,7 @@ async def test_a_search_that_is_cancelled_leaves_nothing(
 ) -> None:
     """The next one is made, and is kept."""
     embedder = WordsEmbedder(delay=1)
-    again = Again(embedded(embedder), counted)
+    again = CachedRetriever(embedded(embedder), counted)
     with trio.move_on_after(0.5) as scope:
         await again.search(ASKED)
     assert scope.cancelled_caught
@@ -229,7 +229,7 @@ async def test_a_search_that_is_cancelled_leaves_nothing(
 
 
 async def test_a_search_that_fails_leaves_nothing(
-    again: Again, knowledge: KnowledgeBase, counted: Counted, monkeypatch: pytest.MonkeyPatch
+    again: CachedRetriever, knowledge: KnowledgeBase, counted: Counted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The next one is made."""
 
@@ -237,15 +237,15 @@ async def test_a_search_that_fails_leaves_nothing(
         raise MemoryError
 
     with monkeypatch.context() as broken:
-        broken.setattr(knowledge, "find", fail)
+        broken.setattr(knowledge, "find_hits", fail)
         with pytest.raises(MemoryError):
             await again.search(ASKED)
     assert await again.search(ASKED)
     assert counted.take() == ["searched", "searched"]
 
 
-async def test_a_snapshots_own_searches_are_made(again: Again, knowledge: KnowledgeBase) -> None:
+async def test_a_snapshots_own_searches_are_made(again: CachedRetriever, knowledge: KnowledgeBase) -> None:
     """What is kept is for who asks for it, and it is gone with the snapshot."""
     kept = await again.search(ASKED)
     assert await knowledge.search(ASKED) is not kept
-    assert await Again(KnowledgeBase.build(())).search(ASKED) == ()
+    assert await CachedRetriever(KnowledgeBase.build(())).search(ASKED) == ()

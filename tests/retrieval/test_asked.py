@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.ports.search import Lang
-from agent.retrieval.asked import WORDS_MAX, Kind, asked, holds
+from agent.retrieval.asked import WORDS_MAX, Kind, find_kinds, parse_question
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ from agent.retrieval.asked import WORDS_MAX, Kind, asked, holds
 )
 def test_a_question_is_read(question: str, lang: Lang, words: list[str], kind: Kind | None) -> None:
     """Its words once each, folded, in order; question words say what kind of thing is wanted."""
-    read = asked(question, lang)
+    read = parse_question(question, lang)
     assert list(read.words) == words
     assert read.kind == kind
 
@@ -57,20 +57,20 @@ def test_a_question_is_read(question: str, lang: Lang, words: list[str], kind: K
 )
 def test_a_statement_holds_kinds_of_things(said: str, kinds: set[Kind]) -> None:
     """Money and time are numbers too; their words alone are neither."""
-    assert holds(said) == kinds
+    assert find_kinds(said) == kinds
 
 
 @given(st.text(max_size=100), st.sampled_from(["en", "sv"]))
 def test_any_text_can_be_asked(question: str, lang: Lang) -> None:
     """What it takes is bounded."""
-    read = asked(question * 30, lang)
+    read = parse_question(question * 30, lang)
     assert len(read.words) == len(set(read.words)) <= WORDS_MAX
-    assert isinstance(holds(question), frozenset)
+    assert isinstance(find_kinds(question), frozenset)
 
 
 def test_a_huge_question_is_read_in_part() -> None:
     """Its beginning says what it is about."""
     began = thread_time()
-    read = asked("zebra " + " ".join(f"word{n}" for n in range(200_000)), "en")
+    read = parse_question("zebra " + " ".join(f"word{n}" for n in range(200_000)), "en")
     assert thread_time() - began < 0.2
     assert (read.words[0], len(read.words)) == ("zebra", WORDS_MAX)

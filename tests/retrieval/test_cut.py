@@ -9,9 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent.config import SNIPPET_CHARACTERS
-from agent.grounding.evidence import read
+from agent.grounding.evidence import read_evidence
 from agent.retrieval import cut as module
-from agent.retrieval.cut import Lines, parts
+from agent.retrieval.cut import CitableLines, split_line
 from agent.retrieval.effort import Effort
 
 from . import statements
@@ -21,7 +21,7 @@ BLOB = base64.b64encode(random.Random(1).randbytes(9000)).decode()
 
 def cut(line: str, most: int = SNIPPET_CHARACTERS) -> list[str]:
     """Return the parts of one line."""
-    return list(parts(line, Effort(), most))
+    return list(split_line(line, Effort(), most))
 
 
 @pytest.fixture
@@ -65,11 +65,11 @@ def test_a_part_holds_no_number_that_its_line_does_not(words: list[str], size: i
     """Cut anywhere, `1 000 kr` would be `000 kr`, and an answer could cite it."""
     line = " ".join(words)
     at = 0
-    whole = read(line).keys
+    whole = read_evidence(line).keys
     for part in cut(line, size):
         assert len(part) <= size
         at = line.index(part, at) + len(part)
-        assert {key for key in read(part).keys if key not in whole} == set(), (part, line)
+        assert {key for key in read_evidence(part).keys if key not in whole} == set(), (part, line)
 
 
 @pytest.mark.usefixtures("narrow")
@@ -80,10 +80,13 @@ def test_what_is_shown_around_a_statement_holds_none_either(words: list[str], da
     first = data.draw(st.integers(0, len(words) - 1))
     last = data.draw(st.integers(first + 1, min(len(words), first + 8)))
     said = " ".join(words[first:last])
-    shown = Lines((line,), Effort()).around(1, 1, said)
+    shown = CitableLines((line,), Effort()).cite_statement(1, 1, said)
     if shown != said:  # where no border is near, the statement is shown as it is
         assert shown in line
-        assert {key for key in read(shown).keys if key not in read(line).keys} == set(), (shown, line)
+        assert {key for key in read_evidence(shown).keys if key not in read_evidence(line).keys} == set(), (
+            shown,
+            line,
+        )
 
 
 @pytest.mark.usefixtures("narrow")
@@ -91,9 +94,10 @@ def test_each_statement_of_a_line_is_shown_where_it_stands() -> None:
     """One after the other, the same words each time; marks, addresses and tags between them."""
     one, other = "Zebras <b>cost</b> [5 kr](http://example.com/prices) each.", "Okapis are free of charge."
     line = f"{one} {other} {one} {other}"
-    lines = Lines((line,), Effort())
+    lines = CitableLines((line,), Effort())
     shown = [
-        lines.around(1, 1, said) for said in ("Zebras cost 5 kr each.", "Okapis are free of charge.") * 2
+        lines.cite_statement(1, 1, said)
+        for said in ("Zebras cost 5 kr each.", "Okapis are free of charge.") * 2
     ]
     assert shown == [one, other, one, other]
 
@@ -103,8 +107,8 @@ def test_what_cannot_be_found_in_its_line_is_shown_as_it_is_said() -> None:
     """An entity, say, that a reader made a letter of."""
     line = "The caf&eacute; is open on Sundays, and that is quite something for a village."
     said = "The café is open on Sundays, and that is quite something for a village."
-    assert Lines((line,), Effort()).around(1, 1, said) in (line, said)
-    assert Lines(("nothing of the kind " * 9,), Effort()).around(1, 1, said) == said
+    assert CitableLines((line,), Effort()).cite_statement(1, 1, said) in (line, said)
+    assert CitableLines(("nothing of the kind " * 9,), Effort()).cite_statement(1, 1, said) == said
 
 
 @pytest.mark.parametrize(
@@ -121,9 +125,9 @@ def test_what_cannot_be_found_in_its_line_is_shown_as_it_is_said() -> None:
 )
 def test_a_number_stays_with_what_it_counts(line: str) -> None:
     """Wherever the limit falls: `50 %` is not cut into a 50, nor `tjugo fem procent` into a 25."""
-    whole = read(line).keys
+    whole = read_evidence(line).keys
     for size in range(5, len(line)):
-        assert [part for part in cut(line, size) if not read(part).keys <= whole] == [], size
+        assert [part for part in cut(line, size) if not read_evidence(part).keys <= whole] == [], size
 
 
 def test_what_is_no_text_is_in_no_snippet() -> None:
@@ -153,11 +157,11 @@ def test_a_small_inlined_image_is_left_out_too() -> None:
 
 def test_whole_lines_that_are_long_are_shown_in_part() -> None:
     """A header or a piece of code as long as a file is bounded, and blobs are left out of it."""
-    lines = Lines(["word " * SNIPPET_CHARACTERS, f"x = '{BLOB}' + 1", "short"], Effort())
-    assert len(lines.whole(1, 1)) <= SNIPPET_CHARACTERS
-    assert len(lines.whole(1, 3, 400)) <= 400
-    assert BLOB[:50] not in lines.whole(2, 2)
-    assert lines.whole(3, 3) == "short"
+    lines = CitableLines(["word " * SNIPPET_CHARACTERS, f"x = '{BLOB}' + 1", "short"], Effort())
+    assert len(lines.cite_lines(1, 1)) <= SNIPPET_CHARACTERS
+    assert len(lines.cite_lines(1, 3, 400)) <= 400
+    assert BLOB[:50] not in lines.cite_lines(2, 2)
+    assert lines.cite_lines(3, 3) == "short"
 
 
 @pytest.mark.parametrize(
@@ -173,5 +177,5 @@ def test_a_minified_file_can_be_cited_in_parts(line: str) -> None:
     """JSON and HTML on one line, and a row of a thousand cells: nearly all of it is in a part."""
     found = cut(line)
     assert sum(map(len, found)) > 0.95 * len(line)
-    assert read(found[3]).keys <= read(line).keys
+    assert read_evidence(found[3]).keys <= read_evidence(line).keys
     assert len(statements(line)) >= 3

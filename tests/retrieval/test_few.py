@@ -6,7 +6,7 @@ import pytest
 
 from agent.lang import Lang
 from agent.ports.search import Query
-from agent.retrieval.load import Source
+from agent.retrieval.load import SourceFile
 from agent.retrieval.search import KnowledgeBase
 
 SAYS: Mapping[str, tuple[Lang, tuple[str, ...], tuple[str, ...]]] = {  # answered, and refused
@@ -56,7 +56,7 @@ SAYS: Mapping[str, tuple[Lang, tuple[str, ...], tuple[str, ...]]] = {  # answere
 async def test_a_few_lines_answer_what_they_say_and_nothing_else(text: str) -> None:
     """Whatever words a question has beside the heading; a name of others, or another kind of answer, is refused."""
     lang, answered, refused = SAYS[text]
-    base = KnowledgeBase.build([Source.of("kb/a.md", text)])
+    base = KnowledgeBase.build([SourceFile.of("kb/a.md", text)])
 
     async def finds(question: str) -> bool:
         return bool(await base.search(Query(question, lang, 40)))

@@ -5,7 +5,7 @@ import pytest
 from agent.lang import Lang
 from agent.ports.search import Query
 from agent.retrieval.follow import follows
-from agent.retrieval.load import Source
+from agent.retrieval.load import SourceFile
 from agent.retrieval.search import KnowledgeBase
 
 ENGLISH = """\
@@ -36,7 +36,7 @@ Ett abonnemang sägs upp på Mina sidor.
 @pytest.fixture(scope="module")
 def kb() -> KnowledgeBase:
     """Two files."""
-    return KnowledgeBase.build([Source.of("kb/plans.md", ENGLISH), Source.of("kb/bas.md", SWEDISH)])
+    return KnowledgeBase.build([SourceFile.of("kb/plans.md", ENGLISH), SourceFile.of("kb/bas.md", SWEDISH)])
 
 
 @pytest.mark.parametrize(

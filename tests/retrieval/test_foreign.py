@@ -9,11 +9,11 @@ from agent.config import FOREIGN_BYTES
 from agent.errors import BadDocument, SandboxFailed, SandboxKilled
 from agent.ports.projects import DocumentText
 from agent.retrieval import foreign as module
-from agent.retrieval.check import check
+from agent.retrieval.check import check_knowledge
 from agent.retrieval.effort import Effort
-from agent.retrieval.folder import Folder
+from agent.retrieval.folder import FolderReader
 from agent.retrieval.foreign import ForeignFiles, is_foreign
-from agent.retrieval.load import Skipped, Source
+from agent.retrieval.load import Skipped, SourceFile
 from agent.testing.isolate import InProcess
 
 from ..documents.office import a_pdf
@@ -72,10 +72,10 @@ def test_what_ended_a_process_is_not_tried_again_until_it_changes(
 ) -> None:
     """In the folder and sent, by its content and kind; those that were met last are known."""
     for _ in range(2):
-        assert files.sections(Source("kb/a.pdf", BROKEN), Effort()) == Skipped("kb/a.pdf", LIMITS)
-    assert files.document(Source("kb/b.pdf", BROKEN), Effort()) == Skipped("kb/b.pdf", LIMITS)
+        assert files.read_sections(SourceFile("kb/a.pdf", BROKEN), Effort()) == Skipped("kb/a.pdf", LIMITS)
+    assert files.read_document(SourceFile("kb/b.pdf", BROKEN), Effort()) == Skipped("kb/b.pdf", LIMITS)
     assert isolate.asked == 1
-    assert isinstance(files.sections(Source("kb/a.pdf", BROKEN + b"!"), Effort()), Skipped)
+    assert isinstance(files.read_sections(SourceFile("kb/a.pdf", BROKEN + b"!"), Effort()), Skipped)
     assert isolate.asked == 2
     for _ in range(2):
         with pytest.raises(BadDocument) as told:
@@ -83,8 +83,8 @@ def test_what_ended_a_process_is_not_tried_again_until_it_changes(
         assert told.value.code == "unreadable"
     assert isolate.asked == 3
     monkeypatch.setattr(module, "FOREIGN_KILLERS", 1)
-    files.sections(Source("kb/a.docx", BROKEN), Effort())
-    files.sections(Source("kb/a.pdf", BROKEN), Effort())
+    files.read_sections(SourceFile("kb/a.docx", BROKEN), Effort())
+    files.read_sections(SourceFile("kb/a.pdf", BROKEN), Effort())
     assert isolate.asked == 5
 
 
@@ -92,16 +92,16 @@ def test_a_log_line_names_no_file_that_was_sent(files: ForeignFiles) -> None:
     """Only why: of the folder the name is told where it is left out."""
     with logged() as lines, pytest.raises(BadDocument):
         files.text_of("annas salary.pdf", "", BROKEN, Effort())
-    assert "ended the process" in lines.getvalue()
+    assert "ended the reader process" in lines.getvalue()
     assert "anna" not in lines.getvalue()
 
 
 def test_a_reply_that_is_none_counts_as_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a process says that was taken over."""
     for reply in (b"", b"\x00", b"\x92\xa8sections\xc4\x01\xff"):
-        monkeypatch.setattr("agent.testing.isolate.answer", lambda _, reply=reply: reply)
+        monkeypatch.setattr("agent.testing.isolate.answer_request", lambda _, reply=reply: reply)
         files = ForeignFiles(InProcess())
-        assert files.sections(Source("kb/a.pdf", b""), Effort()) == Skipped("kb/a.pdf", LIMITS)
+        assert files.read_sections(SourceFile("kb/a.pdf", b""), Effort()) == Skipped("kb/a.pdf", LIMITS)
 
 
 def test_short_texts_of_projects_are_read_here(
@@ -121,7 +121,7 @@ def test_short_texts_of_projects_are_read_here(
 def test_the_folder_is_read_without_a_process_where_none_is_needed(tmp_path: Path, isolate: Fragile) -> None:
     """Nor is one begun to be started."""
     (tmp_path / "a.md").write_text("A zebra.")
-    assert Folder(tmp_path, foreign=ForeignFiles(isolate)).update()
+    assert FolderReader(tmp_path, foreign=ForeignFiles(isolate)).update()
     assert (isolate.started, isolate.asked) == (0, 0)
 
 
@@ -133,7 +133,7 @@ def test_foreign_files_are_read_last_and_stand_in_their_order(tmp_path: Path, is
     (tmp_path / "d.md").write_text("An okapi.")
     told: list[tuple[int, int]] = []
     isolate.failing = True
-    reader = Folder(tmp_path, foreign=ForeignFiles(isolate))
+    reader = FolderReader(tmp_path, foreign=ForeignFiles(isolate))
     first = reader.update(progress=lambda *far: told.append(far))
     assert first
     assert told == [(0, 4), (0, 4), (1, 4), (1, 4), (2, 4), (3, 4)]
@@ -141,7 +141,7 @@ def test_foreign_files_are_read_last_and_stand_in_their_order(tmp_path: Path, is
     assert [(each.file, each.reason, each.passing) for each in first.left_out] == [
         (f"kb/{name}.pdf", "cannot be read: no process can be started", True) for name in ("a", "c")
     ]
-    assert reader.again
+    assert reader.needs_retry
     isolate.failing = False
     update = reader.update()
     assert update
@@ -151,7 +151,7 @@ def test_foreign_files_are_read_last_and_stand_in_their_order(tmp_path: Path, is
     ]
     assert update.knowledge.passages[0].file == "kb/a.pdf"
     assert update.left_out == (Skipped("kb/c.pdf", LIMITS),)
-    assert not reader.again
+    assert not reader.needs_retry
     assert reader.update() is None
     isolate.failing = True
     update = reader.update([str(tmp_path / "a.pdf")])
@@ -160,7 +160,7 @@ def test_foreign_files_are_read_last_and_stand_in_their_order(tmp_path: Path, is
     update = reader.update()
     assert update
     (skipped,) = update.left_out
-    assert skipped.reason.endswith("what it said before stays")
+    assert skipped.reason.endswith("its last content stays in use")
     assert update.knowledge.of_file("kb/a.pdf")
 
 
@@ -168,7 +168,7 @@ def test_without_a_process_such_files_are_left_out(tmp_path: Path) -> None:
     """They are never read here."""
     (tmp_path / "a.pdf").write_bytes(a_pdf())
     (tmp_path / "b.md").write_text("A zebra.")
-    update = Folder(tmp_path).update()
+    update = FolderReader(tmp_path).update()
     assert update
     assert [each.file for each in update.left_out] == ["kb/a.pdf"]
 
@@ -180,10 +180,10 @@ def test_a_look_over_a_folder_reads_foreign_files_there(
     (tmp_path / "a.pdf").write_bytes(a_pdf())
     (tmp_path / "b.md").write_text("A zebra.")
     (tmp_path / "c.pdf").write_bytes(BROKEN)
-    report = check(tmp_path, files.read_whole)
+    report = check_knowledge(tmp_path, files.read_whole)
     assert [(each.kind, each.files, each.words) for each in report.findings] == [
         ("unreadable", ("kb/c.pdf",), LIMITS)
     ]
     assert (report.read.files, isolate.asked) == (2, 2)
-    assert not isinstance(files.passages_of(Source("kb/b.md", b"A zebra.")), Skipped)
-    assert not isinstance(files.passages_of(Source("kb/a.pdf", a_pdf())), Skipped)
+    assert not isinstance(files.passages_of(SourceFile("kb/b.md", b"A zebra.")), Skipped)
+    assert not isinstance(files.passages_of(SourceFile("kb/a.pdf", a_pdf())), Skipped)

@@ -9,15 +9,15 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from agent.config import GIVE_UP_TIMEOUT, INDEXES_KEPT
 from agent.errors import GivenUp, NotFound
-from agent.host import Threads
+from agent.host import WorkerThreads
 from agent.ports.projects import DocumentText, Holdings
 from agent.ports.search import Passage, Query, Retriever
 from agent.ports.work import RunSync
 from agent.retrieval.effort import Effort
-from agent.retrieval.index import Index
+from agent.retrieval.index import KnowledgeIndex
 from agent.retrieval.library import ProjectIndexes
 from agent.retrieval.load import Skipped
-from agent.retrieval.meaning import Meaning
+from agent.retrieval.meaning import KnowledgeEmbedder
 from agent.retrieval.texts import passages_of_text
 from agent.testing.network import inline
 from tests.projects import FakeProjects
@@ -56,17 +56,17 @@ def indexes(projects: FakeProjects, run_sync: RunSync = inline, most: int = INDE
 
 async def found(held: Holdings, question: str = "What does the Standard plan cost?") -> list[tuple[str, str]]:
     """Return file and text of what a search finds."""
-    present: Retriever = await held.documents.present()
+    present: Retriever = await held.documents.load_snapshot()
     return [(hit.snippet.file, hit.snippet.text) for hit in await present.search(Query(question, "en", 9))]
 
 
 async def test_each_project_finds_its_own(projects: FakeProjects) -> None:
     """A document of another one is not there, whatever it says; it is cited by its name."""
     of = indexes(projects)
-    assert await found(await of.present("a")) == [
+    assert await found(await of.load_holdings("a")) == [
         ("docs/prices.md", "The Standard plan costs 299 kr a month.")
     ]
-    assert await found(await of.present("b")) == [
+    assert await found(await of.load_holdings("b")) == [
         ("docs/prices.md", "The Standard plan costs 349 kr a month.")
     ]
 
@@ -77,7 +77,7 @@ async def test_facts_and_the_state_are_searched_and_rules_are_not(projects: Fake
     projects.put("a", "prices.md", "The Standard plan is sold out.", "STATE")
     projects.put("a", "tone.md", "Name the Standard plan first.\n\n", "RULES")
     projects.put("a", "late.txt", "Be brief.", "RULES")
-    held = await indexes(projects).present("a")
+    held = await indexes(projects).load_holdings("a")
     assert held.charter.role == "You are a cashier."
     assert held.charter.rules == (("late.txt", "Be brief."), ("tone.md", "Name the Standard plan first.\n\n"))
     assert {file for file, _ in await found(held)} == {"docs/prices.md", "docs/state/prices.md"}
@@ -86,28 +86,28 @@ async def test_facts_and_the_state_are_searched_and_rules_are_not(projects: Fake
 async def test_a_document_that_was_replaced_is_gone_from_the_next_turn_on(projects: FakeProjects) -> None:
     """And one that was deleted; whoever has the snapshot of before keeps it as it was."""
     of = indexes(projects)
-    before = await of.present("a")
+    before = await of.load_holdings("a")
     projects.put("a", "prices.md", "The Standard plan costs 199 kr a month.")
-    after = await of.present("a")
+    after = await of.load_holdings("a")
     assert await found(after) == [("docs/prices.md", "The Standard plan costs 199 kr a month.")]
     assert "299" in (await found(before))[0][1]
     projects.put("a", "prices.md", None)
-    assert await found(await of.present("a")) == []
+    assert await found(await of.load_holdings("a")) == []
 
 
 async def test_a_role_is_new_at_once(projects: FakeProjects) -> None:
     """From the next turn on."""
     of = indexes(projects)
-    await of.present("a")
+    await of.load_holdings("a")
     projects.say("a", "You are a clerk.")
-    assert (await of.present("a")).charter.role == "You are a clerk."
+    assert (await of.load_holdings("a")).charter.role == "You are a clerk."
 
 
 async def test_what_has_not_changed_is_built_once(projects: FakeProjects) -> None:
     """Each further turn costs one cheap read."""
     of = indexes(projects)
-    first = await of.present("a")
-    assert (await of.present("a")).documents is first.documents
+    first = await of.load_holdings("a")
+    assert (await of.load_holdings("a")).documents is first.documents
     assert projects.reads == {"a": 1}
 
 
@@ -115,12 +115,12 @@ async def test_the_one_that_was_used_least_lately_is_let_go(projects: FakeProjec
     """There are never more than the bound; one that was let go is built anew."""
     of = indexes(projects, most=2)
     for name in ("a", "b", "a", "c", "a"):
-        await of.present(name)
+        await of.load_holdings(name)
         assert len(of) <= 2
     assert projects.reads == {"a": 1, "b": 1, "c": 1}
-    await of.present("b")
+    await of.load_holdings("b")
     assert projects.reads == {"a": 1, "b": 2, "c": 1}
-    await of.present("a")
+    await of.load_holdings("a")
     assert projects.reads["a"] == 1
 
 
@@ -131,7 +131,7 @@ async def test_turns_that_need_the_same_wait_for_one_build(projects: FakeProject
     held: list[Holdings] = []
 
     async def ask() -> None:
-        held.append(await of.present("a"))
+        held.append(await of.load_holdings("a"))
 
     async with trio.open_nursery() as nursery:
         for _ in range(3):
@@ -152,7 +152,7 @@ async def test_a_turn_that_is_cancelled_leaves_the_build_to_the_next(projects: F
 
     async def ask(scope: trio.CancelScope) -> None:
         with scope:
-            held.append(await of.present("a"))
+            held.append(await of.load_holdings("a"))
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(ask, first)
@@ -176,7 +176,7 @@ async def test_a_cancel_at_any_step_leaves_nothing(projects: FakeProjects) -> No
         others: list[Holdings] = []
 
         async def ask(of: ProjectIndexes = of, others: list[Holdings] = others) -> None:
-            others.append(await of.present("a"))
+            others.append(await of.load_holdings("a"))
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(ask)
@@ -184,7 +184,7 @@ async def test_a_cancel_at_any_step_leaves_nothing(projects: FakeProjects) -> No
                 strike = Strike(step, scope)
                 trio.lowlevel.add_instrument(strike)
                 try:
-                    await of.present("a")
+                    await of.load_holdings("a")
                 finally:
                     trio.lowlevel.remove_instrument(strike)
         assert (len(others), len(of), of._queues) == (1, 1, {})
@@ -199,12 +199,12 @@ async def test_when_all_are_cancelled_nothing_is_left(projects: FakeProjects) ->
     of = indexes(projects, gate)
     async with trio.open_nursery() as nursery:
         for _ in range(3):
-            nursery.start_soon(of.present, "a")
+            nursery.start_soon(of.load_holdings, "a")
         await wait_all_tasks_blocked()
         nursery.cancel_scope.cancel()
     assert (gate.begun, gate.ended, len(of), of._queues) == (1, 1, 0, {})
     gate.let.set()
-    assert await found(await of.present("a"))
+    assert await found(await of.load_holdings("a"))
 
 
 async def test_a_change_while_it_is_built_is_seen_by_who_asks_after_it(
@@ -216,10 +216,10 @@ async def test_a_change_while_it_is_built_is_seen_by_who_asks_after_it(
     later: list[Holdings] = []
 
     async def ask() -> None:
-        later.append(await of.present("a"))
+        later.append(await of.load_holdings("a"))
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(of.present, "a")
+        nursery.start_soon(of.load_holdings, "a")
         await trio.sleep(0.5)
         projects.put("a", "prices.md", "The Standard plan costs 199 kr a month.")
         nursery.start_soon(ask)
@@ -231,18 +231,18 @@ async def test_what_is_not_there_is_not_found(projects: FakeProjects) -> None:
     """Nor what was deleted, of which nothing is held any more."""
     of = indexes(projects)
     with pytest.raises(NotFound):
-        await of.present("d")
-    await of.present("a")
+        await of.load_holdings("d")
+    await of.load_holdings("a")
     projects.delete("a")
     with pytest.raises(NotFound):
-        await of.present("a")
+        await of.load_holdings("a")
     assert (len(of), of._queues) == (0, {})
 
 
 async def test_a_project_without_documents_finds_nothing(projects: FakeProjects) -> None:
     """It is a project all the same."""
     projects.make("e")
-    assert await found(await indexes(projects).present("e")) == []
+    assert await found(await indexes(projects).load_holdings("e")) == []
 
 
 async def test_a_document_that_cannot_be_read_leaves_the_others(
@@ -251,22 +251,22 @@ async def test_a_document_that_cannot_be_read_leaves_the_others(
     """It was read when it came, so this is for bounds that are narrower now."""
     monkeypatch.setattr("agent.retrieval.texts.FILE_LINES", 4)
     projects.put("a", "long.txt", "Standard plan\n" * 9)
-    assert [file for file, _ in await found(await indexes(projects).present("a"))] == ["docs/prices.md"]
+    assert [file for file, _ in await found(await indexes(projects).load_holdings("a"))] == ["docs/prices.md"]
 
 
-async def test_vectors_are_as_the_operator_chose(projects: FakeProjects, static: Meaning) -> None:
+async def test_vectors_are_as_the_operator_chose(projects: FakeProjects, static: KnowledgeEmbedder) -> None:
     """Those of words, which every project gets its own of; none of a model of sentences."""
 
-    async def meaning() -> Meaning | None:
-        return static.another()
+    async def meaning() -> KnowledgeEmbedder | None:
+        return static.for_another_base()
 
     of = ProjectIndexes(projects.store, inline, meaning=meaning)
     for name in ("a", "b"):
-        held = await (await of.present(name)).documents.present()
-        assert getattr(held, "embedded", False)
+        held = await (await of.load_holdings(name)).documents.load_snapshot()
+        assert getattr(held, "has_vectors", False)
     static.of_sentences = True
     try:
-        assert static.another() is None
+        assert static.for_another_base() is None
     finally:
         static.of_sentences = False
 
@@ -287,16 +287,16 @@ async def test_what_has_not_changed_is_not_read_again(
 
     went_on: list[bool] = []  # each index that was made, whether from another
 
-    def indexed(passages: list[Passage], **how: Any) -> Index:
+    def indexed(passages: list[Passage], **how: Any) -> KnowledgeIndex:
         went_on.append("after" in how)
-        return Index(passages, **how)
+        return KnowledgeIndex(passages, **how)
 
     def give_up(*given: object) -> None:
         raise GivenUp
 
-    monkeypatch.setattr("agent.retrieval.library.Index", indexed)
+    monkeypatch.setattr("agent.retrieval.library.KnowledgeIndex", indexed)
     of = ProjectIndexes(projects.store, inline, read=reads)
-    first = await of.present("a")
+    first = await of.load_holdings("a")
     assert len(read) == 41
     read.clear()
     for number, price in enumerate((199, 189, 179)):
@@ -304,10 +304,10 @@ async def test_what_has_not_changed_is_not_read_again(
         projects.put("a", f"{number}.md", None)
         if number == 1:
             with monkeypatch.context() as broken:
-                broken.setattr("agent.retrieval.library.knowledge_of", give_up)
+                broken.setattr("agent.retrieval.library.make_snapshot", give_up)
                 with pytest.raises(GivenUp):
-                    await of.present("a")
-        held = await of.present("a")
+                    await of.load_holdings("a")
+        held = await of.load_holdings("a")
         assert await found(held) == [("docs/prices.md", f"The Standard plan costs {price} kr a month.")]
         assert await found(held, f"word{number}") == []
         assert (await found(held, "word19"))[0][0] == "docs/19.md"
@@ -322,12 +322,12 @@ async def test_a_build_in_a_thread_is_given_up_and_made_by_the_next(projects: Fa
     """On real time: a cancel returns soon, the loop goes on meanwhile, and who waits gets the whole index."""
     for number in range(400):
         projects.put("a", f"{number}.md", f"# Plan {number}\n\n" + "The plan costs 299 kr a month. " * 40)
-    of = indexes(projects, Threads(2))
+    of = indexes(projects, WorkerThreads(2))
     held: list[Holdings] = []
     longest = 0.0
 
     async def ask() -> None:
-        held.append(await of.present("a"))
+        held.append(await of.load_holdings("a"))
 
     async def watch() -> None:
         nonlocal longest
@@ -341,11 +341,11 @@ async def test_a_build_in_a_thread_is_given_up_and_made_by_the_next(projects: Fa
         async with trio.open_nursery() as nursery:
             with trio.move_on_after(0.1) as impatient:
                 nursery.start_soon(ask)
-                await of.present("a")
+                await of.load_holdings("a")
             assert impatient.cancelled_caught
             late = trio.current_time() - impatient.deadline
         watching.cancel_scope.cancel()
     assert late < GIVE_UP_TIMEOUT + 0.5
     assert longest < 1.0
-    present = await held[0].documents.present()
+    present = await held[0].documents.load_snapshot()
     assert len(getattr(present, "passages", ())) >= 400

@@ -21,13 +21,13 @@ from agent.ports.search import Passage
 from agent.ports.work import RunSync
 from agent.retrieval import folder as module
 from agent.retrieval.effort import Effort
-from agent.retrieval.folder import Folder
-from agent.retrieval.index import Index
+from agent.retrieval.folder import FolderReader
+from agent.retrieval.index import KnowledgeIndex
 from agent.retrieval.live import LiveKnowledge
-from agent.retrieval.load import Source
+from agent.retrieval.load import SourceFile
 from agent.retrieval.read import passages_of
 from agent.retrieval.search import KnowledgeBase
-from agent.retrieval.watch import Touched
+from agent.retrieval.watch import TouchedPaths
 
 T = TypeVar("T")
 
@@ -36,11 +36,11 @@ class Hints:
     """A watch whose batches the test sends; each is taken before `tell` returns."""
 
     def __init__(self) -> None:
-        self._send, self._receive = trio.open_memory_channel[Touched](0)
+        self._send, self._receive = trio.open_memory_channel[TouchedPaths](0)
         self.open = False
 
     @asynccontextmanager
-    async def __call__(self, folder: Path) -> AsyncGenerator[AsyncIterator[Touched], None]:
+    async def __call__(self, folder: Path) -> AsyncGenerator[AsyncIterator[TouchedPaths], None]:
         """Watch nothing."""
         self.open = True
         try:
@@ -61,7 +61,7 @@ def texts(knowledge: KnowledgeBase) -> set[str]:
 
 def found(knowledge: KnowledgeBase, word: str) -> list[str]:
     """Return the texts that a word is found in."""
-    return sorted(hit.snippet.text for hit in knowledge.find(word, "en", 10, 0))
+    return sorted(hit.snippet.text for hit in knowledge.find_hits(word, "en", 10, 0))
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ async def living(folder: Path, inline: RunSync) -> AsyncGenerator[tuple[LiveKnow
     live = await LiveKnowledge.open(folder, inline)
     hints = Hints()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(live.keep, hints)
+        nursery.start_soon(live.keep_current, hints)
         await trio.testing.wait_all_tasks_blocked()
         yield live, hints
         nursery.cancel_scope.cancel()
@@ -181,7 +181,7 @@ async def test_a_folder_without_files_leaves_the_last_snapshot(kb: Path, inline:
             await hints.tell()
             await hints.tell()
         assert texts(live.now) == {"A zebra.", "An okapi."}
-        assert lines == [("warning", "knowledge base is not there, the last one stays")]
+        assert lines == [("warning", "knowledge base is gone, the last snapshot stays")]
         os.makedirs(kb, exist_ok=True)
         (kb / "c.md").write_text("A tapir.")
         await hints.tell()
@@ -203,10 +203,10 @@ async def test_whatever_fails_the_last_snapshot_stays(
     async with living(kb, inline) as (live, hints):
         (kb / "a.md").write_text("A quagga.")
         with monkeypatch.context() as broken, logged() as lines:
-            broken.setattr(module, "Index", fail)
+            broken.setattr(module, "KnowledgeIndex", fail)
             await hints.tell()
         assert found(live.now, "zebra") == ["A zebra."]
-        assert lines == [("error", "knowledge base cannot be read, the last one stays")]
+        assert lines == [("error", "knowledge base cannot be read, the last snapshot stays")]
         await hints.tell()
         assert texts(live.now) == {"A quagga.", "An okapi."}
         assert found(live.now, "zebra") == []
@@ -217,13 +217,13 @@ def test_an_index_is_made_from_the_last_one(kb: Path, monkeypatch: pytest.Monkey
     """What a large folder costs is what changed in it; when much of the index is gone it is made anew."""
     made: list[tuple[int, bool]] = []
 
-    def noted(passages: Iterable[Passage], **options: Any) -> Index:
+    def noted(passages: Iterable[Passage], **options: Any) -> KnowledgeIndex:
         given = list(passages)
         made.append((len(given), options.get("after") is not None))
-        return Index(given, **options)
+        return KnowledgeIndex(given, **options)
 
-    monkeypatch.setattr(module, "Index", noted)
-    reader = Folder(kb)
+    monkeypatch.setattr(module, "KnowledgeIndex", noted)
+    reader = FolderReader(kb)
     assert reader.update()
     (kb / "a.md").write_text("A quagga.\n\nA tapir.")
     update = reader.update()
@@ -237,14 +237,18 @@ def test_an_index_is_made_from_the_last_one(kb: Path, monkeypatch: pytest.Monkey
     (kb / "a.md").unlink()
     update = reader.update()
     assert update
-    assert (texts(update.knowledge), update.changed, update.knowledge.snippets) == ({"An okapi."}, 1, 1)
+    assert (texts(update.knowledge), update.changed, update.knowledge.statement_count) == (
+        {"An okapi."},
+        1,
+        1,
+    )
     assert made == [(2, False), (1, True), (1, False)]
 
 
 @pytest.mark.usefixtures("grown")
 def test_a_series_of_updates_is_as_good_as_a_first_look(kb: Path) -> None:
     """After many changes, one by one, the same texts are found as by a reader that starts there."""
-    reader = Folder(kb)
+    reader = FolderReader(kb)
     reader.update()
     update = None
     for turn in range(30):
@@ -252,7 +256,7 @@ def test_a_series_of_updates_is_as_good_as_a_first_look(kb: Path) -> None:
         if turn % 3 == 0:
             (kb / f"{(turn + 2) % 5}.md").unlink(missing_ok=True)
         update = reader.update()
-    fresh = Folder(kb).update()
+    fresh = FolderReader(kb).update()
     assert update
     assert fresh
     assert texts(update.knowledge) == texts(fresh.knowledge)
@@ -263,8 +267,8 @@ def test_a_series_of_updates_is_as_good_as_a_first_look(kb: Path) -> None:
 def test_a_file_that_goes_while_it_is_listed_is_not_there(kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between the list of the folder and the look at the file it may be deleted."""
     listed = [str(kb / "a.md"), str(kb / "never.md")]
-    monkeypatch.setattr(module, "files", lambda folder, others: iter(listed))
-    update = Folder(kb).update()
+    monkeypatch.setattr(module, "find_files", lambda folder, others: iter(listed))
+    update = FolderReader(kb).update()
     assert update
     assert (texts(update.knowledge), update.left_out) == ({"A zebra."}, ())
 
@@ -274,7 +278,7 @@ async def test_the_first_snapshot_names_what_was_left_out(kb: Path, inline: RunS
     (kb / "b.md").write_bytes(b"\xff")
     live = await LiveKnowledge.open(kb, inline)
     assert [skipped.file for skipped in live.now.skipped] == ["kb/b.md"]
-    assert live.now.snippets == 1
+    assert live.now.statement_count == 1
     (kb / "a.md").unlink()
     for folder, words in ((kb, "1 could not be read"), (kb / "none", "does not exist")):
         with pytest.raises(UsageError, match=words):
@@ -291,10 +295,10 @@ async def test_a_cancel_ends_the_watch(kb: Path, autojump_clock: trio.testing.Mo
             await trio.sleep_forever()
         return function()
 
-    live = LiveKnowledge(kb, slow, KnowledgeBase.build(()), Folder(kb))  # type: ignore[arg-type]
+    live = LiveKnowledge(kb, slow, KnowledgeBase.build(()), FolderReader(kb))  # type: ignore[arg-type]
     hints = Hints()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(live.keep, hints)
+        nursery.start_soon(live.keep_current, hints)
         nursery.start_soon(hints.tell)
         await ready.wait()
         nursery.cancel_scope.cancel()
@@ -334,7 +338,7 @@ async def test_a_file_that_cannot_be_read_for_a_moment_keeps_what_it_said(
                 await hints.tell()
                 assert texts(live.now) == {"A zebra.", "An okapi."}
                 assert [skipped.reason for skipped in live.now.skipped] == [
-                    "cannot be read: broken; what it said before stays"
+                    "cannot be read: broken; its last content stays in use"
                 ]
                 assert found(live.now, "zebra") == ["A zebra."]
                 await trio.sleep(300)
@@ -343,7 +347,7 @@ async def test_a_file_that_cannot_be_read_for_a_moment_keeps_what_it_said(
             assert texts(live.now) == {"A quagga.", "An okapi."}
         assert live.now.skipped == ()
         assert lines == [
-            ("warning", "file cannot be read now, it is tried again"),
+            ("warning", "file cannot be read now, will try again"),
             ("info", "knowledge base reloaded"),
             ("info", "knowledge base reloaded"),
         ]
@@ -394,14 +398,14 @@ async def test_a_folder_that_cannot_be_listed_is_named_and_keeps_its_files(
                 await hints.tell()
                 assert texts(live.now) == everything - {"A gnu."}
                 assert [(skipped.file, skipped.reason) for skipped in live.now.skipped] == [
-                    ("kb/sub/", "cannot be listed: broken; what it said before stays")
+                    ("kb/sub/", "cannot be listed: broken; its last content stays in use")
                 ]
                 await trio.sleep(100)
             await trio.sleep(READ_AGAIN_MOST)
             assert live.now.skipped == ()
             assert texts(live.now) == everything - {"A gnu."}
         assert lines == [
-            ("warning", "file cannot be read now, it is tried again"),
+            ("warning", "file cannot be read now, will try again"),
             ("info", "knowledge base reloaded"),
             ("info", "knowledge base reloaded"),
         ]
@@ -420,7 +424,7 @@ async def test_what_could_not_be_read_at_the_start_is_read_later(
         live = await LiveKnowledge.open(kb, inline)
     assert [skipped.reason for skipped in live.now.skipped] == ["cannot be read: too many open files"]
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(live.keep, Hints())
+        nursery.start_soon(live.keep_current, Hints())
         await trio.sleep(READ_AGAIN_FIRST + 0.01)
         assert texts(live.now) == {"A zebra.", "An okapi."}
         nursery.cancel_scope.cancel()
@@ -432,7 +436,7 @@ def test_a_folder_that_cannot_be_listed_at_all_is_said_so(kb: Path, monkeypatch:
         os, "scandir", failing(os.scandir, kb.name, OSError(errno.EACCES, "Permission denied"))
     )
     with pytest.raises(UsageError, match="cannot be listed: permission denied"):
-        Folder(kb).update()
+        FolderReader(kb).update()
 
 
 async def test_a_reader_that_is_cancelled_is_given_up(kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -454,7 +458,7 @@ async def test_a_reader_that_is_cancelled_is_given_up(kb: Path, monkeypatch: pyt
     waiting_token = trio.lowlevel.current_trio_token()
     live = await LiveKnowledge.open(kb, abandon)
 
-    def stuck(source: Source, effort: Effort) -> object:
+    def stuck(source: SourceFile, effort: Effort) -> object:
         if b"quagga" in source.data:
             reading.wait()
         return passages_of(source, effort)
@@ -464,7 +468,7 @@ async def test_a_reader_that_is_cancelled_is_given_up(kb: Path, monkeypatch: pyt
     hints = Hints()
     waiting = trio.Event()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(live.keep, hints)
+        nursery.start_soon(live.keep_current, hints)
         nursery.start_soon(hints._send.send, ())
         await waiting.wait()
         nursery.cancel_scope.cancel()
@@ -472,7 +476,7 @@ async def test_a_reader_that_is_cancelled_is_given_up(kb: Path, monkeypatch: pyt
     assert ended.wait(5)
     assert texts(live.now) == {"A zebra.", "An okapi."}
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(live.keep, hints)
+        nursery.start_soon(live.keep_current, hints)
         await hints._send.send(())
         await hints._send.send(())  # taken when the look before it is over
         nursery.cancel_scope.cancel()
@@ -498,7 +502,7 @@ async def test_what_a_cancelled_reader_had_finished_is_not_lost(
         lost = lose_it
         hints = Hints()
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(live.keep, hints)
+            nursery.start_soon(live.keep_current, hints)
             nursery.start_soon(hints.tell)
             await trio.sleep(1)
             nursery.cancel_scope.cancel()

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from agent.errors import UsageError
-from agent.retrieval.check import check
-from agent.retrieval.folder import Folder
-from agent.retrieval.load import Skipped, Source, load
+from agent.retrieval.check import check_knowledge
+from agent.retrieval.folder import FolderReader
+from agent.retrieval.load import Skipped, SourceFile, load_documents
 from agent.retrieval.read import passages_of
 
 
@@ -23,13 +23,13 @@ def test_every_document_is_read_in_order(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("n")
     (tmp_path / "table.csv").write_text("no")
     (tmp_path / ".git" / "d.md").write_text("no")
-    loaded = load(tmp_path)
+    loaded = load_documents(tmp_path)
     assert loaded.sources == (
-        Source("kb/a.MD", b"\xef\xbb\xbfA"),
-        Source.of("kb/b.md", "B\n"),
-        Source.of("kb/notes.txt", "n"),
-        Source.of("kb/sv/c.HTM", "<p>c"),
-        Source.of("kb/sv/c.md", "å"),
+        SourceFile("kb/a.MD", b"\xef\xbb\xbfA"),
+        SourceFile.of("kb/b.md", "B\n"),
+        SourceFile.of("kb/notes.txt", "n"),
+        SourceFile.of("kb/sv/c.HTM", "<p>c"),
+        SourceFile.of("kb/sv/c.md", "å"),
     )
     assert loaded.skipped == ()
 
@@ -37,7 +37,7 @@ def test_every_document_is_read_in_order(tmp_path: Path) -> None:
 def test_line_ends_are_kept(tmp_path: Path) -> None:
     """A file is not changed by reading it."""
     (tmp_path / "a.md").write_bytes(b"one\r\ntwo\rthree\n")
-    assert load(tmp_path).sources[0].data == b"one\r\ntwo\rthree\n"
+    assert load_documents(tmp_path).sources[0].data == b"one\r\ntwo\rthree\n"
 
 
 def test_what_cannot_be_used_is_named(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_what_cannot_be_used_is_named(tmp_path: Path) -> None:
     (tmp_path / "large.md").write_text("x" * 101)
     (tmp_path / "link.md").symlink_to(tmp_path / "good.md")
     os.mkfifo(tmp_path / "pipe.md")
-    loaded = load(tmp_path, limit=100)
+    loaded = load_documents(tmp_path, limit=100)
     assert [source.file for source in loaded.sources] == ["kb/good.md"]
     assert loaded.skipped == (
         Skipped("kb/large.md", "is larger than 100 bytes"),
@@ -62,16 +62,16 @@ def test_a_link_to_a_folder_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "kb").mkdir()
     (tmp_path / "kb" / "a.md").write_text("a")
     (tmp_path / "kb" / "more").symlink_to(tmp_path / "outside")
-    loaded = load(tmp_path / "kb")
+    loaded = load_documents(tmp_path / "kb")
     assert [source.file for source in loaded.sources] == ["kb/a.md"]
     assert loaded.skipped == (Skipped("kb/more/", "is a symbolic link"),)
-    reader = Folder(tmp_path / "kb")
+    reader = FolderReader(tmp_path / "kb")
     update = reader.update()
     assert update
     assert (update.knowledge.skipped, update.left_out) == (loaded.skipped, loaded.skipped)
-    assert not reader.again
+    assert not reader.needs_retry
     assert reader.update() is None
-    assert [(each.kind, each.words) for each in check(tmp_path / "kb").findings] == [
+    assert [(each.kind, each.words) for each in check_knowledge(tmp_path / "kb").findings] == [
         ("unreadable", "is a symbolic link")
     ]
 
@@ -88,7 +88,7 @@ def test_a_file_that_goes_away_is_skipped(tmp_path: Path, monkeypatch: pytest.Mo
         return opened(path, flags)
 
     monkeypatch.setattr(os, "open", refuse)
-    assert load(tmp_path).skipped == (Skipped("kb/a.md", "cannot be read: permission denied"),)
+    assert load_documents(tmp_path).skipped == (Skipped("kb/a.md", "cannot be read: permission denied"),)
 
 
 def test_a_name_that_is_not_utf8_can_still_be_sent(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_name_that_is_not_utf8_can_still_be_sent(tmp_path: Path) -> None:
         Path(os.fsdecode(bytes(tmp_path) + b"/\xff.md")).write_text("x")
     except OSError:
         pytest.skip("this file system takes UTF-8 names only")
-    assert load(tmp_path).sources[0].file == "kb/\ufffd.md"
+    assert load_documents(tmp_path).sources[0].file == "kb/\ufffd.md"
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_a_folder_without_documents_is_a_usage_error(tmp_path: Path, make: str |
         if make == "broken":
             os.mkfifo(folder / "a.md")
     with pytest.raises(UsageError) as caught:
-        load(folder)
+        load_documents(folder)
     message = str(caught.value)
     assert words in message
     assert str(folder) in message
@@ -139,7 +139,7 @@ def test_a_file_that_is_not_what_it_says_is_named_when_it_is_read(
     name: str, data: bytes, reason: str
 ) -> None:
     """It was loaded, and gives no sections."""
-    read = passages_of(Source(f"kb/{name}", data))
+    read = passages_of(SourceFile(f"kb/{name}", data))
     assert isinstance(read, Skipped)
     assert read.file == f"kb/{name}"
     assert read.reason.startswith(reason)
@@ -151,4 +151,4 @@ def test_the_synonyms_beside_the_documents_are_none(tmp_path: Path) -> None:
     (tmp_path / "synonyms.txt").write_text("price cost")
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "synonyms.txt").write_text("Words that mean the same.")
-    assert [source.file for source in load(tmp_path).sources] == ["kb/a.md", "kb/sub/synonyms.txt"]
+    assert [source.file for source in load_documents(tmp_path).sources] == ["kb/a.md", "kb/sub/synonyms.txt"]

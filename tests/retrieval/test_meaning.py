@@ -10,17 +10,17 @@ import trio.testing
 
 from agent.config import EMBED_BREAK, READ_AGAIN_FIRST, READ_AGAIN_MOST
 from agent.errors import EmbeddingFailed, GivenUp
-from agent.lexical.meanings import Words
-from agent.ports.embed import Role, Vectors
+from agent.lexical.meanings import VocabularyMeanings
+from agent.ports.embed import TextRole, Vectors
 from agent.ports.search import Query
 from agent.ports.work import RunSync
 from agent.retrieval.effort import Effort
-from agent.retrieval.folder import Folder, Update
+from agent.retrieval.folder import FolderReader, Update
 from agent.retrieval.live import LiveKnowledge
-from agent.retrieval.load import Source
-from agent.retrieval.matrix import Sections
-from agent.retrieval.meaning import Meaning, text_of
-from agent.retrieval.search import KnowledgeBase, knowledge_of
+from agent.retrieval.load import SourceFile
+from agent.retrieval.matrix import SectionMatrix
+from agent.retrieval.meaning import KnowledgeEmbedder, embedded_text
+from agent.retrieval.search import KnowledgeBase, make_snapshot
 from agent.testing.network import inline
 
 from . import sections, warned
@@ -41,11 +41,11 @@ class Served:
     name, dimension, langs = "served:animals", 4, None
 
     def __init__(self) -> None:
-        self.asked: list[tuple[str, Role]] = []
+        self.asked: list[tuple[str, TextRole]] = []
         self.fails: EmbeddingFailed | None = None
 
     def encode(
-        self, texts: Sequence[str], role: Role = "passage", given_up: Callable[[], bool] = lambda: False
+        self, texts: Sequence[str], role: TextRole = "passage", given_up: Callable[[], bool] = lambda: False
     ) -> Vectors:
         """Return one row a text."""
         given_up()
@@ -59,7 +59,7 @@ class Served:
         rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
         return rows
 
-    async def embed(self, texts: Sequence[str], role: Role = "passage") -> Vectors:
+    async def embed(self, texts: Sequence[str], role: TextRole = "passage") -> Vectors:
         """Return one row a text."""
         return self.encode(texts, role)
 
@@ -71,9 +71,9 @@ def served() -> Served:
 
 
 @pytest.fixture
-def meaning(served: Served) -> Meaning:
+def meaning(served: Served) -> KnowledgeEmbedder:
     """The vectors of a served model, without those of words."""
-    return Meaning(served, served.encode, None, Sections, Words)
+    return KnowledgeEmbedder(served, served.encode, None, SectionMatrix, VocabularyMeanings)
 
 
 @pytest.fixture
@@ -92,14 +92,14 @@ def must(update: Update | None) -> KnowledgeBase:
 
 async def best(knowledge: KnowledgeBase, question: str) -> str:
     """Return the best statement for a question, however sure, "" where nothing matches."""
-    hits = knowledge.find(question, "en", 1, 0, await knowledge.vector(question, "en"))
+    hits = knowledge.find_hits(question, "en", 1, 0, await knowledge.embed_question(question, "en"))
     return hits[0].snippet.said if hits else ""
 
 
-async def test_what_means_the_same_is_found(kb: Path, meaning: Meaning, served: Served) -> None:
+async def test_what_means_the_same_is_found(kb: Path, meaning: KnowledgeEmbedder, served: Served) -> None:
     """Though no word of it is in the documents; a section is embedded with its headings."""
-    knowledge = must(Folder(kb, meaning=meaning).update())
-    assert knowledge.embedded
+    knowledge = must(FolderReader(kb, meaning=meaning).update())
+    assert knowledge.has_vectors
     assert await best(knowledge, "a pony?") == "A zebra lives here."
     assert await best(knowledge, "giraffe") == "An okapi lives there."
     assert served.asked == [
@@ -114,17 +114,17 @@ async def test_what_means_the_same_is_found(kb: Path, meaning: Meaning, served: 
 def test_the_text_of_a_section_is_what_it_says_below_its_headings() -> None:
     """In plain words."""
     (section,) = sections("# A\n\n## *B*\n\nIt **is**.\n\n- so\n")
-    assert text_of(section) == "A > B\nIt is.\nso"
+    assert embedded_text(section) == "A > B\nIt is.\nso"
 
 
 @pytest.mark.parametrize("small", [0, 500])
 async def test_rows_of_unchanged_sections_are_not_embedded_again(
-    kb: Path, meaning: Meaning, served: Served, small: int, monkeypatch: pytest.MonkeyPatch
+    kb: Path, meaning: KnowledgeEmbedder, served: Served, small: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether the index is built from the last one or anew; each section keeps its own row."""
     monkeypatch.setattr("agent.retrieval.folder._SMALL", small)
     monkeypatch.setattr("agent.retrieval.folder._GONE_SHARE", 1000)
-    reader = Folder(kb, meaning=meaning)
+    reader = FolderReader(kb, meaning=meaning)
     first = must(reader.update())
     served.asked.clear()
     (kb / "b.md").write_text("A gnu and a zebra.")
@@ -140,7 +140,7 @@ async def test_rows_of_unchanged_sections_are_not_embedded_again(
 
 async def test_a_slow_model_keeps_no_change_waiting(
     kb: Path,
-    meaning: Meaning,
+    meaning: KnowledgeEmbedder,
     served: Served,
     monkeypatch: pytest.MonkeyPatch,
     autojump_clock: trio.testing.MockClock,
@@ -151,14 +151,14 @@ async def test_a_slow_model_keeps_no_change_waiting(
         (kb / f"{number}.md").write_text(f"A llama, the {number}th of its kind.")
     hints = Hints()
     live = await LiveKnowledge.open(kb, inline, meaning=meaning)
-    assert (live.now.embedded, len(served.asked)) == (False, 2)
+    assert (live.now.has_vectors, len(served.asked)) == (False, 2)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(live.keep, hints)
+        nursery.start_soon(live.keep_current, hints)
         (kb / "b.md").write_text("A gnu and a zebra.")
         await hints.tell(kb / "b.md")
         assert await best(live.now, "zebra gnu") == "A gnu and a zebra."
         await trio.sleep(READ_AGAIN_FIRST + 5 * EMBED_BREAK)
-        assert live.now.embedded
+        assert live.now.has_vectors
         assert len(set(served.asked)) == len(served.asked)
         assert await best(live.now, "pony") in ("A zebra lives here.", "A gnu and a zebra.")
         nursery.cancel_scope.cancel()
@@ -166,108 +166,112 @@ async def test_a_slow_model_keeps_no_change_waiting(
 
 @pytest.mark.usefixtures("autojump_clock")
 async def test_a_question_that_gets_no_vector_is_looked_for_by_its_words(
-    kb: Path, meaning: Meaning, served: Served
+    kb: Path, meaning: KnowledgeEmbedder, served: Served
 ) -> None:
     """Which is said once, until there are vectors again."""
-    knowledge = must(Folder(kb, meaning=meaning).update())
+    knowledge = must(FolderReader(kb, meaning=meaning).update())
     served.fails = EmbeddingFailed("busy", "later")
     with warned() as events:
         for _ in range(3):
-            assert await knowledge.search(Query("zebra lives", "en", 5)) == knowledge.find(
+            assert await knowledge.search(Query("zebra lives", "en", 5)) == knowledge.find_hits(
                 "zebra lives", "en", 5
             )
-        assert await meaning.question("pony", "en") is None
+        assert await meaning.embed_question("pony", "en") is None
         served.fails = None
-        assert await meaning.question("pony", "en") is not None
+        assert await meaning.embed_question("pony", "en") is not None
         served.fails = EmbeddingFailed("busy", "later")
-        assert await meaning.question("pony", "en") is None
+        assert await meaning.embed_question("pony", "en") is None
     assert len(events) == 2
 
 
 async def test_sections_without_vectors_are_found_by_their_words(
-    kb: Path, meaning: Meaning, served: Served
+    kb: Path, meaning: KnowledgeEmbedder, served: Served
 ) -> None:
     """A snapshot there is, and it is worth another look, which is quiet until there are vectors."""
     served.fails = EmbeddingFailed("unreachable", "away")
-    reader = Folder(kb, meaning=meaning)
+    reader = FolderReader(kb, meaning=meaning)
     with warned() as events:
         words = must(reader.update())
-        assert not words.embedded
-        assert reader.again
+        assert not words.has_vectors
+        assert reader.needs_retry
         assert reader.update() is None
     assert len(events) == 1
     assert [hit.snippet.said for hit in await words.search(Query("where does the zebra live", "en", 1))] == [
         "A zebra lives here."
     ]
     (kb / "b.md").write_text("A gnat.")
-    assert not must(reader.update()).embedded
+    assert not must(reader.update()).has_vectors
     served.fails = None
     knowledge = must(reader.update())
-    assert knowledge.embedded
-    assert not reader.again
+    assert knowledge.has_vectors
+    assert not reader.needs_retry
     assert reader.update() is None
     assert await best(knowledge, "giraffe") == "An okapi lives there."
 
 
 async def test_a_live_knowledge_base_gets_its_vectors_when_the_model_is_back(
-    kb: Path, meaning: Meaning, served: Served, inline: RunSync, autojump_clock: trio.testing.MockClock
+    kb: Path,
+    meaning: KnowledgeEmbedder,
+    served: Served,
+    inline: RunSync,
+    autojump_clock: trio.testing.MockClock,
 ) -> None:
     """It begins without them, and loses them for the time that a changed file cannot be embedded."""
     served.fails = EmbeddingFailed("unreachable", "away")
     live = await LiveKnowledge.open(kb, inline, meaning=meaning)
     hints = Hints()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(live.keep, hints)
+        nursery.start_soon(live.keep_current, hints)
         await trio.sleep(3 * READ_AGAIN_MOST)
-        assert not live.now.embedded
+        assert not live.now.has_vectors
         served.fails = None
         await trio.sleep(READ_AGAIN_MOST + 1)
-        assert live.now.embedded
+        assert live.now.has_vectors
         served.fails = EmbeddingFailed("busy", "later")
         (kb / "b.md").write_text("A quagga.")
         await hints.tell()
-        assert not live.now.embedded
-        assert live.now.find("quagga", "en", 1, 0)
+        assert not live.now.has_vectors
+        assert live.now.find_hits("quagga", "en", 1, 0)
         served.fails = None
         await trio.sleep(READ_AGAIN_FIRST + 1)
-        assert live.now.embedded
+        assert live.now.has_vectors
         nursery.cancel_scope.cancel()
 
 
 def test_embedding_is_given_up_like_reading(
-    kb: Path, meaning: Meaning, served: Served, monkeypatch: pytest.MonkeyPatch
+    kb: Path, meaning: KnowledgeEmbedder, served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The encoder asks, and what was read is read again."""
     effort = Effort()
-    reader = Folder(kb, meaning)
+    reader = FolderReader(kb, meaning)
 
     def gives_up(*given: object, **also: object) -> object:
         effort.give_up()
-        return knowledge_of(*given, **also)  # type: ignore[arg-type]
+        return make_snapshot(*given, **also)  # type: ignore[arg-type]
 
     with monkeypatch.context() as then:
-        then.setattr("agent.retrieval.folder.knowledge_of", gives_up)
+        then.setattr("agent.retrieval.folder.make_snapshot", gives_up)
         with pytest.raises(GivenUp):
             reader.update((), effort)
     assert served.asked == []
-    assert must(reader.update()).embedded
+    assert must(reader.update()).has_vectors
 
 
 @pytest.mark.parametrize("text", ["# Only\n\n## headings\n", ""])
 async def test_a_knowledge_base_without_sections_has_no_vectors_to_look_at(
-    tmp_path: Path, meaning: Meaning, text: str
+    tmp_path: Path, meaning: KnowledgeEmbedder, text: str
 ) -> None:
     """It finds nothing, and breaks nothing."""
     (tmp_path / "a.md").write_text(text)
-    knowledge = must(Folder(tmp_path, meaning=meaning).update())
+    knowledge = must(FolderReader(tmp_path, meaning=meaning).update())
     assert await knowledge.search(Query("zebra", "en", 5)) == ()
     assert await KnowledgeBase.build([], meaning=meaning).search(Query("zebra", "en", 5)) == ()
 
 
-async def test_the_vectors_of_a_static_model_are_those_of_words_too(static: Meaning) -> None:
+async def test_the_vectors_of_a_static_model_are_those_of_words_too(static: KnowledgeEmbedder) -> None:
     """A word that stands in no document is known by its meaning."""
-    sources = [Source.of("kb/a.md", "# Cars\n\nThe automobile is red.\n\n# Food\n\nThe soup is hot.")]
+    sources = [SourceFile.of("kb/a.md", "# Cars\n\nThe automobile is red.\n\n# Food\n\nThe soup is hot.")]
     with_meaning, without = KnowledgeBase.build(sources, meaning=static), KnowledgeBase.build(sources)
     assert (await best(with_meaning, "car colour")) == "The automobile is red."
     assert (await best(with_meaning, "vehicle")) == "The automobile is red."
-    assert without.find("vehicle", "en", 1, 0) == ()
+    assert without.find_hits("vehicle", "en", 1, 0) == ()

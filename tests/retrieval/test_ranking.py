@@ -6,12 +6,13 @@ from collections.abc import Sequence
 import pytest
 
 from agent.ports.search import Lang
-from agent.retrieval.asked import asked
-from agent.retrieval.base import Section
-from agent.retrieval.index import Index
-from agent.retrieval.ranking import ANSWERING, CLOSELY, rank
-from agent.retrieval.signals import Question, Single
+from agent.retrieval.asked import parse_question
+from agent.retrieval.base import IndexedSection
+from agent.retrieval.index import KnowledgeIndex
+from agent.retrieval.ranking import ANSWERING, CLOSELY, rank_sections
+from agent.retrieval.signals import IndexedQuestion, StatementSignals
 
+from ..examples import sample
 from . import sections
 
 WORDS = (
@@ -22,7 +23,7 @@ COMMON = "animal keeper"
 
 
 @pytest.fixture(scope="module")
-def index() -> Index:
+def index() -> KnowledgeIndex:
     """Sixty sections of several statements, with headings, lists and numbers; two words are in nearly all of them."""
     draw = random.Random(7)
     texts = []
@@ -33,7 +34,9 @@ def index() -> Index:
             f"It is {said[1]} of {number} kr.\n\n"
             f"{said[2]}:\n\n- {said[3]}\n- {draw.choice(WORDS)} {number} months\n"
         )
-    return Index([*sections("# All\n\n" + "\n".join(texts)), *sections("Zebran är här.", "kb/sv/a.md")])
+    return KnowledgeIndex(
+        [*sections("# All\n\n" + "\n".join(texts)), *sections("Zebran är här.", "kb/sv/a.md")]
+    )
 
 
 QUESTIONS = [
@@ -43,34 +46,38 @@ QUESTIONS = [
 
 
 @pytest.mark.parametrize("lang", ["en", "sv"])
-@pytest.mark.parametrize("floor", [None, 0.0, 1.0])
-def test_to_read_only_what_may_be_best_changes_nothing(index: Index, lang: Lang, floor: float | None) -> None:
+@pytest.mark.parametrize("floor", sample([None, 0.0, 1.0], 3))
+def test_to_read_only_what_may_be_best_changes_nothing(
+    index: KnowledgeIndex, lang: Lang, floor: float | None
+) -> None:
     """The best sections, all statements and how sure they are, are those of reading all of the candidates."""
     for question in QUESTIONS:
-        read = rank(question, index, lang, floor=floor, most=CLOSELY)
-        less = rank(question, index, lang, floor=floor)
+        read = rank_sections(question, index, lang, floor=floor, most=CLOSELY)
+        less = rank_sections(question, index, lang, floor=floor)
         assert (read is None) == (less is None)
         if read is not None and less is not None:
             assert less.sections == read.sections[:ANSWERING]
             assert (less.statements, less.sure) == (read.statements, read.sure)
 
 
-def test_what_cannot_be_among_the_best_is_not_read(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_among_the_best_is_not_read(
+    index: KnowledgeIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Many sections hold a common word, and few the rest of the question."""
-    read: list[Section] = []
-    statements = Question.statements
+    read: list[IndexedSection] = []
+    statements = IndexedQuestion.score_statements
 
-    def noted(question: Question, section: Section) -> list[Single]:
+    def noted(question: IndexedQuestion, section: IndexedSection) -> list[StatementSignals]:
         read.append(section)
         return statements(question, section)
 
-    monkeypatch.setattr(Question, "statements", noted)
-    ranked = rank("zebra okapi tapir", index, "en")
+    monkeypatch.setattr(IndexedQuestion, "score_statements", noted)
+    ranked = rank_sections("zebra okapi tapir", index, "en")
     assert ranked is not None
     assert len(ranked.sections) == ANSWERING <= len(read) < CLOSELY / 2
 
 
-def by_reading(question: Question, index: Index, number: int) -> float:
+def by_reading(question: IndexedQuestion, index: KnowledgeIndex, number: int) -> float:
     """Return the coverage of a section by reading all of its words, one for one."""
     section = index.sections[number]
     assert section is not None
@@ -79,16 +86,16 @@ def by_reading(question: Question, index: Index, number: int) -> float:
         *section.own,
         *[word for lead in section.leads for word in lead],
     ]
-    words = question.asked.words
-    weights = [index.lexicon.rarity(index.lexicon.vocabulary.number(word)) for word in words]
-    sure = [max([index.lexicon.alike.like(word).get(each, 0.0) for each in held]) for word in words]
+    words = question.parsed.words
+    weights = [index.lexicon.rarity(index.lexicon.vocabulary.number_of(word)) for word in words]
+    sure = [max([index.lexicon.likeness.find_like(word).get(each, 0.0) for each in held]) for word in words]
     return sum(weight * how for weight, how in zip(weights, sure, strict=True)) / (sum(weights) or 1.0)
 
 
-def test_coverage_is_that_of_all_words_of_a_section(index: Index) -> None:
+def test_coverage_is_that_of_all_words_of_a_section(index: KnowledgeIndex) -> None:
     """Whether a word is in a few sections or in nearly all, and however many are asked about."""
     for text in QUESTIONS:
-        question = Question(asked(text, "en"), index)
+        question = IndexedQuestion(parse_question(text, "en"), index)
         for numbers in ([3], [0, 17, 42], range(60)):
             found = question.coverage(numbers)
             assert list(found) == list(numbers)

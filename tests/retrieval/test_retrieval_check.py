@@ -10,22 +10,24 @@ from agent.config import FILE_BYTES
 from agent.documents import Document
 from agent.errors import UsageError
 from agent.retrieval import check as module
-from agent.retrieval.check import Finding, check, contradictions
-from agent.retrieval.load import Source
+from agent.retrieval.check import Finding, check_knowledge, find_contradictions
+from agent.retrieval.load import SourceFile
 from agent.retrieval.read import document_of
-from agent.text.sentences import sentences
+from agent.text.sentences import find_sentences
 
 
 def document(file: str, text: str) -> Document:
     """Return a file that can be read."""
-    read = document_of(Source.of(file, text))
+    read = document_of(SourceFile.of(file, text))
     assert isinstance(read, Document)
     return read
 
 
 def found(*texts: str, folder: str = "", kind: str = "md") -> list[Finding]:
     """Return what is found in files of these texts."""
-    return list(contradictions(document(f"kb/{folder}{at}.{kind}", text) for at, text in enumerate(texts)))
+    return list(
+        find_contradictions(document(f"kb/{folder}{at}.{kind}", text) for at, text in enumerate(texts))
+    )
 
 
 def values(findings: Iterable[Finding]) -> list[str]:
@@ -186,9 +188,9 @@ def test_each_page_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def said(text: str) -> Iterator[tuple[int, int]]:
         looked.append(text)
-        return sentences(text)
+        return find_sentences(text)
 
-    monkeypatch.setattr(module, "sentences", said)
+    monkeypatch.setattr(module, "find_sentences", said)
     assert found(*[PAGE.format(f"{chr(97 + at)}zebra", at + 5) for at in range(20)]) == []
     assert len(looked) == 20 * 4
 
@@ -221,7 +223,7 @@ def test_any_kind_of_document_is_compared(kind: str, frame: str) -> None:
     """Also with documents of another kind."""
     assert len(found(frame.format(30), frame.format(14), kind=kind)) == 1
     pair = [document(f"kb/a.{kind}", frame.format(30)), document("kb/b.md", "The return period is 14 days.")]
-    assert values(contradictions(pair)) == ["30 day or 14 day"]
+    assert values(find_contradictions(pair)) == ["30 day or 14 day"]
 
 
 def test_one_file_may_say_what_it_likes() -> None:
@@ -238,7 +240,7 @@ def test_languages_are_compared_each_by_itself() -> None:
         document(f"kb/{lang}/a.md", f"- Standard Premium: {days} kr")
         for lang, days in (("en", 30), ("sv", 14))
     ]
-    assert list(contradictions(pair)) == []
+    assert list(find_contradictions(pair)) == []
 
 
 def test_each_further_file_is_told_once() -> None:
@@ -261,7 +263,7 @@ def test_files_that_cannot_be_used_are_named(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "b.md").write_text("# A  \r\n\r\nText.")
     (tmp_path / "c.csv").write_text("# A\n\nText.\n")
     (tmp_path / "synonyms.txt").write_text("text word\n")
-    assert [(finding.kind, *finding.files) for finding in check(tmp_path).findings] == [
+    assert [(finding.kind, *finding.files) for finding in check_knowledge(tmp_path).findings] == [
         ("oversized", "kb/large.md"),
         ("unreadable", "kb/link.md"),
         ("unreadable", "kb/binary.md"),
@@ -273,11 +275,11 @@ def test_files_that_cannot_be_used_are_named(tmp_path: Path, monkeypatch: pytest
 
 def test_a_folder_without_any_usable_file_is_still_looked_over(tmp_path: Path) -> None:
     """There is nothing to serve, but something to tell; no folder at all is an error."""
-    assert check(tmp_path).findings == ()
+    assert check_knowledge(tmp_path).findings == ()
     (tmp_path / "binary.md").write_bytes(b"abc\xff")
-    assert [finding.kind for finding in check(tmp_path).findings] == ["unreadable"]
+    assert [finding.kind for finding in check_knowledge(tmp_path).findings] == ["unreadable"]
     with pytest.raises(UsageError, match="does not exist"):
-        check(tmp_path / "none")
+        check_knowledge(tmp_path / "none")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")
@@ -285,13 +287,15 @@ def test_a_file_without_permission_is_unreadable(tmp_path: Path) -> None:
     """The system's own words are the reason."""
     (tmp_path / "secret.md").write_text("x")
     (tmp_path / "secret.md").chmod(0)
-    assert [finding.words for finding in check(tmp_path).findings] == ["cannot be read: permission denied"]
+    assert [finding.words for finding in check_knowledge(tmp_path).findings] == [
+        "cannot be read: permission denied"
+    ]
 
 
 def test_synonyms_that_cannot_be_used_are_found(tmp_path: Path) -> None:
     """A server would search without them."""
     (tmp_path / "a.md").write_text("A zebra.")
     (tmp_path / "synonyms.txt").write_bytes(b"zebra pony\n\xff\n")
-    assert check(tmp_path).findings == (
+    assert check_knowledge(tmp_path).findings == (
         Finding("unreadable", ("kb/synonyms.txt",), "is not UTF-8 (byte 11)"),
     )

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.ports.search import Lang, Query
-from agent.retrieval.load import Source
+from agent.retrieval.load import SourceFile
 from agent.retrieval.search import KnowledgeBase
 
 SURE = 0.5
@@ -75,9 +75,9 @@ async def test_the_statements_of_the_best_section_come_together(kb: KnowledgeBas
 def test_what_holds_the_kind_of_thing_that_is_asked_for_comes_first() -> None:
     """Of two statements with the same words, the one with a price answers what it costs."""
     text = "The zebra plan is new.\n\nThe zebra plan is 30 kr.\n\nThe zebra plan is 30 days."
-    knowledge = KnowledgeBase.build([Source.of("kb/a.md", text)])
+    knowledge = KnowledgeBase.build([SourceFile.of("kb/a.md", text)])
     firsts = {
-        question: knowledge.find(question, "en", 1, 0)[0].snippet.first
+        question: knowledge.find_hits(question, "en", 1, 0)[0].snippet.first
         for question in ("what does the zebra plan cost", "how long is the zebra plan")
     }
     assert list(firsts.values()) == [3, 5]
@@ -96,32 +96,32 @@ async def test_the_language_of_the_question_is_preferred(
 
 async def test_another_language_is_better_than_nothing() -> None:
     """What stands only in the other language is found by the words both have."""
-    only = KnowledgeBase.build([Source.of("kb/sv/a.md", "# Frakt\n\nExpress till Norge kostar 189 kr.")])
+    only = KnowledgeBase.build([SourceFile.of("kb/sv/a.md", "# Frakt\n\nExpress till Norge kostar 189 kr.")])
     assert [hit.passage.lang for hit in await only.search(Query("express", "en", 5))] == ["sv"]
 
 
 async def test_another_language_is_looked_at_only_when_its_own_has_nothing() -> None:
     """However well the other one matches."""
     own, other = (
-        Source.of("kb/en/a.md", "Express is fast."),
-        Source.of("kb/sv/a.md", "Express Express kostar 189 kr."),
+        SourceFile.of("kb/en/a.md", "Express is fast."),
+        SourceFile.of("kb/sv/a.md", "Express Express kostar 189 kr."),
     )
     both = KnowledgeBase.build([own, other])
-    assert {hit.passage.lang for hit in both.find("express", "en", 9)} == {"en"}
-    assert {hit.passage.lang for hit in both.find("express", "sv", 9)} == {"sv"}
+    assert {hit.passage.lang for hit in both.find_hits("express", "en", 9)} == {"en"}
+    assert {hit.passage.lang for hit in both.find_hits("express", "sv", 9)} == {"sv"}
 
 
 async def test_common_words_of_the_index_are_no_hit() -> None:
     """A question that shares only a word standing everywhere is about something else."""
     text = "\n\n".join(f"# {number}\n\nRule {number} of the company." for number in range(30))
-    company = KnowledgeBase.build([Source.of("kb/a.md", text)])
+    company = KnowledgeBase.build([SourceFile.of("kb/a.md", text)])
     assert await company.search(Query("mongolian company throat singing", "en", 5)) == ()
 
 
 def test_how_sure_a_hit_is_tells_a_question_from_another(kb: KnowledgeBase) -> None:
     """In the documents' own words it is surer than with words that nothing knows, and those than with only them."""
     own, mixed, none = (
-        kb.find(question, "en", 1, 0)[0].score
+        kb.find_hits(question, "en", 1, 0)[0].score
         for question in ("price of the standard plan", "price of the volcano plan", "weight of a blue whale")
     )
     assert own > SURE > mixed > none
@@ -131,21 +131,21 @@ async def test_an_empty_knowledge_base_finds_nothing() -> None:
     """Without documents nothing is found, and nothing breaks."""
     empty = KnowledgeBase.build([])
     assert await empty.search(Query("price", "en", 5)) == ()
-    assert (empty.snippets, empty.passages) == (0, ())
+    assert (empty.statement_count, empty.passages) == (0, ())
 
 
 def test_without_a_floor_whatever_matches_is_ranked(kb: KnowledgeBase) -> None:
     """A floor of nought ranks hits that a search would not show; a high one shows what is sure."""
-    assert kb.find("weight of a blue whale", "en", 5) == ()
-    assert kb.find("weight of a blue whale", "en", 5, floor=0)[0].snippet.file == "kb/shipping.md"
-    assert kb.find("price of the standard plan", "en", 5, floor=SURE)
-    assert kb.find("price of the standard plan", "en", 5, floor=1) == ()
+    assert kb.find_hits("weight of a blue whale", "en", 5) == ()
+    assert kb.find_hits("weight of a blue whale", "en", 5, floor=0)[0].snippet.file == "kb/shipping.md"
+    assert kb.find_hits("price of the standard plan", "en", 5, floor=SURE)
+    assert kb.find_hits("price of the standard plan", "en", 5, floor=1) == ()
 
 
 @given(st.text(max_size=200), st.sampled_from(["en", "sv"]))
 def test_any_text_is_a_valid_query(question: str, lang: Lang) -> None:
     """No character is an operator."""
-    assert len(small().find(question, lang, 3, 0)) <= 3
+    assert len(small().find_hits(question, lang, 3, 0)) <= 3
 
 
 @pytest.mark.parametrize(
@@ -154,14 +154,17 @@ def test_any_text_is_a_valid_query(question: str, lang: Lang) -> None:
 )
 def test_hostile_text_is_a_valid_query(question: str) -> None:
     """Huge words, repetitions, operators and broken characters are words or nothing."""
-    assert len(small().find(question, "en", 3, 0)) <= 3
+    assert len(small().find_hits(question, "en", 3, 0)) <= 3
 
 
 @cache
 def small() -> KnowledgeBase:
     """A knowledge base of one line in each language."""
     return KnowledgeBase.build(
-        [Source.of("kb/a.md", "The plan costs 299 kr."), Source.of("kb/sv/a.md", "Paketet kostar 299 kr.")]
+        [
+            SourceFile.of("kb/a.md", "The plan costs 299 kr."),
+            SourceFile.of("kb/sv/a.md", "Paketet kostar 299 kr."),
+        ]
     )
 
 

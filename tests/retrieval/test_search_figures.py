@@ -40,7 +40,7 @@ def rows(name: str) -> list[Row]:
     return [Row(**json.loads(line)) for line in lines]
 
 
-@pytest.fixture(params=["off", "static"])
+@pytest.fixture(params=["off", pytest.param("static", marks=pytest.mark.proof)])
 def vectors(request: pytest.FixtureRequest) -> str:
     """Whether there are vectors."""
     return str(request.param)
@@ -52,8 +52,8 @@ async def ask(
     """Return the hits of each question."""
     found = []
     for row in asked:
-        vector = await knowledge.vector(row.question, row.lang)
-        found.append((row, knowledge.find(row.question, row.lang, 5, floor, vector)))
+        vector = await knowledge.embed_question(row.question, row.lang)
+        found.append((row, knowledge.find_hits(row.question, row.lang, 5, floor, vector)))
     return found
 
 
@@ -79,6 +79,7 @@ async def test_paraphrases_find_the_right_file(knowledge: KnowledgeBase, lang: L
     assert len(late) <= LATE * len(asked), late
 
 
+@pytest.mark.proof
 async def test_what_can_be_asked_is_told_from_what_cannot(vectors: str, knowledge: KnowledgeBase) -> None:
     """Of a question that is answered and one that is not, the first is surer in nearly all pairs of them."""
     on = [hits[0].score if hits else 0.0 for _, hits in await ask(rows("on_topic.jsonl"), knowledge, 0)]

@@ -62,14 +62,14 @@ def test_a_row_is_shown_after_its_header_and_says_what_its_cells_are() -> None:
     """Its lines are its own; the header itself is no statement."""
     row = find(PRICES, "Standard")
     assert row == Snippet(
-        "kb/a.md",
-        "| Plan | Price per month |\n| Standard | 299 kr |",
-        10,
-        10,
-        "Standard; Price per month: 299 kr",
-        "row",
-        "",
-        ("Prices", "Plans"),
+        file="kb/a.md",
+        text="| Plan | Price per month |\n| Standard | 299 kr |",
+        first=10,
+        last=10,
+        said="Standard; Price per month: 299 kr",
+        kind="row",
+        lead="",
+        headings=("Prices", "Plans"),
     )
     assert not [snippet for snippet in statements(PRICES) if snippet.first == 7]
 

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import pytest
 
-from agent.retrieval.asked import Asked, asked
-from agent.retrieval.index import Index
-from agent.retrieval.signals import Question, Single
+from agent.retrieval.asked import ParsedQuestion, parse_question
+from agent.retrieval.index import KnowledgeIndex
+from agent.retrieval.signals import IndexedQuestion, StatementSignals
 
 from . import sections
 
@@ -35,9 +35,9 @@ The okapi is free.
 
 
 @pytest.fixture(scope="module")
-def index() -> Index:
+def index() -> KnowledgeIndex:
     """Two sections."""
-    return Index(sections(TEXT))
+    return KnowledgeIndex(sections(TEXT))
 
 
 class Whole(NamedTuple):
@@ -48,17 +48,17 @@ class Whole(NamedTuple):
     kind: float
 
 
-def look(index: Index, question: str, number: int = 0) -> tuple[Whole, list[Single]]:
+def look(index: KnowledgeIndex, question: str, number: int = 0) -> tuple[Whole, list[StatementSignals]]:
     """Return the signals of one section."""
     section = index.sections[number]
     assert section is not None
-    read = Question(asked(question, "en"), index)
-    singles = read.statements(section)
+    read = IndexedQuestion(parse_question(question, "en"), index)
+    singles = read.score_statements(section)
     best = max(each.all for each in singles)
-    return Whole(read.coverage([number])[number], best, read.kind(section)), singles
+    return Whole(read.coverage([number])[number], best, read.kind_score(section)), singles
 
 
-def test_what_says_all_of_it_covers_it(index: Index) -> None:
+def test_what_says_all_of_it_covers_it(index: KnowledgeIndex) -> None:
     """By its own words, or together with those above it."""
     whole, singles = look(index, "striped zebra")
     assert whole.coverage == whole.best == pytest.approx(1)
@@ -68,7 +68,7 @@ def test_what_says_all_of_it_covers_it(index: Index) -> None:
     assert singles[3].own == 0 < singles[3].all
 
 
-def test_what_is_above_counts_for_what_is_below(index: Index) -> None:
+def test_what_is_above_counts_for_what_is_below(index: KnowledgeIndex) -> None:
     """Headings for every statement, a lead for those that hang under it."""
     _, singles = look(index, "zebra sizes")
     said = [snippet.said for section in index.sections if section for snippet in section.passage.snippets]
@@ -78,7 +78,7 @@ def test_what_is_above_counts_for_what_is_below(index: Index) -> None:
     assert singles[free].all < 1
 
 
-def test_statements_can_cover_together_what_none_does_alone(index: Index) -> None:
+def test_statements_can_cover_together_what_none_does_alone(index: KnowledgeIndex) -> None:
     """Then the section covers more than the best of its statements."""
     whole, singles = look(index, "striped small metres")
     assert whole.coverage == pytest.approx(1)
@@ -86,7 +86,7 @@ def test_statements_can_cover_together_what_none_does_alone(index: Index) -> Non
     assert {round(each.all, 2) for each in singles} > {round(whole.best, 2)}
 
 
-def test_a_rare_word_tells_more_than_a_common_one(index: Index) -> None:
+def test_a_rare_word_tells_more_than_a_common_one(index: KnowledgeIndex) -> None:
     """The heading that all sections have says little."""
     rare, common = (look(index, "striped prices", number)[0].coverage for number in (0, 1))
     assert rare == pytest.approx(1)
@@ -96,30 +96,31 @@ def test_a_rare_word_tells_more_than_a_common_one(index: Index) -> None:
 class General:
     """What is known of words in general: that one is common."""
 
-    def near(self, word: str, least: float) -> Sequence[tuple[int, float]]:
+    def find_near(self, word: str, least: float) -> Sequence[tuple[int, float]]:
         """Return that no word is like it."""
         return []
 
-    def telling(self, word: str) -> float:
+    def weight_of(self, word: str) -> float:
         """Return that all others tell all they can."""
         return 0.1 if word == "monday" else 1.0
 
 
 def test_a_common_word_that_is_missing_is_missed_less() -> None:
     """Where it is asked for, and something is known of words in general."""
-    index = Index(sections(TEXT))
-    index.lexicon.alike.learn({}, General())
-    said = asked("zebra monday", "en")
-    without, with_it = Question(said, index), Question(said, index, 300)
+    index = KnowledgeIndex(sections(TEXT))
+    index.lexicon.likeness.learn({}, General())
+    said = parse_question("zebra monday", "en")
+    without, with_it = IndexedQuestion(said, index), IndexedQuestion(said, index, 300)
     assert without.unknown > 0.5
     assert with_it.unknown < 0.2
     assert with_it.coverage([0])[0] > 0.8 > without.coverage([0])[0]
 
 
-def test_a_word_that_nothing_stands_for_is_missing(index: Index) -> None:
+def test_a_word_that_nothing_stands_for_is_missing(index: KnowledgeIndex) -> None:
     """It covers nothing, and the question is unknown by as much as it tells."""
     known, partly, none = (
-        Question(asked(question, "en"), index) for question in ("zebra", "zebra volcano", "volcano")
+        IndexedQuestion(parse_question(question, "en"), index)
+        for question in ("zebra", "zebra volcano", "volcano")
     )
     assert known.unknown == 0
     assert 0.5 < partly.unknown < 1
@@ -129,7 +130,7 @@ def test_a_word_that_nothing_stands_for_is_missing(index: Index) -> None:
 
 def test_a_word_that_is_like_another_counts_by_how_much() -> None:
     """A misspelling covers less than the word."""
-    index = Index(sections("# A\n\nThe subscription is here.\n\n# B\n\nNothing."))
+    index = KnowledgeIndex(sections("# A\n\nThe subscription is here.\n\n# B\n\nNothing."))
     exact, near = (look(index, question)[0].coverage for question in ("subscription", "subscripton"))
     assert exact == pytest.approx(1)
     assert 0.5 < near < 1
@@ -144,7 +145,9 @@ def test_a_word_that_is_like_another_counts_by_how_much() -> None:
         ("where is the zebra", {}),
     ],
 )
-def test_what_holds_the_kind_of_thing_asked_for(index: Index, question: str, kinds: dict[str, float]) -> None:
+def test_what_holds_the_kind_of_thing_asked_for(
+    index: KnowledgeIndex, question: str, kinds: dict[str, float]
+) -> None:
     """A bare number is money in part; where no kind is asked for, none is held."""
     whole, singles = look(index, question)
     section = index.sections[0]
@@ -158,7 +161,7 @@ def test_what_holds_the_kind_of_thing_asked_for(index: Index, question: str, kin
     assert whole.kind == max(kinds.values(), default=0)
 
 
-def test_marks_are_told(index: Index) -> None:
+def test_marks_are_told(index: KnowledgeIndex) -> None:
     """Of what leads to something, asks, or is code."""
     _, singles = look(index, "zebra")
     assert [(each.leads, each.asks, each.code) for each in singles] == [
@@ -166,18 +169,18 @@ def test_marks_are_told(index: Index) -> None:
     ]  # fmt: skip
 
 
-def test_a_question_without_words_covers_nothing(index: Index) -> None:
+def test_a_question_without_words_covers_nothing(index: KnowledgeIndex) -> None:
     """And breaks nothing."""
-    question = Question(Asked((), None), index)
+    question = IndexedQuestion(ParsedQuestion((), None), index)
     section = index.sections[0]
     assert section is not None
     assert (question.coverage([0, 1]), question.unknown) == ({0: 0, 1: 0}, 0)
-    assert {each.all for each in question.statements(section)} == {0}
+    assert {each.all for each in question.score_statements(section)} == {0}
 
 
-def test_what_the_operator_explains_is_told(index: Index) -> None:
+def test_what_the_operator_explains_is_told(index: KnowledgeIndex) -> None:
     """The share that unknown words with synonyms have of a question; what the documents know themselves has none."""
-    index.lexicon.alike.learn({"horse": ("zebra",), "zebra": ("okapi",)}, None)
-    assert Question(asked("horse", "en"), index).meant == 1
-    assert 0 < Question(asked("striped horse", "en"), index).meant < 1
-    assert Question(asked("striped zebra", "en"), index).meant == 0
+    index.lexicon.likeness.learn({"horse": ("zebra",), "zebra": ("okapi",)}, None)
+    assert IndexedQuestion(parse_question("horse", "en"), index).meant == 1
+    assert 0 < IndexedQuestion(parse_question("striped horse", "en"), index).meant < 1
+    assert IndexedQuestion(parse_question("striped zebra", "en"), index).meant == 0

@@ -7,10 +7,10 @@ from structlog.testing import capture_logs
 
 from agent.config import FILE_BYTES
 from agent.ports.work import RunSync
-from agent.retrieval.check import check
+from agent.retrieval.check import check_knowledge
 from agent.retrieval.live import LiveKnowledge
 from agent.retrieval.load import Skipped
-from agent.retrieval.summary import Summary, summary
+from agent.retrieval.summary import ReadingSummary, summarize
 
 READ = (
     "read: 1 file, 1 section, 6 statements (2 of paragraphs, 1 items, 1 rows, 1 of code, 1 of quotes)",
@@ -63,7 +63,7 @@ def folder(tmp_path: Path) -> Path:
 
 async def test_what_is_passed_over_is_named(folder: Path, inline: RunSync) -> None:
     """The check and the start of a server say the same; the operator's settings and hidden files do not count."""
-    assert check(folder).read.lines() == READ
+    assert check_knowledge(folder).read.to_lines() == READ
     with capture_logs() as entries:
         await LiveKnowledge.open(folder, inline)
     assert [(entry["log_level"], entry["event"], entry["what"]) for entry in entries] == [
@@ -73,7 +73,7 @@ async def test_what_is_passed_over_is_named(folder: Path, inline: RunSync) -> No
 
 def test_a_folder_that_is_read_whole_has_one_line() -> None:
     """What is not there is not told."""
-    told = Summary(1, 1, {"row": 1000}, {}, {}).lines()
+    told = ReadingSummary(1, 1, {"row": 1000}, {}, {}).to_lines()
     assert told == (
         "read: 1 file, 1 section, 1,000 statements "
         "(0 of paragraphs, 0 items, 1,000 rows, 0 of code, 0 of quotes)",
@@ -84,8 +84,8 @@ def test_many_kinds_are_told_shortly() -> None:
     """Eight of them one by one, the most frequent first."""
     others = {f".{name}": 1 for name in "abcdefghi"} | {".z": 1200}
     assert (
-        summary((), (), others)
-        .lines()[1]
+        summarize((), (), others)
+        .to_lines()[1]
         .endswith(
             "1,209 files of kinds that are not read: "
             "1,200 .z, 1 .a, 1 .b, 1 .c, 1 .d, 1 .e, 1 .f, 1 .g, 2 others"
@@ -97,7 +97,7 @@ def test_reasons_are_told_without_what_differs_from_file_to_file() -> None:
     """So that a thousand broken files are one reason."""
     reasons = ["is not UTF-8 (byte 1)", "cannot be read: disk quota", "has more than 9 lines; split it"]
     skipped = [Skipped(f"kb/{at}", reason) for at, reason in enumerate([*reasons, "is not UTF-8 (byte 2)"])]
-    assert summary((), skipped, {}).left_out == {
+    assert summarize((), skipped, {}).left_out == {
         "is not UTF-8": 2,
         "cannot be read": 1,
         "has more than 9 lines": 1,

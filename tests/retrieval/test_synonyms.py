@@ -9,7 +9,7 @@ import pytest
 
 from agent.lexical.synonyms import Synonyms
 from agent.retrieval import folder as module
-from agent.retrieval.folder import Folder, Update
+from agent.retrieval.folder import FolderReader, Update
 from agent.retrieval.search import KnowledgeBase
 from agent.retrieval.synonyms import BYTES, NAME, read_synonyms
 
@@ -33,10 +33,10 @@ def test_a_file_that_cannot_be_used_is_named(tmp_path: Path, data: bytes | None,
     assert found == Synonyms()
     assert skipped.file == f"kb/{NAME}"
     assert reason in skipped.reason
-    update = Folder(tmp_path).update()
+    update = FolderReader(tmp_path).update()
     assert update is not None
     assert update.left_out == update.knowledge.skipped == (skipped,)
-    assert update.knowledge.snippets == 1
+    assert update.knowledge.statement_count == 1
 
 
 def test_no_file_is_no_synonyms(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def must(update: Update | None) -> Update:
 
 def rank(knowledge: KnowledgeBase) -> list[str]:
     """Return what a word that stands in no document finds."""
-    hits = knowledge.find("pony", "en", 9, 0)
+    hits = knowledge.find_hits("pony", "en", 9, 0)
     return [hit.snippet.said for hit in hits if hit.score > 0.5 * hits[0].score]
 
 
@@ -74,7 +74,7 @@ def test_a_changed_file_takes_effect_and_the_snapshot_before_stays(
     """Also when it goes, and whether an index is built anew or not; written again with the same words it is none."""
     monkeypatch.setattr(module, "_SMALL", small)
     monkeypatch.setattr(module, "_GONE_SHARE", 1000)
-    reader = Folder(kb)
+    reader = FolderReader(kb)
     one = must(reader.update())
     (kb / NAME).write_text("pony okapi\n")
     two = must(reader.update())
@@ -90,7 +90,7 @@ def test_a_changed_file_takes_effect_and_the_snapshot_before_stays(
 
 def test_a_file_that_breaks_is_named_once_and_mended_is_back(kb: Path) -> None:
     """What it said before does not hold any more."""
-    reader = Folder(kb)
+    reader = FolderReader(kb)
     must(reader.update())
     (kb / NAME).write_bytes(b"\xff")
     broken = must(reader.update())
@@ -107,7 +107,7 @@ def test_a_file_that_breaks_is_named_once_and_mended_is_back(kb: Path) -> None:
 def test_a_file_that_breaks_where_there_was_none_is_named(tmp_path: Path) -> None:
     """Though the synonyms are the same, which is none."""
     (tmp_path / "a.md").write_text("A zebra.")
-    reader = Folder(tmp_path)
+    reader = FolderReader(tmp_path)
     must(reader.update())
     (tmp_path / NAME).write_bytes(b"\xff")
     assert [skipped.file for skipped in must(reader.update()).left_out] == [f"kb/{NAME}"]
@@ -115,7 +115,7 @@ def test_a_file_that_breaks_where_there_was_none_is_named(tmp_path: Path) -> Non
 
 def test_synonyms_that_cannot_be_read_for_a_moment_stay(kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As for a document; it is worth another look."""
-    reader = Folder(kb)
+    reader = FolderReader(kb)
     must(reader.update())
     opened = os.open
 
@@ -128,10 +128,10 @@ def test_synonyms_that_cannot_be_read_for_a_moment_stay(kb: Path, monkeypatch: p
         broken.setattr(os, "open", refuse)
         update = must(reader.update())
         assert [skipped.reason for skipped in update.left_out] == [
-            "cannot be read: broken; what it said before stays"
+            "cannot be read: broken; its last content stays in use"
         ]
         assert rank(update.knowledge) == ZEBRA
-        assert reader.again
-        assert rank(must(reader.anew().update()).knowledge) == ZEBRA
+        assert reader.needs_retry
+        assert rank(must(reader.restart().update()).knowledge) == ZEBRA
     assert must(reader.update()).knowledge.skipped == ()
-    assert not reader.again
+    assert not reader.needs_retry

@@ -8,7 +8,7 @@ from agent.errors import BadDocument, GivenUp
 from agent.ports.projects import DocumentText
 from agent.retrieval.effort import Effort
 from agent.retrieval.load import Skipped
-from agent.retrieval.texts import cited, passages_of_text, text_of
+from agent.retrieval.texts import cite_document, extract_text, passages_of_text
 from tests.documents.office import a_docx, a_pdf, an_empty_pdf
 
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -34,24 +34,24 @@ def said(filename: str, text: str) -> list[tuple[tuple[str, ...], str]]:
 def test_a_text_is_kept_as_it_was_sent(filename: str, mime: str) -> None:
     """Byte for byte, but for a byte order mark; the sections are those that will be searched."""
     sent = "# Prices\r\n\nIt costs 299 kr – a month.\n\n# More\n\nIt ends."
-    assert text_of(filename, mime, b"\xef\xbb\xbf" + sent.encode()) == (sent, 2)
+    assert extract_text(filename, mime, b"\xef\xbb\xbf" + sent.encode()) == (sent, 2)
     assert said(filename, sent) == [(("Prices",), "It costs 299 kr – a month."), (("More",), "It ends.")]
 
 
 def test_what_is_not_called_markdown_is_read_as_it_stands() -> None:
     """A mark is a mark only where the name says so."""
     for name in ("prices.txt", "prices", "prices.html"):
-        text, pieces = text_of(name, "text/plain", b"# Prices <b>299 kr</b>")
+        text, pieces = extract_text(name, "text/plain", b"# Prices <b>299 kr</b>")
         assert (said(name, text), pieces) == ([((), "# Prices <b>299 kr</b>")], 1)
 
 
 def test_a_file_of_an_office_becomes_a_text_that_is_read_again() -> None:
     """With its headings, its items, and each row with the names of its columns."""
-    text, pieces = text_of("handbok.docx", DOCX, a_docx())
+    text, pieces = extract_text("handbok.docx", DOCX, a_docx())
     assert pieces == 2
     assert (("Handbok", "Priser"), "Bas; Pris: 99 kr; Plats: 5 GB") in said("handbok.docx", text)
     assert (("Handbok",), "5 GB") in said("handbok.docx", text)
-    text, pieces = text_of("handbook.pdf", "application/octet-stream", a_pdf())
+    text, pieces = extract_text("handbook.pdf", "application/octet-stream", a_pdf())
     assert pieces == 2
     assert (("Handbook", "Plans"), "Pro costs 199 kr") in said("handbook.pdf", text)
     assert (("Handbook", "Plans"), "Basic; Price: 99 kr") in said("handbook.pdf", text)
@@ -80,57 +80,57 @@ def test_a_file_of_an_office_becomes_a_text_that_is_read_again() -> None:
 def test_what_cannot_be_used_is_told(filename: str, mime: str, data: bytes, code: str) -> None:
     """By a word for programs, and without a word of what was sent."""
     with pytest.raises(BadDocument) as bad:
-        text_of(filename, mime, data)
+        extract_text(filename, mime, data)
     assert bad.value.code == code
     assert "SECRET" not in bad.value.message
 
 
 def test_a_text_of_the_largest_size_is_taken() -> None:
     """Counted in bytes."""
-    text, _ = text_of("a.txt", "text/plain", b"a" * UPLOAD_TEXT)
+    text, _ = extract_text("a.txt", "text/plain", b"a" * UPLOAD_TEXT)
     assert len(text) == UPLOAD_TEXT
     with pytest.raises(BadDocument, match="at most"):
-        text_of("a.txt", "text/plain", ("å" * (UPLOAD_TEXT // 2 + 1)).encode())
+        extract_text("a.txt", "text/plain", ("å" * (UPLOAD_TEXT // 2 + 1)).encode())
 
 
 def test_a_text_of_too_many_lines_is_not_read_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """To read two megabytes of them takes seconds of CPU, and they are refused after it all the same."""
-    monkeypatch.setattr("agent.retrieval.texts.read", lambda *_: pytest.fail("it is read"))
+    monkeypatch.setattr("agent.retrieval.texts.parse_document", lambda *_: pytest.fail("it is read"))
     for line in (b"a\n", b"a\n\n", b"# a\n"):
         with pytest.raises(BadDocument) as bad:
-            text_of("a.md", "text/markdown", line * (FILE_LINES + 1))
+            extract_text("a.md", "text/markdown", line * (FILE_LINES + 1))
         assert bad.value.code == "too_long"
 
 
 def test_the_text_of_a_file_is_counted_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of an office's file, which may be far smaller than its text."""
-    text, _ = text_of("a.docx", DOCX, a_docx())
+    text, _ = extract_text("a.docx", DOCX, a_docx())
     assert len(text.encode()) > len(text)
     monkeypatch.setattr("agent.retrieval.texts.UPLOAD_TEXT", len(text.encode()))
-    assert text_of("a.docx", DOCX, a_docx())[0] == text
+    assert extract_text("a.docx", DOCX, a_docx())[0] == text
     monkeypatch.setattr("agent.retrieval.texts.UPLOAD_TEXT", len(text.encode()) - 1)
     with pytest.raises(BadDocument) as bad:
-        text_of("a.docx", DOCX, a_docx())
+        extract_text("a.docx", DOCX, a_docx())
     assert bad.value.code == "too_long"
 
 
 def test_a_text_holds_no_zero() -> None:
     """It becomes the mark for what is no character, as it is read: a store may end a text there."""
-    assert text_of("a.txt", "text/plain", b"a\0b") == ("a\ufffdb", 1)
+    assert extract_text("a.txt", "text/plain", b"a\0b") == ("a\ufffdb", 1)
 
 
 def test_the_bounds_of_a_file_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its lines, and the CPU that it takes; for what is kept already it is left out."""
     monkeypatch.setattr("agent.retrieval.texts.FILE_LINES", 3)
     with pytest.raises(BadDocument) as bad:
-        text_of("a.md", "text/markdown", b"a\n" * 4)
+        extract_text("a.md", "text/markdown", b"a\n" * 4)
     assert bad.value.code == "too_long"
     assert isinstance(passages_of_text(DocumentText("1", "STATE", "a.md", "a\n" * 4), Effort()), Skipped)
     monkeypatch.undo()
     clock = iter(range(10**9))
     monkeypatch.setattr("agent.retrieval.effort.thread_time", lambda: float(next(clock) * 20))
     with pytest.raises(BadDocument) as bad:
-        text_of("a.md", "text/markdown", b"a\n\n" * 400)
+        extract_text("a.md", "text/markdown", b"a\n\n" * 400)
     assert bad.value.code == "too_long"
 
 
@@ -139,7 +139,7 @@ def test_reading_can_be_given_up() -> None:
     effort = Effort()
     effort.give_up()
     with pytest.raises(GivenUp):
-        text_of("a.md", "text/markdown", b"# A", effort)
+        extract_text("a.md", "text/markdown", b"# A", effort)
 
 
 def test_where_the_reader_is_not_installed_the_kind_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,13 +148,13 @@ def test_where_the_reader_is_not_installed_the_kind_is_not_taken(monkeypatch: py
     def no(file: str, data: bytes, given_up: object) -> None:
         raise NotInstalled("needs more")
 
-    monkeypatch.setattr("agent.retrieval.texts.read", no)
+    monkeypatch.setattr("agent.retrieval.texts.parse_document", no)
     with pytest.raises(BadDocument) as bad:
-        text_of("a.pdf", "application/pdf", a_pdf())
+        extract_text("a.pdf", "application/pdf", a_pdf())
     assert bad.value.code == "unsupported"
     assert issubclass(NotInstalled, Unreadable)
 
 
 def test_how_documents_are_cited() -> None:
     """By their names; what tells how things are just now is told apart."""
-    assert [cited(kind, "a.md") for kind in ("FACTS", "STATE")] == ["docs/a.md", "docs/state/a.md"]
+    assert [cite_document(kind, "a.md") for kind in ("FACTS", "STATE")] == ["docs/a.md", "docs/state/a.md"]

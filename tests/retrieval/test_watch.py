@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from watchfiles import Change
 
 from agent.retrieval import watch as module
-from agent.retrieval.watch import LOOK_AGAIN, LOOK_EVERY, watching
+from agent.retrieval.watch import LOOK_AGAIN, LOOK_EVERY, watch_folder
 
 PATIENCE = 10  # seconds of a loaded machine
 
@@ -23,7 +23,7 @@ async def test_what_happens_in_a_folder_is_told(tmp_path: Path, monkeypatch: pyt
     (folder / ".hidden").mkdir(parents=True)
     (other / "sub").mkdir(parents=True)
     with trio.fail_after(PATIENCE):
-        async with watching(folder) as batches:
+        async with watch_folder(folder) as batches:
 
             async def told(path: Path) -> None:
                 async for batch in batches:
@@ -83,7 +83,7 @@ async def test_a_quiet_folder_is_looked_at_now_and_then(
     change = {(Change.added, str(tmp_path / "a.md"))}
     told.script = [set()] * (LOOK_AGAIN + 2) + [change] + [set()] * LOOK_AGAIN
     seen = []
-    async with watching(tmp_path) as batches:
+    async with watch_folder(tmp_path) as batches:
         for _ in range(4):
             batch = await anext(batches)
             seen.append((trio.current_time() / LOOK_EVERY, list(batch)))
@@ -108,11 +108,13 @@ async def test_a_folder_that_cannot_be_watched_is_looked_at(
     """One line says so however often it fails, and every LOOK_EVERY seconds there is a look; then it is watched."""
     told.script = [fault, fault, fault, {(Change.added, "x")}]
     with capture_logs() as lines:
-        async with watching(tmp_path) as batches:
+        async with watch_folder(tmp_path) as batches:
             for _ in range(3):
                 assert list(await anext(batches)) == []
             assert list(await anext(batches)) == ["x"]
-    assert [line["event"] for line in lines] == ["knowledge base cannot be watched, looking at it"]
+    assert [line["event"] for line in lines] == [
+        "knowledge base cannot be watched, looking at it at intervals"
+    ]
     assert len(told.watched) == 4
 
 
@@ -122,7 +124,7 @@ async def test_a_fault_of_ours_is_not_taken_for_the_system_s(
     """Only what the system and the library say is outlived."""
     told.script = [KeyError("bug")]
     with pytest.raises(ExceptionGroup) as caught:
-        async with watching(tmp_path) as batches:
+        async with watch_folder(tmp_path) as batches:
             await anext(batches)
     assert caught.group_contains(KeyError)
 
@@ -134,7 +136,7 @@ async def test_a_folder_that_is_not_there_is_waited_for(
     folder = tmp_path / "kb"
     folder.mkdir()
     told.script = [folder.rmdir, {(Change.added, "x")}]
-    async with watching(folder) as batches:
+    async with watch_folder(folder) as batches:
         for _ in range(3):
             assert list(await anext(batches)) == []
         assert told.watched == [str(folder)]

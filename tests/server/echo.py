@@ -17,7 +17,7 @@ import trio
 from agent.errors import WireClosed
 from agent.server.admission import Admission
 from agent.server.api.keys import Keys
-from agent.server.http import HttpServer
+from agent.server.http_server import HttpServer
 from agent.server.limits import Cap
 from agent.server.metrics import Metrics
 from agent.server.serve import Edge, serve
@@ -36,11 +36,11 @@ async def echo(connection: Connection) -> None:
     def answer(message: str | bytes) -> None:
         binary = isinstance(message, bytes)
         data = message if isinstance(message, bytes) else message.encode()
-        connection.put(connection.frame(data, binary=binary))
+        connection.put_frames(connection.make_frame(data, binary=binary))
         connection.flush()
 
     with suppress(WireClosed):
-        await connection.deliver(answer)
+        await connection.deliver_messages(answer)
 
 
 def echo_edge(port: int) -> Edge:

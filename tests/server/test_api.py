@@ -21,11 +21,11 @@ from agent.config import (
     HEAD_MAX,
     WRITE_TIMEOUT,
 )
-from agent.llm.script import Entry, ScriptModel
-from agent.ports.brain import Act, Drafted, Question, TurnEvent
-from agent.retrieval.load import Source
+from agent.llm.script import ScriptEntry, ScriptModel
+from agent.ports.brain import DraftCompleted, Question, RunCall, TurnEvent
+from agent.retrieval.load import SourceFile
 from agent.retrieval.search import KnowledgeBase
-from agent.server.answers import SECURITY
+from agent.server.responses import SECURITY
 from agent.settings import Settings
 from agent.testing.faults import PipeEnd
 from agent.testing.network import Network, network
@@ -33,7 +33,7 @@ from agent.testing.network import Network, network
 from . import parted
 
 DOCUMENTS = [
-    Source.of(
+    SourceFile.of(
         "kb/pricing.md",
         "# Plans\n\nThe Standard plan costs 299 kr a month.\n\nThe Premium plan costs 599 kr a month.\n",
     )
@@ -44,9 +44,9 @@ FOREVER = f"{STANDARD} Think for ever."
 SAID = "The Standard plan costs 299 kr a month."
 SENTINEL = "31337"
 SCRIPT = (
-    Entry(match="for ever", hang=True),
-    Entry(match="lie", text=f"The Standard plan costs {SENTINEL} kr a month."),
-    Entry(match="", text=SAID),
+    ScriptEntry(match="for ever", hang=True),
+    ScriptEntry(match="lie", text=f"The Standard plan costs {SENTINEL} kr a month."),
+    ScriptEntry(match="", text=SAID),
 )
 ADAPTERS = Adapters(knowledge=KNOWLEDGE, model=ScriptModel(SCRIPT))
 TOKEN = "a-token-of-24-characters"
@@ -231,7 +231,7 @@ async def test_what_was_said_before_helps_to_find(autojump_clock: trio.testing.M
 
     class Listens:
         async def answer(
-            self, question: Question, emit: Callable[[TurnEvent], None], act: Act | None = None
+            self, question: Question, emit: Callable[[TurnEvent], None], act: RunCall | None = None
         ) -> None:
             asked.append(question)
             await trio.sleep_forever()
@@ -252,7 +252,7 @@ async def test_nothing_can_be_done_over_http(autojump_clock: trio.testing.MockCl
         assert status == 200
         for word in (b"action", b"callback", b"suggest", b"070-174"):
             assert word not in body
-        assert net.app.registry.armed == 0
+        assert net.app.registry.armed_count == 0
         assert b"agent_suggestions_total{" not in net.app.metrics.text()
 
 
@@ -289,10 +289,10 @@ class Breaks:
     """A Brain with a fault."""
 
     async def answer(
-        self, question: Question, emit: Callable[[TurnEvent], None], act: Act | None = None
+        self, question: Question, emit: Callable[[TurnEvent], None], act: RunCall | None = None
     ) -> None:
         """Break after the first word."""
-        emit(Drafted())
+        emit(DraftCompleted())
         await trio.sleep(1)
         raise RuntimeError(SENTINEL)
 
@@ -320,7 +320,7 @@ async def test_a_turn_that_takes_too_long_is_504(autojump_clock: trio.testing.Mo
 
     class Sleeps:
         async def answer(
-            self, question: Question, emit: Callable[[TurnEvent], None], act: Act | None = None
+            self, question: Question, emit: Callable[[TurnEvent], None], act: RunCall | None = None
         ) -> None:
             await trio.sleep_forever()
 
@@ -656,7 +656,7 @@ class Seen:
     texts: list[str]
 
     async def answer(
-        self, question: Question, emit: Callable[[TurnEvent], None], act: Act | None = None
+        self, question: Question, emit: Callable[[TurnEvent], None], act: RunCall | None = None
     ) -> None:
         """Note it, and never answer."""
         self.texts.append(question.text)

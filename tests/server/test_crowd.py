@@ -23,8 +23,8 @@ from agent.config import (
     WRITE_TIMEOUT,
     WRONG_TOKENS,
 )
-from agent.llm.script import Entry, ScriptModel
-from agent.retrieval.load import Source
+from agent.llm.script import ScriptEntry, ScriptModel
+from agent.retrieval.load import SourceFile
 from agent.retrieval.search import KnowledgeBase
 from agent.server import limits
 from agent.server.guest import GIVE_WAY, IDLE
@@ -34,8 +34,8 @@ from agent.testing.network import Network, network
 
 HERE, THERE, PROXY = "192.0.2.1", "192.0.2.2", "10.0.0.1"
 TOKEN = "a-token-of-length"
-KNOWLEDGE = KnowledgeBase.build([Source.of("kb/a.md", "The plan costs 299 kr.\n")])
-ANSWERS = ScriptModel((Entry(match="", text="The plan costs 299 kr."),))
+KNOWLEDGE = KnowledgeBase.build([SourceFile.of("kb/a.md", "The plan costs 299 kr.\n")])
+ANSWERS = ScriptModel((ScriptEntry(match="", text="The plan costs 299 kr."),))
 UPGRADE = (
     "GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
     "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"

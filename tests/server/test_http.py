@@ -11,8 +11,8 @@ from structlog.testing import capture_logs
 
 from agent.config import HTTP_TIMEOUT, WRITE_TIMEOUT
 from agent.server.admission import Admission
-from agent.server.answers import SECURITY
-from agent.server.pages import Contents
+from agent.server.page_routes import Contents
+from agent.server.responses import SECURITY
 from agent.server.serve import serve_stream
 from agent.server.settings import ServerSettings
 

@@ -16,9 +16,9 @@ async def test_nothing_follows_a_close_frame(autojump_clock: trio.testing.MockCl
     """What a session still says after its goodbye is dropped."""
 
     async def handler(connection: Connection) -> None:
-        connection.put(connection.frame(b"before"))
+        connection.put_frames(connection.make_frame(b"before"))
         connection.close(1001, "bye")
-        connection.put(connection.frame(b"after"))
+        connection.put_frames(connection.make_frame(b"after"))
         await trio.lowlevel.checkpoint()
 
     client, server = trio.testing.memory_stream_pair()

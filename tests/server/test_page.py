@@ -11,13 +11,13 @@ import quickjs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.actions.fields import REQUIRED
-from agent.actions.triggers import proposals
 from agent.config import FILLED_CHARACTERS
+from agent.intents.fields import REQUIRED
+from agent.intents.triggers import propose_actions
 from agent.protocol.codec import decode
 from agent.protocol.inbound import ConfirmAction
 from agent.server.languages import script
-from agent.server.pages import _ASSETS, MADE
+from agent.server.page_routes import _ASSETS, MADE
 
 STATIC = files("agent.server").joinpath("static")
 SOURCES = {name: STATIC.joinpath(name).read_text(encoding="utf-8") for name in sorted({*_ASSETS} - {MADE})}
@@ -223,7 +223,9 @@ def test_a_result_is_words_in_both_languages() -> None:
 
 def test_every_field_of_a_suggestion_has_its_name() -> None:
     """In both languages; another kind of action falls back to the field's own name in words."""
-    asked = proposals("Call me on 070-174 06 05, send an SMS to 070-174 06 05: hello and open a ticket.")
+    asked = propose_actions(
+        "Call me on 070-174 06 05, send an SMS to 070-174 06 05: hello and open a ticket."
+    )
     fields = {name for each in asked for name in each.payload}
     assert fields == {"phone", "text", "subject"}
     for name in ("en", "sv"):

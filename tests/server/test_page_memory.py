@@ -11,13 +11,13 @@ import quickjs
 
 from agent.config import ITEM_TEXT
 from agent.lang import LANGUAGES
-from agent.lang.page import Decisions, Remembering, Statuses, Types
-from agent.memory.states import decisions
+from agent.lang.page import Decisions, MemoryTexts, Statuses, Types
+from agent.memory.states import allowed_decisions
 from agent.ports.conversation import Scope
-from agent.ports.memory import Decision, ItemStatus, ItemType
+from agent.ports.memory import ItemDecision, ItemStatus, ItemType
 from agent.protocol.codec import decode
 from agent.protocol.inbound import MemoryDecide, MemoryEdit, MemoryForget, MemoryList, OpenThread
-from agent.testing.remembering import remembered
+from agent.testing.remembering import make_item
 
 from .test_page import MODULE, SOURCES, flat, js, page
 
@@ -117,13 +117,13 @@ def sent() -> list[dict[str, Any]]:
 def test_everything_the_panel_says_has_its_words() -> None:
     """In every language, and for every type and status there is."""
     used = {found[1] or found[2] for source in SOURCES.values() for found in SAID.finditer(source)}
-    names = {field.name for field in fields(Remembering)}
+    names = {field.name for field in fields(MemoryTexts)}
     assert used <= names
     by_kind = {"document", "tool"}  # named by what comes over the wire
     assert names - used == by_kind
     assert {field.name for field in fields(Types)} == set(get_args(ItemType))
     assert {field.name for field in fields(Statuses)} == set(get_args(ItemStatus))
-    assert {field.name for field in fields(Decisions)} == set(get_args(Decision))
+    assert {field.name for field in fields(Decisions)} == set(get_args(ItemDecision))
     assert len(LANGUAGES) >= 2
 
 
@@ -176,7 +176,7 @@ def test_what_can_be_done_is_what_its_status_takes(panel: quickjs.Context) -> No
         buttons = said("every(shownItem).filter((each) => each.tagName === 'BUTTON').map((each) => each.own)")
         assert buttons == expected
     decide = LANGUAGES["en"].page.memory.decide
-    for decision in get_args(Decision):
+    for decision in get_args(ItemDecision):
         view(ITEM | {"decisions": [decision]})
         page().eval(f"press(shownItem, {json.dumps(getattr(decide, decision))})")
         sent = decode(json.dumps(said("sent[0]")))
@@ -188,16 +188,19 @@ def test_what_is_offered_is_what_the_items_table_takes(panel: quickjs.Context) -
     decide = LANGUAGES["en"].page.memory.decide
     seen: set[str] = set()
     for type, status in product(get_args(ItemType), get_args(ItemStatus)):
-        item = replace(remembered(Scope()), type=type, status=status)
-        may = decisions(item, 0)
+        item = replace(make_item(Scope()), type=type, status=status)
+        may = allowed_decisions(item, 0)
         js("view", ITEM | {"type": type, "status": status, "decisions": may})
         buttons = said("every(shownItem).filter((each) => each.tagName === 'BUTTON').map((each) => each.own)")
         assert buttons[: len(may)] == [getattr(decide, each) for each in may]
         seen.update(may)
-    assert seen == set(get_args(Decision))
-    assert decisions(replace(remembered(Scope()), type="open_loop", status="active"), 0) == ("done", "block")
-    assert decisions(replace(remembered(Scope()), type="decision"), 0) == ("start",)
-    assert decisions(replace(remembered(Scope()), status="forgotten"), 0) == ()
+    assert seen == set(get_args(ItemDecision))
+    assert allowed_decisions(replace(make_item(Scope()), type="open_loop", status="active"), 0) == (
+        "done",
+        "block",
+    )
+    assert allowed_decisions(replace(make_item(Scope()), type="decision"), 0) == ("start",)
+    assert allowed_decisions(replace(make_item(Scope()), status="forgotten"), 0) == ()
 
 
 def test_each_button_says_what_it_is_about(panel: quickjs.Context) -> None:

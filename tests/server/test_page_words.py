@@ -10,7 +10,7 @@ import quickjs
 
 from agent.lang import LANGUAGES
 from agent.lang.language import Keywords
-from agent.lang.page import Actions, Blockings, Confidences, Ends, Errors
+from agent.lang.page import ActionTexts, Blockings, Confidences, Ends, Errors
 from agent.protocol.outbound import ActionClosed, Error, Response
 from agent.server.languages import script
 
@@ -49,7 +49,7 @@ def test_every_code_of_the_wire_has_its_words() -> None:
     assert names(Ends) == set(get_args(get_type_hints(ActionClosed)["reason"]))
     assert names(Confidences) == set(get_args(get_args(get_type_hints(Response)["confidence"])[0]))
     assert names(Blockings) == {"no_sources", "memory_unread", "number_mismatch", "model_failed"}
-    assert names(Actions) == names(Keywords)
+    assert names(ActionTexts) == names(Keywords)
 
 
 def test_the_words_are_functions_where_a_number_is_in_them() -> None:

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from agent.retrieval.load import Source
+from agent.retrieval.load import SourceFile
 from agent.retrieval.search import KnowledgeBase
 from agent.server.admission import Admission
-from agent.server.answers import Answer
 from agent.server.metrics import Metrics
-from agent.server.pages import Contents
+from agent.server.page_routes import Contents
+from agent.server.responses import Answer
 from agent.server.settings import ServerSettings
 from agent.server.sniff import Head, Refusal
 
@@ -22,7 +22,7 @@ from . import exchange, later, page
 
 TOKEN = "a-token-of-length"
 FIGURES = b"agent_figure 1\n"
-PRICES = KnowledgeBase.build([Source.of("kb/a.md", "It costs 5 kr.\n")])
+PRICES = KnowledgeBase.build([SourceFile.of("kb/a.md", "It costs 5 kr.\n")])
 ROUTES = (
     "/",
     "/healthz",

@@ -22,8 +22,8 @@ from agent.config import (
     REQUESTS_MOST,
     WRITE_TIMEOUT,
 )
-from agent.llm.script import Entry, ScriptModel
-from agent.retrieval.load import Source
+from agent.llm.script import ScriptEntry, ScriptModel
+from agent.retrieval.load import SourceFile
 from agent.retrieval.search import KnowledgeBase
 from agent.server import limits
 from agent.settings import Settings
@@ -31,10 +31,10 @@ from agent.testing.faults import PipeEnd, pipe_to
 from agent.testing.network import Network, network
 
 KNOWLEDGE = KnowledgeBase.build(
-    [Source.of("kb/a.md", "# Plans\n\nThe Standard plan costs 299 kr a month.\n")]
+    [SourceFile.of("kb/a.md", "# Plans\n\nThe Standard plan costs 299 kr a month.\n")]
 )
 SAID = "The Standard plan costs 299 kr a month."
-MODEL = ScriptModel((Entry(match="for ever", hang=True), Entry(match="", text=SAID)))
+MODEL = ScriptModel((ScriptEntry(match="for ever", hang=True), ScriptEntry(match="", text=SAID)))
 TOKEN = "a-token-of-24-characters"
 QUESTION = b'{"text":"What does the Standard plan cost?"}'
 UPGRADE = (

@@ -17,7 +17,7 @@ from agent.server.addresses import Addresses
 from agent.server.admission import Admission
 from agent.server.limits import Cap
 from agent.server.metrics import Metrics
-from agent.server.pages import Contents
+from agent.server.page_routes import Contents
 from agent.server.serve import Edge, Gate, serve, serve_stream
 from agent.server.settings import ServerSettings
 from agent.server.websocket import Connection
@@ -33,10 +33,10 @@ BYE = b"\x88\x82" + bytes(4) + b"\x03\xe8"
 
 async def greet(connection: Connection) -> None:
     """Say hello and wait for the client to leave."""
-    connection.put(connection.frame(b"hello"))
+    connection.put_frames(connection.make_frame(b"hello"))
     connection.flush()
     with suppress(WireClosed):
-        await connection.deliver(lambda message: None)
+        await connection.deliver_messages(lambda message: None)
 
 
 def edge(handler: Any = greet, size: int = 10, **settings: Any) -> tuple[Edge, Metrics]:

@@ -7,10 +7,10 @@ from urllib.parse import quote
 import pytest
 
 from agent.ports.search import Passage
-from agent.retrieval.load import Source
+from agent.retrieval.load import SourceFile
 from agent.retrieval.search import KnowledgeBase
-from agent.server.answers import SECURITY
-from agent.server.pages import Contents
+from agent.server.page_routes import Contents
+from agent.server.responses import SECURITY
 
 from . import exchange, later, page, parted
 
@@ -18,9 +18,9 @@ ODD = "kb/åäö & co/what? #1 100%.md"
 HOSTILE = "kb/<img src=x onerror=alert(1)>.md"
 BASE = KnowledgeBase.build(
     [
-        Source.of("kb/prices.md", "# Prices\n\nBasic costs 149 kr.\n\nStandard costs 299 kr.\n"),
-        Source.of(ODD, "Fees are 39 kr.\n"),
-        Source.of(
+        SourceFile.of("kb/prices.md", "# Prices\n\nBasic costs 149 kr.\n\nStandard costs 299 kr.\n"),
+        SourceFile.of(ODD, "Fees are 39 kr.\n"),
+        SourceFile.of(
             HOSTILE, '# <b>Bold</b> & "quoted"\n\nIt costs 5 kr \\<script>alert(1)\\</script> & more.\n'
         ),
     ]

@@ -9,9 +9,9 @@ import trio.testing
 from agent.client.client import Client
 from agent.config import MEMORY, TOKEN_MIN, USERS_FILE_BYTES, USERS_MOST
 from agent.errors import UsageError
-from agent.retrieval.load import Source
+from agent.retrieval.load import SourceFile
 from agent.server.admission import Admission
-from agent.server.pages import Contents
+from agent.server.page_routes import Contents
 from agent.server.settings import ServerSettings
 from agent.server.users import Users, read_users
 from agent.settings import Settings
@@ -140,7 +140,7 @@ async def test_a_user_is_remembered_in_every_connection_and_by_nobody_else(
     settings = Settings.of(
         token=OPERATOR, users=written(tmp_path), memory="on", data=MEMORY, pace_ms=0, rate_limit=0
     )
-    source = Source.of("kb/a.md", "# Plans\n\nStandard costs 299 kr.\n")
+    source = SourceFile.of("kb/a.md", "# Plans\n\nStandard costs 299 kr.\n")
     async with network(settings, documents=(source,)) as net:
         async with net.connect(ANA) as ana:
             await ana.send({"type": "open_thread"})

@@ -214,7 +214,7 @@ async def test_plain_frames_overtake_nothing(together: bool, autojump_clock: tri
 
     async def handler(connection: Connection) -> None:
         with suppress(WireClosed):
-            await connection.deliver(heard.append)
+            await connection.deliver_messages(heard.append)
 
     client, server = pipe()
     async with trio.open_nursery() as nursery:
@@ -242,7 +242,7 @@ async def test_a_plain_frame_waits_for_what_went_to_the_library(
         client.feed(masked(0x81, b"second") + masked(0x88, b"\x03\xe8"))
         heard: list[str | bytes] = []
         with suppress(WireClosed):
-            await connection.deliver(heard.append)
+            await connection.deliver_messages(heard.append)
         assert heard == ["first", "second"]
 
     for _ in range(20):
@@ -258,7 +258,7 @@ async def test_a_text_frame_within_an_open_message_is_refused(together: bool) ->
 
     async def handler(connection: Connection) -> None:
         with suppress(WireClosed):
-            await connection.deliver(heard.append)
+            await connection.deliver_messages(heard.append)
 
     client, server = pipe()
     async with trio.open_nursery() as nursery:
@@ -347,7 +347,7 @@ async def test_closing_wakes_the_reader_and_waits_for_the_client() -> None:
             await trio.testing.wait_all_tasks_blocked()
             connection.close(1012, "back soon")
             connection.close(1000, "never")
-            connection.put(connection.frame(b"never"))
+            connection.put_frames(connection.make_frame(b"never"))
             connection.flush()
 
     client, server = trio.testing.memory_stream_pair()
@@ -381,8 +381,8 @@ async def test_a_handler_that_just_returns_closes_with_1000(autojump_clock: trio
 
     async def handler(connection: Connection) -> None:
         connection.open_turn(1)
-        connection.deltas.put_delta(1, connection.frame(b"stale"))
-        connection.put(connection.frame(b"last"))
+        connection.deltas.put_delta(1, connection.make_frame(b"stale"))
+        connection.put_frames(connection.make_frame(b"last"))
 
     assert await converse(HANDSHAKE, handler) == b"\x81\x04last\x88\x02\x03\xe8"
 
@@ -440,7 +440,7 @@ async def test_a_cancel_behind_a_ping_is_seen_while_the_socket_blocks(
 
     async def handler(connection: Connection) -> None:
         for _ in range(50):
-            connection.put(connection.frame(b"delta"))
+            connection.put_frames(connection.make_frame(b"delta"))
         connection.flush()
         seen.append(await Inbox(connection).receive())
         heard.set()
@@ -509,7 +509,7 @@ async def test_an_outbox_that_overflows_closes_the_connection(
         inbox = Inbox(connection)
         await inbox.receive()
         for _ in range(OUTBOX_FRAMES + 1):
-            connection.put(connection.frame(b"answer"))
+            connection.put_frames(connection.make_frame(b"answer"))
         with pytest.raises(WireClosed) as closed:
             await inbox.receive()
         assert closed.value.code == 1008
@@ -555,12 +555,12 @@ async def test_abort_ends_a_blocked_write_and_read_at_once(
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(reader)
-            connection.put(connection.frame(bytes(1000)), lambda: ended.append("written"))
+            connection.put_frames(connection.make_frame(bytes(1000)), lambda: ended.append("written"))
             connection.flush()
             await trio.testing.wait_all_tasks_blocked()
             connection.abort()
             connection.abort()
-        connection.put(connection.frame(b"later"), lambda: ended.append("written"))
+        connection.put_frames(connection.make_frame(b"later"), lambda: ended.append("written"))
         connection.flush()
         assert len(connection.outbox) == 0
         assert connection.aborted
@@ -578,8 +578,8 @@ async def test_nothing_follows_half_a_frame(autojump_clock: trio.testing.MockClo
     ended: list[bool] = []
 
     async def handler(connection: Connection) -> None:
-        connection.put(connection.frame(b"x" * 1000))
-        connection.put(connection.frame(b"more"))
+        connection.put_frames(connection.make_frame(b"x" * 1000))
+        connection.put_frames(connection.make_frame(b"more"))
         connection.flush()
         with pytest.raises(WireClosed):
             await Inbox(connection).receive()
@@ -600,7 +600,7 @@ async def test_a_client_that_takes_a_byte_a_second_is_dropped(autojump_clock: tr
     client, server = pipe(room=500)
 
     async def handler(connection: Connection) -> None:
-        connection.put(connection.frame(b"x" * 1000))
+        connection.put_frames(connection.make_frame(b"x" * 1000))
         connection.flush()
         with pytest.raises(WireClosed):
             await Inbox(connection).receive()
@@ -611,7 +611,7 @@ async def test_a_client_that_takes_a_byte_a_second_is_dropped(autojump_clock: tr
         client.feed(HANDSHAKE)
         await trio.testing.wait_all_tasks_blocked()
         with suppress(trio.BrokenResourceError):
-            while not server.closed:
+            while not server.is_closed:
                 await trio.sleep(1)
                 await client.receive_some(1)
     assert WRITE_TIMEOUT <= trio.current_time() <= WRITE_TIMEOUT + 1
@@ -671,7 +671,7 @@ async def test_abort_over_a_real_socket_resets_what_is_stuck(blocked: bool) -> N
 
     async def handler(connection: Connection) -> None:
         while blocked and len(connection.outbox) == 0:
-            connection.put(connection.frame(bytes(1 << 19)))
+            connection.put_frames(connection.make_frame(bytes(1 << 19)))
             connection.flush()
         await trio.sleep(0.05)
         assert (len(connection.outbox) > 0) is blocked
@@ -707,7 +707,7 @@ async def test_a_close_that_nobody_answers_behind_half_a_frame_resets(
     async def handler(connection: Connection) -> None:
         ended.append(connection)
         while not connection.outbox.torn:
-            connection.put(connection.frame(bytes(1 << 19)))
+            connection.put_frames(connection.make_frame(bytes(1 << 19)))
             connection.flush()
         connection.close(1012)
         blocked.set()
@@ -737,10 +737,10 @@ async def test_a_close_behind_all_that_may_wait_is_still_told(autojump_clock: tr
     client, server = pipe(room=200)
 
     async def handler(connection: Connection) -> None:
-        connection.put(connection.frame(b"x" * 100))
+        connection.put_frames(connection.make_frame(b"x" * 100))
         connection.flush()
         for _ in range(OUTBOX_FRAMES):
-            connection.put(connection.frame(b"answer"))
+            connection.put_frames(connection.make_frame(b"answer"))
         connection.close(1012, "going down")
 
     async with trio.open_nursery() as nursery:

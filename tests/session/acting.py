@@ -7,9 +7,9 @@ from weakref import ref
 
 from agent.config import CONFIRM_SECONDS, QUEUED_MESSAGES
 from agent.ports.action import Payload
-from agent.ports.brain import Proposal, Verified
-from agent.session.effects import BeginTurn, Note
-from agent.session.events import Acting
+from agent.ports.brain import Proposal, VerifiedPart
+from agent.session.effects import BeginTurn, RecordFact
+from agent.session.events import CallRequested
 
 from .driver import CALL, Driver, text
 from .scenarios import Make, scenario
@@ -23,14 +23,14 @@ def takes(payload: Payload) -> str | None:
     return None if payload.get("order") in ("A-1", "A-2") else "Set order to one that exists."
 
 
-EDITABLE = Proposal("refund", {"order": "A-1"}, risk="high", accepts=takes)
+EDITABLE = Proposal(action="refund", payload={"order": "A-1"}, risk="high", accepts=takes)
 
 
 def offered(make: Make, state: str = "awaiting_confirmation") -> Driver:
     """A tool's call (s1) waits for its user; in `state`."""
     d = make()
     d.verifying()
-    d.told(Verified(text(), proposals=(EDITABLE,)))
+    d.told(VerifiedPart(text=text(), proposals=(EDITABLE,)))
     d.spoken()
     if state == "streaming":
         d.streaming("n")
@@ -77,7 +77,7 @@ def what_needs_approval_never_runs_inside_a_turn(make: Make) -> None:
     assert d.act(replace(CALL, needs_approval=True)) == []
     assert (d.state, d.ran()) == ("buffering", [])
     assert [each.status for each in d.resumed()] == [None]
-    assert Note("errors", "unapproved", "m", "s1") in d.effects
+    assert RecordFact("errors", "unapproved", "m", "s1") in d.effects
     assert d.confirm("s1") == [("executed", "s1", STOPPED)]
     assert d.ran() == []
 
@@ -111,7 +111,7 @@ def a_call_out_of_order_is_distrusted(make: Make) -> None:
     d = make()
     d.verifying()
     d.act()
-    assert (d.state, d.did()) == ("verifying", ["Distrust"])
+    assert (d.state, d.did()) == ("verifying", ["StopBrain"])
     assert d.faulted() == [("error", "internal", "m")]
     assert (d.state, d.ran()) == ("streaming", [])
 
@@ -123,7 +123,7 @@ def a_dead_turns_call_is_not_run(make: Make) -> None:
     d.cancel()
     assert (d.act(), d.did()) == ([], [])
     d.message()
-    assert d.post(Acting(1, CALL, "s9", d.now)) == []
+    assert d.post(CallRequested(1, CALL, "s9", d.now)) == []
     assert (d.state, d.did()) == ("buffering", [])
 
 
@@ -142,7 +142,7 @@ def what_a_brain_says_while_its_call_runs_waits(make: Make) -> None:
     d.acting()
     assert (d.refused(), d.state) == ([], "executing")
     d.reported()
-    assert (d.state, d.did()[-1]) == ("streaming", "Speak")
+    assert (d.state, d.did()[-1]) == ("streaming", "SpeakText")
 
 
 @scenario
@@ -243,7 +243,7 @@ def a_kill_ends_a_turn_that_waits_for_its_call(make: Make) -> None:
     d = make()
     d.acting()
     assert d.kill() == [("end", "m", "cancelled")]
-    assert (d.state, d.did()) == ("closed", ["EndTurn", "StopAction", "LetGoAction", "Close"])
+    assert (d.state, d.did()) == ("closed", ["EndTurn", "StopAction", "DetachAction", "CloseConnection"])
     d = make()
     d.awaiting()
     d.acting("n")
@@ -256,7 +256,7 @@ def who_leaves_takes_the_call_that_has_not_begun_along(make: Make) -> None:
     d = make()
     d.acting()
     d.drop()
-    assert (d.state, d.did()) == ("closed", ["EndTurn", "StopAction", "LetGoAction", "Leave"])
+    assert (d.state, d.did()) == ("closed", ["EndTurn", "StopAction", "DetachAction", "LeaveClient"])
 
 
 @scenario
@@ -353,7 +353,7 @@ def what_has_ended_holds_nothing_of_a_call(make: Make) -> None:
         d.verifying()
         held = {"order": "A-1", "note": _Held("x" * 10)}
         gone = ref(held["note"])
-        d.told(Verified(text(), proposals=(replace(EDITABLE, payload=held),)))
+        d.told(VerifiedPart(text=text(), proposals=(replace(EDITABLE, payload=held),)))
         d.spoken()
         del held
         end(d)

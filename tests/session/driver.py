@@ -7,12 +7,12 @@ from agent.config import CONFIRM_SECONDS
 from agent.ports.action import Outcome
 from agent.ports.brain import (
     Blocked,
-    Drafted,
+    DraftCompleted,
     Proposal,
     Question,
     Redraft,
-    Refused,
-    Verified,
+    TurnRefusal,
+    VerifiedPart,
     VerifiedText,
 )
 from agent.ports.conversation import Exchange, Scope
@@ -20,33 +20,43 @@ from agent.ports.search import Snippet
 from agent.protocol import inbound, outbound
 from agent.session.actions import SuggestionEngine
 from agent.session.core import Core, SessionEngine
-from agent.session.effects import Ask, Close, Decline, Effect, Keep, Note, Resume, RunAction, Send
+from agent.session.effects import (
+    AskMemory,
+    CloseConnection,
+    DeclineItem,
+    Effect,
+    RecordExchange,
+    RecordFact,
+    ResumeBrain,
+    RunAction,
+    SendFrame,
+)
 from agent.session.events import (
-    Acting,
-    Disconnected,
-    Drain,
-    Dropped,
+    ActionEnded,
+    BadFrameReceived,
+    BrainEvent,
+    BrainFailed,
+    CallRequested,
+    ClientDisconnected,
+    ConsultAnswered,
+    ConversationResumed,
+    DrainStarted,
     Event,
-    Expired,
-    Faulted,
-    Kill,
-    Malformed,
-    Offered,
-    Posed,
-    Received,
-    Replied,
-    Reported,
-    Slept,
-    Spoken,
-    Told,
-    Woken,
+    FrameReceived,
+    IdleTimedOut,
+    KillRequested,
+    QuestionPosed,
+    SuggestionExpired,
+    SuggestionOffered,
+    TextWritten,
+    TurnDropped,
 )
 
-SNIPPET = Snippet("kb/pricing.md", "The price is 299 kr.", 3, 3)
-PROPOSAL = Proposal("create_ticket", {"subject": "help"})
-CALL = Proposal("look_up", {"order": "A-1"}, needs_approval=False, risk="low")
-TO_REMEMBER = Proposal("remember", {"item": "i1", "text": "The budget is 50k."}, item="i1")
-LACKING = Proposal("send_sms", {"text": "hello"}, ("phone",))
+SNIPPET = Snippet(file="kb/pricing.md", text="The price is 299 kr.", first=3, last=3)
+PROPOSAL = Proposal(action="create_ticket", payload={"subject": "help"})
+CALL = Proposal(action="look_up", payload={"order": "A-1"}, needs_approval=False, risk="low")
+TO_REMEMBER = Proposal(action="remember", payload={"item": "i1", "text": "The budget is 50k."}, item="i1")
+LACKING = Proposal(action="send_sms", payload={"text": "hello"}, missing=("phone",))
 
 
 def text(words: str = "It is 299 kr.", blocked: Blocked | None = None) -> VerifiedText:
@@ -72,9 +82,9 @@ def short(frame: outbound.Outbound) -> tuple[Any, ...]:
             return ("closed", frame.suggestion_id, frame.reason)
         case outbound.Error():
             return ("error", frame.code, frame.id or frame.suggestion_id)
-        case outbound.Thread():
+        case outbound.ThreadFrame():
             return ("thread", frame.thread)
-        case outbound.Recalled() | outbound.Memory() | outbound.MemoryChanged():
+        case outbound.RecallFrame() | outbound.MemoryFrame() | outbound.MemoryChanged():
             return (type(frame).__struct_config__.tag, frame.id)
     raise AssertionError(f"the core sends no {type(frame).__name__}")
 
@@ -95,8 +105,8 @@ class Driver:
             1000 if kept else 0,
             engine=engine,
             suggestion_engine=suggestion_engine,
-            held=held,
-            kept=kept,
+            fills_in=held,
+            stored_seconds=kept,
         )
         self.now = 100.0
         self.turn = 0  # the number of the last turn begun
@@ -113,23 +123,27 @@ class Driver:
         for effect in self.effects:
             if type(effect).__name__ == "BeginTurn":
                 self.turn = effect.turn  # type: ignore[union-attr]
-        return [short(effect.frame) for effect in self.effects if isinstance(effect, Send)]
+        return [short(effect.frame) for effect in self.effects if isinstance(effect, SendFrame)]
 
     def did(self) -> list[str]:
         """The names of the last event's effects, less frames and notes, and what is to be remembered."""
-        return [type(each).__name__ for each in self.effects if not isinstance(each, Send | Note | Keep)]
+        return [
+            type(each).__name__
+            for each in self.effects
+            if not isinstance(each, SendFrame | RecordFact | RecordExchange)
+        ]
 
     def declined(self) -> list[str]:
         """The items that the last event said its user does not want."""
-        return [each.item for each in self.effects if isinstance(each, Decline)]
+        return [each.item for each in self.effects if isinstance(each, DeclineItem)]
 
     @property
     def close_code(self) -> int | None:
-        codes = [each.code for each in self.effects if isinstance(each, Close)]
+        codes = [each.code for each in self.effects if isinstance(each, CloseConnection)]
         return codes[0] if codes else None
 
     def frame(self, frame: inbound.Inbound) -> list[tuple[Any, ...]]:
-        return self.post(Received(frame, self.now))
+        return self.post(FrameReceived(frame, self.now))
 
     def message(self, id: str = "m", words: str = "price?") -> list[tuple[Any, ...]]:
         return self.frame(inbound.Message(id, words))
@@ -159,56 +173,56 @@ class Driver:
     def act(self, proposal: Proposal = CALL) -> list[tuple[Any, ...]]:
         """The Brain of the turn waits for a call."""
         self.made += 1
-        return self.post(Acting(self.turn, proposal, f"s{self.made}", self.now))
+        return self.post(CallRequested(self.turn, proposal, f"s{self.made}", self.now))
 
     def resumed(self) -> list[Outcome]:
         """How the call ended, as the last event told the Brain."""
-        return [each.outcome for each in self.effects if isinstance(each, Resume)]
+        return [each.outcome for each in self.effects if isinstance(each, ResumeBrain)]
 
     def garbage(self) -> list[tuple[Any, ...]]:
-        return self.post(Malformed("bad_json", "Send JSON.", None, self.now))
+        return self.post(BadFrameReceived("bad_json", "Send JSON.", None, self.now))
 
     def told(
-        self, event: Drafted | Redraft | Verified | Refused, turn: int | None = None
+        self, event: DraftCompleted | Redraft | VerifiedPart | TurnRefusal, turn: int | None = None
     ) -> list[tuple[Any, ...]]:
-        proposals = event.proposals if isinstance(event, Verified | Refused) else ()
+        proposals = event.proposals if isinstance(event, VerifiedPart | TurnRefusal) else ()
         ids = tuple(f"s{self.made + number}" for number in range(1, len(proposals) + 1))
         self.made += len(proposals)
-        return self.post(Told(turn or self.turn, event, ids, self.now))
+        return self.post(BrainEvent(turn or self.turn, event, ids, self.now))
 
     def drafted(self) -> list[tuple[Any, ...]]:
-        return self.told(Drafted())
+        return self.told(DraftCompleted())
 
     def verified(
         self, words: str = "It is 299 kr.", last: bool = True, proposals: int = 0
     ) -> list[tuple[Any, ...]]:
-        return self.told(Verified(text(words), last, (PROPOSAL,) * proposals))
+        return self.told(VerifiedPart(text=text(words), last=last, proposals=(PROPOSAL,) * proposals))
 
     def refused(self, proposals: int = 0) -> list[tuple[Any, ...]]:
-        return self.told(Refused(REFUSAL, (PROPOSAL,) * proposals))
+        return self.told(TurnRefusal(REFUSAL, (PROPOSAL,) * proposals))
 
     def faulted(self) -> list[tuple[Any, ...]]:
-        return self.post(Faulted(self.turn, "f1", REFUSAL, self.now))
+        return self.post(BrainFailed(self.turn, "f1", REFUSAL, self.now))
 
     def dropped(self, turn: int | None = None) -> list[tuple[Any, ...]]:
-        return self.post(Dropped(turn or self.turn, self.now))
+        return self.post(TurnDropped(turn or self.turn, self.now))
 
     def spoken(self, turn: int | None = None) -> list[tuple[Any, ...]]:
-        return self.post(Spoken(turn or self.turn, self.now, 1_700_000_000_000))
+        return self.post(TextWritten(turn or self.turn, self.now, 1_700_000_000_000))
 
     def reported(
         self, status: Any = "done", claimed: bool = True, result: Mapping[str, Any] | None = None
     ) -> list[tuple[Any, ...]]:
-        return self.post(Reported(Outcome("?", claimed, status, result or {"success": True}), self.now))
+        return self.post(ActionEnded(Outcome("?", claimed, status, result or {"success": True}), self.now))
 
     def expire(self, suggestion_id: str) -> list[tuple[Any, ...]]:
-        return self.post(Expired(suggestion_id, self.now))
+        return self.post(SuggestionExpired(suggestion_id, self.now))
 
     def offered(self, message: str = "m", proposal: Proposal = TO_REMEMBER) -> list[tuple[Any, ...]]:
         """What a message said gives something to suggest, after its answer."""
         self.made += 1
-        asked = Question(message, "My budget is 50k.", None, self.now)
-        return self.post(Offered(asked, proposal, f"s{self.made}", self.now, 1_700_000_000_000))
+        asked = Question(id=message, text="My budget is 50k.", lang=None, at=self.now)
+        return self.post(SuggestionOffered(asked, proposal, f"s{self.made}", self.now, 1_700_000_000_000))
 
     def consult(self, id: str = "q", frame: inbound.Consult | None = None) -> list[tuple[Any, ...]]:
         """The client asks what is remembered."""
@@ -216,55 +230,55 @@ class Driver:
 
     def asks(self) -> list[tuple[str | None, Scope]]:
         """The labels of what the last event had asked, and for whom."""
-        return [(each.frame.id, each.scope) for each in self.effects if isinstance(each, Ask)]
+        return [(each.frame.id, each.scope) for each in self.effects if isinstance(each, AskMemory)]
 
     def replied(
         self, id: str = "q", frame: outbound.Outbound | None = None, scope: Scope | None = None
     ) -> Any:
         """What is remembered answers."""
-        return self.post(Replied(frame or outbound.Memory((), id=id), self.now, scope))
+        return self.post(ConsultAnswered(frame or outbound.MemoryFrame((), id=id), self.now, scope))
 
     def replied_to(self, scope: Scope) -> None:
         """The client opens another thread."""
         self.consult(frame=inbound.OpenThread(scope.thread))
-        self.replied(frame=outbound.Thread(scope.thread), scope=scope)
+        self.replied(frame=outbound.ThreadFrame(scope.thread), scope=scope)
 
     def kept(self) -> list[tuple[str, str, bool]]:
         """The exchanges that the last event had remembered: message, answer, and whether it is a refusal."""
         return [
             (each.question.id, each.answered.text, each.answered.blocked)
             for each in self.effects
-            if isinstance(each, Keep)
+            if isinstance(each, RecordExchange)
         ]
 
     def wake(self, *live: Proposal, history: tuple[Exchange, ...] = ()) -> list[tuple[Any, ...]]:
         """A conversation goes on, in which these (w1, w2 ...) can be confirmed."""
-        asked = Question("before", "do it", None, self.now)
+        asked = Question(id="before", text="do it", lang=None, at=self.now)
         known = tuple((f"w{number}", proposal, asked) for number, proposal in enumerate(live, 1))
-        return self.post(Woken(history, known, self.now))
+        return self.post(ConversationResumed(history, known, self.now))
 
     def sleep(self) -> list[tuple[Any, ...]]:
-        return self.post(Slept(self.now))
+        return self.post(IdleTimedOut(self.now))
 
     def go_on(self, id: str) -> list[tuple[Any, ...]]:
         """A turn is asked for that nobody says anything for."""
-        return self.post(Posed(Question(id, "price?", None, self.now), self.now))
+        return self.post(QuestionPosed(Question(id=id, text="price?", lang=None, at=self.now), self.now))
 
     def drain(self) -> list[tuple[Any, ...]]:
-        return self.post(Drain(self.now))
+        return self.post(DrainStarted(self.now))
 
     def kill(self, code: int = 1012) -> list[tuple[Any, ...]]:
-        return self.post(Kill(code, "bye", self.now))
+        return self.post(KillRequested(code, "bye", self.now))
 
     def drop(self) -> list[tuple[Any, ...]]:
-        return self.post(Disconnected(self.now))
+        return self.post(ClientDisconnected(self.now))
 
     # --- shortcuts into a state
 
     def lacking(self, proposal: Proposal = LACKING) -> None:
         """A suggestion waits that lacks a field, unless the proposal says otherwise."""
         self.verifying()
-        self.told(Verified(text(), proposals=(proposal,)))
+        self.told(VerifiedPart(text=text(), proposals=(proposal,)))
         self.spoken()
 
     def verifying(self, id: str = "m") -> None:

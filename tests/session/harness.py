@@ -12,11 +12,11 @@ import trio
 
 from agent.actions.runner import Runner
 from agent.ports.action import Call
-from agent.ports.brain import Act, Drafted, Proposal, Question, TurnEvent, Verified
+from agent.ports.brain import DraftCompleted, Proposal, Question, RunCall, TurnEvent, VerifiedPart
 from agent.session.registry import Registry
 from agent.session.session import Session
 from agent.session.settings import SessionSettings
-from agent.session.turn import Parts
+from agent.session.turn import SessionContext
 from agent.storage.memory import MemoryLedger
 from agent.testing.wires import MemoryWire
 from agent.wire.pulse import Pulse
@@ -34,12 +34,12 @@ class ScriptedBrain:
 
     def __init__(self) -> None:
         self.script: Script = answer
-        self.act: Act | None = None  # of the turn begun last
+        self.act: RunCall | None = None  # of the turn begun last
         self.alive = 0
         self.most = 0
         self.ended = 0
 
-    async def answer(self, question: Question, emit: Emit, act: Act | None = None) -> None:
+    async def answer(self, question: Question, emit: Emit, act: RunCall | None = None) -> None:
         self.alive += 1
         self.act = act
         self.most = max(self.most, self.alive)
@@ -56,8 +56,14 @@ def saying(words: str, think: float = 0.0, proposals: int = 0) -> Script:
 
     async def script(_: Question, emit: Emit) -> None:
         await trio.sleep(think)
-        emit(Drafted())
-        emit(Verified(text(words), True, (Proposal("create_ticket", {"subject": "s"}),) * proposals))
+        emit(DraftCompleted())
+        emit(
+            VerifiedPart(
+                text=text(words),
+                last=True,
+                proposals=(Proposal(action="create_ticket", payload={"subject": "s"}),) * proposals,
+            )
+        )
 
     return script
 
@@ -125,15 +131,15 @@ class World:
         self.counts = Counts()
         self.runner = Runner(nursery, self.ledger, self.executor, FixedClock(), self.counts)
         ids = itertools.count(1)
-        self.parts = Parts(
-            settings,
-            self.brain,
-            self.runner,
-            self.registry,
-            self.pulse,
-            FixedClock(),
-            self.counts,
-            lambda: f"id{next(ids)}",
+        self.parts = SessionContext(
+            settings=settings,
+            brain=self.brain,
+            runner=self.runner,
+            registry=self.registry,
+            pulse=self.pulse,
+            clock=FixedClock(),
+            observer=self.counts,
+            new_id=lambda: f"id{next(ids)}",
         )
         self.gone: list[weakref.ref[Any]] = []
         self._nursery = nursery
@@ -154,7 +160,7 @@ class World:
     def nothing_is_left(self) -> None:
         """The census: no session, turn, timer or object of one remains."""
         assert len(self.registry) == 0
-        assert self.registry.armed == 0
+        assert self.registry.armed_count == 0
         assert len(self.pulse) == 0
         assert self.brain.alive == 0
         assert {name: level for name, level in self.counts.levels.items() if level} == {}

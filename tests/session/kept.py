@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from agent.config import CONFIRM_SECONDS
-from agent.ports.brain import Proposal, Verified
+from agent.ports.brain import Proposal, VerifiedPart
 from agent.ports.conversation import Exchange
 from agent.session.effects import BeginTurn
 
@@ -24,7 +24,7 @@ def offered(make: Make, *proposals: Proposal) -> Driver:
     """Some calls (s1, s2 ...) of a kept session were proposed by the turn that has just been said."""
     d = make(kept=DAY)
     d.verifying()
-    d.told(Verified(text(), proposals=proposals))
+    d.told(VerifiedPart(text=text(), proposals=proposals))
     d.spoken()
     return d
 
@@ -49,14 +49,14 @@ def what_is_kept_expires_when_its_keeper_says_so(make: Make) -> None:
 def a_session_that_sleeps_closes_nothing(make: Make) -> None:
     d = offered(make, EDITABLE)
     assert d.sleep() == []
-    assert (d.state, d.did()) == ("closed", ["Close"])
+    assert (d.state, d.did()) == ("closed", ["CloseConnection"])
 
 
 @scenario
 def an_idle_session_sleeps(make: Make) -> None:
     d = make(kept=DAY)
     assert d.sleep() == []
-    assert (d.state, d.did()) == ("closed", ["Close"])
+    assert (d.state, d.did()) == ("closed", ["CloseConnection"])
 
 
 @scenario
@@ -139,7 +139,7 @@ def what_else_can_be_confirmed_stays_so(make: Make) -> None:
 def a_callers_call_that_needs_nobody_is_handed_over(make: Make) -> None:
     d = make(kept=DAY)
     d.verifying()
-    d.told(Verified(text(), proposals=(HANDED,)))
+    d.told(VerifiedPart(text=text(), proposals=(HANDED,)))
     sent = d.spoken()
     assert [kind for kind, *_ in sent] == ["end", "response", "suggestion"]
     assert (d.state, d.ran()) == ("idle", [])
@@ -158,7 +158,7 @@ def what_is_kept_outlives_a_drain(make: Make) -> None:
         d = offered(make, EDITABLE)
         if begin == "turn":
             d.verifying("n")
-            d.told(Verified(text(), proposals=(EDITABLE,)))
+            d.told(VerifiedPart(text=text(), proposals=(EDITABLE,)))
         sent = d.drain()
         if begin == "turn":
             sent = d.spoken()

@@ -12,11 +12,11 @@ from agent.config import (
     QUEUED_MESSAGES,
     RECALLS_PER_SECOND,
 )
-from agent.ports.brain import Proposal, Redraft, Verified
+from agent.ports.brain import Proposal, Redraft, VerifiedPart
 from agent.ports.conversation import NO_SCOPE, Scope
 from agent.protocol.inbound import OpenThread, Recall
-from agent.protocol.outbound import Thread
-from agent.session.effects import BeginTurn, Decline, Keep, Note, RunAction
+from agent.protocol.outbound import ThreadFrame
+from agent.session.effects import BeginTurn, DeclineItem, RecordExchange, RecordFact, RunAction
 
 from .driver import REFUSAL, Driver, text
 
@@ -92,7 +92,7 @@ def an_answer_is_streamed_ended_and_responded_to(make: Make) -> None:
     d.drafted()
     assert d.state == "verifying"
     d.verified("It is 299 kr.")
-    assert (d.state, d.did()) == ("streaming", ["Speak"])
+    assert (d.state, d.did()) == ("streaming", ["SpeakText"])
     assert d.spoken() == [("end", "a", "done"), ("response", "a", "It is 299 kr.")]
     assert d.state == "idle"
 
@@ -225,7 +225,7 @@ def a_refusal_is_streamed_like_an_answer(make: Make) -> None:
     for state in ("buffering", "verifying"):
         d = into(make(), state)
         d.refused()
-        assert (d.state, d.did()) == ("streaming", ["Speak"])
+        assert (d.state, d.did()) == ("streaming", ["SpeakText"])
         assert d.spoken() == [("end", "m", "done"), ("response", "m", REFUSAL.text)]
         assert d.state == "idle"
 
@@ -235,7 +235,7 @@ def a_fault_in_the_middle_of_an_answer_is_told_and_refused(make: Make) -> None:
     d = into(make(), "verifying")
     d.verified("One. ", last=False)
     assert d.faulted() == [("error", "internal", "m")]
-    assert (d.state, d.did()) == ("streaming", ["Speak"])
+    assert (d.state, d.did()) == ("streaming", ["SpeakText"])
     assert d.spoken() == []
     assert d.spoken() == [("end", "m", "done"), ("response", "m", "One. " + REFUSAL.text)]
 
@@ -259,7 +259,7 @@ def what_the_brain_says_while_a_sentence_is_spoken_waits(make: Make) -> None:
     d.refused()
     assert (d.state, d.did()) == ("streaming", [])
     assert d.spoken() == []
-    assert (d.state, d.did()) == ("streaming", ["Speak"])
+    assert (d.state, d.did()) == ("streaming", ["SpeakText"])
     assert d.spoken() == [("end", "m", "done"), ("response", "m", "One. " + REFUSAL.text)]
 
 
@@ -317,7 +317,7 @@ def cancel_in_idle_sends_nothing(make: Make) -> None:
     d = make()
     assert d.cancel() == []
     assert (d.state, d.did()) == ("idle", [])
-    assert d.effects == [Note("cancels", "nothing")]
+    assert d.effects == [RecordFact("cancels", "nothing")]
 
 
 @scenario
@@ -508,13 +508,13 @@ def a_confirm_fills_in_only_what_is_missing(make: Make) -> None:
 @scenario
 def what_is_filled_in_fits_with_the_rest(make: Make) -> None:
     d = make()
-    d.lacking(Proposal("send_sms", {"text": "x" * (PAYLOAD_BYTES - 40)}, ("phone",)))
-    assert d.confirm("s1", {"phone": "0" * 15}) == []
+    d.lacking(Proposal(action="send_sms", payload={"text": "x" * (PAYLOAD_BYTES - 40)}, missing=("phone",)))
+    assert d.confirm("s1", {"phone": "+4670 123 45 67"}) == []
     d = make()
-    d.lacking(Proposal("send_sms", {"text": "x" * (PAYLOAD_BYTES - 30)}, ("phone",)))
-    assert d.confirm("s1", {"phone": "0" * 15}) == [("error", "bad_message", "s1")]
+    d.lacking(Proposal(action="send_sms", payload={"text": "x" * (PAYLOAD_BYTES - 30)}, missing=("phone",)))
+    assert d.confirm("s1", {"phone": "+4670 123 45 67"}) == [("error", "bad_message", "s1")]
     d = make()
-    d.lacking(Proposal("create_ticket", {}, ("subject",)))
+    d.lacking(Proposal(action="create_ticket", payload={}, missing=("subject",)))
     assert d.confirm("s1", {"subject": "x" * (FILLED_CHARACTERS + 1)}) == [("error", "bad_message", "s1")]
     assert d.confirm("s1", {"subject": "x" * FILLED_CHARACTERS}) == []
 
@@ -682,12 +682,12 @@ def drain_runs_what_was_confirmed_before(make: Make) -> None:
 @scenario
 def a_lost_client_leaves_nothing(make: Make) -> None:
     for state, did in {
-        "idle": ["Leave"],
-        "buffering": ["EndTurn", "Leave"],
-        "verifying": ["EndTurn", "Leave"],
-        "streaming": ["EndTurn", "Leave"],
-        "awaiting_confirmation": ["DisarmExpiry", "Leave"],
-        "executing": ["StopAction", "LetGoAction", "Leave"],
+        "idle": ["LeaveClient"],
+        "buffering": ["EndTurn", "LeaveClient"],
+        "verifying": ["EndTurn", "LeaveClient"],
+        "streaming": ["EndTurn", "LeaveClient"],
+        "awaiting_confirmation": ["DisarmExpiry", "LeaveClient"],
+        "executing": ["StopAction", "DetachAction", "LeaveClient"],
     }.items():
         d = into(make(), state)
         assert d.drop() == []
@@ -704,7 +704,7 @@ def a_lost_client_takes_its_confirms_along(make: Make) -> None:
     d.message("q")
     assert d.drop() == []
     assert not d.core.actions.confirm_waits
-    assert d.did() == ["StopAction", "LetGoAction", "DisarmExpiry", "Leave"]
+    assert d.did() == ["StopAction", "DetachAction", "DisarmExpiry", "LeaveClient"]
 
 
 @scenario
@@ -719,7 +719,7 @@ def a_kill_tells_what_it_ends(make: Make) -> None:
             "executing": [],
         }.get(state, [("end", "m", "cancelled")])
         assert "StopAction" not in d.did()  # a running action gets its deadline
-        assert ("LetGoAction" in d.did()) == (state == "executing")
+        assert ("DetachAction" in d.did()) == (state == "executing")
     for state in BUSY:
         d = with_waiting(make(), state)
         assert d.kill()[-1][2] == {"cancelled": True}
@@ -755,9 +755,9 @@ def too_many_frames_close(make: Make) -> None:
 def a_brain_out_of_order_is_not_heard(make: Make) -> None:
     d = into(make(), "buffering")
     d.verified()
-    assert (d.state, d.did()) == ("buffering", ["Distrust"])
+    assert (d.state, d.did()) == ("buffering", ["StopBrain"])
     assert d.faulted() == [("error", "internal", "m")]
-    assert (d.state, d.did()) == ("streaming", ["Speak"])
+    assert (d.state, d.did()) == ("streaming", ["SpeakText"])
     assert d.drafted() == []
     assert d.faulted() == []
     assert d.spoken() == [("end", "m", "done"), ("response", "m", REFUSAL.text)]
@@ -767,15 +767,15 @@ def a_brain_out_of_order_is_not_heard(make: Make) -> None:
 def a_brain_out_of_order_is_not_heard_later_either(make: Make) -> None:
     d = into(make(), "verifying")
     d.verified(last=False)
-    assert (d.state, d.did()) == ("streaming", ["Speak"])
+    assert (d.state, d.did()) == ("streaming", ["SpeakText"])
     for _ in range(2):
         d.told(Redraft())
         d.drafted()
         d.verified()
     assert d.spoken() == []
-    assert (d.state, d.did()) == ("buffering", ["Distrust"])
+    assert (d.state, d.did()) == ("buffering", ["StopBrain"])
     assert d.faulted() == [("error", "internal", "m")]
-    assert (d.state, d.did()) == ("streaming", ["Speak"])
+    assert (d.state, d.did()) == ("streaming", ["SpeakText"])
 
 
 @scenario
@@ -783,7 +783,7 @@ def a_dead_turn_is_not_heard(make: Make) -> None:
     d = into(make(), "verifying")
     old = d.turn
     d.cancel()
-    assert d.told(Verified(text()), old) == []
+    assert d.told(VerifiedPart(text=text()), old) == []
     assert (d.state, d.did()) == ("idle", [])
     assert d.spoken(old) == []
     assert (d.state, d.did()) == ("idle", [])
@@ -890,7 +890,7 @@ def what_is_remembered_answers_in_every_state_and_changes_none(make: Make) -> No
     for state in ("idle", "awaiting_confirmation", *BUSY):
         d = into(make(), state)
         assert d.consult("a") == []
-        assert (d.state, d.did(), d.asks()) == (state, ["Ask"], [("a", NO_SCOPE)])
+        assert (d.state, d.did(), d.asks()) == (state, ["AskMemory"], [("a", NO_SCOPE)])
         assert d.consult("b") == []
         assert (d.state, d.did()) == (state, [])  # it waits
         assert d.replied("a") == [("memory", "a")]
@@ -943,12 +943,12 @@ def another_thread_counts_for_what_comes_after_it(make: Make) -> None:
     d.message("in progress")
     d.consult("one", OpenThread("t2", "one"))
     d.consult("two")
-    assert d.replied(frame=Thread("t2", "one"), scope=there) == [("thread", "t2")]
+    assert d.replied(frame=ThreadFrame("t2", "one"), scope=there) == [("thread", "t2")]
     assert d.asks() == [("two", there)]
     d.drafted()
     d.verified("It is 14 days.")
     d.spoken()
-    kept = next(each for each in d.effects if isinstance(each, Keep))
+    kept = next(each for each in d.effects if isinstance(each, RecordExchange))
     assert (kept.question.scope, len(kept.question.history)) == (NO_SCOPE, 1)
     d.message("after")
     (begun,) = begun_in(d)
@@ -980,7 +980,7 @@ def what_waits_is_of_the_thread_that_was_opened_and_what_was_suggested_is_not(ma
     d.spoken()
     d.offered()
     d.reject(f"s{d.made}")
-    assert [each.scope for each in d.effects if isinstance(each, Decline)] == [NO_SCOPE]
+    assert [each.scope for each in d.effects if isinstance(each, DeclineItem)] == [NO_SCOPE]
 
 
 @scenario

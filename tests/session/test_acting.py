@@ -10,9 +10,9 @@ import trio.testing
 
 from agent.errors import BadTool
 from agent.ports.action import Outcome
-from agent.ports.brain import Drafted, Question, Verified
+from agent.ports.brain import DraftCompleted, Question, VerifiedPart
 from agent.ports.tools import ToolDefinition
-from agent.session.events import Drain
+from agent.session.events import DrainStarted
 
 from .driver import CALL, text
 from .harness import Emit, World, ask, world
@@ -37,8 +37,8 @@ class Acts:
         with trio.move_on_after(self._patience):
             for _ in range(self._calls):
                 self.outcomes.append(await act(self._call))
-        emit(Drafted())
-        emit(Verified(text("It is 299 kr.")))
+        emit(DraftCompleted())
+        emit(VerifiedPart(text=text("It is 299 kr.")))
 
 
 async def settle() -> None:
@@ -141,7 +141,7 @@ async def test_a_drain_lets_a_call_end_and_no_other_begin(autojump_clock: Clock)
         wire.push(ask("a"))
         await trio.sleep(1)
         for member in list(w.registry):
-            member.post(Drain(trio.current_time()))
+            member.post(DrainStarted(trio.current_time()))
         await wire.until("response")
         assert [each.status for each in acts.outcomes] == ["done", "cancelled"]
         assert len(w.executor.begun) == 1
@@ -201,7 +201,7 @@ async def test_one_call_at_a_time(autojump_clock: Clock) -> None:
 
 async def test_the_tools_of_a_message_are_read_or_refused(autojump_clock: Clock) -> None:
     """The Brain gets what was made of them; what cannot be used is told, and the message was not taken."""
-    tool = ToolDefinition("look_up", "Looks an order up.", {"type": "object"})
+    tool = ToolDefinition(name="look_up", description="Looks an order up.", parameters={"type": "object"})
 
     def read(given: Sequence[Mapping[str, Any]]) -> tuple[ToolDefinition, ...]:
         if given[0]["name"] != tool.name:
@@ -213,8 +213,8 @@ async def test_the_tools_of_a_message_are_read_or_refused(autojump_clock: Clock)
 
         async def keep(question: Question, emit: Emit) -> None:
             asked.append(question)
-            emit(Drafted())
-            emit(Verified(text()))
+            emit(DraftCompleted())
+            emit(VerifiedPart(text=text()))
 
         w.brain.script = keep
         wire = await w.connect()

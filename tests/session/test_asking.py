@@ -11,11 +11,11 @@ import trio.testing
 from structlog.testing import capture_logs
 
 from agent.grounding.refusals import model_failed
-from agent.ports.brain import Drafted, Question, Redraft, Refused, Verified
+from agent.ports.brain import DraftCompleted, Question, Redraft, TurnRefusal, VerifiedPart
 from agent.ports.conversation import Exchange
 from agent.protocol.outbound import Response
-from agent.session.asking import GOING_DOWN, Asking, Failure
-from agent.session.events import Drain, Kill
+from agent.session.asking import GOING_DOWN, AnswerFailure, SingleTurn
+from agent.session.events import DrainStarted, KillRequested
 
 from .driver import text
 from .harness import Emit, Script, World, hang, saying, world
@@ -26,7 +26,7 @@ LIMIT = 60.0  # seconds
 
 def question(*history: Exchange) -> Question:
     """A question that comes now."""
-    return Question("m", "price?", None, trio.current_time(), history=history)
+    return Question(id="m", text="price?", lang=None, at=trio.current_time(), history=history)
 
 
 class Heard:
@@ -45,10 +45,10 @@ class Heard:
 
 async def run(
     w: World, script: Script, say: Callable[[str], Awaitable[None]] | None = None
-) -> Response | Failure:
+) -> Response | AnswerFailure:
     """Answer a question with a scripted Brain; nothing is left of it."""
     w.brain.script = script
-    ended = await Asking(w.parts, question(), LIMIT, say).run()
+    ended = await SingleTurn(w.parts, question(), LIMIT, say).run()
     w.nothing_is_left()
     return ended
 
@@ -86,11 +86,11 @@ async def test_a_refusal_follows_what_was_said_before_it(autojump_clock: trio.te
     """After a space, as in a session; what comes after the last word is not heard."""
 
     async def script(_: Question, emit: Emit) -> None:
-        emit(Drafted())
-        emit(Verified(text("One."), last=False))
+        emit(DraftCompleted())
+        emit(VerifiedPart(text=text("One."), last=False))
         emit(Redraft())
-        emit(Refused(model_failed("en")))
-        emit(Verified(text("Two.")))
+        emit(TurnRefusal(model_failed("en")))
+        emit(VerifiedPart(text=text("Two.")))
         await trio.sleep_forever()  # who has said its last word is not waited for
 
     async with world() as w:
@@ -105,13 +105,19 @@ async def test_a_refusal_follows_what_was_said_before_it(autojump_clock: trio.te
 
 async def unverified(_: Question, emit: Emit) -> None:
     """Say something that was never verified."""
-    emit(Verified(f"It is {SECRET} kr."))  # type: ignore[arg-type]
+    emit(VerifiedPart(text=f"It is {SECRET} kr."))  # type: ignore[arg-type]
 
 
 async def alike(_: Question, emit: Emit) -> None:
     """Say what looks verified."""
-    fields = {"text": f"It is {SECRET} kr.", "citations": (), "confidence": "high", "blocked": None}
-    emit(Verified(SimpleNamespace(**fields)))  # type: ignore[arg-type]
+    fields = {
+        "text": f"It is {SECRET} kr.",
+        "citations": (),
+        "confidence": "high",
+        "blocked": None,
+        "unread": False,
+    }
+    emit(VerifiedPart(text=SimpleNamespace(**fields)))  # type: ignore[arg-type]
 
 
 async def no_event(_: Question, emit: Emit) -> None:
@@ -126,7 +132,7 @@ async def silent(_: Question, __: Emit) -> None:
 
 async def breaks(_: Question, emit: Emit) -> None:
     """Break in the middle of an answer."""
-    emit(Verified(text("One."), last=False))
+    emit(VerifiedPart(text=text("One."), last=False))
     await trio.sleep(1)
     raise RuntimeError(SECRET)
 
@@ -140,7 +146,7 @@ async def test_a_fault_is_told_without_content(
         heard = Heard()
         with capture_logs() as logs:
             ended = await run(w, script, heard.say)
-        assert isinstance(ended, Failure)
+        assert isinstance(ended, AnswerFailure)
         broke = next(entry for entry in logs if entry["event"] == "turn broke")
         assert (ended.code, broke["fault"] in ended.message) == ("internal", True)
         assert SECRET not in f"{ended}{logs}{heard.pieces}"
@@ -152,7 +158,7 @@ async def test_a_turn_that_thinks_too_long_is_ended(autojump_clock: trio.testing
     """After its limit, whatever the Brain does."""
     async with world() as w:
         ended = await run(w, hang)
-        assert isinstance(ended, Failure)
+        assert isinstance(ended, AnswerFailure)
         assert ended.code == "timeout"
         assert trio.current_time() == pytest.approx(LIMIT)
 
@@ -165,8 +171,8 @@ async def test_a_kill_ends_a_turn_that_a_drain_lets_be(
     async with world() as w:
         w.brain.script = script
         heard = Heard(takes=2.0)
-        asking = Asking(w.parts, question(), LIMIT, heard.say)
-        ended: list[Response | Failure] = []
+        asking = SingleTurn(w.parts, question(), LIMIT, heard.say)
+        ended: list[Response | AnswerFailure] = []
 
         async def ask() -> None:
             ended.append(await asking.run())
@@ -175,10 +181,10 @@ async def test_a_kill_ends_a_turn_that_a_drain_lets_be(
             nursery.start_soon(ask)
             await trio.sleep(1)
             assert list(w.registry) == [asking]
-            w.registry.post_all(Drain(trio.current_time()))
+            w.registry.post_all(DrainStarted(trio.current_time()))
             await trio.sleep(2)
             assert not ended
-            w.registry.post_all(Kill(1012, "going down", trio.current_time()))
+            w.registry.post_all(KillRequested(1012, "going down", trio.current_time()))
         assert ended == [GOING_DOWN]
         assert trio.current_time() == pytest.approx(3.0)
         w.nothing_is_left()
@@ -193,7 +199,7 @@ async def test_a_cancel_leaves_nothing(after: float, autojump_clock: trio.testin
         gc.disable()
         try:
             with trio.move_on_after(after):
-                asking = Asking(w.parts, question(), LIMIT, heard.say)
+                asking = SingleTurn(w.parts, question(), LIMIT, heard.say)
                 w.gone.append(weakref.ref(asking))
                 await asking.run()
             del asking
@@ -217,7 +223,7 @@ async def test_what_was_said_before_is_kept_within_the_budget() -> None:
     for tokens in (0, 100, 500):
         async with world(history_tokens=tokens) as w:
             w.brain.script = script
-            await Asking(w.parts, question(long, short), LIMIT).run()
+            await SingleTurn(w.parts, question(long, short), LIMIT).run()
     assert told == [(), (short,), (long, short)]
 
 
@@ -228,5 +234,7 @@ async def test_the_client_hears_now_and_then_that_it_is_not_forgotten(
     async with world() as w:
         w.brain.script = saying("Yes.", think=45.0)
         heard: list[float] = []
-        await Asking(w.parts, question(), LIMIT, keepalive=lambda: heard.append(trio.current_time())).run()
+        await SingleTurn(
+            w.parts, question(), LIMIT, keepalive=lambda: heard.append(trio.current_time())
+        ).run()
         assert heard == pytest.approx([20.0, 40.0])

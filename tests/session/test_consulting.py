@@ -15,9 +15,9 @@ from agent.errors import StorageFailed
 from agent.ports.conversation import Scope
 from agent.ports.memory import Source
 from agent.ports.recall import Excerpt
-from agent.ports.remember import Consulted
+from agent.ports.remember import MemoryAccess
 from agent.session.session import Session
-from agent.testing.remembering import FakeMemory, remembered
+from agent.testing.remembering import FakeMemory, make_item
 from agent.testing.wires import MemoryWire
 
 from .harness import FixedClock, World, ask, world
@@ -42,7 +42,7 @@ class Place:
         self.memory = memory
         self._numbers = itertools.count(1)
         if memory is not None:
-            w.parts = replace(w.parts, memory=Consulted(memory, memory))
+            w.parts = replace(w.parts, memory=MemoryAccess(memory, memory))
 
     async def connect(self, scope: Scope | None = None, greet: bool = False) -> MemoryWire:
         wire = MemoryWire(self.w._nursery)
@@ -65,14 +65,14 @@ class Place:
 @asynccontextmanager
 async def place(*kept: Any, off: bool = False, **memory: Any) -> AsyncGenerator[Place, None]:
     async with world() as w:
-        yield Place(w, None if off else FakeMemory(FixedClock(), list(kept), **memory))
+        yield Place(w, None if off else FakeMemory(clock=FixedClock(), kept=list(kept), **memory))
 
 
 async def test_a_client_is_told_what_is_remembered(autojump_clock: trio.testing.MockClock) -> None:
     """With its source and its validity, and of what is proposed, with what it would replace."""
-    old = remembered(MINE, sources=(Source("document", "kb/a.md", 3, 4, "50 000"),) * 20)
-    new = remembered(MINE, "i2", "The budget is 60 000 kr.", status="proposed", supersedes="i1", expires_at=5)
-    async with place(old, new, remembered(BOS, "i3"), contradicts={"i2": ("i1",)}) as p:
+    old = make_item(MINE, sources=(Source("document", "kb/a.md", 3, 4, "50 000"),) * 20)
+    new = make_item(MINE, "i2", "The budget is 60 000 kr.", status="proposed", supersedes="i1", expires_at=5)
+    async with place(old, new, make_item(BOS, "i3"), contradicts={"i2": ("i1",)}) as p:
         wire = await p.connect(MINE)
         frame = await p.told(wire, "memory_list")
         assert frame["type"] == "memory"
@@ -102,13 +102,13 @@ async def test_a_list_says_that_what_was_said_last_is_missing(
     """Where it could not be kept in time; what is found is told all the same."""
 
     class Backlog:
-        async def caught_up(self, scope: Scope) -> bool:
+        async def wait_caught_up(self, scope: Scope) -> bool:
             await trio.lowlevel.checkpoint()
             return complete
 
-    async with place(remembered(MINE)) as p:
+    async with place(make_item(MINE)) as p:
         assert p.memory is not None
-        p.w.parts = replace(p.w.parts, memory=Consulted(p.memory, p.memory, Backlog()))
+        p.w.parts = replace(p.w.parts, memory=MemoryAccess(p.memory, p.memory, Backlog()))
         wire = await p.connect(MINE)
         for kind, fields in (("memory_list", {}), ("recall", {"query": "budget?"})):
             frame = await p.told(wire, kind, **fields)
@@ -117,7 +117,7 @@ async def test_a_list_says_that_what_was_said_last_is_missing(
 
 async def test_a_long_list_comes_in_pieces(autojump_clock: trio.testing.MockClock) -> None:
     """Each says where the next one begins, and the last one does not."""
-    async with place(*(remembered(MINE, f"i{n}") for n in range(1, 2 * ITEMS_LISTED + 2))) as p:
+    async with place(*(make_item(MINE, f"i{n}") for n in range(1, 2 * ITEMS_LISTED + 2))) as p:
         wire = await p.connect(MINE)
         seen: list[str] = []
         after: int | None = 0
@@ -131,8 +131,8 @@ async def test_a_long_list_comes_in_pieces(autojump_clock: trio.testing.MockCloc
 
 async def test_what_is_decided_is_told_as_it_is_then(autojump_clock: trio.testing.MockClock) -> None:
     """An accept with what it replaced, an edit with the item that it takes the place of, a forgotten one empty."""
-    old = remembered(MINE)
-    new = remembered(MINE, "i2", "The budget is 60 000 kr.", status="proposed", supersedes="i1")
+    old = make_item(MINE)
+    new = make_item(MINE, "i2", "The budget is 60 000 kr.", status="proposed", supersedes="i1")
     async with place(old, new, contradicts={"i2": ("i1",)}) as p:
         wire = await p.connect(MINE)
         frame = await p.told(wire, "memory_decide", item="i2", decision="accept", replaces=["i1"], revision=1)
@@ -150,8 +150,27 @@ async def test_what_is_decided_is_told_as_it_is_then(autojump_clock: trio.testin
 
 async def test_recall_tells_what_was_said_and_by_whom(autojump_clock: trio.testing.MockClock) -> None:
     """By what it is cited as; it searches the asker's own words in the language that they are in."""
-    turn = Excerpt("t1", "turn", "My budget is 50 000 kr.", 5, "user", "here", 0.9, True, "m")
-    item = Excerpt("i1", "item", "The budget is 60 000 kr.", 6, "", "here", 0.5, True)
+    turn = Excerpt(
+        id="t1",
+        kind="turn",
+        text="My budget is 50 000 kr.",
+        at=5,
+        by="user",
+        thread="here",
+        score=0.9,
+        citable=True,
+        message="m",
+    )
+    item = Excerpt(
+        id="i1",
+        kind="item",
+        text="The budget is 60 000 kr.",
+        at=6,
+        by="",
+        thread="here",
+        score=0.5,
+        citable=True,
+    )
     async with place(excerpts=(turn, item)) as p:
         wire = await p.connect(MINE)
         frame = await p.told(wire, "recall", query="Vad är min budget?", limit=1)
@@ -195,8 +214,8 @@ async def test_what_cannot_be_done_says_so(
     code: str, kind: str, fields: dict[str, Any], autojump_clock: trio.testing.MockClock
 ) -> None:
     """Of another user's the same as of what is not there; nothing is changed."""
-    new = remembered(MINE, "i2", status="proposed")
-    kept = (remembered(MINE), new, remembered(BOS, "theirs"))
+    new = make_item(MINE, "i2", status="proposed")
+    kept = (make_item(MINE), new, make_item(BOS, "theirs"))
     async with place(*kept, contradicts={"i2": ("i1",)}) as p:
         wire = await p.connect(MINE)
         frame = await p.told(wire, kind, **fields)
@@ -231,7 +250,7 @@ async def test_a_server_that_remembers_says_so_first(autojump_clock: trio.testin
 @pytest.mark.parametrize("kind", ASKS)
 async def test_a_fault_is_told_and_nothing_of_it(kind: str, autojump_clock: trio.testing.MockClock) -> None:
     """A store that fails says when to try again; a bug has an id; neither says what it was about."""
-    async with place(remembered(MINE, status="proposed"), threads={MINE.in_thread("t2")}) as p:
+    async with place(make_item(MINE, status="proposed"), threads={MINE.in_thread("t2")}) as p:
         assert p.memory is not None
         wire = await p.connect(MINE)
         for fault, code in (
@@ -248,7 +267,7 @@ async def test_a_fault_is_told_and_nothing_of_it(kind: str, autojump_clock: trio
 
 async def test_a_store_that_hangs_holds_up_nothing_for_long(autojump_clock: trio.testing.MockClock) -> None:
     """A turn is answered meanwhile; what is asked is given up after a while, and the next is asked."""
-    async with place(remembered(MINE), wait=1000) as p:
+    async with place(make_item(MINE), wait=1000) as p:
         assert p.memory is not None
         wire = await p.connect(MINE)
         wire.push({"type": "memory_list", "id": "a1"})
@@ -268,7 +287,7 @@ async def test_a_store_that_hangs_holds_up_nothing_for_long(autojump_clock: trio
 
 async def test_answers_come_in_the_order_of_their_questions(autojump_clock: trio.testing.MockClock) -> None:
     """One at a time, so that a list shows what was forgotten before it was asked for; too many are refused."""
-    async with place(remembered(MINE), remembered(MINE, "i2"), wait=0.5) as p:
+    async with place(make_item(MINE), make_item(MINE, "i2"), wait=0.5) as p:
         wire = await p.connect(MINE)
         wire.push({"type": "memory_forget", "item": "i1", "id": "a"})
         wire.push({"type": "memory_list", "id": "b"})
@@ -290,7 +309,7 @@ async def test_an_earlier_thread_is_gone_on_with(autojump_clock: trio.testing.Mo
         first = await p.connect()
         thread = (await p.told(first, "open_thread"))["thread"]
         mine = Scope("", thread)
-        p.memory.kept.append(remembered(mine))
+        p.memory.kept.append(make_item(mine))
         assert [each["id"] for each in (await p.told(first, "memory_list"))["items"]] == ["i1"]
         first.leave()
         second = await p.connect()
@@ -317,7 +336,7 @@ async def test_an_earlier_thread_is_gone_on_with(autojump_clock: trio.testing.Mo
 async def test_a_named_user_takes_his_own_threads_only(autojump_clock: trio.testing.MockClock) -> None:
     """A thread of another user's is not there, and a thread changes whose a session is in no other way."""
     mine = MINE.in_thread("earlier")
-    async with place(remembered(mine), remembered(BOS, "i2"), threads={mine, BOS}) as p:
+    async with place(make_item(mine), make_item(BOS, "i2"), threads={mine, BOS}) as p:
         wire = await p.connect(MINE)
         assert (await p.told(wire, "open_thread", thread=BOS.thread)).get("code") == "unknown_thread"
         assert (await p.told(wire, "open_thread", thread="earlier"))["thread"] == "earlier"
@@ -331,7 +350,7 @@ async def test_the_end_of_a_session_ends_what_it_has_asked(
     end: str, autojump_clock: trio.testing.MockClock
 ) -> None:
     """Nothing is said after it, and nothing goes on."""
-    async with place(remembered(MINE), wait=5.0) as p:
+    async with place(make_item(MINE), wait=5.0) as p:
         assert p.memory is not None
         wire = await p.connect(MINE)
         wire.push({"type": "memory_forget", "item": "i1"})
@@ -348,5 +367,5 @@ async def test_the_end_of_a_session_ends_what_it_has_asked(
         said = len(wire.sent())
         await trio.sleep(30)
         assert (len(wire.sent()), len(p.memory.asked)) == (said, 1)
-        assert p.memory.kept == [remembered(MINE)]
+        assert p.memory.kept == [make_item(MINE)]
         p.w.nothing_is_left()

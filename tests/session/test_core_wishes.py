@@ -2,12 +2,12 @@
 
 import pytest
 
-from agent.ports.brain import Proposal, Refused, Verified, Wish
+from agent.ports.brain import Proposal, TurnRefusal, VerifiedPart, Wish
 from agent.session.effects import BeginTurn
 
 from .driver import REFUSAL, Driver, text
 
-WISH = Wish(Proposal("send_sms", {}, ("phone",)), ("Text me",))
+WISH = Wish(Proposal(action="send_sms", payload={}, missing=("phone",)), ("Text me",))
 
 
 def handed(driver: Driver) -> tuple[Wish, ...] | None:
@@ -17,7 +17,8 @@ def handed(driver: Driver) -> tuple[Wish, ...] | None:
 
 
 @pytest.fixture(
-    params=[Verified(text(), wishes=(WISH,)), Refused(REFUSAL, wishes=(WISH,))], ids=["said", "refused"]
+    params=[VerifiedPart(text=text(), wishes=(WISH,)), TurnRefusal(REFUSAL, wishes=(WISH,))],
+    ids=["said", "refused"],
 )
 def left(request: pytest.FixtureRequest) -> Driver:
     """A session whose last message left a wish open."""
@@ -56,7 +57,7 @@ def test_a_turn_that_is_cancelled_leaves_none() -> None:
     """While its answer is spoken, it is not open yet."""
     driver = Driver()
     driver.verifying()
-    driver.told(Verified(text(), wishes=(WISH,)))
+    driver.told(VerifiedPart(text=text(), wishes=(WISH,)))
     driver.cancel()
     driver.message("b")
     assert handed(driver) == ()

@@ -20,10 +20,20 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from agent.ports.brain import Act, Blocked, Drafted, Proposal, Question, Redraft, Refused, Verified
-from agent.session.events import Drain
+from agent.ports.brain import (
+    Blocked,
+    DraftCompleted,
+    Proposal,
+    Question,
+    Redraft,
+    RunCall,
+    TurnRefusal,
+    VerifiedPart,
+)
+from agent.session.events import DrainStarted
 from agent.testing.wires import MemoryWire
 
+from ..examples import examples
 from .driver import CALL, text
 from .harness import Emit, World, world
 
@@ -33,7 +43,7 @@ KINDS = (
     *("broken", "plain", "disorder", "silent", "stubborn", "talkative"),
     "acts",
 )
-OFFER = Proposal("create_ticket", {"subject": "s"})
+OFFER = Proposal(action="create_ticket", payload={"subject": "s"})
 LATE = ({"ignored": True}, {"expired": True}, {"cancelled": True})  # answers to a confirm that came too late
 
 
@@ -82,7 +92,7 @@ class Run:
 
     # --- the Brain
 
-    async def answer(self, question: Question, emit: Emit, act: Act | None = None) -> None:
+    async def answer(self, question: Question, emit: Emit, act: RunCall | None = None) -> None:
         """Answer in the way the question names; at most one turn of a session at a time."""
         client, serial, kind = question.text.split()
         act = self.world.brain.act  # this turn's: nothing else has run since it was given
@@ -113,20 +123,20 @@ class Run:
         if kind == "plain":
             emit("299 kr")
         if kind != "disorder":
-            emit(Drafted())
+            emit(DraftCompleted())
         if kind == "redraft":
             emit(Redraft())
-            emit(Drafted())
+            emit(DraftCompleted())
         if kind == "sentences":
-            emit(Verified(text(words), last=False))
+            emit(VerifiedPart(text=text(words), last=False))
             await trio.sleep(self.draw(st.sampled_from((0.0, 0.3))))
-            emit(Drafted())
+            emit(DraftCompleted())
         if kind == "refuse":
-            emit(Refused(text(words, Blocked("no_sources", "No sources.")), offers))
+            emit(TurnRefusal(text(words, Blocked("no_sources", "No sources.")), offers))
         else:
-            emit(Verified(text(words), True, offers))
+            emit(VerifiedPart(text=text(words), last=True, proposals=offers))
         if kind == "talkative":
-            emit(Verified(text(words), True, (OFFER,)))
+            emit(VerifiedPart(text=text(words), last=True, proposals=(OFFER,)))
             await trio.sleep_forever()
 
     # --- the steps
@@ -270,7 +280,7 @@ class Run:
         if self.draw(st.integers(0, 3)) == 3:
             note(f"{trio.current_time():9.2f}  drain")
             self.world.registry.draining = True
-            self.world.registry.post_all(Drain(trio.current_time()))
+            self.world.registry.post_all(DrainStarted(trio.current_time()))
 
     # --- the end
 
@@ -284,7 +294,7 @@ class Run:
                     client.wire.push({"type": "cancel"})
             await trio.sleep(3)
         assert set(self.world.states) <= {"idle"}
-        assert self.world.registry.armed == 0
+        assert self.world.registry.armed_count == 0
         there = [client for client in self.clients if not client.over]
         for client in there:
             answered = len(client.wire.sent("response")) + 1
@@ -426,7 +436,7 @@ def drawn(examples: int, steps: int, derandomize: bool) -> None:
 
 def test_whatever_clients_do_what_must_hold_holds() -> None:
     """I1, I2, I4, I5, I6 and I7 after drawn steps of several clients at once."""
-    drawn(60, STEPS, derandomize=True)
+    drawn(examples(60), STEPS, derandomize=True)
 
 
 @pytest.mark.proof

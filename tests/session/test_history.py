@@ -25,7 +25,7 @@ def test_the_newest_are_kept_that_fit(most: int, exchanges: list[Exchange]) -> N
     before: list[Exchange] = []
     for number, exchange in enumerate(exchanges, 1):
         history.add(exchange)
-        kept = list(history.kept)
+        kept = list(history.exchanges)
         assert sum(map(size, kept)) <= most
         assert kept == exchanges[number - len(kept) : number]
         together = [*before, exchange]
@@ -47,7 +47,7 @@ def starts(cost: int, most: int) -> list[int]:
     history = History(most)
     found = []
     for number in range(100):
-        found.append(int(history.kept[0].question) if history.kept else 0)
+        found.append(int(history.exchanges[0].question) if history.exchanges else 0)
         history.add(Exchange(f"{number:04}", "x" * (cost * CHARACTERS_PER_TOKEN - 4)))
     return found
 
@@ -71,12 +71,12 @@ def test_where_ten_are_nearly_all_less_goes() -> None:
 def test_a_cancel_withdraws_what_was_asked_last() -> None:
     """And nothing before it, nor what is said from then on."""
     history = History(100)
-    history.withdraw()
+    history.withdraw_last()
     for question in ("a", "b"):
         history.add(Exchange(question, "?"))
-    history.withdraw()
+    history.withdraw_last()
     history.add(Exchange("c", "?"))
-    assert [each.withdrawn for each in history.kept] == [False, True, False]
+    assert [each.withdrawn for each in history.exchanges] == [False, True, False]
 
 
 def test_what_is_said_again_of_it_is_let_go() -> None:
@@ -89,8 +89,8 @@ def test_what_is_said_again_of_it_is_let_go() -> None:
         ("", "I said the code is quetzal", "So?"),
     ):
         history.add(Exchange(question, answer, message=message))
-    assert history.forget([], again=Repeats(["The code is Quetzal"]))
-    assert [each.message for each in history.kept] == ["c"]
+    assert history.forget_messages([], again=Repeats(["The code is Quetzal"]))
+    assert [each.message for each in history.exchanges] == ["c"]
 
 
 def test_what_is_forgotten_makes_room() -> None:
@@ -98,12 +98,12 @@ def test_what_is_forgotten_makes_room() -> None:
     history = History(3 * size(Exchange("xxxx", "yyyyyyyyyyyy")))
     for message in ("a", "", "b"):
         history.add(Exchange("xxxx", "yyyyyyyyyyyy", message=message))
-    assert (history.forget(["c", ""]), len(history.kept)) == (False, 3)
-    assert history.forget(["a", "b"])
-    assert [each.message for each in history.kept] == [""]
+    assert (history.forget_messages(["c", ""]), len(history.exchanges)) == (False, 3)
+    assert history.forget_messages(["a", "b"])
+    assert [each.message for each in history.exchanges] == [""]
     for message in ("c", "d"):
         history.add(Exchange("xxxx", "yyyyyyyyyyyy", message=message))
-    assert [each.message for each in history.kept] == ["", "c", "d"]
+    assert [each.message for each in history.exchanges] == ["", "c", "d"]
 
 
 def test_what_cites_something_forgotten_is_forgotten() -> None:
@@ -111,6 +111,6 @@ def test_what_cites_something_forgotten_is_forgotten() -> None:
     history = History(100)
     for message, cites in (("a", ("i1",)), ("", ("t2", "i7")), ("c", ("i11",)), ("d", ())):
         history.add(Exchange("?", "!", message=message, cites=cites))
-    assert not history.forget([], ["i9"])
-    assert history.forget([], ["i1", "t2", ""])
-    assert [each.message for each in history.kept] == ["c", "d"]
+    assert not history.forget_messages([], ["i9"])
+    assert history.forget_messages([], ["i1", "t2", ""])
+    assert [each.message for each in history.exchanges] == ["c", "d"]

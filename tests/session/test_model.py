@@ -8,6 +8,7 @@ import os
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -23,17 +24,17 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from agent.ports.action import Ended, Outcome, Payload
+from agent.ports.action import EndStatus, Outcome, Payload
 from agent.ports.brain import (
     Blocked,
     Confidence,
-    Drafted,
+    DraftCompleted,
     Proposal,
     Question,
     Redraft,
-    Refused,
     TurnEvent,
-    Verified,
+    TurnRefusal,
+    VerifiedPart,
     VerifiedText,
 )
 from agent.ports.conversation import Scope
@@ -43,46 +44,48 @@ from agent.protocol.codec import encode
 from agent.session.core import Core
 from agent.session.effects import (
     ArmExpiry,
-    Ask,
+    AskMemory,
     BeginTurn,
-    Close,
-    Decline,
+    CloseConnection,
+    DeclineItem,
+    DetachAction,
     DisarmExpiry,
-    Distrust,
     Effect,
     EndTurn,
-    Keep,
-    LetGoAction,
-    Resume,
+    RecordExchange,
+    ResumeBrain,
     RunAction,
-    Send,
-    Speak,
+    SendFrame,
+    SpeakText,
     StopAction,
+    StopBrain,
 )
 from agent.session.events import (
-    Acting,
-    Disconnected,
-    Drain,
+    ActionEnded,
+    BadFrameReceived,
+    BrainEvent,
+    BrainFailed,
+    CallRequested,
+    ClientDisconnected,
+    ConsultAnswered,
+    DrainStarted,
     Event,
-    Expired,
-    Faulted,
-    Kill,
-    Malformed,
-    Received,
-    Replied,
-    Reported,
-    Spoken,
-    Told,
+    FrameReceived,
+    KillRequested,
+    SuggestionExpired,
+    TextWritten,
 )
-from agent.session.events import Offered as OfferedLater
+from agent.session.events import SuggestionOffered as OfferedLater
 
+from ..examples import examples
 from .reference import ORDERS, Did, Frame, Heard, Offered, Reference, Wanted, Words
 
-SNIPPETS = tuple(Snippet(f"kb/f{n}.md", f"Line {n}.", n, n + n % 3) for n in range(1, 5))
+SNIPPETS = tuple(Snippet(file=f"kb/f{n}.md", text=f"Line {n}.", first=n, last=n + n % 3) for n in range(1, 5))
 MESSAGES = ("a", "b", "c")
+KINDS = {DraftCompleted: "drafted", Redraft: "redraft", VerifiedPart: "verified", TurnRefusal: "refused"}
 FOREIGN = ("another-session's", "")
 WALL = 1_700_000_000_000
-RESULTS: dict[Ended, Frame] = {
+RESULTS: dict[EndStatus, Frame] = {
     "done": {"success": True, "data": {"n": 1}},
     "failed": {"success": False, "error": "no"},
     "cancelled": {"cancelled": True},
@@ -97,8 +100,12 @@ def takes(payload: Payload) -> str | None:
     return None if any(payload == {"order": each} for each in ORDERS) else "Set order to one that exists."
 
 
-REFUND = Proposal("refund", {"order": "A-1"}, risk="high", sources={"/order": "user"}, accepts=takes)
-LOOK_UP = Proposal("look_up", {"order": "A-1"}, needs_approval=False, risk="low", accepts=takes)
+REFUND = Proposal(
+    action="refund", payload={"order": "A-1"}, risk="high", sources={"/order": "user"}, accepts=takes
+)
+LOOK_UP = Proposal(
+    action="look_up", payload={"order": "A-1"}, needs_approval=False, risk="low", accepts=takes
+)
 
 
 def wire(frame: Any) -> Frame:
@@ -149,7 +156,7 @@ class SessionMachine(RuleBasedStateMachine):
     def connect(self, rate: float, offers: list[int], confirms: int, queued: int, greeted: bool) -> None:
         """Begin with a session that has been used: suggestions live, one running, some waiting, messages queued."""
         self.rate = rate
-        self.core = Core(rate, held=greeted)
+        self.core = Core(rate, fills_in=greeted)
         self.model = Reference(rate, greeted)
         self.agreed = True
         for number in offers:
@@ -225,7 +232,7 @@ class SessionMachine(RuleBasedStateMachine):
     def garbage(self, code: str, id: str | None, often: int) -> None:
         if often:
             return
-        event = Malformed(code, "Send JSON.", id, self.now)
+        event = BadFrameReceived(code, "Send JSON.", id, self.now)
         self.step(event, f"garbage {code} {id or ''}", lambda: self.model.bad(code, id, self.now))
 
     # --- what is remembered
@@ -246,9 +253,11 @@ class SessionMachine(RuleBasedStateMachine):
     def replied(self, moves: bool) -> None:
         """The oldest is answered; the session may be another thread's from then on."""
         id = self.model.consults[0]
-        frame = outbound.Thread("elsewhere", id)
+        frame = outbound.ThreadFrame("elsewhere", id)
         scope = Scope("p", "elsewhere") if moves else None
-        self.step(Replied(frame, self.now, scope), f"reply {id}", lambda: self.model.replied(wire(frame)))
+        self.step(
+            ConsultAnswered(frame, self.now, scope), f"reply {id}", lambda: self.model.replied(wire(frame))
+        )
 
     # --- the Brain
 
@@ -301,7 +310,7 @@ class SessionMachine(RuleBasedStateMachine):
         call = replace(LOOK_UP, payload={"order": "A-1", "n": self.made}, needs_approval=needs_approval)
         heard = Heard("act", wants=Wanted(id, call.action, dict(call.payload), needs_approval))
         label = f"act {id}{' (needs approval)' if needs_approval else ''}"
-        self.step(Acting(self.turn, call, id, self.now), label, lambda: self.model.heard(heard))
+        self.step(CallRequested(self.turn, call, id, self.now), label, lambda: self.model.heard(heard))
         if self.model.running == id and then == "a message":
             self.message("b")
         elif self.model.running == id and then == "its report":
@@ -315,13 +324,13 @@ class SessionMachine(RuleBasedStateMachine):
         dead = self.turn - 1 if self.model.turn is not None else self.turn
         event: Event
         if kind == "spoken":
-            event = Spoken(dead, self.now, WALL)
+            event = TextWritten(dead, self.now, WALL)
         elif kind == "fault":
-            event = Faulted(dead, "f", self.refusal("model_failed"), self.now)
+            event = BrainFailed(dead, "f", self.refusal("model_failed"), self.now)
         elif kind == "act":
-            event = Acting(dead, LOOK_UP, "dead", self.now)
+            event = CallRequested(dead, LOOK_UP, "dead", self.now)
         else:
-            event = Told(dead, self.event(kind, True, 1, {0}, "low"), ("dead",), self.now)
+            event = BrainEvent(dead, self.event(kind, True, 1, {0}, "low"), ("dead",), self.now)
         self.step(event, f"turn {dead}, ended: {kind}", lambda: None)
 
     @rule(often=st.integers(0, 3))
@@ -335,7 +344,7 @@ class SessionMachine(RuleBasedStateMachine):
     def spoken(self) -> None:
         stamp = WALL + int(self.now * 1000)
         did = self.step(
-            Spoken(self.turn, self.now, stamp), "spoken", lambda: self.model.spoken(self.now, stamp)
+            TextWritten(self.turn, self.now, stamp), "spoken", lambda: self.model.spoken(self.now, stamp)
         )
         for frame in did.frames:
             if frame["type"] == "action_suggestion":
@@ -350,10 +359,12 @@ class SessionMachine(RuleBasedStateMachine):
         self.made += 1
         suggestion, stamp = f"s{self.made}", WALL + int(self.now * 1000)
         item = f"i{self.made}"
-        proposal = Proposal("remember", {"item": item}, item=item)
+        proposal = Proposal(action="remember", payload={"item": item}, item=item)
         offered = Offered(suggestion, "remember", {"item": item}, item=item)
         did = self.step(
-            OfferedLater(Question(id, "", None, self.now), proposal, suggestion, self.now, stamp),
+            OfferedLater(
+                Question(id=id, text="", lang=None, at=self.now), proposal, suggestion, self.now, stamp
+            ),
             f"offered {suggestion} of {id}",
             lambda: self.model.offered(id, offered, self.now, stamp),
         )
@@ -365,7 +376,7 @@ class SessionMachine(RuleBasedStateMachine):
 
     @rule(status=st.sampled_from(tuple(RESULTS)), claimed=st.sampled_from((True, True, True, False)))
     @precondition(lambda self: self.model.running is not None)
-    def report(self, status: Ended, claimed: bool) -> None:
+    def report(self, status: EndStatus, claimed: bool) -> None:
         id = self.model.running
         assert id is not None
         result = RESULTS[status] if claimed else {"ignored": True}
@@ -373,7 +384,7 @@ class SessionMachine(RuleBasedStateMachine):
             self.elsewhere.append(id)
         outcome = Outcome(id, claimed, status if claimed else None, result)
         self.step(
-            Reported(outcome, self.now),
+            ActionEnded(outcome, self.now),
             f"report {id} {status if claimed else 'unclaimed'}",
             lambda: self.model.reported(claimed, status, result),
         )
@@ -385,7 +396,8 @@ class SessionMachine(RuleBasedStateMachine):
         self.lines.append(f"          {seconds} s pass")
         for id, deadline in self.deadlines.items():
             if tell and deadline <= self.now < deadline + 60:
-                self.step(Expired(id, self.now), f"expire {id}", lambda id=id: self.model.expired(id))  # type: ignore[misc]
+                expire = partial(self.model.expired, id)
+                self.step(SuggestionExpired(id, self.now), f"expire {id}", expire)
 
     @rule(early=st.sampled_from((0.0, 0.5)), words=st.booleans())
     @precondition(lambda self: self.model.live)
@@ -401,12 +413,12 @@ class SessionMachine(RuleBasedStateMachine):
     @rule(how=st.sampled_from(("drain", "drain", "kill", "drop", *("nothing",) * 30)))
     def go_down(self, how: str) -> None:
         if how == "drain":
-            self.step(Drain(self.now), "drain", self.model.drain)
+            self.step(DrainStarted(self.now), "drain", self.model.drain)
         elif how == "kill":
-            self.step(Kill(1012, "bye", self.now), "kill", lambda: self.model.kill(1012))
+            self.step(KillRequested(1012, "bye", self.now), "kill", lambda: self.model.kill(1012))
         elif how == "drop":
             self.dropped = self.dropped or self.model.state != "closed"
-            self.step(Disconnected(self.now), "drop", self.model.disconnected)
+            self.step(ClientDisconnected(self.now), "drop", self.model.disconnected)
 
     # --- what must always hold
 
@@ -423,7 +435,7 @@ class SessionMachine(RuleBasedStateMachine):
         if not self.agreed:
             return
         if self.model.state != "closed":
-            self.step(Kill(1012, "bye", self.now), "kill", lambda: self.model.kill(1012))
+            self.step(KillRequested(1012, "bye", self.now), "kill", lambda: self.model.kill(1012))
         if self.dropped:
             return
         assert self.finished == self.accepted, self.transcript("I1: not one stream_end per accepted message")
@@ -449,8 +461,8 @@ class SessionMachine(RuleBasedStateMachine):
         proposals = tuple(
             (
                 REFUND,
-                Proposal("send_sms", {"n": str(self.made)}, ("phone",)),
-                Proposal("send_sms", {"n": str(self.made)}),
+                Proposal(action="send_sms", payload={"n": str(self.made)}, missing=("phone",)),
+                Proposal(action="send_sms", payload={"n": str(self.made)}),
             )[(self.made + each) % 3]
             for each in range(offers)
         )
@@ -458,18 +470,18 @@ class SessionMachine(RuleBasedStateMachine):
         words = VerifiedText(f"Sentence {self.made}. ", cited, confidence)
         refused = VerifiedText(f"Not {self.made}.", cited, "low", Blocked("number_mismatch", "No."))
         events: dict[str, TurnEvent] = {
-            "drafted": Drafted(),
+            "drafted": DraftCompleted(),
             "redraft": Redraft(),
-            "verified": Verified(words, last, proposals if last else ()),
-            "refused": Refused(refused, proposals),
+            "verified": VerifiedPart(text=words, last=last, proposals=proposals if last else ()),
+            "refused": TurnRefusal(refused, proposals),
         }
         return events[kind]
 
     def told(self, turn: int, event: TurnEvent) -> None:
-        kind = type(event).__name__.lower()
+        kind = KINDS[type(event)]
         heard = Heard(kind)
         ids: tuple[str, ...] = ()
-        if isinstance(event, Verified | Refused):
+        if isinstance(event, VerifiedPart | TurnRefusal):
             ids = tuple(f"s{self.made}.{n}" for n in range(len(event.proposals)))
             offers = tuple(
                 Offered(
@@ -481,12 +493,12 @@ class SessionMachine(RuleBasedStateMachine):
                 )
                 for id, each in zip(ids, event.proposals, strict=True)
             )
-            heard = Heard(kind, on_wire(event.text), isinstance(event, Refused) or event.last, offers)
+            heard = Heard(kind, on_wire(event.text), isinstance(event, TurnRefusal) or event.last, offers)
         label = f"{kind}{'' if heard.last else ' (more follows)'} {' '.join(ids)}"
-        self.step(Told(turn, event, ids, self.now), label, lambda: self.model.heard(heard))
+        self.step(BrainEvent(turn, event, ids, self.now), label, lambda: self.model.heard(heard))
 
     def frame(self, frame: inbound.Inbound, label: str, predict: Callable[[], None]) -> Did:
-        return self.step(Received(frame, self.now), label, predict)
+        return self.step(FrameReceived(frame, self.now), label, predict)
 
     def step(self, event: Event, label: str, predict: Callable[[], None]) -> Did:
         """Give both the event; they must agree on everything."""
@@ -515,21 +527,23 @@ class SessionMachine(RuleBasedStateMachine):
 
     def break_turn(self) -> None:
         text = self.refusal("model_failed")
-        self.step(Faulted(self.turn, "f", text, self.now), "fault", lambda: self.model.faulted(on_wire(text)))
+        self.step(
+            BrainFailed(self.turn, "f", text, self.now), "fault", lambda: self.model.faulted(on_wire(text))
+        )
 
     def read(self, effects: list[Effect]) -> Did:
         """What the core decided, in the reference's words."""
         did = Did()
         for effect in effects:
             match effect:
-                case Send(frame):
+                case SendFrame(frame):
                     did.frames.append(wire(frame))
                 case BeginTurn(turn, question):
                     self.turn = turn
                     did.begun.append(question.id)
                 case EndTurn():
                     did.ended += 1
-                case Speak(_, text, last):
+                case SpeakText(_, text, last):
                     did.spoke.append((text, last))
                 case RunAction(call):
                     did.ran.append((call.suggestion_id, dict(call.payload)))
@@ -537,23 +551,23 @@ class SessionMachine(RuleBasedStateMachine):
                 case StopAction():  # asking twice changes nothing
                     did.stopped = not self.asked
                     self.asked = True
-                case Resume(_, outcome):
+                case ResumeBrain(_, outcome):
                     did.resumed.append(outcome.status)
-                case LetGoAction():
+                case DetachAction():
                     did.let_go = True
-                case Distrust():
+                case StopBrain():
                     did.distrusted = True
                 case ArmExpiry(id):
                     self.armed.add(id)
                 case DisarmExpiry(id):
                     self.armed.discard(id)
-                case Keep(question, answered):
+                case RecordExchange(question, answered):
                     did.kept.append((question.id, answered.blocked))
-                case Ask(frame):
+                case AskMemory(frame):
                     did.asked.append(str(frame.id))
-                case Decline(_, item):
+                case DeclineItem(_, item):
                     did.declined.append(item)
-                case Close(code):
+                case CloseConnection(code):
                     did.close = code
         return did
 
@@ -584,7 +598,7 @@ def test_the_session_is_what_its_model_says() -> None:
     run_state_machine_as_test(
         SessionMachine,
         settings=settings(
-            max_examples=120,
+            max_examples=examples(120),
             stateful_step_count=40,
             deadline=None,
             derandomize=True,

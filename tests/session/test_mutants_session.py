@@ -9,13 +9,13 @@ import pytest
 import trio
 import trio.testing
 
-from agent.actions.runner import Action
-from agent.actions.suggestions import Deed, Step, Suggestion
+from agent.actions.runner import RunningAction
+from agent.actions.suggestions import Suggestion, SuggestionDeed, SuggestionStep
 from agent.ports.action import Outcome
-from agent.ports.brain import Drafted, Proposal, Question
+from agent.ports.brain import DraftCompleted, Proposal, Question
 from agent.protocol.inbound import Cancel
 from agent.session.actions import ENGINE
-from agent.session.events import Faulted, Received, Reported, Told
+from agent.session.events import ActionEnded, BrainEvent, BrainFailed, FrameReceived
 from agent.session.session import Session
 from agent.testing.wires import MemoryWire
 
@@ -35,7 +35,7 @@ def preempted() -> Driver:
 def test_what_a_dead_turn_says_is_not_heard() -> None:
     """A Brain that still drafts after its turn was ended moves nothing."""
     driver = preempted()
-    assert driver.post(Told(1, Drafted(), (), driver.now)) == []
+    assert driver.post(BrainEvent(1, DraftCompleted(), (), driver.now)) == []
     assert (driver.state, driver.effects) == ("buffering", [])
     driver.drafted()
     assert driver.state == "verifying"
@@ -55,7 +55,7 @@ def test_what_a_dead_turn_wrote_last_counts_for_no_other() -> None:
 def test_a_dead_turns_fault_is_not_the_next_ones() -> None:
     """A Brain that breaks after its turn was ended is no fault of the next question."""
     driver = preempted()
-    assert driver.post(Faulted(1, "f", REFUSAL, driver.now)) == []
+    assert driver.post(BrainFailed(1, "f", REFUSAL, driver.now)) == []
     assert (driver.state, driver.effects) == ("buffering", [])
 
 
@@ -87,7 +87,7 @@ async def test_an_event_waits_for_the_one_being_handled(autojump_clock: trio.tes
         meddler = Meddler("cancelled")
         wire = await meddled(w, meddler)
         (session,) = w.registry
-        meddler.act = lambda: session.post(Received(Cancel(), trio.current_time()))
+        meddler.act = lambda: session.post(FrameReceived(Cancel(), trio.current_time()))
         wire.push(ask("a"))
         await trio.testing.wait_all_tasks_blocked()
         wire.push(ask("b"))
@@ -118,7 +118,7 @@ async def test_a_session_that_breaks_lets_go_of_everything(autojump_clock: trio.
         assert wire.raw == [b"CLOSE 1011"]
         w.nothing_is_left()
         await w.runner.wait_idle()
-        row = await w.ledger.get(sid)
+        row = await w.ledger.get_row(sid)
         assert row is not None
         assert (row.status, w.executor.begun) == ("cancelled", [])
 
@@ -158,7 +158,7 @@ async def test_a_session_that_is_cancelled_stops_its_action(autojump_clock: trio
             connection.cancel_scope.cancel()
         await trio.sleep(10)
         assert w.executor.begun == []
-        row = await w.ledger.get(sid)
+        row = await w.ledger.get_row(sid)
         assert row is not None
         assert row.status == "cancelled"
         w.nothing_is_left()
@@ -167,8 +167,8 @@ async def test_a_session_that_is_cancelled_stops_its_action(autojump_clock: trio
 async def test_an_action_that_has_reported_is_let_go_of(autojump_clock: trio.testing.MockClock) -> None:
     """A session that goes on keeps nothing of an action that is over, its payload least of all."""
 
-    def handles() -> list[Action]:
-        return [each for each in gc.get_objects() if isinstance(each, Action)]
+    def handles() -> list[RunningAction]:
+        return [each for each in gc.get_objects() if isinstance(each, RunningAction)]
 
     others = handles()  # what earlier tests have left to be collected
     async with world() as w:
@@ -183,16 +183,18 @@ async def test_an_action_that_has_reported_is_let_go_of(autojump_clock: trio.tes
         assert [each for each in handles() if each not in others] == []
 
 
-@pytest.mark.parametrize("closing", [Step.REJECT, Step.CANCEL, Step.EXPIRE])
-def test_what_was_closed_stays_closed(closing: Step) -> None:
+@pytest.mark.parametrize("closing", [SuggestionStep.REJECT, SuggestionStep.CANCEL, SuggestionStep.EXPIRE])
+def test_what_was_closed_stays_closed(closing: SuggestionStep) -> None:
     """A confirm of a suggestion that was closed unconfirmed changes nothing, and is only answered."""
-    suggestion = Suggestion("s1", Proposal("create_ticket"), Question("m", "", None, 0.0), deadline=130.0)
+    suggestion = Suggestion(
+        "s1", Proposal(action="create_ticket"), Question(id="m", text="", lang=None, at=0.0), deadline=130.0
+    )
     ENGINE.fire(suggestion, closing)
     closed = suggestion.state
-    row = ENGINE.fire(suggestion, Step.CONFIRM)
+    row = ENGINE.fire(suggestion, SuggestionStep.CONFIRM)
     assert suggestion.state is closed
     assert row is not None
-    assert row.does in ((Deed.ANSWER_CANCELLED,), (Deed.ANSWER_EXPIRED,))
+    assert row.does in ((SuggestionDeed.ANSWER_CANCELLED,), (SuggestionDeed.ANSWER_EXPIRED,))
 
 
 class AtTheLast(trio.abc.Instrument):
@@ -230,7 +232,7 @@ async def test_an_action_that_ends_with_its_session_starts_nothing(
             wire.push(ask("queued"))
             await trio.testing.wait_all_tasks_blocked()
             outcome = Outcome(sid, True, "unknown", {"success": False, "unknown": True, "error": "cut off"})
-            late = AtTheLast(lambda: session.post(Reported(outcome, trio.current_time())))
+            late = AtTheLast(lambda: session.post(ActionEnded(outcome, trio.current_time())))
             trio.lowlevel.add_instrument(late)
             connection.cancel_scope.cancel()
         trio.lowlevel.remove_instrument(late)
@@ -263,8 +265,8 @@ async def test_a_running_action_keeps_no_session(how: str, autojump_clock: trio.
         await trio.sleep(2)
         gc.collect()
         assert [session() for session in w.gone] == [None]
-        assert (len(w.registry), w.runner.running) == (0, 1)
+        assert (len(w.registry), w.runner.running_count) == (0, 1)
         await w.runner.wait_idle()
-        row = await w.ledger.get(sid)
+        row = await w.ledger.get_row(sid)
         assert row is not None
         assert row.status == "done"

@@ -4,7 +4,7 @@ import trio
 import trio.testing
 
 from agent.config import CONFIRM_SECONDS, KEEPALIVE_EVERY
-from agent.session.events import Drain, Event, Expired
+from agent.session.events import DrainStarted, Event, SuggestionExpired
 from agent.session.registry import Registry
 
 
@@ -30,19 +30,19 @@ async def test_suggestions_expire_in_the_order_they_were_made(autojump_clock: tr
         registry.add(first)
         registry.add(second)
         await trio.sleep(1)
-        registry.arm(first, "a")
-        registry.arm(first, "b")
+        registry.arm_expiry(first, "a")
+        registry.arm_expiry(first, "b")
         await trio.sleep(1)
-        registry.arm(second, "c")
-        registry.disarm(first, "b")
-        registry.disarm(first, "never armed")
+        registry.arm_expiry(second, "c")
+        registry.disarm_expiry(first, "b")
+        registry.disarm_expiry(first, "never armed")
         await trio.sleep(CONFIRM_SECONDS + 1)
         nursery.cancel_scope.cancel()
     for session in (first, second):
         session.told = [(at, what) for at, what in session.told if what != "ping"]
-    assert first.told == [(1 + CONFIRM_SECONDS, Expired("a", 1 + CONFIRM_SECONDS))]
-    assert second.told == [(2 + CONFIRM_SECONDS, Expired("c", 2 + CONFIRM_SECONDS))]
-    assert registry.armed == 0
+    assert first.told == [(1 + CONFIRM_SECONDS, SuggestionExpired("a", 1 + CONFIRM_SECONDS))]
+    assert second.told == [(2 + CONFIRM_SECONDS, SuggestionExpired("c", 2 + CONFIRM_SECONDS))]
+    assert registry.armed_count == 0
 
 
 async def test_every_session_is_pinged_until_it_leaves(autojump_clock: trio.testing.MockClock) -> None:
@@ -67,11 +67,11 @@ async def test_who_leaves_takes_its_timers_along(autojump_clock: trio.testing.Mo
     registry = Registry()
     session = FakeSession()
     registry.add(session)
-    registry.arm(session, "a")
+    registry.arm_expiry(session, "a")
     registry.remove(session)
     registry.remove(session)
-    assert (len(registry), registry.armed) == (0, 0)
-    registry.post_all(Drain(0.0))
+    assert (len(registry), registry.armed_count) == (0, 0)
+    registry.post_all(DrainStarted(0.0))
     with trio.move_on_after(2 * CONFIRM_SECONDS):
         await registry.keep_time()
     assert session.told == []

@@ -9,22 +9,22 @@ import trio.testing
 
 from agent.config import MEMORY_READ
 from agent.memory.repeats import Repeats
-from agent.ports.brain import Blocked, Drafted, Proposal, Question, Verified, VerifiedText, Wish
+from agent.ports.brain import Blocked, DraftCompleted, Proposal, Question, VerifiedPart, VerifiedText, Wish
 from agent.ports.conversation import NO_SCOPE, Exchange, Scope
-from agent.ports.memory import Proposed
-from agent.ports.remember import Answered, Offer
+from agent.ports.memory import ProposalOutcome
+from agent.ports.remember import FinishedAnswer, Offer
 from agent.ports.search import Snippet
 from agent.protocol.codec import encode
-from agent.session.effects import BeginTurn, Keep
-from agent.session.events import Erased
-from agent.session.turns import answered, response
-from agent.session.unsaid import without_forgotten
+from agent.session.effects import BeginTurn, RecordExchange
+from agent.session.events import MemoryErased
+from agent.session.turns import make_answered, make_response
+from agent.session.unsaid import drop_forgotten
 from agent.testing.remembering import FakeMemory
 
 from .driver import LACKING, Driver, text
 from .harness import ANSWER, Emit, FixedClock, ask, world
 
-REMEMBER = Proposal("remember", {"item": "i1", "text": "My budget is 50k."}, item="i1")
+REMEMBER = Proposal(action="remember", payload={"item": "i1", "text": "My budget is 50k."}, item="i1")
 
 
 class Notebook:
@@ -35,25 +35,30 @@ class Notebook:
         self.offers: list[tuple[Offer, Question]] = []
         self.declined: list[str] = []
 
-    def keep(self, question: Question, answered: Answered, offer: Offer) -> None:
+    def record_exchange(self, question: Question, answered: FinishedAnswer, offer: Offer) -> None:
         self.exchanges.append((question.id, answered.text, answered.blocked))
         self.offers.append((offer, question))
 
-    def decline(self, scope: Scope, item: str) -> None:
+    def decline_item(self, scope: Scope, item: str) -> None:
         assert scope.thread
         self.declined.append(item)
 
-    async def kept(self, question: Question, answered: Answered) -> tuple[Proposed, ...]:
+    async def record_and_propose(
+        self, question: Question, answered: FinishedAnswer
+    ) -> tuple[ProposalOutcome, ...]:
         raise AssertionError("a socket waits for nothing")
 
 
 def test_an_answer_tells_what_it_cites_of_what_is_remembered() -> None:
     """Each once, in its order, and no document."""
-    cited = [Snippet(file, "x", 1, 1) for file in ("memory/i1", "kb/a.md", "memory/t7", "memory/i1")]
+    cited = [
+        Snippet(file=file, text="x", first=1, last=1)
+        for file in ("memory/i1", "kb/a.md", "memory/t7", "memory/i1")
+    ]
     said = [VerifiedText("One. ", tuple(cited[:2]), "low"), VerifiedText("Two.", tuple(cited[2:]), "low")]
-    assert answered("One. Two.", said) == Answered("One. Two.", False, ("i1", "t7"))
+    assert make_answered("One. Two.", said) == FinishedAnswer("One. Two.", False, ("i1", "t7"))
     refused = VerifiedText("No.", (), "low", Blocked("number_mismatch", "No."))
-    assert answered("One. No.", [said[0], refused]) == Answered("One. No.", True, ("i1",))
+    assert make_answered("One. No.", [said[0], refused]) == FinishedAnswer("One. No.", True, ("i1",))
 
 
 async def test_an_answer_without_memory_says_so(autojump_clock: trio.testing.MockClock) -> None:
@@ -61,14 +66,14 @@ async def test_an_answer_without_memory_says_so(autojump_clock: trio.testing.Moc
     unsure = VerifiedText("It is blue. ", (), "high").without_memory()
     sure = VerifiedText("Or red.", (), "high")
     assert unsure.confidence == "low"
-    told = response("It is blue. Or red.", [unsure, sure], "m1")
+    told = make_response("It is blue. Or red.", [unsure, sure], "m1")
     assert (told.without_memory, told.confidence) == (True, "low")
     assert b'"withoutMemory":true' in encode(told)
-    assert b"withoutMemory" not in encode(response("Or red.", [sure], "m1"))
+    assert b"withoutMemory" not in encode(make_response("Or red.", [sure], "m1"))
 
     async def say(question: Question, emit: Emit) -> None:
-        emit(Drafted())
-        emit(Verified(unsure))
+        emit(DraftCompleted())
+        emit(VerifiedPart(text=unsure))
 
     async with world() as w:
         w.brain.script = say
@@ -85,15 +90,19 @@ async def test_a_conversation_that_cannot_be_read_is_told_of(autojump_clock: tri
     class Unreadable(FakeMemory):
         wait = MEMORY_READ - 1
 
-        async def unsaid(self, scope: Scope, said: Mapping[str, Collection[str]]) -> frozenset[str]:
+        async def forgotten_messages(
+            self, scope: Scope, said: Mapping[str, Collection[str]]
+        ) -> frozenset[str]:
             await trio.sleep(self.wait)
             return frozenset()
 
-    desk = Unreadable(FixedClock(), [])
-    asked = Question("m2", "And?", None, 0.0, history=(Exchange("What?", "That.", message="m1"),))
-    assert await without_forgotten(asked, desk) == (asked, frozenset())
+    desk = Unreadable(clock=FixedClock(), kept=[])
+    asked = Question(
+        id="m2", text="And?", lang=None, at=0.0, history=(Exchange("What?", "That.", message="m1"),)
+    )
+    assert await drop_forgotten(asked, desk) == (asked, frozenset())
     desk.wait = MEMORY_READ + 1
-    alone, gone = await without_forgotten(asked, desk)
+    alone, gone = await drop_forgotten(asked, desk)
     assert (alone.history, alone.unread, gone) == ((), True, frozenset())
 
 
@@ -145,16 +154,16 @@ def test_what_says_it_again_is_told_no_more() -> None:
     d = Driver(kept=100.0)
     d.message("a")
     d.drafted()
-    d.told(Verified(text()))
+    d.told(VerifiedPart(text=text()))
     d.spoken()
     again, none = Repeats(["price?"]), frozenset[str]()
     for number, scope in enumerate((Scope("p2"), Scope(user="ana"), Scope(thread="t2"), NO_SCOPE)):
-        d.post(Erased(none, none, d.now, scope, again))
+        d.post(MemoryErased(none, none, d.now, scope, again))
         d.message(f"m{number}")
         (begun,) = [each.question for each in d.effects if isinstance(each, BeginTurn)]
         assert ["a" in [each.message for each in begun.history]] == [scope != NO_SCOPE]
         d.drafted()
-        d.told(Verified(text()))
+        d.told(VerifiedPart(text=text()))
         d.spoken()
 
 
@@ -164,20 +173,20 @@ def test_what_is_forgotten_is_told_no_more() -> None:
     for id in ("a", "b"):
         d.message(id)
         d.drafted()
-        d.told(Verified(text(), wishes=(Wish(LACKING, ("price?",)),)))
+        d.told(VerifiedPart(text=text(), wishes=(Wish(LACKING, ("price?",)),)))
         d.spoken()
-    d.post(Erased(frozenset(["x"]), frozenset(), d.now))
+    d.post(MemoryErased(frozenset(["x"]), frozenset(), d.now))
     d.message("c")
     (begun,) = [each.question for each in d.effects if isinstance(each, BeginTurn)]
     assert ([each.message for each in begun.history], bool(begun.wishes)) == (["a", "b"], True)
     d.drafted()
-    cited = VerifiedText("Blue.", (Snippet("memory/i1", "It is blue.", 1, 1),), "high")
-    d.told(Verified(cited, wishes=(Wish(LACKING, ("price?",)),)))
-    d.post(Erased(frozenset(["b"]), frozenset(["i1"]), d.now))
+    cited = VerifiedText("Blue.", (Snippet(file="memory/i1", text="It is blue.", first=1, last=1),), "high")
+    d.told(VerifiedPart(text=cited, wishes=(Wish(LACKING, ("price?",)),)))
+    d.post(MemoryErased(frozenset(["b"]), frozenset(["i1"]), d.now))
     d.spoken()
-    (kept,) = [each.answered for each in d.effects if isinstance(each, Keep)]
+    (kept,) = [each.answered for each in d.effects if isinstance(each, RecordExchange)]
     assert kept.cites == ("i1",)
-    d.post(Erased(frozenset(["a"]), frozenset(["t3"]), d.now))
+    d.post(MemoryErased(frozenset(["a"]), frozenset(["t3"]), d.now))
     d.message("d")
     (begun,) = [each.question for each in d.effects if isinstance(each, BeginTurn)]
     assert (begun.history, begun.wishes) == ((), ())
@@ -188,9 +197,15 @@ def test_an_answer_that_cites_what_is_forgotten_after_it_is_told_no_more() -> No
     d = Driver(kept=100.0)
     d.message("a")
     d.drafted()
-    d.told(Verified(VerifiedText("Blue.", (Snippet("memory/i1", "It is blue.", 1, 1),), "high")))
+    d.told(
+        VerifiedPart(
+            text=VerifiedText(
+                "Blue.", (Snippet(file="memory/i1", text="It is blue.", first=1, last=1),), "high"
+            )
+        )
+    )
     d.spoken()
-    d.post(Erased(frozenset(["b"]), frozenset(["i1", "t3"]), d.now))
+    d.post(MemoryErased(frozenset(["b"]), frozenset(["i1", "t3"]), d.now))
     d.message("b")
     (begun,) = [each.question for each in d.effects if isinstance(each, BeginTurn)]
     assert begun.history == ()

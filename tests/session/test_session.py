@@ -12,8 +12,8 @@ from agent.config import (
     OUTBOX_FRAMES,
     WRITE_TIMEOUT,
 )
-from agent.ports.brain import Drafted, Proposal, Question, Refused, TurnEvent, Verified
-from agent.session.events import Drain
+from agent.ports.brain import DraftCompleted, Proposal, Question, TurnEvent, TurnRefusal, VerifiedPart
+from agent.session.events import DrainStarted
 
 from .driver import REFUSAL, text
 from .harness import ANSWER, Emit, Script, answer, ask, hang, saying, world
@@ -151,12 +151,17 @@ async def test_a_brain_that_emits_a_plain_string_is_a_fault(autojump_clock: trio
     """Only verified text and small payloads can be sent: anything else is told as `internal` and refused."""
 
     async def liar(_: Question, emit: Emit) -> None:
-        emit(Drafted())
-        emit(Verified("It is 31337 kr."))  # type: ignore[arg-type]
+        emit(DraftCompleted())
+        emit(VerifiedPart(text="It is 31337 kr."))  # type: ignore[arg-type]
 
     async def laden(_: Question, emit: Emit) -> None:
-        emit(Drafted())
-        emit(Verified(text("Sure. "), proposals=(Proposal("create_ticket", {"subject": "31337" * 4000}),)))
+        emit(DraftCompleted())
+        emit(
+            VerifiedPart(
+                text=text("Sure. "),
+                proposals=(Proposal(action="create_ticket", payload={"subject": "31337" * 4000}),),
+            )
+        )
 
     async def chatty(_: Question, emit: Emit) -> None:
         emit("It is 31337 kr.")  # type: ignore[arg-type]
@@ -182,7 +187,7 @@ async def test_a_broken_brain_is_refused_and_the_session_goes_on(
 
     async def broken(_: Question, emit: Emit) -> None:
         if when == "verifying":
-            emit(Drafted())
+            emit(DraftCompleted())
         if when == "in a group":
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(fail)
@@ -222,7 +227,7 @@ async def test_a_brain_that_speaks_out_of_order_is_stopped_and_refused(
     """A text that was never drafted is not said; the question is refused there and then, and the session goes on."""
 
     async def hasty(_: Question, emit: Emit) -> None:
-        emit(Verified(text("never said"), True))
+        emit(VerifiedPart(text=text("never said"), last=True))
         await trio.sleep_forever()
 
     async with world() as w:
@@ -244,12 +249,12 @@ async def test_a_sentence_can_be_released_before_the_next(autojump_clock: trio.t
     """A Brain may release its text in parts; they join to the response, and a refusal is appended."""
 
     async def in_parts(_: Question, emit: Emit) -> None:
-        emit(Drafted())
-        emit(Verified(text("One. "), last=False))
+        emit(DraftCompleted())
+        emit(VerifiedPart(text=text("One. "), last=False))
         await trio.sleep(1)
-        emit(Drafted())
-        emit(Verified(text(""), last=False))
-        emit(Refused(REFUSAL))
+        emit(DraftCompleted())
+        emit(VerifiedPart(text=text(""), last=False))
+        emit(TurnRefusal(REFUSAL))
 
     async with world() as w:
         w.brain.script = in_parts
@@ -269,8 +274,8 @@ async def test_a_text_begins_in_the_step_that_verified_it_and_keeps_its_own_pace
     async def pausing(_: Question, emit: Emit) -> None:
         for number in range(2):
             await trio.sleep(1)
-            emit(Drafted())
-            emit(Verified(text("one two three "), number == 1))
+            emit(DraftCompleted())
+            emit(VerifiedPart(text=text("one two three "), last=number == 1))
             begun.append(len(wire.sent("stream")))
 
     async with world() as w:
@@ -317,11 +322,11 @@ async def test_what_a_suggestion_lacks_is_filled_in_by_its_confirm(
     autojump_clock: trio.testing.MockClock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A client that knows the subprotocol runs nothing before; no log line holds what it fills in."""
-    lacking = Proposal("send_sms", {"text": "hello"}, ("phone",))
+    lacking = Proposal(action="send_sms", payload={"text": "hello"}, missing=("phone",))
 
     async def script(_: Question, emit: Emit) -> None:
-        emit(Drafted())
-        emit(Verified(text("Sure. "), proposals=(lacking,)))
+        emit(DraftCompleted())
+        emit(VerifiedPart(text=text("Sure. "), proposals=(lacking,)))
 
     async with world() as w:
         w.brain.script = script
@@ -352,8 +357,13 @@ async def test_a_client_of_the_core_confirms_what_it_was_shown(
     async with world() as w:
 
         async def script(_: Question, emit: Emit) -> None:
-            emit(Drafted())
-            emit(Verified(text("Sure. "), proposals=(Proposal("schedule_callback", {}, ("phone",)),)))
+            emit(DraftCompleted())
+            emit(
+                VerifiedPart(
+                    text=text("Sure. "),
+                    proposals=(Proposal(action="schedule_callback", payload={}, missing=("phone",)),),
+                )
+            )
 
         w.brain.script = script
         wire = await w.connect()
@@ -443,7 +453,7 @@ async def test_a_client_that_leaves_leaves_nothing_behind(
         await w.runner.wait_idle()
         w.nothing_is_left()
         if state == "executing":
-            row = await w.ledger.get(sid)
+            row = await w.ledger.get_row(sid)
             assert row is not None
             assert row.status == "done"
 
@@ -509,7 +519,7 @@ async def test_a_drain_lets_the_answer_finish(autojump_clock: trio.testing.MockC
         wire = await w.connect()
         wire.push(ask())
         await trio.sleep(0.5)
-        w.registry.post_all(Drain(trio.current_time()))
+        w.registry.post_all(DrainStarted(trio.current_time()))
         await trio.sleep(2)
         assert [frame["type"] for frame in wire.sent()] == ["stream"] * 3 + ["stream_end", "response"]
         assert wire.raw == [b"CLOSE 1012"]
@@ -611,8 +621,8 @@ async def test_a_turn_that_its_wire_has_refused_says_nothing_more(
     """The wire takes nothing any more and the session has not heard of it; then its Brain breaks."""
 
     async def breaking(question: Question, emit: Emit) -> None:
-        emit(Drafted())
-        emit(Verified(text("one two three "), False))
+        emit(DraftCompleted())
+        emit(VerifiedPart(text=text("one two three "), last=False))
         await trio.sleep(0.05)
         raise ZeroDivisionError
 
@@ -680,8 +690,8 @@ async def test_a_question_comes_with_what_was_said_before(autojump_clock: trio.t
     asked: list[Question] = []
 
     async def refusing(_: Question, emit: Emit) -> None:
-        emit(Drafted())
-        emit(Refused(REFUSAL))
+        emit(DraftCompleted())
+        emit(TurnRefusal(REFUSAL))
 
     scripts: dict[str, Script] = {
         "answered": saying("It is 299 kr. ", proposals=1),
@@ -746,4 +756,4 @@ async def test_a_cancelled_server_leaves_nothing(autojump_clock: trio.testing.Mo
 
 def test_turn_events_are_what_a_brain_may_emit() -> None:
     """The port names every event; the session knows them all."""
-    assert set(TurnEvent.__args__) >= {Drafted, Verified, Refused}
+    assert set(TurnEvent.__args__) >= {DraftCompleted, VerifiedPart, TurnRefusal}

@@ -13,27 +13,39 @@ from transitions import MachineError
 
 from agent.actions import suggestions
 from agent.actions.suggestions import Suggestion
-from agent.fsm import Engine, Row, Table, matrix, mermaid
+from agent.fsm import Engine, StateTable, TransitionRow, draw_matrix, draw_mermaid
 from agent.ports.brain import Proposal, Question
 from agent.session import core, states
 from agent.session.actions import ENGINE as SUGGESTION_ENGINE
 from agent.session.core import ENGINE, Core
-from agent.session.states import Deed, Guard, SessionRow, SessionTable, State, Trigger
+from agent.session.states import (
+    SessionDeed,
+    SessionGuard,
+    SessionRow,
+    SessionState,
+    SessionTable,
+    SessionTrigger,
+)
 
 AnyEngine: TypeAlias = Engine[Any, Any, Any, Any]
 ENGINES: list[AnyEngine] = [ENGINE, SUGGESTION_ENGINE]
 TITLES = [each.table.title for each in ENGINES]
-ABSENT = [(state, trigger) for state in State for trigger in Trigger if not states.TABLE.row(state, trigger)]
+ABSENT = [
+    (state, trigger)
+    for state in SessionState
+    for trigger in SessionTrigger
+    if not states.TABLE.rows_of(state, trigger)
+]
 OWN_ABSENT = [
     (state, trigger)
-    for state in suggestions.Status
-    for trigger in suggestions.Step
-    if not suggestions.TABLE.row(state, trigger)
+    for state in suggestions.SuggestionState
+    for trigger in suggestions.SuggestionStep
+    if not suggestions.TABLE.rows_of(state, trigger)
 ]
 
 
 @pytest.mark.parametrize(("state", "trigger"), ABSENT)
-def test_what_is_not_in_the_table_is_refused(state: State, trigger: Trigger) -> None:
+def test_what_is_not_in_the_table_is_refused(state: SessionState, trigger: SessionTrigger) -> None:
     """An absent (state, trigger) pair changes nothing and does nothing."""
     session = Core()
     session.state = state
@@ -43,10 +55,10 @@ def test_what_is_not_in_the_table_is_refused(state: State, trigger: Trigger) -> 
 
 @pytest.mark.parametrize(("state", "step"), OWN_ABSENT)
 def test_what_is_not_in_a_suggestions_table_is_refused(
-    state: suggestions.Status, step: suggestions.Step
+    state: suggestions.SuggestionState, step: suggestions.SuggestionStep
 ) -> None:
     """An absent pair of a suggestion changes nothing and does nothing."""
-    suggestion = Suggestion("s", Proposal("a"), Question("m", "", None, 0.0), 1.0)
+    suggestion = Suggestion("s", Proposal(action="a"), Question(id="m", text="", lang=None, at=0.0), 1.0)
     suggestion.state = state
     assert SUGGESTION_ENGINE.fire(suggestion, step) is None
     assert suggestion.state is state
@@ -54,39 +66,55 @@ def test_what_is_not_in_a_suggestions_table_is_refused(
 
 def test_closed_is_final() -> None:
     """Nothing leads out of `closed`."""
-    assert not [row for row in states.TABLE.rows if row.source is State.CLOSED]
+    assert not [row for row in states.TABLE.rows if row.source is SessionState.CLOSED]
 
 
 def session_table(row: SessionRow) -> SessionTable:
     """A table of one row."""
-    return Table("Odd", State, Trigger, Guard, Deed, State.IDLE, (row,))
+    return StateTable(
+        title="Odd",
+        states=SessionState,
+        triggers=SessionTrigger,
+        guards=SessionGuard,
+        deeds=SessionDeed,
+        initial=SessionState.IDLE,
+        rows=(row,),
+    )
 
 
 def test_a_guard_or_a_deed_without_its_function_is_refused() -> None:
     """What a row names and nobody does shows when the engine is made, not when the row is first taken."""
-    guards: dict[Guard, Any] = {each: core.GUARDS[each] for each in Guard if each is not Guard.OVER_RATE}
-    with pytest.raises(ValueError, match=r"Session: nothing is there for: Guard\.OVER_RATE; .*: -"):
+    guards: dict[SessionGuard, Any] = {
+        each: core.GUARDS[each] for each in SessionGuard if each is not SessionGuard.OVER_RATE
+    }
+    with pytest.raises(
+        ValueError, match=r"Session: no function is given for: SessionGuard\.OVER_RATE; .*: -"
+    ):
         Engine(states.TABLE, guards, core.DEEDS)
-    deeds: dict[Deed, Any] = {each: core.DEEDS[each] for each in Deed if each not in (Deed.HOLD, Deed.SPEAK)}
-    with pytest.raises(ValueError, match=r"nothing is there for: Deed\.HOLD, Deed\.SPEAK; "):
+    deeds: dict[SessionDeed, Any] = {
+        each: core.DEEDS[each] for each in SessionDeed if each not in (SessionDeed.HOLD, SessionDeed.SPEAK)
+    }
+    with pytest.raises(
+        ValueError, match=r"no function is given for: SessionDeed\.HOLD, SessionDeed\.SPEAK; "
+    ):
         Engine(states.TABLE, core.GUARDS, deeds)
 
 
 def test_what_the_table_does_not_know_is_refused() -> None:
     """A guard or a deed of another table is not this one's, whether a function or a row names it."""
-    odd: Any = {**core.DEEDS, suggestions.Deed.WITHDRAW: print}
-    with pytest.raises(ValueError, match=r"not of the table: Deed\.WITHDRAW"):
+    odd: Any = {**core.DEEDS, suggestions.SuggestionDeed.WITHDRAW: print}
+    with pytest.raises(ValueError, match=r"not in the table: SuggestionDeed\.WITHDRAW"):
         Engine(states.TABLE, core.GUARDS, odd)
-    foreign: Any = suggestions.Guard.LATE
-    row: SessionRow = Row(Trigger.CANCEL, State.IDLE, foreign, None)
-    with pytest.raises(ValueError, match=r"not of the table: Guard\.LATE"):
+    foreign: Any = suggestions.SuggestionGuard.LATE
+    row: SessionRow = TransitionRow(SessionTrigger.CANCEL, SessionState.IDLE, foreign, None)
+    with pytest.raises(ValueError, match=r"not in the table: SuggestionGuard\.LATE"):
         Engine(session_table(row), core.GUARDS, core.DEEDS)
 
 
 def test_a_row_that_leads_nowhere_is_refused() -> None:
     """The Machine has no such state, and says so before anybody is there to go."""
-    nowhere: Any = suggestions.Status.EXPIRED
-    row: SessionRow = Row(Trigger.CANCEL, State.IDLE, None, nowhere)
+    nowhere: Any = suggestions.SuggestionState.EXPIRED
+    row: SessionRow = TransitionRow(SessionTrigger.CANCEL, SessionState.IDLE, None, nowhere)
     with pytest.raises(ValueError, match="EXPIRED"):
         Engine(session_table(row), core.GUARDS, core.DEEDS)
 
@@ -118,8 +146,8 @@ def as_the_machine_has_it(engine: AnyEngine, state: Any, trigger: Any) -> list[t
 def test_what_runs_is_what_the_machine_holds(engine: AnyEngine) -> None:
     """Row by row, in the order they are tried, and what the Machine holds is the table."""
     for state, trigger in pairs(engine.table):
-        rows = engine.rows(state, trigger)
-        assert rows == engine.table.row(state, trigger)
+        rows = engine.rows_of(state, trigger)
+        assert rows == engine.table.rows_of(state, trigger)
         assert as_the_machine_has_it(engine, state, trigger) == [
             (
                 [row.guard.value] if row.guard else [],
@@ -163,7 +191,7 @@ def test_the_machine_takes_the_same_row(engine: AnyEngine) -> None:
     """In every state, on every trigger and whatever holds, it would go where the engine goes and do the same."""
     table, ours, taken = engine.table, puppeteer(engine.table), set()
     for state, trigger in pairs(table):
-        asked = sorted({row.guard.value for row in table.row(state, trigger) if row.guard})
+        asked = sorted({row.guard.value for row in table.rows_of(state, trigger) if row.guard})
         for holds in product((False, True), repeat=len(asked)):
             facts = dict(zip(asked, holds, strict=True))
             puppets = [Puppet(state, facts, table.deeds) for _ in range(3)]
@@ -187,26 +215,32 @@ def test_a_deed_that_raises_leaves_the_state_as_the_row_has_changed_it() -> None
         raise RuntimeError("broken")
 
     done: list[object] = []
-    row: SessionRow = Row(
-        Trigger.CANCEL, State.IDLE, None, State.CLOSED, (Deed.HOLD, Deed.SPEAK, Deed.REPORT)
+    row: SessionRow = TransitionRow(
+        SessionTrigger.CANCEL,
+        SessionState.IDLE,
+        None,
+        SessionState.CLOSED,
+        (SessionDeed.HOLD, SessionDeed.SPEAK, SessionDeed.REPORT),
     )
     deeds = {
         **core.DEEDS,
-        Deed.HOLD: lambda _, about: done.append(about),
-        Deed.SPEAK: broken,
-        Deed.REPORT: broken,
+        SessionDeed.HOLD: lambda _, about: done.append(about),
+        SessionDeed.SPEAK: broken,
+        SessionDeed.REPORT: broken,
     }
     session = Core()
     with pytest.raises(RuntimeError, match="broken"):
-        Engine(session_table(row), core.GUARDS, deeds).react(session, session, Trigger.CANCEL, "it")
-    assert (session.state, done) == (State.CLOSED, ["it"])
+        Engine(session_table(row), core.GUARDS, deeds).react(session, session, SessionTrigger.CANCEL, "it")
+    assert (session.state, done) == (SessionState.CLOSED, ["it"])
 
 
 def test_no_model_is_held_by_the_machine() -> None:
     """An engine keeps no reference to what it has run."""
-    suggestion: Any = type("Model", (Suggestion,), {})("s", Proposal("a"), Question("m", "", None, 0.0), 1.0)
+    suggestion: Any = type("Model", (Suggestion,), {})(
+        "s", Proposal(action="a"), Question(id="m", text="", lang=None, at=0.0), 1.0
+    )
     gone = weakref.ref(suggestion)
-    SUGGESTION_ENGINE.fire(suggestion, suggestions.Step.CONFIRM)
+    SUGGESTION_ENGINE.fire(suggestion, suggestions.SuggestionStep.CONFIRM)
     del suggestion
     gc.collect()
     assert gone() is None
@@ -221,17 +255,17 @@ def test_a_guard_that_raises_changes_nothing() -> None:
             raise RuntimeError("broken")
 
     session = Broken()
-    session.state = State.STREAMING
+    session.state = SessionState.STREAMING
     with pytest.raises(RuntimeError, match="broken"):
-        ENGINE.fire(session, Trigger.MESSAGE)
-    assert session.state is State.STREAMING
+        ENGINE.fire(session, SessionTrigger.MESSAGE)
+    assert session.state is SessionState.STREAMING
 
 
 def test_the_drawing_shows_every_row() -> None:
     """The diagram has an arrow per row, guards included, and the matrix a cell per pair."""
-    drawing = mermaid(states.TABLE)
+    drawing = draw_mermaid(states.TABLE)
     assert drawing.count("-->") >= len(states.TABLE.rows)
     assert "streaming --> executing: streamed [confirm_waits] / finish_turn, run_next" in drawing
-    table = matrix(states.TABLE)
-    assert table.count("\n") == len(State) + 2
+    table = draw_matrix(states.TABLE)
+    assert table.count("\n") == len(SessionState) + 2
     assert "| idle | buffering | - |" in table

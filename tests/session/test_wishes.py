@@ -12,15 +12,15 @@ from agent.client.client import Client
 from agent.compose.adapters import Adapters
 from agent.llm.drafter import ModelDrafter
 from agent.llm.payloads import PayloadFiller
-from agent.ports.model import Finished, TextDelta
-from agent.retrieval.load import Source
+from agent.ports.model import Finish, TextDelta
+from agent.retrieval.load import SourceFile
 from agent.retrieval.search import KnowledgeBase
 from agent.settings import Settings
 from agent.testing.models import FakeModel, Step
 from agent.testing.network import inline, network
 
 KNOWLEDGE = KnowledgeBase.build(
-    [Source.of("kb/a.md", "# Plans\n\nThe Standard plan costs 299 kr a month.\n")]
+    [SourceFile.of("kb/a.md", "# Plans\n\nThe Standard plan costs 299 kr a month.\n")]
 )
 PHONE = "070-123 45 67"
 QUESTION = "Can you also tell me which phone number to use?"
@@ -29,7 +29,7 @@ ASKED = "What does the Standard plan cost? Call me, I am Anna"
 
 def says(said: Any, seconds: float = 0.0) -> Sequence[Step]:
     """Return what a model answers after some seconds."""
-    return (seconds, TextDelta(said if isinstance(said, str) else json.dumps(said)), Finished("stop"))
+    return (seconds, TextDelta(said if isinstance(said, str) else json.dumps(said)), Finish("stop"))
 
 
 @asynccontextmanager

@@ -27,18 +27,18 @@ from agent.errors import AgentError, UsageError, WireClosed
 from agent.host import WallClock
 from agent.ports.action import Call
 from agent.soak import command, inside, phases, remote, users, wire
-from agent.soak.command import Users
+from agent.soak.command import CrowdSize
 from agent.soak.crowd import ARRIVALS, DRAINED, see_taken_over, stay
 from agent.soak.figures import Tally
-from agent.soak.inside import Ground, SlowDisk
+from agent.soak.inside import SlowDisk, Surroundings
 from agent.soak.pages import Pages
 from agent.soak.scene import Scene, Target
 from agent.soak.steps import STEP_MAX
-from agent.soak.wire import open_line
+from agent.soak.wire import open_socket
 from agent.storage.memories import forgetting
 from agent.storage.memories.schema import turn_words
 from agent.storage.sqlite import SqliteLedger
-from agent.storage.stores import kept_in
+from agent.storage.stores import open_stores
 from agent.testing.network import inline
 from tests.planted import kept_when_cancelled
 
@@ -61,7 +61,7 @@ async def test_a_short_soak_keeps_every_promise(
     """Twenty users with sockets, and fifteen over HTTP, break nothing in five seconds and leave nothing."""
     monkeypatch.setattr(phases, "LINE_EVERY", 0.1)
     monkeypatch.setattr(phases, "BUSY", 2.0)
-    assert await command.soak(users=Users(20, 15, 5), own=True, data=tmp_path, slow_disk=1.0) == 0
+    assert await command.soak(users=CrowdSize(20, 15, 5), own=True, data=tmp_path, slow_disk=1.0) == 0
     out, err = capsys.readouterr()
     report = json.loads(out)
     assert report["passed"]
@@ -144,9 +144,9 @@ async def test_what_is_planted_is_found(
         await trio.lowlevel.checkpoint()
 
     monkeypatch.setattr(WebhookExecutor, "run", twice)
-    monkeypatch.setattr(SqliteLedger, "record", lost)
+    monkeypatch.setattr(SqliteLedger, "record_outcome", lost)
     for seed in (1, 2, 3):  # on a busy machine a crowd may leave before anything took effect
-        users = Users(60, 0, 5, seed)
+        users = CrowdSize(60, 0, 5, seed)
         assert await command.soak(users=users, own=True, data=tmp_path / f"{seed}", slow_disk=0.0) == 1
         report = json.loads(capsys.readouterr().out)
         if report["violations"]["I4"]:
@@ -181,7 +181,7 @@ async def test_what_is_planted_in_the_memory_is_found(
     monkeypatch.setattr(phases, "BUSY", 1.0)
     with monkeypatch.context() as planted:
         plant(planted)
-        assert await command.soak(users=Users(20, 4, 3), own=True, data=tmp_path, slow_disk=0.0) == 1
+        assert await command.soak(users=CrowdSize(20, 4, 3), own=True, data=tmp_path, slow_disk=0.0) == 1
     report = json.loads(capsys.readouterr().out)
     assert report["violations"]["memory"] > 0
     assert any(found in example for example in report["examples"]), report["examples"]
@@ -227,8 +227,8 @@ async def test_users_of_another_server_check_it_too(
     knowledge = tmp_path / "kb"
     knowledge.mkdir()
     Pages(knowledge, trio.current_time)
-    async with inside.inside(1, 8, Ground(knowledge, data=tmp_path / "data"), callers=2) as server:
-        status = await command.soak(users=Users(3, 2, 1), url=f"ws://127.0.0.1:{server.app.port}/ws")
+    async with inside.run_server(1, 8, Surroundings(knowledge, data=tmp_path / "data"), callers=2) as server:
+        status = await command.soak(users=CrowdSize(3, 2, 1), url=f"ws://127.0.0.1:{server.app.port}/ws")
     report = json.loads(capsys.readouterr().out)
     assert (status, report["failed"]) == (0, [])
     assert report["messages"] > 0
@@ -247,8 +247,10 @@ async def test_a_knowledge_base_that_is_not_taken_over_is_found_out(
     monkeypatch.setattr("agent.soak.crowd.TAKEN_OVER", 0.3)
     monkeypatch.setattr("agent.compose.knowledge.Knowledge.keep", blind)
     pages, tally = Pages(tmp_path, trio.current_time), Tally()
-    async with inside.inside(1, 1, Ground(tmp_path)) as server:
-        await see_taken_over(Scene(Target("127.0.0.1", server.app.port), tally, pages=pages), pages)
+    async with inside.run_server(1, 1, Surroundings(tmp_path)) as server:
+        await see_taken_over(
+            Scene(target=Target(host="127.0.0.1", port=server.app.port), tally=tally, pages=pages), pages
+        )
     assert tally.broken == {"kb": 1}
 
 
@@ -276,7 +278,7 @@ async def test_a_slow_disk_is_slow_to_write(monkeypatch: pytest.MonkeyPatch, tmp
     """What is read of a database is at hand."""
     slept: list[float] = []
     disk = SlowDisk(inline, 0.02, seed=1)
-    async with kept_in(tmp_path, disk, WallClock()) as kept:
+    async with open_stores(tmp_path, disk, WallClock()) as kept:
         monkeypatch.setattr("time.sleep", slept.append)
         assert await kept.has("a") is False
         assert slept == []
@@ -301,13 +303,15 @@ async def test_a_server_that_says_nothing_is_found_out(monkeypatch: pytest.Monke
     listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
     async with trio.open_nursery() as nursery:
         await nursery.start(trio.serve_listeners, deaf, listeners)
-        line = await open_line("127.0.0.1", listeners[0].socket.getsockname()[1])
-        visit = users.Visit("user", line, Scene(Target("127.0.0.1", 0), tally), Random(1))
+        line = await open_socket("127.0.0.1", listeners[0].socket.getsockname()[1])
+        visit = users.UserVisit(
+            "user", line, Scene(target=Target(host="127.0.0.1", port=0), tally=tally), Random(1)
+        )
         nursery.start_soon(visit.read)
-        visit.account.asked("1", 0.0)
-        await visit._ended("1")
+        visit.account.enter_message("1", 0.0)
+        await visit._wait_ended("1")
         await line.ping()
-        visit.account.settled()
+        visit.account.check_settled()
         await visit.leave("close")
         nursery.cancel_scope.cancel()
     assert tally.broken == {"I1": 2, "I6": 1}
@@ -327,7 +331,9 @@ async def test_a_server_that_hangs_up_or_lets_nobody_in_is_found_out() -> None:
                 scene.stop.set()
 
     listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
-    scene = Scene(Target("127.0.0.1", listeners[0].socket.getsockname()[1], think=0.01), tally)
+    scene = Scene(
+        target=Target(host="127.0.0.1", port=listeners[0].socket.getsockname()[1], think=0.01), tally=tally
+    )
     async with trio.open_nursery() as nursery:
         await nursery.start(trio.serve_listeners, rude, listeners)
         await users.User(1, 1, scene).run()
@@ -357,7 +363,9 @@ async def test_a_server_that_goes_down_hangs_up_with_its_code(
                 await stream.send_all(b"\x88\x02" + code.to_bytes(2, "big"))
 
     listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
-    scene = Scene(Target("127.0.0.1", listeners[0].socket.getsockname()[1], think=0.01), tally)
+    scene = Scene(
+        target=Target(host="127.0.0.1", port=listeners[0].socket.getsockname()[1], think=0.01), tally=tally
+    )
     async with trio.open_nursery() as nursery:
         await nursery.start(trio.serve_listeners, draining, listeners)
         await users.User(1, 1, scene).run()
@@ -373,7 +381,9 @@ async def test_a_server_that_was_seen_to_be_slow_may_give_a_handshake_up(
     tally = Tally()
     tally.cancels.add(slowest)
     line, theirs = pair()
-    visit = users.Visit("user", line, Scene(Target("127.0.0.1", 0), tally), Random(1))
+    visit = users.UserVisit(
+        "user", line, Scene(target=Target(host="127.0.0.1", port=0), tally=tally), Random(1)
+    )
     await theirs.aclose()
     await visit.read()
     line.drop()
@@ -392,7 +402,9 @@ async def test_a_handshake_without_an_end_is_the_users_own_patience(monkeypatch:
         scene.stop.set()
 
     listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
-    scene = Scene(Target("127.0.0.1", listeners[0].socket.getsockname()[1], think=0.01), tally)
+    scene = Scene(
+        target=Target(host="127.0.0.1", port=listeners[0].socket.getsockname()[1], think=0.01), tally=tally
+    )
     async with trio.open_nursery() as nursery:
         await nursery.start(trio.serve_listeners, silent, listeners)
         await users.User(1, 1, scene).run()
@@ -403,7 +415,7 @@ async def test_a_handshake_without_an_end_is_the_users_own_patience(monkeypatch:
 
 def test_a_larger_crowd_is_more_patient() -> None:
     """In proportion, from as many as this machine serves with ease."""
-    assert [Target("", 0, clients=clients).slower for clients in (1, 200, 1000)] == [1.0, 1.0, 5.0]
+    assert [Target(host="", port=0, clients=clients).slower for clients in (1, 200, 1000)] == [1.0, 1.0, 5.0]
 
 
 def test_wrong_settings_end_as_one_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -427,7 +439,7 @@ def test_wrong_settings_end_as_one_line(capsys: pytest.CaptureFixture[str]) -> N
 async def test_a_connection_that_is_refused_raises() -> None:
     """No server, and a server that hangs up in the handshake."""
     with pytest.raises(WireClosed):
-        await open_line("127.0.0.1", 1)
+        await open_socket("127.0.0.1", 1)
     with pytest.raises(UsageError):
         await command.soak(url="ws://[::2]:80/ws")
 
@@ -441,10 +453,10 @@ def test_log_lines_are_counted_and_passed_on() -> None:
     assert (lines.count, out.getvalue()) == (2, "one\ntwo\n")
 
 
-def pair() -> tuple[wire.Line, trio.SocketStream]:
+def pair() -> tuple[wire.ClientSocket, trio.SocketStream]:
     """Return a user's end and a server's end of a connection without a network."""
     ours, theirs = (trio.SocketStream(each) for each in trio.socket.socketpair())
-    return wire.Line(ours), theirs
+    return wire.ClientSocket(ours), theirs
 
 
 async def test_leaving_while_something_is_sent() -> None:
@@ -452,7 +464,7 @@ async def test_leaving_while_something_is_sent() -> None:
     for first in (True, False):
         line, theirs = pair()
 
-        async def send(line: wire.Line = line) -> None:
+        async def send(line: wire.ClientSocket = line) -> None:
             with suppress(WireClosed):
                 await line.send("cancel")
 
@@ -485,7 +497,10 @@ async def test_users_come_little_by_little_and_must_leave(
         await trio.sleep_forever()
 
     monkeypatch.setattr(users.User, "run", stuck)
-    scene, began = Scene(Target("127.0.0.1", 0, clients=3), Tally()), trio.current_time()
+    scene, began = (
+        Scene(target=Target(host="127.0.0.1", port=0, clients=3), tally=Tally()),
+        trio.current_time(),
+    )
     async with trio.open_nursery() as nursery:
         nursery.start_soon(stay, scene, 1, 3)
         await trio.sleep(10)
@@ -505,7 +520,7 @@ async def test_users_who_were_let_go_have_left(
         await trio.sleep(DRAINED - 1)
 
     monkeypatch.setattr(users.User, "run", let_go)
-    scene = Scene(Target("127.0.0.1", 0), Tally())
+    scene = Scene(target=Target(host="127.0.0.1", port=0), tally=Tally())
     async with trio.open_nursery() as nursery:
         nursery.start_soon(stay, scene, 1, 3)
         await trio.sleep(10)

@@ -7,7 +7,7 @@ import pytest
 
 from agent.soak.account import BEHIND, Account
 from agent.soak.figures import EXAMPLES_MAX, Tally
-from agent.soak.pages import Pages, texts
+from agent.soak.pages import Pages, make_texts
 
 CITED_FILES = ("pricing.md", "returns.md")
 CITED = [{"file": "kb/a.md", "snippet": "It costs 0299 kr in 14 days."}]
@@ -60,20 +60,20 @@ def judge(
     tally = Tally()
     noted: list[str] = [] if notes is None else notes
     account = Account("user", tally, lambda what, id, digest="", tool="": noted.append(f"{what} {id}"), pages)
-    account.asked("1", 0.0)
+    account.enter_message("1", 0.0)
     for at, step in enumerate(steps, 1):
         if isinstance(step, dict):
-            account.came(step, float(at))
+            account.check_frame(step, float(at))
         elif step[0] == "ask":
-            account.asked(step[1], float(at))
+            account.enter_message(step[1], float(at))
         elif step[0] == "cancel":
-            account.cancelled(float(at), *step[1:])
+            account.enter_cancel(float(at), *step[1:])
         elif step[0] == "confirm":
-            account.confirmed(step[1], float(at))
+            account.enter_confirm(step[1], float(at))
         else:
-            account.rejected(step[1])
+            account.enter_reject(step[1])
     if settled:
-        account.settled()
+        account.check_settled()
     return account, tally
 
 
@@ -220,7 +220,7 @@ def test_what_becomes_of_a_suggestion_is_noted_once(steps: list[Step], noted: li
 def test_a_server_that_goes_down_owes_nothing(promise: str | None, steps: list[Step]) -> None:
     """All that was asked a second before it hung up has ended; what was sent after may have crossed the close."""
     account, tally = judge(*steps, settled=False)
-    account.cut_off(float(max(1, len(steps) - 1)))
+    account.check_cut_off(float(max(1, len(steps) - 1)))
     assert list(tally.broken) == ([] if promise is None else [promise]), tally.examples
 
 
@@ -242,7 +242,7 @@ def test_answers_are_of_one_state_of_the_knowledge_base(tmp_path: Path) -> None:
 
     def citations(*generations: int) -> list[dict[str, str]]:
         return [
-            {"file": f"kb/{name}", "snippet": texts(generation)[name]}
+            {"file": f"kb/{name}", "snippet": make_texts(generation)[name]}
             for generation, name in zip(generations, CITED_FILES, strict=False)
         ]
 
@@ -250,9 +250,9 @@ def test_answers_are_of_one_state_of_the_knowledge_base(tmp_path: Path) -> None:
     account = Account("user", tally, pages=pages)
 
     def answered(asked_at: float, cited: list[dict[str, str]]) -> float | None:
-        account.asked("1", asked_at)
+        account.enter_message("1", asked_at)
         for frame in (stream("Yes."), end("done"), {**response("Yes."), "citations": cited}):
-            account.came(frame, asked_at + 1)
+            account.check_frame(frame, asked_at + 1)
         return account.messages["1"].behind
 
     assert (answered(3.0, citations(3, 3)), tally.broken) == (0.0, {})

@@ -33,17 +33,17 @@ def judge(*steps: dict[str, Any] | tuple[Any, ...]) -> tuple[Tally, list[str]]:
     calls = Calls("caller", tally, lambda what, id, digest="", tool="": noted.append(f"{what} {id}"))
     for step in steps:
         if isinstance(step, dict):
-            calls.seen(step)
+            calls.check_view(step)
         elif step[0] == "yes":
-            calls.approving("c", step[1])
+            calls.enter_approval("c", step[1])
         elif step[0] == "no":
-            calls.refused("c", digest_of(step[1]))
+            calls.withdraw_approval("c", digest_of(step[1]))
         elif step[0] == "forget":
             calls.forget("t")
         elif step[0] == "settled":
-            calls.settled(step[1], step[2])
+            calls.check_settled(step[1], step[2])
         else:
-            calls.won("c", step[0])
+            calls.enter_grant("c", step[0])
     return tally, noted
 
 

@@ -10,8 +10,8 @@ import trio
 from agent.errors import WireClosed
 from agent.soak import asking
 from agent.soak import exchange as room
-from agent.soak.asking import Asking
-from agent.soak.exchange import LEFT, Answer, Request, Stayed, exchange, parsed
+from agent.soak.asking import UserRequests
+from agent.soak.exchange import LEFT, ClientAnswer, ClientRequest, Stayed, exchange, parse_answer
 from agent.soak.figures import Tally
 from agent.soak.scene import Scene, Target
 
@@ -25,19 +25,19 @@ Serve = Callable[[trio.SocketStream], Awaitable[None]]
 @pytest.mark.parametrize(
     ("came", "answer"),
     [
-        (OK, Answer(200, {"a": 1})),
-        (b"HTTP/1.1 204 No Content\r\n\r\n", Answer(204, {})),
-        (EVENTS + FROM + b'event: result\ndata: {"b": 2}\n\n', Answer(200, {"b": 2})),
+        (OK, ClientAnswer(200, {"a": 1})),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", ClientAnswer(204, {})),
+        (EVENTS + FROM + b'event: result\ndata: {"b": 2}\n\n', ClientAnswer(200, {"b": 2})),
         (
             EVENTS + FROM + b'event: problem\ndata: {"status": 409, "code": "cancelled"}\n\n',
-            Answer(409, {"status": 409, "code": "cancelled"}),
+            ClientAnswer(409, {"status": 409, "code": "cancelled"}),
         ),
-        (CHUNKS + b"e\r\nevent: result\n\r\nb\r\ndata: {}\n\n\n\r\n0\r\n\r\n", Answer(200, {})),
+        (CHUNKS + b"e\r\nevent: result\n\r\nb\r\ndata: {}\n\n\n\r\n0\r\n\r\n", ClientAnswer(200, {})),
     ],
 )
-def test_a_whole_answer(came: bytes, answer: Answer) -> None:
+def test_a_whole_answer(came: bytes, answer: ClientAnswer) -> None:
     """JSON, nothing, or events, of which the last one is the answer."""
-    assert parsed(came) == answer
+    assert parse_answer(came) == answer
 
 
 @pytest.mark.parametrize(
@@ -46,21 +46,21 @@ def test_a_whole_answer(came: bytes, answer: Answer) -> None:
 def test_half_an_answer_is_none(came: bytes) -> None:
     """Whatever is missing of it."""
     with pytest.raises(WireClosed):
-        parsed(came)
+        parse_answer(came)
 
 
 async def asked_of(
-    serve: Serve, request: Request, drains: bool = False, seen: trio.Event | None = None
-) -> tuple[Answer, Tally]:
+    serve: Serve, request: ClientRequest, drains: bool = False, seen: trio.Event | None = None
+) -> tuple[ClientAnswer, Tally]:
     """Ask a server that answers each connection so. seen: is waited for before the server goes."""
     tally = Tally()
     listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
-    scene = Scene(Target("127.0.0.1", listeners[0].socket.getsockname()[1]), tally)
+    scene = Scene(target=Target(host="127.0.0.1", port=listeners[0].socket.getsockname()[1]), tally=tally)
     if drains:
         scene.drain.set()
     async with trio.open_nursery() as nursery:
         await nursery.start(trio.serve_listeners, serve, listeners)
-        came = await Asking("caller", scene, Random(1)).ask("chat", request, "bad_edit")
+        came = await UserRequests("caller", scene, Random(1)).ask("chat", request, "bad_edit")
         if seen is not None:
             with trio.fail_after(10):
                 await seen.wait()
@@ -102,7 +102,9 @@ def problem(status: int, code: str) -> bytes:
 )
 async def test_what_may_come(data: bytes, drains: bool, broken: dict[str, int]) -> None:
     """A good answer, and that somebody else was first; a fault, or nothing, only from a server that goes down."""
-    assert (await asked_of(answering(data), Request("POST", "/chat", {}), drains))[1].broken == broken
+    assert (await asked_of(answering(data), ClientRequest(method="POST", path="/chat", body={}), drains))[
+        1
+    ].broken == broken
 
 
 async def test_who_asks_too_often_asks_again_later(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,10 +117,12 @@ async def test_who_asks_too_often_asks_again_later(monkeypatch: pytest.MonkeyPat
             await stream.receive_some()
             await stream.send_all(answers.pop(0))
 
-    came, tally = await asked_of(limits, Request("POST", "/chat", {}))
+    came, tally = await asked_of(limits, ClientRequest(method="POST", path="/chat", body={}))
     assert (came.status, tally.counts) == (200, {"chat rate_limited": 2, "chat 200": 1})
     answers.append(problem(429, "rate_limited"))
-    assert (await asked_of(limits, Request("POST", "/chat", {}, 10.0)))[0].status == 429
+    assert (await asked_of(limits, ClientRequest(method="POST", path="/chat", body={}, patience=10.0)))[
+        0
+    ].status == 429
 
 
 @pytest.mark.parametrize("going", ["drop", "reset", "eof"])
@@ -135,7 +139,9 @@ async def test_who_has_no_patience_leaves(going: Any) -> None:
                 pass
         seen.set()
 
-    came, tally = await asked_of(waits, Request("POST", "/chat", {}, 0.01, going=going), seen=seen)
+    came, tally = await asked_of(
+        waits, ClientRequest(method="POST", path="/chat", body={}, patience=0.01, going=going), seen=seen
+    )
     assert (came, tally.broken, tally.counts) == (LEFT, {}, {"chat left": 1})
 
 
@@ -146,17 +152,22 @@ async def test_a_server_that_stays_is_found_out(monkeypatch: pytest.MonkeyPatch)
     async def stays(stream: trio.SocketStream) -> None:
         await trio.sleep_forever()
 
-    _, tally = await asked_of(stays, Request("POST", "/chat", {}, 0.01, going="eof"))
+    _, tally = await asked_of(
+        stays, ClientRequest(method="POST", path="/chat", body={}, patience=0.01, going="eof")
+    )
     assert tally.broken == {"I6": 1}
     with pytest.raises(WireClosed):
-        await exchange(Request("GET", "/calls"), "127.0.0.1", 1)
+        await exchange(ClientRequest(method="GET", path="/calls"), "127.0.0.1", 1)
     assert issubclass(Stayed, WireClosed)
 
 
 def test_a_request_says_who_asks_and_what_it_takes() -> None:
     """The token, events where they are wanted, and the body's length."""
-    data = Request("POST", "/chat", {"a": 1}, events=True).written("::1", 80, "secret")
+    data = ClientRequest(method="POST", path="/chat", body={"a": 1}, events=True).to_bytes(
+        "::1", 80, "secret"
+    )
     assert data == (
-        b"POST /chat HTTP/1.1\r\nHost: [::1]:80\r\nAccept: text/event-stream\r\nAuthorization: Bearer secret\r\n"
+        b"POST /chat HTTP/1.1\r\nHost: [::1]:80\r\nConnection: close\r\nAccept: text/event-stream\r\n"
+        b"Authorization: Bearer secret\r\n"
         b'Content-Type: application/json\r\nContent-Length: 8\r\n\r\n{"a": 1}'
     )

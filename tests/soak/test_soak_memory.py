@@ -6,7 +6,16 @@ from random import Random
 
 import pytest
 
-from agent.soak.memory import JUDGED_AFTER, SAMPLES_MAX, SLOPE_MAX, Growth, Samples, growth, resident, slope
+from agent.soak.memory import (
+    JUDGED_AFTER,
+    SAMPLES_MAX,
+    SLOPE_MAX,
+    Growth,
+    Samples,
+    measure_growth,
+    median_slope,
+    resident_bytes,
+)
 
 MIB = 2.0**20
 
@@ -15,7 +24,7 @@ def seen(level: Callable[[float], float], seconds: int = 600, noise: float = 0.3
     """Return how a process grew that held `level` MiB at each second, and a little more or less."""
     rng = Random(1)
     times = [float(at) for at in range(seconds)]
-    found = growth(times, [(level(at) + rng.gauss(0, noise)) * MIB for at in times])
+    found = measure_growth(times, [(level(at) + rng.gauss(0, noise)) * MIB for at in times])
     assert found is not None
     return found
 
@@ -39,7 +48,7 @@ def warming(at: float) -> float:
 def test_what_has_settled_does_not_leak(level: Callable[[float], float]) -> None:
     """Whatever it took to get there."""
     found = seen(level)
-    assert found.judged
+    assert found.is_judged
     assert not found.leaks, found
 
 
@@ -60,11 +69,11 @@ def test_a_leak_in_steps_is_found() -> None:
 def test_a_short_run_is_not_judged() -> None:
     """It is told all the same."""
     found = seen(lambda at: 100 + at / 60, 60)
-    assert not found.judged
+    assert not found.is_judged
     assert not found.leaks
     assert found.slope > SLOPE_MAX
-    assert growth([0.0] * 11, [1.0] * 11) is None
-    assert growth([float(at) for at in range(12)], [1.0] * 12) is not None
+    assert measure_growth([0.0] * 11, [1.0] * 11) is None
+    assert measure_growth([float(at) for at in range(12)], [1.0] * 12) is not None
 
 
 def test_it_is_judged_from_where_it_has_settled() -> None:
@@ -74,16 +83,16 @@ def test_it_is_judged_from_where_it_has_settled() -> None:
     assert seen(lambda at: warming(at) + 20 * (20 < at < 22)).settled_at > 50, (
         "one sample near it is not settled"
     )
-    assert seen(warming, int(2 * JUDGED_AFTER) + 2).judged
+    assert seen(warming, int(2 * JUDGED_AFTER) + 2).is_judged
 
 
 def test_the_slope_is_the_median_of_all_pairs() -> None:
     """A line is its own slope, also when a quarter of its points are anywhere."""
     times = [float(at) for at in range(100)]
-    assert slope(times, [3 * at for at in times]) == pytest.approx(3)
-    assert slope(times, [1000 if at % 4 == 0 else 3 * at for at in times]) == pytest.approx(3, rel=0.1)
+    assert median_slope(times, [3 * at for at in times]) == pytest.approx(3)
+    assert median_slope(times, [1000 if at % 4 == 0 else 3 * at for at in times]) == pytest.approx(3, rel=0.1)
     many = [float(at) for at in range(1000)]
-    assert slope(many, [3 * at for at in many]) == pytest.approx(3)
+    assert median_slope(many, [3 * at for at in many]) == pytest.approx(3)
 
 
 def test_samples_take_their_room_at_once() -> None:
@@ -110,5 +119,5 @@ def test_samples_take_their_room_at_once() -> None:
 
 def test_this_process_has_a_size() -> None:
     """Where the system tells it."""
-    size = resident()
+    size = resident_bytes()
     assert size is None or 10 * MIB < size < 10_000 * MIB

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from agent.soak.pages import NAMES, REMEMBERED, Pages, cites, texts
+from agent.soak.pages import NAMES, REMEMBERED, Pages, are_cited, make_texts
 
 
 def cited(generation: int, *names: str) -> list[dict[str, str]]:
     """Return citations as they stand in some files of a generation."""
-    held = texts(generation)
+    held = make_texts(generation)
     return [{"file": f"kb/{name}", "snippet": held[name].strip()} for name in names]
 
 
@@ -27,7 +27,7 @@ def test_the_folder_is_always_in_one_known_state(tmp_path: Path) -> None:
     states: list[dict[str, str]] = []
     for generation in range(REMEMBERED + 1):
         found = {path.name: path.read_text() for path in tmp_path.glob("*.md")}
-        assert found == texts(generation)
+        assert found == make_texts(generation)
         if states:
             assert sum(found[name] != states[-1][name] for name in NAMES) == 1
         states.append(found)
@@ -56,13 +56,13 @@ def test_a_torn_snapshot_is_found_out(tmp_path: Path) -> None:
     assert made.behind([*cited(9, new), *cited(8, old)], asked_at=9.0) == 0.0
     assert made.behind([{"file": "kb/other.md", "snippet": "x"}], asked_at=9.0) is None
     assert made.behind([{"file": f"kb/{new}", "snippet": "never"}], asked_at=9.0) is None
-    assert not cites([{"file": f"kb/{old}", "snippet": texts(9)[new]}], texts(9))
+    assert not are_cited([{"file": f"kb/{old}", "snippet": make_texts(9)[new]}], make_texts(9))
 
 
 def test_a_row_stands_under_the_header_that_is_cited_with_it() -> None:
     """Both must be there; the line of dashes between them is not cited."""
-    held = texts(9)
+    held = make_texts(9)
     header, _, row = held["pricing.md"].split("\n")[2:5]
-    assert cites([{"file": "kb/pricing.md", "snippet": f"{header}\n{row}"}], held)
-    assert not cites([{"file": "kb/pricing.md", "snippet": f"{header}\n{row}"}], texts(12))
-    assert not cites([{"file": "kb/pricing.md", "snippet": f"| Plan | Price |\n{row}"}], held)
+    assert are_cited([{"file": "kb/pricing.md", "snippet": f"{header}\n{row}"}], held)
+    assert not are_cited([{"file": "kb/pricing.md", "snippet": f"{header}\n{row}"}], make_texts(12))
+    assert not are_cited([{"file": "kb/pricing.md", "snippet": f"| Plan | Price |\n{row}"}], held)

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from agent.host import WallClock
-from agent.soak.kept import Kept, KeptCall, Row, kept_since
-from agent.soak.notes import Notes, digest_of, read
-from agent.soak.reckoning import counted_otherwise, disagreements, figures_of, left_open, totals
-from agent.storage.sqlite import ledger_in
+from agent.soak.kept import ActionRow, CallRow, ServerFile, read_ledger_file
+from agent.soak.notes import NoteFile, digest_of, read_notes
+from agent.soak.reckoning import find_disagreements, find_miscounts, find_open, parse_figures, summarize_calls
+from agent.storage.sqlite import open_sqlite_ledger
 from agent.storage.trust import FILE
 from agent.testing.network import inline
 
@@ -21,8 +21,8 @@ FREE = ["effect a x find_parcel", "done a"]  # of a tool that needs nobody's yes
 
 def found(lines: list[str], rows: dict[str, str] | None) -> list[str]:
     """Return the promises that are broken."""
-    kept = None if rows is None else Kept({id: Row(status) for id, status in rows.items()})
-    return sorted(promise for promise, _ in disagreements(read(lines), kept))
+    kept = None if rows is None else ServerFile({id: ActionRow(status) for id, status in rows.items()})
+    return sorted(promise for promise, _ in find_disagreements(read_notes(lines), kept))
 
 
 def of_call(lines: list[str], row: str | None = "done", **call: Any) -> list[tuple[str, str]]:
@@ -30,8 +30,8 @@ def of_call(lines: list[str], row: str | None = "done", **call: Any) -> list[tup
     given = {"status": "done", "tool": "book_courier", "runs_at": "webhook", "digest": "x", **call}
     caller = given["runs_at"] == "caller"
     lease = given.get("lease_until")
-    rows = {} if row is None else {"a": Row(row, given["tool"], "caller" if caller else "it", lease)}
-    return list(disagreements(read(lines), Kept(rows, {"a": KeptCall(**given)}, (), NOW)))
+    rows = {} if row is None else {"a": ActionRow(row, given["tool"], "caller" if caller else "it", lease)}
+    return list(find_disagreements(read_notes(lines), ServerFile(rows, {"a": CallRow(**given)}, (), NOW)))
 
 
 @pytest.mark.parametrize(
@@ -95,9 +95,9 @@ def test_what_disagrees_is_noted(promise: str, lines: list[str], rows: dict[str,
 
 def test_without_a_webhook_no_effect_is_missed() -> None:
     """Words and rows must agree all the same."""
-    told = read(["confirmed a", "done a"])
-    assert list(disagreements(told, Kept({"a": Row("done")}), effects_seen=False)) == []
-    assert list(disagreements(told, Kept({"a": Row("unknown")}), effects_seen=False)) != []
+    told = read_notes(["confirmed a", "done a"])
+    assert list(find_disagreements(told, ServerFile({"a": ActionRow("done")}), effects_seen=False)) == []
+    assert list(find_disagreements(told, ServerFile({"a": ActionRow("unknown")}), effects_seen=False)) != []
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_a_call_that_disagrees_is_noted(
 
 def test_a_message_that_is_left_pending_is_noted() -> None:
     """Nothing is in progress any more, and it has not ended."""
-    assert list(left_open(Kept({}, {}, ("m",), NOW))) == [("I1", "message m is left pending")]
+    assert list(find_open(ServerFile({}, {}, ("m",), NOW))) == [("I1", "message m is left pending")]
 
 
 @pytest.mark.parametrize(
@@ -164,10 +164,12 @@ def test_figures_that_are_not_the_ledger_s_are_noted(
 ) -> None:
     """Told and untold together; what callers run is not counted there."""
     text = "".join(f'agent_{name}_total{{outcome="done"}} {count}.0\n' for name, count in figures.items())
-    rows = {str(at): Row(status) for at, status in enumerate(statuses)} | {"c": Row("done", owner="caller")}
-    read_back = figures_of(f"# HELP x\n{text}agent_actions_running 0.0\n".encode())
-    assert len(list(counted_otherwise(read_back, rows))) == broken
-    assert list(counted_otherwise({"agent_actions_unrecorded": 2.0}, {})) == [
+    rows = {str(at): ActionRow(status) for at, status in enumerate(statuses)} | {
+        "c": ActionRow("done", owner="caller")
+    }
+    read_back = parse_figures(f"# HELP x\n{text}agent_actions_running 0.0\n".encode())
+    assert len(list(find_miscounts(read_back, rows))) == broken
+    assert list(find_miscounts({"agent_actions_unrecorded": 2.0}, {})) == [
         ("ledger", "/metrics tells of 2 agent_actions_unrecorded")
     ]
 
@@ -175,25 +177,28 @@ def test_figures_that_are_not_the_ledger_s_are_noted(
 def test_what_could_not_be_claimed_has_no_row() -> None:
     """It is told as failed; a row that says so must have been told."""
     told = {'agent_confirms_ended_total{outcome="failed"}': 1.0}
-    assert list(counted_otherwise(told, {})) == []
-    assert len(list(counted_otherwise({}, {"a": Row("failed")}))) == 1
+    assert list(find_miscounts(told, {})) == []
+    assert len(list(find_miscounts({}, {"a": ActionRow("failed")}))) == 1
 
 
 def test_notes_are_lines() -> None:
     """They are read as they were written; of two ends the first is what the client was told."""
     file = io.StringIO()
-    notes = Notes(file)
+    notes = NoteFile(file)
     notes.note("confirmed", "-a", "12")
     notes.effect("-a", "34", "remind_me")
     notes.note("closed", "b")
     notes.note("done", "b")
-    actions = read(file.getvalue().splitlines())
+    actions = read_notes(file.getvalue().splitlines())
     a = actions["-a"]
-    assert (a.confirmed, a.effects, a.told, a.ran, a.tools) == (True, 1, None, {"34"}, {"remind_me"})
+    assert (a.is_confirmed, a.effects, a.told, a.ran, a.tools) == (True, 1, None, {"34"}, {"remind_me"})
     assert (a.allows("12"), a.allows("34")) == (True, False)
     assert actions["b"].told == "closed"
-    kept = Kept({"-a": Row("done")}, {"-a": KeptCall("done", "remind_me", "caller", "12", edited=True)})
-    assert totals(actions, kept) == {
+    kept = ServerFile(
+        {"-a": ActionRow("done")},
+        {"-a": CallRow(status="done", tool="remind_me", runs_at="caller", digest="12", edited=True)},
+    )
+    assert summarize_calls(actions, kept) == {
         "confirmed": 1,
         "told": {"nobody": 1},
         "effects": 1,
@@ -201,7 +206,7 @@ def test_notes_are_lines() -> None:
         "calls": {"caller done": 1},
         "edited": {"done": 1},
     }
-    assert "rows" not in totals(actions, None)
+    assert "rows" not in summarize_calls(actions, None)
 
 
 def test_arguments_are_told_apart_by_their_hash() -> None:
@@ -212,13 +217,13 @@ def test_arguments_are_told_apart_by_their_hash() -> None:
 
 async def test_the_ledger_is_read_as_it_stands(tmp_path: Path) -> None:
     """What is claimed is not settled by looking, and what is older than the soak is not of it."""
-    async with ledger_in(tmp_path, inline, WallClock()) as ledger:
+    async with open_sqlite_ledger(tmp_path, inline, WallClock()) as ledger:
         for at, id in enumerate("abc"):
             await ledger.claim(id, "send_sms", at)
-        await ledger.record("b", "done", {"success": True}, 10**15)
-    rows = kept_since(tmp_path / FILE, 1, NOW).rows
+        await ledger.record_outcome("b", "done", {"success": True}, 10**15)
+    rows = read_ledger_file(tmp_path / FILE, 1, NOW).rows
     assert {id: (row.status, row.tool) for id, row in rows.items()} == {
         "b": ("done", "send_sms"),
         "c": ("claimed", "send_sms"),
     }
-    assert kept_since(tmp_path / FILE, 0, NOW).rows["a"].status == "claimed"
+    assert read_ledger_file(tmp_path / FILE, 0, NOW).rows["a"].status == "claimed"

@@ -6,23 +6,23 @@ from typing import Any
 
 import pytest
 
-from agent.memory.hearing import hear
-from agent.memory.keeper import Keeper
+from agent.memory.hearing import read_items
+from agent.memory.keeper import ExchangeKeeper
 from agent.ports.brain import Question
 from agent.ports.conversation import Scope
-from agent.ports.remember import Answered
-from agent.soak.kept import Row
+from agent.ports.remember import FinishedAnswer
+from agent.soak.kept import ActionRow
 from agent.soak.remembered import (
-    KeptItem,
-    Memory,
-    figures,
-    misremembered,
-    numbers_in,
-    remembered_since,
-    rows_in,
-    words,
+    StoredItem,
+    StoredMemory,
+    count_rows,
+    find_file_numbers,
+    find_memory_faults,
+    read_memory,
+    read_numbers,
+    summarize_memory,
 )
-from agent.storage.memories.store import memory_in
+from agent.storage.memories.store import open_sqlite_memory
 from agent.testing.fakes import Figures, Noon
 from agent.testing.network import inline
 
@@ -33,43 +33,58 @@ TURN = {(1, "m1"): {"user": f"It is {N}.", "assistant": "Noted."}}
 
 def kept(
     status: str = "accepted", text: str = f"It is {N}", by: str | None = "user", **moves: int
-) -> KeptItem:
-    return KeptItem(1, "p", "fact", status, by, text, Counter({"approve": 1} | moves))
+) -> StoredItem:
+    return StoredItem(
+        scope=1,
+        place="p",
+        type="fact",
+        status=status,
+        decided_by=by,
+        text=text,
+        moves=Counter({"approve": 1} | moves),
+    )
 
 
-def broken(lines: list[str], memory: Memory, rows: dict[str, Row] | None = None) -> list[str]:
-    return [what for _, what in misremembered(memory, words(lines), rows or {})]
+def broken(lines: list[str], memory: StoredMemory, rows: dict[str, ActionRow] | None = None) -> list[str]:
+    return [what for _, what in find_memory_faults(memory, read_numbers(lines), rows or {})]
 
 
 def test_what_agrees_is_not_noted() -> None:
     """What was approved is live, what was forgotten has no words, and what was lost is noted."""
-    assert broken(SAID, Memory({"i1": kept()}, TURN)) == []
+    assert broken(SAID, StoredMemory({"i1": kept()}, TURN)) == []
     gone = [*SAID, f"memory:forgetting {N} - -", f"memory:forgot {N} - -"]
     empty = {(1, "m1"): {"user": "", "assistant": ""}}
-    assert broken(gone, Memory({"i1": kept("forgotten", "")}, empty)) == []
-    assert broken(SAID, Memory({}, {}, gaps=1)) == []
-    assert broken(["confirmed a", *SAID[:1]], Memory()) == []
+    assert broken(gone, StoredMemory({"i1": kept("forgotten", "")}, empty)) == []
+    assert broken(SAID, StoredMemory({}, {}, gaps=1)) == []
+    assert broken(["confirmed a", *SAID[:1]], StoredMemory()) == []
     reopened = kept(approve=2, reopen=1)
     assert (
-        broken([*SAID, "memory:offered s1 i1 -"], Memory({"i1": reopened}, TURN), {"s1": Row("done")}) == []
+        broken(
+            [*SAID, "memory:offered s1 i1 -"], StoredMemory({"i1": reopened}, TURN), {"s1": ActionRow("done")}
+        )
+        == []
     )
 
 
 @pytest.mark.parametrize(
     ("lines", "memory", "why"),
     [
-        ([], Memory({"i1": kept()}), "nobody has approved it"),
-        (SAID, Memory({"i1": kept(approve=2)}, TURN), "accepted 2 times"),
-        (SAID, Memory({"i1": kept(), "i2": kept()}, TURN), "2 live items"),
-        ([SAID[0], f"memory:cancelled {N} - -"], Memory({"i1": kept()}), "of a turn that was cancelled"),
-        ([f"memory:cancelled {N} - -"], Memory({}, TURN), "in a turn that was cancelled"),
-        (SAID, Memory({"i1": kept("forgotten")}, TURN), "has words"),
-        ([*SAID, f"memory:forgot {N} - -"], Memory(found=frozenset([N])), "is in a file"),
-        (SAID, Memory(), "1 exchanges are not kept"),
-        ([], Memory({}, {(1, "m1"): {"user": "Hi."}}), "half kept"),
+        ([], StoredMemory({"i1": kept()}), "nobody has approved it"),
+        (SAID, StoredMemory({"i1": kept(approve=2)}, TURN), "accepted 2 times"),
+        (SAID, StoredMemory({"i1": kept(), "i2": kept()}, TURN), "2 live items"),
+        (
+            [SAID[0], f"memory:cancelled {N} - -"],
+            StoredMemory({"i1": kept()}),
+            "of a turn that was cancelled",
+        ),
+        ([f"memory:cancelled {N} - -"], StoredMemory({}, TURN), "in a turn that was cancelled"),
+        (SAID, StoredMemory({"i1": kept("forgotten")}, TURN), "has words"),
+        ([*SAID, f"memory:forgot {N} - -"], StoredMemory(found=frozenset([N])), "is in a file"),
+        (SAID, StoredMemory(), "1 exchanges are not kept"),
+        ([], StoredMemory({}, {(1, "m1"): {"user": "Hi."}}), "half kept"),
     ],
 )
-def test_what_disagrees_is_found(lines: list[str], memory: Memory, why: str) -> None:
+def test_what_disagrees_is_found(lines: list[str], memory: StoredMemory, why: str) -> None:
     """Each way of it."""
     (what,) = broken(lines, memory)
     assert why in what
@@ -77,22 +92,28 @@ def test_what_disagrees_is_found(lines: list[str], memory: Memory, why: str) -> 
 
 def test_what_a_ledger_tells_of_an_item_is_held_against_it() -> None:
     """A suggestion that is done has made its item live."""
-    lines, rows = ["memory:offered s1 i1 -"], {"s1": Row("done")}
-    proposed = Memory({"i1": kept("proposed", "", None, approve=0)})
+    lines, rows = ["memory:offered s1 i1 -"], {"s1": ActionRow("done")}
+    proposed = StoredMemory({"i1": kept("proposed", "", None, approve=0)})
     assert broken(lines, proposed, rows) == ["s1 is done, and i1 was never accepted"]
-    assert broken(lines, Memory(), rows) == ["s1 is done, and i1 was never accepted"]
-    assert broken(lines, proposed, {"s1": Row("failed")}) == []
+    assert broken(lines, StoredMemory(), rows) == ["s1 is done, and i1 was never accepted"]
+    assert broken(lines, proposed, {"s1": ActionRow("failed")}) == []
 
 
 async def test_what_is_kept_is_read(tmp_path: Path) -> None:
     """As a server has left it."""
-    async with memory_in(tmp_path, inline, Noon()) as memory:
-        keeper = Keeper(memory, Noon(), Figures(), hear)
-        question = Question("m1", f"Remember that my locker number is {N}.", "en", 0.0, Scope("p", "t", ""))
-        keeper.keep(question, Answered("Noted."), lambda question, proposal: None)
+    async with open_sqlite_memory(tmp_path, inline, Noon()) as memory:
+        keeper = ExchangeKeeper(memory, Noon(), Figures(), read_items)
+        question = Question(
+            id="m1",
+            text=f"Remember that my locker number is {N}.",
+            lang="en",
+            at=0.0,
+            scope=Scope("p", "t", ""),
+        )
+        keeper.record_exchange(question, FinishedAnswer("Noted."), lambda question, proposal: None)
         await keeper._write_next()
-        await memory.gap(Scope("p", "t", ""), Noon().now_ms(), 2)
-    found = remembered_since(tmp_path, 0)
+        await memory.record_gap(Scope("p", "t", ""), Noon().now_ms(), 2)
+    found = read_memory(tmp_path, 0)
     (item,) = found.items.values()
     assert (item.status, item.text, dict(item.moves)) == (
         *("accepted", f"My locker number is {N}"),
@@ -101,9 +122,9 @@ async def test_what_is_kept_is_read(tmp_path: Path) -> None:
     ((_, sides),) = found.turns.items()
     assert dict(sides) == {"user": question.text, "assistant": "Noted."}
     assert (found.gaps, found.found) == (2, frozenset([N]))
-    assert rows_in(tmp_path) == 3
-    assert remembered_since(tmp_path, Noon().now_ms() + 1) == Memory({}, {}, 0, frozenset([N]))
-    figure: dict[str, Any] = figures(found, words(SAID))
+    assert count_rows(tmp_path) == 3
+    assert read_memory(tmp_path, Noon().now_ms() + 1) == StoredMemory({}, {}, 0, frozenset([N]))
+    figure: dict[str, Any] = summarize_memory(found, read_numbers(SAID))
     assert (figure["items"], figure["told"], figure["gaps"]) == ({"accepted": 1}, 1, 2)
 
 
@@ -115,4 +136,4 @@ def test_a_number_that_two_pieces_of_a_file_share_is_found(
     (tmp_path / "in" / "file").write_bytes(b"\xff" * 25 + N.encode() + b"\x00 9123000700001")
     for size in (1, 7, 30, 4096):
         monkeypatch.setattr("agent.soak.remembered._READ_AT_ONCE", size)
-        assert N in numbers_in(tmp_path)
+        assert N in find_file_numbers(tmp_path)

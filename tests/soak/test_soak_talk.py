@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from agent.soak.figures import Tally
-from agent.soak.inside import Ground, inside
+from agent.soak.inside import Surroundings, run_server
 from agent.soak.pages import Pages
 from agent.soak.scene import Scene, Target
 from agent.soak.talk import Talk
@@ -25,8 +25,14 @@ async def talking(tmp_path: Path) -> AsyncGenerator[tuple[Talk, Tally], None]:
     knowledge.mkdir()
     Pages(knowledge, trio.current_time)
     tally = Tally()
-    async with inside(1, 1, Ground(knowledge, data=tmp_path / "data"), callers=1) as server:
-        talk = Talk("anna", "anna", Scene(Target("127.0.0.1", server.app.port), tally), Random(1), False)
+    async with run_server(1, 1, Surroundings(knowledge, data=tmp_path / "data"), callers=1) as server:
+        talk = Talk(
+            "anna",
+            "anna",
+            Scene(target=Target(host="127.0.0.1", port=server.app.port), tally=tally),
+            Random(1),
+            False,
+        )
         await talk._chat(saying=BOOKING)
         yield talk, tally
 
@@ -55,12 +61,12 @@ async def test_a_server_that_runs_something_else_is_found_out(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Another call than was approved, and one of which the user has not seen the arguments."""
-    approve: Any = ThreadDesk.approve
+    approve: Any = ThreadDesk.approve_call
 
     def careless(self: ThreadDesk, project: str, call: str, by: str, *about: Any) -> Any:
         return approve(self, project, call, by, {"order": "Z-9"}, None, about[-1])
 
-    monkeypatch.setattr(ThreadDesk, "approve", careless)
+    monkeypatch.setattr(ThreadDesk, "approve_call", careless)
     async with talking(tmp_path) as (talk, tally):
         await talk._chat(saying=BOOKING)
         await talk._edit()

@@ -9,7 +9,7 @@ from agent.soak.census import Census
 from agent.soak.figures import Histogram
 from agent.soak.memory import Samples
 from agent.soak.steps import Steps
-from agent.soak.verdict import DRAIN_MAX, Run, summary
+from agent.soak.verdict import DRAIN_MAX, SoakRun, summarize_run
 
 BACK = Census(10**8, 8, Counter(x=3))
 
@@ -47,8 +47,8 @@ def held(mib_per_minute: float) -> Samples:
 
 def seen(end: Census = BACK, clients: int = 200, **more: Any) -> dict[str, Any]:
     """Return the verdict on ten minutes that were seen from the inside."""
-    run = Run(clients, 600.0, censuses={"start": BACK, "warm": BACK, "end": end}, **more)
-    return summary(run)
+    run = SoakRun(clients=clients, seconds=600.0, censuses={"start": BACK, "warm": BACK, "end": end}, **more)
+    return summarize_run(run)
 
 
 @pytest.mark.parametrize(
@@ -96,11 +96,11 @@ def test_over_the_bar(more: dict[str, Any], words: str) -> None:
 
 def test_broken_promises_are_told_by_name() -> None:
     """Also those that are not the session's, and from the outside too."""
-    run = Run(1, 1.0)
+    run = SoakRun(clients=1, seconds=1.0)
     run.tally.violation("kb", "a torn snapshot")
     run.tally.violation("I7", "thrown out")
     run.tally.count("handshakes given up")
-    report = summary(run)
+    report = summarize_run(run)
     assert report["failed"] == ["I7 broken 1 times", "kb broken 1 times"]
     assert report["violations"]["kb"] == report["violations"]["I7"] == report["handshakes_given_up"] == 1
     assert report["examples"] == ["kb: a torn snapshot", "I7: thrown out"]

@@ -2,12 +2,15 @@
 
 import sqlite3
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agent.errors import StorageFailed
+from agent.ports.pages import Window
+from agent.storage import turns
 from agent.storage.memories.store import SqliteMemory
 from agent.storage.threads import SqliteThreads
 from agent.storage.trust import FILE
@@ -16,6 +19,8 @@ from agent.testing.network import inline
 from tests.forgetting import TEXT, WHOSE, WORD, both_files, say_everywhere
 from tests.remembered import NOW, an_exchange
 from tests.storage.test_storage_memories import files_with
+from tests.storage.test_storage_settle import Process
+from tests.stored import an_opening
 
 
 async def test_what_was_said_everywhere_is_nowhere(tmp_path: Path) -> None:
@@ -23,7 +28,7 @@ async def test_what_was_said_everywhere_is_nowhere(tmp_path: Path) -> None:
     async with both_files(tmp_path, inline, Noon()) as (desk, memory, store):
         id = await say_everywhere(memory, store)
         assert len(files_with(tmp_path, WORD)) >= 2
-        assert (await desk.forget(WHOSE, id)).item.status == "forgotten"
+        assert (await desk.forget_item(WHOSE, id)).item.status == "forgotten"
         assert files_with(tmp_path, WORD) == []
         call = await store.calls.call("default", "c1")
         assert (call.status, call.approved_by, dict(call.arguments)) == ("done", "u1", {"text": ""})
@@ -36,11 +41,11 @@ async def test_no_line_of_the_audit_names_what_is_forgotten(tmp_path: Path) -> N
         id = await say_everywhere(memory, store)
         stays = [("memory accept", f"{id}0"), ("approved", "c1"), ("approved", id)]
         for event, subject in (("memory accept", id), ("memory edit", id), *stays):
-            await store.requests.note(NOW, "default", "u1", event, subject)
-        await desk.forget(WHOSE, id)
+            await store.requests.write_audit(NOW, "default", "u1", event, subject)
+        await desk.forget_item(WHOSE, id)
         assert read_audit(tmp_path) == stays
-        await store.requests.note(NOW, "default", "u1", "memory accept", id)
-        await desk.forget(WHOSE, id)  # again, as where it was cut off
+        await store.requests.write_audit(NOW, "default", "u1", "memory accept", id)
+        await desk.forget_item(WHOSE, id)  # again, as where it was cut off
         assert read_audit(tmp_path) == stays
 
 
@@ -54,7 +59,7 @@ async def test_what_is_said_again_while_it_is_looked_for_is_nowhere_either(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A message that is kept after the last look, and before the rows are emptied."""
-    forget, again = SqliteMemory.forget, f"Once more: {TEXT}"
+    forget, again = SqliteMemory.forget_item, f"Once more: {TEXT}"
     async with both_files(tmp_path, inline, Noon()) as (desk, memory, store):
         id = await say_everywhere(memory, store)
         database = memory._database  # type: ignore[attr-defined]
@@ -62,24 +67,55 @@ async def test_what_is_said_again_while_it_is_looked_for_is_nowhere_either(
 
         async def late(work: Any) -> Any:
             monkeypatch.setattr(database, "write", write)
-            await memory.keep([an_exchange("m9", again, f"Yes: {TEXT}", scope=WHOSE)], NOW)
+            await memory.keep_exchanges([an_exchange("m9", again, f"Yes: {TEXT}", scope=WHOSE)], NOW)
             return await write(work)
 
         async def meanwhile(self: SqliteMemory, *given: Any) -> Any:
             monkeypatch.setattr(database, "write", late)
             return await forget(self, *given)
 
-        monkeypatch.setattr(SqliteMemory, "forget", meanwhile)
-        await desk.forget(WHOSE, id)
+        monkeypatch.setattr(SqliteMemory, "forget_item", meanwhile)
+        await desk.forget_item(WHOSE, id)
         words = [turn.remark.text for turn in await memory.turns(0, 50)]
         assert len(words) > 4
         assert not any(WORD in text for text in words)
 
 
+@pytest.mark.parametrize("first", [True, False])
+async def test_a_message_whose_process_has_died_is_forgotten_too(tmp_path: Path, first: bool) -> None:
+    """Its turn goes on no more, though nobody has opened the file since, who would have ended it."""
+    dead = Process(tmp_path)
+    late = partial(turns.begin_turn, an_opening("m9", thread="t9", content=f"{TEXT}."))
+    async with both_files(tmp_path, inline, Noon()) as (desk, memory, store):
+        if first:
+            dead.do(late)
+        id = await say_everywhere(memory, store)
+        if not first:
+            dead.do(late)
+        dead.die()
+        await desk.forget_item(WHOSE, id)
+        assert files_with(tmp_path, WORD) == []
+        (message,) = (await store.threads.messages("default", "t9", Window(9))).entries
+        assert (message.status, message.content) == ("cancelled", "")
+
+
+async def test_a_message_whose_turn_goes_on_stays(tmp_path: Path) -> None:
+    """Its user says it again just then."""
+    other = Process(tmp_path)
+    async with both_files(tmp_path, inline, Noon()) as (desk, memory, store):
+        id = await say_everywhere(memory, store)
+        other.do(partial(turns.begin_turn, an_opening("m9", thread="t9", content=f"{TEXT}.")))
+        await desk.forget_item(WHOSE, id)
+        (message,) = (await store.threads.messages("default", "t9", Window(9))).entries
+        assert (message.status, message.content) == ("pending", f"{TEXT}.")
+    other.file.close()
+
+
 @pytest.mark.parametrize(
-    ("where", "what"), [(SqliteThreads, "unsay"), (SqliteMemory, "forget"), (SqliteThreads, "forget")]
+    ("where", "what"),
+    [(SqliteThreads, "forget_repeats"), (SqliteMemory, "forget_item"), (SqliteThreads, "forget_turns")],
 )
-@pytest.mark.parametrize("done", [False, True])
+@pytest.mark.parametrize("done", [False, pytest.param(True, marks=pytest.mark.proof)])
 async def test_cut_off_on_its_way_it_is_forgotten_wholly_again(
     where: type, what: str, done: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,9 +132,9 @@ async def test_cut_off_on_its_way_it_is_forgotten_wholly_again(
         with monkeypatch.context() as patched:
             patched.setattr(where, what, fails)
             with pytest.raises(StorageFailed):
-                await desk.forget(WHOSE, id)
+                await desk.forget_item(WHOSE, id)
         left = await memory.item(WHOSE, id)
         assert (left.status, left.text) in (("accepted", TEXT), ("forgotten", ""))
         for _ in range(2):
-            await desk.forget(WHOSE, id)
+            await desk.forget_item(WHOSE, id)
             assert files_with(tmp_path, WORD) == []

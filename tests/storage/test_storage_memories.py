@@ -22,8 +22,8 @@ from agent.ports.vectors import PackedVector, VectorKind
 from agent.storage import file
 from agent.storage.memories import FILE
 from agent.storage.memories.schema import SCHEMA
-from agent.storage.memories.store import SqliteMemory, memory_in
-from agent.storage.open import opened_memory
+from agent.storage.memories.store import SqliteMemory, open_sqlite_memory
+from agent.storage.open import open_memory_store
 from agent.storage.settings import StorageSettings
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
@@ -33,7 +33,7 @@ NOBODY = 65534
 
 
 def memory(folder: Path | None) -> AbstractAsyncContextManager[SqliteMemory]:
-    return memory_in(folder, inline, Noon())
+    return open_sqlite_memory(folder, inline, Noon())
 
 
 def files_with(folder: Path, *words: str) -> list[str]:
@@ -45,8 +45,8 @@ def files_with(folder: Path, *words: str) -> list[str]:
 async def test_what_is_kept_is_there_after_a_restart(tmp_path: Path) -> None:
     """Turns, items with their sources, and their history."""
     async with memory(tmp_path) as first:
-        await first.keep([an_exchange("m1", "a", "b", budget(50))], NOW)
-        item = await first.accept(ANA, "i1", NOW)
+        await first.keep_exchanges([an_exchange("m1", "a", "b", budget(50))], NOW)
+        item = await first.accept_item(ANA, "i1", NOW)
         before = (item, await first.turns(0, 9), await first.history(ANA, "i1"))
     async with memory(tmp_path) as second:
         assert before == (
@@ -60,7 +60,7 @@ async def test_two_servers_share_one_folder(tmp_path: Path) -> None:
     """Each sees what the other keeps; of a proposal that both accept nothing happens twice."""
     async with memory(tmp_path) as one, memory(tmp_path) as other:
         await proposed(one, budget(50))
-        assert await one.accept(ANA, "i1", NOW) == await other.accept(ANA, "i1", NOW + 1)
+        assert await one.accept_item(ANA, "i1", NOW) == await other.accept_item(ANA, "i1", NOW + 1)
         assert [line.trigger for line in await other.history(ANA, "i1")] == ["propose", "approve"]
 
 
@@ -90,14 +90,14 @@ async def test_what_is_forgotten_is_in_no_file(tmp_path: Path, seed: int) -> Non
             text = f"The {name} is {value} {words.some(20)}"[:300]
             draft = a_draft(text, name, message=f"m{number}")
             said = f"{text} {value} {words.some(drawn.choice([2, 20, 500]))} {name}"
-            await opened.keep([an_exchange(f"m{number}", said, f"Yes, {value}", draft)], NOW)
+            await opened.keep_exchanges([an_exchange(f"m{number}", said, f"Yes, {value}", draft)], NOW)
             id = f"i{number + 1}"
             kept[id] = (name, value)
             if drawn.random() < 0.6:
-                await opened.accept(ANA, id, NOW)
+                await opened.accept_item(ANA, id, NOW)
             if drawn.random() < 0.3:
                 id = drawn.choice([*kept])
-                await opened.forget(ANA, id, NOW)
+                await opened.forget_item(ANA, id, NOW)
                 gone += kept.pop(id)
                 assert files_with(tmp_path, *gone) == []
         assert files_with(tmp_path, *kept.popitem()[1]) != []
@@ -110,7 +110,7 @@ async def test_what_was_forgotten_before_a_kill_is_gone_when_it_is_opened(tmp_pa
         await accepted(opened, a_draft("The code is quetzal", "code"))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(file, "_EMPTY_LOG", "SELECT 0")
-            await opened.forget(ANA, "i1", NOW)
+            await opened.forget_item(ANA, "i1", NOW)
         shutil.copytree(tmp_path / "a", tmp_path / "b")
     assert files_with(tmp_path / "b", "quetzal") == [f"{FILE}-wal"]
     async with memory(tmp_path / "b") as opened:
@@ -129,13 +129,13 @@ async def test_who_reads_meanwhile_keeps_what_was_forgotten_in_the_log(
             other.execute("BEGIN")
             other.execute("SELECT * FROM items").fetchone()
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(opened.gap, ANA, NOW, 1)
+                nursery.start_soon(opened.record_gap, ANA, NOW, 1)
                 with pytest.raises(StorageFailed, match="try again"):
-                    await opened.forget(ANA, "i1", NOW)
+                    await opened.forget_item(ANA, "i1", NOW)
         assert files_with(tmp_path, "quetzal") != []
         assert (await opened.item(ANA, "i1")).status == "forgotten"
-        assert await opened.gaps() == 1
-        await opened.forget(ANA, "i1", NOW)
+        assert await opened.count_gaps() == 1
+        await opened.forget_item(ANA, "i1", NOW)
         assert files_with(tmp_path, "quetzal") == []
 
 
@@ -151,24 +151,24 @@ async def test_nothing_that_is_asked_looks_through_all_that_is_kept() -> None:
         assert connection is not None
         sa.event.listen(connection, "before_cursor_execute", note)
         cited = an_exchange("m1", "a", "b", budget(50), cites=("i1",))
-        await opened.keep([cited], NOW)
-        await opened.accept(ANA, "i1", NOW)
+        await opened.keep_exchanges([cited], NOW)
+        await opened.accept_item(ANA, "i1", NOW)
         await proposed(opened, budget(50))
-        await opened.replace(ANA, "i1", budget(60), NOW)
-        await opened.decide(ANA, (await proposed(opened, budget(70))).item.id, "reject", NOW)
+        await opened.replace_item(ANA, "i1", budget(60), NOW)
+        await opened.decide_item(ANA, (await proposed(opened, budget(70))).item.id, "reject", NOW)
         await opened.items(ANA, Window(9))
         await opened.items(ANA, Window(9), ["accepted"])
-        await opened.live(ANA, NOW)
-        await opened.live(ANA, NOW, ["fact"], 3)
+        await opened.live_items(ANA, NOW)
+        await opened.live_items(ANA, NOW, ["fact"], 3)
         await opened.history(ANA, "i2")
         await opened.turns(0, 9)
-        await opened.changed(0, 9)
-        await opened.standing(["i1", "t1"], NOW)
+        await opened.changes_after(0, 9)
+        await opened.citable_ids(["i1", "t1"], NOW)
         await opened.keep_vectors(VectorKind("mini:1", 1), [PackedVector("t1", b"a", 1.0)])
         await opened.vectors(VectorKind("mini:1", 1), ["i1", "t1"])
         await accepted(opened, a_draft("A", "alder", "idea"))
-        assert await opened.expire(NOW + 40 * DAY) == 1
-        await opened.forget(ANA, "i2", NOW)
+        assert await opened.expire_items(NOW + 40 * DAY) == 1
+        await opened.forget_item(ANA, "i2", NOW)
         sa.event.remove(connection, "before_cursor_execute", note)
         raw = connection.connection.driver_connection
         assert raw is not None
@@ -197,11 +197,11 @@ async def test_where_the_log_cannot_be_cut_off_who_erases_is_told(
         with monkeypatch.context() as patch:
             patch.setattr(file, "_EMPTY_LOG", "SELECT * FROM nowhere")
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(opened.gap, ANA, NOW, 1)
+                nursery.start_soon(opened.record_gap, ANA, NOW, 1)
                 with pytest.raises(StorageFailed, match="no such table"):
-                    await opened.forget(ANA, "i1", NOW)
-        assert await opened.gaps() == 1
-        assert (await opened.forget(ANA, "i1", NOW)).item.status == "forgotten"
+                    await opened.forget_item(ANA, "i1", NOW)
+        assert await opened.count_gaps() == 1
+        assert (await opened.forget_item(ANA, "i1", NOW)).item.status == "forgotten"
 
 
 @contextmanager
@@ -286,20 +286,20 @@ async def test_a_full_disk_keeps_nothing_half(tmp_path: Path) -> None:
         connection.exec_driver_sql(f"PRAGMA max_page_count={pages}")
         large = an_exchange("m2", "å" * 40_000, "b", budget(60))
         with pytest.raises(StorageFailed, match=r"^the memory: database or disk is full$"):
-            await opened.keep([an_exchange("m1", "small", "b", budget(70)), large], NOW)
+            await opened.keep_exchanges([an_exchange("m1", "small", "b", budget(70)), large], NOW)
         assert await opened.turns(0, 9) == ()
         assert [item.id for item in (await opened.items(ANA, Window(9))).entries] == ["i1"]
         connection.exec_driver_sql("PRAGMA max_page_count=1000000")
-        [[found]] = await opened.keep([large], NOW)
+        [[found]] = await opened.keep_exchanges([large], NOW)
         assert (found.item.status, len(await opened.turns(0, 9))) == ("proposed", 2)
 
 
 async def test_what_cannot_be_written_fails_alone(tmp_path: Path) -> None:
     """A text that is no Unicode; what waits beside it is kept."""
     async with memory(tmp_path) as opened, trio.open_nursery() as nursery:
-        nursery.start_soon(opened.keep, [an_exchange("m1")], NOW)
+        nursery.start_soon(opened.keep_exchanges, [an_exchange("m1")], NOW)
         with pytest.raises(StorageFailed, match="surrogates"):
-            await opened.keep([an_exchange("m2", "\ud800")], NOW)
+            await opened.keep_exchanges([an_exchange("m2", "\ud800")], NOW)
         assert [turn.remark.message for turn in await opened.turns(0, 9)] == ["m1", "m1"]
 
 
@@ -309,24 +309,24 @@ async def test_files_that_are_gone_are_not_written_to(tmp_path: Path) -> None:
         await accepted(opened, budget(50))
         (tmp_path / FILE).rename(tmp_path / "aside")
         with pytest.raises(StorageFailed, match="gone"):
-            await opened.forget(ANA, "i1", NOW)
+            await opened.forget_item(ANA, "i1", NOW)
         (tmp_path / "aside").rename(tmp_path / FILE)
-        assert (await opened.forget(ANA, "i1", NOW)).item.status == "forgotten"
+        assert (await opened.forget_item(ANA, "i1", NOW)).item.status == "forgotten"
 
 
 async def test_the_settings_choose_a_folder_or_memory(tmp_path: Path) -> None:
     """A folder is opened at once, and lasts; memory ends with the block."""
     folder = tmp_path / "a" / "b"
     settings = StorageSettings(str(folder))
-    async with opened_memory(settings, inline, Noon()) as opened:
+    async with open_memory_store(settings, inline, Noon()) as opened:
         assert (folder / FILE).is_file()
         await proposed(opened, budget(50))
-    async with opened_memory(settings, inline, Noon()) as opened:
+    async with open_memory_store(settings, inline, Noon()) as opened:
         assert (await opened.item(ANA, "i1")).status == "proposed"
-    async with opened_memory(StorageSettings(), inline, Noon()) as opened:
+    async with open_memory_store(StorageSettings(), inline, Noon()) as opened:
         await proposed(opened, budget(50))
         assert (await opened.item(ANA, "i1")).status == "proposed"
-    async with opened_memory(StorageSettings(), inline, Noon()) as opened:
+    async with open_memory_store(StorageSettings(), inline, Noon()) as opened:
         with pytest.raises(NotFound):
             await opened.item(ANA, "i1")
 
@@ -336,9 +336,9 @@ async def test_a_write_that_nobody_waits_for_is_done_whole_or_not_at_all(tmp_pat
     async with memory(tmp_path) as opened:
         with trio.CancelScope() as scope:
             scope.cancel()
-            await opened.keep([replace(an_exchange(), drafts=(budget(50),))], NOW)
+            await opened.keep_exchanges([replace(an_exchange(), drafts=(budget(50),))], NOW)
         assert scope.cancelled_caught
-        await opened.gap(ANA, NOW, 1)
+        await opened.record_gap(ANA, NOW, 1)
         held = (len(await opened.turns(0, 9)), len((await opened.items(ANA, Window(9))).entries))
         assert held in ((0, 0), (2, 1))
 
@@ -346,7 +346,7 @@ async def test_a_write_that_nobody_waits_for_is_done_whole_or_not_at_all(tmp_pat
 async def test_a_file_of_the_first_version_is_upgraded(tmp_path: Path) -> None:
     """What is in it stays, and nothing that was said before is to be read by a model."""
     async with memory(tmp_path) as opened:
-        await opened.keep([replace(an_exchange(), drafts=(budget(50),))], NOW)
+        await opened.keep_exchanges([replace(an_exchange(), drafts=(budget(50),))], NOW)
     with closing(sqlite3.connect(tmp_path / FILE)) as before:
         before.execute("DROP INDEX turns_unread")
         for column in ("unread", "taken"):
@@ -355,9 +355,9 @@ async def test_a_file_of_the_first_version_is_upgraded(tmp_path: Path) -> None:
         before.commit()
     async with memory(tmp_path) as opened:
         assert len(await opened.turns(0, 9)) == 2
-        assert await opened.take(9, NOW, NOW) == ()
-        await opened.keep([replace(an_exchange("m2"), tries=1)], NOW)
-        assert [each.turn.remark.message for each in await opened.take(9, NOW, NOW)] == ["m2"]
+        assert await opened.take_unread(9, NOW, NOW) == ()
+        await opened.keep_exchanges([replace(an_exchange("m2"), tries=1)], NOW)
+        assert [each.turn.remark.message for each in await opened.take_unread(9, NOW, NOW)] == ["m2"]
     with closing(sqlite3.connect(tmp_path / FILE)) as after:
         assert after.execute("PRAGMA user_version").fetchone() == (SCHEMA,)
 
@@ -367,13 +367,13 @@ def test_sqlalchemy_is_imported_when_something_is_remembered() -> None:
     """A server that remembers nothing does not pay for it at its start."""
     script = (
         "import sys, trio\n"
-        "from agent.host import Threads, WallClock\n"
-        "from agent.storage.open import opened_memory\n"
+        "from agent.host import WallClock, WorkerThreads\n"
+        "from agent.storage.open import open_memory_store\n"
         "from agent.storage.settings import StorageSettings\n"
         "async def main():\n"
-        "    async with opened_memory(StorageSettings(), Threads(1), WallClock()) as memory:\n"
+        "    async with open_memory_store(StorageSettings(), WorkerThreads(1), WallClock()) as memory:\n"
         "        before = 'sqlalchemy' in sys.modules\n"
-        "        await memory.gaps()\n"
+        "        await memory.count_gaps()\n"
         "        print(before, 'sqlalchemy' in sys.modules)\n"
         "trio.run(main)\n"
     )

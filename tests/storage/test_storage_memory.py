@@ -14,8 +14,8 @@ async def test_the_row_that_finished_first_gives_way() -> None:
     ledger = MemoryLedger(limit=3)
     for name in ("a", "b", "c"):
         await ledger.claim(name, "x", 0)
-    await ledger.record("b", "done", {}, 1)
-    await ledger.record("a", "done", {}, 2)
+    await ledger.record_outcome("b", "done", {}, 1)
+    await ledger.record_outcome("a", "done", {}, 2)
     assert await ledger.claim("d", "x", 3)
     assert [row.suggestion_id for row in await ledger.rows()] == ["d", "c", "a"]
 
@@ -34,9 +34,9 @@ async def test_tombstones_last_a_day() -> None:
     """A finished row is kept for 24 hours and forgotten after it."""
     ledger = MemoryLedger()
     await ledger.claim("a", "x", 0)
-    await ledger.record("a", "done", {}, 10)
+    await ledger.record_outcome("a", "done", {}, 10)
     await ledger.claim("b", "x", 10 + DAY)
-    assert await ledger.get("a") is not None
+    assert await ledger.get_row("a") is not None
     await ledger.claim("c", "x", 11 + DAY)
-    assert await ledger.get("a") is None
-    assert await ledger.get("b") is not None
+    assert await ledger.get_row("a") is None
+    assert await ledger.get_row("b") is not None

@@ -15,7 +15,7 @@ from agent.ports.vectors import PackedVector, VectorKind
 from agent.storage.file import DatabaseFile
 from agent.storage.memories import FILE
 from agent.storage.memories.schema import MEMORY
-from agent.storage.memories.store import memory_in
+from agent.storage.memories.store import open_sqlite_memory
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
 from tests.remembered import a_draft, accepted, an_exchange, budget, proposed
@@ -34,8 +34,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("schema")
 
     async def fill() -> None:
-        async with memory_in(folder, inline, Noon()) as memory:
-            await memory.keep([an_exchange()], 1)
+        async with open_sqlite_memory(folder, inline, Noon()) as memory:
+            await memory.keep_exchanges([an_exchange()], 1)
             await accepted(memory, budget(50))
             await proposed(memory, budget(60))
             await proposed(memory, a_draft("It is 5 %", "share", "metric", expires_at=Noon().now_ms() + 9))

@@ -11,7 +11,7 @@ import trio
 from agent.errors import NotFound
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
-from agent.storage.open import opened_store
+from agent.storage.open import open_store
 from agent.storage.settings import StorageSettings
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
@@ -23,39 +23,39 @@ RUN: dict[str, Any] = {"needs_approval": False, "status": "confirmed", "runs_at"
 async def test_a_folder_has_the_ledger_and_all_else_in_one_file(tmp_path: Path) -> None:
     """A call is there after a restart, with the row of its ledger."""
     settings = StorageSettings(str(tmp_path))
-    async with opened_store(settings, Path("/docs"), inline, Noon()) as store:
+    async with open_store(settings, Path("/docs"), inline, Noon()) as store:
         await with_calls(store, a_call(**RUN))
         await store.ledger.claim("c1", "refund", NOW)
-        await store.ledger.record("c1", "done", {"success": True}, NOW)
-    async with opened_store(settings, Path("/docs"), inline, Noon()) as store:
+        await store.ledger.record_outcome("c1", "done", {"success": True}, NOW)
+    async with open_store(settings, Path("/docs"), inline, Noon()) as store:
         assert (await store.calls.call(HOUSE, "c1")).status == "done"
         assert [(row.suggestion_id, row.kb) for row in await store.ledger.rows()] == [("c1", "/docs")]
 
 
 async def test_in_memory_one_database_is_made_for_all_who_ask(tmp_path: Path) -> None:
     """The first call makes it; what one store keeps the others see; it ends with the block."""
-    async with opened_store(StorageSettings(), tmp_path, inline, Noon()) as store:
+    async with open_store(StorageSettings(), tmp_path, inline, Noon()) as store:
         async with trio.open_nursery() as nursery:
             for number in range(4):
                 nursery.start_soon(store.projects.create_project, f"p{number}", "name", "", NOW)
         await with_calls(store, a_call())
         assert (await store.calls.call(HOUSE, "c1")).status == "suggested"
         assert len((await store.projects.projects(Window(9))).entries) == 5
-    async with opened_store(StorageSettings(), tmp_path, inline, Noon()) as store:
+    async with open_store(StorageSettings(), tmp_path, inline, Noon()) as store:
         with pytest.raises(NotFound):
             await store.calls.call(HOUSE, "c1")
 
 
 async def test_in_memory_a_kept_call_is_claimed_where_it_is_kept(tmp_path: Path) -> None:
     """A socket's action stays in the dict; a call that is not confirmed is not claimed; both are listed."""
-    async with opened_store(StorageSettings(), tmp_path, inline, Noon()) as store:
+    async with open_store(StorageSettings(), tmp_path, inline, Noon()) as store:
         assert await store.ledger.claim("before", "send_sms", NOW)
         await with_calls(store, a_call(), a_call("c2", **RUN))
         assert not await store.ledger.claim("c1", "refund", NOW + 1)
         for id, won in (("c2", True), ("c2", False), ("before", False), ("after", True)):
             assert await store.ledger.claim(id, "x", NOW + 2) is won
         for id in ("before", "c2", "never"):
-            await store.ledger.record(id, "done", {"success": True}, NOW + 3)
+            await store.ledger.record_outcome(id, "done", {"success": True}, NOW + 3)
         assert (await store.calls.call(HOUSE, "c2")).status == "done"
         rows = await store.ledger.rows(2)
         assert {row.suggestion_id for row in rows} == {"c2", "after"}
@@ -63,24 +63,24 @@ async def test_in_memory_a_kept_call_is_claimed_where_it_is_kept(tmp_path: Path)
             ("before", "done")
         ]
         for id, status in (("before", "done"), ("c2", "done"), ("after", "claimed")):
-            row = await store.ledger.get(id)
+            row = await store.ledger.get_row(id)
             assert row is not None
             assert row.status == status
-        assert await store.ledger.get("c1") is None
+        assert await store.ledger.get_row("c1") is None
 
 
 async def test_what_fails_in_the_block_comes_out_as_it_is(tmp_path: Path) -> None:
     """Neither the block's own error nor a cancel is wrapped in a group, or keeps it open."""
 
     async def fail() -> None:
-        async with opened_store(StorageSettings(), tmp_path, inline, Noon()) as store:
+        async with open_store(StorageSettings(), tmp_path, inline, Noon()) as store:
             await store.projects.project(HOUSE)
             raise KeyError
 
     with pytest.raises(KeyError):
         await fail()
     with trio.move_on_after(0) as scope:
-        async with opened_store(StorageSettings(), tmp_path, inline, Noon()):
+        async with open_store(StorageSettings(), tmp_path, inline, Noon()):
             await trio.sleep_forever()
     assert scope.cancelled_caught
 
@@ -91,11 +91,11 @@ def test_sqlalchemy_is_imported_when_something_is_kept() -> None:
     script = (
         "import sys, trio\n"
         "from pathlib import Path\n"
-        "from agent.host import Threads, WallClock\n"
-        "from agent.storage.open import opened_store\n"
+        "from agent.host import WallClock, WorkerThreads\n"
+        "from agent.storage.open import open_store\n"
         "from agent.storage.settings import StorageSettings\n"
         "async def main():\n"
-        "    async with opened_store(StorageSettings(), Path('.'), Threads(1), WallClock()) as store:\n"
+        "    async with open_store(StorageSettings(), Path('.'), WorkerThreads(1), WallClock()) as store:\n"
         "        await store.ledger.claim('a', 'x', 1)\n"
         "        before = 'sqlalchemy' in sys.modules\n"
         "        await store.projects.project('default')\n"

@@ -9,18 +9,18 @@ from typing import Any, TypeAlias, get_args
 
 import pytest
 
-from agent.ports.calls import ApprovalGiven, CallReport, CallStatus
+from agent.ports.calls import CallApproval, CallReport, CallStatus
 from agent.ports.memory import ItemStatus, MemoryStore
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE, Category
-from agent.ports.requests import Answered
-from agent.ports.threads import MessageStatus, Role
+from agent.ports.requests import StoredAnswer
+from agent.ports.threads import MessageRole, MessageStatus
 from agent.storage.file import DatabaseFile
 from agent.storage.ledger import LEDGER
 from agent.storage.memories.schema import MEMORY
-from agent.storage.memories.store import memory_in
+from agent.storage.memories.store import open_sqlite_memory
 from agent.storage.store import Store
-from agent.storage.stores import kept_in
+from agent.storage.stores import open_stores
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
 from tests.remembered import ANA, an_exchange
@@ -101,7 +101,7 @@ def test_the_folders_hold_what_can_be_kept(tmp_path: Path) -> None:
     words: list[tuple[list[dict[str, Any]], str, Any]] = [
         (ledger["calls"], "status", CallStatus),
         (ledger["messages"], "status", MessageStatus),
-        (ledger["messages"], "role", Role),
+        (ledger["messages"], "role", MessageRole),
         (ledger["documents"], "category", Category),
         (memory["items"], "status", ItemStatus),
     ]
@@ -120,15 +120,15 @@ async def test_a_folder_is_opened_used_and_closed(folder: Path, new: Path) -> No
     """Nothing of it is lost, what was at work is settled, all can go on, and its tables are today's at the end."""
     before = {name: _read_rows(folder / name) for name in CONTENTS if _is_there(folder / name)}
     async with (
-        kept_in(folder, inline, Noon(), kb="/docs") as kept,
-        memory_in(folder, inline, Noon()) as memory,
+        open_stores(folder, inline, Noon(), kb="/docs") as kept,
+        open_sqlite_memory(folder, inline, Noon()) as memory,
     ):
         for name, rows in before.items():
             _check_kept(rows, _read_rows(folder / name))
         if "calls" in before["ledger.sqlite"]:
             await _check_settled(kept.store)
             await _go_on(kept.store)
-        assert (await kept.store.ledger.get("s-done")) is not None
+        assert (await kept.store.ledger.get_row("s-done")) is not None
         assert await kept.store.ledger.claim("s-done", "refund", NOW) is False
         if "memory.sqlite" in before:
             await _go_on_remembering(memory)
@@ -204,34 +204,38 @@ async def _check_settled(store: Store) -> None:
     assert (await store.calls.call(HOUSE, "c-ready")).status == "cancelled"
     assert (await store.calls.call(HOUSE, "c-running")).status == "unknown"
     assert (await store.threads.message(HOUSE, "m-work")).status == "cancelled"
-    running = await store.ledger.get("s-running")
+    running = await store.ledger.get_row("s-running")
     assert running is not None
     assert running.status == "unknown"
-    assert await store.requests.first("u1", "at work", "d2", NOW) is None
+    assert await store.requests.begin_request("u1", "at work", "d2", NOW) is None
 
 
 async def _go_on(store: Store) -> None:
     """Do with what was kept what its users would do next."""
     assert await store.projects.project_of_key(DIGEST) == "p2"
-    assert await store.requests.first("u1", "answered", "d1", NOW) == Answered(200, b'{"id":"m1"}')
+    assert await store.requests.begin_request("u1", "answered", "d1", NOW) == StoredAnswer(
+        200, b'{"id":"m1"}'
+    )
     revision, texts = await store.projects.texts("p2")
     assert {each.text for each in texts} == {"Basic costs 49 kr.", "Be brief.", "Closed today."}
     await store.projects.put_document(a_document("d9", project="p2", sha256="6" * 64), "Basic costs 59 kr.")
     assert (await store.projects.texts("p2"))[0] > revision
-    assert [each.id for each in (await store.threads.wake(HOUSE, "t1", 9)).live] == ["c-suggested"]
+    assert [each.id for each in (await store.threads.load_state(HOUSE, "t1", 9)).live] == ["c-suggested"]
     for id in ("c-suggested", "c-confirmed"):
         if id == "c-suggested":
-            await store.calls.approve(ApprovalGiven(HOUSE, id, "u2", NOW + 6))
-        await store.calls.begin(HOUSE, id, NOW + 7, NOW + 9)
+            await store.calls.approve_call(CallApproval(project=HOUSE, call=id, by="u2", at=NOW + 6))
+        await store.calls.begin_call(HOUSE, id, NOW + 7, NOW + 9)
     for id in ("c-suggested", "c-confirmed", "c-claimed"):
-        await store.calls.report(CallReport(HOUSE, id, True, {"success": True}, "d9", NOW + 8))
-        ended = await store.ledger.get(id)
+        await store.calls.report_call(
+            CallReport(project=HOUSE, call=id, ok=True, result={"success": True}, digest="d9", at=NOW + 8)
+        )
+        ended = await store.ledger.get_row(id)
         assert ended is not None
         assert ended.status == "done"
     for thread in ("t1", "t-work"):
         opening = an_opening(f"m-{thread}", thread=thread, new=False)
         assert (await store.threads.begin_turn(opening)).thread.turn == 2
-        await store.threads.say(said(f"m-{thread}", thread=thread))
+        await store.threads.record_step(said(f"m-{thread}", thread=thread))
     await store.threads.delete_thread(HOUSE, "t-failed")
     await store.projects.delete_project("p2")
 
@@ -240,19 +244,19 @@ async def _go_on_remembering(memory: MemoryStore) -> None:
     """Decide, look up and forget what was kept."""
     [waiting] = (await memory.items(ANA, Window(9), ["proposed"])).entries
     assert waiting.text == "The budget of atlas is 70 SEK"
-    assert (await memory.accept(ANA, waiting.id, NOW + 10)).supersedes is not None
+    assert (await memory.accept_item(ANA, waiting.id, NOW + 10)).supersedes is not None
     told = [turn.remark.text for turn in await memory.turns(0, 9)]
     assert {"I have a dog called Rex", "I see.", "What is my budget?", "It is 50 SEK"} <= {*told}
-    gone = await memory.forget(ANA, waiting.id, NOW + 11)
+    gone = await memory.forget_item(ANA, waiting.id, NOW + 11)
     assert (gone.item.status, gone.item.text) == ("forgotten", "")
-    assert await memory.gaps() == 2
+    assert await memory.count_gaps() == 2
 
 
 async def _begin_anew(store: Store, memory: MemoryStore) -> None:
     """Keep something new of each kind."""
     await store.threads.begin_turn(an_opening("new", thread="t-new"))
-    await store.threads.say(said("new", thread="t-new"))
-    await store.requests.note(NOW, HOUSE, "u1", "approved", "c1")
+    await store.threads.record_step(said("new", thread="t-new"))
+    await store.requests.write_audit(NOW, HOUSE, "u1", "approved", "c1")
     assert await store.ledger.claim("s-new", "call", NOW)
-    await store.ledger.record("s-new", "done", {"success": True}, NOW)
-    await memory.keep([replace(an_exchange("m-new"), tries=1)], NOW)
+    await store.ledger.record_outcome("s-new", "done", {"success": True}, NOW)
+    await memory.keep_exchanges([replace(an_exchange("m-new"), tries=1)], NOW)

@@ -21,17 +21,17 @@ from agent.config import (
     TOMBSTONE_SECONDS,
 )
 from agent.errors import Conflict, NotFound, StorageFailed, UsageError
-from agent.ports.calls import ApprovalGiven, CallReport
+from agent.ports.calls import CallApproval, CallReport
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
-from agent.ports.requests import Answered
+from agent.ports.requests import StoredAnswer
 from agent.storage.database import Database
-from agent.storage.open import opened_store
+from agent.storage.open import open_store
 from agent.storage.retention import delete_audit, delete_unused
 from agent.storage.schema import audit, calls, idempotency, messages, threads
 from agent.storage.settings import StorageSettings
 from agent.storage.store import Store
-from agent.storage.stores import kept_in
+from agent.storage.stores import open_stores
 from agent.storage.transaction import Transaction
 from agent.storage.trust import FILE
 from agent.testing.fakes import Noon
@@ -43,14 +43,14 @@ from tests.threads.lab import Wall
 DAY = 86_400.0
 TOMBSTONE = round(TOMBSTONE_SECONDS * 1000)
 RUN: dict[str, Any] = {"needs_approval": False, "status": "confirmed"}
-OK = CallReport(HOUSE, "c1", True, {"success": True}, "d1", NOW + 7)
-YES = ApprovalGiven(HOUSE, "c1", "u2", NOW + 5)
+OK = CallReport(project=HOUSE, call="c1", ok=True, result={"success": True}, digest="d1", at=NOW + 7)
+YES = CallApproval(project=HOUSE, call="c1", by="u2", at=NOW + 5)
 
 
 def opened(folder: Path | None = None, **settings: float) -> Any:
     """Open all stores on the loop's own time, with these times of retention."""
     chosen = StorageSettings("memory" if folder is None else str(folder), **settings)
-    return opened_store(chosen, Path("kb"), inline, Wall())
+    return open_store(chosen, Path("kb"), inline, Wall())
 
 
 def now() -> int:
@@ -64,7 +64,7 @@ async def talk(store: Store, thread: str, call: Any = None) -> None:
     await store.threads.begin_turn(opening)
     answer = an_answer(f"a-{thread}", thread=thread, created_at=at)
     made = () if call is None else (call,)
-    await store.threads.say(said(opening.id, thread=thread, at=at, answer=answer, calls=made))
+    await store.threads.record_step(said(opening.id, thread=thread, at=at, answer=answer, calls=made))
 
 
 async def there(store: Store) -> list[str]:
@@ -78,20 +78,22 @@ async def test_an_unused_thread_goes_with_all_that_is_its_own(
     """Messages, calls, and what the ledger has of them; a thread that was used since stays."""
     async with opened(keep_threads=2) as store:
         await talk(store, "old", a_call("c1", thread="old", message="m-old", created_at=now(), **RUN))
-        await store.calls.begin(HOUSE, "c1", now(), now() + 1000)
-        await store.calls.report(CallReport(HOUSE, "c1", True, {"success": True}, "d", now() + 1))
+        await store.calls.begin_call(HOUSE, "c1", now(), now() + 1000)
+        await store.calls.report_call(
+            CallReport(project=HOUSE, call="c1", ok=True, result={"success": True}, digest="d", at=now() + 1)
+        )
         await talk(store, "used")
         await trio.sleep(1.9 * DAY)
         assert await there(store) == ["old", "used"]
         await store.threads.begin_turn(an_opening("m2", thread="used", new=False, at=now()))
-        await store.threads.say(said("m2", thread="used", at=now()))
+        await store.threads.record_step(said("m2", thread="used", at=now()))
         await trio.sleep(0.1 * DAY + 2 * RETENTION_EVERY)
         assert await there(store) == ["used"]
         assert len((await store.threads.messages(HOUSE, "used", Window(9))).entries) == 3
         for gone in (store.threads.message(HOUSE, "m-old"), store.calls.call(HOUSE, "c1")):
             with pytest.raises(NotFound):
                 await gone
-        assert await store.ledger.get("c1") is None
+        assert await store.ledger.get_row("c1") is None
         with pytest.raises(NotFound):
             await store.threads.begin_turn(an_opening("m3", thread="old", new=False, at=now()))
 
@@ -100,8 +102,8 @@ async def test_answers_go_that_nobody_can_ask_for_again(autojump_clock: trio.tes
     """Without another request that names a key; what is not answered yet, and what is young, stays."""
     async with opened(keep_threads=30) as store:
         for key in ("answered", "at work"):
-            await store.requests.first("o1", key, "d", now(), HOUSE)
-        await store.requests.answered("o1", "answered", Answered(200, b"{}"))
+            await store.requests.begin_request("o1", key, "d", now(), HOUSE)
+        await store.requests.record_answer("o1", "answered", StoredAnswer(200, b"{}"))
         await trio.sleep(IDEMPOTENCY_SECONDS - 1)
         assert await read(store, idempotency.c.key) == ["answered", "at work"]
         await trio.sleep(2 * RETENTION_EVERY)
@@ -113,7 +115,7 @@ async def test_lines_of_the_audit_go_after_their_time(autojump_clock: trio.testi
     async with opened(keep_audit=1) as store:
         await talk(store, "old")
         for event in ("first", "second"):
-            await store.requests.note(now(), HOUSE, "u1", event, "c1")
+            await store.requests.write_audit(now(), HOUSE, "u1", event, "c1")
             await trio.sleep(0.5 * DAY)
         assert await read(store, audit.c.event) == ["first", "second"]
         await trio.sleep(2 * RETENTION_EVERY)
@@ -127,7 +129,7 @@ async def test_without_a_setting_all_is_kept(autojump_clock: trio.testing.MockCl
     """For years."""
     async with opened() as store:
         await talk(store, "old")
-        await store.requests.note(now(), HOUSE, "u1", "approved", "c1")
+        await store.requests.write_audit(now(), HOUSE, "u1", "approved", "c1")
         await trio.sleep(3000 * DAY)
         assert (await there(store), await read(store, audit.c.event)) == (["old"], ["approved"])
 
@@ -152,7 +154,7 @@ async def read(store: Store, column: "sa.Column[Any]") -> list[str]:
 @asynccontextmanager
 async def kept() -> AsyncGenerator[tuple[Store, Database], None]:
     """All stores over a database in memory, and that."""
-    async with kept_in(None, inline, Noon()) as made:
+    async with open_stores(None, inline, Noon()) as made:
         yield made.store, vars(made.store.requests)["_database"]
 
 
@@ -167,12 +169,12 @@ async def waits(store: Store) -> None:
 
 async def is_approved(store: Store) -> None:
     await with_calls(store, a_call())
-    await store.calls.approve(YES)
+    await store.calls.approve_call(YES)
 
 
 async def runs(store: Store) -> None:
     await with_calls(store, a_call(**RUN))
-    await store.calls.begin(HOUSE, "c1", NOW + 6, NOW + 10_000)
+    await store.calls.begin_call(HOUSE, "c1", NOW + 6, NOW + 10_000)
 
 
 async def is_in_a_turn(store: Store) -> None:
@@ -197,20 +199,20 @@ async def test_a_call_stays_for_as_long_as_its_claim_must_be_known(status: str) 
         await with_calls(store, a_call(**(RUN if status != "rejected" else {})))
         ended = NOW + 7
         if status == "rejected":
-            await store.calls.close(HOUSE, "c1", "rejected", ended)
+            await store.calls.close_call(HOUSE, "c1", "rejected", ended)
         else:
-            await store.calls.begin(HOUSE, "c1", NOW + 6, ended if status == "unknown" else NOW + 10_000)
+            await store.calls.begin_call(HOUSE, "c1", NOW + 6, ended if status == "unknown" else NOW + 10_000)
         if status == "done":
-            await store.calls.report(OK)
+            await store.calls.report_call(OK)
         elif status == "unknown":
-            assert len(await store.calls.due(ended)) == 1
+            assert len(await store.calls.expire_calls(ended)) == 1
         assert await delete(made, 1, ended + TOMBSTONE) == 0
         assert (await store.calls.call(HOUSE, "c1")).status == status
         with pytest.raises(Conflict):
-            await store.calls.begin(HOUSE, "c1", ended, ended + 1)
+            await store.calls.begin_call(HOUSE, "c1", ended, ended + 1)
         assert not await store.ledger.claim("c1", "refund", ended)
         assert await delete(made, 1, ended + TOMBSTONE + 1) > 0
-        assert await store.ledger.get("c1") is None
+        assert await store.ledger.get_row("c1") is None
 
 
 async def test_a_call_that_has_ended_of_late_keeps_its_thread() -> None:
@@ -218,7 +220,7 @@ async def test_a_call_that_has_ended_of_late_keeps_its_thread() -> None:
     async with kept() as (store, made):
         await with_calls(store, a_call())
         week, ended = 7 * TOMBSTONE, NOW + 2 * TOMBSTONE
-        await store.calls.close(HOUSE, "c1", "rejected", ended)
+        await store.calls.close_call(HOUSE, "c1", "rejected", ended)
         assert await delete(made, week, NOW + 2 + week) == 0
         assert await delete(made, week, ended + week) == 0
         assert await delete(made, week, ended + week + 1) == 4

@@ -12,16 +12,16 @@ import pytest
 
 from agent.config import TOMBSTONE_SECONDS
 from agent.errors import Conflict
-from agent.ports.calls import ApprovalGiven, CallReport
+from agent.ports.calls import CallApproval, CallReport
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
-from agent.ports.requests import Answered
+from agent.ports.requests import StoredAnswer
 from agent.storage import moves, requests, turns
 from agent.storage.file import DatabaseFile
 from agent.storage.owners import FOLDER as OWNERS
-from agent.storage.rows import LOST, Claim
+from agent.storage.rows import LOST, ClaimRequest
 from agent.storage.store import Store
-from agent.storage.stores import kept_in
+from agent.storage.stores import open_stores
 from agent.storage.transaction import Transaction
 from agent.storage.trust import FILE
 from agent.testing.fakes import Noon
@@ -72,16 +72,16 @@ def at_work(process: Process) -> None:
         a_call("c6", **RUN),
     )
     process.do(
-        partial(turns.begin, an_opening()),
-        partial(turns.say, said(answer=an_answer(), calls=calls), None),
-        partial(turns.begin, an_opening("m2", new=False)),
-        partial(moves.approve, approval=ApprovalGiven(HOUSE, "c2", "u1", NOW)),
-        partial(moves.approve, approval=ApprovalGiven(HOUSE, "c3", "u1", NOW)),
-        Claim("c4", "refund", NOW).write,
-        Claim("of a socket", "send_sms", NOW).write,
-        partial(moves.begin, project=HOUSE, id="c6", at=NOW, lease_until=NOW + 9, kb=None),
-        partial(requests._first, "o", "k", "d", NOW, HOUSE),
-        partial(requests._first, "o", "k2", "d", NOW, HOUSE),
+        partial(turns.begin_turn, an_opening()),
+        partial(turns.record_step, said(answer=an_answer(), calls=calls), None),
+        partial(turns.begin_turn, an_opening("m2", new=False)),
+        partial(moves.approve_call, approval=CallApproval(project=HOUSE, call="c2", by="u1", at=NOW)),
+        partial(moves.approve_call, approval=CallApproval(project=HOUSE, call="c3", by="u1", at=NOW)),
+        ClaimRequest(suggestion_id="c4", action="refund", at=NOW).write,
+        ClaimRequest(suggestion_id="of a socket", action="send_sms", at=NOW).write,
+        partial(moves.begin_call, project=HOUSE, id="c6", at=NOW, lease_until=NOW + 9, kb=None),
+        partial(requests._begin_request, "o", "k", "d", NOW, HOUSE),
+        partial(requests._begin_request, "o", "k2", "d", NOW, HOUSE),
     )
 
 
@@ -108,15 +108,15 @@ async def test_after_a_restart_nothing_runs_late_and_nothing_that_waits_is_lost(
     dead = Process(tmp_path)
     at_work(dead)
     dead.die()
-    async with kept_in(tmp_path, inline, Noon()) as kept:
+    async with open_stores(tmp_path, inline, Noon()) as kept:
         store = kept.store
         assert await left(store) == WAITS | LEASED | SETTLED | UNKNOWN
         lost = await store.calls.call(HOUSE, "c4")
         assert (lost.result, lost.ended_at) == (LOST, NOW)
         assert not await store.ledger.claim("c3", "refund", NOW)
-        assert await store.requests.first("o", "k", "d", NOW) is None
+        assert await store.requests.begin_request("o", "k", "d", NOW) is None
         await store.threads.begin_turn(an_opening("m3", new=False, alone=False))
-        await store.calls.approve(ApprovalGiven(HOUSE, "c1", "u1", NOW))
+        await store.calls.approve_call(CallApproval(project=HOUSE, call="c1", by="u1", at=NOW))
     assert (
         list((tmp_path / OWNERS).iterdir()) != []
     )  # closed with a turn and a request going on: the proof stays
@@ -141,7 +141,7 @@ async def test_without_its_lock_a_dead_process_is_known_by_being_nowhere(
     with alive(tmp_path, others):
         shutil.rmtree(tmp_path / OWNERS)
         dead.die()
-        async with kept_in(tmp_path, inline, Noon()) as kept:
+        async with open_stores(tmp_path, inline, Noon()) as kept:
             expected = RUNNING | CLAIMED if others else SETTLED | UNKNOWN
             assert await left(kept.store) == WAITS | LEASED | expected
 
@@ -150,25 +150,25 @@ async def test_what_a_living_process_does_is_its_own(tmp_path: Path) -> None:
     """Whoever else opens the file changes nothing of it, and cannot take its turn, its call or its request."""
     living = Process(tmp_path)
     at_work(living)
-    async with kept_in(tmp_path, inline, Noon()) as kept:
+    async with open_stores(tmp_path, inline, Noon()) as kept:
         store = kept.store
         assert await left(store) == WAITS | LEASED | RUNNING | CLAIMED
         for alone in (True, False):
             with pytest.raises(Conflict, match="turn_in_progress"):
                 await store.threads.begin_turn(an_opening("m3", new=False, alone=alone))
         with pytest.raises(Conflict, match="in_progress"):
-            await store.requests.first("o", "k", "d", NOW)
+            await store.requests.begin_request("o", "k", "d", NOW)
         living.die()
         begun = await store.threads.begin_turn(an_opening("m3", new=False, alone=False))
         assert begun.thread.turn == 3
-        assert await store.requests.first("o", "k", "d", NOW) is None
-        await store.requests.answered("o", "k", Answered(200, b"{}"))
+        assert await store.requests.begin_request("o", "k", "d", NOW) is None
+        await store.requests.record_answer("o", "k", StoredAnswer(200, b"{}"))
         found = await left(store)
         assert (found["m2"], found["m3"], found["c3"]) == ("cancelled", "pending", "confirmed")
-        await store.threads.say(said("m3"))
-    async with kept_in(tmp_path, inline, Noon()) as kept:
+        await store.threads.record_step(said("m3"))
+    async with open_stores(tmp_path, inline, Noon()) as kept:
         assert (await left(kept.store))["c3"] == "cancelled"
-        assert await kept.store.requests.first("o", "k", "d", NOW) == Answered(200, b"{}")
+        assert await kept.store.requests.begin_request("o", "k", "d", NOW) == StoredAnswer(200, b"{}")
     assert list((tmp_path / OWNERS).iterdir()) == []
 
 
@@ -177,9 +177,9 @@ async def test_an_owner_whose_file_was_lost_takes_all_that_it_does_along(tmp_pat
     first, other = Process(tmp_path), Process(tmp_path)
     at_work(first)
     shutil.rmtree(tmp_path / OWNERS)
-    first.do(Claim("another", "x", NOW).write)
+    first.do(ClaimRequest(suggestion_id="another", action="x", at=NOW).write)
     first.die()
-    async with kept_in(tmp_path, inline, Noon()) as kept:
+    async with open_stores(tmp_path, inline, Noon()) as kept:
         assert await left(kept.store) == WAITS | LEASED | SETTLED | UNKNOWN | {"another, claimed": "unknown"}
     other.file.close()
 
@@ -194,11 +194,11 @@ def without_attempts(folder: Path) -> None:
 async def test_an_upgrade_settles_a_turn_whose_process_is_nowhere(tmp_path: Path) -> None:
     """Also where nothing was claimed, and its lock is lost."""
     dead = Process(tmp_path)
-    dead.do(partial(turns.begin, an_opening()))
+    dead.do(partial(turns.begin_turn, an_opening()))
     dead.die()
     shutil.rmtree(tmp_path / OWNERS)
     without_attempts(tmp_path)
-    async with kept_in(tmp_path, inline, Noon()) as kept:
+    async with open_stores(tmp_path, inline, Noon()) as kept:
         assert await left(kept.store) == {"m1": "cancelled"}
 
 
@@ -208,12 +208,12 @@ async def test_a_lease_outlives_an_upgrade(tmp_path: Path) -> None:
     at_work(dead)
     dead.die()
     without_attempts(tmp_path)
-    async with kept_in(tmp_path, inline, Noon()) as kept:
+    async with open_stores(tmp_path, inline, Noon()) as kept:
         assert await left(kept.store) == WAITS | LEASED | SETTLED | UNKNOWN
-        reported, _ = await kept.store.calls.report(
-            CallReport(HOUSE, "c6", True, {"success": True}, "d", NOW + 1)
+        reported, _ = await kept.store.calls.report_call(
+            CallReport(project=HOUSE, call="c6", ok=True, result={"success": True}, digest="d", at=NOW + 1)
         )
-        row = await kept.store.ledger.get("c6")
+        row = await kept.store.ledger.get_row("c6")
         assert row is not None
         assert (reported.status, row.status, row.result) == ("done", "done", {"success": True})
 
@@ -228,21 +228,21 @@ class TwoDaysLater:
 
 async def test_a_tombstone_of_a_call_outlives_the_day(tmp_path: Path) -> None:
     """As long as the call does: other rows are forgotten when they are old, at a start and between two."""
-    async with kept_in(tmp_path, inline, Noon()) as kept:
+    async with open_stores(tmp_path, inline, Noon()) as kept:
         store = kept.store
         await store.threads.begin_turn(an_opening())
-        await store.threads.say(said(calls=(a_call("c1", runs_at="record", **RUN),)))
+        await store.threads.record_step(said(calls=(a_call("c1", runs_at="record", **RUN),)))
         for id, at in (("c1", NOW), ("of a socket", NOW), ("new", NOW + DAY + 1), ("newer", NOW + DAY + 1)):
             await store.ledger.claim(id, "x", NOW)
-            await store.ledger.record(id, "done", {}, at)
+            await store.ledger.record_outcome(id, "done", {}, at)
         assert {row.suggestion_id for row in await store.ledger.rows()} == {"c1", "new", "newer"}
-    async with kept_in(tmp_path, inline, TwoDaysLater()) as kept:
+    async with open_stores(tmp_path, inline, TwoDaysLater()) as kept:
         assert {row.suggestion_id for row in await kept.store.ledger.rows()} == {"c1", "new", "newer"}
         await kept.store.ledger.claim("newest", "x", NOW + 2 * DAY)
-        await kept.store.ledger.record("newest", "done", {}, NOW + 2 * DAY + 2)
+        await kept.store.ledger.record_outcome("newest", "done", {}, NOW + 2 * DAY + 2)
         assert {row.suggestion_id for row in await kept.store.ledger.rows()} == {"c1", "newest"}
         await kept.store.threads.delete_thread(HOUSE, "t1")
-    async with kept_in(tmp_path, inline, TwoDaysLater()) as kept:
+    async with open_stores(tmp_path, inline, TwoDaysLater()) as kept:
         assert {row.suggestion_id for row in await kept.store.ledger.rows()} == {"newest"}
 
 
@@ -252,15 +252,15 @@ async def test_a_claim_that_is_refused_leaves_the_batch_as_it_is(tmp_path: Path)
     at_work(process)
     report = process.file.commit(
         [
-            Claim("c1", "refund", NOW),
-            Claim("a", "x", NOW),
-            Do(partial(moves.approve, approval=ApprovalGiven(HOUSE, "c5", "u1", NOW))),
+            ClaimRequest(suggestion_id="c1", action="refund", at=NOW),
+            ClaimRequest(suggestion_id="a", action="x", at=NOW),
+            Do(partial(moves.approve_call, approval=CallApproval(project=HOUSE, call="c5", by="u1", at=NOW))),
             Do(
                 lambda transaction: transaction.connection.exec_driver_sql(
                     "INSERT INTO audit (at) VALUES (1)"
                 )
             ),
-            Claim("b", "x", NOW),
+            ClaimRequest(suggestion_id="b", action="x", at=NOW),
         ]
     )
     assert report.answers == [False, True, None, None, True]
@@ -274,10 +274,12 @@ async def test_the_answer_of_a_half_done_write_is_undone(tmp_path: Path) -> None
     process = Process(tmp_path)
 
     def claims_and_is_refused(transaction: Transaction) -> None:
-        Claim("half", "x", NOW).write(transaction)
+        ClaimRequest(suggestion_id="half", action="x", at=NOW).write(transaction)
         raise Conflict("closed")
 
-    report = process.file.commit([Do(claims_and_is_refused), Claim("whole", "x", NOW)])
+    report = process.file.commit(
+        [Do(claims_and_is_refused), ClaimRequest(suggestion_id="whole", action="x", at=NOW)]
+    )
     assert (report.answers, report.trouble) == ([None, True], "")
     process.file.close()
     with closing(sqlite3.connect(tmp_path / FILE)) as seen:

@@ -18,21 +18,21 @@ from trio.testing import MockClock
 
 from agent.config import LEDGER_RETRY, TOMBSTONE_SECONDS
 from agent.errors import AgentError, StorageFailed, UsageError
-from agent.ports.calls import Move
-from agent.ports.ledger import Status
+from agent.ports.calls import CallTransition
+from agent.ports.ledger import ClaimStatus
 from agent.ports.projects import HOUSE
 from agent.storage import file
-from agent.storage.connection import written
+from agent.storage.connection import write_transaction
 from agent.storage.ledger import LEDGER
 from agent.storage.memories.schema import MEMORY
 from agent.storage.memory import MemoryLedger
-from agent.storage.open import opened_ledger, user_data_folder
+from agent.storage.open import open_ledger, user_data_folder
 from agent.storage.owners import FOLDER as OWNERS
 from agent.storage.rows import LOST
 from agent.storage.schema import SCHEMA
 from agent.storage.settings import StorageSettings
-from agent.storage.sqlite import SqliteLedger, ledger_in
-from agent.storage.stores import kept_in
+from agent.storage.sqlite import SqliteLedger, open_sqlite_ledger
+from agent.storage.stores import open_stores
 from agent.storage.trust import FILE
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
@@ -44,7 +44,7 @@ RAM = Path("/dev/shm")
 
 
 def ledger(folder: Path | None) -> AbstractAsyncContextManager[SqliteLedger]:
-    return ledger_in(folder, inline, Noon())
+    return open_sqlite_ledger(folder, inline, Noon())
 
 
 def owners(folder: Path) -> list[str]:
@@ -55,7 +55,7 @@ async def test_what_was_recorded_is_there_after_a_restart(tmp_path: Path) -> Non
     """Closed and opened again, the file gives the same rows, and a claimed id stays claimed."""
     async with ledger(tmp_path) as first:
         await first.claim("a", "send_sms", NOW)
-        await first.record("a", "done", {"success": True, "data": {"n": 1}}, NOW + 1)
+        await first.record_outcome("a", "done", {"success": True, "data": {"n": 1}}, NOW + 1)
         before = await first.rows()
     async with ledger(tmp_path) as second:
         assert await second.rows() == before
@@ -67,7 +67,7 @@ async def test_a_claim_that_was_never_recorded_is_unknown_after_a_restart(tmp_pa
     async with ledger(tmp_path) as first:
         await first.claim("a", "send_sms", NOW - 5)
     async with ledger(tmp_path) as second:
-        row = await second.get("a")
+        row = await second.get_row("a")
         assert row is not None
         assert (row.status, row.result, row.claimed_at, row.ended_at) == ("unknown", LOST, NOW - 5, NOW)
         assert await second.claim("a", "send_sms", NOW) is False
@@ -78,12 +78,12 @@ async def test_a_claim_of_a_living_owner_is_left_alone(tmp_path: Path) -> None:
     async with ledger(tmp_path) as first:
         await first.claim("a", "send_sms", NOW)
         async with ledger(tmp_path) as second:
-            row = await second.get("a")
+            row = await second.get_row("a")
             assert row is not None
             assert row.status == "claimed"
             assert await second.claim("a", "send_sms", NOW) is False
-            await first.record("a", "done", {"success": True}, NOW)
-            row = await second.get("a")
+            await first.record_outcome("a", "done", {"success": True}, NOW)
+            row = await second.get_row("a")
             assert row is not None
             assert row.status == "done"
 
@@ -105,11 +105,11 @@ async def test_tombstones_last_a_day(tmp_path: Path) -> None:
     async with ledger(tmp_path) as opened:
         for name in ("a", "b", "c"):
             await opened.claim(name, "x", NOW)
-        await opened.record("a", "done", {}, NOW)
-        await opened.record("b", "done", {}, NOW + DAY)
-        assert await opened.get("a") is not None
+        await opened.record_outcome("a", "done", {}, NOW)
+        await opened.record_outcome("b", "done", {}, NOW + DAY)
+        assert await opened.get_row("a") is not None
         await opened.claim("d", "x", NOW)
-        await opened.record("d", "done", {}, NOW + DAY + 1)
+        await opened.record_outcome("d", "done", {}, NOW + DAY + 1)
         assert [row.suggestion_id for row in await opened.rows()] == ["d", "c", "b"]
 
 
@@ -117,7 +117,7 @@ async def test_old_tombstones_are_forgotten_when_it_opens(tmp_path: Path) -> Non
     """What ended more than a day before is not read back."""
     async with ledger(tmp_path) as first:
         await first.claim("a", "x", 0)
-        await first.record("a", "done", {}, NOW - DAY - 1)
+        await first.record_outcome("a", "done", {}, NOW - DAY - 1)
     async with ledger(tmp_path) as second:
         assert await second.rows() == ()
 
@@ -159,7 +159,7 @@ async def test_a_cancelled_claim_that_waits_for_its_turn_claims_nothing(tmp_path
         return function()
 
     gate.set()
-    async with ledger_in(tmp_path, slow, Noon()) as opened:  # type: ignore[arg-type]
+    async with open_sqlite_ledger(tmp_path, slow, Noon()) as opened:  # type: ignore[arg-type]
         gate = trio.Event()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(opened.claim, "first", "x", NOW)
@@ -220,8 +220,8 @@ async def test_a_file_of_the_first_version_is_upgraded_in_place(tmp_path: Path) 
     made.execute(_CLAIM, ("old",))
     made.commit()
     made.close()
-    async with ledger_in(tmp_path, inline, Noon(), kb="/docs") as opened:
-        row = await opened.get("old")
+    async with open_sqlite_ledger(tmp_path, inline, Noon(), kb="/docs") as opened:
+        row = await opened.get_row("old")
         assert row is not None
         assert (row.status, row.kb) == ("unknown", None)
         assert not await opened.claim("old", "a", 8)
@@ -238,8 +238,8 @@ async def test_a_file_of_the_first_version_is_upgraded_in_place(tmp_path: Path) 
                 "PRAGMA user_version=1"
             )  # as older code does when it tries a file that did not work
         assert not await opened.claim("by older code", "a", 9)
-        await opened.record("new", "done", {}, Noon().now_ms())
-    async with ledger_in(tmp_path, inline, Noon()) as again:
+        await opened.record_outcome("new", "done", {}, Noon().now_ms())
+    async with open_sqlite_ledger(tmp_path, inline, Noon()) as again:
         assert [row.kb for row in await again.rows()] == [None, "/docs", None]
         with closing(sqlite3.connect(tmp_path / FILE)) as seen:
             assert seen.execute("PRAGMA user_version").fetchone() == (SCHEMA,)
@@ -247,10 +247,10 @@ async def test_a_file_of_the_first_version_is_upgraded_in_place(tmp_path: Path) 
 
 async def test_the_settings_choose_memory_or_a_folder(tmp_path: Path) -> None:
     """`memory` is the ledger of one process; anything else is a folder, made when it is not there."""
-    async with opened_ledger(StorageSettings(), Path("kb"), inline, Noon()) as opened:
+    async with open_ledger(StorageSettings(), Path("kb"), inline, Noon()) as opened:
         assert isinstance(opened, MemoryLedger)
     settings = StorageSettings(str(tmp_path / "a" / "b"))
-    async with opened_ledger(settings, Path("kb"), inline, Noon()) as opened:
+    async with open_ledger(settings, Path("kb"), inline, Noon()) as opened:
         assert isinstance(opened, SqliteLedger)
         await opened.claim("a", "x", NOW)
     assert (tmp_path / "a" / "b" / FILE).is_file()
@@ -268,7 +268,7 @@ async def test_two_ledgers_open_at_once_on_a_new_folder(tmp_path: Path) -> None:
     claimed = trio.Event()
 
     async def one() -> None:
-        made = ledger_in(tmp_path / "new", in_thread, Noon())  # type: ignore[arg-type]
+        made = open_sqlite_ledger(tmp_path / "new", in_thread, Noon())  # type: ignore[arg-type]
         try:
             async with made as opened:
                 won.append(await opened.claim("a", "x", NOW))
@@ -375,7 +375,7 @@ async def test_the_users_folder_is_found_when_it_is_opened(
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setattr("sys.platform", "linux")
     for data in ("user", "~/kept"):
-        async with opened_ledger(StorageSettings(data=data), Path("kb"), inline, Noon()):
+        async with open_ledger(StorageSettings(data=data), Path("kb"), inline, Noon()):
             pass
     assert user_data_folder() / FILE in (tmp_path / "agent-server").iterdir()
     assert (tmp_path / "home" / "kept" / FILE).is_file()
@@ -413,23 +413,26 @@ def failing_commit(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     @contextmanager
     def broken(connection: sa.Connection) -> Iterator[None]:
         undone.append(True)
-        monkeypatch.setattr(file, "written", written)
-        with written(connection):
+        monkeypatch.setattr(file, "write_transaction", write_transaction)
+        with write_transaction(connection):
             yield
             raise OperationalError("COMMIT", None, sqlite3.OperationalError("disk I/O error"))
 
     undone: list[bool] = []
-    monkeypatch.setattr(file, "written", broken)
+    monkeypatch.setattr(file, "write_transaction", broken)
     yield
     assert undone == [True]
 
 
 @pytest.mark.parametrize("outcome", ["done", "unknown"])
 async def test_a_claim_that_was_not_won_does_not_end_anothers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock, outcome: Status
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock, outcome: ClaimStatus
 ) -> None:
     """Its commit failed, and another process has won the id meanwhile: that one's row and call end as it says."""
-    async with kept_in(tmp_path, inline, Noon()) as first, kept_in(tmp_path, inline, Noon()) as second:
+    async with (
+        open_stores(tmp_path, inline, Noon()) as first,
+        open_stores(tmp_path, inline, Noon()) as second,
+    ):
         await with_calls(
             first.store, a_call("c1", runs_at="webhook", needs_approval=False, status="confirmed")
         )
@@ -439,15 +442,17 @@ async def test_a_claim_that_was_not_won_does_not_end_anothers(
                 await loser.claim(id, "refund", NOW)
             assert await winner.claim(id, "refund", NOW)
         await trio.sleep(2 * LEDGER_RETRY)  # what the first had kept to be recorded is written
-        said_of = Move(
+        said_of = CallTransition(
             "c1", "failed", {"success": False}
         )  # as its session tells of what could not be claimed
-        await first.store.threads.say(said(None, status=None, moves=(said_of, Move("c1", "cancelled"))))
-        await loser.record("c1", "failed", {"success": False}, NOW)
+        await first.store.threads.record_step(
+            said(None, status=None, moves=(said_of, CallTransition("c1", "cancelled")))
+        )
+        await loser.record_outcome("c1", "failed", {"success": False}, NOW)
         assert {row.status for row in await winner.rows()} == {"claimed"}
         assert (await first.store.calls.call(HOUSE, "c1")).status == "claimed"
         for id in ("c1", "of a socket"):
-            await winner.record(id, outcome, {"n": id}, NOW + 1)
+            await winner.record_outcome(id, outcome, {"n": id}, NOW + 1)
         assert [(row.status, row.result) for row in await winner.rows()] == [
             (outcome, {"n": "of a socket"}),
             (outcome, {"n": "c1"}),

@@ -15,9 +15,9 @@ from agent.config import LEDGER_RETRY
 from agent.errors import AgentError
 from agent.storage.file import DatabaseFile
 from agent.storage.owners import FOLDER as OWNERS
-from agent.storage.owners import Owner, proved_dead
-from agent.storage.rows import Claim, Record, newest
-from agent.storage.sqlite import SqliteLedger, ledger_in
+from agent.storage.owners import LedgerOwner, is_dead_owner
+from agent.storage.rows import ClaimRequest, OutcomeRequest, newest_rows
+from agent.storage.sqlite import SqliteLedger, open_sqlite_ledger
 from agent.storage.trust import FILE, LOG, Trust, Untrusted
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
@@ -26,7 +26,7 @@ NOW = Noon().now_ms()
 
 
 def ledger(folder: Path, told: list[str]) -> AbstractAsyncContextManager[SqliteLedger]:
-    return ledger_in(folder, inline, Noon(), told=told.append)
+    return open_sqlite_ledger(folder, inline, Noon(), told=told.append)
 
 
 def opened(folder: Path) -> DatabaseFile:
@@ -36,7 +36,7 @@ def opened(folder: Path) -> DatabaseFile:
 
 
 def statuses(of: DatabaseFile) -> dict[str, str]:
-    return {row.suggestion_id: row.status for row in of.read(lambda connection: newest(connection, 99))}
+    return {row.suggestion_id: row.status for row in of.read(lambda connection: newest_rows(connection, 99))}
 
 
 def die(file: DatabaseFile) -> None:
@@ -136,16 +136,16 @@ async def test_a_folder_that_comes_back_is_used_again(tmp_path: Path, autojump_c
     async with ledger(folder, told) as running:
         assert await running.claim("a", "x", NOW)
         folder.rename(away)
-        await running.record("a", "done", {"n": 1}, NOW)  # lets go at once: it is kept
+        await running.record_outcome("a", "done", {"n": 1}, NOW)  # lets go at once: it is kept
         with pytest.raises(AgentError, match="gone"):
             await running.claim("b", "x", NOW)
         away.rename(folder)
         await trio.sleep(2 * LEDGER_RETRY)
         assert told[-1] == ""
         assert await running.claim("c", "x", NOW)
-        row = await running.get("a")
+        row = await running.get_row("a")
         assert row is not None
-        assert (row.status, row.result, await running.get("b")) == ("done", {"n": 1}, None)
+        assert (row.status, row.result, await running.get_row("b")) == ("done", {"n": 1}, None)
 
 
 async def test_a_claim_whose_files_went_while_it_was_written_never_ran(
@@ -166,7 +166,7 @@ async def test_a_claim_whose_files_went_while_it_was_written_never_ran(
             await running.claim("a", "x", NOW)
         away.rename(folder)
         await trio.sleep(2 * LEDGER_RETRY)
-        row = await running.get("a")
+        row = await running.get_row("a")
         assert row is not None
         assert (row.status, row.result) == ("cancelled", {"cancelled": True})
         assert told[-1] == ""
@@ -175,11 +175,21 @@ async def test_a_claim_whose_files_went_while_it_was_written_never_ran(
 def test_an_outcome_is_that_of_one_attempt(tmp_path: Path) -> None:
     """The first one stands; of a claim that the same process has not won, and of another's, nothing is written."""
     file, other = opened(tmp_path), opened(tmp_path)
-    file.commit([Claim("a", "x", NOW, attempt="second")])
-    file.commit([Record("a", "cancelled", {}, NOW, "first"), Record("a", "cancelled", {}, NOW)])
-    other.commit([Record("a", "cancelled", {}, NOW, "second")])
+    file.commit([ClaimRequest(suggestion_id="a", action="x", at=NOW, attempt="second")])
+    file.commit(
+        [
+            OutcomeRequest(suggestion_id="a", status="cancelled", result={}, at=NOW, attempt="first"),
+            OutcomeRequest(suggestion_id="a", status="cancelled", result={}, at=NOW),
+        ]
+    )
+    other.commit([OutcomeRequest(suggestion_id="a", status="cancelled", result={}, at=NOW, attempt="second")])
     assert statuses(other) == {"a": "claimed"}
-    file.commit([Record("a", status, {}, NOW, "second") for status in ("done", "failed")])
+    file.commit(
+        [
+            OutcomeRequest(suggestion_id="a", status=status, result={}, at=NOW, attempt="second")
+            for status in ("done", "failed")
+        ]
+    )
     assert statuses(other) == {"a": "done"}
     other.close()
     file.close()
@@ -188,7 +198,7 @@ def test_an_outcome_is_that_of_one_attempt(tmp_path: Path) -> None:
 def test_a_claim_that_cannot_be_read_back_is_not_won(tmp_path: Path) -> None:
     """What another connection does not find was not written."""
     file = opened(tmp_path)
-    assert file.commit([Claim("a", "x", NOW)]).trouble == ""
+    assert file.commit([ClaimRequest(suggestion_id="a", action="x", at=NOW)]).trouble == ""
     trust = Trust(tmp_path, 0.0)
     trust.read_back(["a"])
     with pytest.raises(Untrusted, match="read back"):
@@ -204,13 +214,13 @@ def test_what_others_may_do_with_a_database_is_no_damage(tmp_path: Path) -> None
             ("PRAGMA wal_checkpoint(TRUNCATE)", "VACUUM", "PRAGMA wal_checkpoint(RESTART)", "ANALYZE")
         ):
             other.execute(statement).fetchall()
-            assert file.commit([Claim(f"a{number}", "x", NOW)]).trouble == ""
+            assert file.commit([ClaimRequest(suggestion_id=f"a{number}", action="x", at=NOW)]).trouble == ""
         other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         assert (tmp_path / LOG).stat().st_size == 0
         assert file.commit([]).trouble == ""
         with closing(sqlite3.connect(tmp_path / "copy")) as copy:
             other.backup(copy)
-    assert file.commit([Claim("b", "x", NOW)]).trouble == ""
+    assert file.commit([ClaimRequest(suggestion_id="b", action="x", at=NOW)]).trouble == ""
     assert len(statuses(file)) == 5
     file.close()
 
@@ -218,7 +228,7 @@ def test_what_others_may_do_with_a_database_is_no_damage(tmp_path: Path) -> None
 def test_looking_at_the_files_keeps_sqlites_locks(tmp_path: Path) -> None:
     """After claims, with their second connections, the database still cannot be locked against the ledger."""
     file = opened(tmp_path)
-    assert file.commit([Claim("a", "x", NOW)]).trouble == ""
+    assert file.commit([ClaimRequest(suggestion_id="a", action="x", at=NOW)]).trouble == ""
     with closing(sqlite3.connect(tmp_path / FILE, isolation_level=None, timeout=0.0)) as other:
         other.execute("PRAGMA locking_mode=EXCLUSIVE")
         with pytest.raises(sqlite3.OperationalError, match="locked"):
@@ -237,15 +247,15 @@ async def test_a_full_disk_refuses_claims_and_keeps_outcomes(
         await running.claim("a", "x", NOW)
         pages = limit.exec_driver_sql("PRAGMA page_count").scalar_one()
         limit.exec_driver_sql(f"PRAGMA max_page_count={pages}")
-        await running.record("a", "done", {"data": "å" * 40_000}, NOW)
+        await running.record_outcome("a", "done", {"data": "å" * 40_000}, NOW)
         with pytest.raises(AgentError, match="full"):
             await running.claim("b", "x", NOW)
         assert told == ["database or disk is full"]
         limit.exec_driver_sql("PRAGMA max_page_count=1000000")
         await trio.sleep(2 * LEDGER_RETRY)
-        row = await running.get("a")
+        row = await running.get_row("a")
         assert row is not None
-        assert (row.status, told[-1], await running.get("b")) == ("done", "", None)
+        assert (row.status, told[-1], await running.get_row("b")) == ("done", "", None)
 
 
 # --- the owners' files
@@ -253,24 +263,24 @@ async def test_a_full_disk_refuses_claims_and_keeps_outcomes(
 
 def test_a_lock_file_proves_a_death_only_when_it_is_the_owners_own(tmp_path: Path) -> None:
     """Held: alive. There and free: dead. Gone, replaced, or no owner of ours: no proof."""
-    owner = Owner(tmp_path)
-    assert (owner.proved, proved_dead(tmp_path, owner.id)) == (True, False)
+    owner = LedgerOwner(tmp_path)
+    assert (owner.has_lock_file, is_dead_owner(tmp_path, owner.id)) == (True, False)
     owner.leave(tidy=False)
-    assert proved_dead(tmp_path, owner.id)
+    assert is_dead_owner(tmp_path, owner.id)
     (path,) = lock_files(tmp_path)
     path.rename(tmp_path / "kept")
-    assert not proved_dead(tmp_path, owner.id)
+    assert not is_dead_owner(tmp_path, owner.id)
     shutil.copy(tmp_path / "kept", path)
-    assert not proved_dead(tmp_path, owner.id)
+    assert not is_dead_owner(tmp_path, owner.id)
     for other in ("", ".", "..", "nobody", f"../{path.name}.1", "x.y"):
-        assert not proved_dead(tmp_path, other)
+        assert not is_dead_owner(tmp_path, other)
 
 
 @pytest.mark.parametrize("lose", ["delete", "delete all", "replace"])
 def test_a_lost_lock_file_makes_no_running_action_unknown(tmp_path: Path, lose: str) -> None:
     """A second process opens: what the first one runs stays claimed, and is recorded as it ends."""
     first = opened(tmp_path)
-    first.commit([Claim("a", "x", NOW)])
+    first.commit([ClaimRequest(suggestion_id="a", action="x", at=NOW)])
     (path,) = lock_files(tmp_path)
     if lose == "delete all":
         shutil.rmtree(tmp_path / OWNERS)
@@ -280,7 +290,7 @@ def test_a_lost_lock_file_makes_no_running_action_unknown(tmp_path: Path, lose: 
         path.touch()
     second = opened(tmp_path)
     assert statuses(second) == {"a": "claimed"}
-    assert first.commit([Record("a", "done", {}, NOW)]).trouble == ""
+    assert first.commit([OutcomeRequest(suggestion_id="a", status="done", result={}, at=NOW)]).trouble == ""
     assert statuses(second) == {"a": "done"}
     second.close()
     first.close()
@@ -290,9 +300,9 @@ def test_a_lost_lock_file_makes_no_running_action_unknown(tmp_path: Path, lose: 
 def test_an_owner_whose_file_was_lost_takes_a_new_place_with_its_next_claim(tmp_path: Path) -> None:
     """From then on its death can be proved again, also of what it had claimed before."""
     first, living = opened(tmp_path), opened(tmp_path)
-    first.commit([Claim("a", "x", NOW)])
+    first.commit([ClaimRequest(suggestion_id="a", action="x", at=NOW)])
     shutil.rmtree(tmp_path / OWNERS)
-    assert first.commit([Claim("b", "x", NOW)]).trouble == ""
+    assert first.commit([ClaimRequest(suggestion_id="b", action="x", at=NOW)]).trouble == ""
     second = opened(tmp_path)
     assert statuses(second) == {"a": "claimed", "b": "claimed"}
     second.close()
@@ -306,14 +316,14 @@ def test_an_owner_whose_file_was_lost_takes_a_new_place_with_its_next_claim(tmp_
 def test_a_dead_owner_without_a_file_is_found_when_nobody_else_is_there(tmp_path: Path) -> None:
     """While another has the database open its rows are left alone; who is alone with it calls them unknown."""
     living, dead = opened(tmp_path), opened(tmp_path)
-    dead.commit([Claim("a", "x", NOW)])
-    living.commit([Claim("b", "x", NOW)])
+    dead.commit([ClaimRequest(suggestion_id="a", action="x", at=NOW)])
+    living.commit([ClaimRequest(suggestion_id="b", action="x", at=NOW)])
     shutil.rmtree(tmp_path / OWNERS)
     die(dead)
     second = opened(tmp_path)
     assert statuses(second) == {"a": "claimed", "b": "claimed"}
     second.close()
-    living.commit([Record("b", "done", {}, NOW)])
+    living.commit([OutcomeRequest(suggestion_id="b", status="done", result={}, at=NOW)])
     living.close()
     alone = opened(tmp_path)
     assert statuses(alone) == {"a": "unknown", "b": "done"}
@@ -323,7 +333,7 @@ def test_a_dead_owner_without_a_file_is_found_when_nobody_else_is_there(tmp_path
 def test_closing_with_something_claimed_leaves_the_proof(tmp_path: Path) -> None:
     """An owner that could not record everything leaves its file, so that the next to open finds it dead."""
     living, leaving = opened(tmp_path), opened(tmp_path)
-    leaving.commit([Claim("a", "x", NOW)])
+    leaving.commit([ClaimRequest(suggestion_id="a", action="x", at=NOW)])
     leaving.close()
     assert len(lock_files(tmp_path)) == 2
     second = opened(tmp_path)
@@ -336,16 +346,21 @@ def test_closing_with_something_claimed_leaves_the_proof(tmp_path: Path) -> None
 def test_a_failed_transaction_keeps_the_old_place(tmp_path: Path) -> None:
     """A new place is taken only with the commit that moves the rows to it."""
     file = opened(tmp_path)
-    file.commit([Claim("a", "x", NOW)])
+    file.commit([ClaimRequest(suggestion_id="a", action="x", at=NOW)])
     shutil.rmtree(tmp_path / OWNERS)
     assert file._connection is not None
     file._connection.exec_driver_sql("PRAGMA max_page_count=1")
     before = file._owner
-    assert "full" in file.commit([Record("a", "done", {"data": "å" * 40_000}, NOW)]).trouble
+    assert (
+        "full"
+        in file.commit(
+            [OutcomeRequest(suggestion_id="a", status="done", result={"data": "å" * 40_000}, at=NOW)]
+        ).trouble
+    )
     assert file._owner is before
     assert lock_files(tmp_path) == []
     file._connection.exec_driver_sql("PRAGMA max_page_count=1000000")
-    assert file.commit([Claim("b", "x", NOW)]).trouble == ""
+    assert file.commit([ClaimRequest(suggestion_id="b", action="x", at=NOW)]).trouble == ""
     assert file._owner is not before
     assert len(lock_files(tmp_path)) == 1
     file.close()
@@ -369,8 +384,8 @@ def test_only_who_claims_or_records_has_it_read_back(tmp_path: Path, monkeypatch
     file = opened(tmp_path)
     assert file.commit([Note()]).answers == ["kept"]
     assert read == []
-    file.commit([Note(), Claim("a", "act", NOW)])
-    file.commit([Record("a", "done", {"success": True}, NOW)])
+    file.commit([Note(), ClaimRequest(suggestion_id="a", action="act", at=NOW)])
+    file.commit([OutcomeRequest(suggestion_id="a", status="done", result={"success": True}, at=NOW)])
     file.commit([])
     assert read == [["a"], [], []]
     file.close()

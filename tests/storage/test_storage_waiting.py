@@ -19,17 +19,17 @@ from agent.config import LEDGER_BATCH, LEDGER_CLOSE_TIMEOUT, LEDGER_READS, LEDGE
 from agent.errors import AgentError, Conflict, NotFound, StorageFailed
 from agent.log import short_hash
 from agent.ports.action import Call, Outcome
-from agent.ports.calls import ApprovalGiven
-from agent.ports.ledger import Row
+from agent.ports.calls import CallApproval
+from agent.ports.ledger import LedgerRow
 from agent.ports.projects import HOUSE
-from agent.ports.requests import Answered
+from agent.ports.requests import StoredAnswer
 from agent.storage import database, file
 from agent.storage.database import Database
-from agent.storage.rows import Record
+from agent.storage.rows import OutcomeRequest
 from agent.storage.schema import audit
-from agent.storage.sqlite import SqliteLedger, ledger_in
+from agent.storage.sqlite import SqliteLedger, open_sqlite_ledger
 from agent.storage.store import Store
-from agent.storage.stores import kept_in
+from agent.storage.stores import open_stores
 from agent.storage.transaction import Transaction
 from agent.storage.trust import FILE
 from agent.testing.fakes import BreakableExecutor, Figures, Noon
@@ -60,8 +60,8 @@ class Rig:
         assert metric == "actions_unrecorded"
         self.unrecorded += change
 
-    async def row(self, suggestion_id: str) -> Row:
-        row = await self.ledger.get(suggestion_id)
+    async def row(self, suggestion_id: str) -> LedgerRow:
+        row = await self.ledger.get_row(suggestion_id)
         assert row is not None
         return row
 
@@ -121,7 +121,7 @@ async def test_what_waits_is_written_in_one_transaction(autojump_clock: MockCloc
     async def action(name: str) -> None:
         won.append(await rig.ledger.claim(name, "x", NOW))
         await trio.sleep(1)
-        await rig.ledger.record(name, "done", {"n": name}, NOW)
+        await rig.ledger.record_outcome(name, "done", {"n": name}, NOW)
 
     async with rig.database:
         opened = rig.disk.calls
@@ -172,7 +172,7 @@ async def test_a_request_that_cannot_be_written_fails_alone(
             await rig.ledger.claim(name, "x", NOW)
         async with trio.open_nursery() as nursery:
             for name, result in (("a", 1), ("b", {"31337"}), ("c", 3)):
-                nursery.start_soon(ask, name, rig.ledger.record(name, "done", {"data": result}, NOW))
+                nursery.start_soon(ask, name, rig.ledger.record_outcome(name, "done", {"data": result}, NOW))
             nursery.start_soon(ask, "d", rig.ledger.claim("d", "x", NOW))
         assert failed == ["b"]
         assert [(await rig.row(name)).status for name in "abcd"] == ["done", "claimed", "done", "claimed"]
@@ -192,20 +192,22 @@ async def test_what_cannot_be_remembered_is_not_taken(
         await rig.ledger.claim("a", "x", NOW)
         rig.disk.hang()
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(rig.ledger.get, "a")
+            nursery.start_soon(rig.ledger.get_row, "a")
             await wait_all_tasks_blocked()  # it has begun; the others wait
             for name in ("b", "c"):
                 nursery.start_soon(rig.ledger.claim, name, "x", NOW)
             await wait_all_tasks_blocked()
             with pytest.raises(AgentError, match="too many wait"):
                 await rig.ledger.claim("d", "x", NOW)
-            nursery.start_soon(rig.ledger.record, "a", "done", {}, NOW)
-            nursery.start_soon(rig.database.record, Record("z", "done", {}, NOW))
+            nursery.start_soon(rig.ledger.record_outcome, "a", "done", {}, NOW)
+            nursery.start_soon(
+                rig.database.record, OutcomeRequest(suggestion_id="z", status="done", result={}, at=NOW)
+            )
             await wait_all_tasks_blocked()
             with pytest.raises(AgentError, match="too many outcomes"):
                 await rig.ledger.claim("d", "x", NOW)
             with pytest.raises(AgentError, match="too many outcomes"):
-                await rig.database.record(Record("y", "done", {}, NOW))
+                await rig.database.record(OutcomeRequest(suggestion_id="y", status="done", result={}, at=NOW))
             rig.disk.work()
         assert {row.suggestion_id for row in await rig.ledger.rows()} == {"a", "b", "c"}
 
@@ -225,7 +227,7 @@ async def test_a_claim_that_waits_is_withdrawn(autojump_clock: MockClock) -> Non
                 await rig.ledger.claim("second", "x", NOW)
             assert trio.current_time() == 0.5
             rig.disk.work()
-        assert await rig.ledger.get("second") is None
+        assert await rig.ledger.get_row("second") is None
         assert await rig.ledger.claim("second", "x", NOW)
 
 
@@ -240,7 +242,14 @@ async def test_a_claim_that_nobody_waits_for_never_ran(autojump_clock: MockClock
         assert rig.told == ["its disk does not answer"]
         rig.disk.work()
         assert await rig.ledger.claim("s", "x", NOW) is False
-        assert await rig.row("s") == Row("s", "x", "cancelled", NOW - 5, NOW, {"cancelled": True})
+        assert await rig.row("s") == LedgerRow(
+            suggestion_id="s",
+            action="x",
+            status="cancelled",
+            claimed_at=NOW - 5,
+            ended_at=NOW,
+            result={"cancelled": True},
+        )
         assert (rig.told[-1], rig.unrecorded) == ("", 0)
 
 
@@ -280,7 +289,7 @@ async def test_an_outcome_is_kept_whoever_waits(autojump_clock: MockClock) -> No
         await rig.ledger.claim("s", "x", NOW)
         rig.disk.hang()
         with trio.move_on_after(2):
-            await rig.ledger.record("s", "done", {"n": 1}, NOW)
+            await rig.ledger.record_outcome("s", "done", {"n": 1}, NOW)
         assert (trio.current_time(), rig.unrecorded) == (2, 1)
         rig.disk.work()
         row = await rig.row("s")
@@ -307,7 +316,7 @@ async def test_a_disk_that_never_answers_does_not_hold_up_the_end(
             await wait_all_tasks_blocked()
             nursery.start_soon(claimer, "b")
             with trio.move_on_after(1):
-                await rig.ledger.record("s", "done", {}, NOW)
+                await rig.ledger.record_outcome("s", "done", {}, NOW)
         assert trio.current_time() == pytest.approx(LEDGER_CLOSE_TIMEOUT)  # it was asked at 0
     assert sorted(refused) == ["a", "b"]
     assert '"unrecorded": 1' in log.getvalue()
@@ -315,7 +324,7 @@ async def test_a_disk_that_never_answers_does_not_hold_up_the_end(
     assert unrecorded in log.getvalue()
     assert rig.unrecorded == 0
     with pytest.raises(AgentError, match="closed"):
-        await rig.ledger.get("s")
+        await rig.ledger.get_row("s")
     rig.database._file.close()
 
 
@@ -412,7 +421,7 @@ async def test_an_outcome_is_written_when_the_lock_is_gone(
     async with rig.database:
         await rig.ledger.claim("s", "x", NOW)
         lock("BEGIN IMMEDIATE")
-        assert await why_not(rig.ledger.record("s", "done", {"n": 1}, NOW)) == ""
+        assert await why_not(rig.ledger.record_outcome("s", "done", {"n": 1}, NOW)) == ""
         assert (rig.told, rig.unrecorded) == (["database is locked"], 1)
         with pytest.raises(AgentError, match=r"^the ledger: database is locked$"):
             await rig.ledger.claim("other", "x", NOW)
@@ -423,7 +432,7 @@ async def test_an_outcome_is_written_when_the_lock_is_gone(
         assert (rig.told, rig.unrecorded) == (["database is locked", ""], 0)
         row = await rig.row("s")
         assert (row.status, row.result) == ("done", {"n": 1})
-        assert await rig.ledger.get("other") is None
+        assert await rig.ledger.get_row("other") is None
     assert log.getvalue().count("ledger does not work") == 1
     assert log.getvalue().count("ledger works again") == 1
 
@@ -458,7 +467,7 @@ async def test_the_end_tries_once_more(
             async with rig.database:
                 await rig.ledger.claim(name, "x", NOW)
                 lock("BEGIN IMMEDIATE")
-                await rig.ledger.record(name, "done", {}, NOW)
+                await rig.ledger.record_outcome(name, "done", {}, NOW)
                 nursery.start_soon(unlock)
                 began = trio.current_time()
             assert trio.current_time() - began < LEDGER_CLOSE_TIMEOUT
@@ -486,19 +495,25 @@ class LateLoop:
 async def test_a_loop_that_is_late_is_no_disk_that_hangs(autojump_clock: MockClock) -> None:
     """What the thread has written counts, however late that is heard: an action is claimed, runs and is recorded."""
     loop, outcomes, told = LateLoop(), list[Outcome](), list[str]()
-    async with ledger_in(None, loop, Noon(), told=told.append) as ledger, trio.open_nursery() as nursery:
+    async with (
+        open_sqlite_ledger(None, loop, Noon(), told=told.append) as ledger,
+        trio.open_nursery() as nursery,
+    ):
         runner = Runner(nursery, ledger, BreakableExecutor(0.0, 0.0), Noon(), Figures())
         loop.late = 2 * RECORD_TIMEOUT
-        runner.start(Call("s1", "send_sms", {}), outcomes.append)
+        runner.start(Call(suggestion_id="s1", action="send_sms", payload={}), outcomes.append)
         await runner.wait_idle()
         assert [each.status for each in outcomes] == ["done"]
-        row = await ledger.get("s1")
+        row = await ledger.get_row("s1")
         assert row is not None
         assert (row.status, told) == ("done", [])
 
 
-async def test_one_call_after_another_is_no_disk_that_hangs(autojump_clock: MockClock) -> None:
+async def test_one_call_after_another_is_no_disk_that_hangs(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A disk that needs most of a second for each of many is waited for."""
+    monkeypatch.setattr("agent.storage.database.LEDGER_BATCH", 8)
     rig, waited = Rig(None), list[float]()
 
     async def claim(name: str) -> None:
@@ -507,7 +522,7 @@ async def test_one_call_after_another_is_no_disk_that_hangs(autojump_clock: Mock
 
     async with rig.database, trio.open_nursery() as nursery:
         rig.disk.hang()
-        for number in range(6 * LEDGER_BATCH):
+        for number in range(6 * 8):
             nursery.start_soon(claim, f"s{number}")
         for _ in range(6):
             await trio.sleep(0.9 * RECORD_TIMEOUT)
@@ -519,15 +534,19 @@ async def test_one_call_after_another_is_no_disk_that_hangs(autojump_clock: Mock
 
 Deeds = dict[str, tuple[Callable[[Store], Awaitable[object]], str, str]]
 NEVER: Deeds = {
-    "approve": (lambda store: store.calls.approve(ApprovalGiven(HOUSE, "c1", "u1", NOW)), "c1", "cancelled"),
+    "approve": (
+        lambda store: store.calls.approve_call(CallApproval(project=HOUSE, call="c1", by="u1", at=NOW)),
+        "c1",
+        "cancelled",
+    ),
     "approve theirs": (
-        lambda store: store.calls.approve(ApprovalGiven(HOUSE, "c2", "u1", NOW)),
+        lambda store: store.calls.approve_call(CallApproval(project=HOUSE, call="c2", by="u1", at=NOW)),
         "c2",
         "cancelled",
     ),
-    "begin": (lambda store: store.calls.begin(HOUSE, "c3", NOW, NOW + 9), "c3", "cancelled"),
+    "begin": (lambda store: store.calls.begin_call(HOUSE, "c3", NOW, NOW + 9), "c3", "cancelled"),
     "claim": (lambda store: store.ledger.claim("c4", "refund", NOW), "c4", "cancelled"),
-    "reject": (lambda store: store.calls.close(HOUSE, "c1", "rejected", NOW), "c1", "rejected"),
+    "reject": (lambda store: store.calls.close_call(HOUSE, "c1", "rejected", NOW), "c1", "rejected"),
     "cancel": (lambda store: store.threads.cancel_turn(HOUSE, "t1", NOW, calls=True), "c3", "cancelled"),
     "read": (lambda store: store.calls.call(HOUSE, "c1"), "c1", "suggested"),
 }
@@ -537,7 +556,7 @@ RUN: dict[str, Any] = {"needs_approval": False, "status": "confirmed"}
 @asynccontextmanager
 async def with_thread(disk: Disk) -> AsyncGenerator[Store, None]:
     """A store with a thread, and a call of it in each status in which somebody can decide something."""
-    async with kept_in(None, disk, Noon()) as kept:
+    async with open_stores(None, disk, Noon()) as kept:
         theirs = (a_call("c1", runs_at="webhook"), a_call("c2"), a_call("c3", **RUN))
         await with_calls(kept.store, *theirs, a_call("c4", runs_at="webhook", **RUN))
         yield kept.store
@@ -566,7 +585,7 @@ async def test_what_is_given_up_while_the_disk_hangs_never_begins(
         if status != "suggested":
             assert not await store.ledger.claim(call, "refund", NOW)
             with pytest.raises(Conflict):
-                await store.calls.begin(HOUSE, call, NOW, NOW + 9)
+                await store.calls.begin_call(HOUSE, call, NOW, NOW + 9)
 
 
 async def test_what_waited_behind_a_disk_that_hangs_is_not_written(autojump_clock: MockClock) -> None:
@@ -577,10 +596,12 @@ async def test_what_waited_behind_a_disk_that_hangs_is_not_written(autojump_cloc
         nursery.start_soon(why_not, store.calls.call(HOUSE, "c1"))
         await wait_all_tasks_blocked()
         with pytest.raises(StorageFailed):
-            await store.calls.approve(ApprovalGiven(HOUSE, "c1", "u1", NOW))
+            await store.calls.approve_call(CallApproval(project=HOUSE, call="c1", by="u1", at=NOW))
         disk.work()
         await trio.sleep(LEDGER_RETRY)
-        assert (await store.calls.approve(ApprovalGiven(HOUSE, "c1", "u1", NOW))).status == "confirmed"
+        assert (
+            await store.calls.approve_call(CallApproval(project=HOUSE, call="c1", by="u1", at=NOW))
+        ).status == "confirmed"
 
 
 async def test_a_turn_that_is_given_up_is_in_nobodys_way(autojump_clock: MockClock) -> None:
@@ -589,7 +610,7 @@ async def test_a_turn_that_is_given_up_is_in_nobodys_way(autojump_clock: MockClo
     async with with_thread(disk) as store:
         for ask in (
             lambda: store.threads.begin_turn(an_opening("m2", new=False)),
-            lambda: store.requests.first("o", "k", "d", NOW, HOUSE),
+            lambda: store.requests.begin_request("o", "k", "d", NOW, HOUSE),
         ):
             disk.hang()
             with pytest.raises(StorageFailed):
@@ -598,21 +619,21 @@ async def test_a_turn_that_is_given_up_is_in_nobodys_way(autojump_clock: MockClo
             await trio.sleep(2 * LEDGER_RETRY)
         assert (await store.threads.message(HOUSE, "m2")).status == "cancelled"
         await store.threads.begin_turn(an_opening("m3", new=False, alone=False))
-        assert await store.requests.first("o", "k", "d", NOW + 1, HOUSE) is None
+        assert await store.requests.begin_request("o", "k", "d", NOW + 1, HOUSE) is None
 
 
 async def test_an_answer_that_cannot_be_noted_yet_is_noted_at_last(autojump_clock: MockClock) -> None:
     """Who asked has it in RECORD_TIMEOUT; who sends the same again later gets it, and not that it is in progress."""
     disk = Disk()
     async with with_thread(disk) as store:
-        await store.requests.first("o", "k", "d", NOW, HOUSE)
+        await store.requests.begin_request("o", "k", "d", NOW, HOUSE)
         disk.hang()
         began = trio.current_time()
-        await store.requests.answered("o", "k", Answered(200, b"{}"))
+        await store.requests.record_answer("o", "k", StoredAnswer(200, b"{}"))
         assert trio.current_time() - began == pytest.approx(RECORD_TIMEOUT)
         disk.work()
         await wait_all_tasks_blocked()
-        assert await store.requests.first("o", "k", "d", NOW, HOUSE) == Answered(200, b"{}")
+        assert await store.requests.begin_request("o", "k", "d", NOW, HOUSE) == StoredAnswer(200, b"{}")
 
 
 async def test_what_takes_long_is_waited_for(autojump_clock: MockClock) -> None:
@@ -621,7 +642,7 @@ async def test_what_takes_long_is_waited_for(autojump_clock: MockClock) -> None:
     async with with_thread(disk) as store, trio.open_nursery() as nursery:
         await store.threads.begin_turn(an_opening("m2", new=False))
         disk.hang()
-        say = partial(store.threads.say, said("m2"), lambda: told.append(trio.current_time()))
+        say = partial(store.threads.record_step, said("m2"), lambda: told.append(trio.current_time()))
         nursery.start_soon(say)
         await trio.sleep(RECORD_TIMEOUT + 0.1)
         assert told == [RECORD_TIMEOUT]

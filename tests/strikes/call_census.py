@@ -5,7 +5,7 @@ A call belongs to the turn that had decided on it last. What ends a turn is told
 
 from agent.ports.decide import Act
 from agent.protocol import inbound
-from agent.session.events import Disconnected, Drain, Kill
+from agent.session.events import ClientDisconnected, DrainStarted, KillRequested
 from agent.testing.fakes import Began, CutOff, Finished
 
 from .lab import STOPPED, Entry, is_frame, is_received
@@ -32,7 +32,7 @@ def outlives(before: list[Entry]) -> Broken:
     found += [
         ("I12", f"{sid} was decided on after {each}")
         for each in before[:decided]
-        if isinstance(each.what, Drain)
+        if isinstance(each.what, DrainStarted)
     ]
     return found + [("I12", f"{sid} began while {other} ran") for other in _running(before[:-1])]
 
@@ -50,7 +50,7 @@ def _ends(entry: Entry, message: str, before: list[Entry], place: int) -> bool:
             return not draining(before[:place])
         case inbound.RejectAction():
             return entry.what.text is not None and answered(before, entry.what.suggestion_id)
-        case Disconnected() | Kill():
+        case ClientDisconnected() | KillRequested():
             return True
     if is_frame(entry, "stream_end"):
         return bool(entry.what["id"] == message)
@@ -61,13 +61,13 @@ def _ends(entry: Entry, message: str, before: list[Entry], place: int) -> bool:
 
 def draining(before: list[Entry]) -> bool:
     """Whether the server goes down, so that it takes no message."""
-    return any(isinstance(each.what, Drain) for each in before)
+    return any(isinstance(each.what, DrainStarted) for each in before)
 
 
 def unsound(began: Began) -> Broken:
     """I8: a tool's call begins with arguments that the tool takes, edited or not."""
     known = any(tool.name == began.action for tool in TOOLS)
-    wrong = Orders().problems(began.payload) if known else ()
+    wrong = Orders().find_problems(began.payload) if known else ()
     return [("I8", f"{began.suggestion_id} began as {began.payload}: {each.expected}") for each in wrong]
 
 
@@ -106,7 +106,7 @@ def told(transcript: list[Entry], made: set[str], parting: float, patient: float
     for place, entry in enumerate(transcript):
         if isinstance(entry.what, Began) and entry.what.suggestion_id not in made:
             sid = entry.what.suggestion_id
-            let_go = any(isinstance(each.what, Kill) for each in transcript[place:])
+            let_go = any(isinstance(each.what, KillRequested) for each in transcript[place:])
             if sid not in ends and not let_go and parting - entry.at >= patient:
                 found.append(("I5", f"{sid} began, and its client was not told"))
             for each in ends.get(sid, []):

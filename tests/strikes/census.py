@@ -10,7 +10,7 @@ from collections import Counter
 from typing import Any
 
 from agent.protocol import inbound
-from agent.session.events import Disconnected, Drain, Kill
+from agent.session.events import ClientDisconnected, DrainStarted, KillRequested
 from agent.testing.fakes import SENTINEL, Began, CutOff, Failed, Finished
 
 from .call_census import draining, outlives, told, unsound, words
@@ -185,17 +185,17 @@ def _stops(before: list[Entry], confirmed: int, sid: str, message: str | None) -
     have noticed within the instant) and the session was still there (a kill leaves the action its deadline).
     """
     begins_at = before[-1].at
-    killed = min((entry.at for entry in before if isinstance(entry.what, Kill)), default=begins_at)
+    killed = min((entry.at for entry in before if isinstance(entry.what, KillRequested)), default=begins_at)
     found = []
     for place, entry in enumerate(before):
         match entry.what:
-            case Drain():
+            case DrainStarted():
                 stops = place < confirmed
             case inbound.Cancel():
                 stops = place > confirmed and _cancels(before[:place], entry, message)
             case inbound.RejectAction():
                 stops = place > confirmed and entry.what.suggestion_id == sid and entry.what.text is None
-            case Disconnected():
+            case ClientDisconnected():
                 stops = True
             case _:
                 left = entry.who == "--" and entry.at < min(begins_at, killed)
@@ -225,7 +225,7 @@ def _cancels(before: list[Entry], cancel: Entry, message: str | None) -> bool:
 def _after_a_kill(transcript: list[Entry]) -> list[tuple[str, str]]:
     """A kill leaves the action that runs its deadline; what only waits, as all does during a turn, never begins."""
     for place, entry in enumerate(transcript):
-        if isinstance(entry.what, Kill):
+        if isinstance(entry.what, KillRequested):
             later = [each.what for each in transcript[place:] if isinstance(each.what, Began)]
             if len(later) > (entry.turn is None):
                 return [("I4", f"{later[-1].suggestion_id} waited, and began after {entry}")]
@@ -278,7 +278,9 @@ def _suggestions(transcript: list[Entry]) -> list[tuple[str, str]]:
         # A closed suggestion says so again to each reject that comes after.
         ends = min(closed, max(1, closed - rejects[sid])) + ran + stopped
         confirmed = _confirmed(transcript, sid)
-        let_go = confirmed is not None and any(isinstance(each.what, Kill) for each in transcript[confirmed:])
+        let_go = confirmed is not None and any(
+            isinstance(each.what, KillRequested) for each in transcript[confirmed:]
+        )
         latest = made.at if confirmed is None else transcript[confirmed].at
         cut = let_go or parting - latest < PATIENT
         if ends > 1 or (ends < 1 and not cut):
@@ -298,12 +300,12 @@ async def _nothing_left(lab: Lab) -> list[tuple[str, str]]:
     if not lab.over.is_set():
         found.append(("I6", "the server did not end"))
     runner, registry = lab.app.runner, lab.app.registry
-    running = runner.running if runner else 0
-    if len(registry) or registry.armed or lab.app.cap.used or running:
+    running = runner.running_count if runner else 0
+    if len(registry) or registry.armed_count or lab.app.cap.used or running:
         found.append(
             (
                 "I6",
-                f"{len(registry)} sessions, {registry.armed} timers, {lab.app.cap.used} connections, "
+                f"{len(registry)} sessions, {registry.armed_count} timers, {lab.app.cap.used} connections, "
                 f"{running} actions left",
             )
         )

@@ -9,15 +9,15 @@ import trio
 from agent.compose.memory import UserMemory
 from agent.errors import ActionFailed
 from agent.lang import Lang
+from agent.memory.recall.recall import IndexRecaller
 from agent.memory.recollection import Recollection
 from agent.ports.action import Call, Executor
-from agent.ports.brain import Beside, Question
+from agent.ports.brain import MemoryNotice, Question
 from agent.ports.clock import Clock
 from agent.ports.conversation import Scope
 from agent.ports.memory import LIVE, Change, Draft, Item, ItemType, Source, StoredTurn
-from agent.ports.note import Found, Unread
-from agent.ports.remember import NOTHING_REMEMBERED, Remembered
-from agent.recall.recall import Recall
+from agent.ports.note import MemoryNote, UnreadTurn
+from agent.ports.remember import EMPTY_MEMORY, TurnMemory
 from agent.session.forgetting import Conversations
 from agent.session.registry import Registry
 from agent.testing.fakes import Began, Failed, Finished
@@ -55,7 +55,7 @@ class WatchedNoter:
         self.seen: list[str] = []
         self.reading = 0
 
-    async def find(self, unread: Unread, known: Sequence[Item]) -> tuple[Found, ...]:
+    async def find_notes(self, unread: UnreadTurn, known: Sequence[Item]) -> tuple[MemoryNote, ...]:
         """Return what a turn has to remember."""
         said = unread.turn.remark
         self.seen.append(said.message)
@@ -64,7 +64,7 @@ class WatchedNoter:
             await trio.sleep(self._wait)
         finally:
             self.reading -= 1
-        return (Found("fact", HEDGE, f"There is a {HEDGE}", HEDGE),) if HEDGE in said.text else ()
+        return (MemoryNote("fact", HEDGE, f"There is a {HEDGE}", HEDGE),) if HEDGE in said.text else ()
 
 
 class WatchedMemory:
@@ -83,7 +83,7 @@ class WatchedMemory:
     def open(self, memory: UserMemory) -> None:
         """Take the memory that the server has opened."""
         self._opened = memory
-        recall = Recall(memory.store, inline)
+        recall = IndexRecaller(memory.store, inline)
         self._told = Recollection(memory.store, recall, self._clock, memory.keeper)
 
     async def read_out(self) -> None:
@@ -91,7 +91,7 @@ class WatchedMemory:
         if self._opened is None:
             return
         store = self._opened.store
-        kept = await store.changed(0, _ALL)
+        kept = await store.changes_after(0, _ALL)
         turns = await store.turns(0, _ALL)
         history = {item.id: await store.history(item.scope, item.id) for item in kept.items}
         self.rows = Rows(turns, kept.items, history)
@@ -99,32 +99,32 @@ class WatchedMemory:
     async def forget(self, scope: Scope, registry: Registry) -> None:
         """Have the first live item of a scope forgotten, if there is one."""
         assert self._opened is not None
-        live = await self._opened.store.live(scope, self._clock.now_ms())
+        live = await self._opened.store.live_items(scope, self._clock.now_ms())
         if live:
-            await self._opened.make_desk((Conversations(registry),)).forget(scope, live[0].id)
+            await self._opened.make_desk((Conversations(registry),)).forget_item(scope, live[0].id)
             self._write_down("~~", Forgot(live[0].id, live[0].text))
 
-    def told(self, question: Question, lang: Lang) -> bool:
+    def is_memory_order(self, question: Question, lang: Lang) -> bool:
         """Return whether a question is nothing but the order to remember something."""
-        return self._told is not None and self._told.told(question, lang)
+        return self._told is not None and self._told.is_memory_order(question, lang)
 
-    def stated(self, question: Question, lang: Lang) -> bool:
+    def is_statement(self, question: Question, lang: Lang) -> bool:
         """Return whether a question is nothing but what can be remembered."""
-        return self._told is not None and self._told.stated(question, lang)
+        return self._told is not None and self._told.is_statement(question, lang)
 
-    def beside(self, question: Question, lang: Lang) -> Beside | None:
+    def find_notice(self, question: Question, lang: Lang) -> MemoryNotice | None:
         """Return whether some of a question is to be remembered."""
-        return self._told.beside(question, lang) if self._told else None
+        return self._told.find_notice(question, lang) if self._told else None
 
-    async def remembered(self, question: Question, text: str, lang: Lang) -> Remembered:
+    async def load_memory(self, question: Question, text: str, lang: Lang) -> TurnMemory:
         """Return what a turn should know."""
-        return await self._told.remembered(question, text, lang) if self._told else NOTHING_REMEMBERED
+        return await self._told.load_memory(question, text, lang) if self._told else EMPTY_MEMORY
 
-    async def live(self, question: Question, id: str) -> Item | None:
+    async def find_live_item(self, question: Question, id: str) -> Item | None:
         """Return an item that a question's user may be told of."""
-        return await self._told.live(question, id) if self._told else None
+        return await self._told.find_live_item(question, id) if self._told else None
 
-    def drafted(
+    def draft_item(
         self,
         question: Question,
         about: ItemType | Item,
@@ -135,11 +135,11 @@ class WatchedMemory:
     ) -> Draft:
         """Return what a model proposes to remember."""
         assert self._told is not None
-        return self._told.drafted(question, about, subject, text, lang, sources)
+        return self._told.draft_item(question, about, subject, text, lang, sources)
 
-    async def stands(self, files: Collection[str]) -> bool:
+    async def are_citable(self, files: Collection[str]) -> bool:
         """Return whether all of these may still be cited."""
-        return self._told is not None and await self._told.stands(files)
+        return self._told is not None and await self._told.are_citable(files)
 
     def carrying_out(self, otherwise: Executor) -> "Executor":
         """Return what accepts items, and notes that, and leaves every other action to another."""

@@ -21,24 +21,24 @@ from agent.compose.adapters import Adapters
 from agent.compose.composition import Composition
 from agent.ports.conversation import Scope
 from agent.ports.decide import Decision
-from agent.ports.remember import Consulted
+from agent.ports.remember import MemoryAccess
 from agent.protocol import inbound
 from agent.server.accept import Listens
 from agent.server.admission import Admission
 from agent.server.api.keys import Keys
-from agent.server.http import HttpServer
+from agent.server.http_server import HttpServer
 from agent.server.limits import Cap
 from agent.server.metrics import Metrics
 from agent.server.serve import Edge
 from agent.server.websocket import Connection
-from agent.session.events import Disconnected, Drain, Event, Kill, Received
+from agent.session.events import ClientDisconnected, DrainStarted, Event, FrameReceived, KillRequested
 from agent.session.session import Session
-from agent.session.turn import Parts
+from agent.session.turn import SessionContext
 from agent.settings import Settings
 from agent.testing.fakes import BreakableExecutor, BreakableModel, Figures, Noon, OneFile, Say, SlowLedger
 from agent.testing.faults import PipeEnd, pipe_to
 from agent.testing.network import inline
-from agent.testing.remembering import FakeMemory, remembered
+from agent.testing.remembering import FakeMemory, make_item
 
 from .keeping import WatchedMemory, WatchedNoter
 from .raw import RawClient, decode_frames, whole
@@ -77,7 +77,7 @@ class WatchedSession(Session):
 
     def post(self, event: Event) -> None:
         """Note what a client sent, and what ends a session, after it was handled."""
-        turn, left = self.asking, self._left
+        turn, left = self.current_message, self._left
         token = SIDE.set(self.side)
         try:
             super().post(event)
@@ -85,9 +85,9 @@ class WatchedSession(Session):
             SIDE.reset(token)
         if left:
             return
-        if isinstance(event, Received):
+        if isinstance(event, FrameReceived):
             self.transcript.append(Entry(trio.current_time(), "->", event.frame, turn))
-        elif isinstance(event, Disconnected | Drain | Kill):
+        elif isinstance(event, ClientDisconnected | DrainStarted | KillRequested):
             self.transcript.append(Entry(trio.current_time(), "->", event, turn))
 
     def cut_turn(self) -> None:
@@ -124,7 +124,7 @@ class WatchedApp(App):
         settings: Settings,
         adapters: Adapters,
         figures: Figures,
-        session: Callable[[Parts, Connection], Session],
+        session: Callable[[SessionContext, Connection], Session],
         memory: WatchedMemory | None = None,
     ) -> None:
         super().__init__(settings, adapters)
@@ -149,7 +149,7 @@ class WatchedApp(App):
         await super()._run(replace(composition, executor=executor), listeners, listen, task_status)
         await memory.read_out()
 
-    def _make_edge(self, parts: Parts) -> Edge:
+    def _make_edge(self, parts: SessionContext) -> Edge:
         async def handler(connection: Connection) -> None:
             await self._session(parts, connection).run()
 
@@ -203,7 +203,7 @@ class Lab:
         self.free = free(self.decisions)
         self.memory: FakeMemory | None = None
         if self.remembers is not None:
-            self.memory = FakeMemory(Noon(), [remembered(ANYBODY)], self.remembers)
+            self.memory = FakeMemory(clock=Noon(), kept=[make_item(ANYBODY)], wait=self.remembers)
         ids = itertools.count(1)
         grounded = GroundedBrain(OneFile(), self.model, settings.answers, memory=self.kept)
         decider = BreakableDecider(self.decisions, self.model, self._decided)
@@ -225,7 +225,7 @@ class Lab:
     def note(self, who: str, what: Any) -> None:
         """Write a line of the transcript."""
         session = self.session()
-        turn = session.asking if session else None
+        turn = session.current_message if session else None
         self.transcript.append(Entry(trio.current_time(), who, what, turn))
 
     def _decided(self, decision: Decision) -> None:
@@ -261,7 +261,7 @@ class Lab:
     async def forget(self) -> None:
         """Have the struck client's first live item forgotten."""
         session = self.session()
-        scope = None if session is None else Scope(session.project, session.id)
+        scope = None if session is None else session._core.consults.scope
         del session  # which may end meanwhile, and is not to be kept alive from here
         if self.kept is not None and scope is not None:
             await self.kept.forget(scope, self.app.registry)
@@ -285,10 +285,10 @@ class Lab:
             self.left_behind += self._remains(stream)
             self.parted.set()
 
-    def _make_session(self, parts: Parts, connection: Connection) -> WatchedSession:
+    def _make_session(self, parts: SessionContext, connection: Connection) -> WatchedSession:
         scope = None
         if self.memory is not None:
-            parts = replace(parts, memory=Consulted(self.memory, self.memory))
+            parts = replace(parts, memory=MemoryAccess(self.memory, self.memory))
             scope = ANYBODY
         session = WatchedSession(parts, connection, connection.agent_v1, scope)
         session.side = SIDE.get()
@@ -299,10 +299,10 @@ class Lab:
 
     def _remains(self, stream: WatchedPipe) -> list[str]:
         """Return what is left of the struck connection at the instant when it has ended."""
-        found = [] if stream.closed else ["the stream is open"]
+        found = [] if stream.is_closed else ["the stream is open"]
         found += [f"the task {name} runs" for name in struck_tasks() if not name.startswith("action ")]
-        if self.app.registry.armed:
-            found.append(f"{self.app.registry.armed} timers are armed")
+        if self.app.registry.armed_count:
+            found.append(f"{self.app.registry.armed_count} timers are armed")
         gc.collect()
         if self.session() is not None:
             found.append("the session is alive")

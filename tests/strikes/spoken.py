@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from agent.ports.model import CallDelta, Finished, Piece, Reason, TextDelta, Usage
+from agent.ports.model import CallDelta, Finish, FinishReason, Piece, TextDelta, Usage
 
 _CHAT = {
     "stop": "stop",
@@ -24,7 +24,7 @@ def _event(data: Any, name: str = "") -> bytes:
 def chat(pieces: Iterable[Piece]) -> list[bytes]:
     """Return the events of OpenAI's chat completions, one for each piece and those around them."""
     pieces = tuple(pieces)
-    declined = any(isinstance(piece, Finished) and piece.reason == "refusal" for piece in pieces)
+    declined = any(isinstance(piece, Finish) and piece.reason == "refusal" for piece in pieces)
     events = [_chunk({"role": "assistant", "content": None if declined else ""})]
     for piece in pieces:
         if isinstance(piece, TextDelta):
@@ -61,7 +61,7 @@ def messages(pieces: Iterable[Piece]) -> list[bytes]:
 
 def _message_events(pieces: Iterable[Piece]) -> list[dict[str, Any]]:
     pieces = tuple(pieces)
-    usage = next((piece.usage for piece in pieces if isinstance(piece, Finished)), Usage())
+    usage = next((piece.usage for piece in pieces if isinstance(piece, Finish)), Usage())
     events: list[dict[str, Any]] = [{"type": "message_start", "message": _message(usage)}, {"type": "ping"}]
     blocks: dict[str, int] = {}  # of the text, and of each call: its number
 
@@ -108,7 +108,7 @@ def printed(pieces: Iterable[Piece]) -> list[bytes]:
     message = {"role": "assistant", "content": [{"type": "text", "text": text}]}
     lines.append({"type": "assistant", "message": message, **session})
     for piece in pieces:
-        if isinstance(piece, Finished):
+        if isinstance(piece, Finish):
             counted = {"input_tokens": piece.usage.read, "output_tokens": piece.usage.written}
             result = {
                 "type": "result",
@@ -124,7 +124,7 @@ def printed(pieces: Iterable[Piece]) -> list[bytes]:
 
 
 SHAPES: Mapping[str, Callable[[Iterable[Piece]], list[bytes]]] = {"openai": chat, "anthropic": messages}
-REASONS: Mapping[str, tuple[Reason, ...]] = {
+REASONS: Mapping[str, tuple[FinishReason, ...]] = {
     "openai": ("stop", "calls", "length", "refusal", "filtered"),
     "anthropic": ("stop", "calls", "length", "refusal"),
 }

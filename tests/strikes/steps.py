@@ -19,7 +19,7 @@ from typing import Any
 
 import trio
 
-from agent.log import place
+from agent.log import place_of
 
 KEPT = 5
 STEP_CPU = 0.050  # of one step of a task
@@ -84,7 +84,7 @@ class Steps(trio.abc.Instrument):
             return
         try:
             frames = [(frame.f_code, line) for frame, line in task.iter_await_frames()]
-            step = Step(cpu, self._collected, task.name, place(frames))
+            step = Step(cpu, self._collected, task.name, place_of(frames))
             self._longest = sorted([*self._longest, step])[-self._kept :]
         except Exception as error:  # noqa: BLE001 - see above
             self.error = self.error or error

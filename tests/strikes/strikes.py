@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import trio
 
-from agent.session.events import Kill
+from agent.session.events import KillRequested
 
 from .lab import Lab
 from .raw import RawClient
@@ -73,7 +73,7 @@ def kill(lab: Lab, client: RawClient) -> None:
     """The server gives this client up, as it does when a ping was not answered."""
     session = lab.session()
     if session is not None:
-        session.post(Kill(1011, "keepalive lost", trio.current_time()))
+        session.post(KillRequested(1011, "keepalive lost", trio.current_time()))
 
 
 @strike

@@ -9,7 +9,7 @@ import pytest
 import trio
 import trio.testing
 
-from agent.host import Threads
+from agent.host import WorkerThreads
 from tests.strikes import steps as measuring
 from tests.strikes.steps import STEP_CPU, Step, Steps, steps
 
@@ -62,7 +62,7 @@ async def test_the_last_step_of_a_task_counts() -> None:
 async def test_a_place_of_ours_is_told_before_a_library_s() -> None:
     """As in the log: where we wait for trio, not where trio does."""
     with steps() as measured:
-        await Threads()(lambda: None)
+        await WorkerThreads()(lambda: None)
     assert [step.at for step in measured.longest if step.at.startswith("agent/host.py:")]
 
 
@@ -93,7 +93,7 @@ async def test_a_fault_of_the_measuring_is_not_passed_over(monkeypatch: pytest.M
     def broken(_: Any) -> str:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(measuring, "place", broken)
+    monkeypatch.setattr(measuring, "place_of", broken)
     with pytest.raises(ZeroDivisionError), steps():
         await task((0.0, 0.0))
 

@@ -137,7 +137,7 @@ async def test_that_is_well(autojump_clock):
 def test_a_test_that_hangs_fails_by_its_name(tmp_path: Path) -> None:
     """The run goes on with the next one, and its report has the test and the line that it hung in."""
     (tmp_path / "test_hanging.py").write_text(HANGING, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "-p", "tests.deadline"]
+    command = [sys.executable, "-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "-p", "tests.conftest"]
     done = subprocess.run(
         [*command, "--deadline=1", "-p", "no:cacheprovider", f"{tmp_path}/test_hanging.py"],
         cwd=ROOT,

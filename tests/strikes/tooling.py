@@ -9,13 +9,13 @@ from datetime import date
 from typing import Any
 
 from agent.answering.brain import GroundedBrain
-from agent.answering.deciding import DecidingBrain, Tools
+from agent.answering.deciding import DecidingBrain, TurnTools
 from agent.config import ROUNDS_MOST
 from agent.ports.brain import Brain
 from agent.ports.decide import Act, Briefing, Decision
 from agent.ports.observe import Observer
 from agent.ports.tools import ArgumentProblem, ToolDefinition
-from agent.session.turn import no_tools
+from agent.session.turn import refuse_tools
 from agent.testing.fakes import BreakableModel, ScriptedDecider
 
 THINK = 0.05  # seconds for a decision
@@ -27,14 +27,20 @@ _PARAMETERS: Mapping[str, Any] = {
 }
 TOOLS = (
     ToolDefinition(
-        "look_up",
-        "Looks an order up.",
-        _PARAMETERS,
+        name="look_up",
+        description="Looks an order up.",
+        parameters=_PARAMETERS,
         requires_approval=False,
         risk="low",
         origin="operator",
     ),
-    ToolDefinition("refund", "Pays an order back.", _PARAMETERS, risk="high", origin="operator"),
+    ToolDefinition(
+        name="refund",
+        description="Pays an order back.",
+        parameters=_PARAMETERS,
+        risk="high",
+        origin="operator",
+    ),
 )
 
 
@@ -49,11 +55,11 @@ def free(decisions: Sequence[Decision]) -> frozenset[str]:
 class Orders:
     """Arguments of one order that exists (an `Arguments`, and the `Checker` that it makes)."""
 
-    def checker(self, parameters: Mapping[str, Any]) -> "Orders":
+    def make_checker(self, parameters: Mapping[str, Any]) -> "Orders":
         """Return itself: both tools take the same."""
         return self
 
-    def problems(self, arguments: object) -> tuple[ArgumentProblem, ...]:
+    def find_problems(self, arguments: object) -> tuple[ArgumentProblem, ...]:
         """Return what is wrong with the arguments."""
         right = any(arguments == {"order": each} for each in _ORDERS)
         return () if right else (ArgumentProblem("/order", "?", "name an order that exists"),)
@@ -82,9 +88,9 @@ class BreakableDecider:
 
 def deciding(grounded: GroundedBrain, decider: BreakableDecider, observer: Observer) -> Brain:
     """Return a Brain with the lab's tools."""
-    tools = Tools(
+    tools = TurnTools(
         operator=TOOLS,
-        read=no_tools,
+        read=refuse_tools,
         arguments=Orders(),
         rounds=ROUNDS_MOST,
         approve_from="high",

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from agent.config import FOUND_CHARACTERS, PROBLEMS_MAX
-from agent.structured.check import Problem, check
-from agent.structured.schema import shape_of
+from agent.structured.check import DocumentProblem, check_document
+from agent.structured.schema import make_tool_shape
 
 
 class Item(msgspec.Struct, forbid_unknown_fields=True):
@@ -22,7 +22,7 @@ class Item(msgspec.Struct, forbid_unknown_fields=True):
             raise ValueError("thirteen is not allowed")
 
 
-ITEM = shape_of(Item)
+ITEM = make_tool_shape(Item)
 
 
 @pytest.mark.parametrize(
@@ -44,28 +44,31 @@ ITEM = shape_of(Item)
 )
 def test_both_must_agree(document: Any, pointer: str) -> None:
     """Where one of them objects, the document is invalid, and the place is told as far as it is known."""
-    value, problems = check(ITEM, document)
+    value, problems = check_document(ITEM, document)
     assert value is None
     assert [problem.pointer for problem in problems] == [pointer]
-    assert check(ITEM, {"count": 1, "digits": "3", "sizes": {"4": "x"}}) == (Item(1, "3", {}, {4: "x"}), ())
+    assert check_document(ITEM, {"count": 1, "digits": "3", "sizes": {"4": "x"}}) == (
+        Item(1, "3", {}, {4: "x"}),
+        (),
+    )
 
 
 def test_all_that_is_wrong_is_told_at_once() -> None:
     """What is missing and what is too much, each at its own place."""
-    problems = check(ITEM, {"digits": 5, "x/y": 1, "z": "w"})[1]
+    problems = check_document(ITEM, {"digits": 5, "x/y": 1, "z": "w"})[1]
     assert {(problem.pointer, problem.found) for problem in problems} == {
         ("/count", "nothing"),
         ("/digits", "5"),
         ("/x~1y", "1"),
         ("/z", '"w"'),
     }
-    assert str(Problem("", "1", "2")) == "the whole: found 1; 2"
+    assert str(DocumentProblem("", "1", "2")) == "the whole: found 1; 2"
 
 
 def test_problems_are_short_and_few() -> None:
     """However long a value is, and however many are wrong."""
-    shape = shape_of({"name": "x", "parameters": {"items": {"maxLength": 1}}})
-    problems = check(shape, ["long" * 1000] * 500)[1]
+    shape = make_tool_shape({"name": "x", "parameters": {"items": {"maxLength": 1}}})
+    problems = check_document(shape, ["long" * 1000] * 500)[1]
     assert len(problems) == PROBLEMS_MAX
     assert all(
         len(problem.found) <= FOUND_CHARACTERS and len(problem.expected) <= 300 for problem in problems
@@ -75,7 +78,7 @@ def test_problems_are_short_and_few() -> None:
 @pytest.mark.parametrize("document", ["\ud800", {"a": ["\udfff"]}, {1: 2}, {"a": object()}, 10**400])
 def test_what_is_no_json_is_a_problem_and_no_error(document: Any) -> None:
     """The validator raises on some of it."""
-    assert check(shape_of({"name": "x", "parameters": {"type": "boolean"}}), document)[1]
+    assert check_document(make_tool_shape({"name": "x", "parameters": {"type": "boolean"}}), document)[1]
 
 
 def test_deep_documents_are_a_problem_and_no_error() -> None:
@@ -83,4 +86,4 @@ def test_deep_documents_are_a_problem_and_no_error() -> None:
     deep: Any = 1
     for _ in range(100_000):
         deep = [deep]
-    assert check(shape_of({"name": "x"}), deep)[1]
+    assert check_document(make_tool_shape({"name": "x"}), deep)[1]

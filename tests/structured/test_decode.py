@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agent.config import REPAIR_CHARACTERS
-from agent.structured.decode import Read, Unread, mended, object_or_array, strict
+from agent.structured.decode import ParsedJson, UnparsedJson, find_json_part, mend_json, parse_strictly
 
 
 @pytest.mark.parametrize(
@@ -15,10 +15,10 @@ from agent.structured.decode import Read, Unread, mended, object_or_array, stric
 )
 def test_json_is_read_as_it_is(text: str, value: Any) -> None:
     """Nothing of it is mended, and types are kept."""
-    read = strict(text)
-    assert read == Read(value)
-    assert repr(read) == repr(Read(value))
-    assert strict(" \n") == Read({}, repaired=True)
+    read = parse_strictly(text)
+    assert read == ParsedJson(value)
+    assert repr(read) == repr(ParsedJson(value))
+    assert parse_strictly(" \n") == ParsedJson({}, repaired=True)
 
 
 @pytest.mark.parametrize(
@@ -37,8 +37,8 @@ def test_json_is_read_as_it_is(text: str, value: Any) -> None:
 )
 def test_what_is_no_json_is_an_error(text: str, reason: str, mendable: bool) -> None:
     """Values that JSON does not have, halves of characters, and depth; only what is short and flat may be mended."""
-    read = strict(text)
-    assert isinstance(read, Unread)
+    read = parse_strictly(text)
+    assert isinstance(read, UnparsedJson)
     assert reason in read.reason
     assert read.mendable is mendable
 
@@ -56,7 +56,7 @@ def test_what_is_no_json_is_an_error(text: str, reason: str, mendable: bool) -> 
 )
 def test_what_is_nearly_json_is_mended_and_marked(text: str, value: Any) -> None:
     """As far as it is one object or array."""
-    assert mended(text) == Read(value, repaired=True)
+    assert mend_json(text) == ParsedJson(value, repaired=True)
 
 
 @pytest.mark.parametrize(
@@ -74,14 +74,14 @@ def test_what_is_nearly_json_is_mended_and_marked(text: str, value: Any) -> None
 )
 def test_what_would_be_guessed_is_not_mended(text: str) -> None:
     """Prose before it, two values, what JSON does not have."""
-    read = mended(text)
-    assert isinstance(read, Unread) or read.document == ["9" * 5000]
+    read = mend_json(text)
+    assert isinstance(read, UnparsedJson) or read.document == ["9" * 5000]
 
 
 def test_no_text_that_may_be_mended_takes_long() -> None:
     """On many open braces the library hangs; such a text does not reach it."""
     began = time.thread_time()
-    assert strict("{" * REPAIR_CHARACTERS) == Unread("it is not JSON", '"' + "{" * 78 + "…")
+    assert parse_strictly("{" * REPAIR_CHARACTERS) == UnparsedJson("it is not JSON", '"' + "{" * 78 + "…")
     assert time.thread_time() - began < 1
 
 
@@ -101,4 +101,4 @@ def test_no_text_that_may_be_mended_takes_long() -> None:
 )
 def test_one_object_or_array_is_found_in_a_text(text: str, part: str | None) -> None:
     """Fenced or not; two side by side are not parted."""
-    assert object_or_array(text) == part
+    assert find_json_part(text) == part

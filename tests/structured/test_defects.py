@@ -9,9 +9,9 @@ import trio
 from trio.testing import MockClock
 
 from agent.errors import ModelFailed
-from agent.ports.model import CallDelta, Choice, Finished, Message, Named, TextDelta, Usage
+from agent.ports.model import CallDelta, Finish, ModelMessage, NamedTool, TextDelta, ToolChoice, Usage
 from agent.structured.extract import Extractor
-from agent.structured.outcome import Doc, Outcome
+from agent.structured.outcome import Doc, Extraction
 from agent.testing.replies import Answer, ScriptedLanguageModel, calls, says
 
 
@@ -53,7 +53,7 @@ def replace(path: str, value: Any) -> dict[str, Any]:
 
 async def run(
     *answers: Answer, tools: Any = (Ticket, LOOKUP), **options: Any
-) -> tuple[Outcome, ScriptedLanguageModel]:
+) -> tuple[Extraction, ScriptedLanguageModel]:
     model = ScriptedLanguageModel(*answers)
     outcome = await Extractor(model, tools=tools, **options).extract("The printer burns")
     assert outcome.attempts == model.opened == model.closed
@@ -62,7 +62,7 @@ async def run(
 
 async def change(
     *answers: Answer, docs: dict[str, Doc], attempts: int = 3, **options: Any
-) -> tuple[Outcome, ScriptedLanguageModel]:
+) -> tuple[Extraction, ScriptedLanguageModel]:
     model = ScriptedLanguageModel(*answers)
     extractor = Extractor(model, tools=[Ticket, LOOKUP], max_attempts=attempts)
     outcome = await extractor.update("It can wait", docs, **options)
@@ -159,7 +159,7 @@ async def test_calls_with_one_id_stay_apart() -> None:
     twice: Answer = [
         CallDelta(0, "x", "Ticket", BAD),
         CallDelta(1, "x", "lookup", '{"word": "y"}'),
-        Finished("calls"),
+        Finish("calls"),
     ]
     outcome, model = await run(
         twice, calls(patch("c2", replace("/word", "yes")), patch("c1", replace("/priority", "low")))
@@ -204,20 +204,20 @@ async def test_what_the_caller_gave_is_not_changed() -> None:
 async def test_an_update_keeps_to_the_choice() -> None:
     """The request carries it, only what it allows is offered, and anything else is an error of that call."""
     docs = {"t1": Doc("Ticket", Ticket("Fire", "high"))}
-    outcome, model = await change(calls(("Ticket", GOOD)), docs=docs, choice=Named("edit"), attempts=1)
-    assert model.requests[0].choice == Named("edit")
+    outcome, model = await change(calls(("Ticket", GOOD)), docs=docs, choice=NamedTool("edit"), attempts=1)
+    assert model.requests[0].choice == NamedTool("edit")
     assert [tool.name for tool in model.requests[0].tools] == ["edit"]
     assert [(call.id, call.status) for call in outcome.calls] == [("t1", "ok"), ("c1", "invalid")]
-    outcome, model = await change(says("Nothing to do."), docs=docs, choice=Choice.AUTO)
+    outcome, model = await change(says("Nothing to do."), docs=docs, choice=ToolChoice.AUTO)
     assert (outcome.status, outcome.calls[0].change, outcome.text) == ("ok", "same", "Nothing to do.")
-    assert (await change(says(""), docs=docs, choice=Choice.NONE))[0].status == "invalid"
+    assert (await change(says(""), docs=docs, choice=ToolChoice.NONE))[0].status == "invalid"
 
 
 async def test_a_call_that_was_cut_is_neither_mended_nor_taken() -> None:
     """It is asked for again once, with more room; not mended even where that would give a valid call."""
     cut: Answer = [
         CallDelta(0, "x", "lookup", '{"word": "delete all but the'),
-        Finished("length", Usage(1, 2)),
+        Finish("length", Usage(1, 2)),
     ]
     outcome, model = await run(cut, calls(("lookup", '{"word": "these"}')))
     assert outcome.values == ({"word": "these"},)
@@ -226,7 +226,7 @@ async def test_a_call_that_was_cut_is_neither_mended_nor_taken() -> None:
     outcome, model = await run(cut, cut, calls(("lookup", '{"word": "these"}')))
     assert (outcome.status, outcome.attempts) == ("truncated", 2)
     assert [(call.name, call.status, call.value) for call in outcome.calls] == [("lookup", "truncated", None)]
-    whole: Answer = [CallDelta(0, "x", "lookup", '{"word": "these"}'), Finished("length")]
+    whole: Answer = [CallDelta(0, "x", "lookup", '{"word": "these"}'), Finish("length")]
     assert (await run(whole, max_attempts=1))[0].status == "truncated"
 
 
@@ -238,7 +238,7 @@ async def test_partials_stream_while_a_call_is_written(autojump_clock: MockClock
             CallDelta(0, "x", "Ticket", pieces[0]),
             1.0,
             *(CallDelta(0, "", "", each) for each in pieces[1:]),
-            Finished("calls"),
+            Finish("calls"),
         ]
     )
     async with Extractor(model, tools=[Ticket]).stream("The lift is stuck") as partials:
@@ -269,7 +269,7 @@ async def test_a_call_that_stays_invalid_is_told() -> None:
 
 async def test_attempts_are_exact_on_every_path() -> None:
     """One for each time that the model was asked; `run` compares them with the model's own count."""
-    cut: Answer = [Finished("length")]
+    cut: Answer = [Finish("length")]
     bad = calls(("Ticket", BAD))
     mend = calls(patch("c1", replace("/priority", "low")))
     paths: list[tuple[str, int, list[Answer]]] = [
@@ -282,8 +282,8 @@ async def test_attempts_are_exact_on_every_path() -> None:
         ("exhausted", 3, [says("Hm.")]),
         ("truncated", 2, [cut]),
         ("truncated", 3, [bad, cut]),
-        ("refused", 1, [[Finished("refusal")]]),
-        ("refused", 2, [bad, [Finished("filtered")]]),
+        ("refused", 1, [[Finish("refusal")]]),
+        ("refused", 2, [bad, [Finish("filtered")]]),
         ("provider_error", 1, [[ModelFailed("x")]]),
         ("provider_error", 3, [bad, bad, [ModelFailed("x")]]),
     ]
@@ -309,4 +309,4 @@ async def test_a_cancel_closes_the_stream_of_the_model(autojump_clock: MockClock
     async with extractor.stream("?") as partials:
         await anext(partials)
     assert (model.opened, model.closed) == (2, 2)
-    assert model.requests[0].messages == (Message("user", "?"),)
+    assert model.requests[0].messages == (ModelMessage("user", "?"),)

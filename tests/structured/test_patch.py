@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from agent.config import DOCUMENT_DEPTH, DOCUMENT_VALUES, PATCH_OPERATIONS
-from agent.structured.patch import PatchFailed, apply
-from agent.structured.pointer import measure, pointer, same, tokens
+from agent.structured.patch import PatchFailed, apply_patch
+from agent.structured.pointer import are_equal, make_pointer, measure_json, parse_pointer
 
 DOC = {"a": [1, 2, {"b/c": "x", "~": None}], "": 5, "z": {"y": True}}
 
@@ -32,7 +32,7 @@ def op(name: str, path: object, **rest: Any) -> dict[str, Any]:
 def test_operations_are_applied_in_order(operations: list[Any], expected: Any) -> None:
     """What no operation names stays, and the document given is not changed."""
     before = copy.deepcopy(DOC)
-    assert apply(DOC, operations) == expected
+    assert apply_patch(DOC, operations) == expected
     assert before == DOC
 
 
@@ -78,7 +78,7 @@ def test_the_first_that_fails_is_told(operations: Any, index: int, reason: str) 
     """With its index and a reason; nothing of the patch is left."""
     before = copy.deepcopy(DOC)
     with pytest.raises(PatchFailed) as failed:
-        apply(DOC, operations)
+        apply_patch(DOC, operations)
     assert failed.value.index == index
     assert reason in failed.value.reason
     assert before == DOC
@@ -88,30 +88,30 @@ def test_a_copy_that_doubles_is_bounded() -> None:
     """In values and in depth, however few the operations are."""
     doubling = [op("copy", "/a/-", **{"from": "/a"})] * 60
     with pytest.raises(PatchFailed, match=str(DOCUMENT_VALUES)):
-        apply({"a": [1]}, doubling)
+        apply_patch({"a": [1]}, doubling)
     with pytest.raises(PatchFailed, match="deep"):
-        apply([], [op("add", "/0" * depth, value=[]) for depth in range(1, 40)])
+        apply_patch([], [op("add", "/0" * depth, value=[]) for depth in range(1, 40)])
     wide = [op("copy", f"/{number}", **{"from": ""}) for number in range(DOCUMENT_DEPTH)]
     with pytest.raises(PatchFailed, match=str(DOCUMENT_VALUES)):
-        apply({"x": 1}, wide)
+        apply_patch({"x": 1}, wide)
     deep: Any = 1
     for _ in range(DOCUMENT_DEPTH):
         deep = [deep]
     with pytest.raises(PatchFailed, match="deep"):
-        apply([], [op("add", "/0", value=deep)])
+        apply_patch([], [op("add", "/0", value=deep)])
     with pytest.raises(PatchFailed, match="deep"):
-        apply([0], [op("replace", "/0", value=deep)])
+        apply_patch([0], [op("replace", "/0", value=deep)])
     with pytest.raises(PatchFailed, match="deep"):
-        apply([], [op("add", "", value=[deep])])
+        apply_patch([], [op("add", "", value=[deep])])
     with pytest.raises(PatchFailed, match=str(DOCUMENT_VALUES)):
-        apply([0], [op("replace", "/0", value=[0] * DOCUMENT_VALUES)])
-    assert measure(apply([], [op("replace", "", value=deep)]))[0] == DOCUMENT_DEPTH
+        apply_patch([0], [op("replace", "/0", value=[0] * DOCUMENT_VALUES)])
+    assert measure_json(apply_patch([], [op("replace", "", value=deep)]))[0] == DOCUMENT_DEPTH
 
 
 def test_what_a_patch_brings_is_its_own() -> None:
     """A value that was added is not shared with the operations, nor a copy with its source."""
     value: list[int] = []
-    result = apply(
+    result = apply_patch(
         {}, [op("add", "/a", value=value), op("copy", "/b", **{"from": "/a"}), op("add", "/b/-", value=1)]
     )
     assert (value, result) == ([], {"a": [], "b": [1]})
@@ -125,21 +125,21 @@ def test_room_that_is_freed_can_be_used() -> None:
         op("replace", "", value={"a": many}),
         op("replace", "/a", value=many),
     ]
-    assert apply(0, operations) == {"a": many}
+    assert apply_patch(0, operations) == {"a": many}
 
 
 def test_pointers_are_read_and_written() -> None:
     """~0 and ~1 stand for ~ and /; anything else after ~ is no pointer."""
-    assert tokens("") == []
-    assert tokens("/a~1b/~01/") == ["a/b", "~1", ""]
-    assert pointer(["a/b", "~1", "", 3]) == "/a~1b/~01//3"
-    assert tokens("a") is tokens("/~") is tokens("/~2") is None
+    assert parse_pointer("") == []
+    assert parse_pointer("/a~1b/~01/") == ["a/b", "~1", ""]
+    assert make_pointer(["a/b", "~1", "", 3]) == "/a~1b/~01//3"
+    assert parse_pointer("a") is parse_pointer("/~") is parse_pointer("/~2") is None
 
 
 def test_equality_is_that_of_json() -> None:
     """Numbers by value; true is not 1; objects whatever their order."""
-    assert same({"a": [1, None], "b": 2}, {"b": 2.0, "a": [1.0, None]})
-    assert not same(True, 1)
-    assert not same([0], [False])
-    assert not same([1], [1, 2])
-    assert not same({"a": 1}, {"b": 1})
+    assert are_equal({"a": [1, None], "b": 2}, {"b": 2.0, "a": [1.0, None]})
+    assert not are_equal(True, 1)
+    assert not are_equal([0], [False])
+    assert not are_equal([1], [1, 2])
+    assert not are_equal({"a": 1}, {"b": 1})

@@ -17,16 +17,16 @@ from trio.testing import MockClock
 
 from agent.config import FOUND_CHARACTERS
 from agent.errors import ModelFailed
-from agent.ports.model import CallDelta, Choice, Finished, Message, Request, TextDelta, Usage
-from agent.structured.decode import Read, strict
+from agent.ports.model import CallDelta, Finish, ModelMessage, ModelRequest, TextDelta, ToolChoice, Usage
+from agent.structured.decode import ParsedJson, parse_strictly
 from agent.structured.extract import Extractor
-from agent.structured.outcome import Doc, Outcome
-from agent.structured.patch import PatchFailed, apply
-from agent.structured.plan import Held, Names, Plan
-from agent.structured.pointer import pointer, tokens
+from agent.structured.outcome import Doc, Extraction
+from agent.structured.patch import PatchFailed, apply_patch
+from agent.structured.plan import ExistingDocument, OwnToolNames, Plan
+from agent.structured.pointer import make_pointer, parse_pointer
+from agent.structured.reply import ModelReply, ReplyFailure, WrittenCall
 from agent.structured.rounds import Rounds
-from agent.structured.schema import Shape, shape_of
-from agent.structured.written import Failed, Reply, Written
+from agent.structured.schema import ToolShape, make_tool_shape
 from agent.testing.network import inline
 from agent.testing.replies import ScriptedLanguageModel
 
@@ -65,7 +65,7 @@ def touched(operations: list[Any]) -> list[tuple[str, ...]]:
     for operation in operations:
         for member in ("path", "from"):
             text = operation.get(member) if isinstance(operation, dict) else None
-            path = tuple(tokens(text) or ()) if isinstance(text, str) else None
+            path = tuple(parse_pointer(text) or ()) if isinstance(text, str) else None
             if path is not None:
                 found.append(path[:-1] if path and (path[-1].isdigit() or path[-1] == "-") else path)
     return found
@@ -86,16 +86,16 @@ def patches(draw: st.DrawFn, document: Any) -> list[Any]:
     """Operations on a document, most of which can be applied."""
     there = [path for path, _ in places(document)]
     holders = [path for path, value in places(document) if isinstance(value, (dict, list))] or [()]
-    path = st.sampled_from(there[1:] or there).map(pointer)
+    path = st.sampled_from(there[1:] or there).map(make_pointer)
     place = path | st.builds(
-        lambda each, part: pointer((*each, part)), st.sampled_from(holders), keys | st.just("-")
+        lambda each, part: make_pointer((*each, part)), st.sampled_from(holders), keys | st.just("-")
     )
     operation = st.one_of(
         st.fixed_dictionaries({"op": st.sampled_from(["add", "replace"]), "path": place, "value": documents}),
         st.fixed_dictionaries({"op": st.just("remove"), "path": path}),
         st.fixed_dictionaries({"op": st.sampled_from(["move", "copy"]), "from": path, "path": place}),
         st.sampled_from(list(places(document))).map(
-            lambda at: {"op": "test", "path": pointer(at[0]), "value": at[1]}
+            lambda at: {"op": "test", "path": make_pointer(at[0]), "value": at[1]}
         ),
     )
     bad = st.sampled_from(
@@ -110,14 +110,14 @@ def check_patch(data: st.DataObject) -> None:
     operations = data.draw(patches(document))
     before = written([document, operations])
     try:
-        after = apply(document, operations)
+        after = apply_patch(document, operations)
     except PatchFailed as failed:
         index = failed.index
-        apply(
+        apply_patch(
             document, operations[: max(index, 0)]
         )  # all before it can be applied: it is the first that fails
         with pytest.raises(PatchFailed):
-            apply(document, operations[: index + 1])
+            apply_patch(document, operations[: index + 1])
         assert written([document, operations]) == before
         return
     assert written([document, operations]) == before
@@ -169,18 +169,27 @@ spoilt = st.builds(lambda form, wrong: {**form, "a": wrong}, forms, WRONG["a"]) 
     {"a": RIGHT["a"], "b": WRONG["b"], "~": RIGHT["~"], "/": RIGHT["/"]}
 )
 SHAPES = {
-    shape.name: shape for shape in (shape_of({"name": "form", "parameters": FORM}), shape_of({"name": "any"}))
+    shape.name: shape
+    for shape in (make_tool_shape({"name": "form", "parameters": FORM}), make_tool_shape({"name": "any"}))
 }
 
 
-def planned(shapes: dict[str, Shape], attempts: int, **rest: Any) -> Plan:
+def planned(shapes: dict[str, ToolShape], attempts: int, **rest: Any) -> Plan:
     tools = tuple(shape.tool for shape in shapes.values())
-    return Plan((Message("user", "?"),), shapes, tuple(shapes), tools, Names(), max_attempts=attempts, **rest)
+    return Plan(
+        messages=(ModelMessage("user", "?"),),
+        shapes=shapes,
+        allowed=tuple(shapes),
+        tools=tools,
+        names=OwnToolNames(),
+        max_attempts=attempts,
+        **rest,
+    )
 
 
-def call(name: str, arguments: Any, id: str = "x") -> Written:
+def call(name: str, arguments: Any, id: str = "x") -> WrittenCall:
     text = written(arguments).decode()
-    return Written(id, name, text, strict(text))
+    return WrittenCall(id, name, text, parse_strictly(text))
 
 
 def check_diligent(data: st.DataObject) -> None:
@@ -191,24 +200,25 @@ def check_diligent(data: st.DataObject) -> None:
         spoils.append(names)
         sent.append({**each, **{name: data.draw(WRONG[name]) for name in names}})
     rounds = Rounds(planned(SHAPES, 5))
-    step = rounds.feed(Reply(calls=tuple(call("form", each) for each in sent)))
+    step = rounds.feed_reply(ModelReply(calls=tuple(call("form", each) for each in sent)))
     attempts, bungled = 1, data.draw(st.booleans())
-    while isinstance(step, Request):
+    while isinstance(step, ModelRequest):
         told = step.messages[-1].text
         failing = [at for at, names in enumerate(spoils) if names]
         assert [f"c{at + 1} (form):" in told for at in range(len(right))] == [bool(names) for names in spoils]
         repairs = []
         for at in failing:
             operations = [
-                {"op": "replace", "path": pointer([name]), "value": right[at][name]} for name in spoils[at]
+                {"op": "replace", "path": make_pointer([name]), "value": right[at][name]}
+                for name in spoils[at]
             ]
             if bungled:
                 operations.append({"op": "remove", "path": "/nowhere"})
             repairs.append(call("repair", {"call": f"c{at + 1}", "operations": operations}))
-        step = rounds.feed(Reply(calls=tuple(repairs)))
+        step = rounds.feed_reply(ModelReply(calls=tuple(repairs)))
         attempts += 1
         if bungled:
-            assert isinstance(step, Request)
+            assert isinstance(step, ModelRequest)
             assert step.messages[-1].text.count('there is no "nowhere"') == len(failing)
             bungled = False
     assert step.status == "ok"
@@ -227,10 +237,10 @@ def test_a_diligent_model_gets_exactly_what_it_means(data: st.DataObject) -> Non
 
 
 @st.composite
-def replies(draw: st.DrawFn, drawn: list[Any]) -> Reply:
+def replies(draw: st.DrawFn, drawn: list[Any]) -> ModelReply:
     """Any answer. drawn: the documents of the first calls, whose ids and places are used often."""
     if draw(st.integers(0, 9)) == 0:
-        return Reply(failed=Failed("it broke", "cut"))
+        return ModelReply(failed=ReplyFailure("it broke", "cut"))
     at = draw(st.integers(0, max(len(drawn) - 1, 0)))
     base = drawn[at] if drawn else {}
     ids = st.just(f"c{at + 1}") | st.sampled_from(["c1", "c2", None, 5, "zz"])
@@ -245,43 +255,45 @@ def replies(draw: st.DrawFn, drawn: list[Any]) -> Reply:
     )
     calls = [call(name, arguments) for name, arguments in draw(st.lists(made, max_size=3))]
     if draw(st.integers(0, 5)) == 0:
-        calls.append(Written("x", "form", "{", strict("{")))
+        calls.append(WrittenCall("x", "form", "{", parse_strictly("{")))
     reason = draw(st.sampled_from([*["calls", "stop", "length"] * 3, "refusal", "filtered"]))
-    read = draw(st.none() | documents.map(Read))
-    return Reply("text", tuple(calls), reason, Usage(1, 1), read)  # type: ignore[arg-type]
+    read = draw(st.none() | documents.map(ParsedJson))
+    return ModelReply(text="text", calls=tuple(calls), reason=reason, usage=Usage(1, 1), read=read)  # type: ignore[arg-type]
 
 
 def check_rounds(data: st.DataObject) -> None:
     some = st.tuples(st.just("form"), forms | spoilt) | st.tuples(st.sampled_from(["any", "no"]), documents)
     first = data.draw(st.lists(some, max_size=3))
     attempts = data.draw(st.integers(1, 5))
-    choice = data.draw(st.sampled_from([Choice.REQUIRED, Choice.AUTO]))
+    choice = data.draw(st.sampled_from([ToolChoice.REQUIRED, ToolChoice.AUTO]))
     rounds = Rounds(planned(SHAPES, attempts, choice=choice, native=data.draw(st.booleans())))
-    request, fed, asked = rounds.request(), 0, 0
-    step: Request | Outcome = request
+    request, fed, asked = rounds.next_request(), 0, 0
+    step: ModelRequest | Extraction = request
     valid: dict[str, bytes] = {}
     operations: list[Any] = []
     replaced = False
     history = [document for _, document in first]
-    while isinstance(step, Request):
+    while isinstance(step, ModelRequest):
         assert step.messages[: request.stable] == request.messages
         request = step
-        answer = data.draw(replies(history)) if fed else Reply(calls=tuple(call(*each) for each in first))
-        step = rounds.feed(answer)
+        answer = (
+            data.draw(replies(history)) if fed else ModelReply(calls=tuple(call(*each) for each in first))
+        )
+        step = rounds.feed_reply(answer)
         fed += 1
         asked += answer.usage.read
         if fed > 1:
             for made in answer.calls:
-                if made.name == "repair" and isinstance(made.read, Read):
+                if made.name == "repair" and isinstance(made.read, ParsedJson):
                     asked_for = made.read.document["operations"]
                     operations += asked_for if isinstance(asked_for, list) else []
             replaced = (
                 replaced or answer.read is not None or any(made.name in SHAPES for made in answer.calls)
             )
         for slot in rounds._calls.slots.values():
-            if not slot.failing and slot.final is None and slot.state is not None:
+            if not slot.is_failing and slot.final is None and slot.state is not None:
                 valid.setdefault(slot.id, written(slot.state.document))
-    assert isinstance(step, Outcome)
+    assert isinstance(step, Extraction)
     assert 1 <= step.attempts == fed <= attempts
     assert step.usage == Usage(asked, asked)
     by_id = {each.id: each for each in step.calls}
@@ -310,12 +322,12 @@ def test_no_answers_lose_what_holds(data: st.DataObject) -> None:
 
 def check_update(data: st.DataObject) -> None:
     given = {f"t{at}": data.draw(documents) for at in range(data.draw(st.integers(1, 3)))}
-    held = {id: Held(Doc("any", each), SHAPES["any"], each) for id, each in given.items()}
+    held = {id: ExistingDocument(Doc("any", each), SHAPES["any"], each) for id, each in given.items()}
     rounds = Rounds(planned(SHAPES, 3, held=held, edits=True, deletes=True))
     ids = st.sampled_from([*given, None, "zz", 5])
     named: dict[str, list[Any]] = {id: [] for id in given}
-    fed, step = 0, cast(Request | Outcome, rounds.request())
-    while isinstance(step, Request):
+    fed, step = 0, cast(ModelRequest | Extraction, rounds.next_request())
+    while isinstance(step, ModelRequest):
         made = []
         for _ in range(data.draw(st.integers(1, 3))):
             id: Any = data.draw(ids)
@@ -325,7 +337,7 @@ def check_update(data: st.DataObject) -> None:
                 named[meant] += [{"path": ""}] if name == "remove" else operations
             arguments = {"operations": operations} if id is None else {key: id, "operations": operations}
             made.append(call(name, arguments))
-        step = rounds.feed(Reply(calls=tuple(made)))
+        step = rounds.feed_reply(ModelReply(calls=tuple(made)))
         fed += 1
     assert step.attempts == fed <= 3
     for (id, document), kept in zip(given.items(), step.calls, strict=False):
@@ -368,7 +380,7 @@ pieces = st.lists(
                 ]
             ),
         ),
-        st.builds(Finished, st.sampled_from(["stop", "calls", "length", "refusal", "filtered"])),
+        st.builds(Finish, st.sampled_from(["stop", "calls", "length", "refusal", "filtered"])),
         st.builds(ModelFailed, st.just("it broke")),
         st.just(0.5),
     ),

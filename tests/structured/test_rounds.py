@@ -10,10 +10,20 @@ from trio.testing import MockClock
 
 from agent.config import ANSWER_CALLS, ANSWER_CHARACTERS, PROBLEMS_TOLD, REPAIR_TIMEOUT
 from agent.errors import ModelFailed
-from agent.ports.model import CallDelta, Choice, Finished, Message, Named, Request, TextDelta, ToolCall, Usage
+from agent.ports.model import (
+    CallDelta,
+    Finish,
+    ModelMessage,
+    ModelRequest,
+    NamedTool,
+    TextDelta,
+    ToolCall,
+    ToolChoice,
+    Usage,
+)
 from agent.structured import growing
 from agent.structured.extract import Extractor
-from agent.structured.outcome import Doc, NotExtracted, Outcome
+from agent.structured.outcome import Doc, Extraction, NotExtracted
 from agent.testing.replies import Answer, ScriptedLanguageModel, calls, says
 
 from .test_defects import BAD, GOOD, LOOKUP, Ticket, change, edit, patch, replace, run, said
@@ -28,7 +38,7 @@ async def test_the_example_of_the_library_works() -> None:
     outcome, model = await run(calls(("Ticket", GOOD), ("lookup", '{"word": "printer"}')))
     assert outcome.values == (Ticket("Fire", "high"), {"word": "printer"})
     assert outcome.usage == Usage(10, 5)
-    assert model.requests[0].choice is Choice.REQUIRED
+    assert model.requests[0].choice is ToolChoice.REQUIRED
     outcome, _ = await run(calls(("Ticket", BAD)))
     with pytest.raises(NotExtracted) as error:
         _ = outcome.values
@@ -181,8 +191,8 @@ async def test_a_tool_may_have_the_name_of_one_of_ours() -> None:
     assert [tool.name for tool in model.requests[1].tools] == ["repair_", "repair"]
 
 
-@pytest.mark.parametrize("choice", [Named("lookup"), Named("Ticket")])
-async def test_a_named_tool_is_the_only_one(choice: Named) -> None:
+@pytest.mark.parametrize("choice", [NamedTool("lookup"), NamedTool("Ticket")])
+async def test_a_named_tool_is_the_only_one(choice: NamedTool) -> None:
     """A call of another is an error of that call, and can be made anew."""
     model = ScriptedLanguageModel(calls(("Ticket", GOOD)), calls(("lookup", '{"word": "yes"}')))
     outcome = await Extractor(model, tools=[Ticket, LOOKUP]).extract("?", choice)
@@ -194,10 +204,12 @@ async def test_a_named_tool_is_the_only_one(choice: Named) -> None:
 async def test_with_auto_no_call_is_an_answer() -> None:
     """Its text is handed on; an object in it is a call only where it names a tool."""
     for text in ("Hello.", '{"subject": "Fire", "priority": "low"}'):
-        outcome = await Extractor(ScriptedLanguageModel(says(text)), tools=[Ticket]).extract("?", Choice.AUTO)
+        outcome = await Extractor(ScriptedLanguageModel(says(text)), tools=[Ticket]).extract(
+            "?", ToolChoice.AUTO
+        )
         assert (outcome.status, outcome.calls, outcome.text) == ("ok", (), text)
     named = says('{"name": "Ticket", "arguments": ' + GOOD + "}")
-    outcome = await Extractor(ScriptedLanguageModel(named), tools=[Ticket]).extract("?", Choice.AUTO)
+    outcome = await Extractor(ScriptedLanguageModel(named), tools=[Ticket]).extract("?", ToolChoice.AUTO)
     assert outcome.values == (Ticket("Fire", "high"),)
 
 
@@ -356,8 +368,8 @@ async def test_a_removed_document_is_not_edited() -> None:
         ("?", {"tools": [{"name": "x", "parameters": {"type": "foo"}}]}, "schema of x"),
         ("?", {"tools": [Ticket, Ticket]}, "two tools"),
         ("?", {"tools": []}, "nothing is enabled"),
-        ("?", {"choice": Choice.NONE}, "nothing is enabled"),
-        ("?", {"choice": Named("nothing")}, "not offered"),
+        ("?", {"choice": ToolChoice.NONE}, "nothing is enabled"),
+        ("?", {"choice": NamedTool("nothing")}, "not offered"),
         ([], {}, "no message"),
         (b"?", {}, "a text"),
         ([5], {}, "message 0"),
@@ -375,10 +387,10 @@ async def test_a_request_that_cannot_work_asks_no_model(
     model = ScriptedLanguageModel(says("?"))
     tools = options.get("tools", [Ticket])
     extractor = Extractor(model, tools=tools)
-    outcome = await extractor.extract(asked, options.get("choice", Choice.REQUIRED))
+    outcome = await extractor.extract(asked, options.get("choice", ToolChoice.REQUIRED))
     assert (outcome.status, outcome.attempts, model.opened) == ("invalid", 0, 0)
     assert why in outcome.errors[0]
-    async with extractor.stream(asked, options.get("choice", Choice.REQUIRED)) as partials:
+    async with extractor.stream(asked, options.get("choice", ToolChoice.REQUIRED)) as partials:
         assert [partial async for partial in partials] == []
     assert partials.outcome == outcome
 
@@ -403,7 +415,7 @@ async def test_an_update_that_cannot_work_asks_no_model() -> None:
 
 async def test_each_form_of_a_question_is_taken() -> None:
     """A text, a Message, Messages and OpenAI's dicts, tool messages among them."""
-    told = Message("user", "Fire")
+    told = ModelMessage("user", "Fire")
     dicts = [
         {"role": "developer", "content": "Be brief."},
         {
@@ -414,11 +426,11 @@ async def test_each_form_of_a_question_is_taken() -> None:
         {"role": "tool", "tool_call_id": "1", "content": "done"},
     ]
     read = (
-        Message("system", "Be brief."),
-        Message("assistant", "", (ToolCall("1", "f", "{}"),)),
-        Message("tool", "done", call_id="1"),
+        ModelMessage("system", "Be brief."),
+        ModelMessage("assistant", "", (ToolCall("1", "f", "{}"),)),
+        ModelMessage("tool", "done", call_id="1"),
     )
-    cases: list[tuple[Any, tuple[Message, ...]]] = [
+    cases: list[tuple[Any, tuple[ModelMessage, ...]]] = [
         ("Fire", (told,)),
         (told, (told,)),
         ([told, *dicts], (told, *read)),
@@ -462,10 +474,8 @@ async def test_mending_a_text_has_a_deadline(autojump_clock: MockClock) -> None:
     assert trio.current_time() == pytest.approx(REPAIR_TIMEOUT)
 
 
-@pytest.mark.parametrize(
-    "end", [Finished("length"), Finished("refusal"), Finished("filtered"), ModelFailed("x")]
-)
-async def test_nothing_of_a_cut_answer_is_read(end: Finished | ModelFailed) -> None:
+@pytest.mark.parametrize("end", [Finish("length"), Finish("refusal"), Finish("filtered"), ModelFailed("x")])
+async def test_nothing_of_a_cut_answer_is_read(end: Finish | ModelFailed) -> None:
     """No thread is asked to mend it, and no value comes of it, however whole it looks."""
 
     async def never(function: Callable[[], T]) -> T:
@@ -481,7 +491,7 @@ async def test_partials_of_an_answer_in_text() -> None:
     """They are shown too, with the tool that they name, or the only one."""
     for text in (GOOD, f'```json\n{{"name": "Ticket", "arguments": {GOOD}}}\n```'):
         half = len(text) - 8
-        model = ScriptedLanguageModel([TextDelta(text[:half]), TextDelta(text[half:]), Finished("stop")])
+        model = ScriptedLanguageModel([TextDelta(text[:half]), TextDelta(text[half:]), Finish("stop")])
         async with Extractor(model, tools=[Ticket], native=False).stream("?") as partials:
             shown = [(partial.id, partial.name, partial.value["subject"]) async for partial in partials]
         assert shown[0] == ("c1", "Ticket", "Fire")
@@ -491,16 +501,16 @@ async def test_partials_of_an_answer_in_text() -> None:
 async def test_partials_are_read_seldom(monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock) -> None:
     """At most once per 16 new characters or 20 ms, and the last state is always shown."""
     read: list[str] = []
-    partial = growing._partial
+    partial = growing._parse_partial
 
     def counted(text: str) -> Any:
         read.append(text)
         return partial(text)
 
-    monkeypatch.setattr(growing, "_partial", counted)
+    monkeypatch.setattr(growing, "_parse_partial", counted)
     text = '{"subject": "' + "x" * 200 + '", "priority": "low"}'
     pieces = [CallDelta(0, "x", "Ticket"), *(CallDelta(0, arguments=each) for each in text)]
-    async with Extractor(ScriptedLanguageModel([*pieces, Finished("calls")]), tools=[Ticket]).stream(
+    async with Extractor(ScriptedLanguageModel([*pieces, Finish("calls")]), tools=[Ticket]).stream(
         "?"
     ) as partials:
         shown = [each.value async for each in partials]
@@ -508,7 +518,7 @@ async def test_partials_are_read_seldom(monkeypatch: pytest.MonkeyPatch, autojum
     assert shown[-1] == msgspec.json.decode(text)
     read.clear()
     slowly: list[Any] = [each for piece in pieces for each in (piece, 0.05)]
-    async with Extractor(ScriptedLanguageModel([*slowly, Finished("calls")]), tools=[Ticket]).stream(
+    async with Extractor(ScriptedLanguageModel([*slowly, Finish("calls")]), tools=[Ticket]).stream(
         "?"
     ) as partials:
         assert len([each async for each in partials]) > 200
@@ -517,10 +527,10 @@ async def test_partials_are_read_seldom(monkeypatch: pytest.MonkeyPatch, autojum
 def test_a_request_is_a_function_of_the_answers() -> None:
     """The same answers give the same requests and the same outcome, whatever the timing."""
 
-    def told(pause: float) -> tuple[list[Request], Outcome]:
+    def told(pause: float) -> tuple[list[ModelRequest], Extraction]:
         model = ScriptedLanguageModel([pause, *calls(("Ticket", BAD), ("find", "{}"))], [pause, *MEND])
 
-        async def ask() -> Outcome:
+        async def ask() -> Extraction:
             return await Extractor(model, tools=[Ticket, LOOKUP]).extract("?")
 
         return model.requests, trio.run(ask, clock=MockClock(autojump_threshold=0))

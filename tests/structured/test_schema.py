@@ -13,8 +13,8 @@ import pytest
 from agent.config import DOCUMENT_DEPTH, SCHEMA_BYTES, SCHEMAS_KEPT
 from agent.ports.model import Tool
 from agent.structured import schema
-from agent.structured.check import against, check
-from agent.structured.schema import BadSchema, compiled, shape_of
+from agent.structured.check import check_document, find_problems
+from agent.structured.schema import BadSchema, compile_validator, make_tool_shape
 
 OBJECT: dict[str, Any] = {"type": "object", "properties": {"a": {"type": "integer"}}}
 
@@ -48,31 +48,34 @@ class Plain:
 )
 def test_each_common_form_of_a_tool_is_taken(given: Any) -> None:
     """Whoever made it, it becomes the same tool."""
-    assert shape_of(given).tool == Tool("x", "says", OBJECT)
+    assert make_tool_shape(given).tool == Tool("x", "says", OBJECT)
 
 
 def test_a_type_becomes_a_schema_with_an_object_at_the_top() -> None:
     """Also one that holds itself; and a valid document becomes a value of it."""
-    node, leaf, plain = shape_of(Node), shape_of(Leaf), shape_of(Plain)
+    node, leaf, plain = make_tool_shape(Node), make_tool_shape(Leaf), make_tool_shape(Plain)
     assert node.tool.schema["type"] == leaf.tool.schema["type"] == "object"
     assert (node.name, node.tool.description) == ("Node", "Something in a tree.")
     assert "$defs" not in plain.tool.schema
-    assert check(plain, {"size": 3}) == (Plain(3), ())
+    assert check_document(plain, {"size": 3}) == (Plain(3), ())
     tree = {"name": "a", "children": [{"name": "b", "children": []}]}
-    assert check(node, tree) == (Node("a", [Node("b")]), ())
-    assert check(leaf, {"at": "2026-11-22", "node": tree})[0].at == datetime.date(2026, 11, 22)
-    assert [problem.pointer for problem in check(leaf, {"at": "soon", "node": {}})[1]] == ["/at", "/node"]
+    assert check_document(node, tree) == (Node("a", [Node("b")]), ())
+    assert check_document(leaf, {"at": "2026-11-22", "node": tree})[0].at == datetime.date(2026, 11, 22)
+    assert [problem.pointer for problem in check_document(leaf, {"at": "soon", "node": {}})[1]] == [
+        "/at",
+        "/node",
+    ]
 
 
 def test_a_tool_without_parameters_takes_an_empty_object() -> None:
     """As OpenAI has it."""
-    assert check(shape_of({"name": "x"}), {}) == ({}, ())
+    assert check_document(make_tool_shape({"name": "x"}), {}) == ({}, ())
 
 
 def test_a_schema_cannot_be_changed_afterwards() -> None:
     """It was copied through JSON."""
     given = {"name": "x", "parameters": {"properties": {"a": {"type": "integer"}}}}
-    shape = shape_of(given)
+    shape = make_tool_shape(given)
     given["parameters"]["properties"]["a"] = {}  # type: ignore[index]
     assert shape.tool.schema == {"properties": {"a": {"type": "integer"}}}
 
@@ -110,7 +113,7 @@ class Odd:
 def test_what_cannot_work_is_said(given: Any, why: str) -> None:
     """In one line of ours, whatever the library raised."""
     with pytest.raises(BadSchema, match=why) as error:
-        shape_of(given)
+        make_tool_shape(given)
     assert "\n" not in str(error.value)
 
 
@@ -131,7 +134,7 @@ def test_nothing_is_fetched(tmp_path: Path) -> None:
     try:
         for reference in (path.as_uri(), f"http://127.0.0.1:{server.server_port}/open.json"):
             with pytest.raises(BadSchema):
-                compiled({"$ref": reference})
+                compile_validator({"$ref": reference})
     finally:
         server.shutdown()
         thread.join()
@@ -151,19 +154,19 @@ def test_formats_count_and_patterns_are_linear() -> None:
         "time": "x",
     }
     for name, value in formats.items():
-        assert against(compiled({"type": "string", "format": name}), value), name
-    assert against(compiled({"pattern": "^(a+)+$"}), "a" * 5000 + "b")
+        assert find_problems(compile_validator({"type": "string", "format": name}), value), name
+    assert find_problems(compile_validator({"pattern": "^(a+)+$"}), "a" * 5000 + "b")
 
 
 def test_compiled_schemas_are_kept_by_digest(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same schema is compiled once, and only so many are kept: the one that was used longest ago goes."""
     monkeypatch.setattr(schema, "_compiled", type(schema._compiled)())
-    first = compiled({"maximum": -1})
-    assert compiled({"maximum": -1}) is first
-    assert compiled({"maximum": -1.0}) is not first
+    first = compile_validator({"maximum": -1})
+    assert compile_validator({"maximum": -1}) is first
+    assert compile_validator({"maximum": -1.0}) is not first
     for number in range(SCHEMAS_KEPT - 2):
-        compiled({"maximum": number})
-    assert compiled({"maximum": -1}) is first
-    compiled({"maximum": SCHEMAS_KEPT})
+        compile_validator({"maximum": number})
+    assert compile_validator({"maximum": -1}) is first
+    compile_validator({"maximum": SCHEMAS_KEPT})
     assert len(schema._compiled) == SCHEMAS_KEPT
-    assert compiled({"maximum": -1}) is first
+    assert compile_validator({"maximum": -1}) is first

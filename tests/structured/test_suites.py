@@ -9,10 +9,10 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from agent.structured.check import against
-from agent.structured.patch import PatchFailed, apply
-from agent.structured.pointer import same
-from agent.structured.schema import CHOICES, BadSchema, compiled
+from agent.structured.check import find_problems
+from agent.structured.patch import PatchFailed, apply_patch
+from agent.structured.pointer import are_equal
+from agent.structured.schema import CHOICES, BadSchema, compile_validator
 
 SUITES = Path(os.environ.get("AGENT_SHARED", Path(__file__).parents[3] / "shared")) / "data" / "conformance"
 SCHEMAS = SUITES / "json-schema"
@@ -37,9 +37,9 @@ def test_every_case_of_the_patch_suite_passes() -> None:
     for case in cases:
         if "error" in case:
             with pytest.raises(PatchFailed):
-                apply(case["doc"], case["patch"])
+                apply_patch(case["doc"], case["patch"])
         else:
-            assert same(apply(case["doc"], case["patch"]), case.get("expected", case["doc"])), case
+            assert are_equal(apply_patch(case["doc"], case["patch"]), case.get("expected", case["doc"])), case
     assert len(cases) == 108
 
 
@@ -79,7 +79,7 @@ def test_the_required_cases_of_the_schema_suite_pass(
         if dialect and isinstance(schema, dict):
             schema = {"$schema": dialect, **schema}
         try:
-            validator = compiled(schema)
+            validator = compile_validator(schema)
         except BadSchema:
             refused += 1
             assert "http://localhost:1234/" in json.dumps(group["schema"])
@@ -87,7 +87,7 @@ def test_the_required_cases_of_the_schema_suite_pass(
         for case in group["tests"]:
             checked += 1
             valid = case["valid"] and not case["description"].endswith("is only an annotation by default")
-            assert (not against(validator, case["data"])) is valid, (
+            assert (not find_problems(validator, case["data"])) is valid, (
                 name,
                 group["description"],
                 case["description"],

@@ -7,7 +7,7 @@ import pytest
 
 from agent.config import ARGUMENT_WORK, ARGUMENT_WORK_TOLD
 from agent.structured.arguments import SchemaArguments
-from agent.structured.weight import weight
+from agent.structured.weight import weigh_schema
 
 MANY = {"a": [1] * 5000}
 WORDS = {"anyOf": [{"const": str(n)} for n in range(800)]}
@@ -30,34 +30,37 @@ def listed(items: Any, **more: Any) -> dict[str, Any]:
 )
 def test_no_arguments_hold_up_the_loop(schema: dict[str, Any], arguments: dict[str, Any]) -> None:
     """They are refused in one sentence; every error of every branch would take up to a minute."""
-    checker = SchemaArguments().checker(schema)
+    checker = SchemaArguments().make_checker(schema)
     began = time.thread_time()
-    (problem,) = checker.problems(arguments)
+    (problem,) = checker.find_problems(arguments)
     assert time.thread_time() - began < 0.2
     assert problem.pointer == ""
 
 
 def test_what_is_too_much_to_be_told_is_still_checked() -> None:
     """What fits passes; what does not is refused, without why."""
-    checker = SchemaArguments().checker(listed({"type": "integer"}))
-    many = ARGUMENT_WORK_TOLD // weight(listed({"type": "integer"}))
-    assert checker.problems({"a": [1] * int(many + 1)}) == ()
-    (problem,) = checker.problems({"a": [1] * int(many) + ["x"]})
+    checker = SchemaArguments().make_checker(listed({"type": "integer"}))
+    many = ARGUMENT_WORK_TOLD // weigh_schema(listed({"type": "integer"}))
+    assert checker.find_problems({"a": [1] * int(many + 1)}) == ()
+    (problem,) = checker.find_problems({"a": [1] * int(many) + ["x"]})
     assert (problem.pointer, problem.expected) == ("", "arguments as the tool's schema describes")
-    (problem,) = checker.problems({"a": [1, "x"]})
+    (problem,) = checker.find_problems({"a": [1, "x"]})
     assert problem.pointer == "/a/1"
-    assert weight(listed({"type": "integer"})) * len(MANY["a"]) < ARGUMENT_WORK
-    assert checker.problems(MANY) == ()
+    assert weigh_schema(listed({"type": "integer"})) * len(MANY["a"]) < ARGUMENT_WORK
+    assert checker.find_problems(MANY) == ()
 
 
 def test_a_reference_weighs_what_it_leads_to() -> None:
     """Each time; one that leads back weighs more than anything, and one that leads nowhere nothing."""
     defs = {"$defs": {"b": [1, 2, 3]}}
-    assert weight({**defs, "c": {"$ref": "#/$defs/b"}}) == weight({**defs, "c": {"$ref": "#/$defs/none"}}) + 4
-    assert weight({"c": {"$ref": "#/c"}}) == float("inf")
-    assert weight({"c": {"$ref": "https://example.com"}}) == 3
-    assert weight({"a": [{"$ref": "#/a/1"}, 5]}) == 6
+    assert (
+        weigh_schema({**defs, "c": {"$ref": "#/$defs/b"}})
+        == weigh_schema({**defs, "c": {"$ref": "#/$defs/none"}}) + 4
+    )
+    assert weigh_schema({"c": {"$ref": "#/c"}}) == float("inf")
+    assert weigh_schema({"c": {"$ref": "https://example.com"}}) == 3
+    assert weigh_schema({"a": [{"$ref": "#/a/1"}, 5]}) == 6
     deep: dict[str, Any] = {
         "$defs": {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(20)}
     }
-    assert weight(deep) > 2**20
+    assert weigh_schema(deep) > 2**20

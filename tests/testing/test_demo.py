@@ -9,7 +9,7 @@ import trio.testing
 
 from agent import log
 from agent.errors import UsageError
-from agent.llm.script import Entry
+from agent.llm.script import ScriptEntry
 from agent.testing import demo
 from agent.testing.network import inline
 
@@ -65,14 +65,14 @@ def test_an_installation_without_the_knowledge_base_says_so(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """In a wheel it stands inside the package, from source beside it; elsewhere there is no demo."""
-    assert demo.shipped() == KB
+    assert demo.find_shipped_kb() == KB
     package = tmp_path / "agent"
     monkeypatch.setattr(demo, "__file__", str(package / "testing" / "demo.py"))
     with pytest.raises(UsageError, match="install agent-server again"):
-        demo.shipped()
+        demo.find_shipped_kb()
     (package / "kb").mkdir(parents=True)
     (package / "kb" / "pricing.md").touch()
-    assert demo.shipped() == package / "kb"
+    assert demo.find_shipped_kb() == package / "kb"
 
 
 async def test_a_promise_that_does_not_hold_ends_it(
@@ -80,7 +80,7 @@ async def test_a_promise_that_does_not_hold_ends_it(
 ) -> None:
     """Were the price right, there would be nothing to refuse: the demo notices, and status 1 says so."""
     honest = tuple(
-        Entry(match=entry.match, text="The Premium plan costs 599 kr per month.")
+        ScriptEntry(match=entry.match, text="The Premium plan costs 599 kr per month.")
         if entry.match == demo.PREMIUM
         else entry
         for entry in demo.SCRIPT
@@ -96,7 +96,7 @@ async def test_a_scene_that_hangs_ends_it(
     monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
 ) -> None:
     """A model that says nothing more is not waited for."""
-    hanging = (Entry(match=demo.PRICE, hang=True), *demo.SCRIPT[1:])
+    hanging = (ScriptEntry(match=demo.PRICE, hang=True), *demo.SCRIPT[1:])
     monkeypatch.setattr(demo, "SCRIPT", hanging)
     status, shown = await played()
     assert status == 1

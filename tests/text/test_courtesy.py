@@ -4,7 +4,7 @@ from time import process_time
 
 import pytest
 
-from agent.text.courtesy import Said, courtesy, without
+from agent.text.courtesy import CourtesyMatch, find_courtesy, strip_courtesies
 
 
 @pytest.mark.parametrize(
@@ -28,10 +28,10 @@ from agent.text.courtesy import Said, courtesy, without
 )
 def test_what_is_no_question(text: str, what: str, lang: str) -> None:
     """Of several, what can be done is answered first, then thanks."""
-    said = courtesy(text)
+    said = find_courtesy(text)
     assert said is not None
-    assert (said.what, said.lang) == (what, lang)
-    assert isinstance(said, Said)
+    assert (said.kind, said.lang) == (what, lang)
+    assert isinstance(said, CourtesyMatch)
 
 
 @pytest.mark.parametrize(
@@ -55,8 +55,8 @@ def test_what_is_no_question(text: str, what: str, lang: str) -> None:
 )
 def test_a_question_stays_one(text: str, question: str) -> None:
     """A greeting before it and thanks after it are no part of it; a name that begins like one is."""
-    assert courtesy(text) is None
-    assert without(text) == question
+    assert find_courtesy(text) is None
+    assert strip_courtesies(text) == question
 
 
 @pytest.mark.parametrize(
@@ -66,6 +66,6 @@ def test_any_text_is_looked_at_quickly(word: str) -> None:
     """However often a phrase is repeated, and whatever follows."""
     began = process_time()
     for text in (word * (120 // len(word) - 1) + "x", word * 20_000, word * 20_000 + "x"):
-        courtesy(text)
-        without(text)
+        find_courtesy(text)
+        strip_courtesies(text)
     assert process_time() - began < 1

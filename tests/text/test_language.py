@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent.ports.search import Lang
-from agent.text.language import language
+from agent.text.language import detect_language
 
 TABLES = Path(__file__).parents[1] / "retrieval"
 SHARED = Path(os.environ.get("AGENT_SHARED", Path(__file__).parents[3] / "shared")) / "data"
@@ -63,7 +63,7 @@ bindningstid
 def test_short_questions(questions: str, expected: Lang) -> None:
     """Short questions, with and without function words, are told apart."""
     asked = questions.strip().splitlines()
-    assert [question for question in asked if language(question) != expected] == []
+    assert [question for question in asked if detect_language(question) != expected] == []
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_short_questions(questions: str, expected: Lang) -> None:
 )
 def test_what_does_not_tell(text: str) -> None:
     """Digits, names, marks and noise are in no language."""
-    assert language(text) is None
+    assert detect_language(text) is None
 
 
 def test_questions_of_the_tables_of_retrieval() -> None:
@@ -80,7 +80,7 @@ def test_questions_of_the_tables_of_retrieval() -> None:
     rows = [json.loads(line) for line in (TABLES / "on_topic.jsonl").read_text(encoding="utf-8").splitlines()]
     for expected in ("en", "sv"):
         asked = [row["question"] for row in rows if row["lang"] == expected]
-        wrong = [question for question in asked if language(question) != expected]
+        wrong = [question for question in asked if detect_language(question) != expected]
         assert len(wrong) <= 0.02 * len(asked), wrong
 
 
@@ -94,10 +94,10 @@ def test_labelled_questions(name: str, field: str, expected: Lang) -> None:
     if not path.exists():
         pytest.skip(f"{path} is not here")
     asked = sorted({json.loads(line)[field] for line in path.read_text(encoding="utf-8").splitlines()})
-    wrong = [question for question in asked if language(question) != expected]
+    wrong = [question for question in asked if detect_language(question) != expected]
     assert len(wrong) <= 0.02 * len(asked), wrong
 
 
 def test_a_long_text_is_told_by_its_beginning() -> None:
     """Only the first words are looked at, so the time does not grow with the text."""
-    assert language("the shop is open " * 200 + "och det är stängt " * 2000) == "en"
+    assert detect_language("the shop is open " * 200 + "och det är stängt " * 2000) == "en"

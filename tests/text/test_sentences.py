@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from agent.answering import prompts, standing
 from agent.grounding.binding import sentences_of
 from agent.numbers.read import tokens
-from agent.text.sentences import by_line, sentences
+from agent.text.sentences import find_line_sentences, find_sentences
 
 
 def cut(text: str) -> list[str]:
     """Return the sentences of a text."""
-    return [text[start:end] for start, end in sentences(text)]
+    return [text[start:end] for start, end in find_sentences(text)]
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_each_ends_at_its_mark(text: str) -> None:
 @given(st.text(alphabet="aA1. !?\n\"'()…e.g", max_size=80))
 def test_sentences_are_the_text_without_the_space_between(text: str) -> None:
     """In order, none empty, nothing lost."""
-    found = list(sentences(text))
+    found = list(find_sentences(text))
     assert all(start < end for start, end in found)
     assert [place for span in found for place in span] == sorted(place for span in found for place in span)
     assert "".join(cut(text)).replace(" ", "").replace("\n", "") == text.replace(" ", "").replace("\n", "")
@@ -59,7 +59,7 @@ def test_sentences_are_the_text_without_the_space_between(text: str) -> None:
 def test_it_is_linear(piece: str) -> None:
     """A text of 200,000 characters takes well under a second."""
     began = thread_time()
-    list(sentences(piece * (200_000 // len(piece))))
+    list(find_sentences(piece * (200_000 // len(piece))))
     assert thread_time() - began < 1.0
 
 
@@ -80,14 +80,14 @@ PIECES = [
 
 def test_rows_and_items_are_cut_by_themselves() -> None:
     """A line of its own never runs on into the next."""
-    assert [MIXED[start:end] for start, end in by_line(MIXED)] == PIECES
-    assert list(by_line("\n \n")) == []
+    assert [MIXED[start:end] for start, end in find_line_sentences(MIXED)] == PIECES
+    assert list(find_line_sentences("\n \n")) == []
 
 
 def test_all_who_cut_a_text_cut_it_alike() -> None:
     """What binding reads as one, what is kept of a draft, and what a redraft is told about."""
     assert sentences_of(MIXED) == PIECES
-    assert [MIXED[start:end].strip() for start, end in standing._sentences(MIXED)] == PIECES
+    assert [MIXED[start:end].strip() for start, end in standing._cut_sentences(MIXED)] == PIECES
     price = next(token for token in tokens(MIXED) if token.text == "299 kr")
-    start, end = prompts._sentence(MIXED, price)
+    start, end = prompts._find_sentence(MIXED, price)
     assert MIXED[start:end] == PIECES[4]

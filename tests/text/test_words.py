@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.text.words import FUNCTION_WORDS, composed, deltas, fold, words
+from agent.text.words import FUNCTION_WORDS, fold, normalize_text, split_deltas, split_words
 
 
 @pytest.mark.parametrize(
@@ -26,26 +26,26 @@ from agent.text.words import FUNCTION_WORDS, composed, deltas, fold, words
 )
 def test_words_are_cut_and_folded(text: str, expected: list[str]) -> None:
     """Letters and digits make words, folded and composed; apostrophes stay inside them, other marks part them."""
-    assert words(text) == expected
+    assert split_words(text) == expected
 
 
 @given(st.text())
 def test_folding_is_stable(text: str) -> None:
     """Words of a folded text are the words of the text."""
-    assert words(fold(text)) == words(text)
+    assert split_words(fold(text)) == split_words(text)
 
 
 @given(st.text(st.one_of(st.characters(), st.sampled_from("ao\u0308\u0301\u0323")), max_size=100))
 def test_a_text_is_composed_as_unicode_has_it(text: str) -> None:
     """Unless more than thirty marks stand in a row."""
-    assert composed(text) == unicodedata.normalize("NFC", text)
+    assert normalize_text(text) == unicodedata.normalize("NFC", text)
 
 
 def test_a_long_run_of_marks_is_composed_in_linear_time() -> None:
     """Its order is put right in stretches, and no mark is lost."""
     text = "x o" + "\u0308\u0323" * 40_000 + " o\u0308"
     began = time.thread_time()
-    found = composed(text)
+    found = normalize_text(text)
     assert time.thread_time() - began < 0.5
     assert found.startswith("x \u1ecd\u0323")
     assert found.endswith(" ö")
@@ -54,7 +54,7 @@ def test_a_long_run_of_marks_is_composed_in_linear_time() -> None:
 
 def test_function_words_are_folded_words() -> None:
     """Each entry of the tables is one folded word, so that looking one up can succeed."""
-    assert [word for word in FUNCTION_WORDS if words(word) != [word]] == []
+    assert [word for word in FUNCTION_WORDS if split_words(word) != [word]] == []
 
 
 @pytest.mark.parametrize(
@@ -68,12 +68,12 @@ def test_function_words_are_folded_words() -> None:
 )
 def test_a_delta_is_one_word_and_its_space(text: str, expected: list[str]) -> None:
     """Each piece is one word with the white space after it."""
-    assert deltas(text) == expected
+    assert split_deltas(text) == expected
 
 
 @given(st.text(alphabet=st.one_of(st.characters(), st.sampled_from(" \n\t\u00a0ab9,.\x85"))))
 def test_deltas_joined_are_the_text(text: str) -> None:
     """Nothing is added, lost or empty."""
-    pieces = deltas(text)
+    pieces = split_deltas(text)
     assert "".join(pieces) == text
     assert all(pieces)

@@ -13,23 +13,23 @@ import trio
 
 from agent.actions.runner import Runner
 from agent.answering.brain import GroundedBrain
-from agent.answering.deciding import DecidingBrain, Tools
+from agent.answering.deciding import DecidingBrain, TurnTools
 from agent.ports.brain import Question
 from agent.ports.calls import StoredCall
 from agent.ports.conversation import Scope
 from agent.ports.decide import Act, Decision, Noop
-from agent.ports.desk import Asked, Reply
-from agent.ports.memory import Item, Proposed
+from agent.ports.desk import ChatRequest, Reply
+from agent.ports.memory import Item, ProposalOutcome
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
-from agent.ports.remember import UNKEPT, Answered, Consulted, Memory, Offer, Recorder
+from agent.ports.remember import NO_RECORDER, FinishedAnswer, Memory, MemoryAccess, Offer, Recorder
 from agent.ports.threads import StoredMessage
-from agent.ports.tools import Arguments, ToolDefinition
+from agent.ports.tools import CheckerFactory, ToolDefinition
 from agent.session.registry import Registry
 from agent.session.settings import SessionSettings
-from agent.session.turn import Parts, no_tools
+from agent.session.turn import SessionContext, refuse_tools
 from agent.settings import Settings
-from agent.storage.open import opened_store
+from agent.storage.open import open_store
 from agent.storage.settings import StorageSettings
 from agent.testing.fakes import (
     Began,
@@ -55,9 +55,23 @@ NOTE = Act("note", {"order": "A-1"})  # the caller's, without
 ANSWER = Noop()
 _THEIRS = (
     ToolDefinition(
-        "ship", "Sends an order.", TOOLS[0].parameters, True, "medium", "caller", origin="operator"
+        name="ship",
+        description="Sends an order.",
+        parameters=TOOLS[0].parameters,
+        requires_approval=True,
+        risk="medium",
+        runs_at="caller",
+        origin="operator",
     ),
-    ToolDefinition("note", "Notes an order.", TOOLS[0].parameters, False, "low", "caller", origin="operator"),
+    ToolDefinition(
+        name="note",
+        description="Notes an order.",
+        parameters=TOOLS[0].parameters,
+        requires_approval=False,
+        risk="low",
+        runs_at="caller",
+        origin="operator",
+    ),
 )
 
 
@@ -75,10 +89,10 @@ class Ear:
         self.frames: list[dict[str, Any]] = []
         self.room = 64
 
-    def hear(self, frame: bytes) -> None:
+    def take_frame(self, frame: bytes) -> None:
         self.frames.append(msgspec.json.decode(frame))
 
-    def when_room(self, told: Any) -> None:
+    def call_when_room(self, told: Any) -> None:
         raise AssertionError("there is room")
 
     def kinds(self) -> list[str]:
@@ -93,40 +107,42 @@ class Notebook:
         self.scopes: list[Scope] = []
         self.offers = 0
 
-    def keep(self, question: Question, answered: Answered, offer: Offer) -> None:
+    def record_exchange(self, question: Question, answered: FinishedAnswer, offer: Offer) -> None:
         self.offers += 1
 
-    def decline(self, scope: Scope, item: str) -> None:
+    def decline_item(self, scope: Scope, item: str) -> None:
         raise AssertionError("nothing was suggested")
 
-    async def kept(self, question: Question, answered: Answered) -> tuple[Proposed, ...]:
+    async def record_and_propose(
+        self, question: Question, answered: FinishedAnswer
+    ) -> tuple[ProposalOutcome, ...]:
         self.scopes.append(question.scope)
         self.kept_.append((question.text, answered.text, answered.blocked))
-        return (Proposed(item_of(question.text), True, (item_of("It was 199 kr."),)),)
+        return (ProposalOutcome(item_of(question.text), True, (item_of("It was 199 kr."),)),)
 
 
 def item_of(text: str) -> Item:
     """A proposed item that says this."""
     return Item(
-        f"i{len(text)}",
-        "fact",
-        "proposed",
-        ("price",),
-        "money SEK",
-        text,
-        (),
-        Scope(HOUSE, "", "anna"),
-        0,
-        None,
-        None,
-        None,
-        None,
-        1.0,
-        (),
-        0,
-        None,
-        None,
-        1,
+        id=f"i{len(text)}",
+        type="fact",
+        status="proposed",
+        key=("price",),
+        slot="money SEK",
+        text=text,
+        numbers=(),
+        scope=Scope(HOUSE, "", "anna"),
+        valid_from=0,
+        valid_to=None,
+        expires_at=None,
+        supersedes=None,
+        superseded_by=None,
+        confidence=1.0,
+        sources=(),
+        created_at=0,
+        decided_at=None,
+        decided_by=None,
+        revision=1,
     )
 
 
@@ -147,7 +163,9 @@ class Lab:
 
     async def chat(self, text: str = ORDERS, thread: str | None = None, **more: Any) -> Reply:
         listener = more.pop("listener", None)
-        return await self.desk.chat(Asked(HOUSE, "anna", text, thread, **more), listener)
+        return await self.desk.chat(
+            ChatRequest(project=HOUSE, user="anna", text=text, thread=thread, **more), listener
+        )
 
     async def call(self, id: str) -> StoredCall:
         return await self.stores.calls.call(HOUSE, id)  # type: ignore[no-any-return]
@@ -171,10 +189,10 @@ async def lab(
     stores: Any = None,
     drafts: Sequence[Say] = (),
     name: str = "id",
-    recorder: Recorder = UNKEPT,
+    recorder: Recorder = NO_RECORDER,
     memory: Memory | None = None,
-    consulted: Callable[[Registry], Consulted] | None = None,
-    arguments: Arguments | None = None,
+    consulted: Callable[[Registry], MemoryAccess] | None = None,
+    arguments: CheckerFactory | None = None,
 ) -> AsyncGenerator[Lab, None]:
     """Run a desk for the time of a block.
 
@@ -195,25 +213,35 @@ async def lab(
     executor = BreakableExecutor(before, after, note=note)
     model = BreakableModel(drafts or (Say("It costs 299 kr.", think),))
     decider = ScriptedDecider(*(decisions or (ANSWER,)))
-    tools = Tools((*TOOLS, *_THEIRS), no_tools, checks, 4, "high", 30.0, lambda: date(2023, 11, 14))
+    tools = TurnTools(
+        operator=(*TOOLS, *_THEIRS),
+        read=refuse_tools,
+        arguments=checks,
+        rounds=4,
+        approve_from="high",
+        timeout=30.0,
+        today=lambda: date(2023, 11, 14),
+    )
     grounded = GroundedBrain(OneFile(), model, Settings.of().answers, memory=memory)
     brain = DecidingBrain(grounded, grounded, decider, tools, figures)
     async with opened_memory(stores, clock) as opened, trio.open_nursery() as nursery:
         runner = Runner(nursery, opened.ledger, executor, clock, figures)
-        parts = Parts(
-            SessionSettings(pace_ms=0, rate_limit=0),
-            brain,
-            runner,
-            registry,
-            pulse,
-            clock,
-            figures,
-            lambda: f"{name}{next(ids)}",
+        parts = SessionContext(
+            settings=SessionSettings(pace_ms=0, rate_limit=0),
+            brain=brain,
+            runner=runner,
+            registry=registry,
+            pulse=pulse,
+            clock=clock,
+            observer=figures,
+            new_id=lambda: f"{name}{next(ids)}",
             recorder=recorder,
             memory=consulted(registry) if consulted is not None else None,
         )
         kept = Stores(opened.projects, opened.threads, opened.calls)
-        desk = ThreadDesk(kept, parts, runner, settings or ThreadSettings(), tools.operator, no_tools, checks)
+        desk = ThreadDesk(
+            kept, parts, runner, settings or ThreadSettings(), tools.operator, refuse_tools, checks
+        )
         nursery.start_soon(registry.keep_time)
         nursery.start_soon(pulse.run)
         await nursery.start(desk.run)
@@ -221,7 +249,7 @@ async def lab(
         nursery.cancel_scope.cancel()
 
 
-def desk_of(parts: Parts) -> Any:
+def desk_of(parts: SessionContext) -> Any:
     """Return what takes users' decisions, None where nothing is remembered."""
     return parts.memory.desk if parts.memory is not None else None
 
@@ -231,5 +259,5 @@ async def opened_memory(stores: Any, clock: Wall) -> AsyncGenerator[Any, None]:
     if stores is not None:
         yield stores
         return
-    async with opened_store(StorageSettings(), Path("kb"), inline, clock) as made:
+    async with open_store(StorageSettings(), Path("kb"), inline, clock) as made:
         yield made

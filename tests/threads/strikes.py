@@ -24,23 +24,23 @@ from trio.testing import MockClock
 from agent.config import THREAD_CALM
 from agent.errors import AgentError, BadEdit, Conflict, NotFound
 from agent.memory.desk import OwnMemory
-from agent.memory.hearing import hear
-from agent.memory.keeper import Keeper
+from agent.memory.hearing import read_items
+from agent.memory.keeper import ExchangeKeeper
+from agent.memory.recall.recall import IndexRecaller
 from agent.memory.recollection import Recollection
 from agent.ports.calls import CallReport, StoredCall
 from agent.ports.conversation import Scope
 from agent.ports.decide import Decision
 from agent.ports.desk import Reply
 from agent.ports.memory import LIVE, Item, MemoryStore
-from agent.ports.memory import Decision as Decided
+from agent.ports.memory import ItemDecision as Decided
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
-from agent.ports.remember import Consulted
-from agent.recall.recall import Recall
-from agent.session.events import Drain
+from agent.ports.remember import MemoryAccess
+from agent.session.events import DrainStarted
 from agent.session.forgetting import Conversations
 from agent.session.registry import Registry
-from agent.storage.open import opened_memory, opened_store
+from agent.storage.open import open_memory_store, open_store
 from agent.storage.settings import StorageSettings
 from agent.storage.store import Store
 from agent.testing.fakes import Figures, Say
@@ -126,7 +126,7 @@ class Caller:
         """Cancel or delete, and note what had happened when that was answered."""
         key = HOUSE, thread
         awake = self.lab.desk.awake.get(*key)
-        in_progress = key in self.lab.desk._beginning or (awake is not None and awake.asking)
+        in_progress = key in self.lab.desk._beginning or (awake is not None and awake.is_asking)
         turns = [each for each in self.asking if in_progress and not each.over]
         try:
             await act(*key)
@@ -155,17 +155,17 @@ class Caller:
         """Say what is to become of an item."""
         if decision == "accept":
             self.wants.add(item)
-        await self.try_to(self._decided(self.lab.remembers.decide(ANNA, item, decision)))
+        await self.try_to(self._decided(self.lab.remembers.decide_item(ANNA, item, decision)))
 
     async def edit(self, item: str, text: str) -> None:
         """Say an item otherwise."""
         self.wants.add(item)
-        await self.try_to(self._decided(self.lab.remembers.edit(ANNA, item, text, "en")))
+        await self.try_to(self._decided(self.lab.remembers.edit_item(ANNA, item, text, "en")))
 
     async def forget(self, item: str) -> None:
         """Have an item forgotten."""
         self.forgetting.append(item)
-        if await self.try_to(self.lab.remembers.forget(ANNA, item)) is not None:
+        if await self.try_to(self.lab.remembers.forget_item(ANNA, item)) is not None:
             self.forgotten.append(item)
 
     async def _decided(self, deciding: Awaitable[Item]) -> None:
@@ -208,26 +208,26 @@ async def call_in_its_turn(c: Caller) -> None:
 @plot(LOOK_UP, 0.1, REFUND)
 async def call_then_one_to_approve(c: Caller) -> None:
     call = await c.offered()
-    await c.try_to(c.lab.desk.approve(HOUSE, call, "bo", wait=5.0))
+    await c.try_to(c.lab.desk.approve_call(HOUSE, call, "bo", wait=5.0))
 
 
 @plot(REFUND)
 async def edit(c: Caller) -> None:
     call = await c.offered()
-    await c.try_to(c.lab.desk.approve(HOUSE, call, "bo", {"order": "A-2"}, wait=5.0))
+    await c.try_to(c.lab.desk.approve_call(HOUSE, call, "bo", {"order": "A-2"}, wait=5.0))
 
 
 @plot(REFUND, 0.1, ANSWER)
 async def words(c: Caller) -> None:
     call = await c.offered()
-    await c.try_to(c.lab.desk.respond(HOUSE, call, "anna", "no, what is the price?"))
+    await c.try_to(c.lab.desk.answer_call(HOUSE, call, "anna", "no, what is the price?"))
 
 
 @plot(REFUND)
 async def sleep_and_wake(c: Caller) -> None:
     call = await c.offered()
     await trio.sleep(2 * THREAD_CALM)
-    await c.try_to(c.lab.desk.approve(HOUSE, call, "bo", wait=5.0))
+    await c.try_to(c.lab.desk.approve_call(HOUSE, call, "bo", wait=5.0))
     await trio.sleep(2 * THREAD_CALM)
     await c.offered("and again?")
 
@@ -296,12 +296,14 @@ MEMORIES = frozenset(
 @plot(SHIP, 0.1, ANSWER)
 async def caller_runs_it(c: Caller) -> None:
     call = await c.offered()
-    await c.try_to(c.lab.desk.approve(HOUSE, call, "bo"))
-    if await c.try_to(c.lab.desk.begin(HOUSE, call)) is not None:
+    await c.try_to(c.lab.desk.approve_call(HOUSE, call, "bo"))
+    if await c.try_to(c.lab.desk.begin_call(HOUSE, call)) is not None:
         c.begun.append(call)
-        report = CallReport(HOUSE, call, True, {"success": True, "data": 7}, "d", 0)
+        report = CallReport(
+            project=HOUSE, call=call, ok=True, result={"success": True, "data": 7}, digest="d", at=0
+        )
         with suppress(Conflict, NotFound):
-            await c.lab.desk.report(report, go_on=True)
+            await c.lab.desk.report_call(report, go_on=True)
 
 
 @plot(NOTE)
@@ -326,7 +328,7 @@ def cancel_turn(c: Caller, nursery: trio.Nursery) -> None:
 def cancel(c: Caller, nursery: trio.Nursery) -> None:
     """Somebody cancels whatever the thread does."""
     if c.thread is not None:
-        nursery.start_soon(c.take_back, c.thread, c.lab.desk.cancel, True)
+        nursery.start_soon(c.take_back, c.thread, c.lab.desk.cancel_thread, True)
 
 
 @strike
@@ -344,14 +346,14 @@ def interrupt(c: Caller, nursery: trio.Nursery) -> None:
 def reject(c: Caller, nursery: trio.Nursery) -> None:
     """Somebody declines what is suggested."""
     if c.replies and c.replies[-1].calls:
-        nursery.start_soon(_quietly, c.lab.desk.reject, HOUSE, c.replies[-1].calls[-1].id)
+        nursery.start_soon(_quietly, c.lab.desk.reject_call, HOUSE, c.replies[-1].calls[-1].id)
 
 
 @strike
 def approve(c: Caller, nursery: trio.Nursery) -> None:
     """Somebody else approves what is suggested."""
     if c.replies and c.replies[-1].calls:
-        nursery.start_soon(_quietly, c.lab.desk.approve, HOUSE, c.replies[-1].calls[-1].id, "cy")
+        nursery.start_soon(_quietly, c.lab.desk.approve_call, HOUSE, c.replies[-1].calls[-1].id, "cy")
 
 
 @strike
@@ -365,7 +367,7 @@ def forget(c: Caller, nursery: trio.Nursery) -> None:
 def drain(c: Caller, nursery: trio.Nursery) -> None:
     """The server goes down."""
     c.lab.registry.draining = True
-    c.lab.registry.post_all(Drain(trio.current_time()))
+    c.lab.registry.post_all(DrainStarted(trio.current_time()))
 
 
 @strike
@@ -423,7 +425,7 @@ async def _run(name: str, struck_by: str, k: int) -> Point:
     broken: list[str] = []
     struck: list[float] = []
     async with (
-        opened_store(StorageSettings(), Path("kb"), inline, Wall()) as stores,
+        open_store(StorageSettings(), Path("kb"), inline, Wall()) as stores,
         memory_of(name, stores) as (memory, remembering),
         lab(*decisions, before=0.1, after=0.1, stores=stores, **remembering) as r,
         trio.open_nursery() as nursery,
@@ -464,14 +466,14 @@ async def memory_of(
     if name not in MEMORIES:
         yield None, {}
         return
-    async with opened_memory(StorageSettings(), inline, Wall()) as store, trio.open_nursery() as nursery:
-        keeper = Keeper(store, Wall(), Figures(), hear, stores.threads)
-        recall = Recall(store, inline, floor=0.0)
+    async with open_memory_store(StorageSettings(), inline, Wall()) as store, trio.open_nursery() as nursery:
+        keeper = ExchangeKeeper(store, Wall(), Figures(), read_items, stores.threads)
+        recall = IndexRecaller(store, inline, floor=0.0)
         nursery.start_soon(keeper.run)
 
-        def consulted(registry: Registry) -> Consulted:
+        def consulted(registry: Registry) -> MemoryAccess:
             desk = OwnMemory(store, Wall(), (Conversations(registry), stores.threads))
-            return Consulted(desk, recall, keeper)
+            return MemoryAccess(desk, recall, keeper)
 
         yield (
             store,
@@ -500,7 +502,7 @@ async def _remembered(c: Caller, memory: MemoryStore) -> list[str]:
         for message in sides
         if said.get(message, "done") not in ("done", "refused")
     ]
-    items = {item.id: item for item in (await memory.changed(0, 999)).items}
+    items = {item.id: item for item in (await memory.changes_after(0, 999)).items}
     wanted = {each.id for each in c.decided} | c.wants
     for item in items.values():
         messages = [each.ref for each in item.sources if not each.ref.startswith("edit:")]
@@ -531,14 +533,14 @@ async def _taken_back(c: Caller, memory: MemoryStore) -> list[str]:
     found = []
     for item in dict.fromkeys(c.forgetting):
         if item not in c.forgotten:
-            await c.lab.remembers.forget(ANNA, item)
+            await c.lab.remembers.forget_item(ANNA, item)
         if (await memory.item(ANNA, item)).status != "forgotten":
             found.append(f"{item} is not forgotten")
     words = [c.proposed[item].removeprefix("My ") for item in c.forgetting]
     if not words:
         return []
     places = {"turns": [each.remark.text for each in await memory.turns(0, 999)]}
-    places["items"] = [repr(each) for each in (await memory.changed(0, 999)).items]
+    places["items"] = [repr(each) for each in (await memory.changes_after(0, 999)).items]
     for thread in (await c.lab.stores.threads.threads(HOUSE, ALL)).entries:
         places[f"messages of {thread.id}"] = [repr(each) for each in await c.lab.messages(thread.id)]
         before = len(c.lab.decider.briefings)
@@ -566,9 +568,9 @@ async def _census(c: Caller, left_at: float | None) -> list[str]:
     """Return what is not as it must be, once all is calm."""
     r = c.lab
     found = []
-    if len(r.desk.awake) or len(r.registry) or r.runner.running:
+    if len(r.desk.awake) or len(r.registry) or r.runner.running_count:
         found.append(
-            f"left: {len(r.desk.awake)} threads, {len(r.registry)} sessions, {r.runner.running} actions"
+            f"left: {len(r.desk.awake)} threads, {len(r.registry)} sessions, {r.runner.running_count} actions"
         )
     calls = {call.id: call for call in (await r.stores.calls.calls(HOUSE, ALL)).entries}
     effects: dict[str, int] = {}

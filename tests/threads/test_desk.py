@@ -15,7 +15,7 @@ from agent.ports.calls import CallReport
 from agent.ports.decide import Act
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
-from agent.ports.threads import Begun, Opening
+from agent.ports.threads import TurnOpening, TurnStart
 from agent.threads.desk import ThreadDesk
 from agent.threads.settings import ThreadSettings
 from agent.threads.wire import ThreadWire
@@ -107,7 +107,7 @@ async def test_a_call_runs_in_its_turn_when_nobody_need_approve_it(
         assert r.began() == [(call.id, {"order": "A-1"})]
         assert (call.risk, call.sources) == ("low", {"/order": "user"})
         assert [each.role for each in await r.messages(reply.thread)] == ["user", "tool", "assistant"]
-        assert (await r.stores.ledger.get(call.id)).status == "done"
+        assert (await r.stores.ledger.get_row(call.id)).status == "done"
 
 
 async def test_what_needs_approval_waits_for_it_and_runs_once(autojump_clock: trio.testing.MockClock) -> None:
@@ -123,11 +123,11 @@ async def test_what_needs_approval_waits_for_it_and_runs_once(autojump_clock: tr
         )
         await trio.sleep(600)
         assert r.began() == []
-        ended = await r.desk.approve(HOUSE, call.id, "bo", seen=call.arguments_hash, wait=5.0)
+        ended = await r.desk.approve_call(HOUSE, call.id, "bo", seen=call.arguments_hash, wait=5.0)
         assert (ended.status, ended.result, ended.approved_by) == ("done", RAN, "bo")
         assert r.began() == [(call.id, {"order": "A-1"})]
         with pytest.raises(Conflict):
-            await r.desk.approve(HOUSE, call.id, "bo")
+            await r.desk.approve_call(HOUSE, call.id, "bo")
         assert len(r.effects) == 1
 
 
@@ -136,8 +136,8 @@ async def test_a_turn_goes_on_from_what_the_server_ran(autojump_clock: trio.test
     async with lab(REFUND, ANSWER) as r:
         first = await r.chat()
         (call,) = first.calls
-        ended = await r.desk.approve(HOUSE, call.id, "bo", wait=5.0)
-        reply = await r.desk.go_on(ended)
+        ended = await r.desk.approve_call(HOUSE, call.id, "bo", wait=5.0)
+        reply = await r.desk.continue_turn(ended)
         assert (reply.thread, reply.mode, reply.text) == (first.thread, "NOOP", "It costs 299 kr.")
         briefing = r.decider.briefings[-1]
         assert [(each.call_id, each.ok) for each in briefing.results] == [(call.id, True)]
@@ -157,10 +157,10 @@ async def test_an_edit_is_checked_then_frozen_and_run(autojump_clock: trio.testi
     async with lab(REFUND) as r:
         (call,) = (await r.chat()).calls
         with pytest.raises(BadEdit):
-            await r.desk.approve(HOUSE, call.id, "bo", {"order": "B-1"})
+            await r.desk.approve_call(HOUSE, call.id, "bo", {"order": "B-1"})
         with pytest.raises(Conflict, match="arguments_changed"):
-            await r.desk.approve(HOUSE, call.id, "bo", seen="0" * 64)
-        ended = await r.desk.approve(HOUSE, call.id, "bo", {"order": "A-2"}, wait=5.0)
+            await r.desk.approve_call(HOUSE, call.id, "bo", seen="0" * 64)
+        ended = await r.desk.approve_call(HOUSE, call.id, "bo", {"order": "A-2"}, wait=5.0)
         assert r.began() == [(call.id, {"order": "A-2"})]
         assert (ended.status, ended.proposed_hash) == ("done", call.proposed_hash)
         assert ended.arguments_hash != call.proposed_hash
@@ -171,14 +171,14 @@ async def test_words_in_place_of_a_yes_are_the_next_message(autojump_clock: trio
     async with lab(REFUND, ANSWER) as r:
         first = await r.chat()
         (call,) = first.calls
-        reply = await r.desk.respond(HOUSE, call.id, "anna", "no, tell me the price")
+        reply = await r.desk.answer_call(HOUSE, call.id, "anna", "no, tell me the price")
         assert (reply.thread, reply.text) == (first.thread, "It costs 299 kr.")
         answered = await r.call(call.id)
         assert (answered.status, answered.closed_by) == ("answered", "anna")
         said = [(each.role, each.content) for each in await r.messages(first.thread)]
         assert said[2] == ("user", "no, tell me the price")
         with pytest.raises(Conflict):
-            await r.desk.approve(HOUSE, call.id, "bo")
+            await r.desk.approve_call(HOUSE, call.id, "bo")
         assert r.began() == []
 
 
@@ -190,8 +190,8 @@ async def test_words_that_their_session_does_not_take_are_cancelled(
         reply = await r.chat()
         begin_turn = r.stores.threads.begin_turn
 
-        async def begin(opening: Opening) -> Begun:
-            begun: Begun = await begin_turn(opening)
+        async def begin(opening: TurnOpening) -> TurnStart:
+            begun: TurnStart = await begin_turn(opening)
             awake = r.desk.awake.get(HOUSE, reply.thread)
             assert awake is not None
             awake.cancel()
@@ -199,7 +199,7 @@ async def test_words_that_their_session_does_not_take_are_cancelled(
 
         monkeypatch.setattr(r.stores.threads, "begin_turn", begin)
         with trio.move_on_after(10) as waiting, pytest.raises(Conflict, match="cancelled"):
-            await r.desk.respond(HOUSE, reply.calls[0].id, "anna", "no, what is the price?")
+            await r.desk.answer_call(HOUSE, reply.calls[0].id, "anna", "no, what is the price?")
         assert not waiting.cancelled_caught
         assert [each.status for each in await r.messages(reply.thread)] == ["done", "done", "cancelled"]
         assert (await r.chat("price?", reply.thread)).text == "It costs 299 kr."
@@ -209,14 +209,14 @@ async def test_what_is_rejected_or_expires_never_runs(autojump_clock: trio.testi
     """Asleep or awake."""
     async with lab(REFUND, settings=ThreadSettings(approval_time=100)) as r:
         (one,) = (await r.chat()).calls
-        rejected = await r.desk.reject(HOUSE, one.id, "bo")
+        rejected = await r.desk.reject_call(HOUSE, one.id, "bo")
         assert (rejected.status, rejected.closed_by) == ("rejected", "bo")
         (two,) = (await r.chat()).calls
         await trio.sleep(102)
         assert (await r.call(two.id)).status == "expired"
         for call in (one, two):
             with pytest.raises(Conflict):
-                await r.desk.approve(HOUSE, call.id, "bo")
+                await r.desk.approve_call(HOUSE, call.id, "bo")
         assert r.began() == []
 
 
@@ -228,22 +228,29 @@ async def test_the_caller_takes_an_approved_call_and_reports_it(
         reply = await r.chat()
         (call,) = reply.calls
         with pytest.raises(Conflict, match="not_approved"):
-            await r.desk.begin(HOUSE, call.id)
-        assert (await r.desk.approve(HOUSE, call.id, "bo", wait=5.0)).status == "confirmed"
-        begun = await r.desk.begin(HOUSE, call.id)
+            await r.desk.begin_call(HOUSE, call.id)
+        assert (await r.desk.approve_call(HOUSE, call.id, "bo", wait=5.0)).status == "confirmed"
+        begun = await r.desk.begin_call(HOUSE, call.id)
         assert (begun.status, begun.arguments) == ("claimed", {"order": "A-1"})
         with pytest.raises(Conflict, match="begun"):
-            await r.desk.begin(HOUSE, call.id)
-        report = CallReport(HOUSE, call.id, True, {"success": True, "data": {"parcel": "P-7"}}, "d1", 0)
-        ended, known, said = await r.desk.report(report, go_on=True)
+            await r.desk.begin_call(HOUSE, call.id)
+        report = CallReport(
+            project=HOUSE,
+            call=call.id,
+            ok=True,
+            result={"success": True, "data": {"parcel": "P-7"}},
+            digest="d1",
+            at=0,
+        )
+        ended, known, said = await r.desk.report_call(report, go_on=True)
         assert (ended.status, known) == ("done", False)
         assert said is not None
         (result,) = r.decider.briefings[-1].results
         assert (result.call_id, result.ok, result.lines) == (call.id, True, ("parcel: P-7",))
-        assert (await r.desk.report(report))[1] is True
-        other = CallReport(HOUSE, call.id, True, {"success": True}, "d2", 0)
+        assert (await r.desk.report_call(report))[1] is True
+        other = CallReport(project=HOUSE, call=call.id, ok=True, result={"success": True}, digest="d2", at=0)
         with pytest.raises(Conflict, match="already_reported"):
-            await r.desk.report(other)
+            await r.desk.report_call(other)
         assert r.began() == []
         messages = await r.messages(reply.thread)
         assert [each.role for each in messages] == ["user", "assistant", "tool", "assistant"]
@@ -255,21 +262,28 @@ async def test_a_report_that_comes_again_is_answered_once(autojump_clock: trio.t
     async with lab(SHIP, ANSWER, ANSWER) as r:
         reply = await r.chat()
         (call,) = reply.calls
-        await r.desk.approve(HOUSE, call.id, "bo")
-        await r.desk.begin(HOUSE, call.id)
-        report = CallReport(HOUSE, call.id, True, {"success": True, "data": {"parcel": "P-7"}}, "d1", 0)
-        await r.desk.report(report, go_on=True)
+        await r.desk.approve_call(HOUSE, call.id, "bo")
+        await r.desk.begin_call(HOUSE, call.id)
+        report = CallReport(
+            project=HOUSE,
+            call=call.id,
+            ok=True,
+            result={"success": True, "data": {"parcel": "P-7"}},
+            digest="d1",
+            at=0,
+        )
+        await r.desk.report_call(report, go_on=True)
         before = [(each.id, each.role) for each in await r.messages(reply.thread)], len(r.decider.briefings)
         for _ in range(2):
-            ended, known, said = await r.desk.report(report, go_on=True)
+            ended, known, said = await r.desk.report_call(report, go_on=True)
             assert (ended.status, known, said) == ("done", True, None)
         after = [(each.id, each.role) for each in await r.messages(reply.thread)], len(r.decider.briefings)
         assert after == before
 
 
 TAKEN_BACK: dict[str, Callable[[ThreadDesk, str, str], Awaitable[object]]] = {
-    "reject": lambda desk, _, call: desk.reject(HOUSE, call),
-    "cancel": lambda desk, thread, _: desk.cancel(HOUSE, thread),
+    "reject": lambda desk, _, call: desk.reject_call(HOUSE, call),
+    "cancel": lambda desk, thread, _: desk.cancel_thread(HOUSE, thread),
     "delete": lambda desk, thread, _: desk.delete_thread(HOUSE, thread),
 }
 
@@ -284,12 +298,12 @@ async def test_what_its_caller_has_not_begun_is_taken_back(
         reply = await r.chat(begin=False)
         (call,) = reply.calls
         if act is SHIP:
-            await r.desk.approve(HOUSE, call.id, "bo")
+            await r.desk.approve_call(HOUSE, call.id, "bo")
         await trio.sleep(calm)
         assert (await r.call(call.id)).status == "confirmed"
         await TAKEN_BACK[how](r.desk, reply.thread, call.id)
         with pytest.raises(NotFound if how == "delete" else Conflict):
-            await r.desk.begin(HOUSE, call.id)
+            await r.desk.begin_call(HOUSE, call.id)
         if how != "delete":
             assert (await r.call(call.id)).status == "cancelled"
             assert (await r.chat("price?", reply.thread)).mode == "NOOP"
@@ -303,11 +317,13 @@ async def test_what_its_caller_has_begun_is_not_taken_back(
     async with lab(SHIP) as r:
         reply = await r.chat()
         (call,) = reply.calls
-        await r.desk.approve(HOUSE, call.id, "bo")
-        await r.desk.begin(HOUSE, call.id)
+        await r.desk.approve_call(HOUSE, call.id, "bo")
+        await r.desk.begin_call(HOUSE, call.id)
         with pytest.raises(Conflict, match="begun") if how == "reject" else nullcontext():
             await TAKEN_BACK[how](r.desk, reply.thread, call.id)
-        ended, _, _ = await r.desk.report(CallReport(HOUSE, call.id, True, {"success": True}, "d", 0))
+        ended, _, _ = await r.desk.report_call(
+            CallReport(project=HOUSE, call=call.id, ok=True, result={"success": True}, digest="d", at=0)
+        )
         assert ended.status == "done"
 
 
@@ -317,11 +333,11 @@ async def test_who_hears_a_turn_hears_nothing_of_what_is_taken_back(
     """Its thread's session has let go of it."""
     async with lab(SHIP, ANSWER, think=5.0) as r, trio.open_nursery() as nursery:
         reply = await r.chat()
-        await r.desk.approve(HOUSE, reply.calls[0].id, "bo")
+        await r.desk.approve_call(HOUSE, reply.calls[0].id, "bo")
         ear = Ear()
         nursery.start_soon(partial(r.chat, "price?", reply.thread, listener=ear))
         await trio.sleep(1)
-        await r.desk.reject(HOUSE, reply.calls[0].id)
+        await r.desk.reject_call(HOUSE, reply.calls[0].id)
         await trio.sleep(10)
         assert set(ear.kinds()) == {"stream", "stream_end", "response"}
 
@@ -331,13 +347,13 @@ async def test_what_is_taken_back_before_it_is_handed_over_is_not_begun(
 ) -> None:
     """The reply has the call as it is then."""
     async with lab(NOTE) as r:
-        begin = r.desk.begin
+        begin = r.desk.begin_call
 
         async def late(project: str, call: str) -> Any:
-            await r.desk.reject(project, call)
+            await r.desk.reject_call(project, call)
             return await begin(project, call)
 
-        r.desk.begin = late  # type: ignore[method-assign]
+        r.desk.begin_call = late  # type: ignore[method-assign]
         (call,) = (await r.chat()).calls
         assert call.status == "cancelled"
 
@@ -347,9 +363,13 @@ async def test_the_next_message_knows_what_was_reported(autojump_clock: trio.tes
     async with lab(SHIP, ANSWER) as r:
         reply = await r.chat()
         (call,) = reply.calls
-        await r.desk.approve(HOUSE, call.id, "bo")
-        await r.desk.begin(HOUSE, call.id)
-        await r.desk.report(CallReport(HOUSE, call.id, True, {"success": True, "data": 7}, "d", 0))
+        await r.desk.approve_call(HOUSE, call.id, "bo")
+        await r.desk.begin_call(HOUSE, call.id)
+        await r.desk.report_call(
+            CallReport(
+                project=HOUSE, call=call.id, ok=True, result={"success": True, "data": 7}, digest="d", at=0
+            )
+        )
         kept = (await r.messages(reply.thread))[-1]
         assert (kept.role, kept.call, kept.content) == ("tool", call.id, '{"success":true,"data":7}')
         await trio.sleep(2 * THREAD_CALM)
@@ -371,7 +391,9 @@ async def test_a_call_that_needs_nobody_is_handed_to_its_caller(
         await trio.sleep(700)
         assert (await r.call(call.id)).status == "unknown"
         with pytest.raises(Conflict, match="lease_over"):
-            await r.desk.report(CallReport(HOUSE, call.id, True, {"success": True}, "d", 0))
+            await r.desk.report_call(
+                CallReport(project=HOUSE, call=call.id, ok=True, result={"success": True}, digest="d", at=0)
+            )
 
 
 async def test_who_leaves_cancels_the_turn(autojump_clock: trio.testing.MockClock) -> None:
@@ -419,12 +441,12 @@ async def test_a_turn_is_cancelled_by_whoever_asks_for_that(autojump_clock: trio
         await r.desk.cancel_turn(HOUSE, reply.thread)
         assert (await r.call(call.id)).status == "suggested"
         await trio.sleep(2 * THREAD_CALM)
-        await r.desk.cancel(HOUSE, reply.thread)
+        await r.desk.cancel_thread(HOUSE, reply.thread)
         assert (await r.call(call.id)).status == "cancelled"
         nursery.cancel_scope.cancel()
 
 
-@pytest.mark.parametrize("act", ["cancel_turn", "cancel"])
+@pytest.mark.parametrize("act", ["cancel_turn", "cancel_thread"])
 async def test_a_turn_that_is_being_begun_is_taken_back(
     autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch, act: str
 ) -> None:
@@ -434,8 +456,8 @@ async def test_a_turn_that_is_being_begun_is_taken_back(
         begin_turn = r.stores.threads.begin_turn
         ear = Ear()
 
-        async def begin(opening: Opening) -> Begun:
-            begun: Begun = await begin_turn(opening)
+        async def begin(opening: TurnOpening) -> TurnStart:
+            begun: TurnStart = await begin_turn(opening)
             await trio.sleep(0.1)
             return begun
 
@@ -459,14 +481,16 @@ async def test_nothing_is_there_for_another_project(autojump_clock: trio.testing
         await r.stores.projects.create_project("other", "Other", "You help.", 0)
         reply = await r.chat()
         (call,) = reply.calls
-        report = CallReport("other", call.id, True, {"success": True}, "d", 0)
+        report = CallReport(
+            project="other", call=call.id, ok=True, result={"success": True}, digest="d", at=0
+        )
         for attempt in (
-            lambda: r.desk.approve("other", call.id, "eve"),
-            lambda: r.desk.reject("other", call.id),
-            lambda: r.desk.begin("other", call.id),
-            lambda: r.desk.respond("other", call.id, "eve", "hello"),
-            lambda: r.desk.report(report),
-            lambda: r.desk.cancel("other", reply.thread),
+            lambda: r.desk.approve_call("other", call.id, "eve"),
+            lambda: r.desk.reject_call("other", call.id),
+            lambda: r.desk.begin_call("other", call.id),
+            lambda: r.desk.answer_call("other", call.id, "eve", "hello"),
+            lambda: r.desk.report_call(report),
+            lambda: r.desk.cancel_thread("other", reply.thread),
             lambda: r.desk.cancel_turn("other", reply.thread),
             lambda: r.desk.delete_thread("other", reply.thread),
         ):

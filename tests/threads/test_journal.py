@@ -1,4 +1,6 @@
-"""What a thread's journal keeps of a call before it runs."""
+"""What a thread's journal keeps of a call before it runs, and of a turn that ends."""
+
+from typing import Any
 
 import pytest
 import trio
@@ -6,14 +8,35 @@ import trio.testing
 
 from agent.errors import Conflict
 from agent.ports.action import Call
+from agent.ports.brain import Question
 from agent.ports.calls import StoredCall
+from agent.ports.memory import ProposalOutcome
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
-from agent.ports.remember import UNKEPT
+from agent.ports.remember import NO_RECORDER, FinishedAnswer
+from agent.protocol.outbound import Response
 from agent.threads.journal import Journal
 from agent.threads.recorder import ThreadRecorder
 
-from .lab import REFUND, SHIP, Wall, lab
+from .lab import REFUND, SHIP, Notebook, Wall, lab
+
+
+class SlowNotebook(Notebook):
+    """A notebook that takes a second to remember."""
+
+    async def record_and_propose(
+        self, question: Question, answered: FinishedAnswer
+    ) -> tuple[ProposalOutcome, ...]:
+        await trio.sleep(1)
+        return await super().record_and_propose(question, answered)
+
+
+class StepsOnly:
+    """A store that takes every step of a turn, and holds nothing."""
+
+    async def record_step(self, said: Any, told: Any) -> bool:
+        await trio.lowlevel.checkpoint()
+        return True
 
 
 async def test_what_was_approved_runs_and_nothing_else(autojump_clock: trio.testing.MockClock) -> None:
@@ -29,11 +52,15 @@ async def test_what_was_approved_runs_and_nothing_else(autojump_clock: trio.test
             Wall(),
             lambda: "x",
             100.0,
-            ThreadRecorder(UNKEPT),
+            ThreadRecorder(NO_RECORDER),
         )
-        await journal.keep_call(Call(call.id, "refund", {"order": "A-1"}, reply.message))
+        await journal.keep_call(
+            Call(suggestion_id=call.id, action="refund", payload={"order": "A-1"}, message=reply.message)
+        )
         with pytest.raises(Conflict, match="arguments_changed"):
-            await journal.keep_call(Call(call.id, "refund", {"order": "A-2"}, reply.message))
+            await journal.keep_call(
+                Call(suggestion_id=call.id, action="refund", payload={"order": "A-2"}, message=reply.message)
+            )
 
 
 async def test_a_message_that_was_never_begun_is_not_left_pending(
@@ -68,6 +95,27 @@ async def test_what_is_approved_before_its_turn_was_told_runs(autojump_clock: tr
         nursery.start_soon(r.chat)
         await first.wait()
         (call,) = (await r.stores.calls.calls(HOUSE, Window(9))).entries
-        ended = await r.desk.approve(HOUSE, call.id, "bo", wait=5.0)
+        ended = await r.desk.approve_call(HOUSE, call.id, "bo", wait=5.0)
         assert (ended.status, len(r.effects)) == ("done", 1)
         nursery.cancel_scope.cancel()
+
+
+async def test_the_end_of_a_turn_does_not_end_the_next_one(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """A turn that begins while the last one is being remembered stays open until its own end."""
+    recorder, stores = ThreadRecorder(SlowNotebook()), StepsOnly()
+    parts: tuple[Any, ...] = (stores, stores, Wall(), lambda: "x", 100.0, recorder)
+    journal = Journal(HOUSE, "t", *parts)
+    recorder.record_exchange(
+        Question(id="one", text="price?", lang=None, at=0.0), FinishedAnswer("199 kr."), lambda *_: None
+    )
+    last = journal.open_turn("one", 1, {})
+    async with trio.open_nursery() as nursery:
+        frame = Response(text="199 kr.", citations=(), confidence="high", id="one")
+        nursery.start_soon(journal.keep_frames, [frame])
+        await trio.sleep(0.5)
+        following = journal.open_turn("two", 2, {})
+    assert (last.reply is None, journal.message) == (False, "two")
+    journal.fail(Conflict("shutting_down"))
+    assert isinstance(following.error, Conflict)

@@ -4,16 +4,16 @@ import trio
 import trio.testing
 
 from agent.lang import Lang
-from agent.memory.hearing import hear
-from agent.memory.keeper import Keeper
+from agent.memory.hearing import read_items
+from agent.memory.keeper import ExchangeKeeper
 from agent.memory.recollection import Recollection
 from agent.ports.brain import Question
 from agent.ports.conversation import Scope
 from agent.ports.decide import Act
 from agent.ports.memory import Changes, MemoryStore
 from agent.ports.projects import HOUSE
-from agent.ports.remember import NOTHING_REMEMBERED, Remembered
-from agent.storage.memories.store import memory_in
+from agent.ports.remember import EMPTY_MEMORY, TurnMemory
+from agent.storage.memories.store import open_sqlite_memory
 from agent.structured.arguments import SchemaArguments
 from agent.testing.fakes import Figures, Noon
 from agent.testing.network import inline
@@ -47,7 +47,7 @@ async def test_what_was_cancelled_elsewhere_is_not_remembered(autojump_clock: tr
         trio.open_nursery() as nursery,
     ):
         asked = Asking(ours)
-        ours.stores.threads.say = slow(ours.stores.threads.say, 0.3)
+        ours.stores.threads.record_step = slow(ours.stores.threads.record_step, 0.3)
         nursery.start_soon(asked.run, "price of A-1?")
         await trio.sleep(0.2)
         await other.desk.cancel_turn(HOUSE, await the_thread(ours))
@@ -63,12 +63,12 @@ async def test_an_order_is_heeded_though_a_call_ended_before_it(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     """A call that was approved after its turn has ended is told of with the next answer; its message is a new one."""
-    async with memory_in(None, inline, Noon()) as memory, trio.open_nursery() as nursery:
+    async with open_sqlite_memory(None, inline, Noon()) as memory, trio.open_nursery() as nursery:
         keeper, recollection = remembering(memory)
         nursery.start_soon(keeper.run)
         async with lab(REFUND, recorder=keeper, memory=recollection) as r:
             reply = await r.chat()
-            await r.desk.approve(HOUSE, reply.calls[0].id, "bo", wait=5.0)
+            await r.desk.approve_call(HOUSE, reply.calls[0].id, "bo", wait=5.0)
             told = await r.chat("Remember that my wall is 20 metres long.", reply.thread)
             assert [each.call_id for each in r.decider.briefings[-1].results] == [reply.calls[0].id]
             assert [(each.item.text, each.item.status) for each in told.remembered] == [
@@ -89,16 +89,16 @@ async def test_a_cancelled_turn_is_not_remembered(autojump_clock: trio.testing.M
         assert (asked.end, notes.kept_) == ("cancelled", [])
 
 
-def remembering(memory: MemoryStore) -> tuple[Keeper, Recollection]:
+def remembering(memory: MemoryStore) -> tuple[ExchangeKeeper, Recollection]:
     """What keeps what is said, and makes proposals sound, over a store."""
-    return Keeper(memory, Noon(), Figures(), hear), Recalls(memory, Nowhere(), Noon())  # type: ignore[arg-type]
+    return ExchangeKeeper(memory, Noon(), Figures(), read_items), Recalls(memory, Nowhere(), Noon())  # type: ignore[arg-type]
 
 
 class Recalls(Recollection):
     """Tells turns nothing."""
 
-    async def remembered(self, question: Question, text: str, lang: Lang) -> Remembered:
-        return NOTHING_REMEMBERED
+    async def load_memory(self, question: Question, text: str, lang: Lang) -> TurnMemory:
+        return EMPTY_MEMORY
 
 
 class Nowhere:
@@ -110,7 +110,7 @@ async def test_what_a_model_proposes_is_stored_with_the_end_of_its_turn(
 ) -> None:
     """As proposed, of the user whose message it was; the reply names it. A cancelled turn leaves nothing."""
     proposes = Act(ADD, {"type": "fact", "subject": "order", "text": "Order A-1 is urgent."})
-    async with memory_in(None, inline, Noon()) as memory, trio.open_nursery() as nursery:
+    async with open_sqlite_memory(None, inline, Noon()) as memory, trio.open_nursery() as nursery:
         keeper, recollection = remembering(memory)
         nursery.start_soon(keeper.run)
         plays = (proposes, 5.0, proposes, ANSWER)
@@ -126,7 +126,7 @@ async def test_what_a_model_proposes_is_stored_with_the_end_of_its_turn(
             await r.desk.cancel_turn(HOUSE, thread)
             await trio.sleep(10)
             assert asked.end == "cancelled"
-            assert (await memory.turns(0, 9), await memory.changed(0, 9)) == ((), Changes((), (), 0))
+            assert (await memory.turns(0, 9), await memory.changes_after(0, 9)) == ((), Changes((), (), 0))
             reply = await r.chat("my order A-1 is urgent, price?", thread)
             (found,) = reply.remembered
             assert (found.item.text, found.item.status, found.new) == (

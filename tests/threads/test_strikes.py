@@ -15,15 +15,15 @@ import trio
 
 from agent.lang import Lang
 from agent.memory.desk import OwnMemory
-from agent.memory.items import edited
+from agent.memory.items import draft_edit
 from agent.ports.brain import Question
 from agent.ports.conversation import Scope
 from agent.ports.memory import Item
-from agent.ports.remember import Answered, Offer
+from agent.ports.remember import FinishedAnswer, Offer
 from agent.storage.threads import SqliteThreads
 from agent.threads.desk import ThreadDesk
 from agent.threads.recorder import ThreadRecorder
-from agent.threads.waking import Waking
+from agent.threads.waking import AwakeThreads
 
 from .strikes import CASES as EACH
 from .strikes import MEMORIES, quiet, strike_all
@@ -71,7 +71,7 @@ def test_enough_points_were_struck() -> None:
 @pytest.mark.proof
 def test_what_breaks_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A desk that lets go of a message whose turn did not begin leaves it pending, and the strikes show it."""
-    monkeypatch.setattr(ThreadDesk, "_give_up", lambda desk, opening: None)
+    monkeypatch.setattr(ThreadDesk, "_abandon_message", lambda desk, opening: None)
     _, bad = strike_all("question", "leave", 3)
     assert any("is still pending" in why for _, broken in bad for why in broken)
 
@@ -86,13 +86,18 @@ def test_nothing_of_a_turn_comes_once_its_end_was_answered(strike: str) -> None:
 @pytest.mark.proof
 @pytest.mark.parametrize(
     ("strike", "missing"),
-    [("delete", "end"), ("cancel_turn", "_begun"), ("cancel", "_begun"), ("delete", "_begun")],
+    [
+        ("delete", "end"),
+        ("cancel_turn", "_await_begin"),
+        ("cancel", "_await_begin"),
+        ("delete", "_await_begin"),
+    ],
 )
 def test_what_comes_after_the_answer_is_found(
     strike: str, missing: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Deleting a thread and not its session, or cancelling without waiting for what is begun, shows in the frames."""
-    monkeypatch.setattr(Waking if missing == "end" else ThreadDesk, missing, nothing)
+    monkeypatch.setattr(AwakeThreads if missing == "end" else ThreadDesk, missing, nothing)
     _, bad = strike_all("told_and_asked", strike, 1)
     assert any("after it was taken back it was heard" in why for _, broken in bad for why in broken)
 
@@ -101,11 +106,11 @@ def test_what_comes_after_the_answer_is_found(
 def test_what_is_remembered_of_a_cancelled_turn_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thread that hands over what is said before its end is kept remembers what was cancelled."""
 
-    def keep(self: ThreadRecorder, question: Question, answered: Answered, offer: Offer) -> None:
-        self._recorder.keep(question, answered, lambda question, proposal: None)
+    def keep(self: ThreadRecorder, question: Question, answered: FinishedAnswer, offer: Offer) -> None:
+        self._recorder.record_exchange(question, answered, lambda question, proposal: None)
 
-    monkeypatch.setattr(ThreadRecorder, "keep", keep)
-    monkeypatch.setattr(ThreadRecorder, "ended", nothing)
+    monkeypatch.setattr(ThreadRecorder, "record_exchange", keep)
+    monkeypatch.setattr(ThreadRecorder, "record_end", nothing)
     _, bad = strike_all("told_and_asked", "cancel_turn", 4)
     assert any("is cancelled, and remembered" in why for _, broken in bad for why in broken)
 
@@ -117,8 +122,8 @@ def test_a_forgetting_that_stops_half_way_is_found(monkeypatch: pytest.MonkeyPat
     async def forget(*_: object) -> None:
         await trio.lowlevel.checkpoint()
 
-    monkeypatch.setattr(SqliteThreads, "forget", forget)
-    monkeypatch.setattr(SqliteThreads, "unsay", forget)
+    monkeypatch.setattr(SqliteThreads, "forget_turns", forget)
+    monkeypatch.setattr(SqliteThreads, "forget_repeats", forget)
     _, bad = strike_all("told_and_forgotten", "leave", 20)
     assert any("what was forgotten is in the messages" in why for _, broken in bad for why in broken)
 
@@ -129,10 +134,10 @@ def test_a_correction_that_is_written_in_parts_is_found(monkeypatch: pytest.Monk
 
     async def edit(self: OwnMemory, scope: Scope, id: str, text: str, lang: Lang) -> Item:
         item, now = await self._store.item(scope, id), self._clock.now_ms()
-        (made,) = await self._store.propose(scope, [edited(item, text, lang, now)], now)
-        return await self._store.accept(scope, made.item.id, now)
+        (made,) = await self._store.propose_drafts(scope, [draft_edit(item, text, lang, now)], now)
+        return await self._store.accept_item(scope, made.item.id, now)
 
-    monkeypatch.setattr(OwnMemory, "edit", edit)
+    monkeypatch.setattr(OwnMemory, "edit_item", edit)
     _, bad = strike_all("corrected_before_it_is_accepted", "leave", 1)
     assert any("which its user's words have approved" in why for _, broken in bad for why in broken)
 

@@ -62,7 +62,7 @@ async def test_a_call_of_a_thread_that_falls_asleep_is_run(autojump_clock: trio.
         ends: list[str] = []
 
         async def approve(id: str) -> None:
-            ends.append((await r.desk.approve(HOUSE, id, "anna", wait=5.0)).status)
+            ends.append((await r.desk.approve_call(HOUSE, id, "anna", wait=5.0)).status)
 
         for step in range(STEPS):
             reply = await r.chat()
@@ -121,7 +121,7 @@ async def test_words_in_place_of_an_approval_that_cross_a_cancel(
         async def respond(id: str) -> None:
             try:
                 with trio.move_on_after(THREAD_CALM / 2):
-                    told.append((await r.desk.respond(HOUSE, id, "anna", "No, why?")).mode)
+                    told.append((await r.desk.answer_call(HOUSE, id, "anna", "No, why?")).mode)
             except Conflict as why:
                 told.append(why.code)
 
@@ -130,7 +130,7 @@ async def test_words_in_place_of_an_approval_that_cross_a_cancel(
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(respond, reply.calls[0].id)
                 await steps(step)
-                await r.desk.cancel(HOUSE, reply.thread)
+                await r.desk.cancel_thread(HOUSE, reply.thread)
         assert len(told) == STEPS
         assert set(told) <= {"ACT", "cancelled", "closed"}
         assert await pending(r) == []

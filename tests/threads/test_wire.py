@@ -15,7 +15,7 @@ from agent.threads.wire import ThreadWire
 
 END = StreamEnd(reason="done", id="m")
 SAID = Response(text="It is 299 kr.", citations=(), id="m")
-OFFER = ActionSuggestion("s1", "refund", {"order": "A-1"})
+OFFER = ActionSuggestion(suggestion_id="s1", action="refund", payload={"order": "A-1"})
 
 
 class Ear:
@@ -26,10 +26,10 @@ class Ear:
         self.room = room
         self.waits: Callable[[], None] | None = None
 
-    def hear(self, frame: bytes) -> None:
+    def take_frame(self, frame: bytes) -> None:
         self.heard.append(msgspec.json.decode(frame)["type"])
 
-    def when_room(self, told: Callable[[], None]) -> None:
+    def call_when_room(self, told: Callable[[], None]) -> None:
         self.waits = told
 
 
@@ -58,7 +58,7 @@ class Rig:
 
     def put(self, *frames: Outbound) -> None:
         for frame in frames:
-            self.wire.put(self.wire.frame(encode(frame)))
+            self.wire.put_frames(self.wire.make_frame(encode(frame)))
         self.wire.flush()
 
 
@@ -78,9 +78,9 @@ async def test_what_one_step_says_is_kept_together_and_then_told() -> None:
         r.slow = trio.Event()
         r.put(END, SAID, OFFER)
         await trio.testing.wait_all_tasks_blocked()
-        assert (r.kept, r.ear.heard, r.wire.quiet) == ([], [], False)
+        assert (r.kept, r.ear.heard, r.wire.is_quiet) == ([], [], False)
         r.slow.set()
-        await r.wire.settled()
+        await r.wire.wait_until_stored()
         assert r.kept == [["StreamEnd", "Response", "ActionSuggestion"]]
         assert r.ear.heard == ["stream_end", "response", "action_suggestion"]
 
@@ -99,7 +99,7 @@ async def test_deltas_are_told_at_once_but_never_before_what_was_said_earlier() 
         r.wire.flush()
         assert r.ear.heard == ["stream"]
         r.slow.set()
-        await r.wire.settled()
+        await r.wire.wait_until_stored()
         assert r.ear.heard == ["stream", "action_suggestion", "stream"]
 
 
@@ -111,11 +111,11 @@ async def test_a_purge_takes_back_what_was_not_told() -> None:
         r.put(OFFER)
         await trio.testing.wait_all_tasks_blocked()
         r.wire.put_delta(1, encode(Stream("It ", "m")))
-        r.wire.purge()
+        r.wire.purge_deltas()
         assert not r.wire.put_delta(1, encode(Stream("is", "m")))
         r.put(StreamEnd(reason="cancelled", id="m"))
         r.slow.set()
-        await r.wire.settled()
+        await r.wire.wait_until_stored()
         assert r.ear.heard == ["action_suggestion", "stream_end"]
 
 
@@ -138,12 +138,12 @@ async def test_a_reader_that_is_behind_keeps_the_turn_waiting() -> None:
         r.wire.open_turn(1)
         assert r.wire.room == 1
         went: list[int] = []
-        r.wire.when_room(lambda: went.append(1))
+        r.wire.call_when_room(lambda: went.append(1))
         assert r.ear.waits is not None
         r.ear.waits()
         assert went == [1]
-        r.wire.when_room(lambda: went.append(2))
-        r.wire.purge()
+        r.wire.call_when_room(lambda: went.append(2))
+        r.wire.purge_deltas()
         r.ear.waits()
         assert went == [1]
 
@@ -155,7 +155,7 @@ async def test_what_waits_for_room_is_told_what_takes_it() -> None:
         r.wire.open_turn(1)
         r.wire.put_delta(1, encode(Stream("It ", "m")))
         assert r.wire.room == 0
-        r.wire.when_room(lambda: None)
+        r.wire.call_when_room(lambda: None)
         assert (r.ear.heard, r.wire.room) == (["stream"], 1)
 
 
@@ -165,10 +165,10 @@ async def test_what_cannot_be_kept_is_told_to_nobody() -> None:
         r.fails = True
         r.put(END, SAID)
         with pytest.raises(WireClosed):
-            await r.wire.deliver(lambda _: None)
+            await r.wire.deliver_messages(lambda _: None)
         r.put(OFFER)
         await trio.testing.wait_all_tasks_blocked()
-        assert (r.failed, r.kept, r.ear.heard, r.wire.quiet) == (1, [], [], True)
+        assert (r.failed, r.kept, r.ear.heard, r.wire.is_quiet) == (1, [], [], True)
 
 
 async def test_who_takes_one_piece_at_a_time_is_told_each() -> None:
@@ -176,10 +176,10 @@ async def test_who_takes_one_piece_at_a_time_is_told_each() -> None:
     async with rig() as r:
         r.ear.room = 1
         r.wire.open_turn(1)
-        delta = r.wire.frame(encode(Stream("It ", "m")))
+        delta = r.wire.make_frame(encode(Stream("It ", "m")))
         more: list[int] = []
         assert (r.wire.put_delta(1, delta), r.wire.room) == (True, 0)
-        r.wire.when_room(lambda: more.append(1))
+        r.wire.call_when_room(lambda: more.append(1))
         assert r.ear.heard == ["stream"]
         assert r.ear.waits is not None
         r.ear.waits()
@@ -194,8 +194,8 @@ async def test_room_is_asked_for_once_what_waits_was_told() -> None:
         r.put(OFFER)
         await trio.testing.wait_all_tasks_blocked()
         r.wire.open_turn(1)
-        assert r.wire.put_delta(1, r.wire.frame(encode(Stream("It ", "m"))))
-        r.wire.when_room(lambda: None)
+        assert r.wire.put_delta(1, r.wire.make_frame(encode(Stream("It ", "m"))))
+        r.wire.call_when_room(lambda: None)
         assert (r.ear.heard, r.ear.waits) == ([], None)
         r.slow.set()
         await trio.testing.wait_all_tasks_blocked()

@@ -8,9 +8,9 @@ import pytest
 
 from agent.config import ARGUMENT_NEEDS
 from agent.ports.search import Snippet
-from agent.tools.leaves import leaves
-from agent.tools.sources import Sourced, Sources, TooMuch, Traced, trace
-from agent.tools.texts import Text
+from agent.tools.leaves import walk_leaves
+from agent.tools.sources import SourcedLeaf, SourceTexts, SourceTrace, TooManySources, trace_sources
+from agent.tools.texts import SourceText
 
 SUNDAY = date(2026, 11, 22)
 
@@ -19,9 +19,9 @@ def parameters(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties)}
 
 
-def traced(arguments: dict[str, Any], user: str = "", *, schema: Any = None, **others: Any) -> Traced:
+def traced(arguments: dict[str, Any], user: str = "", *, schema: Any = None, **others: Any) -> SourceTrace:
     schema = schema or parameters(**{name: {} for name in arguments})
-    return trace(arguments, schema, Sources(user, **others), SUNDAY)
+    return trace_sources(arguments, schema, SourceTexts(user, **others), SUNDAY)
 
 
 def source(value: Any, user: str = "", *, schema: Any = None, **others: Any) -> str | None:
@@ -139,7 +139,7 @@ def test_words_share_one_content_word_with_a_source() -> None:
 def test_words_of_an_argument_that_may_be_left_out_need_no_source_and_its_numbers_do() -> None:
     """Nothing is asked for what the tool does without."""
     schema = {"type": "object", "properties": {"note": {}, "in": {}}, "required": ["in"]}
-    assert traced({"note": "hurry"}, "", schema=schema).leaves == (Sourced("/note", "free"),)
+    assert traced({"note": "hurry"}, "", schema=schema).leaves == (SourcedLeaf("/note", "free"),)
     assert traced({"note": "hurry 7"}, "", schema=schema).missing == ("/note",)
     assert traced({"in": {"a": "hurry"}}, "", schema=schema).missing == ()
 
@@ -190,7 +190,7 @@ def test_schemas_are_followed_through_references_and_no_further() -> None:
     }
     found = traced({"in": {"a": "word", "b": "Z9", "c/~": "Q7"}}, schema=schema)
     assert found.leaves == (
-        Sourced("/in/a", None), Sourced("/in/b", "schema"), Sourced("/in/c~1~0", None),
+        SourcedLeaf("/in/a", None), SourcedLeaf("/in/b", "schema"), SourcedLeaf("/in/c~1~0", None),
     )  # fmt: skip
     deep: Any = "Q7"
     for _ in range(500):
@@ -203,12 +203,12 @@ def test_a_key_that_no_schema_names_is_data() -> None:
     schema = {"properties": {"x": {"additionalProperties": {"type": "integer"}}}, "required": ["x"]}
     assert traced({"x": {"A7": 2}}, "two of A7", schema=schema).missing == ()
     assert traced({"x": {"A8": 2}}, "two of A7", schema=schema).missing == ("/x/A8",)
-    assert [leaf.names for leaf in leaves({"x": {"A8": 2}}, schema)] == [("A8",)]
+    assert [leaf.names for leaf in walk_leaves({"x": {"A8": 2}}, schema)] == [("A8",)]
 
 
 def test_the_source_is_the_least_trusted_that_is_needed() -> None:
     """Each kind before the next; of a value of two parts the weaker one."""
-    snippet = Snippet("kb/a.md", "Route K5", 3, 3, headings=("Line 77",))
+    snippet = Snippet(file="kb/a.md", text="Route K5", first=3, last=3, headings=("Line 77",))
     others = {
         "thread": ["M3"], "answers": ["N4"], "memory": ["K1 K2"], "snippets": [snippet, "K6"], "results": ["K3: K2"],
     }  # fmt: skip
@@ -267,7 +267,7 @@ def test_numbers_and_identifiers_that_only_others_say_are_told() -> None:
 )
 def test_the_clock_gives_the_dates_that_the_users_words_mean(said: str, days: str) -> None:
     """Every one that people mean by them, and none beside."""
-    meant = Text(said).meant(SUNDAY)
+    meant = SourceText(said).dates_meant(SUNDAY)
     assert {date(2026, 11, int(day)) for day in days.split()} <= meant
     for day in range(1, 31):
         made = f"2026-11-{day:02}"
@@ -305,29 +305,29 @@ def test_only_the_users_words_mean_dates() -> None:
 
 def test_no_day_lies_beyond_the_calendar() -> None:
     """Lengths of time that lead out of it mean nothing, and break nothing."""
-    text = Text(
+    text = SourceText(
         "in 9999 years, 9999 months ago, in 9999 weeks, last year, next month, on the 31st, in 0 days"
     )
     for today in (date.min, date.max, SUNDAY):
-        assert all(isinstance(day, date) for day in text.meant(today))
+        assert all(isinstance(day, date) for day in text.dates_meant(today))
 
 
 def test_one_more_result_is_read_beside_what_was_read() -> None:
     """The sources before it stay as they were."""
-    before = Sources("order it")
+    before = SourceTexts("order it")
     after = before.with_result("order: W1")
     schema = parameters(x={})
-    assert trace({"x": "W1"}, schema, before, SUNDAY).missing == ("/x",)
-    assert trace({"x": "W1"}, schema, after, SUNDAY).sources == {"/x": "result"}
+    assert trace_sources({"x": "W1"}, schema, before, SUNDAY).missing == ("/x",)
+    assert trace_sources({"x": "W1"}, schema, after, SUNDAY).sources == {"/x": "result"}
 
 
 def test_many_arguments_among_long_sources_take_no_longer_than_reading_them() -> None:
     """Each look-up is one; nothing is searched for in a text again."""
     arguments = {"x": [f"A{number}" for number in range(ARGUMENT_NEEDS)]}
     schema = parameters(x={"items": {"description": "such as A1 for Lund, " * 500}})
-    sources = Sources("hello", results=["B1 \n" * 16_000, "last " * 12_000 + "week", "1,1," * 16_000])
+    sources = SourceTexts("hello", results=["B1 \n" * 16_000, "last " * 12_000 + "week", "1,1," * 16_000])
     began = thread_time()
-    assert len(trace(arguments, schema, sources, SUNDAY).missing) == ARGUMENT_NEEDS
+    assert len(trace_sources(arguments, schema, sources, SUNDAY).missing) == ARGUMENT_NEEDS
     assert thread_time() - began < 5
 
 
@@ -335,9 +335,9 @@ def test_a_long_text_is_cut_in_time_that_grows_as_it_does() -> None:
     """One argument of as many identifiers as fit holds up nobody."""
     text = "a1 " * 5000
     began = thread_time()
-    with pytest.raises(TooMuch):
+    with pytest.raises(TooManySources):
         traced({"x": text})
-    with pytest.raises(TooMuch):
+    with pytest.raises(TooManySources):
         traced({"x": "kl 12:30 W12 " * 1200})
     assert thread_time() - began < 1
 
@@ -354,17 +354,20 @@ def test_a_long_text_is_cut_in_time_that_grows_as_it_does() -> None:
 def test_what_would_be_too_much_to_show_is_not_looked_for(arguments: dict[str, Any]) -> None:
     """Its user is shown where each argument comes from, in one frame."""
     began = thread_time()
-    with pytest.raises(TooMuch):
+    with pytest.raises(TooManySources):
         traced(arguments, "5")
     assert thread_time() - began < 1
 
 
 def test_what_was_said_is_looked_through_alone() -> None:
     """And everything can be read before it is looked through."""
-    sources = Sources("order it", thread=["for W3"], answers=["W4"], snippets=["W5"], results=["W6"])
+    sources = SourceTexts("order it", thread=["for W3"], answers=["W4"], snippets=["W5"], results=["W6"])
     schema = parameters(x={})
-    found = [trace({"x": f"W{number}"}, schema, sources.said, SUNDAY) for number in (3, 4, 5, 6)]
+    found = [
+        trace_sources({"x": f"W{number}"}, schema, sources.conversation_only, SUNDAY)
+        for number in (3, 4, 5, 6)
+    ]
     assert [each.leaves[0].source for each in found] == ["thread", "thread", None, None]
     assert [each.elsewhere for each in found[:2]] == [False, True]
-    assert list(sources.read()) in ([2, 2], [8, 6, 2, 2, 2])
-    assert list(sources.read()) == []
+    assert list(sources.read_texts()) in ([2, 2], [8, 6, 2, 2, 2])
+    assert list(sources.read_texts()) == []

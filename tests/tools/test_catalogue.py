@@ -8,7 +8,7 @@ from agent.tools.catalogue import Catalogue
 
 
 def tools(*names: str) -> list[ToolDefinition]:
-    return [ToolDefinition(name, "", {"type": "object"}) for name in names]
+    return [ToolDefinition(name=name, description="", parameters={"type": "object"}) for name in names]
 
 
 def test_operators_tools_come_first_by_name_then_the_requests() -> None:

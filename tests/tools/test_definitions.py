@@ -11,7 +11,7 @@ from agent.errors import BadTool
 from agent.memory.asking import REMEMBER
 from agent.ports.tools import Origin, ToolDefinition
 from agent.structured.arguments import SchemaArguments
-from agent.tools.definitions import Definitions, definition
+from agent.tools.definitions import DefinitionReader, read_definition
 from agent.tools.proposing import ADD, UPDATE
 
 ARGUMENTS = SchemaArguments()
@@ -20,13 +20,13 @@ CLOSED = {**CITY, "additionalProperties": False}
 
 
 def read(parameters: object, **more: object) -> dict[str, Any]:
-    tool = definition({"name": "a", "parameters": parameters, **more}, "request", ARGUMENTS)
+    tool = read_definition({"name": "a", "parameters": parameters, **more}, "request", ARGUMENTS)
     return dict(tool.parameters)
 
 
 def refusal(raw: object, origin: Origin = "request") -> str:
     with pytest.raises(BadTool) as bad:
-        definition(raw, origin, ARGUMENTS)
+        read_definition(raw, origin, ARGUMENTS)
     line = str(bad.value)
     assert "\n" not in line
     assert len(line) < 500
@@ -69,30 +69,43 @@ def laughs(levels: int) -> dict[str, Any]:
 )
 def test_every_spelling_is_one_tool(raw: object) -> None:
     """Ours in both forms, OpenAI's two, Anthropic's and MCP's; what a server hints lowers nothing."""
-    assert definition(raw, "request", ARGUMENTS) == ToolDefinition("find", "Finds.", CLOSED)
+    assert read_definition(raw, "request", ARGUMENTS) == ToolDefinition(
+        name="find", description="Finds.", parameters=CLOSED
+    )
 
 
 def test_what_a_tool_does_not_say_is_strict() -> None:
     """No parameters means none are allowed; approval is needed; a request's tool is known as one."""
-    tool = definition({"name": "a"}, "request", ARGUMENTS)
+    tool = read_definition({"name": "a"}, "request", ARGUMENTS)
     none = {"type": "object", "properties": {}, "additionalProperties": False}
-    assert tool == ToolDefinition("a", "", none, True, "medium", "record", None, "request")
+    assert tool == ToolDefinition(
+        name="a",
+        description="",
+        parameters=none,
+        requires_approval=True,
+        risk="medium",
+        runs_at="record",
+        url=None,
+        origin="request",
+    )
 
 
 def test_approval_and_risk_stand_within_or_beside_a_function() -> None:
     """Either place is read, and both at once are refused."""
     raw = {"requires_approval": False, "function": {"name": "a", "risk": "high"}}
-    tool = definition(raw, "request")
+    tool = read_definition(raw, "request")
     assert (tool.requires_approval, tool.risk) == (False, "high")
     assert refusal({"risk": "low", "function": {"name": "a", "risk": "high"}}).startswith("/risk: ")
 
 
 def test_an_operators_tool_says_where_it_runs() -> None:
     """A URL means a webhook, a tool that says nothing runs where it is told, and both are read."""
-    tool = definition({"name": "a", "url": "https://hook.test/a"}, "operator")
+    tool = read_definition({"name": "a", "url": "https://hook.test/a"}, "operator")
     assert (tool.runs_at, tool.url) == ("webhook", "https://hook.test/a")
-    assert definition({"name": "a"}, "operator", runs_at="webhook").runs_at == "webhook"
-    assert definition({"name": "a", "runs_at": "record"}, "operator", runs_at="webhook").runs_at == "record"
+    assert read_definition({"name": "a"}, "operator", runs_at="webhook").runs_at == "webhook"
+    assert (
+        read_definition({"name": "a", "runs_at": "record"}, "operator", runs_at="webhook").runs_at == "record"
+    )
 
 
 @pytest.mark.parametrize(
@@ -143,8 +156,8 @@ def test_a_schema_that_says_what_else_is_allowed_is_kept() -> None:
     """Additional properties stay as given, and a combination is closed as a whole, so that its parts still count."""
     assert read({"type": "object", "additionalProperties": True})["additionalProperties"] is True
     joined = read({"$ref": "#/$defs/A", "$defs": {"A": {"properties": {"b": {"type": "string"}}}}})
-    check = ARGUMENTS.checker(joined)
-    assert (check.problems({"b": "x"}), len(check.problems({"c": "x"}))) == ((), 1)
+    check = ARGUMENTS.make_checker(joined)
+    assert (check.find_problems({"b": "x"}), len(check.find_problems({"c": "x"}))) == ((), 1)
 
 
 LONG = "SECRET" * 100
@@ -267,11 +280,11 @@ def test_the_servers_own_names_are_nobodys(name: str, origin: Origin) -> None:
         ({"type": "function", "function": {"name": name}}, "/function/name"),
     ):
         with pytest.raises(BadTool) as bad:
-            definition(raw, origin)
+            read_definition(raw, origin)
         assert bad.value.pointer == at
         assert bad.value.why.endswith("the server's own; give the tool another")
     for like in ("memory", "memory_propose_add", "my.memory.propose_add", "remember_me"):
-        assert definition({"name": like}, origin).name == like
+        assert read_definition({"name": like}, origin).name == like
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -286,11 +299,11 @@ def test_what_cannot_be_used_is_refused_with_its_place(name: str) -> None:
 def test_a_reference_counts_as_all_that_it_leads_to() -> None:
     """Also where nobody compiles the schema; what it leads to twice is counted twice, patterns too."""
     with pytest.raises(BadTool, match="holds over 2000 schemas"):
-        definition({"name": "a", "parameters": laughs(11)}, "request")
-    definition({"name": "a", "parameters": laughs(6)}, "request")
+        read_definition({"name": "a", "parameters": laughs(11)}, "request")
+    read_definition({"name": "a", "parameters": laughs(6)}, "request")
     twice = {"allOf": [{"$ref": "#/$defs/p"}] * 2, "$defs": {"p": {"allOf": [{"pattern": "a"}] * 16}}}
     with pytest.raises(BadTool, match="holds over 32 patterns"):
-        definition({"name": "a", "parameters": twice}, "request")
+        read_definition({"name": "a", "parameters": twice}, "request")
 
 
 def test_what_is_nested_too_deep_is_refused() -> None:
@@ -325,9 +338,9 @@ def test_an_operators_tool_runs_where_something_can(more: dict[str, Any], expect
 
 def test_a_list_is_refused_with_the_place_of_its_tool() -> None:
     """The pointer begins with the tool's index, and an operator is told its name."""
-    tools = Definitions(ARGUMENTS)
+    tools = DefinitionReader(ARGUMENTS)
     with pytest.raises(BadTool) as bad:
-        tools.read([{"name": "a"}, {"name": "b", "risk": "x"}], "operator")
+        tools.read_list([{"name": "a"}, {"name": "b", "risk": "x"}], "operator")
     assert str(bad.value) == "/1/risk: must be low, medium or high (tool b)"
     wrong: tuple[object, ...] = (
         {},
@@ -338,33 +351,33 @@ def test_a_list_is_refused_with_the_place_of_its_tool() -> None:
     )
     for raw in wrong:
         with pytest.raises(BadTool):
-            tools.read(raw, "request")
+            tools.read_list(raw, "request")
     with pytest.raises(BadTool, match="all tools have"):
-        tools.read([{"name": "a", "description": "x" * TOOLS_BYTES}], "request")
+        tools.read_list([{"name": "a", "description": "x" * TOOLS_BYTES}], "request")
 
 
 def test_a_list_seen_before_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """The very tools are given back, an operator's are no request's, and what is kept is bounded."""
     monkeypatch.setattr("agent.tools.definitions.TOOLS_KEPT_BYTES", 20_000)
-    tools = Definitions(ARGUMENTS)
+    tools = DefinitionReader(ARGUMENTS)
     raw = [{"name": "a", "parameters": CITY}]
-    first = tools.read(raw, "request")
-    assert tools.read(msgspec.json.decode(msgspec.json.encode(raw)), "request") is first
-    assert tools.read(raw, "operator")[0].origin == "operator"
+    first = tools.read_list(raw, "request")
+    assert tools.read_list(msgspec.json.decode(msgspec.json.encode(raw)), "request") is first
+    assert tools.read_list(raw, "operator")[0].origin == "operator"
     for number in range(12):
-        tools.read([{"name": f"t{number}", "description": "x" * 1900}], "request")
+        tools.read_list([{"name": f"t{number}", "description": "x" * 1900}], "request")
         assert tools._bytes <= 20_000
-    assert tools._bytes == sum(size for size, _ in tools._kept.values())
-    assert tools.read(raw, "request") is not first
+    assert tools._bytes == sum(size for size, _ in tools._cached.values())
+    assert tools.read_list(raw, "request") is not first
 
 
 def test_a_hostile_schema_takes_little_time() -> None:
     """What was accepted is compiled and asked on the event loop: the worst that the bounds let through is bounded."""
     worst = [{"pattern": rf"(\w{{20}}){{{30 - i % 4}}}"} for i in range(32)]
     schema = read({"type": "object", "properties": {"x": {"allOf": worst}}})
-    check = ARGUMENTS.checker(schema)
+    check = ARGUMENTS.make_checker(schema)
     began = time.thread_time()
-    assert check.problems({"x": "ab" * 7000 + "!"}) == ()
+    assert check.find_problems({"x": "ab" * 7000 + "!"}) == ()
     assert time.thread_time() - began < 1.0
 
 
@@ -380,16 +393,16 @@ def test_a_request_has_few_patterns() -> None:
             for number in range(count)
         ]
 
-    reader = Definitions(SchemaArguments())
-    assert len(reader.read(brought(TOOLS_PATTERNS), "request")) == TOOLS_PATTERNS
+    reader = DefinitionReader(SchemaArguments())
+    assert len(reader.read_list(brought(TOOLS_PATTERNS), "request")) == TOOLS_PATTERNS
     two = brought(2)
     two[0]["parameters"]["properties"] |= {
         f"b{number}": {"pattern": f"y{number}"} for number in range(TOOLS_PATTERNS)
     }
     with pytest.raises(BadTool, match="patterns"):
-        reader.read(two, "request")
+        reader.read_list(two, "request")
     keyed: dict[str, Any] = {f"^{number}": {} for number in range(30)}
     three = [{"name": f"t{at}", "parameters": {"patternProperties": keyed}} for at in range(3)]
     with pytest.raises(BadTool, match="patterns"):
-        reader.read(three, "request")
-    assert len(reader.read(brought(TOOLS_PATTERNS + 1), "operator")) == TOOLS_PATTERNS + 1
+        reader.read_list(three, "request")
+    assert len(reader.read_list(brought(TOOLS_PATTERNS + 1), "operator")) == TOOLS_PATTERNS + 1

@@ -7,14 +7,16 @@ from typing import Any, get_args
 import pytest
 
 from agent.ports.tools import Risk, ToolDefinition
-from agent.tools.policy import Approval, strictest
+from agent.tools.policy import Approval, decide_approval
 
 RISKS: tuple[Risk, ...] = get_args(Risk)
 WORDS: tuple[Risk | None, ...] = (None, *RISKS)
 
 
 def tool(risk: Risk = "low", approval: bool = False) -> ToolDefinition:
-    return ToolDefinition("get_order", "", {"type": "object"}, approval, risk)
+    return ToolDefinition(
+        name="get_order", description="", parameters={"type": "object"}, requires_approval=approval, risk=risk
+    )
 
 
 def every() -> Iterator[tuple[Any, ...]]:
@@ -22,7 +24,7 @@ def every() -> Iterator[tuple[Any, ...]]:
 
 
 def decided(risk: Risk, approval: bool, word: Risk | None, asked: bool | None, *rest: Any) -> Approval:
-    return strictest(tool(risk, approval), word, asked, *rest)
+    return decide_approval(tool(risk, approval), word, asked, *rest)
 
 
 def test_no_combination_lowers_anything() -> None:
@@ -56,12 +58,15 @@ def test_whatever_a_model_says_is_at_least_as_strict_as_its_silence() -> None:
 @pytest.mark.parametrize(
     ("got", "expected"),
     [
-        (strictest(tool(), None, None, "high", False), Approval(False, "low", ())),
-        (strictest(tool("medium"), None, False, "high", False), Approval(False, "medium", ())),
-        (strictest(tool("high"), "low", False, "high", False), Approval(True, "high", ("risk",))),
-        (strictest(tool(), None, None, "high", True), Approval(True, "low", ("provenance",))),
-        (strictest(tool(), "medium", None, "high", True), Approval(True, "medium", ("provenance",))),
-        (strictest(tool(approval=True), None, False, "high", False), Approval(True, "low", ("definition",))),
+        (decide_approval(tool(), None, None, "high", False), Approval(False, "low", ())),
+        (decide_approval(tool("medium"), None, False, "high", False), Approval(False, "medium", ())),
+        (decide_approval(tool("high"), "low", False, "high", False), Approval(True, "high", ("risk",))),
+        (decide_approval(tool(), None, None, "high", True), Approval(True, "low", ("provenance",))),
+        (decide_approval(tool(), "medium", None, "high", True), Approval(True, "medium", ("provenance",))),
+        (
+            decide_approval(tool(approval=True), None, False, "high", False),
+            Approval(True, "low", ("definition",)),
+        ),
     ],
 )
 def test_some_cases_by_hand(got: Approval, expected: Approval) -> None:

@@ -11,24 +11,26 @@ from agent.errors import BadTool, UsageError
 from agent.ports.mcp import McpServer
 from agent.ports.tools import ToolDefinition
 from agent.structured.arguments import SchemaArguments
-from agent.tools.catalogue import offered
+from agent.tools.catalogue import check_request_tools
 from agent.tools.file import read_tools
 from agent.tools.offering import Offering
-from agent.tools.policy import strictest
-from agent.tools.servers import belongs, servers_of, tool_of
+from agent.tools.policy import decide_approval
+from agent.tools.servers import is_server_tool, make_tool, read_servers
 
 ARGUMENTS = SchemaArguments()
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
-FILES = McpServer("files", "files-server", auto=frozenset(("list",)))
+FILES = McpServer(name="files", command="files-server", auto=frozenset(("list",)))
 
 
 def tool(name: str, description: str = "") -> ToolDefinition:
-    return ToolDefinition(name, description, {"type": "object"}, origin="operator", runs_at="mcp")
+    return ToolDefinition(
+        name=name, description=description, parameters={"type": "object"}, origin="operator", runs_at="mcp"
+    )
 
 
 def test_servers_are_written_as_for_other_clients() -> None:
     """Name by name, in the order of the file; what is disabled is not there."""
-    servers = servers_of(
+    servers = read_servers(
         {
             "files": {"type": "stdio", "command": "npx", "args": ["-y", "files"], "env": {"KEY": "k"}},
             "Crm-2": {"command": "crm", "cwd": "/srv", "auto": ["find"], "risk": "high"},
@@ -36,8 +38,8 @@ def test_servers_are_written_as_for_other_clients() -> None:
         }
     )
     assert servers == (
-        McpServer("files", "npx", ("-y", "files"), {"KEY": "k"}),
-        McpServer("Crm-2", "crm", cwd="/srv", auto=frozenset(("find",)), risk="high"),
+        McpServer(name="files", command="npx", args=("-y", "files"), env={"KEY": "k"}),
+        McpServer(name="Crm-2", command="crm", cwd="/srv", auto=frozenset(("find",)), risk="high"),
     )
     assert "'k'" not in repr(servers[0])
 
@@ -69,13 +71,13 @@ def test_servers_are_written_as_for_other_clients() -> None:
         ({"a": {"type": "http"}}, "/a/type", "only servers that a command starts (stdio)"),
         ({"a": {"command": "a", "alwaysAllow": ["b"]}}, "/a/alwaysAllow", "in auto"),
         ({"a": {"command": "a", "autoApprove": ["b"]}}, "/a/autoApprove", "in auto"),
-        ({"a": {"command": "a", "timeout": 5}}, "/a/timeout", "nothing that a server has here"),
+        ({"a": {"command": "a", "timeout": 5}}, "/a/timeout", "is no key of a server in this file"),
     ],
 )
 def test_what_would_be_ignored_is_refused_with_its_place(raw: Any, pointer: str, why: str) -> None:
     """It may have been meant to make something stricter. No value is repeated."""
     with pytest.raises(BadTool) as bad:
-        servers_of(raw)
+        read_servers(raw)
     assert bad.value.pointer == pointer
     assert why in bad.value.why
     assert "SECRET" not in str(bad.value)
@@ -83,18 +85,18 @@ def test_what_would_be_ignored_is_refused_with_its_place(raw: Any, pointer: str,
 
 def test_a_tool_is_offered_under_its_servers_name() -> None:
     """With its schema through our bounds, where it runs, and the operator's word on approval and risk."""
-    taken = tool_of(FILES, {"name": "read", "description": "Reads.", "inputSchema": SCHEMA}, ARGUMENTS)
+    taken = make_tool(FILES, {"name": "read", "description": "Reads.", "inputSchema": SCHEMA}, ARGUMENTS)
     assert taken == ToolDefinition(
-        "files.read",
-        "Reads.",
-        {**SCHEMA, "additionalProperties": False},
+        name="files.read",
+        description="Reads.",
+        parameters={**SCHEMA, "additionalProperties": False},
         requires_approval=True,
         risk="medium",
         runs_at="mcp",
         origin="operator",
     )
-    assert not tool_of(FILES, {"name": "list", "inputSchema": SCHEMA}, ARGUMENTS).requires_approval
-    assert tool_of(McpServer("a", "a", risk="high"), {"name": "b"}, ARGUMENTS).risk == "high"
+    assert not make_tool(FILES, {"name": "list", "inputSchema": SCHEMA}, ARGUMENTS).requires_approval
+    assert make_tool(McpServer(name="a", command="a", risk="high"), {"name": "b"}, ARGUMENTS).risk == "high"
 
 
 SMOOTH: tuple[dict[str, Any], ...] = (
@@ -109,9 +111,9 @@ SMOOTH: tuple[dict[str, Any], ...] = (
 @pytest.mark.parametrize("said", SMOOTH)
 def test_nothing_that_a_server_says_lowers_approval_or_risk(said: dict[str, Any]) -> None:
     """Its hints, its description and our own words in its mouth: all is as without them."""
-    taken = tool_of(FILES, {"name": "read", "inputSchema": SCHEMA, **said}, ARGUMENTS)
+    taken = make_tool(FILES, {"name": "read", "inputSchema": SCHEMA, **said}, ARGUMENTS)
     assert (taken.requires_approval, taken.risk, taken.runs_at, taken.url) == (True, "medium", "mcp", None)
-    approval = strictest(taken, "low", False, "high", False)
+    approval = decide_approval(taken, "low", False, "high", False)
     assert (approval.needed, approval.risk, approval.why) == (True, "medium", ("definition",))
 
 
@@ -133,18 +135,18 @@ def test_nothing_that_a_server_says_lowers_approval_or_risk(said: dict[str, Any]
 def test_a_tool_over_our_bounds_is_none(broken: dict[str, Any]) -> None:
     """Its name, its description and its schema go through the gate that everybody's do."""
     with pytest.raises(BadTool):
-        tool_of(FILES, broken, ARGUMENTS)
+        make_tool(FILES, broken, ARGUMENTS)
 
 
 def test_a_name_belongs_to_a_server_by_its_first_dot() -> None:
     """Whatever its capitals, and whether the server has such a tool or not."""
     names = ("files.read", "FILES.x.y", "files", "file.read", "xfiles.read", "files.")
-    assert [belongs(name, ("Files",)) for name in names] == [True, True, False, False, False, True]
+    assert [is_server_tool(name, ("Files",)) for name in names] == [True, True, False, False, False, True]
 
 
 def test_what_is_offered_follows_from_who_is_there() -> None:
     """The file's tools, then the servers' in the order of the file, whoever came first."""
-    offering = Offering((tool("own"),), (McpServer("a", "a"), McpServer("b", "b")))
+    offering = Offering((tool("own"),), (McpServer(name="a", command="a"), McpServer(name="b", command="b")))
     before = iter(offering)
     assert offering.join("b", [tool("b.1")]) == 0
     offering.join("a", [tool("a.1")])
@@ -159,7 +161,7 @@ def test_what_is_offered_follows_from_who_is_there() -> None:
 
 def test_the_bounds_hold_for_all_together() -> None:
     """By number and by bytes; the first of the file keep their places, and what is left out is counted."""
-    offering = Offering((tool("own"),), (McpServer("a", "a"), McpServer("b", "b")))
+    offering = Offering((tool("own"),), (McpServer(name="a", command="a"), McpServer(name="b", command="b")))
     assert offering.join("b", [tool(f"b.{n}") for n in range(TOOLS_OPERATOR)]) == 1
     assert offering.join("a", [tool("a.1")]) == 2
     assert len(offering) == TOOLS_OPERATOR
@@ -176,9 +178,9 @@ def test_no_other_tool_stands_in_for_a_servers(tmp_path: Path) -> None:
     offering = Offering((), (FILES,))
     for name in ("files.read", "Files.Read", "files.new"):
         with pytest.raises(BadTool, match="the operator has a server of this name") as bad:
-            offered(offering, (tool("other"), tool(name)))
+            check_request_tools(offering, (tool("other"), tool(name)))
         assert bad.value.pointer == "/1/name"
-    assert offered(offering, (tool("filesread"),))
+    assert check_request_tools(offering, (tool("filesread"),))
     file = tmp_path / "tools.json"
     file.write_text(json.dumps({"tools": [{"name": "Files.x"}], "mcpServers": {"files": {"command": "f"}}}))
     with pytest.raises(UsageError, match=r"the tool Files\.x has a name that the MCP server"):

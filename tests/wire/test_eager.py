@@ -11,7 +11,7 @@ import trio
 
 from agent.errors import WireClosed
 from agent.testing.faults import pipe
-from agent.wire.eager import eager_write
+from agent.wire.eager import find_eager_write
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def pair(room: ExitStack) -> tuple[socket.socket, socket.socket]:
 
 def writer(stream: trio.abc.SendStream) -> Callable[[bytes], int]:
     """What writes to a stream at once."""
-    write = eager_write(stream)
+    write = find_eager_write(stream)
     assert write is not None
     return partial(write, stream)
 

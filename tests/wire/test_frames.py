@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from wsproto.connection import Connection, ConnectionType
 from wsproto.events import BytesMessage, Ping, TextMessage
 
-from agent.wire.frames import BINARY, PING, TEXT, frame, plain_text
+from agent.wire.frames import BINARY, PING, TEXT, build_frame, parse_plain_text
 
 SIZES = [0, 1, 125, 126, 127, 65535, 65536]
 
@@ -15,7 +15,9 @@ SIZES = [0, 1, 125, 126, 127, 65535, 65536]
 def test_the_library_reads_what_is_built_here(size: int) -> None:
     """Headers of 2, 4 and 10 bytes; text, binary and ping."""
     client = Connection(ConnectionType.CLIENT)
-    client.receive_data(frame(TEXT, b"x" * size) + frame(BINARY, b"y" * size) + frame(PING, b""))
+    client.receive_data(
+        build_frame(TEXT, b"x" * size) + build_frame(BINARY, b"y" * size) + build_frame(PING, b"")
+    )
     events = list(client.events())
     assert events == [TextMessage("x" * size), BytesMessage(bytearray(b"y" * size)), Ping(b"")]
 
@@ -27,7 +29,7 @@ def test_plain_text_is_what_the_library_sent(texts: list[str], before: bytes) ->
     data, at = before + b"".join(client.send(TextMessage(text)) for text in texts), len(before)
     read = []
     while at < len(data):
-        found = plain_text(data, at)
+        found = parse_plain_text(data, at)
         assert found is not None
         text, at = found
         read.append(text)
@@ -62,4 +64,4 @@ def masked(first: int, payload: bytes, mask: bytes = b"\1\2\3\4") -> bytes:
 )
 def test_everything_else_is_left_to_the_library(data: bytes) -> None:
     """What is not whole, not text, not masked, not UTF-8, or of a size that is told in too many bytes or too large."""
-    assert plain_text(data, 0) is None
+    assert parse_plain_text(data, 0) is None

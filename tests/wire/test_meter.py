@@ -27,7 +27,7 @@ def feed(data: bytes, step: int | None = None, meter: FrameMeter | None = None) 
     meter = meter or FrameMeter()
     step = step or len(data)
     for at in range(0, len(data), step):
-        code = meter.excess(data[at : at + step], 0.0)
+        code = meter.find_excess(data[at : at + step], 0.0)
         if code is not None:
             return code
     return None
@@ -49,10 +49,10 @@ def test_control_frames_have_a_rate() -> None:
     """A second later there is room again; close frames and messages do not count."""
     meter = FrameMeter()
     burst = frame(PING) * (FRAMES_PER_SECOND // 2) + frame(PONG) * (FRAMES_PER_SECOND // 2)
-    assert meter.excess(burst, 0.0) is None
-    assert meter.excess(frame(CLOSE, 2) * 10 + frame(TEXT) * 1000, 0.0) is None
-    assert meter.excess(burst, 1.0) is None
-    assert meter.excess(frame(PING), 1.0) == 1008
+    assert meter.find_excess(burst, 0.0) is None
+    assert meter.find_excess(frame(CLOSE, 2) * 10 + frame(TEXT) * 1000, 0.0) is None
+    assert meter.find_excess(burst, 1.0) is None
+    assert meter.find_excess(frame(PING), 1.0) == 1008
 
 
 def test_a_message_has_so_many_pieces() -> None:

@@ -154,7 +154,7 @@ async def test_room_is_for_eight_deltas() -> None:
             outbox.put_delta(1, b"%d" % number)
         told: list[int] = []
         outbox.flush()
-        outbox.when_room(lambda: told.append(outbox.room))
+        outbox.call_when_room(lambda: told.append(outbox.room))
         await trio.testing.wait_all_tasks_blocked()
         assert (outbox.room, told) == (0, [])
         socket.make_room(1)
@@ -163,7 +163,7 @@ async def test_room_is_for_eight_deltas() -> None:
         socket.make_room(1)
         await trio.testing.wait_all_tasks_blocked()
         assert (outbox.room, told) == (2, [1])
-        outbox.when_room(lambda: told.append(0))
+        outbox.call_when_room(lambda: told.append(0))
         outbox.purge()
         outbox.put(b"end")
         socket.make_room()
@@ -393,7 +393,7 @@ async def test_a_closed_outbox_takes_nothing_and_writes_what_it_has() -> None:
         outbox.put(b"b")
         assert not outbox.put_delta(1, b"c")
         outbox.flush()
-        nursery.start_soon(outbox.emptied)
+        nursery.start_soon(outbox.wait_empty)
         await trio.testing.wait_all_tasks_blocked()
         assert len(nursery.child_tasks) == 2
         socket.make_room()
@@ -421,7 +421,7 @@ async def test_who_waits_for_an_outbox_that_is_dropped_goes_on() -> None:
         outbox = outbox_to(Patient(), nursery)
         outbox.put(b"a")
         outbox.flush()
-        nursery.start_soon(outbox.emptied)
+        nursery.start_soon(outbox.wait_empty)
         await trio.testing.wait_all_tasks_blocked()
         outbox.drop()
         await trio.testing.wait_all_tasks_blocked()
@@ -462,4 +462,4 @@ async def test_a_write_that_ends_after_the_outbox_was_dropped_is_no_news() -> No
 async def test_an_empty_outbox_need_not_be_waited_for() -> None:
     """That is a checkpoint all the same."""
     with trio.testing.assert_checkpoints():
-        await outbox_to(Socket()).emptied()
+        await outbox_to(Socket()).wait_empty()

@@ -22,7 +22,7 @@ class Said:
         self.at.append(round(now, 9))
         return self._step(now)
 
-    def broke(self, error: Exception) -> None:
+    def fail(self, error: Exception) -> None:
         self.broken.append(error)
 
 

@@ -13,18 +13,18 @@ from agent.server.metrics import Metrics
 from agent.server.places import Place, Room
 from agent.settings import Settings
 from agent.workers.channel import Channel
-from agent.workers.desk import Desk
+from agent.workers.desk import SupervisorDesk
 from agent.workers.messages import (
-    Alive,
-    Drain,
-    Failed,
+    AliveProbe,
+    AliveReply,
+    DrainRequest,
     GiveWay,
-    Granted,
-    Leaving,
-    Probe,
-    Refused,
+    PlaceGranted,
+    PlaceRefused,
+    StartFailed,
     ToWorker,
-    Up,
+    WorkerLeaving,
+    WorkerUp,
 )
 from agent.workers.places import SharedPlaces
 from agent.workers.supervisor import Supervisor
@@ -71,12 +71,12 @@ class FakeChild:
             while (message := await self.channel.receive()) is not None:
                 await self.going.wait()
                 match message:
-                    case Probe():
-                        self.channel.send(Alive())
+                    case AliveProbe():
+                        self.channel.send(AliveReply())
                     case _:
                         self.heard.append(message)
-                        if isinstance(message, Drain):
-                            self.channel.send(Leaving())
+                        if isinstance(message, DrainRequest):
+                            self.channel.send(WorkerLeaving())
             nursery.cancel_scope.cancel()
 
     def stop(self) -> None:
@@ -93,8 +93,8 @@ class FakeChild:
 
     async def fail(self, words: str) -> None:
         """End as one that cannot start."""
-        self.channel.send(Failed(words))
-        await self.channel.written()
+        self.channel.send(StartFailed(words))
+        await self.channel.wait_written()
         self.end(2)
 
     def give(self, connection: socket.socket) -> bool:
@@ -155,7 +155,7 @@ class Stage:
 
 def comes_up(child: FakeChild) -> None:
     """Be up at once."""
-    child.channel.send(Up())
+    child.channel.send(WorkerUp())
 
 
 @asynccontextmanager
@@ -175,7 +175,7 @@ class Office:
 
     def __init__(self, nursery: trio.Nursery, room: Room, workers: int = 2) -> None:
         self.room = room
-        self.desk = Desk(room, Metrics(), nursery)
+        self.desk = SupervisorDesk(room, Metrics(), nursery)
         self.said: dict[int, list[msgspec.Struct]] = {}
         self.places: dict[int, SharedPlaces] = {}
         self.deaf: set[int] = set()  # who does not hear yet what it is told
@@ -192,14 +192,14 @@ class Office:
                 self.hear(number, message)
 
         self.places[number] = SharedPlaces(lambda message: self.desk.hear(number, message))
-        self.desk.joins(number, tell)
+        self.desk.add_worker(number, tell)
 
     def hear(self, number: int, message: msgspec.Struct) -> None:
         """Let a worker hear what it was told."""
-        if isinstance(message, Granted | Refused):
-            self.places[number].answered(message)
+        if isinstance(message, PlaceGranted | PlaceRefused):
+            self.places[number].take_answer(message)
         elif isinstance(message, GiveWay):
-            self.places[number].gave_way(message.place)
+            self.places[number].drop_place(message.place)
 
     async def take(self, worker: int, address: str | None = None) -> Place | str:
         """Take a place in a worker."""

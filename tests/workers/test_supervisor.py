@@ -20,8 +20,16 @@ from agent.config import (
     WORKER_START,
 )
 from agent.errors import UsageError
-from agent.workers.messages import Begin, Drain, Ended, Leaving, Ready, Stop, Up
-from agent.workers.settings import unpacked
+from agent.workers.messages import (
+    BeginWork,
+    ConnectionsEnded,
+    DrainRequest,
+    StopRequest,
+    WorkerLeaving,
+    WorkerReady,
+    WorkerUp,
+)
+from agent.workers.settings import unpack_settings
 from agent.workers.supervisor import _DRAINED, WorkerDied
 
 from .fakes import SIGKILL, FakeChild, FakeConnection, Stage, comes_up, stage
@@ -42,12 +50,12 @@ async def test_each_worker_is_told_who_it_is_and_gets_its_part(
         await trio.testing.wait_all_tasks_blocked()
         for number, child in enumerate(scene.children, 1):
             (begin,) = child.heard
-            assert isinstance(begin, Begin)
+            assert isinstance(begin, BeginWork)
             assert (begin.number, begin.workers, begin.port) == (number, 3, scene.supervisor.port)
-            assert unpacked(begin.settings) == scene.supervisor.settings
+            assert unpack_settings(begin.settings) == scene.supervisor.settings
         await hand_on(scene, 7)
         assert [len(each.given) for each in scene.children] == [3, 2, 2]
-        scene.children[1].channel.send(Ended(2))
+        scene.children[1].channel.send(ConnectionsEnded(2))
         await trio.testing.wait_all_tasks_blocked()
         await hand_on(scene, 2)
         assert [len(each.given) for each in scene.children] == [3, 4, 2]
@@ -66,17 +74,17 @@ async def test_it_is_started_when_every_worker_is_up(autojump_clock: trio.testin
         nursery.start_soon(start)
         await scene.begun.wait()
         await trio.testing.wait_all_tasks_blocked()
-        scene.children[0].channel.send(Up())
-        scene.children[0].channel.send(Ready())
+        scene.children[0].channel.send(WorkerUp())
+        scene.children[0].channel.send(WorkerReady())
         await trio.sleep(1)
         assert not started.is_set()
-        scene.children[1].channel.send(Up())
+        scene.children[1].channel.send(WorkerUp())
         await trio.testing.wait_all_tasks_blocked()
         assert started.is_set()
         with trio.move_on_after(1) as waited:
             await scene.supervisor.ready()
         assert waited.cancelled_caught
-        scene.children[1].channel.send(Ready())
+        scene.children[1].channel.send(WorkerReady())
         await scene.supervisor.ready()
         nursery.cancel_scope.cancel()
 
@@ -143,7 +151,7 @@ async def test_one_that_dies_at_once_over_and_over_ends_the_server(
     pauses = [min(WORKER_PAUSE_MOST, WORKER_PAUSE_FIRST * 2**times) for times in range(WORKER_DEATHS - 1)]
     assert trio.current_time() - began == pytest.approx(sum(pauses) + _DRAINED, abs=0.1)
     assert sum(each.number == 1 for each in scene.children) == WORKER_DEATHS
-    assert scene.newest(2).heard[1:] == [Drain()]
+    assert scene.newest(2).heard[1:] == [DrainRequest()]
     assert scene.newest(2).killed
 
 
@@ -207,7 +215,7 @@ async def test_a_drain_is_everybody_s_and_ends_with_the_last(autojump_clock: tri
         scene.supervisor.drain()
         scene.supervisor.drain()
         await trio.testing.wait_all_tasks_blocked()
-        assert [each.heard[1:] for each in scene.children] == [[Drain()], [Drain()]]
+        assert [each.heard[1:] for each in scene.children] == [[DrainRequest()], [DrainRequest()]]
         scene.children[0].end(SIGKILL)
         await trio.sleep(20)
         assert not over.is_set()
@@ -238,7 +246,7 @@ async def test_a_worker_that_does_not_end_is_killed(
         assert [each["event"] for each in logs] in (["workers killed"], [])
         if stopped:
             assert took == WORKER_END
-            assert scene.children[1].heard[1:] == [Drain(), Stop()]
+            assert scene.children[1].heard[1:] == [DrainRequest(), StopRequest()]
         else:
             assert 50 < took < 75
 
@@ -248,7 +256,7 @@ async def test_a_worker_that_was_told_to_end_by_another_gets_nothing_more(
 ) -> None:
     """It ends in its own time, and the next takes its place."""
     async with stage() as (scene, _):
-        scene.children[0].channel.send(Leaving())
+        scene.children[0].channel.send(WorkerLeaving())
         await trio.testing.wait_all_tasks_blocked()
         await hand_on(scene, 3)
         assert [len(each.given) for each in scene.children] == [0, 3]

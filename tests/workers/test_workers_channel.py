@@ -13,8 +13,16 @@ from structlog.testing import capture_logs
 
 from agent.config import WORKER_MESSAGE, WORKER_WAITING
 from agent.workers.channel import Channel
-from agent.workers.handed import Handed, give, take_back
-from agent.workers.messages import Begin, Drain, Ended, Reported, ToSupervisor, ToWorker, Up
+from agent.workers.handed import HandedListener, give_connection, take_connection_back
+from agent.workers.messages import (
+    BeginWork,
+    ConnectionsEnded,
+    DrainRequest,
+    ToSupervisor,
+    ToWorker,
+    WorkerReport,
+    WorkerUp,
+)
 
 
 @asynccontextmanager
@@ -33,13 +41,17 @@ async def channels() -> AsyncIterator[tuple["Channel[ToWorker]", "Channel[ToSupe
 async def test_messages_come_whole_and_in_order() -> None:
     """However they are cut on the way, and both ways."""
     async with channels() as (worker, supervisor):
-        sent = [Up(), *(Ended(count) for count in range(50)), Reported(3, "Not yet.", [])]
+        sent = [
+            WorkerUp(),
+            *(ConnectionsEnded(count) for count in range(50)),
+            WorkerReport(3, "Not yet.", []),
+        ]
         for message in sent:
             worker.send(message)
-        supervisor.send(Begin(2, 3, 8787, b"x" * 100_000))
+        supervisor.send(BeginWork(2, 3, 8787, b"x" * 100_000))
         assert [await supervisor.receive() for _ in sent] == sent
-        assert await worker.receive() == Begin(2, 3, 8787, b"x" * 100_000)
-        await worker.written()
+        assert await worker.receive() == BeginWork(2, 3, 8787, b"x" * 100_000)
+        await worker.wait_written()
 
 
 async def test_a_message_in_bytes_is_one_message() -> None:
@@ -49,15 +61,15 @@ async def test_a_message_in_bytes_is_one_message() -> None:
     found = []
 
     async def dribble() -> None:
-        data = b"\0\0\0\x06\x91\xa5Drain" + b"\0\0\0\x06"
-        data = len(b"\x91\xa5Drain").to_bytes(4, "big") + b"\x91\xa5Drain"
+        message = b"\x91\xacDrainRequest"
+        data = len(message).to_bytes(4, "big") + message
         for at in range(len(data)):
             await theirs.send_all(data[at : at + 1])
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(dribble)
         found.append(await channel.receive())
-    assert found == [Drain()]
+    assert found == [DrainRequest()]
 
 
 @pytest.mark.parametrize("end", ["closed", "no message", "too long", "another type"])
@@ -75,11 +87,11 @@ async def test_every_end_is_read_as_one(end: str) -> None:
             elif end == "too long":
                 await theirs.send_all((WORKER_MESSAGE + 1).to_bytes(4, "big"))
             else:
-                await theirs.send_all(b"\0\0\0\4\x91\xa2Up")
+                await theirs.send_all(b"\0\0\0\x0a\x91\xa8WorkerUp")
             assert await channel.receive() is None
-            channel.send(Up())
-            channel.send(Up())
-            await channel.written()
+            channel.send(WorkerUp())
+            channel.send(WorkerUp())
+            await channel.wait_written()
             nursery.cancel_scope.cancel()
 
 
@@ -101,7 +113,7 @@ async def test_one_that_does_not_read_ends_the_channel() -> None:
             await trio.lowlevel.checkpoint()
 
     channel: Channel[ToSupervisor] = Channel(Stuck(), ToSupervisor)  # type: ignore[arg-type]
-    large = Begin(1, 1, 1, b"x" * (WORKER_MESSAGE - 100))
+    large = BeginWork(1, 1, 1, b"x" * (WORKER_MESSAGE - 100))
     with capture_logs() as logs:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(channel.write)  # ends by itself
@@ -124,12 +136,12 @@ async def test_connections_are_handed_on_and_work() -> None:
     """In order, a handful without a turn for others; the giver may close its own end at once."""
     to, source = pair()
     lost: list[int] = []
-    listener = Handed(source, partial(lost.append, 1), lambda: 2, lambda: None)
+    listener = HandedListener(source, partial(lost.append, 1), lambda: 2, lambda: None)
     clients = []
     for number in range(3):
         client, server = socket.socketpair()
         clients.append(client)
-        assert give(to, server)
+        assert give_connection(to, server)
         server.close()
         client.send(b"%d" % number)
     with trio.testing.assert_no_checkpoints():
@@ -155,12 +167,12 @@ async def test_a_worker_that_takes_no_more_is_passed_over() -> None:
     to, source = pair()
     client, server = socket.socketpair()
     given = 0
-    while give(to, server):
+    while give_connection(to, server):
         given += 1
         assert given < 5000
     assert given >= 8
     source.close()
-    assert not give(to, server)
+    assert not give_connection(to, server)
     for each in (to, client, server):
         each.close()
     gc.collect()  # what was under way
@@ -170,21 +182,21 @@ async def test_what_a_worker_has_not_taken_can_be_taken_back() -> None:
     """Each connection comes once: to the worker, or back, also when its descriptor got lost on the way."""
     to, source = pair()
     theirs = source.dup()
-    listener = Handed(theirs, lambda: None, lambda: 9, lambda: None)
+    listener = HandedListener(theirs, lambda: None, lambda: 9, lambda: None)
     ends = [socket.socketpair() for _ in range(3)]
     for number, (client, server) in enumerate(ends):
-        assert give(to, server)
+        assert give_connection(to, server)
         server.close()
         client.send(b"%d" % number)
         if number == 1:
             to.send(b"c")
     taken = await listener.accept()
-    back = [take_back(source), take_back(source)]
-    assert take_back(source) is None
+    back = [take_connection_back(source), take_connection_back(source)]
+    assert take_connection_back(source) is None
     assert [each.recv(1) for each in back if each is not None] == [b"1", b"2"]
     assert await taken.receive_some() == b"0"
     to.close()
-    assert take_back(source) is None
+    assert take_connection_back(source) is None
     await taken.aclose()
     await listener.aclose()
     for each in (source, *back, *(client for client, _ in ends)):
@@ -198,10 +210,12 @@ async def test_a_connection_without_a_descriptor_left_is_counted_as_ended(
     """The kernel drops it; those that can be spared are asked to go, and the next one is taken."""
     to, source = pair()
     lost: list[str] = []
-    listener = Handed(source, partial(lost.append, "lost"), lambda: 9, partial(lost.append, "relieve"))
+    listener = HandedListener(
+        source, partial(lost.append, "lost"), lambda: 9, partial(lost.append, "relieve")
+    )
     client, server = socket.socketpair()
     to.send(b"c")  # a byte, and no descriptor with it
-    assert give(to, server)
+    assert give_connection(to, server)
     with trio.fail_after(1):
         stream = await listener.accept()
     assert lost == ["lost", "relieve"]

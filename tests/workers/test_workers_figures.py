@@ -3,7 +3,7 @@
 from prometheus_client.parser import text_string_to_metric_families
 
 from agent.server.metrics import Metrics
-from agent.workers.figures import Sums, families
+from agent.workers.figures import FigureSums, collect_families
 
 
 def read(text: bytes) -> dict[str, float]:
@@ -28,9 +28,9 @@ def test_counters_histograms_and_gauges_add_up() -> None:
     two.gauge("sessions", 3)
     one.measure("first_delta_seconds", 0.02)
     two.measure("first_delta_seconds", 0.2)
-    sums = Sums()
-    sums.reported(1, families(one))
-    sums.reported(2, families(two))
+    sums = FigureSums()
+    sums.set_report(1, collect_families(one))
+    sums.set_report(2, collect_families(two))
     found, alone = read(sums.text()), read(one.text())
     assert set(found) >= set(alone)
     assert found["agent_messages_total[]"] == 4
@@ -55,12 +55,12 @@ def test_what_a_dead_worker_counted_stays_and_its_levels_go() -> None:
         metrics.count("messages")
         metrics.gauge("sessions", 1)
         metrics.measure("action_seconds", 1.0)
-    sums = Sums()
-    sums.reported(1, families(one))
-    sums.reported(2, families(two))
-    sums.ended(1)
-    sums.ended(1)
-    sums.reported(1, families(Metrics()))
+    sums = FigureSums()
+    sums.set_report(1, collect_families(one))
+    sums.set_report(2, collect_families(two))
+    sums.end_worker(1)
+    sums.end_worker(1)
+    sums.set_report(1, collect_families(Metrics()))
     found = read(sums.text())
     assert found["agent_messages_total[]"] == 2
     assert found["agent_action_seconds_count[]"] == 2

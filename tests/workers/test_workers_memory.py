@@ -17,10 +17,10 @@ import trio.testing
 
 from agent.config import MEMORY_READ
 from agent.errors import StorageFailed
+from agent.memory.recall.following import LOOK
+from agent.memory.recall.recall import IndexRecaller
 from agent.ports.conversation import Scope
 from agent.ports.memory import MemoryStore
-from agent.recall.following import LOOK
-from agent.recall.recall import Recall
 from tests.e2e.plain import Plain, plain
 from tests.server.api.whole import Whole, whole
 
@@ -38,7 +38,7 @@ ANNA = "a-token-of-anna-24-characters"
 @pytest.fixture(autouse=True)
 def _finds_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever has a word of the question is told: nothing is left out for not being sure enough."""
-    monkeypatch.setattr("agent.compose.memory.Recall", partial(Recall, floor=0.0))
+    monkeypatch.setattr("agent.compose.memory.IndexRecaller", partial(IndexRecaller, floor=0.0))
 
 
 class Side:
@@ -158,13 +158,13 @@ async def test_an_answer_that_is_not_kept_yet_is_told_no_more_either(
     """It is known by what it cites."""
     async with sides(tmp_path) as (one, other):
         await one.ask(TELLS)
-        keeping, real = trio.Event(), other.store.keep
+        keeping, real = trio.Event(), other.store.keep_exchanges
 
         async def keep(*args: Any) -> Any:
             await keeping.wait()
             return await real(*args)
 
-        vars(other.store)["keep"] = keep
+        vars(other.store)["keep_exchanges"] = keep
         assert SENTINEL in (await other.ask(ASKS))["text"]
         await one.told("memory_forget", item="i1")
         prompts = len(other.prompts)
@@ -183,19 +183,19 @@ async def test_where_that_cannot_be_read_a_question_stands_alone(
     async with sides(tmp_path) as (_, other):
         other.server.model.says = "The house opens at 8."
         await other.ask(OTHER)
-        real = other.store.unsaid
+        real = other.store.forgotten_messages
 
         async def unsaid(*args: Any) -> Any:
             if stalls:
                 await trio.sleep(60)
             raise StorageFailed("gone")
 
-        vars(other.store)["unsaid"] = unsaid
+        vars(other.store)["forgotten_messages"] = unsaid
         began = trio.current_time()
         assert "8" in (await other.ask("When does the house open then?"))["text"]
         assert trio.current_time() - began <= MEMORY_READ + 0.1
         assert OTHER not in other.prompts[-1]
-        vars(other.store)["unsaid"] = real
+        vars(other.store)["forgotten_messages"] = real
         await other.ask("When does the house open then?")
         assert OTHER in other.prompts[-1]
 
@@ -215,7 +215,7 @@ async def test_a_proposal_that_is_confirmed_in_both_is_accepted_once(
         assert executed["result"]["success"]
         again = await other.told("memory_decide", item=item, decision="accept")
         assert again["item"]["revision"] == changed["item"]["revision"]
-        (found,) = (await other.store.changed(0, 99)).items
+        (found,) = (await other.store.changes_after(0, 99)).items
         history = [each.trigger for each in await one.store.history(found.scope, found.id)]
         assert history == ["propose", "approve"]
         assert found.scope == Scope(found.scope.project, "", "anna")

@@ -4,7 +4,14 @@ import trio
 import trio.testing
 
 from agent.server.places import Place, places
-from agent.workers.messages import Answer, Ask, Granted, Leave, Report, Reported
+from agent.workers.messages import (
+    LeavePlace,
+    PlaceGranted,
+    ReportRequest,
+    WorkerReport,
+    WorkersAnswer,
+    WorkersQuestion,
+)
 
 from .fakes import Office
 
@@ -87,7 +94,7 @@ async def test_who_is_cancelled_while_it_waits_takes_no_place(
         assert waited.cancelled_caught
         assert office.room.used == 0
         (granted,) = office.said[1]
-        assert isinstance(granted, Granted)
+        assert isinstance(granted, PlaceGranted)
         office.hear(1, granted)
         assert office.places[1].used == 0
         assert isinstance(await office.take(2), Place)
@@ -99,11 +106,11 @@ async def test_a_dead_worker_holds_nothing(autojump_clock: trio.testing.MockCloc
         office = Office(nursery, places(2, 0))
         taken = [await office.take(1), await office.take(1)]
         assert all(isinstance(each, Place) for each in taken)
-        office.desk.leaves(1)
+        office.desk.remove_worker(1)
         assert office.room.used == 0
         office.join(1)
         assert isinstance(await office.take(2), Place)
-        office.desk.hear(1, Leave(2))
+        office.desk.hear(1, LeavePlace(2))
         assert office.room.used == 1
 
 
@@ -150,20 +157,20 @@ async def test_a_question_about_all_is_answered_by_all(autojump_clock: trio.test
 
         async def ask(*answers: tuple[int, str]) -> tuple[str, float]:
             began = trio.current_time()
-            office.desk.hear(1, Ask(7, "unready"))
+            office.desk.hear(1, WorkersQuestion(7, "unready"))
             await trio.testing.wait_all_tasks_blocked()
             for worker, unready in answers:
                 report = office.said[worker][-1]
-                assert isinstance(report, Report)
-                office.desk.hear(worker, Reported(report.question, unready, None))
+                assert isinstance(report, ReportRequest)
+                office.desk.hear(worker, WorkerReport(report.question, unready, None))
             await trio.sleep(1.5)
             answer = office.said[1][-1]
-            assert isinstance(answer, Answer)
+            assert isinstance(answer, WorkersAnswer)
             assert answer.question == 7
             return answer.unready, began
 
         assert (await ask((1, ""), (2, ""), (3, "")))[0] == ""
         assert (await ask((1, ""), (2, "It reads."), (3, "")))[0] == "Worker 2: It reads."
         assert (await ask((1, ""), (3, "")))[0] == "Worker 2 does not answer."
-        office.desk.leaves(2)
+        office.desk.remove_worker(2)
         assert (await ask((1, ""), (3, "")))[0] == ""

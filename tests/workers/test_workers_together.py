@@ -12,39 +12,39 @@ import trio
 import trio.testing
 from structlog.testing import capture_logs
 
-from agent.client.client import Client, over
+from agent.client.client import Client, connect_over
 from agent.compose.adapters import Adapters
 from agent.config import WORKER_ANSWER, WORKER_PAUSE_FIRST
 from agent.errors import UsageError
-from agent.retrieval.load import Source
+from agent.retrieval.load import SourceFile
 from agent.retrieval.search import KnowledgeBase
 from agent.settings import Settings
 from agent.testing.faults import PipeEnd, pipe
 from agent.testing.network import inline
 from agent.workers.channel import Channel
 from agent.workers.messages import (
-    Alive,
-    Begin,
-    Drain,
-    Failed,
-    Leaving,
-    Probe,
-    Ready,
-    Report,
-    Reported,
-    Stop,
+    AliveProbe,
+    AliveReply,
+    BeginWork,
+    DrainRequest,
+    ReportRequest,
+    StartFailed,
+    StopRequest,
     ToSupervisor,
     ToWorker,
-    Up,
+    WorkerLeaving,
+    WorkerReady,
+    WorkerReport,
+    WorkerUp,
 )
 from agent.workers.rates import make_rates
-from agent.workers.settings import packed, unpacked
+from agent.workers.settings import pack_settings, unpack_settings
 from agent.workers.supervisor import Supervisor
 from agent.workers.worker import Worker, shared_rates
 
 from .fakes import FakeChild
 
-PRICES = (Source.of("kb/prices.md", "# Prices\n\nThe Basic plan costs 149 kr per month.\n"),)
+PRICES = (SourceFile.of("kb/prices.md", "# Prices\n\nThe Basic plan costs 149 kr per month.\n"),)
 QUESTION = "What does the Basic plan cost?"
 
 
@@ -63,9 +63,9 @@ class Streams(trio.abc.Listener[trio.SocketStream]):
         await trio.lowlevel.checkpoint()
 
 
-def worker(channel: Channel[ToWorker], begin: Begin, streams: Streams, rates: int) -> Worker:
+def worker(channel: Channel[ToWorker], begin: BeginWork, streams: Streams, rates: int) -> Worker:
     """Return a worker that has a knowledge base of one page."""
-    settings = unpacked(begin.settings)
+    settings = unpack_settings(begin.settings)
     adapters = Adapters(run_sync=inline, knowledge=KnowledgeBase.build(PRICES))
     limits = shared_rates(rates, settings)
     return Worker(channel, begin, settings, lambda *_: streams, limits, adapters)
@@ -87,7 +87,7 @@ class LiveChild(FakeChild):
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self.channel.write)
                 begin = await self.channel.receive()
-                assert isinstance(begin, Begin)
+                assert isinstance(begin, BeginWork)
                 self.worker = worker(self.channel, begin, self.streams, self._rates)
                 await self.worker.run()
                 nursery.cancel_scope.cancel()
@@ -131,7 +131,7 @@ class House:
 
     async def client(self, stack: AsyncExitStack) -> Client:
         """Connect a client."""
-        return await stack.enter_async_context(over(await self.open()))
+        return await stack.enter_async_context(connect_over(await self.open()))
 
     async def get(self, path: str) -> tuple[int, str]:
         """Return status and body of a plain request."""
@@ -264,7 +264,7 @@ async def test_a_worker_goes_down_as_it_is_told(how: str, autojump_clock: trio.t
     channel: Channel[ToWorker] = Channel(ours, ToWorker)
     supervisor: Channel[ToSupervisor] = Channel(theirs, ToSupervisor)
     settings = Settings.of(port=0, workers=2, data="memory")
-    begin = Begin(1, 2, 8787, packed(settings))
+    begin = BeginWork(1, 2, 8787, pack_settings(settings))
     made = worker(channel, begin, Streams(), rates)
     heard: list[Any] = []
     with capture_logs() as logs:
@@ -283,20 +283,20 @@ async def test_a_worker_goes_down_as_it_is_told(how: str, autojump_clock: trio.t
             nursery.start_soon(hear)
             nursery.start_soon(work)
             await trio.testing.wait_all_tasks_blocked()
-            assert Up() in heard
-            supervisor.send(Probe())
+            assert WorkerUp() in heard
+            supervisor.send(AliveProbe())
             await trio.testing.wait_all_tasks_blocked()
-            assert heard[-1] == Alive()
+            assert heard[-1] == AliveReply()
             act: dict[str, Callable[[], object]] = {
-                "drain": partial(supervisor.send, Drain()),
-                "stop": partial(supervisor.send, Stop()),
+                "drain": partial(supervisor.send, DrainRequest()),
+                "stop": partial(supervisor.send, StopRequest()),
                 "supervisor gone": supervisor._writing.cancel,
                 "told by another": made.drain,
             }
             act[how]()
     if how != "supervisor gone":
-        assert Leaving() in heard
-        assert isinstance(heard[-1], Reported)
+        assert WorkerLeaving() in heard
+        assert isinstance(heard[-1], WorkerReport)
         assert heard[-1].figures
     gone = [each["event"] for each in logs]
     assert ("supervisor is gone" in gone) is (how == "supervisor gone")
@@ -312,7 +312,10 @@ async def test_a_worker_is_ready_for_all_when_its_supervisor_knows(
     channel: Channel[ToWorker] = Channel(ours, ToWorker)
     supervisor: Channel[ToSupervisor] = Channel(theirs, ToSupervisor)
     made = worker(
-        channel, Begin(1, 2, 8787, packed(Settings.of(port=0, workers=2, data="memory"))), Streams(), rates
+        channel,
+        BeginWork(1, 2, 8787, pack_settings(Settings.of(port=0, workers=2, data="memory"))),
+        Streams(),
+        rates,
     )
     settled = trio.Event()
     monkeypatch.setattr(made.server, "ready", settled.wait)
@@ -320,14 +323,14 @@ async def test_a_worker_is_ready_for_all_when_its_supervisor_knows(
         nursery.start_soon(channel.write)
         nursery.start_soon(supervisor.write)
         nursery.start_soon(made.run)
-        assert await supervisor.receive() == Up()
+        assert await supervisor.receive() == WorkerUp()
         assert made.server.unready == ""
-        supervisor.send(Report(5, False))
-        assert await supervisor.receive() == Reported(5, "The documents have just been read.", None)
+        supervisor.send(ReportRequest(5, False))
+        assert await supervisor.receive() == WorkerReport(5, "The documents have just been read.", None)
         settled.set()
-        assert await supervisor.receive() == Ready()
-        supervisor.send(Report(6, False))
-        assert await supervisor.receive() == Reported(6, "", None)
+        assert await supervisor.receive() == WorkerReady()
+        supervisor.send(ReportRequest(6, False))
+        assert await supervisor.receive() == WorkerReport(6, "", None)
         nursery.cancel_scope.cancel()
     os.close(rates)
 
@@ -341,10 +344,10 @@ async def test_a_worker_that_cannot_start_tells_why(autojump_clock: trio.testing
     settings = Settings.of(
         port=0, workers=2, data="memory", action_webhook="http://127.0.0.1:1/", payloads="model"
     )
-    made = worker(channel, Begin(1, 2, 8787, packed(settings)), Streams(), rates)
+    made = worker(channel, BeginWork(1, 2, 8787, pack_settings(settings)), Streams(), rates)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(channel.write)
-        supervisor.send(Report(5, False))
+        supervisor.send(ReportRequest(5, False))
         nursery.start_soon(supervisor.write)
         with pytest.raises(BaseExceptionGroup) as caught:
             await made.run()
@@ -352,7 +355,8 @@ async def test_a_worker_that_cannot_start_tells_why(autojump_clock: trio.testing
         said = [await supervisor.receive() for _ in range(2)]
         nursery.cancel_scope.cancel()
     assert any(
-        isinstance(each, Failed) and "payloads model needs a language model" in each.words for each in said
+        isinstance(each, StartFailed) and "payloads model needs a language model" in each.words
+        for each in said
     )
     os.close(rates)
 
@@ -367,4 +371,4 @@ def test_settings_come_as_they_were_sent() -> None:
         trust_proxy=("10.0.0.1",),
         action_delay_ms=(1.0, 2.0),
     )
-    assert unpacked(packed(settings)) == settings
+    assert unpack_settings(pack_settings(settings)) == settings

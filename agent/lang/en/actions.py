@@ -1,4 +1,4 @@
-"""Which English words ask for an action, and which say that it is not wanted."""
+"""English words that ask for an action, and words that show that it is not wanted."""
 
 from ..language import Acting, Calling, Keywords, Mood, words
 
@@ -67,6 +67,7 @@ ACTING = Acting(
         counting=words("many much few long far often"),
     ),
     calling=Calling(
+        regions=("US", "GB"),
         dialling=words("call"),
         reaching=words("on at to via using dial"),
         phones=words("number phone telephone mobile cell cellphone tel landline"),

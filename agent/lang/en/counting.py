@@ -1,4 +1,4 @@
-"""How English counts: its number words, dates and times, and what stands around a number."""
+"""English number words, dates and times, and words around a number."""
 
 from ..counting import (
     Calendar,

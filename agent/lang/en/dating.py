@@ -1,4 +1,4 @@
-"""How English says a date by the day on which it is said."""
+"""English words for dates by the day on which they are said."""
 
 from ..dating import Dating
 

@@ -1,6 +1,6 @@
-"""What English measures in and pays with, and how it says what a number is per."""
+"""English units and currencies, and words for rates."""
 
-from ..counting import Money, Rates, Units
+from ..counting import Money, RateWords, Units
 from ..language import words
 
 UNITS = Units(
@@ -110,7 +110,7 @@ MONEY = Money(
     joined_stems={},
 )  # fmt: skip
 
-RATES = Rates(
+RATES = RateWords(
     per=words("per"),
     each=frozenset(),
     every=words("a an each every"),

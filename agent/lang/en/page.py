@@ -1,7 +1,7 @@
-"""What the chat page says in English."""
+"""The texts of the chat page in English."""
 
 from ..page import (
-    Actions,
+    ActionTexts,
     Blockings,
     Closings,
     Confidences,
@@ -9,16 +9,16 @@ from ..page import (
     Ends,
     Errors,
     Fields,
-    Opened,
-    Page,
-    Remembering,
+    MemoryTexts,
+    PageTexts,
     Results,
+    SourceViewTexts,
     States,
     Statuses,
     Types,
 )
 
-PAGE = Page(
+PAGE = PageTexts(
     title="Ask the knowledge base",
     conversation="Conversation",
     hint="Ask a question. Every number in an answer stands in a source that you can open.",
@@ -40,7 +40,7 @@ PAGE = Page(
     shut="Close",
     whole="The whole file",
     loading="Reading…",
-    source=Opened(
+    source=SourceViewTexts(
         locked="That token was not accepted.",
         gone="The documents have changed since: this is no longer there.",
         unread="The documents are being read. Try again in a moment.",
@@ -112,7 +112,7 @@ PAGE = Page(
         broken="The server heard nothing from this page, or broke.",
         restarting="The server is restarting.",
     ),
-    action=Actions(
+    action=ActionTexts(
         schedule_callback="Call you back",
         send_sms="Send an SMS",
         create_ticket="Create a ticket",
@@ -151,7 +151,7 @@ PAGE = Page(
         ignored="Already confirmed; it is not run a second time.",
         expired="Too late: it had expired.",
     ),
-    memory=Remembering(
+    memory=MemoryTexts(
         open="What I remember",
         ask="Shall I remember this?",
         proposed="Shall I remember this?",

@@ -1,4 +1,4 @@
-"""How English says what is to be remembered."""
+"""English phrases that ask for something to be remembered."""
 
 from ..language import words
 from ..remembering import Remembering

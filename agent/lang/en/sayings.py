@@ -1,4 +1,4 @@
-"""What is said in English: refusals, courtesies, the frame of a quotation, prompts, and made-up numbers."""
+"""English sentences: refusals, courtesies, the frame of a quotation, prompts, and invented numbers."""
 
 from ..language import (
     Completing,

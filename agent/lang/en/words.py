@@ -1,6 +1,6 @@
-"""English's words: how it is written, what tells it from others, and what says nothing in a question."""
+"""English words: letters and function words, features of the language, and words without content in a question."""
 
-from ..language import Asking, Filing, Recalling, Searching, Stating, Telling, Writing, words
+from ..language import AskedKinds, Filing, Orthography, Recalling, Searching, Stating, Telling, words
 
 _FUNCTION_WORDS = """
 a about above across after again against all along also although am among an and another any anybody anyone
@@ -18,7 +18,7 @@ whose why will with within without won't would wouldn't yet you you'd you'll you
 arent cant didnt doesnt dont hows im isnt ive theres whats wheres whos wont youre
 """
 
-WRITING = Writing(
+WRITING = Orthography(
     function_words=words(_FUNCTION_WORDS),
     letters="",
     abbreviations=words(
@@ -60,7 +60,7 @@ wondering work works yes yesterday available happened allowed apply applies also
 SEARCHING = Searching(
     stemmer="english",
     empty_words=words(_EMPTY),
-    asking=Asking(
+    asking=AskedKinds(
         number=(
             r"how (?:many|much|long|often|soon|old|big|large|late|early|far|high|low|fast|deep|wide|heavy|tall|thick"
             r"|few)"

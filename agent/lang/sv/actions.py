@@ -1,4 +1,4 @@
-"""Which Swedish words ask for an action, and which say that it is not wanted."""
+"""Swedish words that ask for an action, and words that show that it is not wanted."""
 
 from ..language import Acting, Calling, Keywords, Mood, words
 
@@ -57,6 +57,7 @@ ACTING = Acting(
         counting=words("många mycket få lite länge ofta"),
     ),
     calling=Calling(
+        regions=("SE",),
         dialling=words("ring"),
         reaching=words("på till via genom å"),
         phones=words("nummer numret telefon telefonnummer tel mobil mobilnummer mobilen tfn"),

@@ -1,4 +1,4 @@
-"""How Swedish counts: its number words, dates and times, and what stands around a number."""
+"""Swedish number words, dates and times, and words around a number."""
 
 from ..counting import (
     Calendar,

@@ -1,6 +1,6 @@
-"""What Swedish measures in and pays with, and how it says what a number is per."""
+"""Swedish units and currencies, and words for rates."""
 
-from ..counting import Money, Rates, Units
+from ..counting import Money, RateWords, Units
 from ..language import words
 
 UNITS = Units(
@@ -115,7 +115,7 @@ MONEY = Money(
     joined_stems={"lapp": "SEK", "kronorsl": "SEK"},
 )  # fmt: skip
 
-RATES = Rates(
+RATES = RateWords(
     per=words("per"),
     each=frozenset(("per.", "à", "i varje")),
     every=words("varje var om i"),

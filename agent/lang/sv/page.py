@@ -1,7 +1,7 @@
-"""What the chat page says in Swedish."""
+"""The texts of the chat page in Swedish."""
 
 from ..page import (
-    Actions,
+    ActionTexts,
     Blockings,
     Closings,
     Confidences,
@@ -9,16 +9,16 @@ from ..page import (
     Ends,
     Errors,
     Fields,
-    Opened,
-    Page,
-    Remembering,
+    MemoryTexts,
+    PageTexts,
     Results,
+    SourceViewTexts,
     States,
     Statuses,
     Types,
 )
 
-PAGE = Page(
+PAGE = PageTexts(
     title="Fråga kunskapsbasen",
     conversation="Samtal",
     hint="Ställ en fråga. Varje tal i ett svar står i en källa som du kan öppna.",
@@ -40,7 +40,7 @@ PAGE = Page(
     shut="Stäng",
     whole="Hela filen",
     loading="Läser…",
-    source=Opened(
+    source=SourceViewTexts(
         locked="Nyckeln godtogs inte.",
         gone="Dokumenten har ändrats sedan dess: detta finns inte kvar.",
         unread="Dokumenten läses in. Försök igen om en stund.",
@@ -114,7 +114,7 @@ PAGE = Page(
         broken="Servern hörde inget från sidan, eller gick sönder.",
         restarting="Servern startar om.",
     ),
-    action=Actions(
+    action=ActionTexts(
         schedule_callback="Ring upp dig",
         send_sms="Skicka ett sms",
         create_ticket="Skapa ett ärende",
@@ -153,7 +153,7 @@ PAGE = Page(
         ignored="Redan bekräftat; det körs inte en gång till.",
         expired="För sent: förslaget hade gått ut.",
     ),
-    memory=Remembering(
+    memory=MemoryTexts(
         open="Det jag minns",
         ask="Ska jag minnas detta?",
         proposed="Ska jag minnas detta?",

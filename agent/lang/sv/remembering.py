@@ -1,4 +1,4 @@
-"""How Swedish says what is to be remembered."""
+"""Swedish phrases that ask for something to be remembered."""
 
 from ..language import words
 from ..remembering import Remembering

@@ -1,6 +1,6 @@
-"""Swedish's words: how it is written, what tells it from others, and what says nothing in a question."""
+"""Swedish words: letters and function words, features of the language, and words without content in a question."""
 
-from ..language import Asking, Filing, Recalling, Searching, Stating, Telling, Writing, words
+from ..language import AskedKinds, Filing, Orthography, Recalling, Searching, Stating, Telling, words
 
 _FUNCTION_WORDS = """
 aldrig all alla allt alltid alltså andra annan annat att av bara bli blir blev blivit bort både båda bör borde
@@ -15,7 +15,7 @@ varför varit varje vars vart varje vem vems vi vid vilka vilkas vilken vilket v
 vår vårt våra är än ännu åt över
 """
 
-WRITING = Writing(
+WRITING = Orthography(
     function_words=words(_FUNCTION_WORDS),
     letters="åäö",
     abbreviations=words(
@@ -58,7 +58,7 @@ tillgänglig tillåtet person personer ihop
 SEARCHING = Searching(
     stemmer="swedish",
     empty_words=words(_EMPTY),
-    asking=Asking(
+    asking=AskedKinds(
         number=(
             r"hur (?:många|mycket|länge|ofta|snart|gammal|gammalt|stor|stort|stora|sent|tidigt|långt|lång|högt|hög"
             r"|lågt|snabbt|djupt|djup|brett|bred|tung|tjockt|tjock|dyrt|dyr|varmt|tätt|nära|få)"

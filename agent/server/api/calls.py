@@ -1,4 +1,4 @@
-"""Calls over HTTP: who approves, who takes and who reports. Whoever comes too late hears so, and changes nothing."""
+"""Handlers for calls: approve, reject, begin, report. A request that comes too late is refused and changes nothing."""
 
 from collections.abc import Mapping
 from hashlib import sha256
@@ -10,11 +10,11 @@ from ...config import APPROVE_WAIT, RESULT_BYTES
 from ...errors import Conflict, NotFound, StorageFailed
 from ...ports.calls import CallReport, StoredCall
 from ...protocol.http import ApproveCall, CallsQuery, RejectCall, ToolResult
-from ...protocol.payload import deeper_than, fits
-from ...protocol.problems import Unanswerable, Wrong, missing
-from ...protocol.views import ApprovedCall, CallPage, ChatAnswer, ResultTaken
+from ...protocol.payload import is_deeper_than, is_valid_payload
+from ...protocol.problems import FieldError, ProblemError, missing_fields
+from ...protocol.views import ApprovedCall, CallPage, ChatAnswer, ReportReceipt
 from ...tools.results import RESULT_DEPTH
-from ..answers import Answer
+from ..responses import Answer
 from . import views
 from .answers import told
 from .once import REPLAYED
@@ -26,127 +26,129 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 
 
 async def list_calls(rooms: Rooms, request: Request) -> Answer:
-    """Tell a page of a project's calls."""
+    """Answer with a page of a project's calls."""
     query: CallsQuery = request.query
     page = await rooms.calls.calls(request.project, window("calls", query), query.status, query.thread_id)
     return paged("calls", page, views.call, CallPage)
 
 
 async def get_call(rooms: Rooms, request: Request) -> Answer:
-    """Tell a call."""
+    """Answer with a call."""
     return told(views.call(await rooms.calls.call(request.project, request.names["call_id"])))
 
 
 async def approve_call(rooms: Rooms, request: Request) -> Answer:
-    """Do what somebody says to a suggested call, and tell how it stands then."""
-    said: ApproveCall = request.body
+    """Apply a user's outcome to a suggested call, and answer with the call as it is then."""
+    body: ApproveCall = request.body
     id = request.names["call_id"]
-    _check(said, request.async_preferred)
-    if said.go_on and (await rooms.calls.call(request.project, id)).runs_at == "caller":
+    _check(body, request.async_preferred)
+    if body.go_on and (await rooms.calls.call(request.project, id)).runs_at == "caller":
         raise _wrong("continue", "Leave this out, and send it with your report: you run this call.")
-    if said.outcome == "respond":
-        assert said.text is not None
-        reply = await rooms.desk.respond(request.project, id, said.user_id, said.text, request.listener)
-        await note(rooms, request.project, said.user_id, "answered", id)
-        return _approved(await rooms.calls.call(request.project, id), views.reply(reply))
-    if said.outcome == "ignore":
-        call = await rooms.desk.reject(request.project, id, said.user_id)
-        await note(rooms, request.project, said.user_id, "rejected", id)
-        return _approved(call)
+    if body.outcome == "respond":
+        assert body.text is not None
+        reply = await rooms.desk.answer_call(request.project, id, body.user_id, body.text, request.listener)
+        await note(rooms, request.project, body.user_id, "answered", id)
+        return _answer_approval(await rooms.calls.call(request.project, id), views.reply(reply))
+    if body.outcome == "ignore":
+        call = await rooms.desk.reject_call(request.project, id, body.user_id)
+        await note(rooms, request.project, body.user_id, "rejected", id)
+        return _answer_approval(call)
     wait = 0.0 if request.async_preferred else APPROVE_WAIT
-    call = await rooms.desk.approve(
-        request.project, id, said.user_id, said.arguments, said.arguments_hash, wait
+    call = await rooms.desk.approve_call(
+        request.project, id, body.user_id, body.arguments, body.arguments_hash, wait
     )
-    await note(rooms, request.project, said.user_id, "approved", id)
-    return _approved(call, await _go_on(rooms, request, call) if said.go_on else None)
+    await note(rooms, request.project, body.user_id, "approved", id)
+    return _answer_approval(call, await _go_on(rooms, request, call) if body.go_on else None)
 
 
 async def reject_call(rooms: Rooms, request: Request) -> Answer:
     """Decline a call."""
-    said: RejectCall = request.body
+    body: RejectCall = request.body
     id = request.names["call_id"]
-    call = await rooms.desk.reject(request.project, id, said.user_id)
-    await note(rooms, request.project, said.user_id or request.by, "rejected", id)
+    call = await rooms.desk.reject_call(request.project, id, body.user_id)
+    await note(rooms, request.project, body.user_id or request.by, "rejected", id)
     return told(views.call(call))
 
 
 async def begin_call(rooms: Rooms, request: Request) -> Answer:
-    """Hand a call over to who runs it."""
+    """Hand a call over to the caller that runs it."""
     id = request.names["call_id"]
-    call = await rooms.desk.begin(request.project, id)
+    call = await rooms.desk.begin_call(request.project, id)
     await note(rooms, request.project, request.by, "begun", id)
     return told(views.call(call))
 
 
 async def report_call(rooms: Rooms, request: Request) -> Answer:
-    """Take how a call ended."""
-    said: ToolResult = request.body
+    """Record the report of a call's end. A report that is known already is answered as replayed."""
+    body: ToolResult = request.body
     report = CallReport(
-        request.project,
-        said.tool_call_id,
-        said.ok,
-        _result(said),
-        sha256(_encode([said.ok, said.data, said.error])).hexdigest(),
-        rooms.clock.now_ms(),
-        said.arguments_hash,
+        project=request.project,
+        call=body.tool_call_id,
+        ok=body.ok,
+        result=_result(body),
+        digest=sha256(_encode([body.ok, body.data, body.error])).hexdigest(),
+        at=rooms.clock.now_ms(),
+        seen=body.arguments_hash,
     )
     try:
-        call, known, reply = await rooms.desk.report(report, said.go_on, request.listener)
+        call, known, reply = await rooms.desk.report_call(report, body.go_on, request.listener)
     except Conflict as conflict:
-        await note(rooms, request.project, request.by, f"report_{conflict.code}", said.tool_call_id)
+        await note(rooms, request.project, request.by, f"report_{conflict.code}", body.tool_call_id)
         raise
     await note(rooms, request.project, request.by, "reported", call.id)
-    taken = ResultTaken(
+    taken = ReportReceipt(
         "acknowledged", call.id, views.call(call), views.reply(reply) if reply is not None else None
     )
     return told(taken, headers=REPLAYED if known else None)
 
 
 async def _go_on(rooms: Rooms, request: Request, call: StoredCall) -> ChatAnswer | None:
-    """Return the answer to the user from what came of a call; None where that has to wait: the approval stands."""
+    """Return the answer to the user from a call's result, or None if it has to wait. The approval stands either way."""
     if call.status not in _ENDED:
         return None
     try:
-        return views.reply(await rooms.desk.go_on(call, request.listener))
+        return views.reply(await rooms.desk.continue_turn(call, request.listener))
     except (Conflict, NotFound, StorageFailed):
         return None
 
 
-def _wrong(name: str, why: str) -> Unanswerable:
-    return Unanswerable("bad_request", errors=[Wrong(f"/{name}", why)])
+def _wrong(name: str, why: str) -> ProblemError:
+    return ProblemError("bad_request", errors=[FieldError(f"/{name}", why)])
 
 
-def _check(said: ApproveCall, async_preferred: bool) -> None:
-    """Raise Unanswerable where an outcome lacks what it needs, or comes with what it does not take."""
-    if said.outcome == "edit" and said.arguments is None:
-        raise missing("arguments")
-    if said.outcome == "respond" and said.text is None:
-        raise missing("text")
+def _check(body: ApproveCall, async_preferred: bool) -> None:
+    """Raise `ProblemError` if an outcome lacks a field that it needs, or comes with one that it does not take."""
+    if body.outcome == "edit" and body.arguments is None:
+        raise missing_fields("arguments")
+    if body.outcome == "respond" and body.text is None:
+        raise missing_fields("text")
     extra = [
-        Wrong(f"/{name}", f"Leave this out, or send it with the outcome {outcome}.")
-        for name, outcome, given in (("arguments", "edit", said.arguments), ("text", "respond", said.text))
-        if given is not None and said.outcome != outcome
+        FieldError(f"/{name}", f"Leave this out, or send it with the outcome {outcome}.")
+        for name, outcome, given in (("arguments", "edit", body.arguments), ("text", "respond", body.text))
+        if given is not None and body.outcome != outcome
     ]
     if extra:
-        raise Unanswerable("bad_request", errors=extra)
-    if said.go_on and said.outcome not in ("accept", "edit"):
+        raise ProblemError("bad_request", errors=extra)
+    if body.go_on and body.outcome not in ("accept", "edit"):
         raise _wrong("continue", "Leave this out, or send it with the outcome accept or edit.")
-    if said.go_on and async_preferred:
+    if body.go_on and async_preferred:
         raise _wrong("continue", "Leave this out, or wait for the call's end, without Prefer: respond-async.")
-    if said.arguments is not None and not fits(said.arguments):
-        raise Unanswerable(
-            "bad_edit", errors=[Wrong("/arguments", "Send arguments that are smaller, and less deep.")]
+    if body.arguments is not None and not is_valid_payload(body.arguments):
+        raise ProblemError(
+            "bad_edit", errors=[FieldError("/arguments", "Send arguments that are smaller, and less deep.")]
         )
 
 
-def _result(said: ToolResult) -> Mapping[str, Any]:
-    """Return a report in the shape of an action's result. Raises Unanswerable for one that is too much."""
-    if deeper_than(RESULT_DEPTH, said.data):
-        raise Unanswerable("bad_request", errors=[Wrong("/data", f"Nest it at most {RESULT_DEPTH} deep.")])
-    if len(_encode(said.data)) > RESULT_BYTES:
-        raise Unanswerable("too_large", f"Send data of at most {RESULT_BYTES // 1024} KB.")
-    return {"success": True, "data": said.data} if said.ok else {"success": False, "error": said.error or ""}
+def _result(body: ToolResult) -> Mapping[str, Any]:
+    """Return a report in the shape of an action's result. Raises `ProblemError` if its data are too deep or large."""
+    if is_deeper_than(RESULT_DEPTH, body.data):
+        raise ProblemError(
+            "bad_request", errors=[FieldError("/data", f"Nest it at most {RESULT_DEPTH} deep.")]
+        )
+    if len(_encode(body.data)) > RESULT_BYTES:
+        raise ProblemError("too_large", f"Send data of at most {RESULT_BYTES // 1024} KB.")
+    return {"success": True, "data": body.data} if body.ok else {"success": False, "error": body.error or ""}
 
 
-def _approved(call: StoredCall, reply: ChatAnswer | None = None) -> Answer:
+def _answer_approval(call: StoredCall, reply: ChatAnswer | None = None) -> Answer:
     return told(ApprovedCall(**msgspec.structs.asdict(views.call(call)), reply=reply))

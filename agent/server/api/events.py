@@ -1,10 +1,10 @@
 """A turn as events (text/event-stream): the wire's frames as they come, then the answer.
 
-The frames are handed over by who runs the turn, who never waits; one task writes what waits. The pieces of a text are
-asked for at the server's pace, so that what a cancel takes back was not said. The head of the answer is
-written with the first frame, so that a request that fails before its turn begins is answered with its status. A reader
-that is behind is waited for: nothing is said while EVENTS_WAITING wait; one that takes nothing for WRITE_TIMEOUT
-seconds is left, and so is one behind whom EVENTS_MOST wait.
+The turn hands its frames over without waiting; one task, `Events.run`, writes the queued ones. The pieces of a text are
+asked for at the server's pace, so that a cancel can still take back the rest of the text. The head of the answer is
+written with the first frame, so that a request that fails before its turn begins is answered with its status. A slow
+reader is waited for: no piece is asked for while `EVENTS_WAITING` events are queued. A reader that takes nothing for
+`WRITE_TIMEOUT` seconds is left, and so is one with `EVENTS_MOST` events queued.
 """
 
 from collections import deque
@@ -15,11 +15,11 @@ import msgspec
 import trio
 
 from ...config import EVENTS_MOST, EVENTS_STILL_HERE, EVENTS_WAITING
-from ...ports.desk import Told
+from ...ports.desk import RoomCallback
 from ...ports.observe import Observer
 from ...protocol.completions import STILL_HERE
-from ..answers import EVENTS, Answer, chunk, opening
-from ..exchange import Exchange
+from ..http_exchange import HttpExchange
+from ..responses import EVENTS, Answer, chunk, opening
 
 
 class _Frame(msgspec.Struct):
@@ -32,13 +32,13 @@ _type = msgspec.json.Decoder(_Frame)
 class Events:
     """The events of one answer (implements `agent.ports.desk.Listener`).
 
-    pace: returns the seconds between two pieces of a text at that moment, 0
-    for none. give_up: ends the request; must not block.
+    `pace` returns the seconds between two pieces of a text at that moment, 0 for none. `give_up` ends the request; it
+    must not block.
     """
 
     def __init__(
         self,
-        exchange: Exchange,
+        exchange: HttpExchange,
         pace: Callable[[], float],
         observer: Observer,
         give_up: Callable[[], None],
@@ -50,7 +50,7 @@ class Events:
         self._observer = observer
         self._give_up = give_up
         self._waiting: deque[bytes] = deque()
-        self._told: Told | None = None
+        self._told: RoomCallback | None = None
         self._begun = False
         self._left = False
         self._last: Answer | None = None
@@ -58,14 +58,14 @@ class Events:
 
     @property
     def room(self) -> int:
-        """How many further events it takes now."""
+        """The number of further events that the turn may hand over now."""
         room = max(0, EVENTS_WAITING - len(self._waiting))
         if self._pace() and room:
             return int(trio.current_time() >= self._next)
         return room
 
-    def hear(self, frame: bytes) -> None:
-        """Take a frame of the wire, JSON."""
+    def take_frame(self, frame: bytes) -> None:
+        """Queue a frame of the wire, which is JSON."""
         if self._left or len(self._waiting) >= EVENTS_MOST:
             self._leave()
             return
@@ -78,18 +78,18 @@ class Events:
         self._waiting.append(_event(kind, frame))
         self._more.set()
 
-    def when_room(self, told: Told) -> None:
-        """Call `told` once, when there is room: not before this has returned."""
+    def call_when_room(self, told: RoomCallback) -> None:
+        """Call `told` once when there is `room`, after this method has returned."""
         self._told = told
         self._more.set()
 
     def end(self, answer: Answer) -> None:
-        """Say the answer, and nothing after it."""
+        """Queue the answer as the last event."""
         self._last = answer
         self._more.set()
 
     async def run(self) -> None:
-        """Write what is said, to the end. Raises WireClosed when the client does not take it."""
+        """Write the events, up to the answer. Raises `WireClosed` if the client does not take them."""
         while True:
             silent = await self._wait()
             last = self._last
@@ -108,7 +108,7 @@ class Events:
             self._go_on()
 
     async def _wait(self) -> bool:
-        """Wait until there is something to do; return whether nothing was for a while."""
+        """Wait for the next event or piece; return whether none came for `EVENTS_STILL_HERE` seconds."""
         asked_for = self._next if self._told is not None and len(self._waiting) < EVENTS_WAITING else inf
         with trio.move_on_after(EVENTS_STILL_HERE) as silent, trio.move_on_at(asked_for):
             await self._more.wait()

@@ -1,14 +1,15 @@
-"""Who may, for every route: those of the page and of questions by the server's token, or a user's own, else by a key.
+"""Finds the caller of every request by its key.
 
-Who calls the HTTP API: the operator, whose key is the server's token, or a project, which has keys of its own.
+Routes of the page and of questions take the server's token, or a user's own. Routes of the HTTP API take a key: the
+operator's is the server's token, and a project has keys of its own.
 
 A key is shown as `X-AGENT-KEY` or as `Authorization: Bearer`. The token is compared in constant time; a project's key
-is looked up by its SHA-256, so that nothing that is kept opens anything. One that has opened nothing here so far costs
-its address one of the wrong tokens that it may show before it is looked up, and a right one gives that back: so who
-guesses makes no work for the store, and keys in use are refused nothing for it. Not so on this machine, where a proxy
-may bring everybody: there a right key must not wait for who guesses. Where the server has no token, who shows no
-key is the operator, as on the other routes; a key that is shown must be right all the same: one that was revoked opens
-nothing, and not everything.
+is looked up by its SHA-256, so that the store holds no usable key. Before the look-up, a key that has opened no project
+here so far costs its address one of its wrong tokens, and a right key gives that token back. So guesses make no work
+for the store, and keys in use are not refused because of them. An address of this machine pays only for wrong keys,
+after the look-up: all clients may come from here through a proxy, and a right key must not wait for the guesses of
+others. On a server without a token, a request without a key is the operator's, as on the other routes. A key that is
+shown must still be right: a revoked key opens no project, and never counts as no key.
 """
 
 import re
@@ -21,15 +22,15 @@ import trio
 from ...config import KEYS_REMEMBERED
 from ...errors import AgentError, StorageFailed
 from ...ports.projects import ProjectStore
-from ...protocol.routes import Who
+from ...protocol.routes import Access
 from ..addresses import THIS_MACHINE
 from ..admission import Admission, bearers
-from ..admitted import Caller
 from ..rates import Rates
+from ..service import Caller
 from ..sniff import Head
 
 KEY = re.compile(rb"ak_[A-Za-z0-9_-]{22,86}")
-"""What a project's key looks like: anything else is not looked up."""
+"""The form of a project's key. Other text is not looked up."""
 
 
 def make_key() -> str:
@@ -38,16 +39,20 @@ def make_key() -> str:
 
 
 def digest_of(key: str) -> str:
-    """Return what is kept of a key: its SHA-256 in hex."""
+    """Return the form in which a key is stored: its SHA-256 in hex."""
     return sha256(key.encode()).hexdigest()
 
 
 class Guessing(AgentError):
-    """More wrong keys came from an address than are told so at leisure."""
+    """An address has shown more wrong keys than `WRONG_TOKENS` per minute."""
 
 
 class Keys:
-    """Finds out who calls. wrong: how many wrong keys an address may show. projects: who else has keys, if any has."""
+    """Finds the caller of a request.
+
+    `wrong`: the rate of wrong keys per address. `projects`: the store of the projects' keys; None if there are no
+    projects.
+    """
 
     def __init__(self, admission: Admission, wrong: Rates, projects: ProjectStore | None = None) -> None:
         self._admission = admission
@@ -55,8 +60,8 @@ class Keys:
         self._wrong = wrong
         self._opened: OrderedDict[str, None] = OrderedDict()  # digests that did, the last used last
 
-    async def caller_for(self, who: Who, head: Head, address: str | None) -> Caller | None:
-        """Return who calls, None where that is none of those who may. Raises as `caller` does."""
+    async def caller_for(self, who: Access, head: Head, address: str | None) -> Caller | None:
+        """Return the caller if it has the access `who`, else None. Raises as `caller` does."""
         if who in ("project", "operator"):
             return await self.caller(head, address)
         self.check_guesses(head, address)
@@ -67,21 +72,21 @@ class Keys:
         return Caller()
 
     def check_guesses(self, head: Head, address: str | None) -> None:
-        """Count a wrong token, for whatever it was shown. Raises `Guessing` where an address has shown too many.
+        """Count a wrong token, whatever its route needs. Raises `Guessing` if `address` has shown too many.
 
-        Who shows the right token is refused nothing for wrong ones: a lock on an address would also lock out whoever
-        else is behind it, and the token is too long to be guessed. The limit saves the work on those who try.
+        The right token is never refused because of wrong ones: a lock on an address would also lock out the other
+        clients behind it, and the token is too long to be guessed. The limit saves the work on guesses.
         """
         if self._admission.shows_another(head):
             self._guess(address)
 
     async def caller(self, head: Head, address: str | None) -> Caller | None:
-        """Return who shows the key that a request shows; None for a wrong one, several, or none where one is needed.
+        """Return the caller that a request's key belongs to; None for a wrong or missing key, or several keys.
 
-        Raises `Guessing` where an address has shown too many wrong ones, and `agent.errors.StorageFailed`.
+        Raises `Guessing` if `address` has shown too many wrong keys, and `agent.errors.StorageFailed`.
         """
-        keys = _shown(head)
-        if not keys:  # it may be a page that will ask for one
+        keys = _keys_of(head)
+        if not keys:  # no guess: it may come from a page that will ask for a key
             return Caller() if self._admission.token is None else None
         key = next(iter(keys))
         if len(keys) == 1 and self._admission.is_token(key):
@@ -89,11 +94,11 @@ class Keys:
         if len(keys) > 1 or KEY.fullmatch(key) is None:
             self._guess(address)
             return None
-        project = await self._opens(digest_of(key.decode("ascii")), address)
+        project = await self._project_of(digest_of(key.decode("ascii")), address)
         return Caller(project, True) if project is not None else None
 
-    async def _opens(self, digest: str, address: str | None) -> str | None:
-        """Return the project that a key opens, or None for a wrong one, which is counted."""
+    async def _project_of(self, digest: str, address: str | None) -> str | None:
+        """Return the project that a key opens, or None for a wrong key, which is counted."""
         trusted = digest in self._opened or address == THIS_MACHINE
         if not trusted:
             self._guess(address)
@@ -121,7 +126,7 @@ class Keys:
             raise Guessing("too many wrong keys came from this address")
 
 
-def _shown(head: Head) -> set[bytes]:
+def _keys_of(head: Head) -> set[bytes]:
     """Return the different keys that a request shows."""
     own = (value.strip() for value in head.values(b"x-agent-key"))
     return {*own, *bearers(head.values(b"authorization"))}

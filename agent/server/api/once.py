@@ -1,7 +1,8 @@
-"""Requests that name an `Idempotency-Key`: the same one again gets the answer of the first, and does nothing.
+"""Requests with an `Idempotency-Key`: a repeated request gets the answer of the first one, and has no effect.
 
-What is kept is a good answer; one that failed may be tried again under its key. It is kept before anybody is told, so
-that who heard nothing and asks again hears the same. A key belongs to who calls; with another body it is refused.
+Only good answers are stored; a failed request may be tried again under its key. An answer is stored before it is
+written, so that a client that lost it gets the same one again. A key belongs to its caller; with another body it is
+refused.
 """
 
 import re
@@ -12,9 +13,9 @@ import trio
 
 from ...config import IDEMPOTENCY_KEY, STORE_TIMEOUT
 from ...errors import StorageFailed
-from ...ports.requests import Answered, RequestStore
-from ...protocol.problems import Unanswerable
-from ..answers import Answer
+from ...ports.requests import RequestStore, StoredAnswer
+from ...protocol.problems import ProblemError
+from ..responses import Answer
 from ..sniff import Head
 
 _KEY = re.compile(rb"[\x21-\x7e]{1,%d}" % IDEMPOTENCY_KEY)
@@ -22,12 +23,12 @@ REPLAYED = {"Idempotent-Replayed": "true"}
 
 
 def key_of(head: Head) -> str | None:
-    """Return the key that a request names, None where it names none. Raises Unanswerable for one that is none."""
+    """Return the `Idempotency-Key` of a request, or None. Raises `ProblemError` for several keys or a malformed one."""
     named = head.values(b"idempotency-key")
     if not named:
         return None
     if len(named) > 1 or _KEY.fullmatch(named[0]) is None:
-        raise Unanswerable(
+        raise ProblemError(
             "bad_request", f"Send one Idempotency-Key of 1 to {IDEMPOTENCY_KEY} printable ASCII characters."
         )
     return named[0].decode("ascii")
@@ -42,26 +43,27 @@ async def once(
     project: str,
     act: Callable[[], Awaitable[Answer]],
 ) -> Answer:
-    """Return what `act` answers, or what it answered when this request came before.
+    """Return the answer of `act`, or its stored answer if this request came before.
 
-    Raises what `RequestStore.first` does, and what `act` does, after which the key is free again; cancelled, too.
+    Raises as `RequestStore.begin_request` and `act` do. After an exception of `act`, or its cancellation, the key is
+    free again.
     """
     before = None
     with trio.move_on_after(
         STORE_TIMEOUT, shield=True
-    ) as noting:  # half noted, the key would stay in progress
-        before = await requests.first(owner, key, digest, at, project)
+    ) as noting:  # a half-recorded key would stay in progress
+        before = await requests.begin_request(owner, key, digest, at, project)
     if noting.cancelled_caught:
         raise StorageFailed("a request could not be noted in time")
     if before is not None:
         return Answer(before.status, before.body, REPLAYED)
-    kept: Answered | None = None
+    stored: StoredAnswer | None = None
     try:
         answer = await act()
         if answer.status < 300:
             content = answer.content if answer.kept is None else answer.kept
-            kept = Answered(answer.status, content, answer.made)
+            stored = StoredAnswer(answer.status, content, answer.made)
         return answer
     finally:
         with trio.move_on_after(STORE_TIMEOUT, shield=True), suppress(StorageFailed):
-            await requests.answered(owner, key, kept)
+            await requests.record_answer(owner, key, stored)

@@ -7,36 +7,38 @@ from typing import Any, TypeVar
 import msgspec
 
 from ...ports.pages import Page, Window
-from ...protocol.http import Paged
-from ...protocol.problems import Unanswerable
-from ..answers import Answer
+from ...protocol.http import PageQuery
+from ...protocol.problems import ProblemError
+from ..responses import Answer
 from .answers import told
 
 T = TypeVar("T")
 _LAST = (1 << 63) - 1
 
 
-def window(name: str, query: Paged) -> Window:
-    """Return the part of a list that is asked for. name: of the list. Raises Unanswerable for a cursor of another."""
-    return Window(query.limit, 0 if query.cursor is None else _number(name, query.cursor))
+def window(name: str, query: PageQuery) -> Window:
+    """Return the part of the list `name` that `query` asks for. Raises `ProblemError` for a cursor of another list."""
+    return Window(query.limit, 0 if query.cursor is None else _parse_cursor(name, query.cursor))
 
 
 def paged(name: str, page: Page[T], view: Callable[[T], Any], kind: Callable[..., msgspec.Struct]) -> Answer:
-    """Return the answer that tells a part of a list."""
-    after = None if page.after is None else _cursor(name, page.after)
+    """Return the answer with a part of the list `name`: each entry as its `view`, in a page of type `kind`."""
+    after = None if page.after is None else _make_cursor(name, page.after)
     return told(kind(tuple(view(each) for each in page.entries), after))
 
 
-def _cursor(name: str, after: int) -> str:
+def _make_cursor(name: str, after: int) -> str:
     return urlsafe_b64encode(f"{name} {after}".encode()).decode().rstrip("=")
 
 
-def _number(name: str, cursor: str) -> int:
+def _parse_cursor(name: str, cursor: str) -> int:
     try:
-        said, _, number = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode("ascii").partition(" ")
+        prefix, _, number = (
+            urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode("ascii").partition(" ")
+        )
         found = int(number) if number.isdigit() and len(number) < 20 else -1
     except ValueError:
-        said, found = "", -1
-    if said != name or not 0 <= found <= _LAST:
-        raise Unanswerable("bad_cursor")
+        prefix, found = "", -1
+    if prefix != name or not 0 <= found <= _LAST:
+        raise ProblemError("bad_cursor")
     return found

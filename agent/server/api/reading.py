@@ -1,8 +1,8 @@
-"""Makes text of an uploaded file, in a worker thread that waits for the process which reads it.
+"""Extracts the text of an uploaded file, in a worker thread that waits for the process which reads it.
 
-What a file is, the type says that it was sent as, or else its suffix. Reading stops soon after nobody waits for it any
-more, and a file has only so much CPU and memory. A client whose file did not have its turn in time is told to come
-again: nothing is wrong with its file.
+A file has the type that it was sent as, or else that of its suffix. Reading stops soon after its request has ended, and
+CPU and memory per file are limited. If a file did not have its turn in time, its client is told to try again: its file
+is not at fault.
 """
 
 from collections.abc import Callable
@@ -15,16 +15,16 @@ import trio
 from ...config import READING_TIMEOUT
 from ...errors import BadRequest, GivenUp, SandboxFailed
 from ...ports.work import RunSync
-from ...protocol.problems import Unanswerable
+from ...protocol.problems import ProblemError
 from ...retrieval.effort import Effort
 from .rooms import ReadText
 
 TextOf: TypeAlias = Callable[[str, str, bytes, Effort], tuple[str, int]]
-"""Returns the text of a file, and into how many pieces it is cut; blocks.
+"""Returns the text of a file, and the number of pieces that it is cut into; blocks.
 
-Given its name, the type that it was sent as, its bytes, and what says when to give up. Raises `agent.errors.BadRequest`
-with one of the codes `unsupported`, `not_utf8`, `too_long`, `empty` and `unreadable`, `agent.errors.SandboxFailed` when
-nothing can be read now, and `agent.errors.GivenUp`.
+Arguments: its name, the type that it was sent as, its bytes, and the `Effort` that says when to give up. Raises
+`agent.errors.BadRequest` with one of the codes `unsupported`, `not_utf8`, `too_long`, `empty` and `unreadable`,
+`agent.errors.SandboxFailed` if no file can be read now, and `agent.errors.GivenUp`.
 """
 
 _WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -39,22 +39,25 @@ _CODES = {
 
 
 def type_of(filename: str, mime: str) -> str:
-    """Return what a file that was read is: as it was told, or else by its suffix."""
-    told = mime.partition(";")[0].strip().lower()
-    if told not in ("", "application/octet-stream"):
-        return told
+    """Return the media type of a file: the `mime` that it was sent as, or else that of its suffix."""
+    sent = mime.partition(";")[0].strip().lower()
+    if sent not in ("", "application/octet-stream"):
+        return sent
     return _TYPES.get(PurePosixPath(filename).suffix.lower(), "text/plain")
 
 
 class Reading:
-    """Reads uploads (implements `rooms.ReadDocument`). text_of: how."""
+    """Reads uploads (implements `rooms.ReadDocument`). `text_of` extracts a file's text, in a thread of `run_sync`."""
 
     def __init__(self, run_sync: RunSync, text_of: TextOf) -> None:
         self._run = run_sync
         self._text_of = text_of
 
     async def __call__(self, filename: str, mime: str, data: bytes) -> ReadText:
-        """Return a file's text. Raises Unanswerable. Cancelled, or after READING_TIMEOUT seconds, reading ends soon."""
+        """Return a file's text. Raises `ProblemError`.
+
+        Reading ends soon after this is cancelled, or after `READING_TIMEOUT` seconds.
+        """
         effort = Effort()
         try:
             with trio.move_on_after(READING_TIMEOUT):
@@ -72,4 +75,4 @@ class Reading:
                 code, why = "unreadable", "The file took too long to be read."
         finally:
             effort.give_up()
-        raise Unanswerable(code, why)
+        raise ProblemError(code, why)

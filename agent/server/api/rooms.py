@@ -1,4 +1,4 @@
-"""What the handlers of the HTTP API are given: what they call, and one request each."""
+"""The parameters of the HTTP API's handlers: the services that they call (`Rooms`), and one `Request`."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -8,17 +8,17 @@ from typing import Any, Protocol, TypeAlias
 from ...errors import NotFound, StorageFailed
 from ...ports.calls import CallStore
 from ...ports.clock import Clock
-from ...ports.desk import Desk, Listener
+from ...ports.desk import Listener, ThreadService
 from ...ports.projects import ProjectStore, PromptDebug
-from ...ports.remember import NO_BACKLOG, Backlog, MemoryDesk
+from ...ports.remember import NO_BACKLOG, Backlog, MemoryService
 from ...ports.requests import RequestStore
 from ...ports.threads import ThreadStore
-from ..answers import Answer
+from ..responses import Answer
 
 
 @dataclass(frozen=True, slots=True)
 class ReadText:
-    """What a document says. mime: what it was read as. pieces: into how many it is cut."""
+    """The text of a document. `mime`: the type that it was read as. `pieces`: the number that it is cut into."""
 
     text: str
     mime: str
@@ -26,24 +26,24 @@ class ReadText:
 
 
 class ReadDocument(Protocol):
-    """Makes text of an uploaded file."""
+    """Extracts the text of an uploaded file."""
 
     async def __call__(self, filename: str, mime: str, data: bytes) -> ReadText:
-        """Return its text. Raises `agent.protocol.problems.Unanswerable` for what cannot be read."""
+        """Return its text. Raises `agent.protocol.problems.ProblemError` if the file cannot be read."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Rooms:
-    """What the API works on.
+    """The services and stores that the API works on.
 
-    read: makes text of an upload. show_prompt: what a message would be answered with; None where no model is prompted.
-    new_id: of a project, a key's entry, a document. new_key: a key that opens a project, at least 16 random bytes, in
-    the form that `keys.KEY` has. memory: what is remembered for users; None where nothing is.
-    backlog: what they said that is not kept yet.
+    `read` extracts the text of an upload. `show_prompt` returns the prompt for a message; None if no model is prompted.
+    `new_id` returns the id of a project, a key's entry or a document. `new_key` returns a key of at least 16 random
+    bytes, in the form of `keys.KEY`. `memory`: the users' memory; None if the server has none. `backlog`: the users'
+    messages that the memory has not read yet.
     """
 
-    desk: Desk
+    desk: ThreadService
     projects: ProjectStore
     threads: ThreadStore
     calls: CallStore
@@ -53,13 +53,13 @@ class Rooms:
     clock: Clock
     new_id: Callable[[], str]
     new_key: Callable[[], str]
-    memory: MemoryDesk | None = None
+    memory: MemoryService | None = None
     backlog: Backlog = NO_BACKLOG
 
 
 @dataclass(frozen=True, slots=True)
 class Uploaded:
-    """A file that came. mime: what its part says, "" where that says nothing."""
+    """An uploaded file. `mime`: the type that its part names, or ""."""
 
     category: str
     filename: str
@@ -69,11 +69,11 @@ class Uploaded:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request that was read and that its caller may make. project: whose things it is about.
-    by: whose key it shows, in the audit.
+    """One request that was read, and that its caller may make.
 
-    names: the parts of its path that are names. query, body: the Structs of its route; an upload as Uploaded.
-    async_preferred: the caller does not wait for what the server runs. listener: hears the frames of a turn.
+    `project`: the project that it works on. `by`: the name of its caller in the audit. `names`: the values of its
+    path's named parts. `query`, `body`: the `Struct`s of its route; an upload is an `Uploaded`. `async_preferred`:
+    whether the caller does not wait for calls that the server runs. `listener` gets the frames of a turn.
     """
 
     project: str
@@ -85,23 +85,23 @@ class Request:
     listener: Listener | None = None
 
     def named(self, field: str) -> str | None:
-        """Return an id that the request names, in its path, its query or its body; None where it does not."""
+        """Return the id in `field` of the request's path, query or body, or None."""
         given = (getattr(part, field, None) for part in (self.query, self.body))
         return self.names.get(field) or next((each for each in given if each is not None), None)
 
 
 Handler: TypeAlias = Callable[[Rooms, Request], Awaitable[Answer]]
-"""Does what one route is for.
+"""Does the work of one route.
 
-Raises `agent.protocol.problems.Unanswerable` and the errors of the ports, which the router makes problems of.
+Raises `agent.protocol.problems.ProblemError` and the errors of the ports, which the router turns into problems.
 """
 
 
 async def check_user(rooms: Rooms, request: Request) -> None:
-    """Check that a thread or a call that a request names is of the user that it names, if it names both.
+    """Check that the thread or call that a request names belongs to the user that it names, if it names both.
 
-    Every route is checked so before its handler runs, so that no handler has to. Items need no look: they are found
-    among their user's own. Raises `agent.errors.NotFound`, as for what never was.
+    Runs before the handler of every route, so that no handler has to check. Items need no check: they are looked up
+    among their user's own. Raises `agent.errors.NotFound`, as for a thread that never existed.
     """
     user, thread = request.named("user_id"), request.named("thread_id")
     if user is None:
@@ -115,6 +115,6 @@ async def check_user(rooms: Rooms, request: Request) -> None:
 
 
 async def note(rooms: Rooms, project: str, user: str, event: str, subject: str) -> None:
-    """Write a line of the audit of what was done. It is done, so a store that cannot write it now changes nothing."""
+    """Write a line of the audit about finished work. The work stands, so a `StorageFailed` here is dropped."""
     with suppress(StorageFailed):
-        await rooms.requests.note(rooms.clock.now_ms(), project, user, event, subject)
+        await rooms.requests.write_audit(rooms.clock.now_ms(), project, user, event, subject)

@@ -1,6 +1,6 @@
-"""The HTTP API: what each of its routes does, once a request for it was let in and read (`agent.server.http`).
+"""The HTTP API: finds the handler of a request that `agent.server.http_server` has admitted and read.
 
-What there is stands in `agent.protocol.routes`; what each route does, in the modules beside this one.
+The routes are in `agent.protocol.routes`, their handlers in the modules beside this one.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,12 +18,12 @@ from ...errors import StorageFailed
 from ...ports.observe import Observer
 from ...ports.projects import HOUSE
 from ...protocol import openapi
-from ...protocol.problems import Unanswerable, decode
+from ...protocol.problems import ProblemError, decode
 from ...protocol.routes import Route
 from ...protocol.views import Health
-from ..admitted import Admitted, AtTheDoor
-from ..answers import Answer
-from ..exchange import Exchange
+from ..http_exchange import HttpExchange
+from ..responses import Answer
+from ..service import AdmittedRequest, DoorHandler
 from ..sniff import Head, Refusal
 from . import calls, documents, memory, projects, threads
 from .answers import caught, failed, tell, told
@@ -70,18 +70,19 @@ _EVENTS, _JSON = b"text/event-stream", b"application/json"
 
 
 @dataclass(frozen=True, slots=True)
-class _Came:
-    """What a request brought. digested: what tells it from another's."""
+class _DecodedBody:
+    """The body of a request. `digested`: the bytes of it that tell two requests with one `Idempotency-Key` apart."""
 
     body: Any
     digested: bytes
 
 
 class HttpApi:
-    """Serves the routes of the HTTP API (implements `agent.server.admitted.Service`).
+    """Serves the routes of the HTTP API (implements `agent.server.service.RouteService`).
 
-    rooms: what it works on. unready: says why no turn can begin now, "" when one can. draining: whether the server goes
-    down, and takes nothing new. pace: seconds between two pieces of a text that is told as events.
+    `rooms`: the services of the handlers. `unready` returns the reason that no turn can begin now, or "". `draining`
+    returns whether the server goes down, and takes no new work. `pace`: seconds between two pieces of a text that is
+    streamed as events.
     """
 
     def __init__(
@@ -97,7 +98,7 @@ class HttpApi:
         self._unready = unready
         self._draining = draining
         self._pace = pace
-        self.at_the_door: Mapping[str, AtTheDoor] = {"openapi": self._openapi, "health": self._health}
+        self.door_handlers: Mapping[str, DoorHandler] = {"openapi": self._openapi, "health": self._health}
 
     async def _openapi(self, _: Head, __: Mapping[str, str]) -> Answer:
         return Answer(200, openapi.document())
@@ -110,7 +111,7 @@ class HttpApi:
         return told(Health("unavailable", now, "unavailable"), 503, {"Retry-After": "2"})
 
     def refuse(self, route: Route) -> Refusal | None:
-        """Return why a request that changes something cannot be done now, if it cannot."""
+        """Return the refusal of a request that changes something while the server cannot do it, or None."""
         if route.method == "GET":
             return None
         if self._draining():
@@ -118,19 +119,21 @@ class HttpApi:
         why = self._unready() if route.turn else ""
         return Refusal(503, why, code="starting") if why else None
 
-    def decode(self, admitted: Admitted, body: Any) -> _Came:
+    def decode(self, admitted: AdmittedRequest, body: Any) -> _DecodedBody:
         """Return a body as its route's Struct, or as an `Uploaded`."""
         route = admitted.route
         if isinstance(body, Uploaded):
-            return _Came(body, _digest_of_upload(body))
+            return _DecodedBody(body, _digest_of_upload(body))
         if route.body is None:
-            return _Came(None, b"")
-        if route.bare and not body:
-            return _Came(route.body(), b"")
-        return _Came(decode(route.body, body), body)
+            return _DecodedBody(None, b"")
+        if route.body_optional and not body:
+            return _DecodedBody(route.body(), b"")
+        return _DecodedBody(decode(route.body, body), body)
 
-    async def work(self, admitted: Admitted, body: _Came, exchange: Exchange, left: trio.CancelScope) -> None:
-        """Do what is asked, and write the answer."""
+    async def work(
+        self, admitted: AdmittedRequest, body: _DecodedBody, exchange: HttpExchange, left: trio.CancelScope
+    ) -> None:
+        """Call the route's handler, and write its answer."""
         if not _wants_events(admitted):
             answer = await self._answer(admitted, body, None)
             self._count(answer)
@@ -144,32 +147,32 @@ class HttpApi:
             events.end(answer)
 
     def _pace_now(self) -> float:
-        """Return the pace of a text; a server that goes down keeps none."""
+        """Return the pace of a text: 0 while the server goes down."""
         return 0.0 if self._draining() else self._pace
 
-    async def _answer(self, admitted: Admitted, came: _Came, events: Events | None) -> Answer:
+    async def _answer(self, admitted: AdmittedRequest, body: _DecodedBody, events: Events | None) -> Answer:
         rooms, route, caller = self._rooms, admitted.route, admitted.caller
 
         async def act() -> Answer:
             closed = self.refuse(route)
             if closed is not None:
                 return tell(closed, "problem")
-            project = _project(admitted, came.body)
+            project = _project(admitted, body.body)
             preferred = any(b"respond-async" in value.lower() for value in admitted.head.values(b"prefer"))
             request = Request(
-                project, caller.name, admitted.names, admitted.query, came.body, preferred, events
+                project, caller.name, admitted.names, admitted.query, body.body, preferred, events
             )
             work = partial(self._within, route, request)
             if admitted.key is None:
                 return await work()
-            asked = _digest(admitted.head, came.digested)
+            digest = _digest(admitted.head, body.digested)
             now = rooms.clock.now_ms()
-            return await once(rooms.requests, caller.name, admitted.key, asked, now, project, work)
+            return await once(rooms.requests, caller.name, admitted.key, digest, now, project, work)
 
         return await caught(act, rooms.new_id)
 
     async def _within(self, route: Route, request: Request) -> Answer:
-        """Do what a route is for; what is no turn gets HTTP_TIMEOUT seconds for it."""
+        """Run a route's handler, within `HTTP_TIMEOUT` seconds if it is no turn."""
         handler = HANDLERS[route.name]
         with trio.move_on_after(HTTP_TIMEOUT) as limit:
             await check_user(self._rooms, request)
@@ -183,32 +186,32 @@ class HttpApi:
             self._observer.count("rejections", str(answer.status))
 
 
-def _wants_events(admitted: Admitted) -> bool:
-    """Whether it asks for events where there are some; of both that it accepts, the one that it names first."""
+def _wants_events(admitted: AdmittedRequest) -> bool:
+    """Return whether to answer with events: the route has them, and `Accept` names them, and before JSON."""
     accepted = b",".join(admitted.head.values(b"accept")).lower()
     events, json = accepted.find(_EVENTS), accepted.find(_JSON)
     return admitted.route.events and events >= 0 and (json < 0 or events < json)
 
 
-def _project(admitted: Admitted, body: Any) -> str:
-    """Return whose things a request is about: as it says, else as its key does, else the house's own.
+def _project(admitted: AdmittedRequest, body: Any) -> str:
+    """Return the project of a request: the one that it names, else its key's, else `HOUSE`.
 
-    Raises Unanswerable for another one than its caller may see, as for what is not there.
+    Raises `ProblemError` with `not_found` for a project that its caller may not see.
     """
     named = admitted.names.get("project_id")
     for given in (admitted.query, body):
         named = named or getattr(given, "project_id", None)
     if not admitted.caller.may_see(named):
-        raise Unanswerable("not_found")
+        raise ProblemError("not_found")
     return named or admitted.caller.project or HOUSE
 
 
 def _digest(head: Head, body: bytes) -> str:
-    """Return what tells one request from another: what is asked for, and with what body."""
+    """Return the digest of a request: of its method, its target and its body."""
     return sha256(b"%s %s\n%s" % (head.method, head.target, body)).hexdigest()
 
 
 def _digest_of_upload(upload: Uploaded) -> bytes:
-    """Return what tells one upload from another; a client chooses a new boundary each time."""
+    """Return the digest of an upload's fields and data. Its body would not do: each request has a new boundary."""
     about = f"{upload.category}\n{upload.filename}\n{upload.mime}\n".encode()
     return about + sha256(upload.data).digest()

@@ -1,14 +1,14 @@
-"""Uploads: multipart/form-data with one file, read as it comes, into memory and nowhere else.
+"""Uploads: `multipart/form-data` with one file, read as it comes into memory, never to disk.
 
-The parser is python-multipart's, fed by our own reader, which bounds the body in bytes and seconds. It says nothing of
-a body that ends too early: the end is looked for here.
+The parser is python-multipart's, fed by our own reader, which bounds the body in bytes and seconds. The parser accepts
+a body that ends too early, so `Multipart` checks for the end.
 """
 
 from collections.abc import Callable
 
 from ...config import FILENAME_CHARACTERS, UPLOAD_FIELD, UPLOAD_FIELDS, UPLOAD_MAX
-from ...protocol.problems import Unanswerable, Wrong, missing
-from ...text.words import without_nul
+from ...protocol.problems import FieldError, ProblemError, missing_fields
+from ...text.words import replace_nul
 from ..body import is_plain
 from ..sniff import Head
 from . import open as opened
@@ -20,15 +20,15 @@ _KIND = b"multipart/form-data"
 
 
 class Multipart:
-    """One multipart body. Feed it, then take what came."""
+    """One multipart body. Call `feed` for each piece of it, then `taken`."""
 
     def __init__(self, head: Head) -> None:
-        """Raises Unanswerable where a request's head announces no such body."""
+        """Start on a body. Raises `ProblemError` if `head` does not announce `multipart/form-data`."""
         kinds = head.values(b"content-type")
         kind, about = opened.options(kinds[0]) if len(kinds) == 1 else (b"", {})
         boundary = about.get(b"boundary", b"")
         if kind != _KIND or not is_plain(head) or not boundary:
-            raise Unanswerable(
+            raise ProblemError(
                 "unsupported_media_type", "Send multipart/form-data with a boundary, and no Content-Encoding."
             )
         calls: dict[str, Callable[..., None]] = {
@@ -55,39 +55,39 @@ class Multipart:
         try:
             self._parser = opened.parser(boundary, calls, UPLOAD_FIELD)
         except ValueError:
-            raise Unanswerable("bad_upload", "Send a boundary of at most 70 characters.") from None
+            raise ProblemError("bad_upload", "Send a boundary of at most 70 characters.") from None
 
     def feed(self, data: bytes) -> None:
-        """Read a piece of the body. Raises Unanswerable for what is none, and for more than may come."""
+        """Parse a piece of the body. Raises `ProblemError` if it is malformed, or has too many or too large parts."""
         wrong = False
         try:
             self._parser.write(data)
         except ValueError:
             wrong = True
         if wrong:
-            raise Unanswerable(
+            raise ProblemError(
                 "bad_upload", "Send multipart/form-data as its boundary says; this could not be read."
             )
 
     def taken(self) -> Uploaded:
-        """Return what came. Raises Unanswerable where that is not all, or not what it should be."""
+        """Return the upload. Raises `ProblemError` if the body is not whole, or lacks a file or a valid category."""
         if not self._ended:
-            raise Unanswerable("bad_upload", "Send the body whole: its last boundary did not come.")
+            raise ProblemError("bad_upload", "Send the body whole: its last boundary did not come.")
         category = self._fields.get("category", b"").decode("utf-8", "replace")
         if self._file is None:
-            raise missing("file")
+            raise missing_fields("file")
         if not category:
-            raise missing("category")
+            raise missing_fields("category")
         if category not in CATEGORIES:
-            raise Unanswerable(
-                "bad_upload", errors=[Wrong("/category", f"Send one of {', '.join(CATEGORIES)}.")]
+            raise ProblemError(
+                "bad_upload", errors=[FieldError("/category", f"Send one of {', '.join(CATEGORIES)}.")]
             )
         return Uploaded(category, self._filename, self._mime, bytes(self._file))
 
     def _begin(self) -> None:
         self._parts += 1
         if self._parts > UPLOAD_FIELDS + 1:
-            raise Unanswerable("bad_upload", f"Send at most {UPLOAD_FIELDS} fields beside the file.")
+            raise ProblemError("bad_upload", f"Send at most {UPLOAD_FIELDS} fields beside the file.")
         self._about = {}
         self._part = bytearray()
 
@@ -104,13 +104,13 @@ class Multipart:
     def _headers(self) -> None:
         disposition, about = opened.options(self._about.get(b"content-disposition", b""))
         if disposition != b"form-data" or b"name" not in about:
-            raise Unanswerable("bad_upload", "Give each part a Content-Disposition: form-data with a name.")
+            raise ProblemError("bad_upload", "Give each part a Content-Disposition: form-data with a name.")
         self._part_name = about[b"name"].decode("latin-1")
         self._is_file = b"filename" in about
         if not self._is_file:
             return
         if self._file is not None or self._part_name != "file":
-            raise Unanswerable("bad_upload", "Send one file, as the field file.")
+            raise ProblemError("bad_upload", "Send one file, as the field file.")
         self._file = bytearray()
         self._filename = filename(about[b"filename"])
         self._mime = opened.options(self._about.get(b"content-type", b""))[0].decode("latin-1")
@@ -119,20 +119,20 @@ class Multipart:
         if not self._is_file:
             self._part += data[start:end]
             if len(self._part) > UPLOAD_FIELD:
-                raise Unanswerable(
+                raise ProblemError(
                     "bad_upload", f"Send fields of at most {UPLOAD_FIELD} bytes beside the file."
                 )
             return
         assert self._file is not None
         self._file += data[start:end]
         if len(self._file) > UPLOAD_MAX:
-            raise Unanswerable("upload_too_large")
+            raise ProblemError("upload_too_large")
 
     def _end(self) -> None:
         if self._is_file:
             return
         if self._part_name in self._fields:
-            raise Unanswerable("bad_upload", "Send each field once.")
+            raise ProblemError("bad_upload", "Send each field once.")
         self._fields[self._part_name] = bytes(self._part)
 
     def _all(self) -> None:
@@ -140,20 +140,20 @@ class Multipart:
 
 
 def filename(given: bytes) -> str:
-    """Return the name of a file as it was sent, where it names a file and no place.
+    """Return the name of a file as it was sent, if it names a file and no folder.
 
-    given: UTF-8, as browsers and clients send it. Raises Unanswerable for a name with a slash, "..", or what cannot be
-    shown, and for one that is empty or too long.
+    `given`: UTF-8, as browsers and clients send it. Raises `ProblemError` for a name with a slash, ".." or control
+    characters, and for an empty or too long name.
     """
     try:
-        name = without_nul(given.decode("utf-8"))
+        name = replace_nul(given.decode("utf-8"))
     except UnicodeDecodeError:
         name = ""
     if not 1 <= len(name) <= FILENAME_CHARACTERS or not name.isprintable() or name.strip() != name:
-        raise Unanswerable(
+        raise ProblemError(
             "bad_upload",
             f"Give the file a name of 1 to {FILENAME_CHARACTERS} characters in UTF-8, without control characters.",
         )
     if "/" in name or "\\" in name or ".." in name or name == ".":
-        raise Unanswerable("bad_upload", 'Give the file a name without folders: no "/", "\\" or "..".')
+        raise ProblemError("bad_upload", 'Give the file a name without folders: no "/", "\\" or "..".')
     return name

@@ -1,12 +1,14 @@
-"""What is remembered, in a database of its own: `agent.ports.memory.MemoryStore` over SQLite.
+"""The database of memory items and exchanges: `agent.ports.memory.MemoryStore` over SQLite.
 
-Strategy: what may become of an item its table decides (agent/memory/states.py), and the database refuses the rest
-(schema.py). All words, and the vectors of words, stand in tables whose rows are only ever added at the end and emptied
-in place, apart from what changes and from every index: so a page that SQLite moves or splits never holds them, and what
-was emptied is in no file once the log is cut off.
+The entry points are `open_sqlite_memory` (`store.py`) and `open_sqlite_archive` (`archive.py`). The state table of an
+item (`agent/memory/states.py`) decides its moves, and the database refuses all others (`schema.py`).
+
+Words, and the vectors of words, stand in tables whose rows are only added at the end and emptied in place. They are
+apart from changing columns and from every index: so a page that SQLite moves or splits never holds words, and emptied
+words are in no file once the log is truncated. Start reading in `schema.py`.
 """
 
 from typing import Final
 
 FILE: Final = "memory.sqlite"
-"""Its name in the folder; here, so that who only looks for it does not import SQLAlchemy."""
+"""The file's name in the folder; it stands here so that looking for the file does not import SQLAlchemy."""

@@ -1,6 +1,6 @@
-"""What is remembered of everybody, over the same database: see `agent.ports.archive.MemoryArchive`.
+"""The memory of all users, for operators (implements `agent.ports.archive.MemoryArchive`).
 
-It only reads. What is decided goes through the store, in the scope of whose it is.
+The archive only reads. Decisions go through the store, in the scope of the item.
 """
 
 from collections.abc import AsyncGenerator, Collection
@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DatabaseError, OperationalError
 
 from ...errors import UsageError
-from ...ports.archive import Entry, Tally, Whose
+from ...ports.archive import ArchiveEntry, ArchiveTally, ScopeFilter
 from ...ports.clock import Clock
 from ...ports.conversation import Scope
 from ...ports.memory import Item, ItemStatus, StoredTurn
@@ -25,8 +25,8 @@ from ..file import reason
 from . import FILE, unread, vectors
 from . import items as kept
 from . import turns as said
-from .deciding import closed_by
-from .listing import history_of
+from .deciding import find_replaced
+from .listing import load_line_history
 from .schema import MEMORY, items, scopes, turn_words, turns
 from .store import SqliteMemory
 
@@ -39,53 +39,57 @@ _READ: Final = replace(
         "as a user who may write there, or name another folder with --data DIR"
     ),
 )
-_FAULTS: Final = 20  # that are told
+_FAULTS: Final = 20  # the most that are listed
 _BY_STATUS = sa.select(items.c.status, sa.func.count()).group_by(items.c.status)
 _SAID = sa.select(sa.func.count()).select_from(turn_words).where(turn_words.c.text != "")
 
 
 class SqliteArchive:
-    """All of a memory's database that is open (implements `agent.ports.archive.MemoryArchive`)."""
+    """The archive of an open database (implements `agent.ports.archive.MemoryArchive`)."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def scope(self, id: str) -> Scope:
-        """Return whose an item is."""
-        return await self._database.read(lambda connection: kept.anybodys(connection, id).item.scope)
+        """Return the scope of an item."""
+        return await self._database.read(lambda connection: kept.find_any_item(connection, id).item.scope)
 
-    async def entry(self, id: str) -> Entry:
-        """Return an item with its history, as of one moment."""
-        return await self._database.read(lambda connection: _entry(connection, kept.anybodys(connection, id)))
+    async def entry(self, id: str) -> ArchiveEntry:
+        """Return an item with its history, both of the same moment."""
+        return await self._database.read(
+            lambda connection: _entry(connection, kept.find_any_item(connection, id))
+        )
 
-    async def items(self, whose: Whose, window: Window, statuses: Collection[ItemStatus] = ()) -> Page[Item]:
-        """Return items in the order they were made."""
+    async def items(
+        self, whose: ScopeFilter, window: Window, statuses: Collection[ItemStatus] = ()
+    ) -> Page[Item]:
+        """Return a page of items in the order they were made."""
         return await self._database.read(partial(_items, whose, window, statuses))
 
-    async def entries(self, whose: Whose, window: Window) -> Page[Entry]:
-        """Return items of every status with their history, in the order they were made."""
+    async def entries(self, whose: ScopeFilter, window: Window) -> Page[ArchiveEntry]:
+        """Return a page of items of every status with their history, in the order they were made."""
         return await self._database.read(partial(_entries, whose, window))
 
-    async def turns(self, whose: Whose, window: Window) -> Page[StoredTurn]:
-        """Return what was said, in its order."""
+    async def turns(self, whose: ScopeFilter, window: Window) -> Page[StoredTurn]:
+        """Return a page of turns in the order they were kept."""
         return await self._database.read(partial(_turns, whose, window))
 
-    async def tally(self) -> Tally:
-        """Return how much is kept."""
+    async def tally(self) -> ArchiveTally:
+        """Return the numbers of kept rows."""
         return await self._database.read(_tally)
 
     async def faults(self) -> tuple[str, ...]:
-        """Return what is wrong with the file, one line each, the first _FAULTS of each kind."""
+        """Return the faults of the file, one line each, the first `_FAULTS` of each kind."""
         return await self._database.read(_faults)
 
 
 @asynccontextmanager
-async def archive_in(
+async def open_sqlite_archive(
     data: Path, run_sync: RunSync, clock: Clock
 ) -> AsyncGenerator[tuple[SqliteMemory, SqliteArchive], None]:
-    """Open the memory that a folder holds, beside whoever else has it open, for the time of a block.
+    """Open the memory in the folder `data` for the block; other processes may have it open too.
 
-    Raises `agent.errors.UsageError` when there is none, which is not made, or it cannot be used.
+    Raises `agent.errors.UsageError` when there is no memory, which is not made then, or it cannot be used.
     """
     if not (data / FILE).is_file():
         raise UsageError(f"there is no memory in {data}: name the folder that a server keeps, its --data DIR")
@@ -93,59 +97,60 @@ async def archive_in(
         yield SqliteMemory(database, database), SqliteArchive(database)
 
 
-def _of(whose: Whose) -> list[sa.ColumnElement[bool]]:
+def _of(whose: ScopeFilter) -> list[sa.ColumnElement[bool]]:
     names = (("project", whose.project), ("user", whose.user), ("thread", whose.thread))
     return [scopes.c[column] == name for column, name in names if name is not None]
 
 
 def _page(found: list[T], window: Window, numbers: list[int]) -> Page[T]:
-    """Return a page of one more than were wanted, where there were so many."""
+    """Return a page of `found`, which holds one entry more than the page if there is another page."""
     more = len(found) > window.limit
     return Page(tuple(found[: window.limit]), numbers[window.limit - 1] if more else None)
 
 
 def _rows(
-    connection: sa.Connection, whose: Whose, window: Window, statuses: Collection[ItemStatus] = ()
-) -> tuple[kept.Row, ...]:
+    connection: sa.Connection, whose: ScopeFilter, window: Window, statuses: Collection[ItemStatus] = ()
+) -> tuple[kept.ItemRow, ...]:
     wanted = kept.SELECT.where(items.c.number > window.after, *_of(whose))
     if statuses:
         wanted = wanted.where(items.c.status.in_(sorted(statuses)))
     found = connection.execute(wanted.order_by(items.c.number).limit(window.limit + 1)).all()
-    return kept.read(connection, found)
+    return kept.load_items(connection, found)
 
 
 def _items(
-    whose: Whose, window: Window, statuses: Collection[ItemStatus], connection: sa.Connection
+    whose: ScopeFilter, window: Window, statuses: Collection[ItemStatus], connection: sa.Connection
 ) -> Page[Item]:
     rows = _rows(connection, whose, window, statuses)
     return _page([row.item for row in rows], window, [row.number for row in rows])
 
 
-def _entries(whose: Whose, window: Window, connection: sa.Connection) -> Page[Entry]:
+def _entries(whose: ScopeFilter, window: Window, connection: sa.Connection) -> Page[ArchiveEntry]:
     rows = _rows(connection, whose, window)
     return _page([_entry(connection, row) for row in rows], window, [row.number for row in rows])
 
 
-def _entry(connection: sa.Connection, row: kept.Row) -> Entry:
+def _entry(connection: sa.Connection, row: kept.ItemRow) -> ArchiveEntry:
     item = row.item
-    replaces = closed_by(connection, item) if item.status == "proposed" else ()
-    return Entry(item, history_of(connection, row.number), replaces)
+    replaces = find_replaced(connection, item) if item.status == "proposed" else ()
+    return ArchiveEntry(item, load_line_history(connection, row.number), replaces)
 
 
-def _turns(whose: Whose, window: Window, connection: sa.Connection) -> Page[StoredTurn]:
+def _turns(whose: ScopeFilter, window: Window, connection: sa.Connection) -> Page[StoredTurn]:
     wanted = said.SELECT.where(turns.c.number > window.after, *_of(whose))
     found: list[Any] = [*connection.execute(wanted.order_by(turns.c.number).limit(window.limit + 1))]
-    return _page([*said.read(found)], window, [row.number for row in found])
+    return _page([*said.turns_of(found)], window, [row.number for row in found])
 
 
-def _tally(connection: sa.Connection) -> Tally:
-    counted = {row[0]: int(row[1]) for row in connection.execute(_BY_STATUS)}
-    return Tally(
-        counted,
-        connection.execute(_SAID).scalar_one(),
-        said.counted_gaps(connection),
-        vectors.counted(connection),
-        *unread.counted(connection),
+def _tally(connection: sa.Connection) -> ArchiveTally:
+    unread_turns, given_up = unread.count_unread(connection)
+    return ArchiveTally(
+        items={row[0]: int(row[1]) for row in connection.execute(_BY_STATUS)},
+        turns=connection.execute(_SAID).scalar_one(),
+        gaps=said.count_gaps(connection),
+        vectors=vectors.count_vectors(connection),
+        unread=unread_turns,
+        given_up=given_up,
     )
 
 

@@ -1,4 +1,4 @@
-"""How items go on: what is proposed, accepted, decided, replaced, and ends. Each is one request in a transaction."""
+"""Decisions about items: propose, accept, decide, replace and expire. Each is one request in a transaction."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace as with_other
@@ -7,19 +7,19 @@ import sqlalchemy as sa
 
 from ...config import EXPIRED_AT_ONCE, PROPOSAL_LAPSES
 from ...errors import Conflict
-from ...memory.conflicts import Compared, compare
-from ...memory.states import DECIDES, change
+from ...memory.conflicts import DraftComparison, compare_draft
+from ...memory.states import DECIDES, change_item
 from ...ports.conversation import Scope
-from ...ports.memory import LIVE, Draft, Item, Proposed
+from ...ports.memory import LIVE, Draft, Item, ProposalOutcome
 from ..transaction import Transaction
 from . import items as kept
 from . import scopes
-from .items import Row
+from .items import ItemRow
 from .schema import IS_PROPOSED, MAY_END, items
 
 _LAPSES = round(PROPOSAL_LAPSES * 1000)
 _AT: sa.BindParameter[int] = sa.bindparam("at")
-# Each is word for word as the index over it has it.
+# Each condition is word for word that of the partial index over it.
 _ENDED = sa.and_(sa.text(f"items.{MAY_END}"), items.c.ends <= _AT)
 _WAITED = sa.and_(sa.text(f"items.{IS_PROPOSED}"), items.c.since <= _AT - _LAPSES)
 _ANYTHING_OVER = sa.select(sa.or_(sa.exists().where(_ENDED), sa.exists().where(_WAITED)))
@@ -32,15 +32,18 @@ _OVER = kept.SELECT.where(
 ).limit(EXPIRED_AT_ONCE)
 
 
-def propose(
+def propose_drafts(
     transaction: Transaction, scope: Scope, drafts: Sequence[Draft], at: int, anew: bool = True
-) -> tuple[Proposed, ...]:
-    """Keep drafts as proposed, and accept what a rule accepts. anew: also those that nothing says that is there."""
+) -> tuple[ProposalOutcome, ...]:
+    """Insert drafts as proposed items, and accept those that a rule accepts.
+
+    With `anew` also a draft that no kept item repeats is inserted; without it only sources are added.
+    """
     said = (_propose(transaction.connection, scope, draft, at, anew) for draft in drafts)
     return tuple(proposed for proposed in said if proposed is not None)
 
 
-def accept(
+def accept_item(
     scope: Scope,
     id: str,
     at: int,
@@ -48,149 +51,151 @@ def accept(
     replaces: Collection[str] | None,
     transaction: Transaction,
 ) -> Item:
-    """Make a proposed item live, and close what it contradicts; what the port says of `accept`."""
+    """Make a proposed item live and close the items that it contradicts (see `MemoryStore.accept_item`)."""
     connection = transaction.connection
-    row = kept.one(connection, scope, id)
+    row = kept.find_item(connection, scope, id)
     if row.item.status in LIVE:
         return row.item
-    _check(row, revision)
+    _check_revision(row, revision)
     return _approve(connection, row, at, replaces).item
 
 
-def decide(
+def decide_item(
     scope: Scope, id: str, trigger: str, at: int, revision: int | None, transaction: Transaction
 ) -> Item:
-    """Take a row of the item's table by its user's word; what the port says of `decide`."""
-    row = kept.one(transaction.connection, scope, id)
-    _check(row, revision)
-    kept.move(transaction.connection, row, trigger, at, "user")
-    return kept.one(transaction.connection, scope, id).item
+    """Apply a trigger of the item's table by its user's word (see `MemoryStore.decide_item`)."""
+    row = kept.find_item(transaction.connection, scope, id)
+    _check_revision(row, revision)
+    kept.move_item(transaction.connection, row, trigger, at, "user")
+    return kept.find_item(transaction.connection, scope, id).item
 
 
-def contradicted(scope: Scope, id: str, connection: sa.Connection) -> tuple[Item, ...]:
-    """Return what would be closed, were an item accepted now; what the port says of `contradicted`."""
-    return closed_by(connection, kept.one(connection, scope, id).item)
+def find_conflicting(scope: Scope, id: str, connection: sa.Connection) -> tuple[Item, ...]:
+    """Return the live items that accepting this item would close (see `MemoryStore.conflicting_items`)."""
+    return find_replaced(connection, kept.find_item(connection, scope, id).item)
 
 
-def replace(
+def replace_item(
     scope: Scope, id: str, draft: Draft, at: int, revision: int | None, transaction: Transaction
 ) -> Item:
-    """Put another item in the place of a live or a proposed one; what the port says of `replace`."""
+    """Replace a live or proposed item by another one (see `MemoryStore.replace_item`)."""
     connection = transaction.connection
-    row = kept.one(connection, scope, id)
-    _check(row, revision)
+    row = kept.find_item(connection, scope, id)
+    _check_revision(row, revision)
     if row.item.status == "proposed":
-        return _instead(connection, row, scope, draft, at)
+        return _accept_instead(connection, row, scope, draft, at)
     if row.item.status not in LIVE:
         raise Conflict("refused")
-    made = kept.make(connection, scope, draft, at, id)
+    made = kept.insert_item(connection, scope, draft, at, id)
     return _approve(connection, made, at, None, row).item
 
 
-def _instead(connection: sa.Connection, row: Row, scope: Scope, draft: Draft, at: int) -> Item:
-    """Accept what its user says in place of a proposed item, and reject that unless it says the same."""
+def _accept_instead(connection: sa.Connection, row: ItemRow, scope: Scope, draft: Draft, at: int) -> Item:
+    """Accept a user's `draft` in place of a proposed item; reject the proposed item unless both say the same."""
     proposed = _propose(connection, scope, draft, at, True)
     assert proposed is not None, "it is made where nothing is there"
-    said = kept.one(connection, scope, proposed.item.id)
+    said = kept.find_item(connection, scope, proposed.item.id)
     if said.item.status not in LIVE:
         said = _approve(connection, said, at, None)
     if said.number != row.number:
-        kept.move(connection, row, "reject", at, "user")
+        kept.move_item(connection, row, "reject", at, "user")
     return said.item
 
 
-def anything_over(connection: sa.Connection, at: int) -> bool:
-    """Whether `expire` has anything to do."""
+def has_expired_items(connection: sa.Connection, at: int) -> bool:
+    """Return whether `expire_items` would end an item."""
     return bool(connection.execute(_ANYTHING_OVER, {"at": at}).scalar_one())
 
 
-def expire(transaction: Transaction, at: int) -> int:
-    """End items whose time is over, EXPIRED_AT_ONCE at most; return how many."""
+def expire_items(transaction: Transaction, at: int) -> int:
+    """End items that have expired, at most `EXPIRED_AT_ONCE`; return their number."""
     connection = transaction.connection
-    over = kept.read(connection, connection.execute(_OVER, {"at": at}).all())
+    over = kept.load_items(connection, connection.execute(_OVER, {"at": at}).all())
     for row in over:
-        kept.move(connection, row, "expire" if row.item.status in LIVE else "lapse", at, None)
+        kept.move_item(connection, row, "expire" if row.item.status in LIVE else "lapse", at, None)
     return len(over)
 
 
-def closed_by(connection: sa.Connection, item: Item) -> tuple[Item, ...]:
-    """Return the live items that an item replaces once it is accepted."""
-    there = kept.live(kept.about(connection, scopes.known(connection, item.scope), item))
-    return _gives_way(item, item.supersedes, there).conflicts
+def find_replaced(connection: sa.Connection, item: Item) -> tuple[Item, ...]:
+    """Return the live items that `item` replaces once it is accepted."""
+    there = kept.live_rows(kept.find_about(connection, scopes.find_scope(connection, item.scope), item))
+    return _compare_live(item, item.supersedes, there).conflicts
 
 
 def check_trigger(trigger: str) -> None:
-    """Raise ValueError for what is not a user's word on an item alone."""
+    """Raise `ValueError` unless `trigger` is a decision of a user about one item alone."""
     if trigger not in DECIDES:
         raise ValueError(f"{trigger} is none of {', '.join(sorted(DECIDES))}")
 
 
-def _propose(connection: sa.Connection, scope: Scope, draft: Draft, at: int, anew: bool) -> Proposed | None:
-    of = scopes.known(connection, scopes.whose(scope))
-    there = kept.about(connection, of, draft)
-    compared = _gives_way(draft, draft.replaces, kept.live(there))
-    same = compared.same or _said_already(draft, there)
+def _propose(
+    connection: sa.Connection, scope: Scope, draft: Draft, at: int, anew: bool
+) -> ProposalOutcome | None:
+    of = scopes.find_scope(connection, scopes.item_scope(scope))
+    there = kept.find_about(connection, of, draft)
+    compared = _compare_live(draft, draft.replaces, kept.live_rows(there))
+    same = compared.same or _find_duplicate(draft, there)
     if same is not None:
         for source in draft.sources:
             kept.add_source(connection, scopes.number_of(same.id), scope, source)
-        again = kept.one(connection, scope, same.id).item
-        return Proposed(again, False, compared.conflicts)
+        again = kept.find_item(connection, scope, same.id).item
+        return ProposalOutcome(again, False, compared.conflicts)
     if not anew:
         return None
     newest = compared.conflicts[-1].id if compared.conflicts else None
-    row = kept.make(connection, scope, draft, at, newest)
-    if change(row.item, "rule_accepts", at, row.since, bool(compared.conflicts)) is not None:
-        kept.move(connection, row, "rule_accepts", at, "rule")
-        row = kept.one(connection, scope, row.item.id)
-    return Proposed(row.item, True, compared.conflicts)
+    row = kept.insert_item(connection, scope, draft, at, newest)
+    if change_item(row.item, "rule_accepts", at, row.since, bool(compared.conflicts)) is not None:
+        kept.move_item(connection, row, "rule_accepts", at, "rule")
+        row = kept.find_item(connection, scope, row.item.id)
+    return ProposalOutcome(row.item, True, compared.conflicts)
 
 
-def _said_already(draft: Draft, there: Sequence[Row]) -> Item | None:
-    """Return what is proposed and says the same."""
+def _find_duplicate(draft: Draft, there: Sequence[ItemRow]) -> Item | None:
+    """Return the proposed item of the same words, or `None`."""
     waiting = [row.item for row in there if row.item.status == "proposed"]
-    return compare(draft, [with_other(item, status="accepted") for item in waiting]).same
+    return compare_draft(draft, [with_other(item, status="accepted") for item in waiting]).same
 
 
 def _approve(
     connection: sa.Connection,
-    row: Row,
+    row: ItemRow,
     at: int,
     told: Collection[str] | None,
-    instead_of: Row | None = None,
-) -> Row:
-    """Make a proposed item live by its user's word, and close what stands in its place.
+    instead_of: ItemRow | None = None,
+) -> ItemRow:
+    """Make a proposed item live by its user's word, and close the items in its place.
 
-    told: ids that the user was told it replaces, None is any. instead_of: what it replaces, whatever that says.
+    `told` holds the ids that the user knows it replaces; `None` allows any. `instead_of` is replaced in any case.
     """
     item = row.item
-    scope = scopes.known(connection, item.scope)
-    there = kept.live(kept.about(connection, scope, item))
-    compared = _gives_way(item, item.supersedes, there)
+    scope = scopes.find_scope(connection, item.scope)
+    there = kept.live_rows(kept.find_about(connection, scope, item))
+    compared = _compare_live(item, item.supersedes, there)
     conflicts = {each.id for each in compared.conflicts}
     unseen = told is not None and conflicts != set(told)
     closes = [each for each in there if each.item.id in conflicts or each.item.slot == item.slot]
     if instead_of is not None and instead_of.number not in {each.number for each in closes}:
         closes.append(instead_of)
     for each in closes:
-        kept.move(connection, each, "supersede", at, "user", successor=row)
-    kept.move(connection, row, "approve", at, "user", unseen, replaced=instead_of or _newest(closes))
-    return kept.numbered(connection, scope, row.number)
+        kept.move_item(connection, each, "supersede", at, "user", successor=row)
+    kept.move_item(connection, row, "approve", at, "user", unseen, replaced=instead_of or _newest(closes))
+    return kept.item_by_number(connection, scope, row.number)
 
 
-def _newest(rows: Sequence[Row]) -> Row | None:
+def _newest(rows: Sequence[ItemRow]) -> ItemRow | None:
     return max(rows, key=lambda row: row.number, default=None)
 
 
-def _gives_way(said: Draft | Item, place: str | None, there: Sequence[Row]) -> Compared:
-    """Return what something is to live items of its key, of which the one whose place it is to take gives way too."""
+def _compare_live(said: Draft | Item, place: str | None, there: Sequence[ItemRow]) -> DraftComparison:
+    """Return how a draft compares with the live items of its key, one of which (`place`) it is about to replace."""
     live = [row.item for row in there]
-    compared = compare(said, live)
+    compared = compare_draft(said, live)
     if compared.same is not None:
         return compared
     named = tuple(item for item in live if item.id == place and item not in compared.conflicts)
     return with_other(compared, conflicts=(*compared.conflicts, *named))
 
 
-def _check(row: Row, revision: int | None) -> None:
+def _check_revision(row: ItemRow, revision: int | None) -> None:
     if revision not in (None, row.item.revision):
         raise Conflict("changed")

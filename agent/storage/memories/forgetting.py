@@ -1,29 +1,29 @@
-"""Forgetting an item: its words, its quotes, what was said in the messages that it comes from, and what cites it.
+"""Forgetting an item: its words, its quotes, the messages that are its sources, and the answers that cite it.
 
-What says the same again goes with it, wherever its user said it: a message that holds the item's whole text, or a quote
-that it comes from, with the answers to it, and an answer that holds these. Another item's quote that holds them is
-emptied; what that item itself says stays, since it is listed and can be forgotten itself.
+Repetitions go with it, wherever its user made them: a message that holds the item's whole text, or a quote of its
+sources, with the answers to that message, and an answer that holds these words. A quote of another item that holds them
+is emptied; the text of that other item stays, since it is listed and can be forgotten itself.
 
-What is left are rows without words: an id, times, whose it was, and what happened to it. The request says that it
-erases, so that the log is cut off before it is answered. It can be made again: it then cuts off the log once more.
+Rows without words stay: an id, times, the scope, and the history. The request sets `erases`, so that the log is
+truncated before it is answered. Forgetting again is allowed: it truncates the log once more.
 
-All that its user has said is looked through for it, which takes a second for 100,000 turns: so it is read before, some
-turns at a time, and in the transaction there is left to look at what was said since.
+All turns of the user are searched for repetitions, which takes a second for 100,000 turns. So reads search them in
+advance, some turns at a time, and the transaction searches only the turns that came since.
 """
 
 from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from ...memory.repeats import Repeats, wordings
+from ...memory.repeats import Repeats, item_wordings
 from ...ports.conversation import Scope
-from ...ports.memory import Forgotten, StoredTurn
+from ...ports.memory import ForgottenItem, StoredTurn
 from ..transaction import Transaction
 from . import items as kept
 from . import scopes
 from .schema import item_sources, item_words, items, turn_cites, turn_words, turns
 from .schema import scopes as scopes_table
-from .turns import SELECT, read
+from .turns import SELECT, turns_of
 
 _OF: sa.BindParameter[int] = sa.bindparam("of")
 _EMPTY = (
@@ -48,7 +48,7 @@ _NOTE = sa.insert(turn_cites)
 _AT_ONCE = 500  # turns in one statement
 _LOOKED_AT = 1_000  # turns in one look, which takes some 10 ms
 _AFTER, _UPTO = turns.c.number > sa.bindparam("after"), turns.c.number <= sa.bindparam("upto")
-_THEIRS = (  # of a user all threads, of nobody the one
+_THEIRS = (  # all threads of a user; without a user the one thread
     scopes_table.c.project == sa.bindparam("project"),
     scopes_table.c.user == sa.bindparam("user"),
     sa.or_(scopes_table.c.user != "", scopes_table.c.thread == sa.bindparam("thread")),
@@ -72,98 +72,109 @@ _UNQUOTE = sa.update(item_sources).where(item_sources.c.number.in_(_NAMED)).valu
 
 
 @dataclass(frozen=True, slots=True)
-class Repeated:
-    """What was found to say an item's words again. texts: these. turns: their numbers. upto: of the last one seen."""
+class RepeatingTurns:
+    """The turns that repeat an item's words, as far as they were searched for.
+
+    `texts` are the words searched for, `turns` the numbers of the turns. `upto` is the last number that was looked at.
+    """
 
     texts: tuple[str, ...] = ()
     turns: frozenset[int] = frozenset()
     upto: int = 0
 
 
-def look(scope: Scope, id: str, before: Repeated | None, connection: sa.Connection) -> tuple[Repeated, bool]:
-    """Look through more of what a user has said; return what was found so far, and whether there is more.
+def find_repeats(
+    scope: Scope, id: str, before: RepeatingTurns | None, connection: sa.Connection
+) -> tuple[RepeatingTurns, bool]:
+    """Search the next turns of a user; return all matches so far, and whether there are more turns.
 
-    before: what was found so far, None to begin with. Raises `NotFound` for an item that is not there.
+    `before` is the result of the last call, `None` at first. Raises `NotFound` for an item that does not exist.
     """
     if before is None:
-        before = Repeated(wordings(kept.one(connection, scope, id).item))
+        before = RepeatingTurns(item_wordings(kept.find_item(connection, scope, id).item))
     last = int(connection.execute(_LAST).scalar_one()) if before.texts else 0
     upto = min(last, before.upto + _LOOKED_AT)
     if upto <= before.upto:
         return before, False
-    found = _again(connection, scope, Repeats(before.texts), before.upto, upto)
-    return Repeated(before.texts, before.turns | found, upto), upto < last
+    found = _find_repeating(connection, scope, Repeats(before.texts), before.upto, upto)
+    return RepeatingTurns(before.texts, before.turns | found, upto), upto < last
 
 
-def forget(scope: Scope, id: str, at: int, repeated: Repeated, transaction: Transaction) -> Forgotten:
-    """Take all that an item says out of the rows; what the port says of `forget`.
+def forget_item(
+    scope: Scope, id: str, at: int, repeated: RepeatingTurns, transaction: Transaction
+) -> ForgottenItem:
+    """Empty all words of an item (see `forget_item` of the port `MemoryStore`).
 
-    repeated: what was found to say it again, before.
+    `repeated` holds the repetitions that reads have found in advance.
     """
     connection = transaction.connection
-    row = kept.one(connection, scope, id)
+    row = kept.find_item(connection, scope, id)
     transaction.erases = True
     if row.item.status == "forgotten":
-        known = _citing(connection, [id])
-        of = known | _citing(connection, [f"t{number}" for number in known])
-        return Forgotten(row.item, _left(connection, sorted(of)))
-    kept.move(connection, row, "forget", at, "user")
-    texts = wordings(row.item)
-    if repeated.texts != texts:  # it has got another source meanwhile, and is looked for anew
-        repeated = Repeated(texts)
+        known = _find_citing(connection, [id])
+        of = known | _find_citing(connection, [f"t{number}" for number in known])
+        return ForgottenItem(row.item, _load_turns(connection, sorted(of)))
+    kept.move_item(connection, row, "forget", at, "user")
+    texts = item_wordings(row.item)
+    if repeated.texts != texts:  # the item has another source since, so search from the start
+        repeated = RepeatingTurns(texts)
     repeats = Repeats(texts)
     last = int(connection.execute(_LAST).scalar_one())
     said = {
         *connection.execute(_SAID_IN, {"of": row.number}).scalars(),
         *repeated.turns,
-        *_again(connection, scope, repeats, repeated.upto, last),
+        *_find_repeating(connection, scope, repeats, repeated.upto, last),
     }
-    _unquote(connection, scope, row.number, repeats)
-    citing = _citing(connection, [id])
-    of = said | citing | _citing(connection, [f"t{number}" for number in said])
+    _empty_quotes(connection, scope, row.number, repeats)
+    citing = _find_citing(connection, [id])
+    of = said | citing | _find_citing(connection, [f"t{number}" for number in said])
     for statement in _EMPTY:
         connection.execute(statement, {"of": row.number})
     numbers = sorted(of)
     for start in range(0, len(numbers), _AT_ONCE):
         named = {"named": numbers[start : start + _AT_ONCE]}
         connection.execute(_UNSAY, named)
-    if of - citing:  # so that all of them are known where it is forgotten again
+    if of - citing:  # so that forgetting it again finds all of them
         connection.execute(_NOTE, [{"turn": number, "ref": id} for number in sorted(of - citing)])
-    return Forgotten(kept.one(connection, scope, id).item, _left(connection, numbers))
+    return ForgottenItem(kept.find_item(connection, scope, id).item, _load_turns(connection, numbers))
 
 
-def _again(connection: sa.Connection, scope: Scope, repeats: Repeats, after: int, upto: int) -> set[int]:
-    """Return the numbers of the turns of a user, of these, that say something again; with the answers to messages."""
+def _find_repeating(
+    connection: sa.Connection, scope: Scope, repeats: Repeats, after: int, upto: int
+) -> set[int]:
+    """Return the numbers of those turns of a user that repeat some words, with the answers to such messages."""
     of = {"project": scope.project, "user": scope.user, "thread": scope.thread, "after": after, "upto": upto}
     found: set[int] = set()
     for turn in connection.execute(_SAID, of).all():
-        if turn.role == "user" and repeats.said(turn.text):
+        if turn.role == "user" and repeats.matches_user_text(turn.text):
             exchange = {"scope": turn.scope, "message": turn.message}
             found.update(connection.execute(_EXCHANGE, exchange).scalars())
-        elif turn.role != "user" and repeats.told(turn.text):
+        elif turn.role != "user" and repeats.matches_agent_text(turn.text):
             found.add(turn.number)
     return found
 
 
-def _unquote(connection: sa.Connection, scope: Scope, item: int, repeats: Repeats) -> None:
-    """Empty the quotes that other items of a user have of the same words."""
-    of = {"scope": scopes.known(connection, scopes.whose(scope)), "of": item}
+def _empty_quotes(connection: sa.Connection, scope: Scope, item: int, repeats: Repeats) -> None:
+    """Empty the quotes of a user's other items that hold the same words."""
+    of = {"scope": scopes.find_scope(connection, scopes.item_scope(scope)), "of": item}
     holding = [
-        source.number for source in connection.execute(_QUOTES, of).all() if repeats.told(source.quote)
+        source.number
+        for source in connection.execute(_QUOTES, of).all()
+        if repeats.matches_agent_text(source.quote)
     ]
     for start in range(0, len(holding), _AT_ONCE):
         connection.execute(_UNQUOTE, {"named": holding[start : start + _AT_ONCE]})
 
 
-def _left(connection: sa.Connection, numbers: list[int]) -> tuple[StoredTurn, ...]:
+def _load_turns(connection: sa.Connection, numbers: list[int]) -> tuple[StoredTurn, ...]:
     left: list[StoredTurn] = []
     for start in range(0, len(numbers), _AT_ONCE):
-        left += read(connection.execute(_LEFT, {"named": numbers[start : start + _AT_ONCE]}).all())
+        left += turns_of(connection.execute(_LEFT, {"named": numbers[start : start + _AT_ONCE]}).all())
     return tuple(left)
 
 
-def _citing(connection: sa.Connection, refs: list[str]) -> set[int]:
-    """Return the numbers of the turns that cite any of these."""
+def _find_citing(connection: sa.Connection, refs: list[str]) -> set[int]:
+    """Return the numbers of the turns that cite any of these `refs`."""
     found: set[int] = set()
     for start in range(0, len(refs), _AT_ONCE):
         found.update(connection.execute(_CITING, {"named": refs[start : start + _AT_ONCE]}).scalars().all())

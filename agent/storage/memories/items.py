@@ -1,7 +1,7 @@
-"""Items as rows: how they are read, made, and go on; each function is one step in a transaction.
+"""Items as rows: reading them, inserting them and moving them. Each function is one step in a transaction.
 
-The transaction has the write lock, so nothing changes between a look and the change; the conditions stand in the
-statements all the same, and the database asks the table of moves once more.
+The transaction holds the write lock, so nothing changes between the check and the change. The statements state their
+conditions all the same, and a trigger asks the table `moves` once more.
 """
 
 import json
@@ -14,10 +14,10 @@ import sqlalchemy as sa
 
 from ...config import ITEM_SOURCES
 from ...errors import Conflict
-from ...memory.states import Changed, change
+from ...memory.states import ItemChange, change_item
 from ...ports.conversation import Scope
-from ...ports.memory import LIVE, Decider, Draft, Item, Number, Source
-from ..listing import found
+from ...ports.memory import LIVE, Draft, Item, ItemDecider, Number, Source
+from ..listing import require_row
 from . import scopes
 from .schema import item_log, item_sources, item_words, items
 from .schema import scopes as scopes_table
@@ -26,8 +26,8 @@ _IN_ONE_QUERY = 500  # items whose sources are read at once
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """An item as it is kept. since: when it came into its status."""
+class ItemRow:
+    """An item and its row: its `number`, and `since`, when it came into its status."""
 
     number: int
     since: int
@@ -43,7 +43,7 @@ SELECT = (
     .join(item_words, item_words.c.item == items.c.number)
     .join(scopes_table, scopes_table.c.number == items.c.scope)
 )
-"""All of items but their sources."""
+"""Selects all columns of items; their sources are read apart."""
 
 _OF: sa.BindParameter[Any] = sa.bindparam("of")
 _SCOPE: sa.BindParameter[Any] = sa.bindparam("scope")
@@ -97,42 +97,44 @@ _MOVE = (
 )
 
 
-def read(connection: sa.Connection, rows: Sequence[Any]) -> tuple[Row, ...]:
-    """Return rows of `SELECT` as items."""
+def load_items(connection: sa.Connection, rows: Sequence[Any]) -> tuple[ItemRow, ...]:
+    """Return rows of `SELECT` as items with their sources."""
     sources: dict[int, list[Source]] = {row.number: [] for row in rows}
     numbers = [*sources]
     for at in range(0, len(numbers), _IN_ONE_QUERY):
         for one in connection.execute(_SOURCES, {"items": numbers[at : at + _IN_ONE_QUERY]}):
             sources[one.item].append(Source(one.kind, one.ref, one.first, one.last, one.quote))
-    return tuple(Row(row.number, row.since, _item(row, tuple(sources[row.number]))) for row in rows)
+    return tuple(ItemRow(row.number, row.since, _item(row, tuple(sources[row.number]))) for row in rows)
 
 
-def one(connection: sa.Connection, scope: Scope, id: str) -> Row:
-    """Return an item; raises `NotFound` for one that is not there, or is another's."""
-    of = {"of": scopes.number_of(id), "scope": scopes.known(connection, scopes.whose(scope))}
-    return read(connection, [found(connection.execute(_ONE, of).one_or_none())])[0]
+def find_item(connection: sa.Connection, scope: Scope, id: str) -> ItemRow:
+    """Return an item; raises `NotFound` if it does not exist or belongs to another scope."""
+    of = {"of": scopes.number_of(id), "scope": scopes.find_scope(connection, scopes.item_scope(scope))}
+    return load_items(connection, [require_row(connection.execute(_ONE, of).one_or_none())])[0]
 
 
-def anybodys(connection: sa.Connection, id: str) -> Row:
-    """Return an item whosoever it is; raises `NotFound` for one that is not there. Never for who asks over a wire."""
+def find_any_item(connection: sa.Connection, id: str) -> ItemRow:
+    """Return an item of any scope; raises `NotFound`. For operators only, never for a request over a wire."""
     of = {"of": scopes.number_of(id)}
-    return read(connection, [found(connection.execute(_ANYBODYS, of).one_or_none())])[0]
+    return load_items(connection, [require_row(connection.execute(_ANYBODYS, of).one_or_none())])[0]
 
 
-def numbered(connection: sa.Connection, scope: int, number: int) -> Row:
-    """Return an item of a scope that is known to be there."""
-    return read(connection, [connection.execute(_ONE, {"of": number, "scope": scope}).one()])[0]
+def item_by_number(connection: sa.Connection, scope: int, number: int) -> ItemRow:
+    """Return an item by its number, which is known to exist in the scope."""
+    return load_items(connection, [connection.execute(_ONE, {"of": number, "scope": scope}).one()])[0]
 
 
-def about(connection: sa.Connection, scope: int, said: Draft | Item) -> tuple[Row, ...]:
-    """Return what is live in a scope about the same key, and what is proposed with its slot too; oldest first."""
+def find_about(connection: sa.Connection, scope: int, said: Draft | Item) -> tuple[ItemRow, ...]:
+    """Return the live items of a scope with the same key, and proposed ones with the same slot; oldest first."""
     of = {"scope": scope, "about": _digest(said.key), "place": _digest(said.key, said.slot)}
-    return read(connection, connection.execute(_ABOUT, of).all())
+    return load_items(connection, connection.execute(_ABOUT, of).all())
 
 
-def make(connection: sa.Connection, scope: Scope, draft: Draft, at: int, supersedes: str | None) -> Row:
-    """Make an item of a draft, proposed. scope: with the thread in which it was found."""
-    whose = scopes.made(connection, scopes.whose(scope))
+def insert_item(
+    connection: sa.Connection, scope: Scope, draft: Draft, at: int, supersedes: str | None
+) -> ItemRow:
+    """Insert a draft as a proposed item. `scope` includes the thread in which it was found."""
+    whose = scopes.ensure_scope(connection, scopes.item_scope(scope))
     ends = [end for end in (draft.valid_to, draft.expires_at) if end is not None]
     values = {
         "scope": whose,
@@ -153,16 +155,16 @@ def make(connection: sa.Connection, scope: Scope, draft: Draft, at: int, superse
     number = int(connection.execute(_MAKE, values).scalar_one())
     words = {"text": draft.text, "key": draft.key, "slot": draft.slot, "numbers": draft.numbers}
     connection.execute(_SAY, {"item": number, **words})
-    of = whose if scope == scopes.whose(scope) else scopes.made(connection, scope)
+    of = whose if scope == scopes.item_scope(scope) else scopes.ensure_scope(connection, scope)
     for nth, source in enumerate(dict.fromkeys(draft.sources)):
         connection.execute(_ADD_SOURCE, {**_source(number, of, source), "nth": nth, "quote": source.quote})
-    log(connection, number, at, "propose", None, "proposed", None)
-    return numbered(connection, whose, number)
+    log_change(connection, number, at, "propose", None, "proposed", None)
+    return item_by_number(connection, whose, number)
 
 
 def add_source(connection: sa.Connection, number: int, scope: Scope, source: Source) -> None:
-    """Add a source to an item, unless it has it. scope: with the thread in which it was found."""
-    values = _source(number, scopes.made(connection, scope), source)
+    """Add a source to an item, unless it has it. `scope` includes the thread in which the source was found."""
+    values = _source(number, scopes.ensure_scope(connection, scope), source)
     if connection.execute(_SAME_SOURCE, values).first() is not None:
         return
     nth = connection.execute(_HELD, {"of": number}).scalar_one()
@@ -170,23 +172,25 @@ def add_source(connection: sa.Connection, number: int, scope: Scope, source: Sou
     connection.execute(_ADD_SOURCE, {**values, "nth": nth, "quote": quote})
 
 
-def move(
+def move_item(
     connection: sa.Connection,
-    row: Row,
+    row: ItemRow,
     trigger: str,
     at: int,
-    by: Decider | None,
+    by: ItemDecider | None,
     contradicts: bool = False,
     *,
-    replaced: Row | None = None,
-    successor: Row | None = None,
-) -> Changed:
-    """Take a row of the item's table; raises `Conflict`: "refused" where there is none, "changed" for a contradiction.
+    replaced: ItemRow | None = None,
+    successor: ItemRow | None = None,
+) -> ItemChange:
+    """Apply a trigger of the item's table to `row`.
 
-    contradicts: what its user was not told of. replaced: what it closes. successor: what closes it.
+    `contradicts` says that the user did not know of an item that this one would replace. `replaced` is the item that it
+    closes, `successor` the item that closes it. Raises `Conflict("refused")` when the table has no such move, and
+    `Conflict("changed")` for a contradiction.
     """
     item = row.item
-    changed = change(item, trigger, at, row.since, contradicts)
+    changed = change_item(item, trigger, at, row.since, contradicts)
     if changed is None:
         raise Conflict("refused")
     if changed.conflict:
@@ -206,38 +210,38 @@ def move(
             "at": at,
             "decided": decided,
             "decider": changed.decided_by,
-            "until": item.valid_to if successor is None else _until(item, successor.item),
+            "until": item.valid_to if successor is None else _end_of_validity(item, successor.item),
             "replaced": None if supersedes is None else scopes.number_of(supersedes),
             "successor": None if closed_by is None else scopes.number_of(closed_by),
         },
     )
     if made.rowcount != 1:
         raise Conflict("changed")
-    log(connection, row.number, at, trigger, item.status, changed.status, by)
+    log_change(connection, row.number, at, trigger, item.status, changed.status, by)
     return changed
 
 
-def log(
+def log_change(
     connection: sa.Connection,
     number: int,
     at: int,
     trigger: str,
     before: str | None,
     after: str,
-    by: Decider | None,
+    by: ItemDecider | None,
 ) -> None:
-    """Add to the history of an item."""
+    """Add a line to the history of an item."""
     line = {"item": number, "at": at, "trigger": trigger, "before": before, "after": after, "by": by}
     connection.execute(_LOG, line)
 
 
-def live(rows: Iterable[Row]) -> list[Row]:
-    """Return those that are live."""
+def live_rows(rows: Iterable[ItemRow]) -> list[ItemRow]:
+    """Return the rows of live items."""
     return [row for row in rows if row.item.status in LIVE]
 
 
-def _until(old: Item, new: Item) -> int:
-    """Return when an item ends that another replaces: where that begins, after it has begun itself."""
+def _end_of_validity(old: Item, new: Item) -> int:
+    """Return the end of an item's validity when another replaces it: the other's begin, but after its own."""
     end = max(old.valid_from + 1, new.valid_from)
     return end if old.valid_to is None else min(end, old.valid_to)
 
@@ -267,7 +271,7 @@ def _item(row: Any, sources: tuple[Source, ...]) -> Item:
         slot=row.slot,
         text=row.text,
         numbers=numbers,
-        scope=scopes.read(row),
+        scope=scopes.scope_of(row),
         valid_from=row.valid_from,
         valid_to=row.valid_to,
         expires_at=row.expires_at,

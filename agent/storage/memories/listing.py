@@ -1,4 +1,4 @@
-"""Items as they are handed out: pages of them, those that may be told of, their history, and what has changed."""
+"""Queries over items: pages, live items, their history, and changes since a number."""
 
 from collections.abc import Collection
 from typing import get_args
@@ -30,7 +30,7 @@ _NEWEST_LIVE = _LIVE.limit(sa.bindparam("most"))
 
 
 def _line() -> sa.Select[tuple[int]]:
-    """Return the query for an item and all that it has replaced, and those."""
+    """Return the query for the numbers of an item and of all items that it replaced, directly or not."""
     line = sa.select(_OF.label("number")).cte("line", recursive=True)
     older = sa.select(items.c.number).join(line, items.c.superseded_by == line.c.number)
     line = line.union(older)
@@ -54,56 +54,67 @@ _CHANGED_ITEMS = kept.SELECT.where(
 ).order_by(items.c.number)
 
 
-def listed(
+def load_page(
     scope: Scope, window: Window, statuses: Collection[ItemStatus], connection: sa.Connection
 ) -> Page[Item]:
-    """Return a scope's items in the order they were made."""
+    """Return a page of a scope's items in the order they were made."""
     wanted = kept.SELECT.where(
-        items.c.scope == scopes.known(connection, scopes.whose(scope)),
+        items.c.scope == scopes.find_scope(connection, scopes.item_scope(scope)),
         items.c.number > window.after,
         items.c.status.in_(sorted(statuses)) if statuses else items.c.status != "forgotten",
     )
     found = connection.execute(wanted.order_by(items.c.number).limit(window.limit + 1)).all()
-    shown = kept.read(connection, found[: window.limit])
+    shown = kept.load_items(connection, found[: window.limit])
     more = len(found) > len(shown)
     return Page(tuple(row.item for row in shown), shown[-1].number if more else None)
 
 
-def live(
+def load_live(
     scope: Scope, at: int, types: Collection[ItemType], most: int | None, connection: sa.Connection
 ) -> tuple[Item, ...]:
-    """Return the items that may be told of at a time, oldest first."""
-    of = {"of": scopes.known(connection, scopes.whose(scope)), "at": at, "types": sorted(types or _TYPES)}
+    """Return the items that a prompt may use at a time, oldest first."""
+    of = {
+        "of": scopes.find_scope(connection, scopes.item_scope(scope)),
+        "at": at,
+        "types": sorted(types or _TYPES),
+    }
     wanted, bound = (_LIVE, of) if most is None else (_NEWEST_LIVE, of | {"most": most})
     rows = connection.execute(wanted, bound).all()
-    return tuple(row.item for row in kept.read(connection, rows[::-1]))
+    return tuple(row.item for row in kept.load_items(connection, rows[::-1]))
 
 
-def history(scope: Scope, id: str, connection: sa.Connection) -> tuple[Change, ...]:
-    """Return what happened to an item, and to those that it replaced, oldest first."""
-    return history_of(connection, kept.one(connection, scope, id).number)
+def load_history(scope: Scope, id: str, connection: sa.Connection) -> tuple[Change, ...]:
+    """Return the history of an item and of the items that it replaced, oldest first."""
+    return load_line_history(connection, kept.find_item(connection, scope, id).number)
 
 
-def history_of(connection: sa.Connection, number: int) -> tuple[Change, ...]:
-    """Return what happened to an item that is there, and to those that it replaced, oldest first."""
+def load_line_history(connection: sa.Connection, number: int) -> tuple[Change, ...]:
+    """Return the history of an existing item and of the items that it replaced, oldest first."""
     lines = connection.execute(_HISTORY, {"of": number}).all()
     return tuple(
-        Change(scopes.id_of(line.item), line.at, line.trigger, line.before, line.after, line.by)
+        Change(
+            item=scopes.id_of(line.item),
+            at=line.at,
+            trigger=line.trigger,
+            before=line.before,
+            after=line.after,
+            by=line.by,
+        )
         for line in reversed(lines)
     )
 
 
-def changed(after: int, limit: int, connection: sa.Connection) -> Changes:
-    """Return what has changed, as it is now."""
+def load_changes(after: int, limit: int, connection: sa.Connection) -> Changes:
+    """Return changes after the number `after`, with each changed row as it is now."""
     fed = connection.execute(_FED, {"after": after, "most": limit}).all()
     if not fed:
         return Changes((), (), after)
     upto = fed[-1].number
     within = {"after": after, "upto": upto}
     said: tuple[StoredTurn, ...] = ()
-    rows: tuple[kept.Row, ...] = ()
+    rows: tuple[kept.ItemRow, ...] = ()
     if any(each.turn is not None for each in fed):
-        said = turns.read(connection.execute(_CHANGED_TURNS, within).all())
+        said = turns.turns_of(connection.execute(_CHANGED_TURNS, within).all())
     if any(each.item is not None for each in fed):
-        rows = kept.read(connection, connection.execute(_CHANGED_ITEMS, within).all())
+        rows = kept.load_items(connection, connection.execute(_CHANGED_ITEMS, within).all())
     return Changes(said, tuple(row.item for row in rows), upto)

@@ -1,15 +1,15 @@
-"""The tables of what is remembered, and what the database itself refuses, whatever the code does.
+"""The tables of memory, and the rules that the database itself enforces.
 
-An item's status moves only as its own table says: the table `moves` is filled from it, and a trigger asks there. It
-begins as proposed, is never live without a decision, a source and its own place among the live ones of its scope, and
-what it says never changes: it can only be emptied, once it is forgotten, and its quotes before. Its log is only added
-to.
+An item's status moves only as its state table allows: the table `moves` is filled from it, and a trigger checks it. An
+item begins as proposed. It is never live without a decision, a source and a place of its own among the live items of
+its scope. Its text never changes: it can only be emptied, once the item is forgotten, and its quotes before. Rows of
+`item_log` are only added.
 
-Words, keys and quotes stand in `item_words`, `item_sources` and `turn_words` and nowhere else, and vectors, by which
-words can be guessed, in `vectors`: a trigger empties them with their words. SQLite overwrites what is deleted (PRAGMA
-secure_delete), but leaves copies of rows behind in pages that it splits or merges. Rows of these four come at the end,
-only ever get shorter, and are never deleted, but for all vectors at once: so their pages are neither split nor merged.
-Items are looked up by digests.
+Words, keys and quotes stand in `item_words`, `item_sources` and `turn_words` and nowhere else. Vectors, by which words
+can be guessed, stand in `vectors`: a trigger empties them with their words. SQLite overwrites deleted data (`PRAGMA
+secure_delete`), but leaves copies of rows behind in pages that it splits or merges. Rows of these four tables come at
+the end, only ever get shorter, and are never deleted, but for all vectors at once: so their pages are neither split nor
+merged. Items are looked up by digests.
 """
 
 from functools import cache
@@ -18,23 +18,22 @@ import sqlalchemy as sa
 
 from ...config import ITEM_QUOTE, ITEM_TEXT
 from ...memory.states import TABLE
-from ...ports.memory import LIVE, Decider, ItemStatus, ItemType, Side, SourceKind
 from ..columns import (
-    add,
+    add_column,
     drop_changed,
     drop_undeclared,
-    fill,
+    fill_moves,
     json_value,
+    list_names,
     moves_of,
-    names,
-    numbered,
+    numbered_table,
     one_of,
     statements,
     text,
     where,
     whole,
 )
-from ..contents import Contents
+from ..contents import FileContents
 from . import FILE
 
 SCHEMA = 2  # PRAGMA user_version of a file that this code reads and writes
@@ -44,18 +43,37 @@ MOVES = frozenset(
     for row in TABLE.rows
     if row.target is not None and row.target is not row.source
 )
-"""From which status an item goes to which."""
+"""The allowed moves of an item's status."""
 
-IS_LIVE = f"status IN ({', '.join(map(repr, LIVE))})"
-MAY_END = f"status IN ('proposed', {', '.join(map(repr, LIVE))})"
+# The words of the columns that have a fixed set of them, equal to the `Literal` types of `agent.ports.memory`. They are
+# part of the tables: add a word here with a higher SCHEMA and a step in `prepare` that rebuilds an older file's table.
+SIDES = ("user", "assistant")
+ITEM_TYPES = ("fact", "rule", "decision", "open_loop", "idea", "event", "metric", "preference", "lesson")
+ITEM_STATUSES = (
+    "proposed",
+    "accepted",
+    "active",
+    "blocked",
+    "done",
+    "rejected",
+    "expired",
+    "superseded",
+    "forgotten",
+)
+LIVE_STATUSES = ("accepted", "active", "blocked")
+ITEM_DECIDERS = ("user", "rule")
+SOURCE_KINDS = ("message", "document", "tool")
+
+IS_LIVE = f"status IN ({', '.join(map(repr, LIVE_STATUSES))})"
+MAY_END = f"status IN ('proposed', {', '.join(map(repr, LIVE_STATUSES))})"
 IS_PROPOSED = "status = 'proposed'"
-"""Conditions, word for word as the indexes over such items have them."""
+"""Conditions on items, word for word those of the partial indexes."""
 IS_UNREAD = "unread > 0"
-"""The same of turns."""
+"""The condition of the partial index over turns."""
 
 metadata = sa.MetaData()
 
-scopes = numbered(
+scopes = numbered_table(
     metadata,
     "scopes",
     text("project"),
@@ -64,7 +82,7 @@ scopes = numbered(
     sa.UniqueConstraint("project", "user", "thread"),
 )
 
-turns = numbered(
+turns = numbered_table(
     metadata,
     "turns",
     whole("scope", sa.ForeignKey("scopes.number")),
@@ -76,10 +94,10 @@ turns = numbered(
     whole("sitting"),
     whole(
         "unread", server_default="0"
-    ),  # the tries that a model has left to read it; below 0 it was given up
-    whole("taken", server_default="0"),  # until when somebody reads it
+    ),  # how often a model may still try to read it; below 0 it was given up
+    whole("taken", server_default="0"),  # until when a reader has it
     sa.UniqueConstraint("scope", "message", "role"),
-    one_of("role", Side),
+    one_of("role", SIDES),
     sa.CheckConstraint("blocked IN (0, 1)"),
     sa.Index("turns_unread", "scope", "number", "taken", **where(IS_UNREAD)),
 )
@@ -92,7 +110,7 @@ turn_words = sa.Table(
     sqlite_strict=True,
 )
 
-turn_cites = numbered(
+turn_cites = numbered_table(
     metadata,
     "turn_cites",
     whole("turn", sa.ForeignKey("turns.number")),
@@ -100,7 +118,7 @@ turn_cites = numbered(
     sa.Index("turn_cites_of", "ref"),
 )
 
-items = numbered(
+items = numbered_table(
     metadata,
     "items",
     whole("scope", sa.ForeignKey("scopes.number")),
@@ -120,9 +138,9 @@ items = numbered(
     whole("supersedes", sa.ForeignKey("items.number"), null=True),
     whole("superseded_by", sa.ForeignKey("items.number"), null=True),
     whole("revision"),
-    one_of("type", ItemType),
-    one_of("status", ItemStatus),
-    one_of("decided_by", Decider),
+    one_of("type", ITEM_TYPES),
+    one_of("status", ITEM_STATUSES),
+    one_of("decided_by", ITEM_DECIDERS),
     sa.CheckConstraint("confidence BETWEEN 0 AND 1"),
     sa.CheckConstraint("valid_to IS NULL OR valid_to > valid_from"),
     sa.CheckConstraint("type <> 'metric' OR expires_at IS NOT NULL", name="limited"),
@@ -153,7 +171,7 @@ item_words = sa.Table(
     sqlite_strict=True,
 )
 
-item_sources = numbered(
+item_sources = numbered_table(
     metadata,
     "item_sources",
     whole("item", sa.ForeignKey("items.number")),
@@ -164,12 +182,12 @@ item_sources = numbered(
     whole("first"),
     whole("last"),
     text("quote", sa.CheckConstraint(f"length(quote) <= {ITEM_QUOTE}")),
-    one_of("kind", SourceKind),
+    one_of("kind", SOURCE_KINDS),
     sa.UniqueConstraint("item", "nth"),
     sa.Index("item_sources_said", "scope", **where("kind = 'message'")),
 )
 
-item_log = numbered(
+item_log = numbered_table(
     metadata,
     "item_log",
     whole("item", sa.ForeignKey("items.number")),
@@ -181,7 +199,7 @@ item_log = numbered(
     sa.Index("item_log_of", "item"),
 )
 
-gaps = numbered(
+gaps = numbered_table(
     metadata,
     "gaps",
     whole("scope", sa.ForeignKey("scopes.number")),
@@ -190,18 +208,18 @@ gaps = numbered(
     sa.CheckConstraint("count > 0"),
 )
 
-feed = numbered(  # what an index is to take in, in its order; filled by triggers
+feed = numbered_table(  # changes that an index has to take in, in their order; filled by triggers
     metadata,
     "feed",
     whole("turn", null=True),
     whole("item", null=True),
 )
 
-embedders = numbered(
+embedders = numbered_table(
     metadata, "embedders", text("name"), whole("dimension"), sa.UniqueConstraint("name", "dimension")
 )
 
-vectors = numbered(  # what can be made again of the words; all of it is deleted at once, or nothing
+vectors = numbered_table(  # can be made again from the words; all rows are deleted at once, or none
     metadata,
     "vectors",
     whole("embedder", sa.ForeignKey("embedders.number")),
@@ -217,20 +235,20 @@ vectors = numbered(  # what can be made again of the words; all of it is deleted
 moves = moves_of(metadata)
 
 
-def _kept(table: str) -> dict[str, str]:
-    """Return what keeps a table's rows."""
+def _no_delete_trigger(table: str) -> dict[str, str]:
+    """Return the trigger that forbids deleting rows of `table`."""
     return {
         f"{table}_kept": f"""CREATE TRIGGER {table}_kept BEFORE DELETE ON {table}
         BEGIN SELECT RAISE(ABORT, 'what is remembered is emptied, not deleted'); END"""
     }
 
 
-def _emptied_only(table: str, column: str, said: str, unless: str = "0") -> dict[str, str]:
-    """Return what lets a column of words be emptied only, when its item is forgotten.
+def _empty_only_triggers(table: str, column: str, said: str, unless: str = "0") -> dict[str, str]:
+    """Return the triggers that let a `column` of words only be emptied, once its item is forgotten.
 
-    said: the other columns. unless: what else may become of a row.
+    `said` lists the other columns that must not change. `unless` is a condition for changes that are allowed.
     """
-    return _kept(table) | {
+    return _no_delete_trigger(table) | {
         f"{table}_frozen": f"""CREATE TRIGGER {table}_frozen BEFORE UPDATE OF {column}, {said} ON {table}
         WHEN NOT ({unless})
         AND (NEW.{column} <> '' OR (SELECT status FROM items WHERE number = OLD.item) <> 'forgotten')
@@ -273,28 +291,28 @@ _TRIGGERS = {
     BEGIN UPDATE vectors SET scale = 0, steps = x'' WHERE turn = NEW.turn; END""",
     "vectors_forgotten": """CREATE TRIGGER vectors_forgotten AFTER UPDATE ON item_words WHEN NEW.text = ''
     BEGIN UPDATE vectors SET scale = 0, steps = x'' WHERE item = NEW.item; END""",
-    **_kept("items"),
-    **_kept("item_log"),
-    **_kept("turns"),
-    **_kept("turn_words"),
-    **_emptied_only("item_words", "text", "key, slot, numbers"),
-    **_emptied_only(
+    **_no_delete_trigger("items"),
+    **_no_delete_trigger("item_log"),
+    **_no_delete_trigger("turns"),
+    **_no_delete_trigger("turn_words"),
+    **_empty_only_triggers("item_words", "text", "key, slot, numbers"),
+    **_empty_only_triggers(
         "item_sources", "ref", "kind, quote", "NEW.quote = '' AND NEW.ref = OLD.ref AND NEW.kind = OLD.kind"
     ),
 }
 
 
 def prepare(connection: sa.Connection, now: int) -> None:
-    """Make what is missing. Inside a write transaction."""
+    """Create missing tables, columns, indexes and triggers, in a write transaction."""
     drop_changed(connection, _TRIGGERS)
     drop_undeclared(connection, turns)  # `tries` of the first version
-    known = names(connection)
+    known = list_names(connection)
     for column in (turns.c.unread, turns.c.taken):
-        add(connection, column, known)
+        add_column(connection, column, known)
     for name, statement in _made_by().items():
         if name not in known:
             connection.exec_driver_sql(statement)
-    fill(connection, moves, MOVES)
+    fill_moves(connection, moves, MOVES)
 
 
 @cache
@@ -302,7 +320,7 @@ def _made_by() -> dict[str, str]:
     return statements(metadata, _TRIGGERS)
 
 
-MEMORY = Contents(
+MEMORY = FileContents(
     file=FILE,
     name="memory",
     unusable=(

@@ -1,4 +1,4 @@
-"""Whose rows are whose: scopes, and the ids by which somebody asks."""
+"""Scopes as rows, and the ids of items."""
 
 import re
 from typing import Any
@@ -15,13 +15,13 @@ _ONE = sa.select(scopes.c.number).where(*_OF)
 _MAKE = sa.insert(scopes).returning(scopes.c.number)
 
 
-def whose(scope: Scope) -> Scope:
-    """Return the scope that an item of somebody has: every thread of a user's, one thread of nobody's."""
+def item_scope(scope: Scope) -> Scope:
+    """Return the scope of an item: all threads of a user, or one thread without a user."""
     return Scope(scope.project, "" if scope.user else scope.thread, scope.user)
 
 
 def number_of(id: str) -> int:
-    """Return an item's number; raises `NotFound` for what is no item's id."""
+    """Return the number in an item's `id`; raises `NotFound` if it is no such id."""
     match = _ID.fullmatch(id)
     if match is None:
         raise NotFound("there is no such thing")
@@ -29,22 +29,22 @@ def number_of(id: str) -> int:
 
 
 def id_of(number: int) -> str:
-    """Return an item's id: letters and digits, as it is cited by."""
+    """Return the id of an item's number: letters and digits, for use in citations."""
     return f"i{number}"
 
 
-def known(connection: sa.Connection, scope: Scope) -> int:
-    """Return the number of a scope, 0 for one of which nothing is kept: no row has it."""
+def find_scope(connection: sa.Connection, scope: Scope) -> int:
+    """Return the number of a scope, or 0, which no row has, if nothing was kept of it."""
     return connection.execute(_ONE, _names(scope)).scalar_one_or_none() or 0
 
 
-def made(connection: sa.Connection, scope: Scope) -> int:
-    """Return the number of a scope, which is there from now on."""
-    return known(connection, scope) or int(connection.execute(_MAKE, _names(scope)).scalar_one())
+def ensure_scope(connection: sa.Connection, scope: Scope) -> int:
+    """Return the number of a scope, inserting it if necessary."""
+    return find_scope(connection, scope) or int(connection.execute(_MAKE, _names(scope)).scalar_one())
 
 
-def read(row: Any) -> Scope:
-    """Return the scope of a row that has its names."""
+def scope_of(row: Any) -> Scope:
+    """Return the scope in a row that has its columns."""
     return Scope(row.project, row.thread, row.user)
 
 

@@ -1,4 +1,4 @@
-"""What may still be cited, what was forgotten of what was said, and whether anything is kept of a scope."""
+"""Queries for ids that may still be cited, ids that were forgotten, and scopes that have rows."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from ...ports.conversation import Scope
 from .schema import IS_LIVE, item_sources, items, turn_words, turns
-from .scopes import known
+from .scopes import find_scope
 
 _ID = re.compile(r"([it])([1-9][0-9]{0,17})", re.ASCII)
 _AT: sa.BindParameter[int] = sa.bindparam("at")
@@ -21,7 +21,7 @@ _ITEMS = sa.select(items.c.number).where(
 )
 _GONE_ITEMS = sa.select(items.c.number).where(items.c.number.in_(_AMONG), items.c.status == "forgotten")
 _GONE_TURNS = sa.select(turn_words.c.turn).where(turn_words.c.turn.in_(_AMONG), turn_words.c.text == "")
-_TAKEN_BACK = sa.exists().where(  # what the message has to say of an item that was closed since
+_TAKEN_BACK = sa.exists().where(  # the message is a source of an item that was closed since
     item_sources.c.scope == turns.c.scope,
     sa.text("item_sources.kind = 'message'"),
     item_sources.c.ref == turns.c.message,
@@ -45,38 +45,42 @@ _EMPTIED = (
 )
 
 
-def standing(ids: Collection[str], at: int, connection: sa.Connection) -> frozenset[str]:
-    """Return which of these may be cited at a time: live items, and what users said and have not taken back."""
+def find_citable(ids: Collection[str], at: int, connection: sa.Connection) -> frozenset[str]:
+    """Return the `ids` that may be cited at a time: live items, and user messages that are not taken back."""
     numbers = numbers_of(ids)
     live = connection.execute(_ITEMS, {"among": numbers["i"], "at": at}).scalars()
     said = connection.execute(_TURNS, {"among": numbers["t"]}).scalars()
     return frozenset([*(f"i{number}" for number in live), *(f"t{number}" for number in said)])
 
 
-def forgotten(ids: Collection[str], connection: sa.Connection) -> frozenset[str]:
-    """Return which of these were forgotten."""
+def find_forgotten(ids: Collection[str], connection: sa.Connection) -> frozenset[str]:
+    """Return the `ids` that were forgotten."""
     numbers = numbers_of(ids)
     gone = connection.execute(_GONE_ITEMS, {"among": numbers["i"]}).scalars()
     unsaid = connection.execute(_GONE_TURNS, {"among": numbers["t"]}).scalars()
     return frozenset([*(f"i{number}" for number in gone), *(f"t{number}" for number in unsaid)])
 
 
-def unsaid(scope: Scope, said: Mapping[str, Collection[str]], connection: sa.Connection) -> frozenset[str]:
-    """Return which messages of a thread hold what was forgotten since; what the port says of `unsaid`."""
-    emptied = connection.execute(_EMPTIED, {"of": known(connection, scope), "named": list(said)}).scalars()
+def find_forgotten_messages(
+    scope: Scope, said: Mapping[str, Collection[str]], connection: sa.Connection
+) -> frozenset[str]:
+    """Return the messages of a thread that hold forgotten words (see `MemoryStore.forgotten_messages`)."""
+    emptied = connection.execute(
+        _EMPTIED, {"of": find_scope(connection, scope), "named": list(said)}
+    ).scalars()
     cited = {each for cites in said.values() for each in cites}
-    gone = forgotten(cited, connection) if cited else frozenset()
+    gone = find_forgotten(cited, connection) if cited else frozenset()
     citing = (message for message, cites in said.items() if not gone.isdisjoint(cites))
     return frozenset([*emptied, *citing])
 
 
-def has(scope: Scope, connection: sa.Connection) -> bool:
-    """Return whether anything was ever kept of a scope."""
-    return bool(known(connection, scope))
+def is_known(scope: Scope, connection: sa.Connection) -> bool:
+    """Return whether a row was ever kept of a scope."""
+    return bool(find_scope(connection, scope))
 
 
 def numbers_of(ids: Collection[str]) -> dict[str, list[int]]:
-    """Return the numbers of what these name: of items by "i", of turns by "t"; of what is no id, none."""
+    """Return the numbers in `ids`: of items under "i", of turns under "t"; ignore any other text."""
     numbers: dict[str, list[int]] = {"i": [], "t": []}
     for id in ids:
         match = _ID.fullmatch(id)

@@ -1,4 +1,4 @@
-"""What the port asks for, over the queue of a database: see `agent.ports.memory.MemoryStore` for what each does."""
+"""The store of memory: the port `agent.ports.memory.MemoryStore` over the queue of a `Database`."""
 
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -11,15 +11,15 @@ from ...ports.memory import (
     Change,
     Changes,
     Draft,
-    Forgotten,
+    ExchangeRecord,
+    ForgottenItem,
     Item,
     ItemStatus,
     ItemType,
-    Kept,
-    Proposed,
+    ProposalOutcome,
     StoredTurn,
 )
-from ...ports.note import Unread
+from ...ports.note import UnreadTurn
 from ...ports.pages import Page, Window
 from ...ports.vectors import PackedVector, VectorKind
 from ...ports.work import RunSync
@@ -29,10 +29,10 @@ from .schema import MEMORY
 
 
 class SqliteMemory:
-    """What is remembered, in a database that is open.
+    """Memory in an open database.
 
-    Implements `agent.ports.memory.MemoryStore` and `agent.ports.note.UnreadStore`.
-    reader: the same one over a connection of its own, so that no read waits for a write that is held up.
+    Implements `agent.ports.memory.MemoryStore` and `agent.ports.note.UnreadStore`. `reader` is the same database over a
+    connection of its own, so that no read waits for a write that is held up.
     """
 
     def __init__(self, database: Database, reader: Database) -> None:
@@ -40,19 +40,23 @@ class SqliteMemory:
         self._reader = reader
 
     @property
-    def stalled(self) -> bool:
-        """Whether its disk stands still at a write."""
-        return self._database.stalled
+    def is_stalled(self) -> bool:
+        """Whether the disk stalls at a write, or the last write failed."""
+        return self._database.is_stalled or self._database.is_failing
 
-    async def keep(self, kept: Sequence[Kept], at: int) -> tuple[tuple[Proposed, ...], ...]:
-        """Keep exchanges in one transaction, with what they propose; return that for each."""
-        return await self._database.write(partial(turns.keep, kept, at))
+    async def keep_exchanges(
+        self, kept: Sequence[ExchangeRecord], at: int
+    ) -> tuple[tuple[ProposalOutcome, ...], ...]:
+        """Insert exchanges and their drafts in one transaction; return the outcomes of the drafts for each exchange."""
+        return await self._database.write(partial(turns.keep_exchanges, kept, at))
 
-    async def propose(self, scope: Scope, drafts: Sequence[Draft], at: int) -> tuple[Proposed, ...]:
-        """Keep drafts as proposed, and accept what a rule accepts; return what became of each."""
-        return await self._database.write(partial(deciding.propose, scope=scope, drafts=drafts, at=at))
+    async def propose_drafts(
+        self, scope: Scope, drafts: Sequence[Draft], at: int
+    ) -> tuple[ProposalOutcome, ...]:
+        """Insert drafts as proposed items, and accept those that a rule accepts; return an outcome for each."""
+        return await self._database.write(partial(deciding.propose_drafts, scope=scope, drafts=drafts, at=at))
 
-    async def accept(
+    async def accept_item(
         self,
         scope: Scope,
         id: str,
@@ -60,128 +64,130 @@ class SqliteMemory:
         revision: int | None = None,
         replaces: Collection[str] | None = None,
     ) -> Item:
-        """Make a proposed item live, by its user's word; what it contradicts is superseded."""
-        return await self._database.write(partial(deciding.accept, scope, id, at, revision, replaces))
+        """Make a proposed item live by its user's word; the items that it contradicts become superseded."""
+        return await self._database.write(partial(deciding.accept_item, scope, id, at, revision, replaces))
 
-    async def decide(self, scope: Scope, id: str, trigger: str, at: int, revision: int | None = None) -> Item:
-        """Take a row of the item's table by its user's word."""
+    async def decide_item(
+        self, scope: Scope, id: str, trigger: str, at: int, revision: int | None = None
+    ) -> Item:
+        """Apply a trigger of the item's table by its user's word."""
         deciding.check_trigger(trigger)
-        return await self._database.write(partial(deciding.decide, scope, id, trigger, at, revision))
+        return await self._database.write(partial(deciding.decide_item, scope, id, trigger, at, revision))
 
-    async def replace(
+    async def replace_item(
         self, scope: Scope, id: str, draft: Draft, at: int, revision: int | None = None
     ) -> Item:
-        """Put another item in the place of a live or a proposed one, by its user's word; return it."""
-        return await self._database.write(partial(deciding.replace, scope, id, draft, at, revision))
+        """Replace a live or proposed item by another one, by its user's word; return the new item."""
+        return await self._database.write(partial(deciding.replace_item, scope, id, draft, at, revision))
 
-    async def forget(self, scope: Scope, id: str, at: int) -> Forgotten:
-        """Take all that an item says out of what is kept, also out of the files; return what is left."""
-        repeated, more = await self._reader.read(partial(forgetting.look, scope, id, None))
+    async def forget_item(self, scope: Scope, id: str, at: int) -> ForgottenItem:
+        """Empty all words of an item, in rows and in the files; return the item and the turns that were emptied."""
+        repeated, more = await self._reader.read(partial(forgetting.find_repeats, scope, id, None))
         while more:
-            repeated, more = await self._reader.read(partial(forgetting.look, scope, id, repeated))
-        return await self._database.write(partial(forgetting.forget, scope, id, at, repeated))
+            repeated, more = await self._reader.read(partial(forgetting.find_repeats, scope, id, repeated))
+        return await self._database.write(partial(forgetting.forget_item, scope, id, at, repeated))
 
     async def item(self, scope: Scope, id: str) -> Item:
         """Return an item."""
-        return await self._reader.read(lambda connection: items.one(connection, scope, id).item)
+        return await self._reader.read(lambda connection: items.find_item(connection, scope, id).item)
 
     async def history(self, scope: Scope, id: str) -> tuple[Change, ...]:
-        """Return what happened to an item, and to those that it replaced, oldest first."""
-        return await self._reader.read(partial(listing.history, scope, id))
+        """Return the history of an item and of the items that it replaced, oldest first."""
+        return await self._reader.read(partial(listing.load_history, scope, id))
 
     async def items(self, scope: Scope, window: Window, statuses: Collection[ItemStatus] = ()) -> Page[Item]:
-        """Return a scope's items in the order they were made; statuses: () is all but forgotten."""
-        return await self._reader.read(partial(listing.listed, scope, window, statuses))
+        """Return a page of a scope's items in the order they were made; `statuses=()` means all but `forgotten`."""
+        return await self._reader.read(partial(listing.load_page, scope, window, statuses))
 
-    async def live(
+    async def live_items(
         self, scope: Scope, at: int, types: Collection[ItemType] = (), most: int | None = None
     ) -> tuple[Item, ...]:
-        """Return the items that may be told of at a time, oldest first."""
-        return await self._reader.read(partial(listing.live, scope, at, types, most))
+        """Return the items that a prompt may use at a time, oldest first."""
+        return await self._reader.read(partial(listing.load_live, scope, at, types, most))
 
-    async def contradicted(self, scope: Scope, id: str) -> tuple[Item, ...]:
+    async def conflicting_items(self, scope: Scope, id: str) -> tuple[Item, ...]:
         """Return the live items that an item contradicts, as `accept` would find them now, oldest first."""
-        return await self._reader.read(partial(deciding.contradicted, scope, id))
+        return await self._reader.read(partial(deciding.find_conflicting, scope, id))
 
     async def turns(self, after: int, limit: int) -> tuple[StoredTurn, ...]:
-        """Return what was said, of every scope, in its order."""
-        return await self._reader.read(partial(turns.listed, after, limit))
+        """Return turns of every scope, in the order they were kept."""
+        return await self._reader.read(partial(turns.load_turns, after, limit))
 
-    async def changed(self, after: int, limit: int) -> Changes:
-        """Return what has changed since an earlier call, of every scope."""
-        return await self._reader.read(partial(listing.changed, after, limit))
+    async def changes_after(self, after: int, limit: int) -> Changes:
+        """Return changes of every scope since an earlier call."""
+        return await self._reader.read(partial(listing.load_changes, after, limit))
 
-    async def expire(self, at: int) -> int:
-        """End the items whose time is over; return how many. Where there are none, nothing is written."""
+    async def expire_items(self, at: int) -> int:
+        """End the items that have expired; return their number. When there are none, nothing is written."""
         ended = 0
-        while await self._reader.read(partial(deciding.anything_over, at=at)):
-            now = await self._database.write(partial(deciding.expire, at=at))
+        while await self._reader.read(partial(deciding.has_expired_items, at=at)):
+            now = await self._database.write(partial(deciding.expire_items, at=at))
             ended += now
             if now == 0:  # another process was first
                 break
         return ended
 
-    async def gap(self, scope: Scope, at: int, count: int) -> None:
-        """Note that so many exchanges of a scope could not be kept."""
-        await self._database.write(partial(turns.note_gap, scope, at, count))
+    async def record_gap(self, scope: Scope, at: int, count: int) -> None:
+        """Record that `count` exchanges of a scope could not be kept."""
+        await self._database.write(partial(turns.record_gap, scope, at, count))
 
-    async def gaps(self) -> int:
-        """Return how many exchanges could not be kept, of all scopes."""
-        return await self._reader.read(turns.counted_gaps)
+    async def count_gaps(self) -> int:
+        """Return the number of exchanges, of all scopes, that could not be kept."""
+        return await self._reader.read(turns.count_gaps)
 
-    async def standing(self, ids: Collection[str], at: int) -> frozenset[str]:
-        """Return which of these items and turns may be cited at a time."""
-        return await self._reader.read(partial(standing.standing, ids, at))
+    async def citable_ids(self, ids: Collection[str], at: int) -> frozenset[str]:
+        """Return the ids, among items and turns, that may be cited at a time."""
+        return await self._reader.read(partial(standing.find_citable, ids, at))
 
-    async def forgotten(self, ids: Collection[str]) -> frozenset[str]:
-        """Return which of these items and turns were forgotten."""
-        return await self._reader.read(partial(standing.forgotten, ids))
+    async def forgotten_ids(self, ids: Collection[str]) -> frozenset[str]:
+        """Return the ids, among items and turns, that were forgotten."""
+        return await self._reader.read(partial(standing.find_forgotten, ids))
 
-    async def unsaid(self, scope: Scope, said: Mapping[str, Collection[str]]) -> frozenset[str]:
-        """Return which messages of a thread hold what was forgotten since."""
-        return await self._reader.read(partial(standing.unsaid, scope, said))
+    async def forgotten_messages(self, scope: Scope, said: Mapping[str, Collection[str]]) -> frozenset[str]:
+        """Return the messages of a thread that hold words forgotten since."""
+        return await self._reader.read(partial(standing.find_forgotten_messages, scope, said))
 
-    async def known(self, scope: Scope) -> bool:
-        """Return whether anything was ever kept of a scope."""
-        return await self._reader.read(partial(standing.has, scope))
+    async def is_known(self, scope: Scope) -> bool:
+        """Return whether a row was ever kept of a scope."""
+        return await self._reader.read(partial(standing.is_known, scope))
 
-    async def take(self, most: int, at: int, until: int) -> tuple[Unread, ...]:
-        """Return the oldest unread turn of each of some threads. Where there is none, nothing is written."""
-        if not await self._reader.read(partial(unread.anything_free, at)):
+    async def take_unread(self, most: int, at: int, until: int) -> tuple[UnreadTurn, ...]:
+        """Return the oldest unread turn of each of some threads. When there is none, nothing is written."""
+        if not await self._reader.read(partial(unread.has_free_turn, at)):
             return ()
-        return await self._database.write(partial(unread.take, most, at, until))
+        return await self._database.write(partial(unread.take_turns, most, at, until))
 
-    async def read(
-        self, taken: Unread, drafts: Sequence[Draft], at: int, known: Collection[str] = ()
-    ) -> tuple[Proposed, ...] | None:
-        """Note that a turn was read and propose what came of it; None where some of it was forgotten meanwhile."""
-        return await self._database.write(partial(unread.read, taken, drafts, at, known))
+    async def record_reading(
+        self, taken: UnreadTurn, drafts: Sequence[Draft], at: int, known: Collection[str] = ()
+    ) -> tuple[ProposalOutcome, ...] | None:
+        """Record that a turn was read and propose its `drafts`; `None` if some of its words were forgotten since."""
+        return await self._database.write(partial(unread.record_reading, taken, drafts, at, known))
 
-    async def missed(self, taken: Unread, counts: bool) -> bool:
-        """Note that reading failed; return whether any try is left."""
-        return await self._database.write(partial(unread.missed, taken, counts))
+    async def record_failure(self, taken: UnreadTurn, counts: bool) -> bool:
+        """Record that reading failed; return whether a try is left."""
+        return await self._database.write(partial(unread.record_failure, taken, counts))
 
     async def vectors(self, kind: VectorKind, ids: Collection[str]) -> tuple[PackedVector, ...]:
         """Return the vectors of one kind that are kept of these items and turns, of any scope."""
-        return await self._reader.read(partial(vectors.read, kind, ids))
+        return await self._reader.read(partial(vectors.load_vectors, kind, ids))
 
     async def keep_vectors(self, kind: VectorKind, packed: Sequence[PackedVector]) -> None:
-        """Keep vectors in one transaction; one that is there stays as it is."""
-        await self._database.write(partial(vectors.keep, kind, packed))
+        """Insert vectors in one transaction; an existing one stays as it is."""
+        await self._database.write(partial(vectors.keep_vectors, kind, packed))
 
     async def drop_vectors(self) -> int:
-        """Throw the vectors of all kinds away; return how many there were."""
-        return await self._database.write(vectors.drop)
+        """Delete the vectors of all kinds; return their number."""
+        return await self._database.write(vectors.drop_vectors)
 
 
 @asynccontextmanager
-async def memory_in(
+async def open_sqlite_memory(
     data: Path | None, run_sync: RunSync, clock: Clock, told: Callable[[str], None] = lambda _: None
 ) -> AsyncGenerator[SqliteMemory, None]:
-    """Open what is remembered in the folder `data`, or with None in memory (see `Database`), for the time of a block.
+    """Open the memory in the folder `data`, or with `None` in memory (see `Database`), for the block.
 
-    run_sync: does two things at a time, or a read waits for a write. told: hears why nothing can be kept, and "" when
-    it can again. Raises `agent.errors.UsageError` when the folder cannot be used.
+    `run_sync` must run two calls at a time, or a read waits for a write. `told` gets the reason why nothing can be
+    kept, and "" when writes work again. Raises `agent.errors.UsageError` when the folder cannot be used.
     """
     async with Database(data, run_sync, clock, None, told, MEMORY, impatient=data is None) as database:
         if data is None:

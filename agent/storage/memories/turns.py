@@ -1,4 +1,4 @@
-"""What was said, as rows: keeping an exchange whole, once, and handing it out in its order."""
+"""Turns as rows: an exchange is inserted whole and once, and turns are read in their order."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,10 +7,10 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert
 
 from ...ports.conversation import Scope
-from ...ports.memory import Kept, Proposed, Remark, StoredTurn
+from ...ports.memory import ExchangeRecord, ProposalOutcome, Remark, StoredTurn
 from ..transaction import Transaction
 from . import scopes, standing
-from .deciding import propose
+from .deciding import propose_drafts
 from .schema import gaps, turn_cites, turn_words, turns
 from .schema import scopes as scopes_table
 
@@ -23,7 +23,7 @@ SELECT = (
     .join(turn_words, turn_words.c.turn == turns.c.number)
     .join(scopes_table, scopes_table.c.number == turns.c.scope)
 )
-"""All of turns but what they cite."""
+"""Selects all columns of turns; their citations are read apart."""
 
 _KEEP = (
     insert(turns)
@@ -39,48 +39,61 @@ _GAP = sa.insert(gaps)
 _GAPS = sa.select(sa.func.coalesce(sa.func.sum(gaps.c.count), 0))
 
 
-def keep(kept: Sequence[Kept], at: int, transaction: Transaction) -> tuple[tuple[Proposed, ...], ...]:
-    """Keep exchanges with what they propose; what the port says of `keep`."""
-    return tuple(_keep(each, at, transaction) for each in kept)
+def keep_exchanges(
+    kept: Sequence[ExchangeRecord], at: int, transaction: Transaction
+) -> tuple[tuple[ProposalOutcome, ...], ...]:
+    """Insert exchanges with their drafts (see `keep_exchanges` of the port `MemoryStore`)."""
+    return tuple(_keep_exchange(each, at, transaction) for each in kept)
 
 
-def listed(after: int, limit: int, connection: sa.Connection) -> tuple[StoredTurn, ...]:
-    """Return what was said, in its order."""
-    return read(connection.execute(_LISTED, {"after": after, "most": limit}).all())
+def load_turns(after: int, limit: int, connection: sa.Connection) -> tuple[StoredTurn, ...]:
+    """Return turns in the order they were kept."""
+    return turns_of(connection.execute(_LISTED, {"after": after, "most": limit}).all())
 
 
-def note_gap(scope: Scope, at: int, count: int, transaction: Transaction) -> None:
-    """Note that exchanges could not be kept."""
+def record_gap(scope: Scope, at: int, count: int, transaction: Transaction) -> None:
+    """Record that exchanges could not be kept."""
     connection = transaction.connection
-    connection.execute(_GAP, {"scope": scopes.made(connection, scope), "at": at, "count": count})
+    connection.execute(_GAP, {"scope": scopes.ensure_scope(connection, scope), "at": at, "count": count})
 
 
-def counted_gaps(connection: sa.Connection) -> int:
+def count_gaps(connection: sa.Connection) -> int:
     """Return how many exchanges could not be kept."""
     return int(connection.execute(_GAPS).scalar_one())
 
 
-def read(rows: Sequence[Any]) -> tuple[StoredTurn, ...]:
+def turns_of(rows: Sequence[Any]) -> tuple[StoredTurn, ...]:
     """Return rows of `SELECT` as turns."""
     return tuple(
         StoredTurn(
             row.number,
-            scopes.read(row),
-            Remark(row.message, row.role, row.text, row.at, row.speaker, bool(row.blocked), row.sitting),
+            scopes.scope_of(row),
+            Remark(
+                message=row.message,
+                role=row.role,
+                text=row.text,
+                at=row.at,
+                speaker=row.speaker,
+                blocked=bool(row.blocked),
+                sitting=row.sitting,
+            ),
         )
         for row in rows
     )
 
 
-def _keep(kept: Kept, at: int, transaction: Transaction) -> tuple[Proposed, ...]:
+def _keep_exchange(kept: ExchangeRecord, at: int, transaction: Transaction) -> tuple[ProposalOutcome, ...]:
     connection = transaction.connection
-    scope = scopes.made(connection, kept.scope)
-    new = [_say(connection, scope, remark, kept.tries) for remark in kept.remarks]
-    return propose(transaction, kept.scope, kept.drafts, at, anew=any(new) or not new)
+    scope = scopes.ensure_scope(connection, kept.scope)
+    new = [_insert_remark(connection, scope, remark, kept.tries) for remark in kept.remarks]
+    return propose_drafts(transaction, kept.scope, kept.drafts, at, anew=any(new) or not new)
 
 
-def _say(connection: sa.Connection, scope: int, remark: Remark, tries: int) -> bool:
-    """Keep one side of an exchange; False where it was kept before. tries: of a model to read what a user said."""
+def _insert_remark(connection: sa.Connection, scope: int, remark: Remark, tries: int) -> bool:
+    """Insert one side of an exchange; return `False` if it was kept before.
+
+    `tries` is how often a model may try to read a user's message.
+    """
     values = {
         "scope": scope,
         "message": remark.message,
@@ -94,7 +107,7 @@ def _say(connection: sa.Connection, scope: int, remark: Remark, tries: int) -> b
     number = connection.execute(_KEEP, values).scalar_one_or_none()
     if number is None:
         return False
-    gone = bool(remark.cites) and bool(standing.forgotten(remark.cites, connection))
+    gone = bool(remark.cites) and bool(standing.find_forgotten(remark.cites, connection))
     connection.execute(_SAY, {"turn": number, "text": "" if gone else remark.text})
     if remark.cites:
         connection.execute(_CITE, [{"turn": number, "ref": ref} for ref in remark.cites])

@@ -1,22 +1,21 @@
-"""What no model has read yet: which turns these are, who reads them, and what comes of them.
+"""The queue of turns that no model has read yet.
 
-A turn says how often it may still be tried (`unread`), and until when somebody has it (`taken`). Of a thread one is
-taken at a time, the oldest; who dies with it loses it when that time is over.
+`unread` says how often a turn may still be tried, and `taken` until when a reader has it. Of each thread one turn is
+taken at a time, the oldest. A reader that dies with a turn loses it when that time is over.
 """
 
 from collections.abc import Collection, Sequence
 
 import sqlalchemy as sa
 
-from ...ports.memory import Draft, Proposed
-from ...ports.note import Unread
+from ...ports.memory import Draft, ProposalOutcome
+from ...ports.note import UnreadTurn
 from ..transaction import Transaction
 from . import items as kept
-from .deciding import propose
+from .deciding import propose_drafts
 from .schema import IS_UNREAD, item_sources, items, turn_words, turns
-from .standing import forgotten
-from .turns import SELECT
-from .turns import read as turns_of
+from .standing import find_forgotten
+from .turns import SELECT, turns_of
 
 BEFORE = 6
 """Turns before an unread one that are shown with it."""
@@ -68,41 +67,41 @@ _COUNTED = sa.select(
 ).where(turns.c.unread != 0)
 
 
-def take(most: int, at: int, until: int, transaction: Transaction) -> tuple[Unread, ...]:
-    """Return the oldest unread turn of each of some threads; what the port says of `take`."""
+def take_turns(most: int, at: int, until: int, transaction: Transaction) -> tuple[UnreadTurn, ...]:
+    """Return the oldest unread turn of each of some threads (see `take_unread` of the port `UnreadStore`)."""
     connection = transaction.connection
     found = connection.execute(_FREE, {"at": at, "most": most}).scalars().all()
     if not found:
         return ()
     connection.execute(_TAKE, {"among": found, "until": until})
-    return tuple(_unread(connection, number) for number in found)
+    return tuple(_load_unread(connection, number) for number in found)
 
 
-def anything_free(at: int, connection: sa.Connection) -> bool:
-    """Return whether `take` would find anything."""
+def has_free_turn(at: int, connection: sa.Connection) -> bool:
+    """Return whether `take_turns` would find a turn."""
     return connection.execute(_FREE, {"at": at, "most": 1}).first() is not None
 
 
-def read(
-    taken: Unread, drafts: Sequence[Draft], at: int, known: Collection[str], transaction: Transaction
-) -> tuple[Proposed, ...] | None:
-    """Note that a turn was read and propose what came of it; what the port says of `read`."""
+def record_reading(
+    taken: UnreadTurn, drafts: Sequence[Draft], at: int, known: Collection[str], transaction: Transaction
+) -> tuple[ProposalOutcome, ...] | None:
+    """Record that a turn was read and propose its `drafts` (see `record_reading` of the port `UnreadStore`)."""
     connection, turn = transaction.connection, taken.turn
     of = {"of": turn.n}
     shown = [each.n for each in (turn, *taken.before) if each.remark.text]
-    if connection.execute(_EMPTIED, {"among": shown}).scalar_one() or forgotten(known, connection):
+    if connection.execute(_EMPTIED, {"among": shown}).scalar_one() or find_forgotten(known, connection):
         connection.execute(_FREED, of)
         return None
     if connection.execute(_READ, of).scalar_one_or_none() is None:  # another has read it, too
         return ()
-    said = kept.read(connection, connection.execute(_OF_MESSAGE, of).all())
+    said = kept.load_items(connection, connection.execute(_OF_MESSAGE, of).all())
     told = {row.item.key for row in said}
-    proposed = propose(transaction, turn.scope, [each for each in drafts if each.key not in told], at)
+    proposed = propose_drafts(transaction, turn.scope, [each for each in drafts if each.key not in told], at)
     return tuple(each for each in proposed if each.new)
 
 
-def missed(taken: Unread, counts: bool, transaction: Transaction) -> bool:
-    """Note that reading failed; what the port says of `missed`."""
+def record_failure(taken: UnreadTurn, counts: bool, transaction: Transaction) -> bool:
+    """Record that reading failed (see `record_failure` of the port `UnreadStore`)."""
     of = {"of": taken.turn.n}
     if not counts:
         transaction.connection.execute(_FREED, of)
@@ -111,13 +110,13 @@ def missed(taken: Unread, counts: bool, transaction: Transaction) -> bool:
     return left is not None and left > 0
 
 
-def counted(connection: sa.Connection) -> tuple[int, int]:
-    """Return how many turns are unread, and how many were given up."""
+def count_unread(connection: sa.Connection) -> tuple[int, int]:
+    """Return the numbers of turns that are unread and that were given up."""
     waiting, given_up = connection.execute(_COUNTED).one()
     return int(waiting), int(given_up)
 
 
-def _unread(connection: sa.Connection, number: int) -> Unread:
+def _load_unread(connection: sa.Connection, number: int) -> UnreadTurn:
     of = {"of": number}
     [turn] = turns_of(connection.execute(_ONE, of).all())
-    return Unread(turn, turns_of(connection.execute(_BEFORE, of).all())[::-1])
+    return UnreadTurn(turn, turns_of(connection.execute(_BEFORE, of).all())[::-1])

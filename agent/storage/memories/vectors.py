@@ -1,6 +1,6 @@
-"""The vectors of what is remembered, as rows: kept once an embedder, and gone with the words that they are of.
+"""The vectors of words, as rows: one for each embedder, emptied with their words.
 
-That a vector is written only where there are words, and emptied with them, the database itself sees to (schema.py).
+Triggers see to it that a vector is written only where there are words, and emptied with them (`schema.py`).
 """
 
 from collections.abc import Collection, Sequence
@@ -33,8 +33,8 @@ _COUNT = (
 )
 
 
-def keep(kind: VectorKind, packed: Sequence[PackedVector], transaction: Transaction) -> None:
-    """Keep vectors of one kind; what the port says of `keep_vectors`."""
+def keep_vectors(kind: VectorKind, packed: Sequence[PackedVector], transaction: Transaction) -> None:
+    """Insert vectors of one kind (see `keep_vectors` of the port `MemoryStore`)."""
     connection = transaction.connection
     by = _number(connection, kind) or int(connection.execute(_MAKE, _names(kind)).scalar_one())
     rows = []
@@ -46,8 +46,10 @@ def keep(kind: VectorKind, packed: Sequence[PackedVector], transaction: Transact
         connection.execute(_KEEP, rows)
 
 
-def read(kind: VectorKind, ids: Collection[str], connection: sa.Connection) -> tuple[PackedVector, ...]:
-    """Return the vectors of one kind that are kept of these; what the port says of `vectors`."""
+def load_vectors(
+    kind: VectorKind, ids: Collection[str], connection: sa.Connection
+) -> tuple[PackedVector, ...]:
+    """Return the kept vectors of one kind for these `ids` (see `vectors` of the port `MemoryStore`)."""
     by = _number(connection, kind)
     if not by:
         return ()
@@ -60,18 +62,18 @@ def read(kind: VectorKind, ids: Collection[str], connection: sa.Connection) -> t
     )
 
 
-def drop(transaction: Transaction) -> int:
-    """Take all vectors out; what the port says of `drop_vectors`."""
+def drop_vectors(transaction: Transaction) -> int:
+    """Delete all vectors; return their number."""
     return transaction.connection.execute(_DROP).rowcount
 
 
-def counted(connection: sa.Connection) -> dict[str, int]:
-    """Return how many vectors are kept, by the name of their embedder."""
+def count_vectors(connection: sa.Connection) -> dict[str, int]:
+    """Return the number of kept vectors by the name of their embedder."""
     return {name: int(count) for name, count in connection.execute(_COUNT)}
 
 
 def _number(connection: sa.Connection, kind: VectorKind) -> int:
-    """Return the number of a kind of which vectors are kept, 0 where there are none."""
+    """Return the number of a kind, 0 if no vectors of it are kept."""
     return connection.execute(_KIND, _names(kind)).scalar_one_or_none() or 0
 
 

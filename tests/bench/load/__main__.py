@@ -14,7 +14,7 @@ from agent.commands.output import FAILED, OK, USAGE, complain, write
 from agent.commands.talk import Secret
 from agent.config import check, finite
 from agent.errors import UsageError
-from agent.protocol.url import of_this_machine
+from agent.protocol.url import parse_local_url
 
 from .chart import Chart, draw
 from .client import Load, Target, room_for
@@ -176,7 +176,7 @@ def _measured(target: Target, workload: Workload, plan: Plan, pid: int | None) -
 
 
 def _target(url: str, token: str | None) -> Target:
-    host, port, path = of_this_machine(url)
+    host, port, path = parse_local_url(url)
     if token is not None and not (token.isascii() and token.isprintable()):
         raise UsageError("the token must be printable ASCII")
     return Target(

@@ -14,10 +14,10 @@ from agent.protocol.routes import ROUTES
 from agent.server.admission import Admission
 from agent.server.api.keys import Keys
 from agent.server.api.router import HttpApi
-from agent.server.http import HttpServer
+from agent.server.http_server import HttpServer
 from agent.server.limits import Cap
 from agent.server.metrics import Metrics
-from agent.server.pages import Contents, pages
+from agent.server.page_routes import Contents, pages
 from agent.server.serve import Edge, serve_stream
 from agent.server.settings import ServerSettings
 from agent.testing.faults import PipeEnd, pipe

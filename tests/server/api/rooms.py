@@ -12,14 +12,14 @@ from agent.ports.action import Payload
 from agent.ports.brain import Question
 from agent.ports.calls import CallReport, CallStatus, StoredCall
 from agent.ports.conversation import Exchange, Scope
-from agent.ports.desk import Asked, Listener, Reply
-from agent.ports.draft import Section
+from agent.ports.desk import ChatRequest, Listener, Reply
+from agent.ports.draft import PromptSection
 from agent.ports.memory import StoredTurn
 from agent.ports.pages import Page, Window
-from agent.ports.projects import HOUSE, Document, Project, ProjectKey
-from agent.ports.remember import Again
-from agent.ports.requests import Answered
-from agent.ports.threads import StoredMessage, Thread, Woken
+from agent.ports.projects import HOUSE, Project, ProjectKey, StoredDocument
+from agent.ports.remember import RepeatMatcher
+from agent.ports.requests import StoredAnswer
+from agent.ports.threads import StoredMessage, Thread, ThreadState
 from agent.retrieval.foreign import ForeignFiles
 from agent.server.api.reading import Reading
 from agent.server.api.rooms import Rooms
@@ -27,15 +27,6 @@ from agent.testing.isolate import InProcess
 from agent.testing.network import inline
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class PromptSection:
-    """A part of a prompt."""
-
-    name: str
-    tokens: int
-    text: str
 
 
 def part(entries: list[T], window: Window) -> Page[T]:
@@ -57,17 +48,17 @@ class House:
         default_factory=lambda: {HOUSE: Project(HOUSE, "House", "Helps.", 1)}
     )
     keys: dict[str, tuple[str, ProjectKey]] = field(default_factory=dict)
-    documents: dict[str, tuple[Document, str]] = field(default_factory=dict)
+    documents: dict[str, tuple[StoredDocument, str]] = field(default_factory=dict)
     threads: dict[str, Thread] = field(default_factory=dict)
     messages: list[StoredMessage] = field(default_factory=list)
     calls: dict[str, StoredCall] = field(default_factory=dict)
-    requests: dict[tuple[str, str], tuple[str, Answered | None]] = field(default_factory=dict)
+    requests: dict[tuple[str, str], tuple[str, StoredAnswer | None]] = field(default_factory=dict)
     notes: list[tuple[str, str, str, str]] = field(default_factory=list)
     done: list[Any] = field(default_factory=list)
     reports: dict[str, str] = field(default_factory=dict)
     lookups: int = 0
     asked_of: list[str | None] = field(default_factory=list)  # the projects of requests that name a key
-    play: Callable[[Asked, Listener | None], Awaitable[None]] | None = None
+    play: Callable[[ChatRequest, Listener | None], Awaitable[None]] | None = None
     mode: Any = "NOOP"
     prompts: bool = True
     hangs: bool = False
@@ -109,30 +100,46 @@ class House:
         if project not in self.projects:
             raise NotFound
 
-    async def show_prompt(self, question: Question) -> tuple[Section, ...]:
+    async def show_prompt(self, question: Question) -> tuple[PromptSection, ...]:
         """Return a prompt of its parts."""
         await self.check(question.scope.project)
         if question.text == "too long":
             raise ModelFailed("the prompt is too long")
-        said = (Section("thread", 1, each.question) for each in question.history)
-        return Section("rules", 2, "Rules."), *said, Section("message", 1, question.text)
+        said = (PromptSection("thread", 1, each.question) for each in question.history)
+        return PromptSection("rules", 2, "Rules."), *said, PromptSection("message", 1, question.text)
 
     def add_call(
         self, id: str, project: str = HOUSE, status: CallStatus = "suggested", **more: Any
     ) -> StoredCall:
         """Keep a call."""
         call = StoredCall(
-            id, project, "thread", "message", 1, 0, "refund", {"order": "4711"}, "hash", "hash", "caller", True, status,
-            1, 2,
-        )  # fmt: skip
+            id=id,
+            project=project,
+            thread="thread",
+            message="message",
+            turn=1,
+            position=0,
+            tool="refund",
+            arguments={"order": "4711"},
+            arguments_hash="hash",
+            proposed_hash="hash",
+            runs_at="caller",
+            needs_approval=True,
+            status=status,
+            created_at=1,
+            deadline=2,
+        )
         call = replace(call, **more)
         self.calls[id] = call
-        self.threads.setdefault(call.thread, Thread(call.thread, project, "bo", 1, 2, 3))
+        self.threads.setdefault(
+            call.thread,
+            Thread(id=call.thread, project=project, user="bo", created_at=1, updated_at=2, turn=3),
+        )
         return call
 
     def add_thread(self, id: str, project: str = HOUSE) -> Thread:
         """Keep a thread."""
-        self.threads[id] = Thread(id, project, "user", 1, 2, 3)
+        self.threads[id] = Thread(id=id, project=project, user="user", created_at=1, updated_at=2, turn=3)
         return self.threads[id]
 
 
@@ -198,7 +205,7 @@ class Projects:
         found = (key for kept, key in self._house.keys.values() if kept == digest and key.revoked_at is None)
         return next((key.project for key in found), None)
 
-    async def put_document(self, document: Document, text: str) -> Document:
+    async def put_document(self, document: StoredDocument, text: str) -> StoredDocument:
         """Keep a document in place of another."""
         await self._house.check(document.project)
         if text.startswith("too many"):
@@ -214,14 +221,14 @@ class Projects:
         self._house.documents[document.id] = document, text
         return document
 
-    async def document(self, project: str, id: str) -> Document:
+    async def document(self, project: str, id: str) -> StoredDocument:
         """Return it."""
         await self._house.check(project)
         if id not in self._house.documents or self._house.documents[id][0].project != project:
             raise NotFound
         return self._house.documents[id][0]
 
-    async def documents(self, project: str, window: Window) -> Page[Document]:
+    async def documents(self, project: str, window: Window) -> Page[StoredDocument]:
         """Return a page."""
         await self._house.check(project)
         return part([each for each, _ in self._house.documents.values() if each.project == project], window)
@@ -242,11 +249,11 @@ class Threads:
     def __init__(self, house: House) -> None:
         self._house = house
 
-    async def forget(self, turns: Sequence[StoredTurn], item: str = "") -> None:
+    async def forget_turns(self, turns: Sequence[StoredTurn], item: str = "") -> None:
         """Not called."""
         raise AssertionError
 
-    async def unsay(self, scope: Scope, again: Again) -> None:
+    async def forget_repeats(self, scope: Scope, again: RepeatMatcher) -> None:
         """Not called."""
         raise AssertionError
 
@@ -268,14 +275,14 @@ class Threads:
         await self.thread(project, thread)
         return part([each for each in self._house.messages if each.thread == thread], window)
 
-    async def wake(self, project: str, thread: str, exchanges: int) -> Woken:
+    async def load_state(self, project: str, thread: str, exchanges: int) -> ThreadState:
         """Return what was said in it."""
-        return Woken(await self.thread(project, thread), (Exchange("Before?", "Yes."),))
+        return ThreadState(await self.thread(project, thread), (Exchange("Before?", "Yes."),))
 
     async def _not_called(self, *_: Any) -> Any:
         raise AssertionError
 
-    begin_turn = say = cancel_turn = cancelled = message = delete_thread = _not_called
+    begin_turn = record_step = cancel_turn = cancelled_messages = message = delete_thread = _not_called
 
 
 class Calls:
@@ -303,7 +310,7 @@ class Calls:
     async def _not_called(self, *_: Any) -> Any:
         raise AssertionError
 
-    keep_call = approve = close = begin = report = due = _not_called
+    keep_call = approve_call = close_call = begin_call = report_call = expire_calls = _not_called
 
 
 class Requests:
@@ -312,9 +319,9 @@ class Requests:
     def __init__(self, house: House) -> None:
         self._house = house
 
-    async def first(
+    async def begin_request(
         self, owner: str, key: str, digest: str, at: int, project: str | None = None
-    ) -> Answered | None:
+    ) -> StoredAnswer | None:
         """Note a request."""
         self._house.asked_of.append(project)
         await self._house.check(HOUSE)
@@ -328,7 +335,7 @@ class Requests:
             raise Conflict("in_progress")
         return found[1]
 
-    async def answered(self, owner: str, key: str, answer: Answered | None) -> None:
+    async def record_answer(self, owner: str, key: str, answer: StoredAnswer | None) -> None:
         """Note its answer."""
         await trio.lowlevel.checkpoint()
         if answer is None:
@@ -336,7 +343,7 @@ class Requests:
         else:
             self._house.requests[owner, key] = self._house.requests[owner, key][0], answer
 
-    async def note(self, at: int, project: str, user: str, event: str, subject: str) -> None:
+    async def write_audit(self, at: int, project: str, user: str, event: str, subject: str) -> None:
         """Note what was done."""
         await trio.lowlevel.checkpoint()
         if isinstance(self._house.broken, StorageFailed):
@@ -350,7 +357,7 @@ class Desk:
     def __init__(self, house: House) -> None:
         self._house = house
 
-    async def chat(self, asked: Asked, listener: Listener | None = None) -> Reply:
+    async def chat(self, asked: ChatRequest, listener: Listener | None = None) -> Reply:
         """Take a message."""
         await self._house.check(asked.project)
         self._house.done.append(asked)
@@ -368,24 +375,28 @@ class Desk:
             raise
         calls = tuple(each for each in self._house.calls.values() if each.project == asked.project)
         return Reply(
-            thread,
-            "message",
-            self._house.mode,
-            "It is so.",
-            ({"file": "a.md", "snippet": "so"},),
-            "high",
-            None,
-            calls,
+            thread=thread,
+            message="message",
+            mode=self._house.mode,
+            text="It is so.",
+            citations=({"file": "a.md", "snippet": "so"},),
+            confidence="high",
+            blocked=None,
+            calls=calls,
         )
 
-    async def preview(self, project: str, user: str, text: str, thread: str | None = None) -> Question:
+    async def preview_question(
+        self, project: str, user: str, text: str, thread: str | None = None
+    ) -> Question:
         """Return a question after what was said in its thread."""
         await self._house.check(project)
-        question = Question("", text, None, trio.current_time(), Scope(project, thread or "", user))
+        question = Question(
+            id="", text=text, lang=None, at=trio.current_time(), scope=Scope(project, thread or "", user)
+        )
         if thread is None:
             return question
-        woken = await Threads(self._house).wake(project, thread, 9)
-        return question.after(woken.history)
+        woken = await Threads(self._house).load_state(project, thread, 9)
+        return question.with_history(woken.history)
 
     async def _call(self, project: str, call: str) -> StoredCall:
         return await Calls(self._house).call(project, call)
@@ -394,7 +405,7 @@ class Desk:
         self._house.calls[call.id] = replace(call, **fields)
         return self._house.calls[call.id]
 
-    async def approve(
+    async def approve_call(
         self,
         project: str,
         call: str,
@@ -416,29 +427,31 @@ class Desk:
         status = "confirmed" if found.runs_at == "caller" else "done"
         return self._set(found, status=status, approved_by=by, approved_at=5, **new)
 
-    async def go_on(self, call: StoredCall, listener: Listener | None = None) -> Reply:
+    async def continue_turn(self, call: StoredCall, listener: Listener | None = None) -> Reply:
         """Go on from a call."""
-        return await self.chat(Asked(call.project, "user", f"go on from {call.id}"), listener)
+        return await self.chat(
+            ChatRequest(project=call.project, user="user", text=f"go on from {call.id}"), listener
+        )
 
-    async def respond(
+    async def answer_call(
         self, project: str, call: str, user: str, text: str, listener: Listener | None = None
     ) -> Reply:
         """Answer a call."""
         self._set(await self._call(project, call), status="answered")
-        return await self.chat(Asked(project, user, text), listener)
+        return await self.chat(ChatRequest(project=project, user=user, text=text), listener)
 
-    async def reject(self, project: str, call: str, by: str | None = None) -> StoredCall:
+    async def reject_call(self, project: str, call: str, by: str | None = None) -> StoredCall:
         """Decline a call."""
         return self._set(await self._call(project, call), status="rejected", closed_by=by)
 
-    async def begin(self, project: str, call: str) -> StoredCall:
+    async def begin_call(self, project: str, call: str) -> StoredCall:
         """Take a call."""
         found = await self._call(project, call)
         if found.status != "confirmed":
             raise Conflict("begun" if found.status == "claimed" else "not_approved")
         return self._set(found, status="claimed", lease_until=9)
 
-    async def report(
+    async def report_call(
         self, report: CallReport, go_on: bool = False, listener: Listener | None = None
     ) -> tuple[StoredCall, bool, Reply | None]:
         """Take a report."""
@@ -450,7 +463,11 @@ class Desk:
             raise Conflict("not_approved")
         self._house.reports[report.call] = report.digest
         found = self._set(found, status="done" if report.ok else "failed", result=report.result, ended_at=6)
-        reply = await self.chat(Asked(report.project, "user", "go on"), listener) if go_on else None
+        reply = (
+            await self.chat(ChatRequest(project=report.project, user="user", text="go on"), listener)
+            if go_on
+            else None
+        )
         return found, known is not None, reply
 
     async def cancel_turn(self, project: str, thread: str) -> None:
@@ -458,7 +475,7 @@ class Desk:
         await Threads(self._house).thread(project, thread)
         self._house.done.append(("cancel_turn", thread))
 
-    async def cancel(self, project: str, thread: str) -> None:
+    async def cancel_thread(self, project: str, thread: str) -> None:
         """Cancel all."""
         await Threads(self._house).thread(project, thread)
         self._house.done.append(("cancel", thread))

@@ -9,7 +9,7 @@ import trio.testing
 
 from agent.config import EVENTS_MOST, EVENTS_STILL_HERE, EVENTS_WAITING, WRITE_TIMEOUT
 from agent.errors import Conflict
-from agent.ports.desk import Asked, Listener
+from agent.ports.desk import ChatRequest, Listener
 from agent.server.serve import serve_stream
 from agent.testing.faults import pipe
 
@@ -45,11 +45,11 @@ def result_of(value: Any) -> Any:
     return held_to_the_document("POST", "/chat", 200, headers | {"content-length": str(len(body))}, body)
 
 
-async def saying(_: Asked, listener: Listener | None) -> None:
+async def saying(_: ChatRequest, listener: Listener | None) -> None:
     """Say two pieces a second apart, and the end."""
     assert listener is not None
     for frame in (DELTA, DELTA, END):
-        listener.hear(frame)
+        listener.take_frame(frame)
         await trio.sleep(1)
 
 
@@ -81,16 +81,16 @@ async def test_what_fails_before_it_begins_is_told_with_its_status(
 ) -> None:
     """As to who did not ask for events; after it has begun, as the last event."""
 
-    async def busy(_: Asked, listener: Listener | None) -> None:
+    async def busy(_: ChatRequest, listener: Listener | None) -> None:
         raise Conflict("turn_in_progress")
 
     ask = asker(House(play=busy))
     status, headers, value = await ask.ask("POST", "/chat", MESSAGE, ACCEPT)
     assert (status, code_in(value), headers["retry-after"]) == (409, "turn_in_progress", "1")
 
-    async def cancelled(_: Asked, listener: Listener | None) -> None:
+    async def cancelled(_: ChatRequest, listener: Listener | None) -> None:
         assert listener is not None
-        listener.hear(DELTA)
+        listener.take_frame(DELTA)
         await trio.sleep(1)
         raise Conflict("cancelled")
 
@@ -101,7 +101,7 @@ async def test_what_fails_before_it_begins_is_told_with_its_status(
     assert headers["content-type"] == "text/event-stream; charset=utf-8"
 
 
-async def thinking(_: Asked, listener: Listener | None) -> None:
+async def thinking(_: ChatRequest, listener: Listener | None) -> None:
     """Think for a long time."""
     await trio.sleep(100)
 
@@ -124,7 +124,7 @@ async def test_events_are_told_to_who_asks_for_them(accept: str, kind: str) -> N
 async def test_silence_is_filled_with_comments(autojump_clock: trio.testing.MockClock) -> None:
     """So that nobody in between gives up."""
 
-    async def silent(_: Asked, listener: Listener | None) -> None:
+    async def silent(_: ChatRequest, listener: Listener | None) -> None:
         await trio.sleep(2.5 * EVENTS_STILL_HERE)
 
     ask = asker(House(play=silent))
@@ -155,16 +155,16 @@ async def test_the_pieces_of_a_text_are_asked_for_at_the_pace(autojump_clock: tr
     """One at a time, so that one that was not said can be taken back; a pause is not made up for."""
     heard: list[float] = []
 
-    async def saying(_: Asked, listener: Listener | None) -> None:
+    async def saying(_: ChatRequest, listener: Listener | None) -> None:
         assert listener is not None
         for n in range(6):
             while not listener.room:
                 told = trio.Event()
-                listener.when_room(told.set)
+                listener.call_when_room(told.set)
                 assert not told.is_set()
                 await told.wait()
             heard.append(trio.current_time())
-            listener.hear(DELTA)
+            listener.take_frame(DELTA)
             if n == 2:
                 await trio.sleep(1)
 
@@ -179,13 +179,13 @@ async def test_a_reader_that_is_behind_is_waited_for_and_then_left(
     """There is room for so many; whoever takes nothing at all for a while ends its turn."""
     rooms: list[int] = []
 
-    async def flood(_: Asked, listener: Listener | None) -> None:
+    async def flood(_: ChatRequest, listener: Listener | None) -> None:
         assert listener is not None
         while listener.room:
             rooms.append(listener.room)
-            listener.hear(DELTA)
+            listener.take_frame(DELTA)
         told = trio.Event()
-        listener.when_room(told.set)
+        listener.call_when_room(told.set)
         await told.wait()
 
     ask = asker(House(play=flood))
@@ -203,10 +203,10 @@ async def test_a_reader_that_is_behind_is_waited_for_and_then_left(
 async def test_nobody_can_be_behind_without_end(autojump_clock: trio.testing.MockClock) -> None:
     """What comes whether there is room or not is bounded too."""
 
-    async def flood(_: Asked, listener: Listener | None) -> None:
+    async def flood(_: ChatRequest, listener: Listener | None) -> None:
         assert listener is not None
         for _n in range(2 * EVENTS_MOST):
-            listener.hear(END)
+            listener.take_frame(END)
         await trio.sleep_forever()
 
     ask = asker(House(play=flood))

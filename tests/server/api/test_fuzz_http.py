@@ -10,11 +10,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agent.protocol.http import CallsQuery
-from agent.protocol.problems import FAULTS, Unanswerable, decode, decode_query
+from agent.protocol.problems import FAULTS, ProblemError, decode, decode_query
 from agent.protocol.routes import ROUTES
 from agent.server.api.uploads import Multipart, filename
 from agent.server.sniff import Head
 
+from ...examples import examples
 from .test_uploads import form
 
 VALUES = st.recursive(
@@ -35,19 +36,19 @@ def refused(act: Callable[[], Any]) -> None:
     code = "bad_request"
     try:
         act()
-    except Unanswerable as wrong:
+    except ProblemError as wrong:
         code = wrong.code
     assert code in FAULTS
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.sampled_from([route.body for route in ROUTES if route.body and not route.uploads]), BODIES)
 def test_any_body_is_read_or_refused(kind: Any, body: bytes) -> None:
     """Of each kind that there is."""
     refused(lambda: decode(kind, body))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.sampled_from([route.query for route in ROUTES]), st.binary(max_size=30))
 @example(CallsQuery, b"limit=1&cursor=%00")
 def test_any_query_is_read_or_refused(kind: Any, query: bytes) -> None:
@@ -55,7 +56,7 @@ def test_any_query_is_read_or_refused(kind: Any, query: bytes) -> None:
     refused(lambda: decode_query(kind, query))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.binary(max_size=60), st.integers(0, 200), st.binary(max_size=20))
 def test_any_upload_is_read_or_refused(filler: bytes, at: int, name: bytes) -> None:
     """Bytes in the midst of a good one, and whatever stands for a name."""
@@ -77,5 +78,5 @@ def test_any_upload_is_read_or_refused(filler: bytes, at: int, name: bytes) -> N
 )
 def test_any_type_is_read_or_refused(value: bytes) -> None:
     """Of a body that is to hold a file."""
-    with suppress(Unanswerable):
+    with suppress(ProblemError):
         Multipart(Head(b"POST", b"/", b"1.1", ((b"content-type", value),), b"", b""))

@@ -20,9 +20,9 @@ from agent.config import (
     RESULT_BYTES,
 )
 from agent.errors import BadEdit, BadTool, Conflict, StorageFailed
-from agent.ports.desk import Asked, Listener
+from agent.ports.desk import ChatRequest, Listener
 from agent.protocol.http import ChatMessage, ToolResult
-from agent.protocol.problems import FAULTS, Unanswerable, decode, problem
+from agent.protocol.problems import FAULTS, ProblemError, decode, make_problem
 from agent.server.serve import serve_stream
 from agent.testing.faults import pipe
 
@@ -100,7 +100,7 @@ def test_a_good_body_is_read_twice_in_a_moment() -> None:
     for many in (b'"a",' * 60_000, b'"' + b"a" * 8 + b'",' * 20_000, b"1.5," * 60_000, b'{"a":1},' * 30_000):
         body = b'{"tool_call_id":"c","ok":true,"data":[%s]}' % many[: BODY_MAX - 100].rpartition(b",")[0]
         began = time.thread_time()
-        with suppress(Unanswerable):
+        with suppress(ProblemError):
             decode(ToolResult, body)
         assert time.thread_time() - began < 0.25
 
@@ -113,9 +113,9 @@ def test_nesting_is_counted_outside_strings_only() -> None:
         b"[" * (MAX_NESTING - 1) + b"]" * (MAX_NESTING - 1),
     )
     assert decode(ToolResult, fine).error == json.loads(brackets)
-    with pytest.raises(Unanswerable, match="bad_json"):
+    with pytest.raises(ProblemError, match="bad_json"):
         decode(ToolResult, DEEP)
-    with pytest.raises(Unanswerable) as told:
+    with pytest.raises(ProblemError) as told:
         decode(ChatMessage, b'{"user_id":"anna","message":7}')
     assert told.value.__context__ is None  # which would quote the body
 
@@ -134,7 +134,7 @@ def test_nesting_is_counted_outside_strings_only() -> None:
 def test_no_body_within_its_bounds_takes_long(body: bytes) -> None:
     """Whatever it is made of, it is read in a step that others do not feel."""
     began = time.thread_time()
-    with pytest.raises(Unanswerable):
+    with pytest.raises(ProblemError):
         decode(ToolResult, body)
     assert time.thread_time() - began < 0.25
 
@@ -312,7 +312,7 @@ async def test_a_report_is_bounded() -> None:
 async def test_what_goes_wrong_has_a_code(error: Exception, status: int, code: str) -> None:
     """And when it can be tried again, it says when."""
 
-    async def fail(_: Asked, listener: Listener | None) -> None:
+    async def fail(_: ChatRequest, listener: Listener | None) -> None:
         raise error
 
     ask = asker(House(play=fail))
@@ -328,7 +328,7 @@ async def test_what_goes_wrong_has_a_code(error: Exception, status: int, code: s
 async def test_a_fault_is_told_by_its_id_alone() -> None:
     """Its type and place stand in the log, its words nowhere; the next request is served."""
 
-    async def fail(_: Asked, listener: Listener | None) -> None:
+    async def fail(_: ChatRequest, listener: Listener | None) -> None:
         async with trio.open_nursery():
             raise ValueError(SECRET)
 
@@ -404,7 +404,7 @@ async def test_a_full_house_and_one_that_gives_its_place_away_say_so(
         ours.close()
         await trio.testing.wait_all_tasks_blocked()
 
-        async def slow(_: Asked, listener: Listener | None) -> None:
+        async def slow(_: ChatRequest, listener: Listener | None) -> None:
             await trio.sleep(5)
 
         ask.house.play = slow
@@ -424,7 +424,7 @@ async def test_a_full_house_and_one_that_gives_its_place_away_say_so(
 def test_every_code_has_words_that_say_what_to_do() -> None:
     """A whole sentence each; a code without words is a conflict, not a fault."""
     for code in FAULTS:
-        told = problem(code)
+        told = make_problem(code)
         assert told.detail.endswith(".")
         assert told.type.endswith(code)
-    assert problem("something_new").code == "conflict"
+    assert make_problem("something_new").code == "conflict"

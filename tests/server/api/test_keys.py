@@ -23,7 +23,7 @@ from .test_uploads import form
 
 THEIRS, OURS = f"ak_{'t' * 43}", f"ak_{'o' * 43}"
 SENTINEL = "31337"
-GUARDED = [route for route in ROUTES if route.who != "open"]
+GUARDED = [route for route in ROUTES if route.access != "open"]
 BODIES: dict[str, dict[str, Any]] = {
     "create_project": {"name": "x", "role_statement": "x"},
     "change_project": {"name": "x"},
@@ -44,7 +44,17 @@ def house() -> House:
         made.keys[f"key-{project}"] = digest, ProjectKey(f"key-{project}", project, word, 1)
         made.add_thread(f"thread-{project}", project)
         made.add_call(f"call-{project}", project, approved_by=word)
-        made.messages.append(StoredMessage(f"m-{project}", f"thread-{project}", 1, "user", word, "done", 1))
+        made.messages.append(
+            StoredMessage(
+                id=f"m-{project}",
+                thread=f"thread-{project}",
+                turn=1,
+                role="user",
+                content=word,
+                status="done",
+                created_at=1,
+            )
+        )
     return made
 
 
@@ -90,7 +100,7 @@ async def test_what_is_another_projects_is_not_there(route: Route) -> None:
 @pytest.mark.parametrize("route", GUARDED, ids=lambda route: route.name)
 async def test_ids_of_another_project_are_not_there_in_ones_own(route: Route) -> None:
     """What is named by an id alone is looked for in the caller's project."""
-    if route.who == "operator" or not {"thread_id", "call_id", "document_id"} & {*route.names}:
+    if route.access == "operator" or not {"thread_id", "call_id", "document_id"} & {*route.names}:
         return
     ask = asker(house(), token=TOKEN)
     target, body, headers = asked(route, "theirs")
@@ -106,7 +116,7 @@ async def test_nothing_is_answered_without_a_key(route: Route) -> None:
     """But what is open; a wrong key is none."""
     ask = asker(house(), token=TOKEN)
     target, body, headers = asked(route, "ours")
-    if route.who == "open":
+    if route.access == "open":
         assert (await ask.ask(route.method, target))[0] == 200
         return
     for each in ((), (f"X-AGENT-KEY: ak_{'x' * 43}",)):

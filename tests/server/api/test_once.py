@@ -7,9 +7,9 @@ import trio
 import trio.testing
 
 from agent.errors import Conflict, StorageFailed
-from agent.ports.desk import Asked, Listener
-from agent.server.answers import Answer
+from agent.ports.desk import ChatRequest, Listener
 from agent.server.api.once import once
+from agent.server.responses import Answer
 from agent.server.serve import serve_stream
 from agent.testing.faults import pipe
 
@@ -79,7 +79,7 @@ async def test_an_upload_is_known_by_what_it_holds() -> None:
 async def test_what_failed_may_be_tried_again(failure: Exception) -> None:
     """Under the same key."""
 
-    async def fail(_: Asked, listener: Listener | None) -> None:
+    async def fail(_: ChatRequest, listener: Listener | None) -> None:
         raise failure
 
     ask = asker(House(play=fail))

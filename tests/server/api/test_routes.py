@@ -9,7 +9,7 @@ import trio.testing
 from openapi_spec_validator import validate
 
 from agent.errors import Conflict, StorageFailed
-from agent.ports.desk import Asked, Listener
+from agent.ports.desk import ChatRequest, Listener
 from agent.ports.threads import StoredMessage
 from agent.protocol.openapi import document
 from agent.protocol.routes import ROUTES
@@ -126,7 +126,12 @@ async def test_threads_messages_and_calls_are_read_and_ended() -> None:
     ask = asker()
     house = ask.house
     house.add_thread("t1")
-    house.messages += [StoredMessage(f"m{n}", "t1", n, "user", "Hello", "done", n) for n in range(3)]
+    house.messages += [
+        StoredMessage(
+            id=f"m{n}", thread="t1", turn=n, role="user", content="Hello", status="done", created_at=n
+        )
+        for n in range(3)
+    ]
     house.add_call("c1", status="done")
     house.add_call("c2")
     assert (await ask.ask("GET", "/threads/t1"))[2]["user_id"] == "user"
@@ -252,7 +257,7 @@ async def test_who_approves_may_have_the_turn_go_on() -> None:
     assert (await ask.ask("POST", "/calls/c2/approve", edit))[2]["reply"] is not None
     assert (await ask.ask("POST", "/calls/c3/approve", {"user_id": "bo"}))[2]["reply"] is None
 
-    async def busy(asked: Asked, listener: Listener | None) -> None:
+    async def busy(asked: ChatRequest, listener: Listener | None) -> None:
         raise Conflict("turn_in_progress")
 
     ask.house.play = busy

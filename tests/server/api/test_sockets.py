@@ -5,7 +5,7 @@ import pytest
 import trio
 import trio.lowlevel
 
-from agent.ports.desk import Asked, Listener
+from agent.ports.desk import ChatRequest, Listener
 from agent.server.accept import listening
 from agent.server.serve import serve
 from agent.server.settings import ServerSettings
@@ -27,10 +27,10 @@ async def serving(ask: Asker, nursery: trio.Nursery) -> str:
 async def test_a_client_of_others_chats_uploads_and_hears_events() -> None:
     """Each answer ends its connection at once: none of it waits for a deadline."""
 
-    async def saying(_: Asked, listener: Listener | None) -> None:
+    async def saying(_: ChatRequest, listener: Listener | None) -> None:
         if listener is not None:
             for _n in range(100):
-                listener.hear(DELTA)
+                listener.take_frame(DELTA)
                 await trio.lowlevel.checkpoint()
 
     ask = asker(House(play=saying), allow_host=("127.0.0.1",))
@@ -68,9 +68,9 @@ async def test_a_client_that_leaves_cancels_its_turn_at_once(headers: dict[str, 
     """Not when something is written to it next."""
     gone: list[float] = []
 
-    async def thinking(_: Asked, listener: Listener | None) -> None:
+    async def thinking(_: ChatRequest, listener: Listener | None) -> None:
         if listener is not None:
-            listener.hear(DELTA)
+            listener.take_frame(DELTA)
         try:
             await trio.sleep(30)
         finally:

@@ -1,4 +1,4 @@
-"""Uploads: one file and its category, whole, named plainly and of a kind that is read."""
+"""Uploads: one file and its category, whole, named plain_text and of a kind that is read."""
 
 import logging
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from agent.config import (
     UPLOADS_AT_ONCE,
 )
 from agent.errors import BadRequest
-from agent.protocol.problems import Unanswerable
+from agent.protocol.problems import ProblemError
 from agent.retrieval.effort import Effort
 from agent.server.api.reading import Reading
 from agent.server.serve import serve_stream
@@ -206,7 +206,7 @@ async def test_a_reader_of_others_is_given_up_when_nobody_waits(
     def refuses(filename: str, mime: str, data: bytes, effort: Effort) -> tuple[str, int]:
         raise BadRequest("too_long", "Split it.")
 
-    with pytest.raises(Unanswerable) as told:
+    with pytest.raises(ProblemError) as told:
         await Reading(inline, refuses)("a.md", "", b"x")
     assert (told.value.code, told.value.detail) == ("text_too_long", "Split it.")
 
@@ -226,7 +226,7 @@ async def test_a_reader_of_others_is_given_up_when_nobody_waits(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("agent.server.api.reading.Effort", Watched)
-        with pytest.raises(Unanswerable, match="unreadable"):
+        with pytest.raises(ProblemError, match="unreadable"):
             await Reading(slow, reads)("a.md", "", b"x")
     assert [each.given_up for each in efforts] == [True]
 

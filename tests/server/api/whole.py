@@ -10,12 +10,12 @@ from typing import Any
 import trio
 
 from agent.compose.adapters import Adapters
-from agent.llm.open import model_decider, model_drafter
+from agent.llm.open import make_model_decider, make_model_drafter
 from agent.memory.desk import OwnMemory
 from agent.ports.action import Call
 from agent.ports.memory import MemoryStore
-from agent.ports.model import CallDelta, Finished, Piece, Request, TextDelta
-from agent.retrieval.load import Source
+from agent.ports.model import CallDelta, Finish, ModelRequest, Piece, TextDelta
+from agent.retrieval.load import SourceFile
 from agent.settings import Settings
 from agent.testing.network import Network, network
 from tests.hostile.obedient import sent
@@ -24,7 +24,7 @@ from ...threads.lab import Wall
 from .. import parted
 from . import TOKEN, Told, held_to_the_document, read, request
 
-HOUSES = Source.of("kb/house.md", "# House\n\nThe house opens at 8.\n")
+HOUSES = SourceFile.of("kb/house.md", "# House\n\nThe house opens at 8.\n")
 _ORDER = re.compile(r"DECIDE (\{.*\})")
 
 
@@ -36,11 +36,11 @@ class NotingModel:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
-        self.sent: list[Request] = []
+        self.sent: list[ModelRequest] = []
         self.says = "As said."
         self.wait = 0.0  # seconds before each answer
 
-    async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Piece, None]:
         """Answer."""
         self.asked.append(sent(request))
         self.sent.append(request)
@@ -51,10 +51,10 @@ class NotingModel:
             yield CallDelta(
                 0, "c", "decide", ordered[-1] if ordered and not came else '{"mode":"NOOP","message":""}'
             )
-            yield Finished("calls")
+            yield Finish("calls")
             return
         yield TextDelta(self.says)
-        yield Finished("stop")
+        yield Finish("stop")
 
 
 class Carried:
@@ -154,7 +154,7 @@ async def whole(**settings: Any) -> AsyncGenerator[Whole, None]:
     chosen = Settings.of(
         **{"pace_ms": 0, "rate_limit": 0, "api_rate": 0, "token": TOKEN, "data": "memory"} | settings
     )
-    drafter = model_drafter(model, 256, chosen.answers.answer)
-    parts = Adapters(model=drafter, decider=model_decider(model, 256), executor=carried, clock=Wall())
+    drafter = make_model_drafter(model, 256, chosen.answers.answer)
+    parts = Adapters(model=drafter, decider=make_model_decider(model, 256), executor=carried, clock=Wall())
     async with network(chosen, parts, (HOUSES,)) as net:
         yield Whole(net, model, carried)

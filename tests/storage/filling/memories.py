@@ -9,7 +9,7 @@ from typing import Any
 
 import trio
 
-from agent.storage.memories.store import memory_in
+from agent.storage.memories.store import open_sqlite_memory
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
 from tests.remembered import ANA, NOW, a_draft, accepted, an_exchange, budget, proposed
@@ -25,15 +25,15 @@ MOVES: dict[str, Sequence[str]] = {
 
 async def fill(folder: Path) -> None:
     """Keep an item in every status, what was said, what was missed, and, where they are kept, vectors."""
-    async with memory_in(folder, inline, Noon()) as memory:
+    async with open_sqlite_memory(folder, inline, Noon()) as memory:
         cited = an_exchange("m1", "My budget is 50 SEK", "So noted.", budget(50))
         unread: Any = an_exchange("m2", "I have a dog called Rex", "I see.")
         if hasattr(unread, "tries"):
             unread = replace(unread, tries=2)
-        await memory.keep([cited, unread], NOW)
-        await memory.accept(ANA, "i1", NOW)
+        await memory.keep_exchanges([cited, unread], NOW)
+        await memory.accept_item(ANA, "i1", NOW)
         told: Any = {"cites": ("i1",)}
-        await memory.keep([an_exchange("m7", "What is my budget?", "It is 50 SEK", **told)], NOW)
+        await memory.keep_exchanges([an_exchange("m7", "What is my budget?", "It is 50 SEK", **told)], NOW)
         await accepted(memory, budget(60, message="m3"))  # i1 is superseded
         await proposed(memory, budget(70, message="m4"))
         await proposed(memory, a_draft("Ana met Bo", "meeting", "event"))
@@ -41,16 +41,16 @@ async def fill(folder: Path) -> None:
             loop = await proposed(memory, a_draft(f"Bo is to mend the {thing}", thing, "open_loop"))
             for move in moves:
                 if move == "approve":
-                    await memory.accept(ANA, loop.item.id, NOW)
+                    await memory.accept_item(ANA, loop.item.id, NOW)
                 else:
-                    await memory.decide(ANA, loop.item.id, move, NOW)
+                    await memory.decide_item(ANA, loop.item.id, move, NOW)
         over = a_draft("Uptime is 98 %", "uptime", "metric", message="m5", expires_at=NOW + 9)
         await proposed(memory, over)
-        assert await memory.expire(NOW + 9) == 1
+        assert await memory.expire_items(NOW + 9) == 1
         secret = a_draft("The code is tulip", "code", message="m6")
         gone = await accepted(memory, secret)
-        await memory.forget(ANA, gone.id, NOW)
-        await memory.gap(ANA, NOW, 2)
+        await memory.forget_item(ANA, gone.id, NOW)
+        await memory.record_gap(ANA, NOW, 2)
         await _keep_vectors(memory)
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import trio
 
-from agent.ports.calls import ApprovalGiven, CallReport, CallStatus
+from agent.ports.calls import CallApproval, CallReport, CallStatus
 from agent.ports.projects import HOUSE
-from agent.ports.requests import Answered
+from agent.ports.requests import StoredAnswer
 from agent.ports.threads import MessageStatus, StoredMessage
 from agent.storage.store import Store
-from agent.storage.stores import kept_in
+from agent.storage.stores import open_stores
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
 from tests.stored import NOW, a_call, a_document, an_answer, an_opening, said
@@ -23,17 +23,17 @@ DIGEST = sha256(b"a key").hexdigest()
 
 async def fill(folder: Path) -> None:
     """Keep a row of every kind and status; some are at work when the process ends."""
-    async with kept_in(folder, inline, Noon(), kb="/docs") as kept:
+    async with open_stores(folder, inline, Noon(), kb="/docs") as kept:
         store = kept.store
         await _keep_projects(store)
         await _keep_calls(store)
         for status in ("cancelled", "refused", "failed"):
             await _keep_turn(store, status)
         await _keep_actions(store)
-        await store.requests.note(NOW, HOUSE, "u1", "approved", "c-done")
-        await store.requests.first("u1", "answered", "d1", NOW)
-        await store.requests.answered("u1", "answered", Answered(200, b'{"id":"m1"}'))
-        await store.requests.first("u1", "at work", "d2", NOW)
+        await store.requests.write_audit(NOW, HOUSE, "u1", "approved", "c-done")
+        await store.requests.begin_request("u1", "answered", "d1", NOW)
+        await store.requests.record_answer("u1", "answered", StoredAnswer(200, b'{"id":"m1"}'))
+        await store.requests.begin_request("u1", "at work", "d2", NOW)
         await _keep_work(store)
 
 
@@ -50,39 +50,51 @@ async def _keep_projects(store: Store) -> None:
 async def _keep_calls(store: Store) -> None:
     """Keep thread t1 with a call in each status that its caller runs, and what one of them has found."""
     await store.threads.begin_turn(an_opening())
-    await store.threads.say(said(answer=an_answer()))
+    await store.threads.record_step(said(answer=an_answer()))
     statuses: tuple[CallStatus, ...] = (
         *("suggested", "confirmed", "claimed", "done", "failed", "unknown"),
         *("cancelled", "rejected", "expired", "answered"),
     )
     for position, status in enumerate(statuses):
         call = a_call(f"c-{status}", position=position)
-        await store.threads.say(said(None, status=None, calls=(call,)))
+        await store.threads.record_step(said(None, status=None, calls=(call,)))
         if status in ("confirmed", "claimed", "done", "failed", "unknown", "cancelled"):
-            await store.calls.approve(ApprovalGiven(HOUSE, call.id, "u2", NOW + 2))
+            await store.calls.approve_call(CallApproval(project=HOUSE, call=call.id, by="u2", at=NOW + 2))
         if status in ("cancelled", "rejected", "expired", "answered"):
-            await store.calls.close(HOUSE, call.id, status, NOW + 3)
+            await store.calls.close_call(HOUSE, call.id, status, NOW + 3)
         if status in ("claimed", "done", "failed", "unknown"):
-            await store.calls.begin(HOUSE, call.id, NOW + 3, NOW + 4 if status == "unknown" else LEASE)
+            await store.calls.begin_call(HOUSE, call.id, NOW + 3, NOW + 4 if status == "unknown" else LEASE)
         if status in ("done", "failed"):
             outcome = {"success": status == "done", "data": {"status": "refunded"}}
-            report = CallReport(HOUSE, call.id, status == "done", outcome, "d1", NOW + 4)
-            await store.calls.report(report)
-    assert [due.call for due in await store.calls.due(NOW + 5)] == ["c-unknown"]
-    result = StoredMessage("r1", "t1", 1, "tool", "refunded", "done", NOW + 5, (), "c-done")
-    await store.threads.say(said(None, status=None, tools=(result,)))
+            report = CallReport(
+                project=HOUSE, call=call.id, ok=status == "done", result=outcome, digest="d1", at=NOW + 4
+            )
+            await store.calls.report_call(report)
+    assert [due.call for due in await store.calls.expire_calls(NOW + 5)] == ["c-unknown"]
+    result = StoredMessage(
+        id="r1",
+        thread="t1",
+        turn=1,
+        role="tool",
+        content="refunded",
+        status="done",
+        created_at=NOW + 5,
+        citations=(),
+        call="c-done",
+    )
+    await store.threads.record_step(said(None, status=None, tools=(result,)))
 
 
 async def _keep_turn(store: Store, status: MessageStatus) -> None:
     await store.threads.begin_turn(an_opening(f"m-{status}", thread=f"t-{status}"))
-    await store.threads.say(said(f"m-{status}", thread=f"t-{status}", status=status))
+    await store.threads.record_step(said(f"m-{status}", thread=f"t-{status}", status=status))
 
 
 async def _keep_actions(store: Store) -> None:
     """Keep what was done over a socket, which is no call."""
     for status in ("done", "failed", "cancelled", "unknown"):
         assert await store.ledger.claim(f"s-{status}", "call", NOW)
-        await store.ledger.record(f"s-{status}", status, {"success": status == "done"}, NOW + 1)
+        await store.ledger.record_outcome(f"s-{status}", status, {"success": status == "done"}, NOW + 1)
 
 
 async def _keep_work(store: Store) -> None:

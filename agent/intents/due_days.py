@@ -1,0 +1,32 @@
+"""Finds the day that a clause names: the day to come that a fact is about, and the day on which something is due."""
+
+from datetime import date
+
+from ..numbers import days
+from ..numbers.read import tokens
+from ..text.words import fold
+
+
+def find_coming_day(text: str, today: date) -> date | None:
+    """Return the only day after `today` that `text` names or means, whether it tells of the past or of the future.
+
+    None where there is no such day, or where the words may mean several.
+    """
+    meant = [each for each in _days(text, today) if each > today]
+    return meant[0] if len(meant) == 1 and meant[0] in _days(text, today, sure=True) else None
+
+
+def find_due_day(text: str, today: date) -> date | None:
+    """Return the first day after `today` that `text` names or means as one to come, else `today` where it means that.
+
+    None for days that come again and again ("every Monday").
+    """
+    meant = _days(text, today)
+    return min((each for each in meant if each > today), default=today if today in meant else None)
+
+
+def _days(text: str, today: date, sure: bool = False) -> frozenset[date]:
+    found = tokens(text, source=True)
+    said = days.find_mentions(fold(text), text, found)
+    meant = [each.meaning for each in said if not each.often and (each.sure or not sure)]
+    return days.find_dates(text, found) | days.all_days(meant, today)

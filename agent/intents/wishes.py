@@ -1,0 +1,118 @@
+"""Reads the actions that a message asks for: by its own keywords, or by a field that the wish before it lacked.
+
+Strategy: a wish is open for one message. A message with keywords of its own is a wish of its own. A message without
+completes an open wish only if it tells a field that was asked for: a phone number, or the message itself where words
+were asked for, unless it is a question, a courtesy or a withdrawal. Anything else is a new subject, and the wish is
+gone. Only the user's words count, and no model's.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ..config import FILLED_CHARACTERS, WISH_MESSAGES
+from ..lang import LANGUAGES
+from ..ports.brain import Proposal, Wish
+from ..protocol.payload import is_valid_payload
+from ..text.courtesy import find_courtesy
+from ..text.words import FUNCTION_WORDS, normalize_text, split_words
+from .fields import REQUIRED
+from .moods import ANY_LANGUAGE, join_languages
+from .phone_numbers import find_told_number, remove_phone_numbers
+from .triggers import find_text_to_send, has_keyword, propose_actions
+
+_WITHDRAWN = re.compile(
+    rf"\W*(?:{'|'.join(each.completing.withdrawing for each in LANGUAGES.values())})\b", re.IGNORECASE
+)
+_ABOUT_PHONES = join_languages(lambda each: each.calling.phones)
+_SENTENCE = re.compile(r"[^.!?\n]+")
+_BESIDE = 2  # words beside a phone number that still tell nothing else
+_WORDED = ("text", "subject")
+
+
+def read_wishes(text: str, left: Sequence[Wish] = ()) -> tuple[Wish, ...]:
+    """Return the wishes of a message, each action at most once, in the order of asking.
+
+    `left`: the wishes that the message before it left open.
+    """
+    own = propose_actions(text)
+    if own:
+        before = {each.proposal.action: each for each in left}
+        return tuple(_renew_wish(each, before.get(each.action), text) for each in own)
+    return tuple(
+        Wish(_fill_fields(each.proposal, told), (*each.words, text)[-WISH_MESSAGES:])
+        for each in left
+        if (told := _read_missing(text, each.proposal.missing))
+    )
+
+
+def only_completes(text: str, found: Sequence[Wish]) -> bool:
+    """Return whether a message tells the missing fields and asks nothing besides, so that there is nothing to answer.
+
+    `found`: the result of `read_wishes` for it.
+    """
+    if propose_actions(text) or not found or _is_question(text):
+        return False
+    if any(
+        each.proposal.payload.get(name) == normalize_text(text).strip() for each in found for name in _WORDED
+    ):
+        return True
+    beside = FUNCTION_WORDS | _ABOUT_PHONES
+    beside |= {
+        word
+        for each in found
+        for name in _WORDED
+        for word in split_words(str(each.proposal.payload.get(name, "")))
+    }
+    return sum(word not in beside for word in split_words(remove_phone_numbers(text))) <= _BESIDE
+
+
+def _renew_wish(proposal: Proposal, before: Wish | None, text: str) -> Wish:
+    """Return a wish that was made again, with the fields that are known of it."""
+    if before is None:
+        return Wish(proposal, (text,))
+    payload = {**before.proposal.payload, **proposal.payload}
+    return Wish(_make_proposal(proposal.action, payload), (*before.words, text)[-WISH_MESSAGES:])
+
+
+def _fill_fields(proposal: Proposal, told: Mapping[str, str]) -> Proposal:
+    return _make_proposal(proposal.action, {**proposal.payload, **told})
+
+
+def _make_proposal(action: str, payload: Mapping[str, Any]) -> Proposal:
+    if not is_valid_payload(payload):
+        payload = {key: value[:FILLED_CHARACTERS] for key, value in payload.items()}
+    return Proposal(
+        action=action,
+        payload=payload,
+        missing=tuple(name for name in REQUIRED[action] if name not in payload),
+    )
+
+
+def _read_missing(text: str, missing: Sequence[str]) -> dict[str, str]:
+    """Return the missing fields that a message tells."""
+    text = normalize_text(text)
+    if find_courtesy(text) is not None or _WITHDRAWN.match(text):
+        return {}
+    told: dict[str, str] = {}
+    phone = find_told_number(text) if "phone" in missing and not has_keyword(text) else ""
+    if phone:
+        told["phone"] = phone
+    for name in _WORDED:
+        if name in missing:
+            said = find_text_to_send(text, phone)
+            if not said and "phone" not in missing and not _is_question(text):
+                said = text.strip()
+            if said:
+                told[name] = said
+    return told
+
+
+def _is_question(text: str) -> bool:
+    """Return whether a message asks anything: it has a question mark, or a sentence begins with a question's word."""
+    return "?" in text or any(first in ANY_LANGUAGE.question_openers for first in _first_words(text))
+
+
+def _first_words(text: str) -> Iterator[str]:
+    for sentence in _SENTENCE.findall(text):
+        yield next(iter(split_words(sentence)), "")

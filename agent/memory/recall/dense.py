@@ -1,0 +1,242 @@
+"""The vectors of turns and items, by row. Imported only with an embedder, since it needs numpy.
+
+Strategy: a turn's vector covers its own words. The similarity of a turn with its neighbours is the mean of their
+cosines, so that nothing is embedded twice and a new turn changes no other vector. Vectors from a model are stored
+beside the words, in batches, and read at a start; only missing ones are embedded. They can be made again at any time,
+so a store that fails costs no more than that. A question is compared with every row in its reach (see `packed`), in a
+worker thread if there are many.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import structlog
+import trio
+
+from agent.config import MEMORY_WRITE
+from agent.errors import StorageFailed
+from agent.lang import Lang
+from agent.ports.embed import Embedder, Encoder, Vectors
+from agent.ports.vectors import PackedVector, VectorKind, VectorStore
+from agent.ports.work import RunSync
+
+from .packed import PackedVectors
+from .packed import Rows as RowNumbers
+from .rows import NONE, RecallRows
+
+NEAR: Final = 100
+"""Rows that become candidates by their vectors alone."""
+AT_ONCE: Final = 32
+"""Texts that are embedded together."""
+READ: Final = 256
+"""Rows whose vectors are read together."""
+KEPT: Final = 128
+"""Unsaved vectors that trigger a save: some 2 ms of the store."""
+AGAIN: Final = 60.0
+"""Seconds until a store that failed is tried again."""
+_MANY: Final = 4_096  # rows from which comparing takes a thread: some 0.5 ms
+_SCOPES_KEPT: Final = 64
+
+_log = structlog.get_logger("agent.memory.recall")
+
+
+@dataclass(frozen=True, slots=True)
+class QueryVector:
+    """The vector of a question, and its `nearest` rows, in no order."""
+
+    vector: Vectors
+    nearest: RowNumbers
+
+
+class RowVectors:
+    """The vectors of rows. For one thread, except the work that the embedder does in its own.
+
+    `embedder`: embeds texts, awaited. `run_sync`: compares with many rows. `at_once`: an encoder that needs no thread,
+    such as means of word vectors; those vectors are made faster than read, and not stored. `kept`: the store of
+    vectors, or None.
+    """
+
+    def __init__(
+        self,
+        rows: RecallRows,
+        embedder: Embedder,
+        run_sync: RunSync,
+        at_once: Encoder | None = None,
+        kept: VectorStore | None = None,
+    ) -> None:
+        self._rows = rows
+        self._run_sync = run_sync
+        self._embedder = embedder
+        self._at_once = at_once
+        self._kept = kept if at_once is None else None
+        self._packed: PackedVectors | None = None
+        self._known = 0  # rows 0 to this one have vectors
+        self._unkept: list[int] = []  # rows whose vectors are to be kept
+        self._try_again = 0.0  # when to try a failed store again
+        self._told = False  # whether the current failure was logged
+        self._numbers: dict[frozenset[int], tuple[int, RowNumbers]] = {}
+
+    @property
+    def langs(self) -> frozenset[Lang] | None:
+        """The languages whose questions have a vector; None for all."""
+        return self._embedder.langs
+
+    @property
+    def missing_count(self) -> int:
+        """The number of rows without a vector."""
+        return len(self._rows) - self._known
+
+    # --- making and storing vectors
+
+    async def catch_up(self) -> None:
+        """Give each row its vector, in order: the stored one, else a new one. For one task.
+
+        A cancel leaves the finished part, and all of it stored but the last KEPT. Raises `agent.errors.EmbeddingFailed`
+        if a served model returns none.
+        """
+        while self.missing_count:
+            end = min(len(self._rows), self._known + READ)
+            lacking = await self._restore(end)
+            while lacking:
+                some, lacking = lacking[:AT_ONCE], lacking[AT_ONCE:]
+                await self._embed_rows(some)
+                self._mark_known(lacking[0] if lacking else end)
+                if len(self._unkept) >= KEPT:
+                    await self.save_vectors()
+            self._mark_known(end)
+
+    def _mark_known(self, known: int) -> None:
+        self._known = known
+        if self._packed is not None:
+            self._packed.make_room(known)
+
+    async def _restore(self, end: int) -> list[int]:
+        """Read the stored vectors of the rows up to `end`; return the rows without one."""
+        rows = [row for row in range(self._known, end) if self._rows.is_live(row)]
+        if self._kept is None or not rows:
+            return rows
+        of = {self._rows.id(row): row for row in rows}
+        dimension = self._embedder.dimension
+        if not dimension:  # a served model tells it with its first answer, and is not asked for blanks
+            text = next((text for row in rows if (text := self._rows.texts[row]).strip()), "")
+            dimension = (await self._embedder.embed([text])).shape[1]
+        kind = VectorKind(self._embedder.name, dimension)
+        kept: Sequence[PackedVector] = ()
+        with self._store_may_fail():
+            kept = await self._kept.vectors(kind, [*of])
+        found = [each for each in kept if self._rows.is_live(of[each.id])]
+        if found:
+            steps = b"".join([each.steps for each in found])
+            self._pack(dimension).restore_vectors(
+                [of[each.id] for each in found], steps, [each.scale for each in found]
+            )
+        there = {each.id for each in kept}
+        return [row for id, row in of.items() if id not in there]
+
+    async def _embed_rows(self, rows: Sequence[int]) -> None:
+        """Embed rows. A row that is forgotten meanwhile gets no vector."""
+        texts = [self._rows.texts[row] for row in rows]
+        found = await self._embedder.embed(texts, "passage")
+        if not found.shape[1]:  # blank texts, before the served model was first asked
+            return
+        still = [at for at, row in enumerate(rows) if self._rows.is_live(row)]
+        living = [rows[at] for at in still]
+        self._pack(found.shape[1]).put_vectors(living, found[still])
+        if self._kept is not None:
+            self._unkept += living
+
+    def _pack(self, dimension: int) -> PackedVectors:
+        if self._packed is None:
+            self._packed = PackedVectors(dimension)
+        return self._packed
+
+    async def save_vectors(self) -> int:
+        """Store the new vectors, so that no start makes them again; return how many could not be stored.
+
+        A failure is logged once and tried again after AGAIN seconds; searches use the vectors all the same. For one
+        task.
+        """
+        while self._unkept and trio.current_time() >= self._try_again:
+            assert self._kept is not None
+            assert self._packed is not None
+            some = self._unkept[:KEPT]
+            packed = [
+                PackedVector(self._rows.id(row), *self._packed.vector_bytes(row))
+                for row in some
+                if self._rows.is_live(row)
+            ]
+            with self._store_may_fail():
+                await self._kept.keep_vectors(VectorKind(self._embedder.name, self._packed.dimension), packed)
+                self._told = False
+                del self._unkept[: len(some)]
+        return len(self._unkept)
+
+    @contextmanager
+    def _store_may_fail(self) -> Iterator[None]:
+        """Carry on if the store fails or is silent for `MEMORY_WRITE` seconds; log that once until a save succeeds."""
+        why = "it does not answer"
+        with trio.move_on_after(MEMORY_WRITE):
+            try:
+                yield
+            except StorageFailed as error:
+                why = str(error)
+            else:
+                return
+        self._try_again = trio.current_time() + AGAIN
+        if not self._told:
+            self._told = True
+            _log.warning("vectors of messages are not stored; the next start makes them again", why=why)
+
+    def drop_vector(self, row: int) -> None:
+        """Remove the vector of `row`."""
+        if self._packed is not None:
+            self._packed.clear_vector(row)
+
+    # --- comparing a question with rows
+
+    async def find_nearest(self, text: str, places: frozenset[int]) -> QueryVector:
+        """Return the vector of a question and the nearest rows of `places`. Raises `agent.errors.EmbeddingFailed`."""
+        if self._at_once is not None:
+            vector: Vectors = self._at_once.encode([text], "question")[0]
+        else:
+            vector = (await self._embedder.embed([text], "question"))[0]
+        among, packed = self._rows_among(places), self._packed
+        if packed is None or not len(among):
+            return QueryVector(vector, among[:0])
+        if len(among) < _MANY:
+            return QueryVector(vector, packed.find_nearest(among, vector, NEAR))
+        return QueryVector(vector, await self._run_sync(lambda: packed.find_nearest(among, vector, NEAR)))
+
+    def measure_cosines(
+        self, look: QueryVector, seen: Callable[[int], bool], candidates: Collection[int]
+    ) -> tuple[Mapping[int, float], Mapping[int, float]]:
+        """Return the cosines of candidates and of the nearest rows: of each alone, and with its neighbours.
+
+        `seen`: whether a row may be found.
+        """
+        if self._packed is None or not len(look.nearest):
+            return {}, {}
+        wanted = [row for row in {*look.nearest.tolist(), *candidates} if seen(row)]
+        if not wanted:
+            return {}, {}
+        beside = np.array([(row, *self._rows.neighbours(row)) for row in wanted], np.int64).T
+        known = (beside != NONE) & (beside < self._known)
+        found = np.zeros(beside.shape)
+        found[known] = self._packed.cosines(beside[known], look.vector)
+        own = np.maximum(found[0], 0.0)
+        around = np.maximum(found.sum(axis=0) / (beside != NONE).sum(axis=0), 0.0)
+        return dict(zip(wanted, own.tolist(), strict=True)), dict(zip(wanted, around.tolist(), strict=True))
+
+    def _rows_among(self, places: frozenset[int]) -> RowNumbers:
+        """Return the rows of `places` that have vectors, in order."""
+        known = self._numbers.get(places)
+        if known is None or known[0] != self._known:
+            place = np.frombuffer(self._rows.place, np.uint32, self._known).copy()
+            found = np.flatnonzero(np.isin(place, np.fromiter(places, np.uint32)))
+            if len(self._numbers) > _SCOPES_KEPT:
+                self._numbers.clear()
+            known = self._numbers[places] = self._known, found
+        return known[1]

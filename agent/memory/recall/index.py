@@ -1,0 +1,324 @@
+"""The index of past messages and items, in memory: built from the store's rows, and gone with the process.
+
+Strategy: a turn's window and each part of a long one are documents of tantivy (`agent.lexical`). A new row waits in the
+tail, where it is searched word by word, until all waiting rows are written into the index together, in a worker thread.
+So it can be recalled at once, and no turn waits for an index. A new turn changes the windows of those before it, which
+are written again with it. Nothing is on disk: a forgotten text is in no file, no index can be torn, and 100,000 turns
+are read again in seconds (`python -m tests.bench.recall`).
+
+The scope filters rows before anything is ranked, in the index and in the tail.
+"""
+
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import tantivy
+
+from agent.lexical.fields import open_index, schema_of
+from agent.lexical.filters import Filter, name_filter, range_filter
+from agent.lexical.queries import gram_terms
+from agent.lexical.searcher import Searcher
+from agent.ports.conversation import Scope
+from agent.ports.memory import Item, StoredTurn
+from agent.ports.recall import Reach
+
+from .query import AnalyzedQuestion
+from .rank import ARM, GRAM_ARM, PART_ARM
+from .rows import NONE, RecallRows
+from .tail import GRAMS, WORDS, Tail, bm25_rarity, document_terms
+from .whose import REACHES, reach_name
+
+BATCH: Final = 64
+"""Waiting rows from which a batch is written into the index."""
+
+_ROW: Final = "row"
+_SCHEMA: Final = schema_of(
+    terms=(WORDS,), grams=(GRAMS,), names=(_ROW, *REACHES), numbers=("number", "valid_from", "valid_to")
+)
+_HEAP: Final = 15_000_000  # bytes; tantivy's least for one thread
+_LARGE: Final = 5_000  # rows of a batch that gets twice that: an index in one piece is searched faster
+_POSTINGS: Final = 5_000  # entries of posting lists that the search of one arm reads
+_FOR_EVER: Final = 2**63 - 1
+_COUNTS_KEPT: Final = 1_024  # scopes whose counts are cached
+
+
+@dataclass(frozen=True, slots=True)
+class ArmScores:
+    """The candidates, row -> score: by the window and the best part (`words`), and by 4-grams (`grams`)."""
+
+    words: Mapping[int, float]
+    grams: Mapping[int, float]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexBatch:
+    """The rows to write into the index, each with the time of its last change, and the rows to remove (`gone`)."""
+
+    rows: Mapping[int, int]
+    gone: tuple[int, ...]
+
+
+class ReachCounts:
+    """The number of documents in a search's reach, and of those that hold a word; cached, since an index never changes.
+
+    `whole`: the reach covers all documents.
+    """
+
+    def __init__(self, searcher: Searcher, must: Sequence[Filter]) -> None:
+        self._searcher, self._must = searcher, must
+        self._known: dict[str, int] = {}
+        self.documents = searcher.count(must)
+        self.whole = self.documents == searcher.documents
+
+    def frequency(self, stem: str) -> int:
+        """Return the number of documents with `stem`."""
+        term = (WORDS, stem)
+        if self.whole or not self._searcher.frequency(term):
+            return self._searcher.frequency(term)
+        known = self._known.get(stem)
+        if known is None:
+            known = self._known[stem] = self._searcher.count(self._must, term)
+        return known
+
+    def weight(self, stem: str) -> float:
+        """Return the factor for `stem` that makes it count as if no documents were outside the reach."""
+        frequency = self._searcher.frequency((WORDS, stem))
+        if self.whole or not frequency:
+            return 1.0
+        everywhere = bm25_rarity(self._searcher.documents, frequency)
+        return bm25_rarity(self.documents, self.frequency(stem)) / everywhere
+
+
+class RecallIndex:
+    """Turns and items to search. For one thread, except `write_batch`, which blocks and may run in one other."""
+
+    def __init__(self) -> None:
+        self.rows = RecallRows()
+        self._tantivy = open_index(_SCHEMA)
+        self._searcher = Searcher(self._tantivy)
+        self._documents = array("I")  # document -> row
+        self._is_part = bytearray()
+        self._has_parts = False
+        self._lengths = [0, 0]  # words and 4-grams of all documents
+        self._waiting: dict[int, int] = {}  # row -> number of its last change
+        self._gone: list[int] = []
+        self._old: set[int] = set()  # rows that the index holds in an old state
+        self._changes = 0
+        self._items = False  # whether an item was ever added
+        self._tail = Tail(self.rows)
+        self._counts: dict[tuple[Reach, Scope], ReachCounts] = {}
+
+    @property
+    def waiting_count(self) -> int:
+        """The number of rows whose current state is not in the index."""
+        return len(self._waiting) + len(self._gone)
+
+    def add_turn(self, turn: StoredTurn, later: bool = False) -> None:
+        """Add a turn, which can be found at once; skip one that is there or was refused. Some 50 µs.
+
+        `later`: it is found when it is written, as one of many that are read again, since those would make the tail
+        long; its neighbours are found with their old windows meanwhile.
+        """
+        row = self.rows.add_turn(turn)
+        if row != NONE:
+            for each in (row, *self.rows.affected_turns(row)):
+                self._queue_row(each, later)
+
+    def forget_turn(self, n: int) -> int:
+        """Remove the words of turn `n`, also from its neighbours' documents; return its row, or NONE."""
+        changed = self.rows.forget_turn(n)
+        if not changed:
+            return NONE
+        row, *beside = changed
+        self._remove_row(row)
+        for each in beside:
+            if self.rows.is_live(each):
+                self._queue_row(each)
+        return row
+
+    def put_item(self, item: Item) -> None:
+        """Add a live item, replacing its earlier state."""
+        self.drop_item(item.id)
+        self._items = True
+        self._queue_row(self.rows.add_item(item))
+
+    def drop_item(self, id: str) -> int:
+        """Remove an item, which can no longer be found; return the row it had, or NONE."""
+        row = self.rows.drop_item(id)
+        if row != NONE:
+            self._remove_row(row)
+        return row
+
+    def _remove_row(self, row: int) -> None:
+        self._waiting.pop(row, None)
+        self._tail.remove(row)
+        self._gone.append(row)
+        self._old.add(row)
+
+    def _queue_row(self, row: int, later: bool = False) -> None:
+        self._changes += 1
+        self._waiting[row] = self._changes
+        if not later or row in self._tail:
+            self._old.add(row)
+            self._tail.add(row)
+
+    # --- writing waiting rows into the index
+
+    def make_batch(self) -> IndexBatch:
+        """Return the waiting rows, for `write_batch`."""
+        return IndexBatch(dict(self._waiting), tuple(self._gone))
+
+    def write_batch(self, batch: IndexBatch) -> Searcher:
+        """Write a batch into the index and return a searcher of the result. Blocks; the old searcher stays usable
+        meanwhile.
+        """
+        writer = self._tantivy.writer(_HEAP * 2 if len(batch.rows) > _LARGE else _HEAP, 1)
+        if self._documents:
+            for row in (*batch.gone, *batch.rows):
+                writer.delete_documents_by_term(_ROW, str(row))
+        for row in batch.rows:
+            if self.rows.is_live(row):
+                self._write_row(row, writer)
+                self.rows.drop_letters(row)
+        writer.commit()
+        writer.wait_merging_threads()
+        return Searcher(self._tantivy)
+
+    def install_batch(self, batch: IndexBatch, searcher: Searcher) -> None:
+        """Search with the result of `write_batch` from now on; rows that changed since then keep waiting."""
+        self._searcher = searcher
+        self._counts.clear()
+        del self._gone[: len(batch.gone)]
+        written = batch.rows
+        self._waiting = {row: at for row, at in self._waiting.items() if written.get(row) != at}
+        for row in [each for each in self._tail if each not in self._waiting]:
+            self._tail.remove(row)
+        self._old = {*self._tail, *self._gone}
+
+    def commit(self) -> None:
+        """Write all waiting rows into the index. Blocks."""
+        if self.waiting_count:
+            batch = self.make_batch()
+            self.install_batch(batch, self.write_batch(batch))
+
+    def _write_row(self, row: int, writer: tantivy.IndexWriter) -> None:
+        item, names = self.rows.item(row), self.rows.whose.names(self.rows.place[row])
+        begins, ends = (0, _FOR_EVER) if item is None else (item.valid_from, item_end(item))
+        for part, terms in enumerate(document_terms(self.rows, row)):
+            document = tantivy.Document()
+            document.add_unsigned("number", len(self._documents))
+            document.add_unsigned("valid_from", max(0, begins))
+            document.add_unsigned("valid_to", max(0, ends))
+            document.add_text(_ROW, str(row))
+            for reach, name in zip(REACHES, names, strict=True):
+                document.add_text(reach, name)
+            document.add_text(WORDS, " ".join(terms))
+            self._lengths[0] += len(terms)
+            if not part:
+                letters = f" {self.rows.letters(row)} "
+                document.add_text(GRAMS, letters)
+                self._lengths[1] += max(0, len(letters) - 3)
+            self._has_parts |= part > 0
+            self._is_part.append(part > 0)
+            self._documents.append(row)
+            writer.add_document(document)
+
+    def indexed_ids(self) -> Iterator[str]:
+        """Yield the ids of the live turns and items that the index itself finds. Blocks: some 20 µs each."""
+        for row in range(len(self.rows)):
+            if self.rows.is_live(row) and self._searcher.count([name_filter(_SCHEMA, _ROW, str(row))]):
+                yield self.rows.id(row)
+
+    # --- searching
+
+    def counts(self, reach: Reach, scope: Scope) -> ReachCounts:
+        """Return the counts of a search's reach, without the waiting rows."""
+        known = self._counts.get((reach, scope))
+        if known is None:
+            if len(self._counts) >= _COUNTS_KEPT:
+                self._counts.clear()
+            must = [name_filter(_SCHEMA, reach, reach_name(scope, reach))]
+            known = self._counts[reach, scope] = ReachCounts(self._searcher, must)
+        return known
+
+    def places(self, reach: Reach, scope: Scope) -> frozenset[int]:
+        """Return the numbers of the places in a search's reach."""
+        return self.rows.whose.view_of(reach, scope)[0]
+
+    def speakers(self, reach: Reach, scope: Scope) -> frozenset[str]:
+        """Return the names of the speakers in a search's reach."""
+        return self.rows.whose.view_of(reach, scope)[1]
+
+    def visibility_at(self, at: int) -> Callable[[int], bool]:
+        """Return a test of whether a row may be found at time `at`: a live turn, or an item that is valid then."""
+        rows = self.rows
+
+        def is_visible(row: int) -> bool:
+            item = rows.item(row)
+            return rows.is_live(row) and (item is None or item.valid_from <= at < item_end(item))
+
+        return is_visible
+
+    def find(self, asked: AnalyzedQuestion, reach: Reach, scope: Scope, at: int) -> ArmScores:
+        """Return the best rows of each arm, within the reach and valid at `at`."""
+        counts = self.counts(reach, scope)
+        must = [] if counts.whole else [name_filter(_SCHEMA, reach, reach_name(scope, reach))]
+        if self._items:
+            must += [range_filter(_SCHEMA, "valid_from", 0, at), range_filter(_SCHEMA, "valid_to", at + 1)]
+        weights = {(WORDS, term): weight * counts.weight(term) for term, weight in asked.terms.items()}
+        arm = PART_ARM if self._has_parts else ARM
+        words = self._searcher.find_best(weights, arm, _POSTINGS, weights, must).scores
+        terms = list(gram_terms(asked.words, GRAMS))
+        grams = self._searcher.find_best(terms, GRAM_ARM, _POSTINGS, None, must).scores
+        windows: dict[int, float] = {}
+        parts: dict[int, float] = {}
+        row_of, is_part, old = self._documents, self._is_part, self._old
+        for document, score in words.items():
+            row = row_of[document]
+            if row not in old:
+                to = parts if is_part[document] else windows
+                if score > to.get(row, 0.0):
+                    to[row] = score
+        lettered = {row: score for each, score in grams.items() if (row := row_of[each]) not in old}
+        if self._tail:
+            self._search_tail(
+                asked, [gram for _, gram in terms], (windows, parts, lettered), reach, scope, at
+            )
+        return ArmScores(self._join_parts(windows, parts) if parts else windows, lettered)
+
+    def _search_tail(
+        self,
+        asked: AnalyzedQuestion,
+        grams: list[str],
+        into: tuple[dict[int, float], ...],
+        reach: Reach,
+        scope: Scope,
+        at: int,
+    ) -> None:
+        places, there, rows = self.places(reach, scope), self.visibility_at(at), self.rows
+        average = self._lengths[0] / len(self._documents) if self._documents else 0.0
+        wide = self._lengths[1] / (self._is_part.count(0) or 1)
+        found = self._tail.score_rows(
+            asked.terms,
+            grams,
+            lambda row: rows.place[row] in places and there(row),
+            self._searcher.frequency,
+            self._searcher.documents,
+            (average, wide),
+        )
+        for to, scores in zip(into, found, strict=True):
+            to.update(scores)
+
+    def _join_parts(self, windows: dict[int, float], parts: dict[int, float]) -> dict[int, float]:
+        """Return scores by row: for a long message the mean of its window and its best part."""
+        for row, score in windows.items():
+            if self.rows.parts(row):
+                windows[row] = (score + parts.pop(row, 0.0)) / 2
+        return windows | {row: score / 2 for row, score in parts.items()}
+
+
+def item_end(item: Item) -> int:
+    """Return when an item ends, exclusive, in Unix milliseconds."""
+    return min(_FOR_EVER if each is None else each for each in (item.valid_to, item.expires_at))

@@ -1,0 +1,347 @@
+"""Finds past messages and items for a question (implements `agent.ports.recall.Recaller`).
+
+Strategy: read the question, let the arms propose candidates, rank them, estimate how surely any of them fits, and
+return the best within the budget: a millisecond for 100,000 turns, on the event loop. The vector of a question is
+awaited if its embedder takes a thread. If vectors are missing, or a served model fails, words alone find.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from typing import Any, Final, Protocol
+
+import structlog
+import trio
+
+from agent.config import RECALLED_SHOWN
+from agent.errors import EmbeddingFailed
+from agent.lang import Lang
+from agent.ports.memory import Item, StoredTurn
+from agent.ports.recall import NOTHING_RECALLED, Excerpt, RecallQuery, RecallResult
+from agent.ports.work import RunSync
+
+from .abstain import FLOOR, LOOKED_AT, QuestionCoverage, QuestionMass, estimate_sureness, word_rarity
+from .following import ChangeFeed, IndexFollower
+from .index import BATCH, RecallIndex, item_end
+from .present import NumberClaim, cut_excerpt, find_disagreements, numbers_of, select_excerpts
+from .query import AnalyzedQuestion, read_query
+from .rank import ASKING, WEIGHTS, Arm, RankWeights, short_penalties, sum_arms, turn_penalty
+
+AGAIN: Final = 60.0
+"""Seconds without a change, after which a failed served model is tried again and unsaved vectors are stored."""
+_COMPARED: Final = 12
+"""Excerpts whose numbers are read."""
+
+_log = structlog.get_logger("agent.memory.recall")
+
+
+class VectorArm(Protocol):
+    """The vectors of rows, as in `agent.memory.recall.dense.RowVectors`."""
+
+    @property
+    def langs(self) -> frozenset[Lang] | None:
+        """The languages whose questions have a vector; None for all."""
+        ...
+
+    @property
+    def missing_count(self) -> int:
+        """The number of rows without a vector."""
+        ...
+
+    async def find_nearest(self, text: str, places: frozenset[int]) -> Any:
+        """Compare a question with the rows of `places`; the result is for `measure_cosines`. Raises
+        `EmbeddingFailed`.
+        """
+        ...
+
+    async def catch_up(self) -> None:
+        """Give each row without a vector its own, stored or new. Raises `agent.errors.EmbeddingFailed`."""
+        ...
+
+    async def save_vectors(self) -> int:
+        """Store new vectors, if there is a store for them; return how many could not be stored."""
+        ...
+
+    def drop_vector(self, row: int) -> None:
+        """Remove the vector of `row`."""
+        ...
+
+    def measure_cosines(
+        self, look: Any, seen: Callable[[int], bool], candidates: Collection[int]
+    ) -> tuple[Mapping[int, float], Mapping[int, float]]:
+        """Return the cosines of candidates and of the nearest rows: of each alone, and with its neighbours."""
+        ...
+
+
+class IndexRecaller:
+    """Searches one index.
+
+    `store`: the source of the index. `run_sync`: writes the index. `near`: makes the vectors, or None. `floor`: the
+    sureness below which nothing is found.
+    """
+
+    def __init__(
+        self,
+        store: ChangeFeed,
+        run_sync: RunSync,
+        near: Callable[[RecallIndex], VectorArm] | None = None,
+        floor: float = FLOOR,
+        weights: RankWeights = WEIGHTS,
+    ) -> None:
+        self.index = RecallIndex()
+        self.floor = floor
+        self._store = store
+        self._following = IndexFollower(store, self.index, run_sync, self._drop_vector)
+        self._near = None if near is None else near(self.index)
+        self._weights = weights
+        self._off = short_penalties(weights)
+        self._told: str | None = None  # the reason that was logged for missing vectors
+
+    # --- following the store and embedding rows
+
+    async def catch_up(self) -> None:
+        """Read the store's changes and write the index. Raises `agent.errors.StorageFailed`.
+
+        After a cancel, the index continues from its place.
+        """
+        await self._following.catch_up()
+
+    def apply_changes(self, turns: Sequence[StoredTurn] = (), items: Sequence[Item] = ()) -> None:
+        """Apply new and forgotten turns, and changed items. Never blocks.
+
+        New rows can be found at once, and removed rows no more.
+        """
+        self._following.apply_changes(turns, items)
+
+    def _drop_vector(self, row: int) -> None:
+        if self._near is not None:
+            self._near.drop_vector(row)
+
+    async def keep_up(self) -> None:
+        """Follow the store, write waiting rows into the index in batches, and embed them, until cancelled.
+
+        For one task, during the whole use of this object.
+        """
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._following.keep_up)
+            if self._near is not None:
+                nursery.start_soon(self._keep_embedded)
+
+    async def embed_with(self, near: Callable[[RecallIndex], VectorArm]) -> None:
+        """Search with vectors from now on, and embed rows, until cancelled. For one task."""
+        self._near = near(self.index)
+        await self._keep_embedded()
+
+    async def _keep_embedded(self) -> None:
+        while True:
+            self._following.come = trio.Event()
+            await self.embed_rows()
+            with trio.move_on_after(AGAIN) as quiet:
+                await self._following.come.wait()
+            if quiet.cancelled_caught:
+                await self.save_vectors()
+
+    async def embed_rows(self) -> None:
+        """Embed rows without a vector, if vectors are in use. A cancel leaves the finished part."""
+        if self._near is not None:
+            try:
+                await self._near.catch_up()
+                self._told = None
+            except EmbeddingFailed as error:
+                self._log_missing(error)
+
+    async def save_vectors(self) -> int:
+        """Store the vectors that `embed_rows` left unsaved; return how many could not be stored."""
+        return 0 if self._near is None else await self._near.save_vectors()
+
+    def _log_missing(self, error: EmbeddingFailed) -> None:
+        """Log that vectors are missing, once per reason until there are some again."""
+        if self._told != str(error):
+            self._told = str(error)
+            _log.warning("no vectors from the served model, words alone recall", why=str(error))
+
+    # --- searching
+
+    async def recall(self, search: RecallQuery) -> RecallResult:
+        """Return the excerpts that fit, within the budget, oldest first, including changes by other processes.
+
+        During the first read after a start, it covers the rows read so far. A cancel leaves nothing behind. Raises
+        `agent.errors.StorageFailed`.
+        """
+        complete = await self._following.read_changes()
+        look = None
+        near = self._near
+        if (
+            near is not None
+            and near.missing_count <= BATCH
+            and (near.langs is None or search.lang in near.langs)
+        ):
+            try:
+                look = await near.find_nearest(search.text, self.index.places(search.reach, search.scope))
+            except EmbeddingFailed as error:
+                self._log_missing(error)
+        found = self.search_index(search, look)
+        both = (*found.excerpts, *found.shown)
+        if self._following.beginning and both:  # the first read reaches later forgets last
+            found = found.without_excerpts(await self._store.forgotten_ids([each.id for each in both]))
+        return replace(found, items=self._valid_items(search)) if complete else found
+
+    def _valid_items(self, search: RecallQuery) -> tuple[Item, ...]:
+        """Return the items that are live and valid at the time of the search."""
+        there = self.index.rows.items(search.scope)
+        return tuple([each for each in there if each.valid_from <= search.at < item_end(each)])
+
+    def search_index(self, search: RecallQuery, look: Any = None) -> RecallResult:
+        """Return the excerpts that fit, from the index. `look`: the result of `VectorArm.find_nearest`, or None."""
+        rows = self.index.rows
+        asked = read_query(
+            search.text,
+            search.lang,
+            self.index.speakers(search.reach, search.scope),
+            search.at,
+            search.speaker,
+            rows.langs,
+            rows.stem_number,
+        )
+        if not asked.words:
+            return NOTHING_RECALLED
+        ranked = self._rank_rows(search, asked, look)
+        if not search.shown:
+            return self._select_best(search, asked, ranked)
+        shown = {row for _, row in ranked if self._is_shown(search, row)}
+        found = self._select_best(search, asked, [each for each in ranked if each[1] not in shown])
+        rows = self.index.rows
+        wanted = {rows.stem_number(term) for term in asked.terms}
+        citable = [
+            (score, row)
+            for score, row in ranked
+            if row in shown and rows.is_citable(row) and not wanted.isdisjoint(rows.words(row))
+        ]
+        before = self._select_best(replace(search, limit=RECALLED_SHOWN, tokens=0), asked, citable)
+        return replace(found, shown=before.excerpts)
+
+    def _select_best(
+        self, search: RecallQuery, asked: AnalyzedQuestion, found: Sequence[tuple[float, int]]
+    ) -> RecallResult:
+        """Return the best of the ranked rows, if any fits surely enough."""
+        if not found:
+            return NOTHING_RECALLED
+        sure = estimate_sureness(self._measure_coverage(search, asked, [row for _, row in found]))
+        if sure < (self.floor if search.floor is None else search.floor):
+            return RecallResult((), sure)
+        top = found[0][0]
+        scale = sure / top if top > 0 else 0.0
+        excerpts = select_excerpts(
+            (
+                self._make_excerpt(row, max(0.0, score * scale), asked)
+                for score, row in found[: search.limit * 2]
+            ),
+            search.limit,
+            search.tokens,
+        )
+        return RecallResult(excerpts, sure, self._find_disagreements(excerpts, found))
+
+    def _rank_rows(
+        self, search: RecallQuery, asked: AnalyzedQuestion, look: Any = None
+    ) -> list[tuple[float, int]]:
+        """Return the candidates of all arms with their scores, best first; of equals the later one."""
+        rows, weights = self.index.rows, self._weights
+        found = self.index.find(asked, search.reach, search.scope, search.at)
+        arms: list[tuple[float, Arm]] = [(weights.window, found.words), (weights.grams, found.grams)]
+        if look is not None and self._near is not None:
+            own, around = self._near.measure_cosines(
+                look, self.index.visibility_at(search.at), found.words.keys() | found.grams.keys()
+            )
+            arms += [(weights.own, own), (weights.around, around)]
+        by = rows.spoken_by(asked.by)
+        ranking: list[tuple[float, int]] = []
+        sizes, asks, spoke, off = rows.sizes, rows.asks, rows.by, self._off
+        timed, when, dated = rows.is_timed, asked.when, asked.has_dates
+        for row, score in sum_arms(arms).items():
+            size = sizes[row]
+            if size < ASKING:
+                score -= turn_penalty(size, asks[row] / 255, weights) if asks[row] else off[size]
+            if spoke[row] in by:
+                score += weights.speaker
+            if when and timed(row):
+                score += weights.time
+            if dated:
+                score += weights.date * asked.fit_time(rows.at[row])
+            ranking.append((score, row))
+        ranking.sort(reverse=True)
+        return ranking
+
+    def _is_shown(self, search: RecallQuery, row: int) -> bool:
+        """Tell whether a turn stands in the visible conversation."""
+        rows = self.index.rows
+        return rows.messages[row] in search.shown and rows.scope(row) == search.scope
+
+    def _measure_coverage(
+        self, search: RecallQuery, asked: AnalyzedQuestion, found: Sequence[int]
+    ) -> QuestionCoverage:
+        """Return the shares of a question that the best candidates hold, of the speakers in question and of others."""
+        rows = self.index.rows
+        counts = self.index.counts(search.reach, search.scope)
+        names = {rows.stems[each] for name in asked.by for each in rows.name_stems(name)}
+        told = [
+            (
+                rows.stem_number(term),
+                asked.terms[term] * word_rarity(counts.documents, counts.frequency(term)),
+            )
+            for term in self._known_stems(asked)
+            if term not in names
+        ]
+        mass = QuestionMass(told, counts.documents)
+        by = rows.spoken_by(asked.by)
+        right = list(islice((row for row in found if not by or rows.by[row] in by), LOOKED_AT))
+        wrong = list(islice((row for row in found if rows.by[row] not in by), LOOKED_AT)) if by else []
+        return QuestionCoverage(
+            mass.known,
+            mass.largest_share([rows.words(row)] for row in right),
+            mass.largest_share([rows.words(row), *rows.neighbour_words(row)] for row in right),
+            mass.largest_share([rows.words(row)] for row in wrong) if by else None,
+        )
+
+    def _known_stems(self, asked: AnalyzedQuestion) -> dict[str, None]:
+        """Return the known stems of each word of a question, or any one stem for a word that is unknown.
+
+        In a talk of two languages a word is written in one of them: its absence from the other means nothing.
+        """
+        number = self.index.rows.stem_number
+        found: dict[str, None] = {}
+        for written in asked.stems:
+            known = [each for each in written if number(each) is not None]
+            found.update(dict.fromkeys(known or written[:1]))
+        return found
+
+    def _make_excerpt(self, row: int, score: float, asked: AnalyzedQuestion) -> Excerpt:
+        rows = self.index.rows
+        item = rows.item(row)
+        return Excerpt(
+            id=rows.id(row),
+            kind="turn" if item is None else "item",
+            text=cut_excerpt(rows.texts[row], asked.words, partial(rows.sentences, row)),
+            at=rows.at[row],
+            by=rows.speakers[rows.by[row]],
+            thread=rows.scope(row).thread,
+            score=min(1.0, score),
+            citable=rows.is_citable(row),
+            message=rows.messages[row],
+        )
+
+    def _find_disagreements(
+        self, excerpts: Sequence[Excerpt], found: Sequence[tuple[float, int]]
+    ) -> tuple[tuple[str, str], ...]:
+        """Return the pairs of excerpts that give different numbers for the key of an item."""
+        rows = self.index.rows
+        if not any(each.kind == "item" for each in excerpts):
+            return ()
+        row_of = {rows.id(row): row for _, row in found}
+        claims: list[NumberClaim] = []
+        for each in excerpts[:_COMPARED]:
+            item = rows.item(row_of[each.id])
+            stems = frozenset(rows.stems[number] for number in rows.words(row_of[each.id]))
+            numbers = numbers_of(each.text) if item is None else item.numbers
+            claims.append(NumberClaim(each.id, each.at, rows.key(row_of[each.id]), stems, numbers))
+        return find_disagreements(claims)

@@ -1,0 +1,159 @@
+"""Handlers of the page's routes: chat page, sources, probes, metrics, descriptions of the wire.
+
+All answers come from memory, prepared before the server starts or held by the index: no thread, no file.
+Only metrics and readiness may take time: with several workers each request collects those of all.
+The page's files carry an ETag of their content, so that a browser that asks again gets 304 and no body.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from importlib.resources import files
+from urllib.parse import parse_qs
+
+from ..lang import DEFAULT, LANGUAGES, Lang
+from .languages import script
+from .responses import JSON, Answer, plain_text
+from .service import DoorHandler
+from .sniff import Head
+from .source import READING, Sections, source
+from .tagged import tag_of, tagged
+
+_ASSETS = {
+    "index.html": "text/html; charset=utf-8",
+    "app.js": "text/javascript; charset=utf-8",
+    "answer.js": "text/javascript; charset=utf-8",
+    "details.js": "text/javascript; charset=utf-8",
+    "openers.js": "text/javascript; charset=utf-8",
+    "source.js": "text/javascript; charset=utf-8",
+    "list.js": "text/javascript; charset=utf-8",
+    "language.js": "text/javascript; charset=utf-8",
+    "kept.js": "text/javascript; charset=utf-8",
+    "items.js": "text/javascript; charset=utf-8",
+    "memory.js": "text/javascript; charset=utf-8",
+    "languages.js": "text/javascript; charset=utf-8",
+    "words.js": "text/javascript; charset=utf-8",
+    "style.css": "text/css; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+}
+MADE = "languages.js"
+"""The one script that is no file: `languages.script` makes it."""
+_PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+NOWHERE = "There is nothing at this address; the chat page is at /.\n"
+_NO_UPGRADE = "This is the WebSocket: connect to it as ws://, or open the chat page at /.\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """The contents of the page's routes that come from other rooms.
+
+    `asyncapi`: the wire's description, as JSON bytes. `session_diagram`: the state diagram, as Mermaid text.
+    `metrics` returns the Prometheus text. `unready` returns the reason to send new clients elsewhere, or "".
+    `sections` returns the sections of a file of the knowledge base. `openers` returns questions to begin with, in a
+    language; None while the documents are being read. `name`: the page's title. `greeting`: its first text. `limping`
+    returns the trouble of a server that still welcomes clients, or "".
+    """
+
+    asyncapi: bytes
+    session_diagram: str
+    metrics: Callable[[], Awaitable[bytes]]
+    unready: Callable[[], Awaitable[str]]
+    sections: Sections = lambda _: ()
+    openers: Callable[[Lang], Sequence[str] | None] = lambda _: ()
+    name: str = ""
+    greeting: str = ""
+    limping: Callable[[], str] = lambda: ""
+
+
+def pages(contents: Contents) -> Mapping[str, DoorHandler]:
+    """Return the handlers of the page's routes, by their names in `agent.protocol.paths`."""
+    page = _page(contents)
+    assets = {name: _Asset(_ASSETS[name], _asset(name)) for name in _ASSETS if name != "index.html"}
+    assets["index.html"] = _Asset(_ASSETS["index.html"], page)
+
+    async def of_page(head: Head, _: Mapping[str, str]) -> Answer:
+        return assets["index.html"].answer(head)
+
+    async def of_asset(head: Head, names: Mapping[str, str]) -> Answer:
+        asset = assets.get(names["asset"])
+        return plain_text(NOWHERE, 404) if asset is None else asset.answer(head)
+
+    async def of_icon(head: Head, _: Mapping[str, str]) -> Answer:
+        return assets["icon.svg"].answer(head)
+
+    async def of_source(head: Head, names: Mapping[str, str]) -> Answer:
+        return source(head, names["file"], contents.sections)
+
+    async def of_openers(head: Head, _: Mapping[str, str]) -> Answer:
+        return _openers(head, contents.openers)
+
+    async def of_figures(_: Head, __: Mapping[str, str]) -> Answer:
+        return Answer(200, await contents.metrics(), kind=_PROMETHEUS)
+
+    async def of_readiness(_: Head, __: Mapping[str, str]) -> Answer:
+        return _readiness(await contents.unready(), contents.limping())
+
+    return {
+        "page": of_page,
+        "asset": of_asset,
+        "icon": of_icon,
+        "healthz": _answer_always(plain_text("ok\n")),
+        "readyz": of_readiness,
+        "metrics": of_figures,
+        "openers": of_openers,
+        "source": of_source,
+        "asyncapi": _answer_always(Answer(200, contents.asyncapi)),
+        "session_diagram": _answer_always(plain_text(contents.session_diagram)),
+        "socket": _answer_always(plain_text(_NO_UPGRADE, 426, {"upgrade": "websocket"})),
+    }
+
+
+class _Asset:
+    """A file of the page. `kind`: its media type."""
+
+    def __init__(self, kind: str, content: bytes) -> None:
+        self._kind = kind
+        self._content = content
+        self._tag = tag_of(content)
+
+    def answer(self, head: Head) -> Answer:
+        """Return the file, or 304 when the request names its ETag."""
+        return tagged(head, self._content, self._tag, self._kind)
+
+
+def _asset(name: str) -> bytes:
+    return script() if name == MADE else files(__package__).joinpath("static", name).read_bytes()
+
+
+def _page(contents: Contents) -> bytes:
+    """Return the chat page with the operator's `name` and `greeting`, escaped."""
+    page = _asset("index.html").decode()
+    if contents.name:
+        page = page.replace("<title>Ask</title>", f"<title>{escape(contents.name)}</title>")
+    for field, value in (("name", contents.name), ("greeting", contents.greeting)):
+        page = page.replace(f'"agent-{field}" content=""', f'"agent-{field}" content="{escape(value)}"')
+    return page.encode()
+
+
+def _openers(head: Head, openers: Callable[[Lang], Sequence[str] | None]) -> Answer:
+    """Return questions to begin with, in the language of the query's `lang`, as JSON."""
+    wanted = parse_qs(head.query.decode("latin-1")).get("lang", [DEFAULT])[-1]
+    found = openers(wanted if wanted in LANGUAGES else DEFAULT)
+    if found is None:
+        return plain_text(READING, 503, {"retry-after": "1"})
+    content = json.dumps(found).encode()
+    return tagged(head, content, tag_of(content), JSON)
+
+
+def _answer_always(answer: Answer) -> DoorHandler:
+    async def always(_: Head, __: Mapping[str, str]) -> Answer:
+        return answer
+
+    return always
+
+
+def _readiness(why: str, but: str) -> Answer:
+    if why:
+        return plain_text(f"not ready: {why}\n", 503)
+    return plain_text(f"ready, but: {but}\n" if but else "ready\n")
