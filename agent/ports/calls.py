@@ -130,6 +130,10 @@ class CallStore(Protocol):
         """Return the call `id`."""
         ...
 
+    async def may_begin(self, project: str, id: str) -> bool:
+        """Return whether a call that the server claimed may still begin: its thread was not cancelled since."""
+        ...
+
     async def calls(
         self, project: str, window: Window, status: CallStatus | None = None, thread: str | None = None
     ) -> Page[StoredCall]:

@@ -97,8 +97,11 @@ class ProjectStore(Protocol):
         """Change `name` and `role`, each unless it is None; return the project."""
         ...
 
-    async def delete_project(self, id: str) -> None:
-        """Delete a project with all of its data; rows of the ledger stay. Raises `Conflict("kept")` for `HOUSE`."""
+    async def delete_project(self, id: str) -> tuple[str, ...]:
+        """Delete a project with all of its data; rows of the ledger stay. Raises `Conflict("kept")` for `HOUSE`.
+
+        Return the ids of the calls that another process has claimed, which may be about to begin.
+        """
         ...
 
     async def add_key(self, project: str, id: str, digest: str, name: str, at: int) -> ProjectKey:

@@ -139,7 +139,8 @@ class ThreadStore(Protocol):
         The unclaimed calls that the turn was to run are cancelled with it, and no call of it is stored afterwards, so
         that none of its calls is claimed. Return the ids of the thread's calls that need no approval and that another
         process has claimed, which may be about to begin. `at` is in Unix milliseconds. `calls` cancels every unclaimed
-        call of the thread, suggested or approved.
+        call of the thread, suggested or approved, and withdraws the claims of the others (see `CallStore.may_begin`);
+        the returned calls are then approved ones too.
         """
         ...
 
@@ -183,6 +184,9 @@ class ThreadStore(Protocol):
         """
         ...
 
-    async def delete_thread(self, project: str, id: str) -> None:
-        """Delete a thread with its messages and calls."""
+    async def delete_thread(self, project: str, id: str) -> tuple[str, ...]:
+        """Delete a thread with its messages and calls.
+
+        Return the ids of the calls that another process has claimed, which may be about to begin.
+        """
         ...

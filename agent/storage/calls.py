@@ -36,6 +36,10 @@ class SqliteCalls:
         """Return whether the database keeps a call of this `id`, of any project."""
         return await self._database.read(partial(moves.is_kept, id=id))
 
+    async def may_begin(self, project: str, id: str) -> bool:
+        """Return whether no cancel of its thread has withdrawn the claim of a call."""
+        return await self._database.read(partial(moves.may_begin, project=project, id=id))
+
     async def calls(
         self, project: str, window: Window, status: CallStatus | None = None, thread: str | None = None
     ) -> Page[StoredCall]:

@@ -93,6 +93,24 @@ _CANCEL_ALL = (
     )
     .values(status="cancelled", owner=None, ended_at=sa.bindparam("at", type_=sa.Integer))
 )
+_WITHDRAW = (  # `lease_until` of a claim by a process: when it was withdrawn, so that its call does not begin any more
+    sa.update(actions)
+    .where(
+        actions.c.status == "claimed",
+        actions.c.owner != CALLER,
+        actions.c.suggestion_id.in_(
+            sa.select(calls.c.id).where(
+                calls.c.project_id == sa.bindparam("of_project"),
+                calls.c.thread_id == sa.bindparam("of_thread"),
+                calls.c.status == "claimed",
+            )
+        ),
+    )
+    .values(lease_until=sa.bindparam("at", type_=sa.Integer))
+)
+_WITHDRAWN = sa.select(
+    sa.exists().where(actions.c.suggestion_id == sa.bindparam("call"), actions.c.lease_until.is_not(None))
+)
 _KEEP = insert(calls).on_conflict_do_nothing(index_elements=["id"])
 
 
@@ -104,6 +122,12 @@ def find_call(connection: sa.Connection, project: str, id: str) -> Any:
 def is_kept(connection: sa.Connection, id: str) -> bool:
     """Return whether a call of this `id` exists, in any project."""
     return connection.execute(sa.select(calls.c.number).where(calls.c.id == id)).first() is not None
+
+
+def may_begin(connection: sa.Connection, project: str, id: str) -> bool:
+    """Return whether the claim of a call was not withdrawn; raises `NotFound` for a deleted call."""
+    find_call(connection, project, id)
+    return not connection.execute(_WITHDRAWN, {"call": id}).scalar_one()
 
 
 def keep_call(transaction: Transaction, call: StoredCall, kb: str | None = None) -> None:
@@ -288,13 +312,16 @@ def move_call(transaction: Transaction, project: str, thread: str, move: CallTra
 
 
 def cancel_calls(transaction: Transaction, project: str, thread: str, at: int) -> None:
-    """Cancel every call of a thread that is not claimed."""
+    """Cancel every call of a thread that is not claimed, and withdraw the claims of processes."""
     transaction.connection.execute(_CANCEL_ALL, {"project": project, "thread": thread, "at": at})
+    transaction.connection.execute(_WITHDRAW, {"of_project": project, "of_thread": thread, "at": at})
 
 
-def bar_calls(transaction: Transaction, at: int, *which: sa.ColumnElement[bool]) -> None:
+def bar_calls(transaction: Transaction, at: int, *which: sa.ColumnElement[bool]) -> tuple[str, ...]:
     """Insert a cancelled row into the ledger for each confirmed call that is about to be deleted, so that it cannot run
     later.
+
+    Return the calls among them that other processes have claimed, and that may be about to begin.
     """
     row = {
         "suggestion_id": calls.c.id,
@@ -309,6 +336,12 @@ def bar_calls(transaction: Transaction, at: int, *which: sa.ColumnElement[bool])
     transaction.connection.execute(
         insert(actions).from_select(list(row), left).on_conflict_do_nothing(index_elements=["suggestion_id"])
     )
+    claimed = (
+        sa.select(calls.c.id)
+        .join(actions, actions.c.suggestion_id == calls.c.id)
+        .where(calls.c.status == "claimed", actions.c.owner.not_in((transaction.owner, CALLER)), *which)
+    )
+    return tuple(transaction.connection.execute(claimed).scalars().all())
 
 
 def is_anything_due(connection: sa.Connection, at: int) -> bool:

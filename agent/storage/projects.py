@@ -67,18 +67,22 @@ class SqliteProjects:
 
         return await self._database.write(change)
 
-    async def delete_project(self, id: str) -> None:
-        """Delete a project and everything in it; rows of the ledger stay. Raises `Conflict("kept")` for `HOUSE`."""
+    async def delete_project(self, id: str) -> tuple[str, ...]:
+        """Delete a project and everything in it; return the calls that other processes have claimed.
 
-        def delete(transaction: Transaction) -> None:
+        Rows of the ledger stay. Raises `Conflict("kept")` for `HOUSE`.
+        """
+
+        def delete(transaction: Transaction) -> tuple[str, ...]:
             require_project(transaction.connection, id)
             if id == HOUSE:
                 raise Conflict("kept")
-            moves.bar_calls(transaction, self._clock.now_ms(), calls.c.project_id == id)
+            claimed = moves.bar_calls(transaction, self._clock.now_ms(), calls.c.project_id == id)
             transaction.connection.execute(sa.delete(idempotency).where(idempotency.c.project_id == id))
             transaction.connection.execute(sa.delete(projects).where(projects.c.id == id))
+            return claimed
 
-        await self._database.write(delete, late=wait_on)
+        return await self._database.write(delete, late=wait_on)
 
     async def add_key(self, project: str, id: str, digest: str, name: str, at: int) -> ProjectKey:
         """Store a key as `digest`, its SHA-256 in hex."""

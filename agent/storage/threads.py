@@ -42,7 +42,7 @@ class SqliteThreads:
         return await self._database.write(partial(turns.record_step, said, self._kb), late=late)
 
     async def cancel_turn(self, project: str, thread: str, at: int, calls: bool = False) -> tuple[str, ...]:
-        """End the pending message as cancelled; return the calls of turns that other processes have claimed."""
+        """End the pending message as cancelled; return the calls that other processes have claimed."""
         return await self._database.write(partial(turns.cancel_turn, project, thread, at, calls))
 
     async def cancelled_messages(self, messages: Collection[tuple[str, str]]) -> frozenset[tuple[str, str]]:
@@ -107,16 +107,17 @@ class SqliteThreads:
                 partial(unsaying.empty_repeats, scope, again, found, now), late=wait_on
             )
 
-    async def delete_thread(self, project: str, id: str) -> None:
-        """Delete a thread with its messages and calls."""
+    async def delete_thread(self, project: str, id: str) -> tuple[str, ...]:
+        """Delete a thread with its messages and calls; return the calls that other processes have claimed."""
 
-        def delete(transaction: Transaction) -> None:
+        def delete(transaction: Transaction) -> tuple[str, ...]:
             require_thread(transaction.connection, project, id)
-            moves.bar_calls(
+            claimed = moves.bar_calls(
                 transaction, self._clock.now_ms(), calls.c.project_id == project, calls.c.thread_id == id
             )
             transaction.connection.execute(
                 sa.delete(threads).where(threads.c.project_id == project, threads.c.id == id)
             )
+            return claimed
 
-        await self._database.write(delete)
+        return await self._database.write(delete)

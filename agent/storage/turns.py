@@ -74,13 +74,13 @@ _LET_GO = (  # cancels the calls that run within the turn of a message and have 
     )
     .values(status="cancelled", owner=None, ended_at=sa.bindparam("at", type_=sa.Integer))
 )
-_CLAIMED = (  # selects the calls of a turn that another process has claimed
+_CLAIMED = (  # selects the calls that another process has claimed: those of a turn, or every one
     sa.select(calls.c.id)
     .join(actions, actions.c.suggestion_id == calls.c.id)
     .where(
         *_CALLS_OF,
         calls.c.status == "claimed",
-        calls.c.needs_approval == 0,
+        sa.or_(calls.c.needs_approval == 0, sa.bindparam("every", type_=sa.Integer) == 1),
         calls.c.runs_at != CALLER,
         actions.c.owner != sa.bindparam("owner"),
     )
@@ -225,7 +225,8 @@ def record_step(said: TurnStep, kb: str | None, transaction: Transaction) -> boo
 def cancel_turn(project: str, thread: str, at: int, calls: bool, transaction: Transaction) -> tuple[str, ...]:
     """End the pending message and the calls that its turn has not begun (see `cancel_turn` of the port `ThreadStore`).
 
-    A claim requires a confirmed call in its own transaction, so of a claim and a cancel one comes first.
+    A claim requires a confirmed call in its own transaction, so of a claim and a cancel one comes first. With `calls`
+    the claims that processes hold are withdrawn, which they see before they begin.
     """
     connection = transaction.connection
     require_thread(connection, project, thread)
@@ -234,7 +235,8 @@ def cancel_turn(project: str, thread: str, at: int, calls: bool, transaction: Tr
         connection.execute(_LET_GO, {**of, "message": ended, "at": at})
     if calls:
         moves.cancel_calls(transaction, project, thread, at)
-    return tuple(connection.execute(_CLAIMED, {**of, "owner": transaction.owner}).scalars().all())
+    claimed = {**of, "owner": transaction.owner, "every": int(calls)}
+    return tuple(connection.execute(_CLAIMED, claimed).scalars().all())
 
 
 def check_pending(connection: sa.Connection, project: str, thread: str, message: str) -> None:

@@ -96,7 +96,7 @@ class AwakeThread:
                 wire = ThreadWire(journal.keep_frames, self.end, nursery)
                 own = replace(
                     parts,
-                    runner=ThreadRunner(runner, journal.keep_call, journal.turn_check),
+                    runner=ThreadRunner(runner, journal.keep_call, journal.begin_check),
                     recorder=recorder,
                 )
                 self._session = Session(own, wire, scope=self.scope, stored_seconds=kept_for)

@@ -7,8 +7,9 @@ decision is carried through in a task of the desk, even if its caller leaves.
 A thread wakes when a request needs it, and sleeps when it was calm for a while. It may be awake in several processes.
 Each turn begins in the rows, where only one can be in progress, and a process that finds turns of another one wakes the
 thread anew. A turn is cancelled in its row too, in whichever process it runs. From then on it can neither claim a call
-nor answer, and its process ends it at its next sweep, every `SWEEP_EVERY` seconds. A call that the turn has claimed and
-not begun stops earlier; cancelling waits for that, so that nothing begins after its answer.
+nor answer, and its process ends it at its next sweep, every `SWEEP_EVERY` seconds. A call that is claimed and not begun
+stops earlier; cancelling and deleting wait for that, so that nothing begins after their answer. The wait is at most
+`BEGIN_SURE` seconds, and as long for a call that runs in another process.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -249,7 +250,10 @@ class ThreadDesk:
         await self._cancel_kept(project, thread)
 
     async def cancel_thread(self, project: str, thread: str) -> None:
-        """Cancel the turn in progress and every call that has not begun."""
+        """Cancel the turn in progress and every call that has not begun; afterwards none of them begins.
+
+        That takes up to `BEGIN_SURE` seconds while a call runs in another process.
+        """
         await self._stores.threads.thread(project, thread)
         await self._await_begin(project, thread)
         awake = await self._waking.wake(project, thread)
@@ -260,7 +264,7 @@ class ThreadDesk:
     async def _cancel_kept(self, project: str, thread: str, calls_of: AwakeThread | None = None) -> None:
         """Cancel a turn in the rows, and wait until no call of it can begin, at most `BEGIN_SURE` seconds.
 
-        With `calls_of` cancel every call of that thread too.
+        With `calls_of` cancel every call of that thread too, also an approved one.
         """
         calls = calls_of is not None
         claimed = await self._stores.threads.cancel_turn(project, thread, self._now(), calls)
@@ -279,19 +283,23 @@ class ThreadDesk:
             return False
 
     async def delete_thread(self, project: str, thread: str) -> None:
-        """Cancel the work of a thread, then delete it."""
+        """Cancel the work of a thread and delete it; afterwards no call of it begins.
+
+        That takes `BEGIN_SURE` seconds more if another process has claimed a call of it.
+        """
         await self._stores.threads.thread(project, thread)
         await self._await_begin(project, thread)
         await self._waking.end(project, thread)
-        await self._cancel_kept(project, thread)
-        await self._stores.threads.delete_thread(project, thread)
+        if await self._stores.threads.delete_thread(project, thread):
+            await trio.sleep(BEGIN_SURE)
 
     async def delete_project(self, project: str) -> None:
-        """Cancel the work of its threads, then delete a project with everything in it."""
+        """Cancel the work of its threads and delete a project with everything in it, as `delete_thread` does."""
         await self._stores.projects.project(project)
         for each, thread in [key for key in self._waking if key[0] == project]:
             await self._waking.end(each, thread)
-        await self._stores.projects.delete_project(project)
+        if await self._stores.projects.delete_project(project):
+            await trio.sleep(BEGIN_SURE)
 
     # --- a turn
 

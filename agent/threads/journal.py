@@ -189,12 +189,20 @@ class Journal:
         if kept.arguments_hash != hashed:
             raise Conflict("arguments_changed")
 
-    def turn_check(self, call: Call) -> BeginCheck | None:
-        """Return the check whether the turn of a call is still pending in the rows, or `None` for a call of no turn."""
-        return partial(self._goes_on, call.message) if call.message == self.message else None
+    def begin_check(self, call: Call) -> BeginCheck:
+        """Return the check whether a claimed call may begin.
 
-    async def _goes_on(self, message: str) -> bool:
+        For a call of the turn: whether that is still pending in the rows. For an approved one: whether its thread was
+        neither cancelled nor deleted since the claim.
+        """
+        return partial(
+            self._may_begin, call.suggestion_id, call.message if call.message == self.message else None
+        )
+
+    async def _may_begin(self, call: str, message: str | None) -> bool:
         try:
+            if message is None:
+                return await self._calls.may_begin(self._project, call)
             return (await self._threads.message(self._project, message)).status == "pending"
         except NotFound:  # its thread was deleted
             return False

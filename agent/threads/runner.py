@@ -10,15 +10,15 @@ from ..ports.action import ActionHandle, BeginCheck, Call, Outcome
 class ThreadRunner:
     """Runs one thread's calls (implements `agent.ports.action.Runs`).
 
-    `keep` stores a call; if it raises, the call fails and never runs. `still` returns the check whether the turn of a
-    call goes on, which another process may cancel, or `None` for a call that a user approved.
+    `keep` stores a call; if it raises, the call fails and never runs. `still` returns the check whether a claimed call
+    may begin, which another process may withdraw.
     """
 
     def __init__(
         self,
         runner: Runner,
         keep: Callable[[Call], Awaitable[None]],
-        still: Callable[[Call], BeginCheck | None],
+        still: Callable[[Call], BeginCheck],
     ) -> None:
         self._runner = runner
         self._keep = keep

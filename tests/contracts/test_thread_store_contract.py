@@ -182,8 +182,14 @@ async def test_a_cancel_of_every_call_takes_back_what_nobody_has_begun(store: St
     await store.threads.begin_turn(an_opening("m9", thread="t2"))
     elsewhere = a_call("c9", thread="t2", message="m9")
     await store.threads.record_step(said("m9", thread="t2", calls=(elsewhere,)))
+    assert await store.calls.may_begin(HOUSE, "c7")
     for at in (NOW + 5, NOW + 6):
         await store.threads.cancel_turn(HOUSE, "t1", at, calls=True)
+    assert not await store.calls.may_begin(HOUSE, "c7")
+    await store.calls.expire_calls(LATER - 1)  # a claim that was withdrawn is no lease
+    assert (await store.ledger.get_row("c7")).status == "claimed"  # type: ignore[union-attr]
+    with pytest.raises(NotFound):
+        await store.calls.may_begin("p2", "c7")
     kept = (await store.calls.calls(HOUSE, ALL)).entries
     assert {each.id: (each.status, each.ended_at) for each in kept} == {
         "c1": ("cancelled", NOW + 5),

@@ -13,6 +13,7 @@ import trio.testing
 from agent.config import BEGIN_LOOK, BEGIN_SURE, SWEEP_EVERY
 from agent.errors import Conflict, NotFound
 from agent.ports.decide import Act
+from agent.ports.desk import ChatRequest
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
 from agent.storage.open import open_store
@@ -116,7 +117,7 @@ async def test_an_approval_stands_whose_thread_is_deleted_elsewhere(
         told: list[str] = []
 
         async def approve() -> None:
-            told.append((await ours.desk.approve(HOUSE, call.id, "anna", wait=5.0)).status)
+            told.append((await ours.desk.approve_call(HOUSE, call.id, "anna", wait=5.0)).status)
 
         nursery.start_soon(approve)
         await trio.sleep(1)
@@ -312,6 +313,100 @@ async def test_a_slow_call_of_a_turn_that_goes_on_begins(
     async with apart(tmp_path, LOOK_UP, ANSWER, before=5.0) as (ours, _):
         reply = await ours.chat("what about order A-1?")
         assert (reply.calls[0].status, len(ours.effects)) == ("done", 1)
+
+
+async def take_back(at: Lab, thread: str, how: str) -> None:
+    """Cancel or delete a thread, and check that it took no longer than a claim elsewhere is trusted."""
+    began_at = trio.current_time()
+    await (at.desk.cancel_thread if how == "cancel" else at.desk.delete_thread)(HOUSE, thread)
+    assert trio.current_time() <= began_at + BEGIN_SURE + 2 * BEGIN_LOOK
+
+
+@pytest.mark.parametrize("how", ["cancel", "delete"])
+@pytest.mark.parametrize("connects", [1.05, 1.5, 3.0])
+async def test_an_approved_call_that_is_taken_back_elsewhere_never_begins(
+    autojump_clock: trio.testing.MockClock, tmp_path: Path, how: str, connects: float
+) -> None:
+    """While it connects, its thread is cancelled or deleted elsewhere: nothing of it begins after the answer."""
+    async with apart(tmp_path, REFUND, before=connects) as (ours, other), trio.open_nursery() as n:
+        (call,) = (await ours.chat()).calls
+        approved_at = trio.current_time()
+        n.start_soon(partial(ours.desk.approve_call, HOUSE, call.id, "anna", wait=9.0))
+        await trio.sleep(1)
+        assert (await other.call(call.id)).status == "claimed"
+        await take_back(other, call.thread, how)
+        assert trio.current_time() < approved_at + 1.5 or how == "delete"
+        answered_at = trio.current_time()
+        await trio.sleep(9)
+        assert [at for at in ours.times if at > answered_at] == []
+        (row,) = await other.stores.ledger.rows()
+        assert row.status == ("done" if ours.effects else "cancelled")
+        n.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("how", ["cancel", "delete"])
+async def test_an_approved_call_that_cannot_be_looked_up_never_begins(
+    autojump_clock: trio.testing.MockClock, tmp_path: Path, how: str
+) -> None:
+    """Taken back elsewhere, it begins within the time for which its claim is trusted, or not at all."""
+    async with apart(tmp_path, REFUND, before=2.2) as (ours, other), trio.open_nursery() as n:
+        (call,) = (await ours.chat()).calls
+        n.start_soon(partial(ours.desk.approve_call, HOUSE, call.id, "anna", wait=9.0))
+        await trio.sleep(1)
+        ours.stores.calls.may_begin = slow(ours.stores.calls.may_begin, 30)
+        await take_back(other, call.thread, how)
+        await trio.sleep(9)
+        assert ours.effects == []
+        n.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("how", ["cancel", "delete"])
+async def test_an_approved_call_that_has_begun_is_recorded(
+    autojump_clock: trio.testing.MockClock, tmp_path: Path, how: str
+) -> None:
+    """What is taken back elsewhere after that has its outcome in the ledger all the same."""
+    async with apart(tmp_path, REFUND, after=4.0) as (ours, other), trio.open_nursery() as n:
+        (call,) = (await ours.chat()).calls
+        n.start_soon(partial(ours.desk.approve_call, HOUSE, call.id, "anna", wait=9.0))
+        await trio.sleep(1)
+        await take_back(other, call.thread, how)
+        await trio.sleep(9)
+        (row,) = await other.stores.ledger.rows()
+        assert (row.status, len(ours.effects)) == ("done", 1)
+        n.cancel_scope.cancel()
+
+
+async def test_an_approved_call_of_a_project_that_is_deleted_elsewhere_never_begins(
+    autojump_clock: trio.testing.MockClock, tmp_path: Path
+) -> None:
+    """While it connects, its project is deleted elsewhere: nothing of it begins after the answer."""
+    async with apart(tmp_path, REFUND, before=1.5) as (ours, other), trio.open_nursery() as n:
+        await ours.stores.projects.create_project("p2", "p2", "", 1)
+        asked = ChatRequest(project="p2", user="anna", text="refund A-1")
+        (call,) = (await ours.desk.chat(asked)).calls
+        n.start_soon(partial(ours.desk.approve_call, "p2", call.id, "anna", wait=9.0))
+        await trio.sleep(1)
+        await other.desk.delete_project("p2")
+        answered_at = trio.current_time()
+        await trio.sleep(9)
+        assert (ours.effects, answered_at) == ([], 1 + BEGIN_SURE)
+        n.cancel_scope.cancel()
+
+
+async def test_cancelling_a_turn_leaves_an_approved_call_elsewhere(
+    autojump_clock: trio.testing.MockClock, tmp_path: Path
+) -> None:
+    """It is none of the turn: it begins after the cancel, which does not wait for it."""
+    async with apart(tmp_path, REFUND, before=2.0) as (ours, other), trio.open_nursery() as n:
+        (call,) = (await ours.chat()).calls
+        n.start_soon(partial(ours.desk.approve_call, HOUSE, call.id, "anna", wait=9.0))
+        await trio.sleep(1)
+        cancelled_at = trio.current_time()
+        await other.desk.cancel_turn(HOUSE, call.thread)
+        assert trio.current_time() == cancelled_at
+        await trio.sleep(9)
+        assert ((await other.call(call.id)).status, len(ours.effects)) == ("done", 1)
+        n.cancel_scope.cancel()
 
 
 @asynccontextmanager

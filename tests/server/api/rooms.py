@@ -174,7 +174,7 @@ class Projects:
         self._house.projects[id] = new
         return new
 
-    async def delete_project(self, id: str) -> None:
+    async def delete_project(self, id: str) -> tuple[str, ...]:
         """Not called: the desk does."""
         raise AssertionError
 
@@ -310,7 +310,7 @@ class Calls:
     async def _not_called(self, *_: Any) -> Any:
         raise AssertionError
 
-    keep_call = approve_call = close_call = begin_call = report_call = expire_calls = _not_called
+    may_begin = keep_call = approve_call = close_call = begin_call = report_call = expire_calls = _not_called
 
 
 class Requests:
