@@ -15,6 +15,7 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
 import time
 import tomllib
 from collections.abc import Callable, Sequence
@@ -32,6 +33,7 @@ LIST = Path(__file__).with_name("mutants.toml")
 COPIED = ("agent", "tests", "kb", "diagrams", "pyproject.toml", "README.md")
 TESTS, STRIKES = "tests.proof.copied_tests", "tests.proof.copied_strikes"
 AT_ONCE = 2
+PARSING = threading.Lock()  # CPython 3.11 fails where two threads make syntax trees at once (python/cpython#106905)
 HANGS = 120.0  # seconds for one examination, whose every test and run has a shorter deadline
 OUTCOMES = {WELL: "survived", NOTICED: "killed", CRASHED: "crashed", OVERDUE: "hung", None: "hung"}
 
@@ -151,7 +153,8 @@ def judge(mutant: Mutant, clean: Path, room: Path, warm: Warm) -> Verdict:
         package = Package(copy / "agent")
         try:
             module = copy / "agent" / mutant.find_file(package)
-            text = mutant.apply(package, module.read_text(encoding="utf-8"))
+            with PARSING:
+                text = mutant.apply(package, module.read_text(encoding="utf-8"))
             module.unlink()
             module.write_text(text, encoding="utf-8")
         except (ValueError, OSError) as error:
