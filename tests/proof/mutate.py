@@ -33,7 +33,7 @@ LIST = Path(__file__).with_name("mutants.toml")
 COPIED = ("agent", "tests", "kb", "diagrams", "pyproject.toml", "README.md")
 TESTS, STRIKES = "tests.proof.copied_tests", "tests.proof.copied_strikes"
 AT_ONCE = 2
-PARSING = threading.Lock()  # CPython 3.11 fails where two threads make syntax trees at once (python/cpython#106905)
+PARSING = threading.Lock()  # CPython 3.11 fails where two threads parse at once (python/cpython#106905)
 HANGS = 120.0  # seconds for one examination, whose every test and run has a shorter deadline
 OUTCOMES = {WELL: "survived", NOTICED: "killed", CRASHED: "crashed", OVERDUE: "hung", None: "hung"}
 
