@@ -18,13 +18,7 @@ from .compose.composition import Composition, open_composition
 from .compose.edge import Siblings, make_api_rooms, make_edge
 from .compose.readiness import Readiness
 from .compose.sessions import make_parts, make_thread_desk
-from .config import (
-    ACTION_TIMEOUT,
-    CLOSE_TIMEOUT,
-    DRAIN_TIMEOUT,
-    FLUSH_TIMEOUT,
-    RECORD_TIMEOUT,
-)
+from .config import ACTION_TIMEOUT, CLOSE_TIMEOUT, DRAIN_TIMEOUT, FLUSH_TIMEOUT, RECORD_TIMEOUT
 from .host import WorkerThreads
 from .server.accept import Listens, listening
 from .server.admission import Admission

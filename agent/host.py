@@ -11,7 +11,7 @@ from typing import TypeVar
 import structlog
 import trio
 
-from .config import SWITCH_INTERVAL
+SWITCH_INTERVAL = 0.001  # for which a thread that computes keeps the interpreter when another wants it
 
 _log = structlog.get_logger("agent.host")
 _THREADS = 4

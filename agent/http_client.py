@@ -28,7 +28,7 @@ from typing import Any
 import httpx
 import trio
 
-from .config import HTTP_LEAVE_TIMEOUT
+HTTP_LEAVE_TIMEOUT = 1.0  # for letting go of an answer, and of its connection
 
 FAILURES = (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError, UnicodeError)
 """The exceptions of a request and its answer. Their texts hold the sent data and the address."""

@@ -17,9 +17,11 @@ from contextlib import suppress
 from threading import Lock
 from time import monotonic
 
-from .config import PROCESS_LEAVE_TIMEOUT, SANDBOX_REPLY, SANDBOX_START
+from .config import PROCESS_LEAVE_TIMEOUT, SANDBOX_REPLY
 from .errors import GivenUp, SandboxFailed, SandboxKilled
 from .sandboxed import REPLY, REQUEST
+
+SANDBOX_START = 30.0  # until the process answers; usually half a second
 
 _RUN = "import sys; sys.path[:] = sys.argv[3:]; __import__(sys.argv[1], fromlist=['main']).main(int(sys.argv[2]))"
 _NEEDED = (

@@ -13,7 +13,12 @@ import resource
 from collections.abc import Callable
 from struct import Struct
 
-from .config import SANDBOX_CPU, SANDBOX_FILES, SANDBOX_MEMORY, SANDBOX_REPLY, SANDBOX_SPENT
+from .config import SANDBOX_REPLY
+
+SANDBOX_MEMORY = 512 * 1024 * 1024  # of the address space: the process itself takes some 75 MiB
+SANDBOX_SPENT = 256 * 1024 * 1024  # of it still in use after a reply; with more the process ends
+SANDBOX_CPU = 22  # whole seconds for one request; readers that watch their own time stop at FILE_SECONDS
+SANDBOX_FILES = 16  # that it has open: a module that a file's marks ask for, beside its pipes
 
 REQUEST = Struct(">I")
 """The header of a request: its length."""

@@ -12,7 +12,8 @@ import threading
 from collections import deque
 from collections.abc import Callable
 
-from .config import LOG_BYTES, LOG_LINES
+LOG_LINES = 4096  # waiting to be written
+LOG_BYTES = 1024 * 1024
 
 
 def descriptor_of(stream: object) -> int | None:

@@ -3,8 +3,7 @@
 import os
 import time
 
-from agent.config import SANDBOX_CPU
-from agent.sandboxed import serve_requests
+from agent.sandboxed import SANDBOX_CPU, serve_requests
 
 _held: list[bytes] = []
 

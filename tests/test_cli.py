@@ -27,9 +27,8 @@ from agent.commands import serve as serving
 from agent.commands import talk
 from agent.commands.settings import GROUPS
 from agent.compose.adapters import Adapters
-from agent.config import SWITCH_INTERVAL
 from agent.errors import UsageError, WireClosed
-from agent.host import shorten_switch_interval
+from agent.host import SWITCH_INTERVAL, shorten_switch_interval
 from agent.server.lag import watch_loop
 from agent.settings import Settings
 from agent.workers import process as worker

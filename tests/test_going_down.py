@@ -14,13 +14,14 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from agent.client.client import Client
 from agent.compose.adapters import Adapters
-from agent.config import ACTION_TIMEOUT, LEDGER_CLOSE_TIMEOUT, LEDGER_RETRY, RECORD_TIMEOUT
+from agent.config import ACTION_TIMEOUT, RECORD_TIMEOUT
 from agent.errors import WireClosed
 from agent.host import WorkerThreads
 from agent.log import short_hash
 from agent.retrieval.load import SourceFile
 from agent.settings import Settings
 from agent.storage import database
+from agent.storage.database import LEDGER_CLOSE_TIMEOUT, LEDGER_RETRY
 from agent.storage.file import DatabaseFile
 from agent.storage.memory import MemoryLedger
 from agent.storage.trust import FILE, connect_afresh

@@ -18,9 +18,9 @@ from typing import Any, TextIO, get_args
 import pytest
 import structlog
 
-from agent.config import LOG_LINES
 from agent.errors import ModelFailed
 from agent.log import WITHHELD, Format, Level, close, configure, log_python_errors, short_hash
+from agent.spool import LOG_LINES
 
 SENTINEL = "864209753"
 log = structlog.get_logger()

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.config import SANDBOX_CPU, SANDBOX_MEMORY, SANDBOX_REPLY, SANDBOX_SPENT
+from agent.config import SANDBOX_REPLY
 from agent.errors import GivenUp, SandboxFailed, SandboxKilled
 from agent.sandbox import Sandbox
+from agent.sandboxed import SANDBOX_CPU, SANDBOX_MEMORY, SANDBOX_SPENT
 
 ROOT = Path(__file__).parents[1]
 HANG = 20.0  # seconds after which a test fails instead

@@ -18,11 +18,13 @@ import httpx
 import msgspec
 import trio
 
-from ..config import MAX_NESTING, WEBHOOK_ANSWER_MAX, WEBHOOK_TIMEOUT
+from ..config import MAX_NESTING, WEBHOOK_TIMEOUT
 from ..errors import ActionFailed, ActionUnknown
 from ..http_client import HttpAnswer, HttpClient
 from ..ports.action import Call
 from ..protocol.payload import is_deeper_than
+
+WEBHOOK_ANSWER_MAX = 16 * 1024
 
 _UNDECIDED = frozenset(
     {

@@ -16,7 +16,6 @@ from typing import ParamSpec
 import structlog
 import trio
 
-from ..config import READ_AT_ONCE
 from ..errors import ModelFailed, StorageFailed, Withdrawn
 from ..grounding import refusals
 from ..grounding.binding import Binding
@@ -57,7 +56,7 @@ from .explain import (
     describe_search,
 )
 from .prompts import fit_hits, make_instructions
-from .settings import AnswerSettings
+from .settings import READ_AT_ONCE, AnswerSettings
 from .ways import DraftWay, FailedDraft, TurnReporter, answer_by_claims, answer_by_sentences, answer_whole
 
 _log = structlog.get_logger("agent.answering")

@@ -19,7 +19,6 @@ from functools import partial
 import structlog
 import trio
 
-from ..config import ASKED_CHARACTERS, READ_AT_ONCE
 from ..errors import BadDecision, ModelFailed, StorageFailed, Withdrawn
 from ..grounding import refusals
 from ..grounding.questions import announce_hand_over, ask_approval, ask_parameters
@@ -39,6 +38,11 @@ from ..tools.sources import SourceTexts
 from .brain import GroundedBrain, TurnEvidence, mark_without_memory, read_numbers
 from .calls import CallGate, CheckedCall, InvalidCall, UnsourcedCall
 from .proposing import TurnProposals
+from .settings import READ_AT_ONCE
+
+ASKED_CHARACTERS = (
+    2000  # of a model's question, or its words beside a call; a longer one is replaced by a fixed one
+)
 
 _log = structlog.get_logger("agent.answering")
 

@@ -5,10 +5,12 @@ from contextlib import asynccontextmanager
 
 import trio
 
-from ..config import DRAFT_MAX, UNWIND_TIMEOUT
+from ..config import DRAFT_MAX
 from ..errors import ModelFailed
 from ..ports.draft import Delta, Drafter, Prompt
 from ..ports.search import Hit
+
+UNWIND_TIMEOUT = 2.0  # a Brain's clean-up after a cancel
 
 
 class DraftReader:

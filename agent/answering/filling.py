@@ -16,7 +16,6 @@ from typing import Any
 import structlog
 import trio
 
-from ..config import PAYLOAD_WAIT
 from ..errors import ModelFailed
 from ..grounding import questions, refusals
 from ..grounding.evidence import citation_text, evidence_for
@@ -40,6 +39,8 @@ from ..ports.search import Hit, Snippet
 from ..text.language import detect_language
 from .brain import GroundedBrain
 from .settings import AnswerSettings
+
+PAYLOAD_WAIT = 5.0  # for a language model that still fills one in when the answer stands
 
 _log = structlog.get_logger("agent.answering")
 _NOTHING_FOUND = ("no_sources", "memory_unread")  # codes of refusals

@@ -9,13 +9,17 @@ number in them blanked: a refused number must not come back as one that the prom
 import re
 from collections.abc import Sequence
 
-from ..config import CHARACTERS_PER_TOKEN, EVIDENCE_CHARACTERS
+from ..config import CHARACTERS_PER_TOKEN
 from ..grounding.evidence import citation_text
 from ..lang import LANGUAGES, Lang
 from ..numbers.read import NumberToken, tokens
 from ..ports.draft import DraftForm
 from ..ports.search import Hit
 from ..text.sentences import find_line_sentences
+
+EVIDENCE_CHARACTERS = (
+    80_000  # of all citations of its statements: together with a text they fit into an outbox
+)
 
 _SENTENCES = 3  # that are quoted
 _QUOTED = 300  # characters of each

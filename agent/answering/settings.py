@@ -1,10 +1,12 @@
-"""The settings of a turn: how a question is answered."""
+"""The settings of a turn: how a question is answered. Above them, the limit that modules of this room share."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 from ..config import HTTP_TIMEOUT, check, finite
 from ..lang import DEFAULT, LANGUAGES, Lang, either
+
+READ_AT_ONCE = 3_000  # characters of evidence whose numbers are read in one step: up to some 30 ms of CPU
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from ..config import EMBED_TEXT_MAX
 from ..ports.embed import Vectors
+
+EMBED_TEXT_MAX = 8_000  # characters of one text that are embedded
 
 
 def readable(text: str) -> str:

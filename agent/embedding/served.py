@@ -14,12 +14,15 @@ import msgspec
 import numpy as np
 import trio
 
-from ..config import SERVED_ANSWER_MAX, SERVED_BATCH, SERVED_TIMEOUT
 from ..errors import EmbeddingFailed
 from ..http_client import HttpAnswer, HttpClient
 from ..ports.embed import TextRole, Vectors
 from ..ports.search import Lang
 from .rows import readable, unit
+
+SERVED_BATCH = 32  # texts in one request to a served model
+SERVED_TIMEOUT = 30.0  # for one such request and its answer
+SERVED_ANSWER_MAX = 16 * 1024 * 1024  # 32 rows of 4,096 numbers, written out, are 3 MiB
 
 _CONNECTIONS = 16  # at once; a further request waits, within its deadline
 

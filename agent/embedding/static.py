@@ -16,13 +16,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ..config import EMBED_WORDS_KEPT
 from ..errors import GivenUp, UsageError
 from ..ports.embed import HeldWords, TextRole, Vectors
 from ..ports.search import Lang
 from .rows import WordRows, readable, unit
 from .tokens import read_tokenizer
 from .weights import Files, digest, tensors
+
+EMBED_WORDS_KEPT = 100_000  # words whose tokens are remembered, some 200 bytes each
 
 WEIGHTS = "weights/l2_supercat_256.safetensors"
 TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"

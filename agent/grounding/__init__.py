@@ -2,6 +2,6 @@
 
 `verify.py` judges a draft against the snippets, `evidence.py` holds their numbers in a form for look-ups,
 `citations.py` chooses the citations, and `refusals.py` has the texts in place of an answer. Only this room makes a
-`VerifiedText`. Start reading in `verify.py`. It imports `agent.numbers`, `agent.text`, `agent.lang`, `agent.ports` and
-`agent.config`.
+`VerifiedText`. Start reading in `verify.py`. It imports `agent.numbers`, `agent.text`, `agent.lang` and
+`agent.ports`.
 """

@@ -9,9 +9,10 @@ view has a bound, and says where it was cut. Pure, and linear in the size of the
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from agent.config import SOURCE_CHARACTERS
 from agent.numbers.read import tokens
 from agent.ports.search import Passage, Snippet
+
+SOURCE_CHARACTERS = 24_000  # of a file that are shown at once
 
 BEFORE = SOURCE_CHARACTERS // 3
 """Characters of the same heading that are shown before the first of the lines."""

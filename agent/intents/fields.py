@@ -8,7 +8,8 @@ does. A value is judged by its field's own form; a field without one takes any w
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ..config import FILLED_CHARACTERS, PAYLOAD_BYTES
+from ..config import PAYLOAD_BYTES
+from .limits import FILLED_CHARACTERS
 from .phone_numbers import is_phone_number
 
 REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {

@@ -20,13 +20,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ..config import FILLED_CHARACTERS
 from ..numbers.given import SourceNumbers, collect_keys
 from ..numbers.read import Kind, NumberToken, tokens
 from ..ports.brain import Proposal, Wish
 from ..protocol.payload import is_valid_payload
 from ..text.words import normalize_text
 from .fields import OF_THE_USER, REQUIRED, describe_action
+from .limits import FILLED_CHARACTERS
 from .phone_numbers import find_given_numbers, read_digits
 
 _RUN: Final = 3  # digits, or single numbers in a row, that count as one

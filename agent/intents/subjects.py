@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 
-from ..config import ITEM_KEY
 from ..lang import LANGUAGES, Lang
 from ..lexical.stems import stem
 from ..numbers.read import NumberToken, tokens
 from ..text.words import split_words
+
+ITEM_KEY = 8  # stems of the key of an item
 
 
 def clean_line(text: str) -> str:

@@ -15,13 +15,13 @@ from collections.abc import Iterator
 from dataclasses import fields
 from itertools import islice
 
-from ..config import FILLED_CHARACTERS
 from ..lang import LANGUAGES
 from ..lang.language import Keywords
 from ..ports.brain import Proposal
 from ..protocol.payload import is_valid_payload
 from ..text.words import normalize_text
 from .fields import REQUIRED
+from .limits import FILLED_CHARACTERS
 from .moods import is_negated, is_requested, join_languages
 from .phone_numbers import RequestedKeyword, find_phone_numbers, remove_phone_numbers
 from .quotations import QUOTED

@@ -10,13 +10,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..config import FILLED_CHARACTERS, WISH_MESSAGES
+from ..config import WISH_MESSAGES
 from ..lang import LANGUAGES
 from ..ports.brain import Proposal, Wish
 from ..protocol.payload import is_valid_payload
 from ..text.courtesy import find_courtesy
 from ..text.words import FUNCTION_WORDS, normalize_text, split_words
 from .fields import REQUIRED
+from .limits import FILLED_CHARACTERS
 from .moods import ANY_LANGUAGE, join_languages
 from .phone_numbers import find_told_number, remove_phone_numbers
 from .triggers import find_text_to_send, has_keyword, propose_actions

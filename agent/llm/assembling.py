@@ -25,18 +25,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
-from ..config import (
-    CHARACTERS_PER_TOKEN,
-    PROMPT_EVIDENCE,
-    PROMPT_MESSAGE,
-    PROMPT_REPAIR,
-    PROMPT_THREAD,
-    PROMPT_THREAD_BATCH,
-    PROMPT_TOOLS,
-    ROLE_CHARACTERS,
-    ROUNDS_MOST,
-    RULES_BYTES,
-)
+from ..config import CHARACTERS_PER_TOKEN, PROMPT_THREAD_BATCH, ROLE_CHARACTERS, ROUNDS_MOST, RULES_BYTES
 from ..errors import ModelFailed
 from ..lang import LANGUAGES, Lang
 from ..ports.conversation import Exchange
@@ -48,6 +37,15 @@ from ..ports.tools import ToolDefinition
 from ..text.fences import fence_for, fence_text
 from ..text.terminal import printable_json
 from ..tools.results import SHOWN_BYTES
+
+# Of a prompt's parts, in characters; an excess is left out where possible, otherwise the prompt is refused.
+PROMPT_TOOLS = (
+    1024 * 1024
+)  # as they are listed: the bounds of their definitions, and what writing them out adds
+PROMPT_EVIDENCE = 256 * 1024  # of the best statements
+PROMPT_THREAD = 96 * 1024  # of earlier exchanges; the oldest go, PROMPT_THREAD_BATCH at a time
+PROMPT_MESSAGE = 64 * 1024  # of the user's words: a few messages where a wish spans several
+PROMPT_REPAIR = 16 * 1024  # of the reasons for a second try
 
 DECIDE: Final = "decide"
 SEARCH: Final = "search_documents"

@@ -15,10 +15,11 @@ from typing import Any, Final, NoReturn
 import msgspec
 from msgspec.structs import fields
 
-from ..config import DECISION_MAX, DRAFT_MAX, PAYLOAD_BYTES, PAYLOAD_NESTING
+from ..config import DRAFT_MAX, PAYLOAD_BYTES, PAYLOAD_NESTING
 from ..errors import BadDecision
 from ..ports.decide import Act, Ask, Decision, Noop
 from ..protocol.payload import is_valid_payload
+from .settings import DECISION_MAX
 
 _MODES: Final[dict[str, type[Act | Ask | Noop]]] = {"ACT": Act, "ASK": Ask, "NOOP": Noop}
 _QUOTED = 80  # characters of a decision that a problem quotes

@@ -14,12 +14,13 @@ service can cache everything before.
 from collections.abc import Sequence
 from contextlib import aclosing
 
-from ..config import ANSWER_TOKENS, DECISION_MAX
+from ..config import ANSWER_TOKENS
 from ..errors import BadDecision, ModelFailed
 from ..ports.decide import Briefing, Decision
 from ..ports.model import CallDelta, Finish, LanguageModel, ModelRequest, NamedTool, TextDelta
 from .assembling import DECIDE, SEARCHED, assemble_decision, make_decide_tool
 from .decision import decode_decision
+from .settings import DECISION_MAX
 
 
 class ModelDecider:

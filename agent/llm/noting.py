@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from ..config import ITEM_QUOTE, ITEM_TEXT, NOTE_TOKENS, PROPOSALS_PER_TURN
+from ..config import ITEM_QUOTE, ITEM_TEXT, PROPOSALS_PER_TURN
 from ..errors import ModelFailed
 from ..lang import DEFAULT, LANGUAGES
 from ..ports.memory import Item
@@ -20,6 +20,8 @@ from ..ports.work import RunSync
 from ..structured.extract import Extractor
 from ..text.fences import fence_text
 from ..text.language import detect_language
+
+NOTE_TOKENS = 600  # of a model's output for one message
 
 ATTEMPTS = 2  # for one message: the list, then once a repair of it
 BEFORE_CHARACTERS = 500

@@ -7,7 +7,6 @@ has that form and no more is known of it: the caller checks whether its numbers 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..config import PAYLOAD_TOKENS
 from ..errors import ModelFailed
 from ..intents.fields import describe_action
 from ..ports.draft import Prompt
@@ -16,6 +15,8 @@ from ..ports.search import Hit
 from ..ports.work import RunSync
 from ..structured.extract import Extractor
 from .drafter import make_draft_request
+
+PAYLOAD_TOKENS = 400  # of a payload that a language model writes
 
 ATTEMPTS = 2  # for one payload: the fields, then once a repair of the invalid ones
 

@@ -1,8 +1,10 @@
-"""The settings of the mock model (`MockSettings`)."""
+"""The settings of the mock model (`MockSettings`). Above them, the limit that modules of this room share."""
 
 from dataclasses import dataclass
 
 from ..config import check, finite
+
+DECISION_MAX = 64 * 1024  # characters of a model's decision, with its arguments and its JSON
 
 
 @dataclass(frozen=True, slots=True)

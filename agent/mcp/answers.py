@@ -5,9 +5,12 @@ from typing import Any
 
 import msgspec
 
-from ..config import MAX_NESTING, MCP_ANSWER_MAX, MCP_ERROR_CHARACTERS
+from ..config import MAX_NESTING
 from ..errors import ActionFailed, ActionUnknown
 from ..protocol.payload import is_deeper_than
+
+MCP_ANSWER_MAX = 16 * 1024  # bytes of a result, as JSON
+MCP_ERROR_CHARACTERS = 1000  # of a tool's own error text
 
 
 def data_of(result: Mapping[str, Any]) -> Mapping[str, Any]:

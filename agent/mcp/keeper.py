@@ -22,14 +22,6 @@ from typing import Any
 import structlog
 import trio
 
-from ..config import (
-    MCP_PAUSE_FIRST,
-    MCP_PAUSE_MOST,
-    MCP_PING_ANSWER,
-    MCP_PING_EVERY,
-    MCP_SETTLED,
-    MCP_START,
-)
 from ..errors import ActionFailed, ActionUnknown, BadTool, McpFailed
 from ..ports.action import Call
 from ..ports.mcp import McpConnect, McpServer, McpSession
@@ -38,6 +30,15 @@ from ..tools.definitions import name_of
 from ..tools.offering import Offering
 from ..tools.servers import make_tool
 from .answers import data_of
+
+MCP_START = 30.0  # for a server to start and to list its tools; its command may have to fetch it first
+MCP_PAUSE_FIRST = 1.0  # before a server that ended is started again, twice as long each time ...
+MCP_PAUSE_MOST = 60.0  # ... up to this
+MCP_SETTLED = 60.0  # a server that has lived so long did not end at once
+MCP_PING_EVERY = (
+    30.0  # until a server is asked again whether it answers; at once, where a call got no answer ...
+)
+MCP_PING_ANSWER = 5.0  # ... and one that does not answer in this time is ended
 
 _log = structlog.get_logger("agent.mcp")
 

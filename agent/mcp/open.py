@@ -6,13 +6,14 @@ from importlib.util import find_spec
 
 import trio
 
-from ..config import MCP_START_WAIT
 from ..errors import UsageError
 from ..ports.action import Executor
 from ..ports.mcp import McpConnect
 from ..ports.tools import CheckerFactory
 from ..tools.offering import Offering
 from .keeper import ServerKeeper
+
+MCP_START_WAIT = 3.0  # that the start of the agent waits for MCP servers; the slower ones join later
 
 
 @asynccontextmanager

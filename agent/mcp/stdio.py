@@ -13,10 +13,12 @@ from contextlib import asynccontextmanager
 
 import trio
 
-from ..config import MCP_LEAVE, MCP_LINE_MAX
 from ..errors import McpFailed
 from ..ports.mcp import McpServer
 from ..process import run_in_group
+
+MCP_LEAVE = 0.5  # for a server to end by itself, when its input has
+MCP_LINE_MAX = 1024 * 1024  # bytes of one message: all tools, of TOOLS_BYTES, with their descriptions
 
 _ENVIRONMENT = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER")
 _READ = 64 * 1024

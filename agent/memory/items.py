@@ -14,15 +14,7 @@ from dataclasses import replace
 from hashlib import blake2b
 from typing import Final
 
-from ..config import (
-    EVENT_LASTS,
-    IDEA_LASTS,
-    ITEM_LATEST,
-    ITEM_QUOTE,
-    ITEM_REF,
-    ITEM_TEXT,
-    LESSON_LASTS,
-)
+from ..config import ITEM_QUOTE, ITEM_TEXT
 from ..errors import BadItem
 from ..intents.subjects import clean_line, stem_key
 from ..lang import LANGUAGES, Lang
@@ -30,6 +22,14 @@ from ..numbers.read import Kind, NumberToken, tokens
 from ..numbers.units import same_measure
 from ..ports.memory import Candidate, Draft, Item, ItemType, Number, Source
 from ..text.words import split_words
+
+ITEM_REF = 300  # characters of a source's reference: a message's id, a file's path
+ITEM_LATEST = (
+    253_402_300_799_999  # Unix milliseconds: the end of the year 9999, the last that a date can be of
+)
+EVENT_LASTS = 7 * 24 * 3600.0
+IDEA_LASTS = 30 * 24 * 3600.0
+LESSON_LASTS = 90 * 24 * 3600.0
 
 LASTS: Final[dict[ItemType, float]] = {"event": EVENT_LASTS, "idea": IDEA_LASTS, "lesson": LESSON_LASTS}
 """Seconds after which an item of a type expires, unless it says otherwise."""

@@ -21,19 +21,7 @@ from collections.abc import Mapping, Sequence
 import structlog
 import trio
 
-from ..config import (
-    EXPIRE_EVERY,
-    MEMORY_ANSWER,
-    MEMORY_ASKED,
-    MEMORY_BATCH,
-    MEMORY_CAUGHT_UP,
-    MEMORY_LEFT_OUT,
-    MEMORY_RETRY,
-    MEMORY_TRIES,
-    MEMORY_WAITING,
-    NOTE_TRIES,
-    STALL_LOOK,
-)
+from ..config import STALL_LOOK
 from ..ports.brain import Question
 from ..ports.clock import Clock
 from ..ports.conversation import Scope
@@ -42,7 +30,20 @@ from ..ports.observe import Observer
 from ..ports.remember import FinishedAnswer, Offer, Transcript
 from .hearing import ItemReader, MessageItems
 from .noting import NoteTaker
+from .settings import MEMORY_ASKED
 from .settler import FAILED, DeclinedItem, ProposalSettler, QueuedExchange, StoreFailure, try_store
+
+MEMORY_WAITING = 4096  # exchanges that wait to be kept; one more is a gap
+MEMORY_BATCH = 64  # of them that are kept in one transaction
+MEMORY_TRIES = 3  # of a batch, with a pause between them of ...
+MEMORY_RETRY = 1.0
+MEMORY_ANSWER = 5.0  # that the answer to a plain request waits for its message's proposals
+MEMORY_CAUGHT_UP = (
+    8.0  # that a turn waits besides for its user's earlier exchanges; it then says that some are missing
+)
+MEMORY_LEFT_OUT = 600.0  # in which turns say that earlier exchanges of their user could not be kept
+NOTE_TRIES = 3  # of a message that a model reads for items
+EXPIRE_EVERY = 60.0  # between two looks for items past their end
 
 _log = structlog.get_logger("agent.memory")
 

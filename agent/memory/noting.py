@@ -18,16 +18,6 @@ from typing import Final
 import structlog
 import trio
 
-from ..config import (
-    NOTE_AGAIN,
-    NOTE_AGAIN_MOST,
-    NOTE_KNOWN,
-    NOTE_LOOK,
-    NOTE_OFFERS,
-    NOTE_TAKEN,
-    NOTE_TIMEOUT,
-    NOTES_AT_ONCE,
-)
 from ..errors import ModelFailed, ModelFault, StorageFailed
 from ..ports.brain import Question
 from ..ports.clock import Clock
@@ -38,6 +28,15 @@ from ..ports.pages import Window
 from ..ports.remember import Offer
 from .asking import make_suggestion
 from .found import check_notes
+
+NOTES_AT_ONCE = 4  # messages that a model reads for items to remember, of as many threads
+NOTE_TIMEOUT = 20.0  # for one of them
+NOTE_TAKEN = 60.0  # after which another process may read a message: the first is gone, or has ended
+NOTE_AGAIN = 5.0  # after one that failed, and twice as long each time after that, up to ...
+NOTE_AGAIN_MOST = 300.0
+NOTE_LOOK = 30.0  # between two looks for messages that other processes left unread
+NOTE_OFFERS = 1024  # messages of which the found items may still be offered to their users
+NOTE_KNOWN = 30  # items that a model is shown lest it proposes them again, of those that are live, and of proposed ones
 
 _log = structlog.get_logger("agent.memory")
 

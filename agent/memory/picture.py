@@ -13,22 +13,21 @@ from datetime import UTC, date, datetime
 from itertools import islice
 from typing import Any, Final
 
-from ..config import (
-    CHARACTERS_PER_TOKEN,
-    PICTURE_EVENTS,
-    PICTURE_EVENTS_TOKENS,
-    PICTURE_IDEAS,
-    PICTURE_IDEAS_TOKENS,
-    PICTURE_LOOPS,
-    PICTURE_LOOPS_TOKENS,
-    PICTURE_STANDING,
-    PICTURE_STANDING_TOKENS,
-)
+from ..config import CHARACTERS_PER_TOKEN
 from ..lang import LANGUAGES, Lang
 from ..numbers.read import Kind
 from ..ports.conversation import Scope
 from ..ports.memory import LIVE, Item, ItemType
 from ..text.fences import fence_text
+
+PICTURE_LOOPS = 10  # items of each kind in a prompt at most, and their tokens, 800 in all
+PICTURE_EVENTS = 5
+PICTURE_IDEAS = 5
+PICTURE_STANDING = 20  # rules, preferences and lessons
+PICTURE_LOOPS_TOKENS = 220
+PICTURE_EVENTS_TOKENS = 110
+PICTURE_IDEAS_TOKENS = 110
+PICTURE_STANDING_TOKENS = 360
 
 _STANDING: Final[tuple[ItemType, ...]] = ("rule", "preference", "lesson")  # the most binding first
 _WHOLE_DATE: Final = len("2026-05-08")

@@ -19,7 +19,7 @@ from typing import Final
 import structlog
 import trio
 
-from ..config import ITEM_QUOTE, MEMORY_READ, PICTURE_READ, RECALLED, RECALLED_TOKENS
+from ..config import ITEM_QUOTE, MEMORY_READ
 from ..errors import BadItem, NotFound, StorageFailed
 from ..intents.subjects import clean_line
 from ..lang import LANGUAGES, Lang
@@ -38,6 +38,10 @@ from .hearing import find_notice, is_only_orders, is_only_statements
 from .items import draft_correction, make_draft
 from .picture import make_picture, memory_section, situation_section
 from .repeats import is_within
+
+PICTURE_READ = 256  # newest live items of their types, of which a turn's prompt gets some
+RECALLED = 12  # excerpts that a turn is given, of ...
+RECALLED_TOKENS = 1_000  # ... together, estimated
 
 _log = structlog.get_logger("agent.memory")
 

@@ -1,7 +1,10 @@
-"""The settings of memory."""
+"""The settings of memory. Above them, the limits that modules of this room share."""
 
 from dataclasses import dataclass
 from typing import Literal
+
+MEMORY_WRITE = 15.0  # that the store may take for anything
+MEMORY_ASKED = 2  # items that one message asks its user about; the others are listed
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from typing import Final, TypeAlias, TypeVar
 
 import trio
 
-from ..config import MEMORY_ASKED, MEMORY_WRITE
 from ..errors import Conflict, NotFound, StorageFailed
 from ..ports.brain import Question
 from ..ports.clock import Clock
@@ -23,6 +22,7 @@ from ..ports.remember import FinishedAnswer, Offer, Transcript
 from .asking import make_suggestion
 from .conflicts import find_finished_loop, find_mentioned_loop
 from .hearing import MessageItems
+from .settings import MEMORY_ASKED, MEMORY_WRITE
 
 T = TypeVar("T")
 

@@ -11,10 +11,12 @@ from typing import Literal, TypeAlias
 import structlog
 import trio
 
-from ..config import MODEL_FAILURES, MODEL_REST
 from ..errors import ModelFailed
 from ..ports.model import Finish, LanguageModel, ModelRequest, Piece
 from ..ports.observe import Observer
+
+MODEL_FAILURES = 5  # in a row, after which a model is left alone ...
+MODEL_REST = 30.0  # ... until one request may try it again
 
 _log = structlog.get_logger(__name__)
 

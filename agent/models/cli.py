@@ -14,14 +14,17 @@ from contextlib import aclosing, suppress
 import msgspec
 import trio
 
-from ..config import MODEL_ANSWER_MAX, MODEL_EVENT_MAX, MODEL_PROCESSES, PROCESS_TERMINATE
+from ..config import PROCESS_TERMINATE
 from ..errors import ModelFailed, ModelFault
 from ..ports.model import Finish, ModelRequest, Piece, TextDelta, Usage
 from ..process import run_in_group
 from .anthropic import MessageAnswerReader, MessageUsage
 from .encoding import decode, encode
 from .lines import LineSplitter
+from .settings import MODEL_ANSWER_MAX, MODEL_EVENT_MAX
 from .shape import REASONS
+
+MODEL_PROCESSES = 16  # of the claude command at once; more wait, within the time of their first piece
 
 COMMAND = "claude"
 FLAGS = (

@@ -13,11 +13,11 @@ from math import isfinite
 
 import httpx
 
-from ..config import MODEL_ANSWER_MAX, MODEL_EVENT_MAX
 from ..errors import ModelFailed
 from ..http_client import FAILURES, HttpClient
 from ..ports.model import Finish, ModelRequest, Piece
 from .encoding import encode
+from .settings import MODEL_ANSWER_MAX, MODEL_EVENT_MAX
 from .shape import ServiceProtocol, fault_of
 from .sse import EventReader, ServerEvent
 

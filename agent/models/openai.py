@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from ..config import MODEL_CALLS
 from ..errors import ModelFailed
 from ..ports.model import (
     CallDelta,
@@ -25,6 +24,7 @@ from ..ports.model import (
     Usage,
 )
 from .encoding import decode
+from .settings import MODEL_CALLS
 from .shape import REASONS, ServiceAddress, fault_of
 
 HOME = "https://api.openai.com/v1"

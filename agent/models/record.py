@@ -16,11 +16,11 @@ from uuid import uuid4
 import msgspec
 import trio
 
-from ..config import MODEL_ANSWER_MAX
 from ..errors import ModelFailed
 from ..ports.model import CallDelta, Finish, LanguageModel, ModelRequest, NamedTool, Piece, TextDelta
 from ..ports.work import RunSync
 from .encoding import decode, encode
+from .settings import MODEL_ANSWER_MAX
 
 
 class _RecordLine(msgspec.Struct, omit_defaults=True):

@@ -11,10 +11,13 @@ from random import random
 
 import trio
 
-from ..config import MODEL_RETRIES, MODEL_RETRY_AFTER_MAX, MODEL_RETRY_PAUSE
 from ..errors import ModelFailed
 from ..ports.model import LanguageModel, ModelRequest, Piece
 from ..ports.observe import Observer
+
+MODEL_RETRIES = 2  # after the first try
+MODEL_RETRY_PAUSE = 0.5  # before the first of them, about; twice as long before the next
+MODEL_RETRY_AFTER_MAX = 30.0  # that a service may ask for; a longer one fails the request
 
 _RETRIED_KINDS = frozenset({"connect", "rate", "server"})
 

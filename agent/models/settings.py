@@ -1,10 +1,17 @@
-"""The operator's choice of models and their time limits, checked when it is made."""
+"""The operator's choice of models and their time limits, checked when it is made.
+
+Above it, the limits that modules of this room share.
+"""
 
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from ..config import ANSWER_TOKENS, check, finite
 from ..errors import UsageError
+
+MODEL_EVENT_MAX = 1024 * 1024  # of one event, or line, of an answer: a whole answer may come as one
+MODEL_ANSWER_MAX = 8 * 1024 * 1024  # of an answer as it is sent; a token takes some 300
+MODEL_CALLS = 128  # calls of tools in one answer
 
 KINDS = "openai:NAME, anthropic:NAME, claude-cli[:NAME], record:DIR:MODEL or replay:DIR"
 _SERVED = ("openai", "anthropic")

@@ -15,20 +15,12 @@ from typing import Any, TypeAlias, get_args
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from ..config import (
-    ITEM_REPLACES,
-    ITEM_TEXT,
-    MAX_ID,
-    MAX_NESTING,
-    MAX_TEXT,
-    RECALL_MOST,
-    RECALL_TEXT,
-    TOOLS_REQUEST,
-)
+from ..config import ITEM_TEXT, MAX_ID, MAX_NESTING, MAX_TEXT, TOOLS_REQUEST
 from ..errors import BadFrame
 from ..lang import LANGUAGES, either
 from ..ports.memory import ItemDecision, ItemStatus
 from .inbound import Inbound
+from .limits import ITEM_REPLACES, RECALL_MOST, RECALL_TEXT
 from .nul import json_without_nul
 from .outbound import Outbound
 

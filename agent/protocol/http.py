@@ -12,22 +12,15 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from ..config import (
-    DESCRIPTION_CHARACTERS,
-    ITEM_REPLACES,
-    ITEM_TEXT,
-    MAX_ID,
-    MAX_TEXT,
-    NAME_CHARACTERS,
-    PAGE_MOST,
-    PAGE_USUAL,
-    ROLE_CHARACTERS,
-    TOOLS_REQUEST,
-)
+from ..config import ITEM_TEXT, MAX_ID, MAX_TEXT, PAGE_MOST, PAGE_USUAL, ROLE_CHARACTERS, TOOLS_REQUEST
 from ..lang import Lang
 from ..ports.calls import CallStatus
 from ..ports.memory import ItemStatus
 from ..ports.projects import Category
+from .limits import ITEM_REPLACES
+
+NAME_CHARACTERS = 200  # of the name of a project or a key
+DESCRIPTION_CHARACTERS = 2000  # of a caller's reason for a failed call
 
 Id: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_ID)]
 Hash: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_ID)]

@@ -4,18 +4,10 @@ from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
-from ..config import (
-    ITEM_REPLACES,
-    ITEM_TEXT,
-    MAX_ID,
-    MAX_TEXT,
-    RECALL_MOST,
-    RECALL_TEXT,
-    RECALL_USUAL,
-    TOOLS_REQUEST,
-)
+from ..config import ITEM_TEXT, MAX_ID, MAX_TEXT, TOOLS_REQUEST
 from ..lang import Lang
 from ..ports.memory import ItemDecision, ItemStatus
+from .limits import ITEM_REPLACES, RECALL_MOST, RECALL_TEXT, RECALL_USUAL
 
 _Label: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ID)]
 _Revision: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=(1 << 53) - 1)]

@@ -10,13 +10,14 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from agent.config import SNIPPET_CHARACTERS
 from agent.numbers.number_words import classify
 from agent.numbers.read import tokens
 from agent.numbers.token import Key
 from agent.text.sentences import find_borders
 
 from .effort import Effort
+
+SNIPPET_CHARACTERS = 3000  # of one snippet; a longer line is cited in parts
 
 _NO_TEXT = 200  # characters of a run from which it cannot be a word
 

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import thread_time
 
-from agent.config import FILE_SECONDS
 from agent.errors import AgentError, GivenUp
+
+from .settings import FILE_SECONDS
 
 _EVERY = 32  # checks for each look at the clock, which costs more than the rest of a check
 

@@ -15,7 +15,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agent.config import EMBED_AT_ONCE
 from agent.lexical.synonyms import Synonyms
 from agent.ports.search import Passage
 
@@ -34,6 +33,10 @@ from .synonyms import read_synonyms
 from .terms import terms_of
 from .watch import TouchedPaths
 from .whole import IndexedFile
+
+EMBED_AT_ONCE = (
+    32  # sections that a model of sentences embeds in one look at the knowledge base: about a second
+)
 
 _SMALL = 500  # sections up to which an index is built anew: some 100 ms
 _LAST_START = (-1,)  # the signature of a file that the last start read and this one has not looked at

@@ -16,7 +16,6 @@ from pathlib import PurePosixPath
 import msgspec
 import structlog
 
-from agent.config import FOREIGN_BYTES, FOREIGN_KILLERS, FOREIGN_SECONDS, FOREIGN_TEXT
 from agent.documents import Document
 from agent.errors import BadDocument, SandboxFailed, SandboxKilled
 from agent.ports.projects import DocumentText
@@ -43,6 +42,11 @@ from .reader import (
 )
 from .terms import FileTerms
 from .texts import cite_document, passages_of_text
+
+FOREIGN_BYTES = 1024 * 1024  # of a file of the folder; a larger one is read in the sandbox, of any kind
+FOREIGN_TEXT = 64 * 1024  # of a project's text, likewise: each was read there once when it came
+FOREIGN_SECONDS = 40.0  # for one file to be read there; a machine that is busy gives it half of a processor
+FOREIGN_KILLERS = 1024  # files that ended that process, and are not tried again
 
 _log = structlog.get_logger("agent.retrieval")
 

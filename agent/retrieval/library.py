@@ -22,7 +22,6 @@ from typing import TypeAlias
 import structlog
 import trio
 
-from agent.config import INDEXES_KEPT
 from agent.errors import NotFound
 from agent.lexical.synonyms import Synonyms
 from agent.ports.draft import Charter
@@ -38,6 +37,8 @@ from .meaning import KnowledgeEmbedder
 from .search import KnowledgeBase, make_snapshot
 from .texts import cite_document, passages_of_text
 from .thread import run_in_thread
+
+INDEXES_KEPT = 64  # indexes of projects that are kept in memory, the last used
 
 _log = structlog.get_logger("agent.retrieval")
 

@@ -16,7 +16,6 @@ from pathlib import Path
 import structlog
 import trio
 
-from agent.config import EMBED_BREAK, READ_AGAIN_FIRST, READ_AGAIN_MOST
 from agent.errors import UsageError
 from agent.ports.work import RunSync
 
@@ -30,6 +29,10 @@ from .search import KnowledgeBase
 from .summary import ReadingSummary
 from .thread import run_in_thread
 from .watch import TouchedPaths, Watch
+
+READ_AGAIN_FIRST = 0.25  # until an unreadable file is tried again, twice as long each time ...
+READ_AGAIN_MOST = 30.0  # ... up to this
+EMBED_BREAK = 0.05  # seconds between two looks that embed sections
 
 _log = structlog.get_logger("agent.retrieval")
 

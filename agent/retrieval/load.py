@@ -15,9 +15,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent.config import FILE_BYTES
 from agent.documents import SUFFIXES
 from agent.errors import UsageError
+
+FILE_BYTES = 4 * 1024 * 1024  # of one file; a larger file is left out and named
 
 SETTINGS = frozenset(("synonyms.txt",))
 """Files of settings at the top of the folder, which are no documents."""

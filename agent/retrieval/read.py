@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 
-from agent.config import FILE_LINES
 from agent.documents import Document, Unreadable, parse_document
 from agent.ports.search import Passage
 
 from .effort import BoundExceeded, Effort
 from .load import Skipped, SourceFile
 from .sections import cut_sections
+from .settings import FILE_LINES
 
 
 def document_of(source: SourceFile, effort: Effort | None = None) -> Document | Skipped:

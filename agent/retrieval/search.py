@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Sequence
 from math import exp
 from typing import NamedTuple, Protocol, TypeAlias
 
-from agent.config import HITS_KEPT, HITS_KEPT_CHARACTERS
 from agent.lexical.synonyms import Synonyms
 from agent.ports.search import Hit, Lang, Passage, Query
 
@@ -27,6 +26,9 @@ from .meaning import KnowledgeEmbedder
 from .ranking import WITH_SENTENCES, WITH_WORDS, WITHOUT, Ranking, SignalWeights, rank_sections
 from .read import passages_of
 from .vectors import SectionVectors
+
+HITS_KEPT = 256  # questions of one snapshot whose hits are kept, each of at most ...
+HITS_KEPT_CHARACTERS = 16_000  # ... so many, of the question and of all its statements
 
 _TOPICS = 20  # topics that are returned, of which the caller may drop some
 

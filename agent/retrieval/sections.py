@@ -11,7 +11,6 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from agent.config import CONTEXT_CHARACTERS, PASSAGE_SNIPPETS, SNIPPET_LINES
 from agent.documents import Block, Document
 from agent.lang import DEFAULT, LANGUAGES, Lang
 from agent.ports.search import Passage, Snippet
@@ -20,6 +19,10 @@ from agent.text.sentences import find_sentences
 
 from .cut import CitableLines, shows_statement, split_line
 from .effort import Effort
+
+SNIPPET_LINES = 3  # of one snippet
+PASSAGE_SNIPPETS = 200  # a part of a file under one heading that has more is several passages
+CONTEXT_CHARACTERS = 400  # of the line that leads into a list
 
 SECTION_CHARACTERS = 1600
 """Characters from which a section is cut, at a natural border."""

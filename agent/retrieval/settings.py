@@ -1,7 +1,13 @@
-"""The settings of the documents. The folder is not looked at before it is read."""
+"""The settings of the documents. The folder is not looked at before it is read.
+
+Above them, the limits that modules of this room share.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
+
+FILE_LINES = 100_000  # of one file; a file that has more, or takes more CPU than ...
+FILE_SECONDS = 20.0  # ... this to be cut into snippets, is left out and named
 
 
 @dataclass(frozen=True, slots=True)

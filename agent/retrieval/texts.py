@@ -14,16 +14,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from agent.config import FILE_LINES, FILE_SECONDS, UPLOAD_MAX, UPLOAD_TEXT
 from agent.documents import Block, Document, NotInstalled, Unreadable, parse_document
 from agent.errors import BadDocument
 from agent.ports.projects import Category, DocumentText
 from agent.ports.search import Passage
 from agent.text.words import replace_nul
 
+from ..config import UPLOAD_MAX
 from .effort import BoundExceeded, Effort
 from .load import Skipped
 from .sections import cut_sections
+from .settings import FILE_LINES, FILE_SECONDS
+
+UPLOAD_TEXT = 2 * 1024 * 1024  # of the text of an uploaded document, as UTF-8
 
 _TEXT = frozenset(("text/plain", "text/markdown", "text/x-markdown"))
 _BINARY = {

@@ -9,10 +9,11 @@ from typing import TypeVar
 
 import trio
 
-from agent.config import GIVE_UP_TIMEOUT
 from agent.ports.work import RunSync
 
 from .effort import Effort
+
+GIVE_UP_TIMEOUT = 0.5  # for a reader that was given up; the server then goes without it
 
 T = TypeVar("T")
 

@@ -18,10 +18,9 @@ from typing import TypeAlias
 
 import trio
 
-from ..config import VISITORS
 from ..errors import UsageError
 from ..host import raise_file_limit
-from .settings import ServerSettings
+from .settings import VISITORS, ServerSettings
 
 SPARE_FILES = 256  # beside connections: the ones that are leaving, the index, webhooks, the ledger
 _NONE_LEFT = (errno.EMFILE, errno.ENFILE)

@@ -18,9 +18,11 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 import structlog
 
-from ..config import ADDRESSES_REMEMBERED, IPV6_PREFIX
+from ..config import ADDRESSES_REMEMBERED
 from .settings import Network, ServerSettings, proxies
 from .sniff import Head, Refusal
+
+IPV6_PREFIX = 64  # bits of an IPv6 address that tell two clients apart
 
 THIS_MACHINE = "this machine"
 _FORWARDED, _STANDARD = b"x-forwarded-for", b"forwarded"

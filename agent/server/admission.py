@@ -10,8 +10,7 @@ import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ..config import WRONG_TOKENS
-from .settings import ServerSettings
+from .settings import WRONG_TOKENS, ServerSettings
 from .sniff import Head, Refusal
 from .users import Users, read_users
 

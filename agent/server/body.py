@@ -13,8 +13,11 @@ from typing import Literal, TypeAlias
 import h11
 import trio
 
-from ..config import BODY_CHUNKS, BODY_MAX, BODY_TIMEOUT, HEAD_MAX
+from ..config import BODY_MAX, HEAD_MAX
 from .sniff import Head, Refusal
+
+BODY_CHUNKS = 4096  # that a body may come in
+BODY_TIMEOUT = 10.0
 
 _READ = 4096
 _READ_MUCH = 64 * 1024

@@ -10,7 +10,7 @@ from math import inf
 
 import trio
 
-from ..config import CLOSE_TIMEOUT, FIRST_WORDS, FRAMES_PER_SECOND, TURNED_AWAY_BRIEFLY
+from ..config import CLOSE_TIMEOUT, FRAMES_PER_SECOND
 from ..errors import BadFrame
 from ..ports.observe import Observer
 from ..ports.wire import Wire
@@ -20,6 +20,7 @@ from ..protocol.outbound import Error
 from ..wire.bucket import Bucket
 from .limits import Cap
 from .places import Place
+from .settings import FIRST_WORDS, TURNED_AWAY_BRIEFLY
 from .websocket import Connection
 
 IDLE, GIVE_WAY, POLICY = 4408, 1013, 1008

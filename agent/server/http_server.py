@@ -19,7 +19,7 @@ from typing import Any
 
 import trio
 
-from ..config import HTTP_TIMEOUT, UPLOAD_MAX, UPLOAD_TIMEOUT, UPLOADS_AT_ONCE
+from ..config import HTTP_TIMEOUT, UPLOAD_MAX, UPLOADS_AT_ONCE
 from ..ports.observe import Observer
 from ..protocol.paths import PathMatch, match_path
 from ..protocol.problems import ProblemError, code_of, decode_query
@@ -36,6 +36,8 @@ from .page_routes import NOWHERE
 from .responses import Answer, plain_text
 from .service import AdmittedRequest, Caller, DoorHandler, RouteService
 from .sniff import Head, Refusal
+
+UPLOAD_TIMEOUT = 30.0  # for an upload to come
 
 _USUAL = Bounds()
 _UPLOAD = Bounds(UPLOAD_MAX + ENVELOPE, UPLOAD_TIMEOUT)

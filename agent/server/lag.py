@@ -21,9 +21,13 @@ from types import CodeType, FrameType
 import structlog
 import trio
 
-from ..config import LAG_QUIET, LAG_STUCK, LAG_WARN, LAG_WINDOW
 from ..log import place_of
 from ..ports.observe import Observer
+
+LAG_WARN = 0.1  # a round of the loop that takes longer is a line in the log ...
+LAG_STUCK = 2.0  # ... one that takes so long is logged before it ends ...
+LAG_QUIET = 5.0  # ... and then there is no further line for a while
+LAG_WINDOW = 0.1  # of each the histogram gets the longest round
 
 _log = structlog.get_logger("agent.loop")
 _LOOP = "unrolled_run"  # trio's function that is the loop; the functions it calls are tasks

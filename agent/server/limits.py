@@ -19,16 +19,7 @@ from math import inf
 
 import trio
 
-from ..config import (
-    ACCEPTED_AT_ONCE,
-    ACCEPTED_IN_A_FLOOD,
-    COME_BACK,
-    FLOOD,
-    RELIEF,
-    TURNED_AWAY,
-    VISITORS,
-    VISITORS_PER_ADDRESS,
-)
+from ..config import ACCEPTED_AT_ONCE
 from .addresses import THIS_MACHINE
 from .places import Places, Room, places
 from .rates import (
@@ -41,7 +32,16 @@ from .rates import (
     request_rate,
     wrong_token_rate,
 )
-from .settings import ServerSettings
+from .settings import VISITORS, ServerSettings
+
+TURNED_AWAY = (
+    128  # connections over the cap that get CLOSE_TIMEOUT to read their refusal; more get TURNED_AWAY_BRIEFLY
+)
+ACCEPTED_IN_A_FLOOD = 1  # while FLOOD or more connections have not sent a request yet
+FLOOD = 4 * ACCEPTED_AT_ONCE  # a head that comes with its connection is read two rounds later
+RELIEF = 16  # connections, of those that may give way, when no file descriptor is left
+VISITORS_PER_ADDRESS = 256  # several rounds of ACCEPTED_AT_ONCE, so that a crowd of honest clients passes
+COME_BACK = 5  # seconds over which the returns of refused clients are spread
 
 
 class Slots:

@@ -7,10 +7,13 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Protocol
 
-from ..config import ADDRESS_SESSIONS, ADDRESSES_REMEMBERED, API_REQUESTS, WRONG_TOKENS
+from ..config import ADDRESSES_REMEMBERED
 from ..wire.bucket import Bucket
 from .addresses import THIS_MACHINE
-from .settings import ServerSettings
+from .settings import WRONG_TOKENS, ServerSettings
+
+ADDRESS_SESSIONS = 10  # the message rate of one address, in rates of a session
+API_REQUESTS = 100.0  # of one key, or of one address without one, in a minute
 
 # seconds' worth that an address may save: of messages, of wrong tokens, of requests to the HTTP API
 BURST, WRONG_TOKEN_BURST, REQUEST_BURST = 2.0, 60.0, 60.0

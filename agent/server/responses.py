@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
-from ..config import IDLE_TIMEOUT
+from .settings import IDLE_TIMEOUT
 
 JSON, TEXT = "application/json", "text/plain; charset=utf-8"
 # The page loads nothing from elsewhere, runs no inline script, and cannot be framed.

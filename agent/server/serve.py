@@ -21,7 +21,7 @@ from typing import TypeAlias
 import structlog
 import trio
 
-from ..config import FIRST_WORDS, FLUSH_TIMEOUT, IDLE_TIMEOUT, REQUESTS_MOST, TURNED_AWAY_BRIEFLY
+from ..config import FLUSH_TIMEOUT
 from ..errors import WireClosed
 from ..ports.observe import Observer
 from .accept import Listens, many_at_once
@@ -33,8 +33,11 @@ from .http_server import HttpServer
 from .limits import Cap
 from .places import Place
 from .responses import Answer
+from .settings import FIRST_WORDS, IDLE_TIMEOUT, TURNED_AWAY_BRIEFLY
 from .sniff import Head, Refusal, close_now, hang_up, read_head, receive
 from .websocket import Connection, Handler, serve_websocket
+
+REQUESTS_MOST = 100  # of one connection
 
 _log = structlog.get_logger("agent.server")
 _FULL = Refusal(503, "All connections are taken; try again in a moment.", {"Retry-After": "2"})

@@ -1,4 +1,7 @@
-"""The settings of the server: its address, its clients and their limits."""
+"""The settings of the server: its address, its clients and their limits.
+
+Above them, the limits that modules of this room share.
+"""
 
 import socket
 from dataclasses import dataclass
@@ -6,9 +9,19 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import TypeAlias
 
-from ..config import GREETING_MAX, NAME_MAX, TOKEN_MIN, WORKERS_MAX, check, finite
+from ..config import check, finite
 from ..errors import UsageError
 from ..protocol.url import is_loopback
+
+IDLE_TIMEOUT = 5.0  # for the next request of a connection to begin
+TURNED_AWAY_BRIEFLY = 0.1  # for connections beyond TURNED_AWAY to read their refusal
+VISITORS = 512  # connections without a place: heads being read, plain requests, refusals
+FIRST_WORDS = 0.25  # seconds in which a new WebSocket need not give way: its first message may be on its way
+WRONG_TOKENS = 20  # of one address in a minute that are answered at leisure
+TOKEN_MIN = 16  # characters, where other machines can try
+NAME_MAX = 80  # characters of the name that an operator gives the page ...
+GREETING_MAX = 300  # ... and of the greeting
+WORKERS_MAX = 64
 
 
 def _one_line(text: str, most: int) -> bool:

@@ -17,7 +17,7 @@ from ..actions.suggestions import (
     SuggestionStep,
     SuggestionTable,
 )
-from ..config import CONFIRM_SECONDS, LIVE_SUGGESTIONS, SUGGESTIONS_REMEMBERED
+from ..config import CONFIRM_SECONDS
 from ..fsm import Engine
 from ..ports.action import CANCELLED, Call, Outcome
 from ..ports.brain import Proposal, Question
@@ -26,8 +26,11 @@ from ..protocol.inbound import ConfirmAction, RejectAction
 from .effects import ArmExpiry, DeclineItem, DetachAction, DisarmExpiry, RunAction, StopAction
 from .events import CallRequested, LiveSuggestion, SuggestionExpired
 from .out import CoreOutput, React
+from .settings import LIVE_SUGGESTIONS
 from .states import SessionTrigger
 from .telling import EXPIRED, SuggestionNotices
+
+SUGGESTIONS_REMEMBERED = 1024  # closed suggestions a session can still answer for
 
 SuggestionEngine: TypeAlias = Engine[SuggestionState, SuggestionStep, SuggestionGuard, SuggestionDeed]
 

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 import structlog
 import trio
 
-from ..config import CONSULT_TIMEOUT, ITEMS_LISTED, SOURCES_LISTED
 from ..errors import BadItem, Conflict, NotFound, StorageFailed
 from ..lang import Lang
 from ..ports import memory as kept
@@ -47,6 +46,10 @@ from ..protocol.records import from_record
 from ..text.language import detect_language
 from .events import ConsultAnswered
 from .turn import describe_error
+
+CONSULT_TIMEOUT = 10.0  # for one question to the memory
+ITEMS_LISTED = 20  # in one frame, which takes 100 KiB at the worst: those that may wait fit into an outbox
+SOURCES_LISTED = 8  # of one item, the first of them
 
 _log = structlog.get_logger("agent.session")
 

@@ -6,7 +6,6 @@ each request sees the changes of those before it, and a client with many request
 
 from typing import Any
 
-from ..config import CONSULTS_WAITING, RECALLS_PER_SECOND
 from ..ports.conversation import Scope
 from ..protocol.inbound import Consult, Recall
 from ..protocol.outbound import Error
@@ -14,6 +13,9 @@ from ..wire.bucket import Bucket
 from .effects import AskMemory
 from .events import ConsultAnswered
 from .out import CoreOutput
+
+CONSULTS_WAITING = 8  # of one client's questions to the memory, behind the one that is being answered
+RECALLS_PER_SECOND = 10.0  # of one client, and so many at once
 
 _GOING_DOWN = "The server is going down; connect again in a moment."
 _TOO_MUCH = "Too much is asked of what is remembered at once; wait for an answer, then ask again."

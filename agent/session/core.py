@@ -14,12 +14,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, TypeAlias, get_args
 from weakref import ref
 
-from ..config import (
-    BAD_FRAMES,
-    BAD_FRAMES_WINDOW,
-    FRAMES_PER_SECOND,
-    QUEUED_MESSAGES,
-)
+from ..config import BAD_FRAMES, BAD_FRAMES_WINDOW, FRAMES_PER_SECOND
 from ..fsm import Engine
 from ..ports.action import CANCELLED, Outcome
 from ..ports.brain import Question
@@ -54,6 +49,7 @@ from .events import (
 )
 from .history import History
 from .out import CoreOutput, React
+from .settings import QUEUED_MESSAGES
 from .states import TABLE, SessionDeed, SessionGuard, SessionState, SessionTable, SessionTrigger
 from .turns import SessionTurns
 

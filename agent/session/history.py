@@ -7,9 +7,12 @@ are dropped.
 
 from collections.abc import Collection
 
-from ..config import CHARACTERS_PER_TOKEN, HISTORY_FREED, HISTORY_LEFT, PROMPT_THREAD_BATCH
+from ..config import CHARACTERS_PER_TOKEN, PROMPT_THREAD_BATCH
 from ..ports.conversation import Exchange
 from ..ports.remember import RepeatMatcher
+
+HISTORY_LEFT = 4  # exchanges that must be left when PROMPT_THREAD_BATCH go; otherwise ...
+HISTORY_FREED = 0.25  # ... this share of a conversation's bound is freed of its oldest exchanges
 
 
 class History:

@@ -17,13 +17,7 @@ from weakref import WeakMethod
 import structlog
 import trio
 
-from ..config import (
-    CONFIRM_SECONDS,
-    LIVE_SUGGESTIONS,
-    MAX_FRAME,
-    MAX_TEXT,
-    QUEUED_MESSAGES,
-)
+from ..config import CONFIRM_SECONDS, MAX_FRAME, MAX_TEXT
 from ..errors import BadFrame, BadTool, WireClosed
 from ..ports.action import ActionHandle, Outcome
 from ..ports.brain import Proposal, Question
@@ -67,7 +61,7 @@ from .events import (
     KillRequested,
     SuggestionOffered,
 )
-from .settings import SessionSettings
+from .settings import LIVE_SUGGESTIONS, QUEUED_MESSAGES, SessionSettings
 from .turn import LiveTurn, SessionContext, describe_error
 
 _log = structlog.get_logger("agent.session")

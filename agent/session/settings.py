@@ -1,8 +1,14 @@
-"""The settings of a session: its pace, rate limit and history."""
+"""The settings of a session: its pace, rate limit and history.
+
+Above them, the limits that modules of this room share.
+"""
 
 from dataclasses import dataclass
 
 from ..config import check, finite
+
+LIVE_SUGGESTIONS = 8
+QUEUED_MESSAGES = 8
 
 
 @dataclass(frozen=True, slots=True)

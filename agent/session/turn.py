@@ -13,7 +13,6 @@ from typing import Any
 import structlog
 import trio
 
-from ..config import DELTAS_A_PASS
 from ..errors import BadTool
 from ..grounding import refusals
 from ..lang import DEFAULT, Lang
@@ -45,6 +44,8 @@ from .events import BrainEvent, BrainFailed, CallRequested, Event, MemoryErased,
 from .registry import Registry
 from .settings import SessionSettings
 from .unsaid import drop_forgotten
+
+DELTAS_A_PASS = 8  # of one turn without a pace, before the turns of others
 
 _log = structlog.get_logger("agent.session")
 

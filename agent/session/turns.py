@@ -8,7 +8,6 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from ..config import LIVE_SUGGESTIONS
 from ..ports.action import Outcome
 from ..ports.brain import (
     DraftCompleted,
@@ -36,6 +35,7 @@ from .events import (
 )
 from .history import History
 from .out import CoreOutput, React
+from .settings import LIVE_SUGGESTIONS
 from .states import SessionTrigger
 
 BrainOutput: TypeAlias = (

@@ -38,15 +38,6 @@ from typing import Any, TypeVar
 import structlog
 import trio
 
-from ..config import (
-    LEDGER_BATCH,
-    LEDGER_CLOSE_TIMEOUT,
-    LEDGER_LAST_TRY,
-    LEDGER_READS,
-    LEDGER_RETRY,
-    LEDGER_UNRECORDED,
-    LEDGER_WAITING,
-)
 from ..errors import AgentError, StorageFailed, UsageError
 from ..ports.clock import Clock
 from ..ports.observe import Observer
@@ -59,6 +50,14 @@ from .rows import ClaimRequest, OutcomeRequest
 from .stall import StallWatch
 from .transaction import FunctionRequest, Read, ReadRequest, Write
 from .watch import DiskWatch
+
+LEDGER_WAITING = 10_000  # claims and readers that wait for the ledger's file
+LEDGER_UNRECORDED = 10_000  # outcomes that wait for it; with so many nothing more is claimed
+LEDGER_BATCH = 128  # claims, and outcomes, in one transaction
+LEDGER_READS = 16  # in one visit to its thread: claims meanwhile wait for them
+LEDGER_RETRY = 1.0  # between two tries of a file that does not work
+LEDGER_LAST_TRY = 1.5  # for outcomes that still wait when the server ends ...
+LEDGER_CLOSE_TIMEOUT = 3.0  # ... and for all of its end
 
 _log = structlog.get_logger("agent.storage")
 _CANCELLED: Mapping[str, Any] = {"cancelled": True}

@@ -6,10 +6,11 @@ from typing import Any, TypeVar
 import msgspec
 import sqlalchemy as sa
 
-from ..config import PAGE_BYTES
 from ..errors import NotFound
 from ..ports.pages import Page, Window
 from .schema import projects, threads
+
+PAGE_BYTES = 1024 * 1024  # of one page, told as JSON, unless its only entry has more
 
 T = TypeVar("T")
 _encode = msgspec.json.Encoder().encode

@@ -13,10 +13,12 @@ from typing import Any
 
 import trio
 
-from ..config import LEDGER_ROWS, TOMBSTONE_SECONDS
 from ..errors import AgentError
 from ..ports.conversation import NO_SCOPE, Scope
 from ..ports.ledger import ClaimStatus, LedgerRow
+from .settings import TOMBSTONE_SECONDS
+
+LEDGER_ROWS = 100_000
 
 
 class MemoryLedger:

@@ -5,7 +5,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ..config import DOCUMENTS_BYTES, DOCUMENTS_MOST, PROJECTS_MOST, RULES_BYTES
+from ..config import RULES_BYTES
 from ..errors import Conflict
 from ..ports.clock import Clock
 from ..ports.pages import Page, Window
@@ -16,6 +16,10 @@ from .database import Database
 from .listing import find_row, load_page, require_project, require_row
 from .schema import calls, documents, idempotency, project_keys, projects
 from .transaction import Transaction
+
+PROJECTS_MOST = 10_000
+DOCUMENTS_MOST = 1000  # of one project ...
+DOCUMENTS_BYTES = 100 * 1024 * 1024  # ... and of all their texts, as UTF-8
 
 
 class SqliteProjects:

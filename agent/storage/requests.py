@@ -4,11 +4,11 @@ from functools import partial
 
 import sqlalchemy as sa
 
-from ..config import IDEMPOTENCY_SECONDS
 from ..errors import Conflict
 from ..ports.requests import StoredAnswer
 from .database import Database
 from .schema import audit, idempotency
+from .settings import IDEMPOTENCY_SECONDS
 from .transaction import Transaction
 
 

@@ -17,20 +17,17 @@ import sqlalchemy as sa
 import structlog
 import trio
 
-from ..config import (
-    IDEMPOTENCY_SECONDS,
-    RETENTION_EVERY,
-    RETENTION_PAUSE,
-    RETENTION_ROWS,
-    TOMBSTONE_SECONDS,
-)
 from ..errors import StorageFailed
 from ..ports.clock import Clock
 from .database import Database
 from .listing import OF_THREAD
 from .schema import actions, audit, calls, idempotency, messages, threads
-from .settings import Retention
+from .settings import IDEMPOTENCY_SECONDS, TOMBSTONE_SECONDS, Retention
 from .transaction import Transaction
+
+RETENTION_EVERY = 600.0  # seconds between two looks for rows that have reached their retention
+RETENTION_ROWS = 200  # deleted in one transaction, so that other writes wait some milliseconds ...
+RETENTION_PAUSE = 0.1  # ... and seconds until the next one
 
 _log = structlog.get_logger("agent.storage")
 _DAY: Final = 86_400_000  # milliseconds

@@ -16,10 +16,10 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert
 
-from ..config import TOMBSTONE_SECONDS
 from ..ports.conversation import NO_SCOPE, Scope
 from ..ports.ledger import ClaimStatus, LedgerRow
 from .schema import actions, calls
+from .settings import TOMBSTONE_SECONDS
 from .transaction import Transaction
 
 LOST = {"success": False, "unknown": True, "error": "The server stopped before the outcome was known."}

@@ -1,8 +1,12 @@
-"""Settings of storage."""
+"""Settings of storage. Above them, the limits that modules of this room share."""
 
 from dataclasses import dataclass
 
-from ..config import MEMORY, RETENTION_DAYS, check, finite
+from ..config import MEMORY, check, finite
+
+IDEMPOTENCY_SECONDS = 24 * 3600.0
+TOMBSTONE_SECONDS = 24 * 3600.0
+RETENTION_DAYS = 36_500  # that may be set at most
 
 _DAYS = f"must be 0 (for ever) or 1 to {RETENTION_DAYS} days"
 

@@ -5,7 +5,11 @@ from dataclasses import dataclass
 
 import trio
 
-from ..config import STALL_LOOK, STALL_LOOKS
+from ..config import STALL_LOOK
+
+STALL_LOOKS = (
+    4  # looks that find a thread at the same work when its disk stalls: then callers stop waiting for it
+)
 
 
 @dataclass(slots=True)

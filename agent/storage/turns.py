@@ -11,7 +11,7 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert
 
-from ..config import MESSAGES_MOST, PROMPT_THREAD_BATCH
+from ..config import PROMPT_THREAD_BATCH
 from ..errors import Conflict, NotFound
 from ..ports.calls import StoredCall
 from ..ports.conversation import Exchange
@@ -31,6 +31,8 @@ from .rows import CALLER
 from .schema import actions, calls, messages, threads
 from .settle import end_turns
 from .transaction import Transaction
+
+MESSAGES_MOST = 10_000  # of one thread
 
 _OF = (messages.c.project_id == sa.bindparam("project"), messages.c.thread_id == sa.bindparam("thread"))
 _CALLS_OF = (calls.c.project_id == sa.bindparam("project"), calls.c.thread_id == sa.bindparam("thread"))

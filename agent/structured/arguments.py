@@ -10,13 +10,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from ..config import (
-    ARGUMENT_FOUND,
-    ARGUMENT_WORK,
-    ARGUMENT_WORK_TOLD,
-    PAYLOAD_BYTES,
-    PAYLOAD_NESTING,
-)
+from ..config import PAYLOAD_BYTES, PAYLOAD_NESTING
 from ..errors import BadTool
 from ..ports.tools import ArgumentProblem
 from ..protocol.payload import is_valid_payload
@@ -24,6 +18,13 @@ from .check import find_problems, fits_schema
 from .pointer import measure_json
 from .schema import BadSchema, compile_validator
 from .weight import weigh_schema
+
+ARGUMENT_FOUND = 40  # characters of a wrong argument that are told
+# Values in arguments, times those in their schema, each $ref counted as all that it leads to: more than so many are
+# refused unchecked (60 ns each at the worst), and of more than so many that do not fit it is not told what is wrong
+# (7 us each: the library makes every error of every branch, and cannot be stopped).
+ARGUMENT_WORK = 500_000
+ARGUMENT_WORK_TOLD = 5_000
 
 _TOO_MUCH_WORK = ArgumentProblem(
     "", "arguments that are too much for their schema", "fewer and shorter lists"

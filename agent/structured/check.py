@@ -13,9 +13,10 @@ from typing import Any
 import jsonschema_rs
 import msgspec
 
-from ..config import PROBLEMS_MAX
 from .pointer import Json, make_pointer, shorten_json
 from .schema import ToolShape
+
+PROBLEMS_MAX = 64  # of one document, in the order in which they are found
 
 _PLACE = re.compile(r" - at (?:`key` in )?`\$")
 _STEP = re.compile(r"\.([^.\[]*)|\[(\d+|\.\.\.)\]")

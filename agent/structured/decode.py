@@ -11,8 +11,10 @@ import re
 import json_repair
 import msgspec
 
-from ..config import DOCUMENT_DEPTH, REPAIR_CHARACTERS
+from ..config import DOCUMENT_DEPTH
 from .pointer import Json, is_json, measure_json, shorten_json
+
+REPAIR_CHARACTERS = 64 * 1024  # of a text that is read as almost JSON
 
 _FENCED = re.compile(
     r"^[ \t]*(`{3,}|~{3,})[ \t]*+(?:[\w+-]++[ \t]*+)?\n(.*?)^[ \t]*\1[ \t]*$", re.DOTALL | re.MULTILINE

@@ -11,7 +11,6 @@ from functools import partial
 
 import trio
 
-from ..config import REPAIR_TIMEOUT
 from ..errors import ModelFailed
 from ..host import WorkerThreads
 from ..ports.model import LanguageModel, ModelMessage, ModelRequest, NamedTool, Tool, ToolChoice
@@ -26,6 +25,8 @@ from .plan import ExistingDocument, ImpossibleRequest, OwnToolNames, Plan, choos
 from .reply import ModelReply, ReplyFailure, WrittenCall
 from .rounds import Rounds
 from .schema import BadSchema, GivenTool, ToolShape, make_tool_shape
+
+REPAIR_TIMEOUT = 2.0  # for reading almost JSON in a worker thread, which usually takes milliseconds
 
 __all__ = ["Doc", "Extraction", "Extractor", "PartialCall", "Partials"]
 

@@ -3,9 +3,11 @@
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from ..config import ANSWER_CALLS, ANSWER_CHARACTERS
 from ..errors import ModelFailed
 from ..ports.model import CallDelta, FinishReason, Piece, TextDelta, Usage
+
+ANSWER_CHARACTERS = 256 * 1024  # of one answer of a model, its text and its calls together ...
+ANSWER_CALLS = 64  # ... and how many calls are in it
 
 
 @dataclass(slots=True)

@@ -10,11 +10,13 @@ from typing import Any
 
 import jiter
 
-from ..config import PARTIAL_BYTES, PARTIAL_SECONDS
 from ..ports.model import CallDelta, Piece, TextDelta
 from .outcome import PartialCall
 from .plan import Plan
 from .pointer import Json, is_json
+
+PARTIAL_BYTES = 16  # new ones, or ...
+PARTIAL_SECONDS = 0.02  # ... this time, before a growing document is read again
 
 
 class GrowingObject:

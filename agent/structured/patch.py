@@ -9,9 +9,12 @@ can double a document each time, so depth and size are bounded at every step.
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ..config import DOCUMENT_DEPTH, DOCUMENT_VALUES, PATCH_OPERATIONS
+from ..config import DOCUMENT_DEPTH
 from ..errors import AgentError
 from .pointer import Json, are_equal, copy_json, measure_json, parse_pointer
+
+DOCUMENT_VALUES = 20_000  # in one document that operations build: `copy` may double it each time
+PATCH_OPERATIONS = 256  # in one patch
 
 
 class PatchFailed(AgentError):
@@ -114,8 +117,8 @@ class _PatchedDocument:
 def apply_patch(document: Json, operations: Json) -> Json:
     """Return a copy of a document with the operations applied, in order.
 
-    `document`: any JSON value within the bounds of `agent.config`, null too. `operations`: a model's array of RFC 6902
-    operations. Raises `PatchFailed` at the first operation that cannot be applied, and nothing else.
+    `document`: any JSON value within `DOCUMENT_DEPTH` and `DOCUMENT_VALUES`, null too. `operations`: a model's array of
+    RFC 6902 operations. Raises `PatchFailed` at the first operation that cannot be applied, and nothing else.
     """
     if not isinstance(operations, list):
         raise PatchFailed(-1, "operations must be an array")

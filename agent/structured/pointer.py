@@ -10,7 +10,9 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from ..config import DOCUMENT_DEPTH, FOUND_CHARACTERS
+from ..config import DOCUMENT_DEPTH
+
+FOUND_CHARACTERS = 80  # of a wrong value that a problem quotes
 
 Json: TypeAlias = Any  # None, bool, int, float, str, and lists and dicts (with str keys) of these
 

@@ -18,10 +18,16 @@ from typing import Any, NoReturn, TypeAlias
 import jsonschema_rs
 import msgspec
 
-from ..config import DOCUMENT_DEPTH, PATTERN_BYTES, SCHEMA_BYTES, SCHEMAS_KEPT
+from ..config import DOCUMENT_DEPTH
 from ..errors import AgentError
 from ..ports.model import Tool
 from .pointer import Json, make_pointer, measure_json
+
+SCHEMA_BYTES = 64 * 1024  # of one tool's JSON Schema, written as JSON
+SCHEMAS_KEPT = 128  # compiled, by their digest
+PATTERN_BYTES = (
+    64 * 1024
+)  # of a schema's pattern, compiled; 16 KiB are matched with it in 3 ms, with 1 MiB in 400
 
 GivenTool: TypeAlias = type | Tool | Mapping[str, Any]
 

@@ -10,12 +10,13 @@ from typing import Any
 
 import msgspec
 
-from ..config import PROBLEMS_TOLD
 from ..ports.model import Tool
 from .plan import ExistingDocument, OwnToolNames, Plan
 from .pointer import Json
 from .schema import ToolShape
 from .slots import Slot
+
+PROBLEMS_TOLD = 16  # problems of one document that a model gets at once
 
 _OPERATIONS: Mapping[str, Any] = {
     "type": "array",

@@ -2,7 +2,11 @@
 
 from dataclasses import dataclass
 
-from ..config import APPROVAL_SECONDS, LEASE_SECONDS, THREAD_CALM, check, finite
+from ..config import check, finite
+
+THREAD_CALM = 60.0  # after which a thread goes to sleep
+APPROVAL_SECONDS = 24 * 3600.0  # in which a thread's call can be approved, and be taken by its caller
+LEASE_SECONDS = 600.0  # in which the caller reports what it has begun
 
 
 @dataclass(frozen=True, slots=True)

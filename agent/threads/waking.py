@@ -11,7 +11,6 @@ import structlog
 import trio
 
 from ..actions.runner import Runner
-from ..config import SWEEP_EVERY, THREAD_WAKES_WITH, THREADS_AWAKE
 from ..errors import Conflict, NotFound, StorageFailed
 from ..ports.calls import CallStore, OverdueCall, StoredCall
 from ..ports.projects import ProjectStore
@@ -22,6 +21,10 @@ from ..session.events import FrameReceived, SuggestionExpired
 from ..session.turn import SessionContext, describe_error
 from .awake import AwakeThread
 from .settings import ThreadSettings
+
+THREADS_AWAKE = 1000
+THREAD_WAKES_WITH = 64  # exchanges, of which the newest that fit are kept
+SWEEP_EVERY = 1.0  # seconds between two looks for due work
 
 _log = structlog.get_logger("agent.threads")
 T = TypeVar("T")

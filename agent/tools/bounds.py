@@ -8,15 +8,14 @@ none, so every part that a validator could visit is counted here. Data that can 
 
 from typing import Any
 
-from ..config import (
-    TOOL_SCHEMA_BYTES,
-    TOOL_SCHEMA_DEPTH,
-    TOOL_SCHEMA_PARTS,
-    TOOL_SCHEMA_PATTERNS,
-)
 from ..errors import BadTool
 from ..structured.pointer import Json, measure_json, parse_pointer
 from .places import place_of
+
+TOOL_SCHEMA_BYTES = 16 * 1024  # of one tool's parameters, written as JSON ...
+TOOL_SCHEMA_DEPTH = 16
+TOOL_SCHEMA_PARTS = 2000  # ... and the schemas in it, where each $ref counts as all that it leads to ...
+TOOL_SCHEMA_PATTERNS = 32  # ... and the patterns, counted so too: as many are matched in 0.1 s at the most
 
 _NAMED = frozenset(
     ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies")

@@ -13,15 +13,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from ..config import (
-    TOOL_DESCRIPTION,
-    TOOL_NAME,
-    TOOLS_BYTES,
-    TOOLS_KEPT_BYTES,
-    TOOLS_OPERATOR,
-    TOOLS_PATTERNS,
-    TOOLS_REQUEST,
-)
+from ..config import TOOLS_OPERATOR, TOOLS_REQUEST
 from ..errors import BadTool
 from ..memory.asking import REMEMBER
 from ..ports.tools import CheckerFactory, Origin, Risk, RunsAt, ToolDefinition
@@ -31,6 +23,12 @@ from .bounds import check_bounds, count_patterns
 from .parameters import is_simple, schema_of
 from .places import place_of
 from .proposing import PREFIX
+from .settings import TOOLS_BYTES
+
+TOOL_NAME = 128  # characters
+TOOL_DESCRIPTION = 2000  # characters
+TOOLS_PATTERNS = 64  # of all tools of a request: each takes some 40 us to compile, on the event loop
+TOOLS_KEPT_BYTES = 2 * 1024 * 1024  # of the cache of read tools, written as JSON
 
 NAME = re.compile(rf"[A-Za-z][A-Za-z0-9_.:-]{{0,{TOOL_NAME - 1}}}")
 _PARAMETERS = ("parameters", "input_schema", "inputSchema")  # ours and OpenAI's, Anthropic's, MCP's

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import msgspec
 
-from ..config import TOOLS_FILE_BYTES
 from ..errors import BadTool, UsageError
 from ..ports.tools import CheckerFactory, RunsAt
 from .catalogue import Catalogue
 from .definitions import DefinitionReader
 from .offering import Offering
 from .servers import read_servers
+
+TOOLS_FILE_BYTES = 1024 * 1024  # of the operator's file, blanks and all
 
 _EXPECTED = 'the file must be a JSON object like {"tools": [...]}'
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from agent.config import DOCUMENT_DEPTH
+from ..config import DOCUMENT_DEPTH
 
 _SCHEMAS: Final = 64  # that are read for one place
 _ALSO: Final = ("anyOf", "oneOf", "allOf")

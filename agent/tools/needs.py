@@ -19,12 +19,12 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, Final, Literal
 
-from agent.config import ARGUMENT_NEEDS
 from agent.lang import LANGUAGES
 from agent.numbers import days
 from agent.numbers.read import Kind, NumberToken, tokens
 from agent.text.words import fold, split_words
 
+from .settings import ARGUMENT_NEEDS
 from .texts import AROUND, SourceText, space_numbers
 
 Sort = Literal["number", "date", "identifier", "words"]

@@ -9,11 +9,12 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from ..config import TOOLS_BYTES, TOOLS_OPERATOR
+from ..config import TOOLS_OPERATOR
 from ..errors import BadTool
 from ..ports.mcp import McpServer
 from ..ports.tools import ToolDefinition
 from .servers import is_server_tool
+from .settings import TOOLS_BYTES
 
 
 class Offering:

@@ -13,13 +13,15 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, get_args
 
-from ..config import MCP_NAME, MCP_SERVERS
 from ..errors import BadTool
 from ..ports.mcp import McpServer
 from ..ports.tools import CheckerFactory, Risk, ToolDefinition
 from .definitions import read_definition
 from .places import place_of
 from .proposing import PREFIX
+
+MCP_SERVERS = 16  # that an operator's file may name
+MCP_NAME = 63  # characters of a server's name
 
 NAME = re.compile(rf"[A-Za-z][A-Za-z0-9_-]{{0,{MCP_NAME - 1}}}")
 _KEYS = frozenset(("type", "command", "args", "env", "cwd", "auto", "risk", "disabled"))

@@ -1,10 +1,16 @@
-"""The settings of the tools that a turn may call (`ToolSettings`)."""
+"""The settings of the tools that a turn may call (`ToolSettings`).
+
+Above them, the limits that modules of this room share.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..config import ROUNDS_MOST, check
 from ..ports.tools import Risk
+
+TOOLS_BYTES = 128 * 1024  # of all tools of a request, or of the operator, written as JSON
+ARGUMENT_NEEDS = 512  # of one call, numbers, identifiers and words, that are each looked for in its sources
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,14 +17,18 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final, Literal, TypeAlias
 
-from agent.config import ARGUMENT_NEEDS, SOURCES_BYTES
 from agent.errors import AgentError
 from agent.grounding.evidence import citation_text
 from agent.ports.search import Snippet
 
 from .leaves import Leaf, walk_leaves
 from .needs import Need, find_needs
+from .settings import ARGUMENT_NEEDS
 from .texts import SourceText, legend_of, make_text
+
+SOURCES_BYTES = (
+    32 * 1024
+)  # of the pointers to a call's arguments, which its user is shown with where each comes from
 
 SourceKind: TypeAlias = Literal["user", "schema", "thread", "memory", "snippet", "result", "clock", "free"]
 """The source of a leaf. `free`: true, false, null or an empty value, which needs no source; or words that need none."""

@@ -5,8 +5,10 @@ every fragment of an unfinished message, also empty ones, which no limit on a me
 are read here (RFC 6455, section 5.2), and no payload is kept.
 """
 
-from ..config import FRAMES_PER_SECOND, MAX_FRAGMENTS
+from ..config import FRAMES_PER_SECOND
 from .bucket import Bucket
+
+MAX_FRAGMENTS = 1024  # pieces of one message
 
 POLICY, TOO_BIG = 1008, 1009
 _FINAL, _CONTROL, _CLOSE = 0x80, 0x08, 0x08

@@ -18,9 +18,15 @@ from typing import Final
 import msgspec
 import trio
 
-from ..config import JOINED_BYTES, OUTBOX_BYTES, OUTBOX_DELTAS, OUTBOX_FRAMES, WRITE_TIMEOUT
+from ..config import OUTBOX_DELTAS, WRITE_TIMEOUT
 from ..errors import WireClosed
 from .eager import find_eager_write
+
+OUTBOX_FRAMES = 256  # control frames, waiting
+OUTBOX_BYTES = 1024 * 1024
+JOINED_BYTES = (
+    64 * 1024
+)  # of waiting frames that one write offers to the socket; a single frame may be larger
 
 WrittenCallback = Callable[[], None]
 

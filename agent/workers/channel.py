@@ -11,7 +11,8 @@ import msgspec
 import structlog
 import trio
 
-from ..config import WORKER_MESSAGE, WORKER_WAITING
+WORKER_MESSAGE = 1024 * 1024  # of one message between supervisor and worker; figures take some 20 KiB
+WORKER_WAITING = 4 * WORKER_MESSAGE  # of unread messages after which a process is taken to hang
 
 _log = structlog.get_logger("agent.workers")
 _LENGTH = 4

@@ -11,10 +11,10 @@ from functools import partial
 import msgspec
 import trio
 
-from ..config import WORKER_ANSWER
 from ..server.metrics import Metrics
 from ..server.places import Place, Room
 from .figures import FigureSums, collect_families
+from .limits import WORKER_ANSWER
 from .messages import (
     LAST,
     GiveWay,

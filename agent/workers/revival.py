@@ -9,14 +9,12 @@ a cause that another start does not cure: each pause is twice as long as the las
 
 from typing import Literal, TypeAlias
 
-from ..config import (
-    WORKER_DEATHS,
-    WORKER_LOST,
-    WORKER_PAUSE_FIRST,
-    WORKER_PAUSE_MOST,
-    WORKER_SETTLED,
-    WORKER_SILENT,
-)
+WORKER_PAUSE_FIRST = 0.1  # before a dead worker is started again, twice as long each time ...
+WORKER_PAUSE_MOST = 5.0  # ... up to this
+WORKER_SETTLED = 10.0  # a worker that has lived so long did not die at once
+WORKER_DEATHS = 6  # at once, in a row, after which the server ends
+WORKER_SILENT = 5  # unanswered probes after which a worker gets no connection, and is killed in a drain ...
+WORKER_LOST = 30  # ... and probes after which it is killed at any time
 
 State: TypeAlias = Literal["alive", "silent", "lost"]
 """A `silent` worker gets no connections until it answers; a `lost` one is killed."""

@@ -25,10 +25,6 @@ from ..config import (
     DRAIN_TIMEOUT,
     FLUSH_TIMEOUT,
     RECORD_TIMEOUT,
-    WORKER_END,
-    WORKER_FULL,
-    WORKER_PROBE,
-    WORKER_START,
 )
 from ..errors import AgentError, UsageError
 from ..server.accept import ManyAtOnce, listening
@@ -54,6 +50,11 @@ from .messages import (
 from .rates import make_rates
 from .revival import Revival, Silence, State
 from .settings import pack_settings
+
+WORKER_START = 60.0  # until a worker accepts connections
+WORKER_FULL = 0.01  # until the next try, when no worker takes a connection
+WORKER_END = 10.0  # for a worker that was told to end at once, before it is killed
+WORKER_PROBE = 1.0  # between two questions to a worker whether it is alive
 
 _log = structlog.get_logger("agent.workers")
 _DRAINED = (

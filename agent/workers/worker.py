@@ -14,7 +14,6 @@ import trio
 from ..app import App
 from ..compose.adapters import Adapters
 from ..compose.edge import Siblings
-from ..config import WORKER_ANSWER
 from ..errors import UsageError
 from ..server.accept import Listens
 from ..server.limits import Shared
@@ -30,6 +29,7 @@ from ..server.rates import (
 from ..settings import Settings
 from .channel import Channel
 from .figures import collect_families
+from .limits import WORKER_ANSWER
 from .messages import (
     LAST,
     AliveProbe,

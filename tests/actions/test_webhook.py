@@ -15,8 +15,8 @@ from trio.testing import MockClock, memory_stream_pair
 
 from agent.actions.open import open_executor
 from agent.actions.settings import ActionSettings
-from agent.actions.webhook import WebhookExecutor
-from agent.config import WEBHOOK_ANSWER_MAX, WEBHOOK_TIMEOUT
+from agent.actions.webhook import WEBHOOK_ANSWER_MAX, WebhookExecutor
+from agent.config import WEBHOOK_TIMEOUT
 from agent.errors import ActionFailed, ActionUnknown
 from agent.ports.action import Call
 

@@ -9,8 +9,9 @@ import trio
 from trio.testing import MockClock
 
 from agent.answering.brain import HITS, GroundedBrain
-from agent.answering.settings import AnswerSettings
-from agent.config import DRAFT_MAX, READ_AT_ONCE, SNIPPET_CHARACTERS, UNWIND_TIMEOUT
+from agent.answering.drafting import UNWIND_TIMEOUT
+from agent.answering.settings import READ_AT_ONCE, AnswerSettings
+from agent.config import DRAFT_MAX
 from agent.errors import ModelFailed
 from agent.grounding import evidence
 from agent.grounding.binding import cached_rows
@@ -18,6 +19,7 @@ from agent.numbers.given import SourceNumbers
 from agent.ports.brain import DraftCompleted, Proposal, Question, TurnEvent, TurnRefusal, VerifiedPart
 from agent.ports.draft import Delta, Prompt
 from agent.ports.search import Hit, Lang, Passage, Query, Snippet
+from agent.retrieval.cut import SNIPPET_CHARACTERS
 from agent.testing.models import FakeDrafter
 
 SNIPPET = Snippet(file="kb/pricing.md", text="Standard costs 299 kr per month.", first=5, last=5)

@@ -10,9 +10,8 @@ import trio
 from trio.testing import MockClock
 
 from agent.answering.brain import GroundedBrain
-from agent.answering.filling import FillingBrain
+from agent.answering.filling import PAYLOAD_WAIT, FillingBrain
 from agent.answering.settings import AnswerSettings
-from agent.config import PAYLOAD_WAIT
 from agent.errors import ModelFailed
 from agent.llm.payloads import PayloadFiller
 from agent.ports.brain import (

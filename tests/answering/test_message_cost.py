@@ -13,15 +13,7 @@ from hypothesis import strategies as st
 
 from agent.answering.brain import HITS
 from agent.answering.prompts import fit_hits
-from agent.config import (
-    CONTEXT_CHARACTERS,
-    DRAFT_MAX,
-    MAX_FRAME,
-    MAX_ID,
-    MAX_TEXT,
-    OUTBOX_BYTES,
-    SNIPPET_CHARACTERS,
-)
+from agent.config import DRAFT_MAX, MAX_FRAME, MAX_ID, MAX_TEXT
 from agent.intents.triggers import TRIGGERS, propose_actions, remove_requests
 from agent.lang import LANGUAGES
 from agent.llm.wording import choose_quotes, compose_answer
@@ -30,11 +22,14 @@ from agent.ports.search import Hit, Passage, Snippet
 from agent.protocol.codec import decode, encode
 from agent.protocol.inbound import Message
 from agent.protocol.outbound import Citation, Response
+from agent.retrieval.cut import SNIPPET_CHARACTERS
 from agent.retrieval.load import load_documents
 from agent.retrieval.search import KnowledgeBase
+from agent.retrieval.sections import CONTEXT_CHARACTERS
 from agent.settings import Settings
 from agent.testing.network import Network, network
 from agent.text.language import detect_language
+from agent.wire.outbox import OUTBOX_BYTES
 
 BEFORE = 0.02
 """Seconds of CPU before the search: ten times what it takes, so that a slow machine passes and n² does not."""

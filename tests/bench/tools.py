@@ -26,7 +26,6 @@ from typing import Any
 
 import trio
 
-from agent.config import SWEEP_EVERY
 from agent.host import WallClock, WorkerThreads
 from agent.ports.calls import StoredCall
 from agent.ports.projects import HOUSE
@@ -36,6 +35,7 @@ from agent.storage.settings import StorageSettings
 from agent.storage.store import Store
 from agent.structured.open import open_arguments
 from agent.threads.hashes import digest
+from agent.threads.waking import SWEEP_EVERY
 from agent.tools.definitions import DefinitionReader
 from tests.bench.load.client import Target
 from tests.bench.load.process import between, memory, taken

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from agent.config import ARGUMENT_FOUND, PAYLOAD_BYTES
+from agent.config import PAYLOAD_BYTES
 from agent.errors import BadTool
 from agent.ports.tools import CheckerFactory
-from agent.structured.arguments import SchemaArguments
+from agent.structured.arguments import ARGUMENT_FOUND, SchemaArguments
 
 ARGUMENTS = {"jsonschema": SchemaArguments}
 ORDER = {

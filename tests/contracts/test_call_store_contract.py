@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import trio
 
-from agent.config import PAGE_BYTES
 from agent.errors import Conflict, NotFound, StorageFailed
 from agent.ports.calls import CallApproval, CallReport, CallStatus, OverdueCall
 from agent.ports.ledger import LedgerRow
@@ -18,6 +17,7 @@ from agent.ports.tools import RunsAt
 from agent.protocol.views import CallPage
 from agent.server.api import views
 from agent.server.api.answers import told
+from agent.storage.listing import PAGE_BYTES
 from agent.storage.store import Store
 from tests.stored import LATER, NOW, a_call, an_opening, said, with_calls
 

@@ -10,8 +10,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from agent.config import EMBED_TEXT_MAX
 from agent.embedding.bert import Bert
+from agent.embedding.rows import EMBED_TEXT_MAX
 from agent.embedding.served import ServedEmbedder
 from agent.embedding.static import Static
 from agent.embedding.threaded import Threaded

@@ -14,8 +14,7 @@ import pytest
 import trio
 import trio.testing
 
-from agent.actions.webhook import WebhookExecutor
-from agent.config import WEBHOOK_ANSWER_MAX
+from agent.actions.webhook import WEBHOOK_ANSWER_MAX, WebhookExecutor
 from agent.embedding.served import ServedEmbedder
 from agent.errors import ActionUnknown, EmbeddingFailed, ModelFailed
 from agent.models.http import HttpModel

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from agent.config import ITEM_SOURCES, PROPOSAL_LAPSES
+from agent.config import PROPOSAL_LAPSES
 from agent.errors import Conflict, NotFound
 from agent.memory.states import TABLE, ItemGuard, ItemState
 from agent.ports.conversation import Scope
@@ -13,6 +13,7 @@ from agent.ports.memory import ExchangeRecord, Item, MemoryStore, Remark, Source
 from agent.ports.pages import Window
 from agent.ports.vectors import PackedVector, VectorKind
 from agent.storage.memories import forgetting, listing
+from agent.storage.memories.items import ITEM_SOURCES
 from tests.remembered import (
     ANA,
     DAY,

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from agent.config import IDEMPOTENCY_SECONDS
 from agent.errors import Conflict
 from agent.ports.projects import HOUSE
 from agent.ports.requests import StoredAnswer
+from agent.storage.settings import IDEMPOTENCY_SECONDS
 from agent.storage.store import Store
 from tests.stored import NOW
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import trio
 
-from agent.config import PAGE_BYTES
 from agent.errors import Conflict, NotFound
 from agent.memory.repeats import Repeats
 from agent.ports.calls import CallApproval, CallReport, CallTransition
@@ -19,6 +18,7 @@ from agent.ports.projects import HOUSE
 from agent.ports.requests import StoredAnswer
 from agent.ports.threads import StoredMessage, Thread
 from agent.storage import turns, unsaying
+from agent.storage.listing import PAGE_BYTES
 from agent.storage.store import Store
 from tests.stored import LATER, NOW, a_call, an_answer, an_opening, said, with_calls
 

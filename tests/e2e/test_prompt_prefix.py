@@ -13,9 +13,10 @@ import pytest
 import trio
 import trio.testing
 
-from agent.config import SWEEP_EVERY, THREAD_CALM
 from agent.ports.model import ModelMessage, ModelRequest
 from agent.ports.pages import Window
+from agent.threads.settings import THREAD_CALM
+from agent.threads.waking import SWEEP_EVERY
 from tests.server.api import TOKEN
 from tests.server.api.whole import Whole, whole
 

@@ -12,8 +12,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from agent.config import EMBED_TEXT_MAX, SERVED_ANSWER_MAX, SERVED_BATCH, SERVED_TIMEOUT
-from agent.embedding.served import ServedEmbedder
+from agent.embedding.rows import EMBED_TEXT_MAX
+from agent.embedding.served import SERVED_ANSWER_MAX, SERVED_BATCH, SERVED_TIMEOUT, ServedEmbedder
 from agent.errors import EmbeddingFailed
 
 URL = "https://user:SECRET1@vectors.test/v1"

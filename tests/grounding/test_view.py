@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.config import SOURCE_CHARACTERS
-from agent.grounding.view import FileView, view_source
+from agent.grounding.view import SOURCE_CHARACTERS, FileView, view_source
 from agent.ports.search import Passage
 from agent.retrieval.load import Skipped, SourceFile
 from agent.retrieval.read import passages_of

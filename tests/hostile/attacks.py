@@ -11,7 +11,8 @@ from functools import partial
 
 import trio
 
-from agent.config import FIRST_WORDS, HEAD_TIMEOUT, VISITORS
+from agent.config import HEAD_TIMEOUT
+from agent.server.settings import FIRST_WORDS, VISITORS
 
 from .enemy import BINARY, CLOSE, PING, PONG, Enemy, frame, message, text, words
 

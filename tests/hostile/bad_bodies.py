@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from agent.config import BODY_MAX, TOOLS_REQUEST, UPLOAD_FIELDS
+from agent.config import BODY_MAX, TOOLS_REQUEST
+from agent.server.api.uploads import UPLOAD_FIELDS
 
 from ..e2e.flow import TOKEN
 

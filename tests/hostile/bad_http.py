@@ -8,7 +8,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from agent.config import BODY_CHUNKS, HEAD_MAX, MAX_ID, UPLOAD_MAX
+from agent.config import HEAD_MAX, MAX_ID, UPLOAD_MAX
+from agent.server.body import BODY_CHUNKS
 
 from .bad_bodies import (
     CATEGORY,

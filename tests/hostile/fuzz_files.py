@@ -21,7 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from agent.config import READING_TIMEOUT, SANDBOX_MEMORY
+from agent.sandboxed import SANDBOX_MEMORY
+from agent.server.api.reading import READING_TIMEOUT
 
 from ..documents.office import a_docx, a_pdf
 from .attacked import Innocent, attacked, readers, resident, servers, upload, wait_held

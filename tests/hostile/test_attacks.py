@@ -18,7 +18,7 @@ from structlog.testing import capture_logs
 
 from agent.client.client import Client
 from agent.compose.adapters import Adapters
-from agent.config import CONFIRM_SECONDS, MAX_FRAME, OUTBOX_BYTES, OUTBOX_DELTAS, OUTBOX_FRAMES
+from agent.config import CONFIRM_SECONDS, MAX_FRAME, OUTBOX_DELTAS
 from agent.llm.script import ScriptEntry, ScriptModel
 from agent.retrieval.load import SourceFile
 from agent.retrieval.search import KnowledgeBase
@@ -26,7 +26,7 @@ from agent.server.websocket import Connection
 from agent.settings import Settings
 from agent.testing.demo import CALL, PRICE
 from agent.testing.network import Network, network
-from agent.wire.outbox import Outbox, OutboxChunk
+from agent.wire.outbox import OUTBOX_BYTES, OUTBOX_FRAMES, Outbox, OutboxChunk
 from tests.strikes.steps import steps
 
 from ..examples import sample

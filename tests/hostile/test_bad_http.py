@@ -17,14 +17,10 @@ from typing import Any
 import pytest
 import trio
 
-from agent.config import (
-    BODY_TIMEOUT,
-    PROJECTS_MOST,
-    ROLE_CHARACTERS,
-    UPLOADS_AT_ONCE,
-    WRITE_TIMEOUT,
-    WRONG_TOKENS,
-)
+from agent.config import ROLE_CHARACTERS, UPLOADS_AT_ONCE, WRITE_TIMEOUT
+from agent.server.body import BODY_TIMEOUT
+from agent.server.settings import WRONG_TOKENS
+from agent.storage.projects import PROJECTS_MOST
 
 from ..e2e.flow import PATIENCE, TOKEN, Caller, House, Server, caller, house, served
 from ..server import parted

@@ -7,18 +7,18 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agent.config import (
-    CHARACTERS_PER_TOKEN,
+from agent.config import CHARACTERS_PER_TOKEN, PROMPT_THREAD_BATCH, ROLE_CHARACTERS, RULES_BYTES
+from agent.errors import ModelFailed
+from agent.lang import LANGUAGES
+from agent.llm.assembling import (
     PROMPT_EVIDENCE,
     PROMPT_MESSAGE,
     PROMPT_THREAD,
-    PROMPT_THREAD_BATCH,
-    ROLE_CHARACTERS,
-    RULES_BYTES,
+    AssembledPrompt,
+    assemble_decision,
+    assemble_draft,
+    cut_history,
 )
-from agent.errors import ModelFailed
-from agent.lang import LANGUAGES
-from agent.llm.assembling import AssembledPrompt, assemble_decision, assemble_draft, cut_history
 from agent.numbers.read import tokens
 from agent.ports.conversation import Exchange
 from agent.ports.decide import Briefing, CallResult

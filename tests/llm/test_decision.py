@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.config import DECISION_MAX, DRAFT_MAX, PAYLOAD_BYTES, PAYLOAD_NESTING
+from agent.config import DRAFT_MAX, PAYLOAD_BYTES, PAYLOAD_NESTING
 from agent.errors import BadDecision
 from agent.llm.decision import decode_decision
+from agent.llm.settings import DECISION_MAX
 from agent.ports.decide import Act, Ask, Noop
 
 

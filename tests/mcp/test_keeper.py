@@ -11,18 +11,11 @@ from structlog.testing import capture_logs
 from trio.testing import MockClock
 
 from agent.actions.runner import Runner
-from agent.config import (
-    ACTION_TIMEOUT,
-    MCP_ANSWER_MAX,
-    MCP_ERROR_CHARACTERS,
-    MCP_PING_ANSWER,
-    MCP_PING_EVERY,
-    MCP_SETTLED,
-    MCP_START,
-    MCP_START_WAIT,
-)
+from agent.config import ACTION_TIMEOUT
 from agent.errors import ActionFailed, ActionUnknown, McpFailed, UsageError
-from agent.mcp.open import open_servers
+from agent.mcp.answers import MCP_ANSWER_MAX, MCP_ERROR_CHARACTERS
+from agent.mcp.keeper import MCP_PING_ANSWER, MCP_PING_EVERY, MCP_SETTLED, MCP_START
+from agent.mcp.open import MCP_START_WAIT, open_servers
 from agent.ports.action import Call, Executor, Outcome
 from agent.ports.mcp import McpServer
 from agent.storage.memory import MemoryLedger

@@ -18,10 +18,11 @@ from structlog.testing import capture_logs
 from trio.testing import memory_stream_one_way_pair, wait_all_tasks_blocked
 
 from agent.actions.runner import BeginRefused
-from agent.config import MCP_LEAVE, MCP_OWED, PROCESS_LEAVE_TIMEOUT
+from agent.config import PROCESS_LEAVE_TIMEOUT
 from agent.errors import ActionFailed, ActionUnknown, McpFailed
 from agent.mcp.open import open_servers
-from agent.mcp.stdio import Pipes
+from agent.mcp.sdk import MCP_OWED
+from agent.mcp.stdio import MCP_LEAVE, Pipes
 from agent.ports.action import Call, Executor
 from agent.ports.mcp import McpServer, McpSession
 from agent.structured.arguments import SchemaArguments

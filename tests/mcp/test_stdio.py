@@ -4,9 +4,8 @@ import pytest
 import trio
 from trio.testing import MockClock, memory_stream_one_way_pair, wait_all_tasks_blocked
 
-from agent.config import MCP_LINE_MAX
 from agent.errors import McpFailed
-from agent.mcp.stdio import Pipes
+from agent.mcp.stdio import MCP_LINE_MAX, Pipes
 
 
 class Ends:

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.config import ITEM_KEY, ITEM_LATEST, ITEM_QUOTE, ITEM_REF, ITEM_TEXT
+from agent.config import ITEM_QUOTE, ITEM_TEXT
 from agent.errors import BadItem
-from agent.intents.subjects import key_of
+from agent.intents.subjects import ITEM_KEY, key_of
 from agent.lang import Lang
 from agent.lexical.stems import stem
 from agent.memory.conflicts import compare_draft, find_finished_loop, find_mentioned_loop
-from agent.memory.items import make_draft, numbers_agree, numbers_of
+from agent.memory.items import ITEM_LATEST, ITEM_REF, make_draft, numbers_agree, numbers_of
 from agent.ports.memory import LIVE, Candidate, Draft, Item, ItemStatus, ItemType, Source
 
 from .made import DAY, NOW, item

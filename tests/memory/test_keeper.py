@@ -10,22 +10,21 @@ import trio
 import trio.testing
 from structlog.testing import capture_logs
 
-from agent.config import (
+from agent.errors import ActionFailed, ActionUnknown, Conflict, NotFound, StorageFailed
+from agent.memory.executor import RememberExecutor
+from agent.memory.hearing import MessageItems, ProposedDraft
+from agent.memory.items import make_draft
+from agent.memory.keeper import (
     MEMORY_ANSWER,
-    MEMORY_ASKED,
     MEMORY_BATCH,
     MEMORY_CAUGHT_UP,
     MEMORY_LEFT_OUT,
     MEMORY_RETRY,
     MEMORY_TRIES,
     MEMORY_WAITING,
-    MEMORY_WRITE,
+    ExchangeKeeper,
 )
-from agent.errors import ActionFailed, ActionUnknown, Conflict, NotFound, StorageFailed
-from agent.memory.executor import RememberExecutor
-from agent.memory.hearing import MessageItems, ProposedDraft
-from agent.memory.items import make_draft
-from agent.memory.keeper import ExchangeKeeper
+from agent.memory.settings import MEMORY_ASKED, MEMORY_WRITE
 from agent.ports.action import Call
 from agent.ports.brain import Proposal, Question
 from agent.ports.conversation import Scope

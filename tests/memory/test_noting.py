@@ -9,20 +9,19 @@ import pytest
 import trio
 import trio.testing
 
-from agent.config import (
-    MEMORY_ASKED,
+from agent.errors import ModelFailed, ModelFault, StorageFailed
+from agent.memory.hearing import read_items
+from agent.memory.keeper import NOTE_TRIES, ExchangeKeeper
+from agent.memory.noting import (
     NOTE_AGAIN,
     NOTE_AGAIN_MOST,
     NOTE_LOOK,
     NOTE_TAKEN,
     NOTE_TIMEOUT,
-    NOTE_TRIES,
     NOTES_AT_ONCE,
+    NoteTaker,
 )
-from agent.errors import ModelFailed, ModelFault, StorageFailed
-from agent.memory.hearing import read_items
-from agent.memory.keeper import ExchangeKeeper
-from agent.memory.noting import NoteTaker
+from agent.memory.settings import MEMORY_ASKED
 from agent.ports.brain import Proposal, Question
 from agent.ports.conversation import Scope
 from agent.ports.memory import Item

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.config import (
-    CHARACTERS_PER_TOKEN,
-    ITEM_TEXT,
+from agent.config import CHARACTERS_PER_TOKEN, ITEM_TEXT
+from agent.lang import LANGUAGES
+from agent.memory.items import numbers_of
+from agent.memory.picture import (
     PICTURE_EVENTS,
     PICTURE_EVENTS_TOKENS,
     PICTURE_IDEAS,
@@ -20,10 +21,12 @@ from agent.config import (
     PICTURE_LOOPS_TOKENS,
     PICTURE_STANDING,
     PICTURE_STANDING_TOKENS,
+    Picture,
+    due_day,
+    make_picture,
+    memory_section,
+    situation_section,
 )
-from agent.lang import LANGUAGES
-from agent.memory.items import numbers_of
-from agent.memory.picture import Picture, due_day, make_picture, memory_section, situation_section
 from agent.ports.conversation import Scope
 from agent.ports.memory import LIVE, Item, ItemStatus, ItemType
 

@@ -9,11 +9,11 @@ import pytest
 import trio
 import trio.testing
 
-from agent.config import MEMORY_READ, PICTURE_READ
+from agent.config import MEMORY_READ
 from agent.errors import StorageFailed
 from agent.lang import Lang
 from agent.memory.recall.recall import IndexRecaller
-from agent.memory.recollection import Recollection
+from agent.memory.recollection import PICTURE_READ, Recollection
 from agent.ports.brain import Question
 from agent.ports.conversation import Exchange, Scope
 from agent.ports.memory import MemoryStore

@@ -8,12 +8,11 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from agent.config import MODEL_FAILURES, MODEL_REST, MODEL_RETRIES, MODEL_RETRY_AFTER_MAX, MODEL_RETRY_PAUSE
 from agent.errors import ModelFailed, ModelFault
-from agent.models.breaker import Breaker
+from agent.models.breaker import MODEL_FAILURES, MODEL_REST, Breaker
 from agent.models.fallback import Fallback
 from agent.models.patience import TimedModel
-from agent.models.retry import RetryingModel
+from agent.models.retry import MODEL_RETRIES, MODEL_RETRY_AFTER_MAX, MODEL_RETRY_PAUSE, RetryingModel
 from agent.ports.model import CallDelta, Finish, LanguageModel, Piece, TextDelta
 from agent.server.metrics import Metrics
 from agent.testing.models import ASKED, FakeModel, Step, outcome_of

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import trio
 
-from agent.config import MODEL_EVENT_MAX
 from agent.errors import ModelFailed
 from agent.models.cli import SYSTEM, ClaudeCli
+from agent.models.settings import MODEL_EVENT_MAX
 from agent.ports.model import Finish, ModelMessage, ModelRequest, Piece, TextDelta, Tool, Usage
 from agent.process import run_in_group
 from agent.testing.models import outcome_of

@@ -9,11 +9,11 @@ import httpx
 import pytest
 import trio
 
-from agent.config import MODEL_ANSWER_MAX, MODEL_EVENT_MAX
 from agent.errors import ModelFailed
 from agent.models.anthropic import Anthropic
 from agent.models.http import HttpModel, parse_retry_after
 from agent.models.openai import OpenAI
+from agent.models.settings import MODEL_ANSWER_MAX, MODEL_EVENT_MAX
 from agent.models.shape import ServiceProtocol
 from agent.ports.model import CallDelta, Finish, LanguageModel, Piece, TextDelta, Usage
 from agent.testing.models import ASKED, outcome_of

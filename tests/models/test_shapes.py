@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.config import MODEL_CALLS
 from agent.errors import ModelFailed
 from agent.models.anthropic import Anthropic, MessageAnswerReader
 from agent.models.cli import CliAnswerReader
 from agent.models.encoding import decode, encode
 from agent.models.openai import ChatAnswerReader, OpenAI
+from agent.models.settings import MODEL_CALLS
 from agent.models.shape import AnswerReader
 from agent.ports.model import (
     CallDelta,

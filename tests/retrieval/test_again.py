@@ -7,7 +7,6 @@ import pytest
 import trio
 import trio.testing
 
-from agent.config import HITS_KEPT, HITS_KEPT_CHARACTERS
 from agent.errors import EmbeddingFailed
 from agent.lexical.meanings import VocabularyMeanings
 from agent.ports.conversation import Scope
@@ -16,7 +15,7 @@ from agent.retrieval.again import CachedRetriever
 from agent.retrieval.load import SourceFile
 from agent.retrieval.matrix import SectionMatrix
 from agent.retrieval.meaning import KnowledgeEmbedder
-from agent.retrieval.search import KnowledgeBase
+from agent.retrieval.search import HITS_KEPT, HITS_KEPT_CHARACTERS, KnowledgeBase
 from agent.testing.vectors import WordsEmbedder
 
 TEXT = """\

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agent.config import SNIPPET_CHARACTERS
 from agent.grounding.evidence import read_evidence
 from agent.retrieval import cut as module
-from agent.retrieval.cut import CitableLines, split_line
+from agent.retrieval.cut import SNIPPET_CHARACTERS, CitableLines, split_line
 from agent.retrieval.effort import Effort
 
 from . import statements

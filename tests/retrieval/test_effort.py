@@ -9,7 +9,6 @@ from time import thread_time
 
 import pytest
 
-from agent.config import FILE_BYTES, FILE_LINES
 from agent.errors import GivenUp
 from agent.lexical.alike import WordLikeness
 from agent.lexical.stems import stem
@@ -18,8 +17,9 @@ from agent.retrieval import effort as module
 from agent.retrieval.check import check_knowledge
 from agent.retrieval.effort import BoundExceeded, Effort
 from agent.retrieval.folder import FolderReader
-from agent.retrieval.load import SourceFile
+from agent.retrieval.load import FILE_BYTES, SourceFile
 from agent.retrieval.search import KnowledgeBase
+from agent.retrieval.settings import FILE_LINES
 
 from ..examples import sample
 from . import sections, statements

@@ -5,14 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from agent.config import FOREIGN_BYTES
 from agent.errors import BadDocument, SandboxFailed, SandboxKilled
 from agent.ports.projects import DocumentText
 from agent.retrieval import foreign as module
 from agent.retrieval.check import check_knowledge
 from agent.retrieval.effort import Effort
 from agent.retrieval.folder import FolderReader
-from agent.retrieval.foreign import ForeignFiles, is_foreign
+from agent.retrieval.foreign import FOREIGN_BYTES, ForeignFiles, is_foreign
 from agent.retrieval.load import Skipped, SourceFile
 from agent.testing.isolate import InProcess
 

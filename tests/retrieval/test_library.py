@@ -7,7 +7,6 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from agent.config import GIVE_UP_TIMEOUT, INDEXES_KEPT
 from agent.errors import GivenUp, NotFound
 from agent.host import WorkerThreads
 from agent.ports.projects import DocumentText, Holdings
@@ -15,10 +14,11 @@ from agent.ports.search import Passage, Query, Retriever
 from agent.ports.work import RunSync
 from agent.retrieval.effort import Effort
 from agent.retrieval.index import KnowledgeIndex
-from agent.retrieval.library import ProjectIndexes
+from agent.retrieval.library import INDEXES_KEPT, ProjectIndexes
 from agent.retrieval.load import Skipped
 from agent.retrieval.meaning import KnowledgeEmbedder
 from agent.retrieval.texts import passages_of_text
+from agent.retrieval.thread import GIVE_UP_TIMEOUT
 from agent.testing.network import inline
 from tests.projects import FakeProjects
 from tests.strikes.instrument import Strike

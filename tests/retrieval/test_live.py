@@ -15,7 +15,6 @@ import trio
 import trio.testing
 from structlog.testing import capture_logs
 
-from agent.config import READ_AGAIN_FIRST, READ_AGAIN_MOST
 from agent.errors import GivenUp, UsageError
 from agent.ports.search import Passage
 from agent.ports.work import RunSync
@@ -23,7 +22,7 @@ from agent.retrieval import folder as module
 from agent.retrieval.effort import Effort
 from agent.retrieval.folder import FolderReader
 from agent.retrieval.index import KnowledgeIndex
-from agent.retrieval.live import LiveKnowledge
+from agent.retrieval.live import READ_AGAIN_FIRST, READ_AGAIN_MOST, LiveKnowledge
 from agent.retrieval.load import SourceFile
 from agent.retrieval.read import passages_of
 from agent.retrieval.search import KnowledgeBase

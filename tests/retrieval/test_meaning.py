@@ -8,7 +8,6 @@ import pytest
 import trio
 import trio.testing
 
-from agent.config import EMBED_BREAK, READ_AGAIN_FIRST, READ_AGAIN_MOST
 from agent.errors import EmbeddingFailed, GivenUp
 from agent.lexical.meanings import VocabularyMeanings
 from agent.ports.embed import TextRole, Vectors
@@ -16,7 +15,7 @@ from agent.ports.search import Query
 from agent.ports.work import RunSync
 from agent.retrieval.effort import Effort
 from agent.retrieval.folder import FolderReader, Update
-from agent.retrieval.live import LiveKnowledge
+from agent.retrieval.live import EMBED_BREAK, READ_AGAIN_FIRST, READ_AGAIN_MOST, LiveKnowledge
 from agent.retrieval.load import SourceFile
 from agent.retrieval.matrix import SectionMatrix
 from agent.retrieval.meaning import KnowledgeEmbedder, embedded_text

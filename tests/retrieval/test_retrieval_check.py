@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from agent.config import FILE_BYTES
 from agent.documents import Document
 from agent.errors import UsageError
 from agent.retrieval import check as module
 from agent.retrieval.check import Finding, check_knowledge, find_contradictions
-from agent.retrieval.load import SourceFile
+from agent.retrieval.load import FILE_BYTES, SourceFile
 from agent.retrieval.read import document_of
 from agent.text.sentences import find_sentences
 

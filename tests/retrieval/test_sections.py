@@ -7,9 +7,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agent.config import CONTEXT_CHARACTERS, PASSAGE_SNIPPETS, SNIPPET_CHARACTERS, SNIPPET_LINES
 from agent.ports.search import Snippet
-from agent.retrieval.sections import SECTION_CHARACTERS, STATEMENT_CHARACTERS
+from agent.retrieval.cut import SNIPPET_CHARACTERS
+from agent.retrieval.sections import (
+    CONTEXT_CHARACTERS,
+    PASSAGE_SNIPPETS,
+    SECTION_CHARACTERS,
+    SNIPPET_LINES,
+    STATEMENT_CHARACTERS,
+)
 
 from . import sections, statements
 

@@ -5,11 +5,10 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from agent.config import FILE_BYTES
 from agent.ports.work import RunSync
 from agent.retrieval.check import check_knowledge
 from agent.retrieval.live import LiveKnowledge
-from agent.retrieval.load import Skipped
+from agent.retrieval.load import FILE_BYTES, Skipped
 from agent.retrieval.summary import ReadingSummary, summarize
 
 READ = (

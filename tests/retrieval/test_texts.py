@@ -2,13 +2,14 @@
 
 import pytest
 
-from agent.config import FILE_LINES, UPLOAD_MAX, UPLOAD_TEXT
+from agent.config import UPLOAD_MAX
 from agent.documents import NotInstalled, Unreadable
 from agent.errors import BadDocument, GivenUp
 from agent.ports.projects import DocumentText
 from agent.retrieval.effort import Effort
 from agent.retrieval.load import Skipped
-from agent.retrieval.texts import cite_document, extract_text, passages_of_text
+from agent.retrieval.settings import FILE_LINES
+from agent.retrieval.texts import UPLOAD_TEXT, cite_document, extract_text, passages_of_text
 from tests.documents.office import a_docx, a_pdf, an_empty_pdf
 
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"

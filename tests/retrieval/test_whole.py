@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from agent.config import FILE_BYTES
 from agent.retrieval import place as places
 from agent.retrieval.cache import FOLDER, Cache
 from agent.retrieval.effort import Effort
 from agent.retrieval.folder import FolderReader
-from agent.retrieval.load import Skipped, SourceFile, read_file
+from agent.retrieval.load import FILE_BYTES, Skipped, SourceFile, read_file
 from agent.retrieval.meaning import KnowledgeEmbedder
 from agent.retrieval.memory import FolderCache
 from agent.retrieval.place import OwnPlace, remove_unused, restore_copy, save_copy

@@ -11,21 +11,14 @@ import trio
 import trio.testing
 
 from agent.compose.adapters import Adapters
-from agent.config import (
-    BODY_CHUNKS,
-    BODY_MAX,
-    BODY_TIMEOUT,
-    CLOSE_TIMEOUT,
-    DRAIN_TIMEOUT,
-    FIRST_WORDS,
-    HEAD_MAX,
-    WRITE_TIMEOUT,
-)
+from agent.config import BODY_MAX, CLOSE_TIMEOUT, DRAIN_TIMEOUT, HEAD_MAX, WRITE_TIMEOUT
 from agent.llm.script import ScriptEntry, ScriptModel
 from agent.ports.brain import DraftCompleted, Question, RunCall, TurnEvent
 from agent.retrieval.load import SourceFile
 from agent.retrieval.search import KnowledgeBase
+from agent.server.body import BODY_CHUNKS, BODY_TIMEOUT
 from agent.server.responses import SECURITY
+from agent.server.settings import FIRST_WORDS
 from agent.settings import Settings
 from agent.testing.faults import PipeEnd
 from agent.testing.network import Network, network

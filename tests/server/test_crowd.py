@@ -14,20 +14,14 @@ import trio
 import trio.testing
 
 from agent.compose.adapters import Adapters
-from agent.config import (
-    CLOSE_TIMEOUT,
-    COME_BACK,
-    FIRST_WORDS,
-    HEAD_TIMEOUT,
-    TURNED_AWAY_BRIEFLY,
-    WRITE_TIMEOUT,
-    WRONG_TOKENS,
-)
+from agent.config import CLOSE_TIMEOUT, HEAD_TIMEOUT, WRITE_TIMEOUT
 from agent.llm.script import ScriptEntry, ScriptModel
 from agent.retrieval.load import SourceFile
 from agent.retrieval.search import KnowledgeBase
 from agent.server import limits
 from agent.server.guest import GIVE_WAY, IDLE
+from agent.server.limits import COME_BACK
+from agent.server.settings import FIRST_WORDS, TURNED_AWAY_BRIEFLY, WRONG_TOKENS
 from agent.settings import Settings
 from agent.testing.faults import PipeEnd
 from agent.testing.network import Network, network

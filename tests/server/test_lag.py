@@ -16,9 +16,8 @@ import pytest
 import trio
 from structlog.testing import capture_logs
 
-from agent.config import LAG_QUIET, LAG_STUCK, LAG_WARN, LAG_WINDOW
 from agent.server import lag as lagging
-from agent.server.lag import LoopLag, Seen, watch_loop
+from agent.server.lag import LAG_QUIET, LAG_STUCK, LAG_WARN, LAG_WINDOW, LoopLag, Seen, watch_loop
 from agent.server.metrics import Metrics
 
 

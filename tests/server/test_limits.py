@@ -4,20 +4,19 @@ import pytest
 import trio
 import trio.testing
 
-from agent.config import (
-    ACCEPTED_AT_ONCE,
+from agent.config import ACCEPTED_AT_ONCE
+from agent.server.addresses import THIS_MACHINE
+from agent.server.limits import (
     ACCEPTED_IN_A_FLOOD,
     COME_BACK,
     FLOOD,
     RELIEF,
-    VISITORS,
     VISITORS_PER_ADDRESS,
-    WRONG_TOKENS,
+    Cap,
+    Slots,
 )
-from agent.server.addresses import THIS_MACHINE
-from agent.server.limits import Cap, Slots
 from agent.server.places import Room
-from agent.server.settings import ServerSettings
+from agent.server.settings import VISITORS, WRONG_TOKENS, ServerSettings
 
 from .test_places import Told
 

@@ -13,19 +13,14 @@ import trio
 import trio.testing
 
 from agent.compose.adapters import Adapters
-from agent.config import (
-    ACCEPTED_AT_ONCE,
-    ACCEPTED_IN_A_FLOOD,
-    FLOOD,
-    HEAD_TIMEOUT,
-    IDLE_TIMEOUT,
-    REQUESTS_MOST,
-    WRITE_TIMEOUT,
-)
+from agent.config import ACCEPTED_AT_ONCE, HEAD_TIMEOUT, WRITE_TIMEOUT
 from agent.llm.script import ScriptEntry, ScriptModel
 from agent.retrieval.load import SourceFile
 from agent.retrieval.search import KnowledgeBase
 from agent.server import limits
+from agent.server.limits import ACCEPTED_IN_A_FLOOD, FLOOD
+from agent.server.serve import REQUESTS_MOST
+from agent.server.settings import IDLE_TIMEOUT
 from agent.settings import Settings
 from agent.testing.faults import PipeEnd, pipe_to
 from agent.testing.network import Network, network

@@ -11,7 +11,7 @@ import trio
 import trio.testing
 from structlog.testing import capture_logs
 
-from agent.config import CLOSE_TIMEOUT, TURNED_AWAY_BRIEFLY
+from agent.config import CLOSE_TIMEOUT
 from agent.errors import WireClosed
 from agent.server.addresses import Addresses
 from agent.server.admission import Admission
@@ -19,7 +19,7 @@ from agent.server.limits import Cap
 from agent.server.metrics import Metrics
 from agent.server.page_routes import Contents
 from agent.server.serve import Edge, Gate, serve, serve_stream
-from agent.server.settings import ServerSettings
+from agent.server.settings import TURNED_AWAY_BRIEFLY, ServerSettings
 from agent.server.websocket import Connection
 
 from . import http_server, later

@@ -7,13 +7,13 @@ import trio
 import trio.testing
 
 from agent.client.client import Client
-from agent.config import MEMORY, TOKEN_MIN, USERS_FILE_BYTES, USERS_MOST
+from agent.config import MEMORY
 from agent.errors import UsageError
 from agent.retrieval.load import SourceFile
 from agent.server.admission import Admission
 from agent.server.page_routes import Contents
-from agent.server.settings import ServerSettings
-from agent.server.users import Users, read_users
+from agent.server.settings import TOKEN_MIN, ServerSettings
+from agent.server.users import USERS_FILE_BYTES, USERS_MOST, Users, read_users
 from agent.settings import Settings
 from agent.testing.network import network
 

@@ -13,7 +13,7 @@ import trio.testing
 from structlog.testing import capture_logs
 from trio_websocket import ConnectionClosed, WebSocketConnection, wrap_client_stream
 
-from agent.config import CLOSE_TIMEOUT, FLUSH_TIMEOUT, OUTBOX_FRAMES, WRITE_TIMEOUT
+from agent.config import CLOSE_TIMEOUT, FLUSH_TIMEOUT, WRITE_TIMEOUT
 from agent.errors import WireClosed
 from agent.ports.wire import Wire
 from agent.server.handshake import accepted
@@ -21,6 +21,7 @@ from agent.server.sniff import Head, read_head
 from agent.server.websocket import Connection, serve_websocket
 from agent.testing.faults import pipe
 from agent.testing.wires import Inbox
+from agent.wire.outbox import OUTBOX_FRAMES
 from tests.server.echo import echo
 
 HANDSHAKE = (

@@ -5,11 +5,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from weakref import ref
 
-from agent.config import CONFIRM_SECONDS, QUEUED_MESSAGES
+from agent.config import CONFIRM_SECONDS
 from agent.ports.action import Payload
 from agent.ports.brain import Proposal, VerifiedPart
 from agent.session.effects import BeginTurn, RecordFact
 from agent.session.events import CallRequested
+from agent.session.settings import QUEUED_MESSAGES
 
 from .driver import CALL, Driver, text
 from .scenarios import Make, scenario

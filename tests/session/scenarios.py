@@ -2,21 +2,15 @@
 
 from collections.abc import Callable
 
-from agent.config import (
-    BAD_FRAMES,
-    CONFIRM_SECONDS,
-    CONSULTS_WAITING,
-    FILLED_CHARACTERS,
-    LIVE_SUGGESTIONS,
-    PAYLOAD_BYTES,
-    QUEUED_MESSAGES,
-    RECALLS_PER_SECOND,
-)
+from agent.config import BAD_FRAMES, CONFIRM_SECONDS, PAYLOAD_BYTES
+from agent.intents.limits import FILLED_CHARACTERS
 from agent.ports.brain import Proposal, Redraft, VerifiedPart
 from agent.ports.conversation import NO_SCOPE, Scope
 from agent.protocol.inbound import OpenThread, Recall
 from agent.protocol.outbound import ThreadFrame
+from agent.session.consults import CONSULTS_WAITING, RECALLS_PER_SECOND
 from agent.session.effects import BeginTurn, DeclineItem, RecordExchange, RecordFact, RunAction
+from agent.session.settings import LIVE_SUGGESTIONS, QUEUED_MESSAGES
 
 from .driver import REFUSAL, Driver, text
 

@@ -10,12 +10,13 @@ import pytest
 import trio
 import trio.testing
 
-from agent.config import CONSULT_TIMEOUT, CONSULTS_WAITING, ITEMS_LISTED, SOURCES_LISTED
 from agent.errors import StorageFailed
 from agent.ports.conversation import Scope
 from agent.ports.memory import Source
 from agent.ports.recall import Excerpt
 from agent.ports.remember import MemoryAccess
+from agent.session.consulting import CONSULT_TIMEOUT, ITEMS_LISTED, SOURCES_LISTED
+from agent.session.consults import CONSULTS_WAITING
 from agent.session.session import Session
 from agent.testing.remembering import FakeMemory, make_item
 from agent.testing.wires import MemoryWire

@@ -10,10 +10,9 @@ import pytest
 
 from agent.actions import suggestions
 from agent.actions.suggestions import SuggestionRow
-from agent.config import SUGGESTIONS_REMEMBERED
 from agent.fsm import TransitionRow
 from agent.session import states
-from agent.session.actions import make_suggestion_engine
+from agent.session.actions import SUGGESTIONS_REMEMBERED, make_suggestion_engine
 from agent.session.core import make_engine
 from agent.session.states import SessionRow
 

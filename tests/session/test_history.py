@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.config import CHARACTERS_PER_TOKEN, HISTORY_FREED, HISTORY_LEFT, PROMPT_THREAD_BATCH
+from agent.config import CHARACTERS_PER_TOKEN, PROMPT_THREAD_BATCH
 from agent.memory.repeats import Repeats
 from agent.ports.conversation import Exchange
-from agent.session.history import History
+from agent.session.history import HISTORY_FREED, HISTORY_LEFT, History
 from agent.session.settings import SessionSettings
 
 EXCHANGES = st.lists(st.builds(Exchange, st.text(max_size=30), st.text(max_size=60)), max_size=40)

@@ -6,14 +6,10 @@ import pytest
 import trio
 import trio.testing
 
-from agent.config import (
-    CONFIRM_SECONDS,
-    KEEPALIVE_EVERY,
-    OUTBOX_FRAMES,
-    WRITE_TIMEOUT,
-)
+from agent.config import CONFIRM_SECONDS, KEEPALIVE_EVERY, WRITE_TIMEOUT
 from agent.ports.brain import DraftCompleted, Proposal, Question, TurnEvent, TurnRefusal, VerifiedPart
 from agent.session.events import DrainStarted
+from agent.wire.outbox import OUTBOX_FRAMES
 
 from .driver import REFUSAL, text
 from .harness import ANSWER, Emit, Script, answer, ask, hang, saying, world

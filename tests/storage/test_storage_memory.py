@@ -2,9 +2,9 @@
 
 import pytest
 
-from agent.config import TOMBSTONE_SECONDS
 from agent.errors import AgentError
 from agent.storage.memory import MemoryLedger
+from agent.storage.settings import TOMBSTONE_SECONDS
 
 DAY = int(TOMBSTONE_SECONDS * 1000)
 

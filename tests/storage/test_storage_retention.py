@@ -13,13 +13,6 @@ import sqlalchemy as sa
 import trio
 import trio.testing
 
-from agent.config import (
-    IDEMPOTENCY_SECONDS,
-    RETENTION_EVERY,
-    RETENTION_PAUSE,
-    RETENTION_ROWS,
-    TOMBSTONE_SECONDS,
-)
 from agent.errors import Conflict, NotFound, StorageFailed, UsageError
 from agent.ports.calls import CallApproval, CallReport
 from agent.ports.pages import Window
@@ -27,9 +20,15 @@ from agent.ports.projects import HOUSE
 from agent.ports.requests import StoredAnswer
 from agent.storage.database import Database
 from agent.storage.open import open_store
-from agent.storage.retention import delete_audit, delete_unused
+from agent.storage.retention import (
+    RETENTION_EVERY,
+    RETENTION_PAUSE,
+    RETENTION_ROWS,
+    delete_audit,
+    delete_unused,
+)
 from agent.storage.schema import audit, calls, idempotency, messages, threads
-from agent.storage.settings import StorageSettings
+from agent.storage.settings import IDEMPOTENCY_SECONDS, TOMBSTONE_SECONDS, StorageSettings
 from agent.storage.store import Store
 from agent.storage.stores import open_stores
 from agent.storage.transaction import Transaction

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from agent.config import TOMBSTONE_SECONDS
 from agent.errors import Conflict
 from agent.ports.calls import CallApproval, CallReport
 from agent.ports.pages import Window
@@ -20,6 +19,7 @@ from agent.storage import moves, requests, turns
 from agent.storage.file import DatabaseFile
 from agent.storage.owners import FOLDER as OWNERS
 from agent.storage.rows import LOST, ClaimRequest
+from agent.storage.settings import TOMBSTONE_SECONDS
 from agent.storage.store import Store
 from agent.storage.stores import open_stores
 from agent.storage.transaction import Transaction

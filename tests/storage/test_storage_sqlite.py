@@ -16,13 +16,13 @@ import trio
 from sqlalchemy.exc import OperationalError
 from trio.testing import MockClock
 
-from agent.config import LEDGER_RETRY, TOMBSTONE_SECONDS
 from agent.errors import AgentError, StorageFailed, UsageError
 from agent.ports.calls import CallTransition
 from agent.ports.ledger import ClaimStatus
 from agent.ports.projects import HOUSE
 from agent.storage import file
 from agent.storage.connection import write_transaction
+from agent.storage.database import LEDGER_RETRY
 from agent.storage.ledger import LEDGER
 from agent.storage.memories.schema import MEMORY
 from agent.storage.memory import MemoryLedger
@@ -30,7 +30,7 @@ from agent.storage.open import open_ledger, user_data_folder
 from agent.storage.owners import FOLDER as OWNERS
 from agent.storage.rows import LOST
 from agent.storage.schema import SCHEMA
-from agent.storage.settings import StorageSettings
+from agent.storage.settings import TOMBSTONE_SECONDS, StorageSettings
 from agent.storage.sqlite import SqliteLedger, open_sqlite_ledger
 from agent.storage.stores import open_stores
 from agent.storage.trust import FILE

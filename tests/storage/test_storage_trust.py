@@ -11,8 +11,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from agent.config import LEDGER_RETRY
 from agent.errors import AgentError
+from agent.storage.database import LEDGER_RETRY
 from agent.storage.file import DatabaseFile
 from agent.storage.owners import FOLDER as OWNERS
 from agent.storage.owners import LedgerOwner, is_dead_owner

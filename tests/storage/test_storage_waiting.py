@@ -15,7 +15,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from agent.actions.runner import Runner
-from agent.config import LEDGER_BATCH, LEDGER_CLOSE_TIMEOUT, LEDGER_READS, LEDGER_RETRY, RECORD_TIMEOUT
+from agent.config import RECORD_TIMEOUT
 from agent.errors import AgentError, Conflict, NotFound, StorageFailed
 from agent.log import short_hash
 from agent.ports.action import Call, Outcome
@@ -24,7 +24,7 @@ from agent.ports.ledger import LedgerRow
 from agent.ports.projects import HOUSE
 from agent.ports.requests import StoredAnswer
 from agent.storage import database, file
-from agent.storage.database import Database
+from agent.storage.database import LEDGER_BATCH, LEDGER_CLOSE_TIMEOUT, LEDGER_READS, LEDGER_RETRY, Database
 from agent.storage.rows import OutcomeRequest
 from agent.storage.schema import audit
 from agent.storage.sqlite import SqliteLedger, open_sqlite_ledger

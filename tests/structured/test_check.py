@@ -5,8 +5,8 @@ from typing import Annotated, Any
 import msgspec
 import pytest
 
-from agent.config import FOUND_CHARACTERS, PROBLEMS_MAX
-from agent.structured.check import DocumentProblem, check_document
+from agent.structured.check import PROBLEMS_MAX, DocumentProblem, check_document
+from agent.structured.pointer import FOUND_CHARACTERS
 from agent.structured.schema import make_tool_shape
 
 

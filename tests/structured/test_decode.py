@@ -5,8 +5,14 @@ from typing import Any
 
 import pytest
 
-from agent.config import REPAIR_CHARACTERS
-from agent.structured.decode import ParsedJson, UnparsedJson, find_json_part, mend_json, parse_strictly
+from agent.structured.decode import (
+    REPAIR_CHARACTERS,
+    ParsedJson,
+    UnparsedJson,
+    find_json_part,
+    mend_json,
+    parse_strictly,
+)
 
 
 @pytest.mark.parametrize(

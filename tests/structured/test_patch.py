@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from agent.config import DOCUMENT_DEPTH, DOCUMENT_VALUES, PATCH_OPERATIONS
-from agent.structured.patch import PatchFailed, apply_patch
+from agent.config import DOCUMENT_DEPTH
+from agent.structured.patch import DOCUMENT_VALUES, PATCH_OPERATIONS, PatchFailed, apply_patch
 from agent.structured.pointer import are_equal, make_pointer, measure_json, parse_pointer
 
 DOC = {"a": [1, 2, {"b/c": "x", "~": None}], "": 5, "z": {"y": True}}

@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from trio.testing import MockClock
 
-from agent.config import FOUND_CHARACTERS
 from agent.errors import ModelFailed
 from agent.ports.model import CallDelta, Finish, ModelMessage, ModelRequest, TextDelta, ToolChoice, Usage
 from agent.structured.decode import ParsedJson, parse_strictly
@@ -23,7 +22,7 @@ from agent.structured.extract import Extractor
 from agent.structured.outcome import Doc, Extraction
 from agent.structured.patch import PatchFailed, apply_patch
 from agent.structured.plan import ExistingDocument, OwnToolNames, Plan
-from agent.structured.pointer import make_pointer, parse_pointer
+from agent.structured.pointer import FOUND_CHARACTERS, make_pointer, parse_pointer
 from agent.structured.reply import ModelReply, ReplyFailure, WrittenCall
 from agent.structured.rounds import Rounds
 from agent.structured.schema import ToolShape, make_tool_shape

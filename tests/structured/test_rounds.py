@@ -8,7 +8,6 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from agent.config import ANSWER_CALLS, ANSWER_CHARACTERS, PROBLEMS_TOLD, REPAIR_TIMEOUT
 from agent.errors import ModelFailed
 from agent.ports.model import (
     CallDelta,
@@ -22,8 +21,10 @@ from agent.ports.model import (
     Usage,
 )
 from agent.structured import growing
-from agent.structured.extract import Extractor
+from agent.structured.extract import REPAIR_TIMEOUT, Extractor
+from agent.structured.gathering import ANSWER_CALLS, ANSWER_CHARACTERS
 from agent.structured.outcome import Doc, Extraction, NotExtracted
+from agent.structured.telling import PROBLEMS_TOLD
 from agent.testing.replies import Answer, ScriptedLanguageModel, calls, says
 
 from .test_defects import BAD, GOOD, LOOKUP, Ticket, change, edit, patch, replace, run, said

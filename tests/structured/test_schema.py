@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from agent.config import DOCUMENT_DEPTH, SCHEMA_BYTES, SCHEMAS_KEPT
+from agent.config import DOCUMENT_DEPTH
 from agent.ports.model import Tool
 from agent.structured import schema
 from agent.structured.check import check_document, find_problems
-from agent.structured.schema import BadSchema, compile_validator, make_tool_shape
+from agent.structured.schema import SCHEMA_BYTES, SCHEMAS_KEPT, BadSchema, compile_validator, make_tool_shape
 
 OBJECT: dict[str, Any] = {"type": "object", "properties": {"a": {"type": "integer"}}}
 

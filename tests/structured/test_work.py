@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from agent.config import ARGUMENT_WORK, ARGUMENT_WORK_TOLD
-from agent.structured.arguments import SchemaArguments
+from agent.structured.arguments import ARGUMENT_WORK, ARGUMENT_WORK_TOLD, SchemaArguments
 from agent.structured.weight import weigh_schema
 
 MANY = {"a": [1] * 5000}

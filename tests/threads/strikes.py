@@ -21,7 +21,6 @@ import trio
 import trio._core._run as trio_run
 from trio.testing import MockClock
 
-from agent.config import THREAD_CALM
 from agent.errors import AgentError, BadEdit, Conflict, NotFound
 from agent.memory.desk import OwnMemory
 from agent.memory.hearing import read_items
@@ -46,6 +45,7 @@ from agent.storage.store import Store
 from agent.testing.fakes import Figures, Say
 from agent.testing.network import inline
 from agent.threads import waking
+from agent.threads.settings import THREAD_CALM
 
 from .lab import ANSWER, LOOK_UP, NOTE, REFUND, SHIP, Ear, Lab, Wall, lab
 

@@ -9,7 +9,6 @@ import pytest
 import trio
 import trio.testing
 
-from agent.config import THREAD_CALM
 from agent.errors import BadEdit, Conflict, NotFound
 from agent.ports.calls import CallReport
 from agent.ports.decide import Act
@@ -17,7 +16,7 @@ from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
 from agent.ports.threads import TurnOpening, TurnStart
 from agent.threads.desk import ThreadDesk
-from agent.threads.settings import ThreadSettings
+from agent.threads.settings import THREAD_CALM, ThreadSettings
 from agent.threads.wire import ThreadWire
 
 from .lab import ANSWER, LOOK_UP, NOTE, ORDERS, REFUND, SHIP, Ear, lab

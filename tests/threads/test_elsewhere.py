@@ -10,7 +10,7 @@ import pytest
 import trio
 import trio.testing
 
-from agent.config import BEGIN_LOOK, BEGIN_SURE, SWEEP_EVERY
+from agent.config import BEGIN_LOOK, BEGIN_SURE
 from agent.errors import Conflict, NotFound
 from agent.ports.decide import Act
 from agent.ports.desk import ChatRequest
@@ -19,6 +19,7 @@ from agent.ports.projects import HOUSE
 from agent.storage.open import open_store
 from agent.storage.settings import StorageSettings
 from agent.testing.network import inline
+from agent.threads.waking import SWEEP_EVERY
 
 from .lab import ANSWER, LOOK_UP, REFUND, SHIP, Ear, Lab, Wall, lab
 

@@ -8,15 +8,17 @@ import pytest
 import trio
 import trio.testing
 
-from agent.config import LEDGER_RETRY, RECORD_TIMEOUT, SWEEP_EVERY
+from agent.config import RECORD_TIMEOUT
 from agent.errors import Conflict, StorageFailed
 from agent.ports.calls import CallReport
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
+from agent.storage.database import LEDGER_RETRY
 from agent.storage.open import open_store
 from agent.storage.settings import StorageSettings
 from agent.testing.network import Disk
 from agent.threads.settings import ThreadSettings
+from agent.threads.waking import SWEEP_EVERY
 
 from ..examples import sample
 from .lab import ANSWER, LOOK_UP, NOTE, REFUND, SHIP, Lab, Wall, lab

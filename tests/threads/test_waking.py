@@ -4,12 +4,11 @@ import pytest
 import trio
 import trio.testing
 
-from agent.config import THREAD_CALM
 from agent.errors import Conflict, UsageError
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
 from agent.threads import waking
-from agent.threads.settings import ThreadSettings
+from agent.threads.settings import THREAD_CALM, ThreadSettings
 
 from .lab import ANSWER, REFUND, Lab, Wall, lab, opened_memory
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from agent.config import ARGUMENT_NEEDS
 from agent.ports.search import Snippet
 from agent.tools.leaves import walk_leaves
+from agent.tools.settings import ARGUMENT_NEEDS
 from agent.tools.sources import SourcedLeaf, SourceTexts, SourceTrace, TooManySources, trace_sources
 from agent.tools.texts import SourceText
 

@@ -6,13 +6,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from agent.config import TOOLS_BYTES, TOOLS_PATTERNS
 from agent.errors import BadTool
 from agent.memory.asking import REMEMBER
 from agent.ports.tools import Origin, ToolDefinition
 from agent.structured.arguments import SchemaArguments
-from agent.tools.definitions import DefinitionReader, read_definition
+from agent.tools.definitions import TOOLS_PATTERNS, DefinitionReader, read_definition
 from agent.tools.proposing import ADD, UPDATE
+from agent.tools.settings import TOOLS_BYTES
 
 ARGUMENTS = SchemaArguments()
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

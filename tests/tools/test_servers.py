@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agent.config import TOOLS_BYTES, TOOLS_OPERATOR
+from agent.config import TOOLS_OPERATOR
 from agent.errors import BadTool, UsageError
 from agent.ports.mcp import McpServer
 from agent.ports.tools import ToolDefinition
@@ -16,6 +16,7 @@ from agent.tools.file import read_tools
 from agent.tools.offering import Offering
 from agent.tools.policy import decide_approval
 from agent.tools.servers import is_server_tool, make_tool, read_servers
+from agent.tools.settings import TOOLS_BYTES
 
 ARGUMENTS = SchemaArguments()
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}

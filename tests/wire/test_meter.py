@@ -4,8 +4,8 @@ import struct
 
 import pytest
 
-from agent.config import FRAMES_PER_SECOND, MAX_FRAGMENTS
-from agent.wire.meter import FrameMeter
+from agent.config import FRAMES_PER_SECOND
+from agent.wire.meter import MAX_FRAGMENTS, FrameMeter
 
 PING, PONG, CLOSE, TEXT, PIECE, MORE, LAST = 0x89, 0x8A, 0x88, 0x81, 0x01, 0x00, 0x80
 

@@ -6,8 +6,8 @@ import pytest
 import trio
 import trio.testing
 
-from agent.config import JOINED_BYTES, OUTBOX_BYTES, OUTBOX_DELTAS, OUTBOX_FRAMES, WRITE_TIMEOUT
-from agent.wire.outbox import Outbox
+from agent.config import OUTBOX_DELTAS, WRITE_TIMEOUT
+from agent.wire.outbox import JOINED_BYTES, OUTBOX_BYTES, OUTBOX_FRAMES, Outbox
 
 
 def fail(over: str, waited: int) -> None:

@@ -6,8 +6,7 @@ from itertools import pairwise
 import trio
 import trio.testing
 
-from agent.config import PULSE_TICK, VOICES_A_PASS
-from agent.wire.pulse import Pulse
+from agent.wire.pulse import PULSE_TICK, VOICES_A_PASS, Pulse
 
 
 class Said:

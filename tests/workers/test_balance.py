@@ -1,15 +1,16 @@
 """Which worker gets the next connection, when a silent one is killed, and when a dead one is started again."""
 
-from agent.config import (
+from agent.workers.balance import Balance
+from agent.workers.revival import (
     WORKER_DEATHS,
     WORKER_LOST,
     WORKER_PAUSE_FIRST,
     WORKER_PAUSE_MOST,
     WORKER_SETTLED,
     WORKER_SILENT,
+    Revival,
+    Silence,
 )
-from agent.workers.balance import Balance
-from agent.workers.revival import Revival, Silence
 
 
 def balanced(*workers: int) -> Balance:

@@ -7,18 +7,6 @@ import trio
 import trio.testing
 from structlog.testing import capture_logs
 
-from agent.config import (
-    WORKER_DEATHS,
-    WORKER_END,
-    WORKER_FULL,
-    WORKER_LOST,
-    WORKER_PAUSE_FIRST,
-    WORKER_PAUSE_MOST,
-    WORKER_PROBE,
-    WORKER_SETTLED,
-    WORKER_SILENT,
-    WORKER_START,
-)
 from agent.errors import UsageError
 from agent.workers.messages import (
     BeginWork,
@@ -29,8 +17,16 @@ from agent.workers.messages import (
     WorkerReady,
     WorkerUp,
 )
+from agent.workers.revival import (
+    WORKER_DEATHS,
+    WORKER_LOST,
+    WORKER_PAUSE_FIRST,
+    WORKER_PAUSE_MOST,
+    WORKER_SETTLED,
+    WORKER_SILENT,
+)
 from agent.workers.settings import unpack_settings
-from agent.workers.supervisor import _DRAINED, WorkerDied
+from agent.workers.supervisor import _DRAINED, WORKER_END, WORKER_FULL, WORKER_PROBE, WORKER_START, WorkerDied
 
 from .fakes import SIGKILL, FakeChild, FakeConnection, Stage, comes_up, stage
 

@@ -11,8 +11,7 @@ import trio
 import trio.testing
 from structlog.testing import capture_logs
 
-from agent.config import WORKER_MESSAGE, WORKER_WAITING
-from agent.workers.channel import Channel
+from agent.workers.channel import WORKER_MESSAGE, WORKER_WAITING, Channel
 from agent.workers.handed import HandedListener, give_connection, take_connection_back
 from agent.workers.messages import (
     BeginWork,

@@ -16,7 +16,8 @@ import pytest
 import trio
 
 from agent.client.client import connect
-from agent.config import WORKER_END, WORKER_SILENT
+from agent.workers.revival import WORKER_SILENT
+from agent.workers.supervisor import WORKER_END
 from tests.chaos.rig import Webhook
 from tests.e2e.plain import Plain
 from tests.e2e.questions import questions

@@ -14,7 +14,6 @@ from structlog.testing import capture_logs
 
 from agent.client.client import Client, connect_over
 from agent.compose.adapters import Adapters
-from agent.config import WORKER_ANSWER, WORKER_PAUSE_FIRST
 from agent.errors import UsageError
 from agent.retrieval.load import SourceFile
 from agent.retrieval.search import KnowledgeBase
@@ -22,6 +21,7 @@ from agent.settings import Settings
 from agent.testing.faults import PipeEnd, pipe
 from agent.testing.network import inline
 from agent.workers.channel import Channel
+from agent.workers.limits import WORKER_ANSWER
 from agent.workers.messages import (
     AliveProbe,
     AliveReply,
@@ -38,6 +38,7 @@ from agent.workers.messages import (
     WorkerUp,
 )
 from agent.workers.rates import make_rates
+from agent.workers.revival import WORKER_PAUSE_FIRST
 from agent.workers.settings import pack_settings, unpack_settings
 from agent.workers.supervisor import Supervisor
 from agent.workers.worker import Worker, shared_rates

@@ -16,13 +16,13 @@ import numpy as np
 import structlog
 import trio
 
-from agent.config import MEMORY_WRITE
 from agent.errors import StorageFailed
 from agent.lang import Lang
 from agent.ports.embed import Embedder, Encoder, Vectors
 from agent.ports.vectors import PackedVector, VectorKind, VectorStore
 from agent.ports.work import RunSync
 
+from ..settings import MEMORY_WRITE
 from .packed import PackedVectors
 from .packed import Rows as RowNumbers
 from .rows import NONE, RecallRows

@@ -14,7 +14,6 @@ from typing import Any, Final, Protocol
 import structlog
 import trio
 
-from agent.config import RECALLED_SHOWN
 from agent.errors import EmbeddingFailed
 from agent.lang import Lang
 from agent.ports.memory import Item, StoredTurn
@@ -27,6 +26,8 @@ from .index import BATCH, RecallIndex, item_end
 from .present import NumberClaim, cut_excerpt, find_disagreements, numbers_of, select_excerpts
 from .query import AnalyzedQuestion, read_query
 from .rank import ASKING, WEIGHTS, Arm, RankWeights, short_penalties, sum_arms, turn_penalty
+
+RECALLED_SHOWN = 4  # messages of the shown conversation that may be cited besides the excerpts
 
 AGAIN: Final = 60.0
 """Seconds without a change, after which a failed served model is tried again and unsaved vectors are stored."""

@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 
-from ...config import APPROVE_WAIT, RESULT_BYTES
 from ...errors import Conflict, NotFound, StorageFailed
 from ...ports.calls import CallReport, StoredCall
 from ...protocol.http import ApproveCall, CallsQuery, RejectCall, ToolResult
@@ -20,6 +19,9 @@ from .answers import told
 from .once import REPLAYED
 from .pages import paged, window
 from .rooms import Request, Rooms, note
+
+APPROVE_WAIT = 14.0  # that the approver waits for the call that the server then runs
+RESULT_BYTES = 64 * 1024  # of a caller's report, as JSON
 
 _ENDED = ("done", "failed", "unknown")
 _encode = msgspec.json.Encoder(order="sorted").encode

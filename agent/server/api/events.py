@@ -14,12 +14,15 @@ from math import inf
 import msgspec
 import trio
 
-from ...config import EVENTS_MOST, EVENTS_STILL_HERE, EVENTS_WAITING
 from ...ports.desk import RoomCallback
 from ...ports.observe import Observer
 from ...protocol.completions import STILL_HERE
 from ..http_exchange import HttpExchange
 from ..responses import EVENTS, Answer, chunk, opening
+
+EVENTS_WAITING = 64  # events that a reader of a stream may be behind ...
+EVENTS_MOST = 4 * EVENTS_WAITING  # ... before its stream ends, for events of any kind
+EVENTS_STILL_HERE = 15.0  # of silence, after which a comment says so
 
 
 class _Frame(msgspec.Struct):

@@ -19,7 +19,6 @@ from hashlib import sha256
 
 import trio
 
-from ...config import KEYS_REMEMBERED
 from ...errors import AgentError, StorageFailed
 from ...ports.projects import ProjectStore
 from ...protocol.routes import Access
@@ -28,6 +27,8 @@ from ..admission import Admission, bearers
 from ..rates import Rates
 from ..service import Caller
 from ..sniff import Head
+
+KEYS_REMEMBERED = 1000  # of projects that have worked: they are looked up also while other keys are guessed
 
 KEY = re.compile(rb"ak_[A-Za-z0-9_-]{22,86}")
 """The form of a project's key. Other text is not looked up."""

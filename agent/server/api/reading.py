@@ -12,12 +12,15 @@ from typing import TypeAlias
 
 import trio
 
-from ...config import READING_TIMEOUT
 from ...errors import BadRequest, GivenUp, SandboxFailed
 from ...ports.work import RunSync
 from ...protocol.problems import ProblemError
 from ...retrieval.effort import Effort
 from .rooms import ReadText
+
+READING_TIMEOUT = (
+    25.0  # for a thread, and for what it then reads: less than the HTTP_TIMEOUT that answers for all
+)
 
 TextOf: TypeAlias = Callable[[str, str, bytes, Effort], tuple[str, int]]
 """Returns the text of a file, and the number of pieces that it is cut into; blocks.

@@ -6,13 +6,17 @@ a body that ends too early, so `Multipart` checks for the end.
 
 from collections.abc import Callable
 
-from ...config import FILENAME_CHARACTERS, UPLOAD_FIELD, UPLOAD_FIELDS, UPLOAD_MAX
+from ...config import UPLOAD_MAX
 from ...protocol.problems import FieldError, ProblemError, missing_fields
 from ...text.words import replace_nul
 from ..body import is_plain
 from ..sniff import Head
 from . import open as opened
 from .rooms import Uploaded
+
+FILENAME_CHARACTERS = 200
+UPLOAD_FIELDS = 8  # beside the file, each of at most ...
+UPLOAD_FIELD = 1024  # ... so much, name and headers too
 
 ENVELOPE = 64 * 1024  # bytes of a body beside those of its file
 CATEGORIES = ("FACTS", "RULES", "STATE")

@@ -5,7 +5,7 @@ from dataclasses import replace as with_other
 
 import sqlalchemy as sa
 
-from ...config import EXPIRED_AT_ONCE, PROPOSAL_LAPSES
+from ...config import PROPOSAL_LAPSES
 from ...errors import Conflict
 from ...memory.conflicts import DraftComparison, compare_draft
 from ...memory.states import DECIDES, change_item
@@ -16,6 +16,8 @@ from . import items as kept
 from . import scopes
 from .items import ItemRow
 from .schema import IS_PROPOSED, MAY_END, items
+
+EXPIRED_AT_ONCE = 100  # items in one transaction
 
 _LAPSES = round(PROPOSAL_LAPSES * 1000)
 _AT: sa.BindParameter[int] = sa.bindparam("at")

@@ -12,7 +12,6 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ...config import ITEM_SOURCES
 from ...errors import Conflict
 from ...memory.states import ItemChange, change_item
 from ...ports.conversation import Scope
@@ -21,6 +20,8 @@ from ..listing import require_row
 from . import scopes
 from .schema import item_log, item_sources, item_words, items
 from .schema import scopes as scopes_table
+
+ITEM_SOURCES = 20  # of an item that are returned; it may have more
 
 _IN_ONE_QUERY = 500  # items whose sources are read at once
 

@@ -5,7 +5,6 @@ from typing import get_args
 
 import sqlalchemy as sa
 
-from ...config import ITEM_HISTORY
 from ...ports.conversation import Scope
 from ...ports.memory import Change, Changes, Item, ItemStatus, ItemType, StoredTurn
 from ...ports.pages import Page, Window
@@ -13,6 +12,8 @@ from . import items as kept
 from . import scopes, turns
 from .schema import IS_LIVE, feed, item_log, items
 from .schema import turns as turns_table
+
+ITEM_HISTORY = 1000  # newest changes that are returned of an item and of the items that it replaced
 
 _TYPES: tuple[ItemType, ...] = get_args(ItemType)
 _OF: sa.BindParameter[int] = sa.bindparam("of")

@@ -4,13 +4,12 @@ import pytest
 import trio
 import trio.testing
 
-from agent.config import RECALLED_SHOWN
 from agent.errors import EmbeddingFailed
 from agent.memory.recall import following
 from agent.memory.recall.dense import RowVectors
 from agent.memory.recall.following import PAGE, QUIET
 from agent.memory.recall.index import BATCH
-from agent.memory.recall.recall import AGAIN, IndexRecaller
+from agent.memory.recall.recall import AGAIN, RECALLED_SHOWN, IndexRecaller
 from agent.ports.conversation import Scope
 from agent.ports.memory import Changes
 from agent.ports.recall import RecallResult

@@ -10,19 +10,13 @@ import trio
 import trio.testing
 from structlog.testing import capture_logs
 
-from agent.config import (
-    BODY_CHUNKS,
-    BODY_MAX,
-    BODY_TIMEOUT,
-    HEAD_MAX,
-    HTTP_TIMEOUT,
-    MAX_NESTING,
-    RESULT_BYTES,
-)
+from agent.config import BODY_MAX, HEAD_MAX, HTTP_TIMEOUT, MAX_NESTING
 from agent.errors import BadEdit, BadTool, Conflict, StorageFailed
 from agent.ports.desk import ChatRequest, Listener
 from agent.protocol.http import ChatMessage, ToolResult
 from agent.protocol.problems import FAULTS, ProblemError, decode, make_problem
+from agent.server.api.calls import RESULT_BYTES
+from agent.server.body import BODY_CHUNKS, BODY_TIMEOUT
 from agent.server.serve import serve_stream
 from agent.testing.faults import pipe
 

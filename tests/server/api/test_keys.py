@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 import trio.testing
 
-from agent.config import API_REQUESTS, WRONG_TOKENS
 from agent.errors import StorageFailed
 from agent.ports.projects import HOUSE, Project, ProjectKey
 from agent.ports.threads import StoredMessage
@@ -14,8 +13,8 @@ from agent.protocol.http import Upload
 from agent.protocol.routes import ROUTES, Route
 from agent.server.addresses import THIS_MACHINE
 from agent.server.api.keys import KEY, make_key
-from agent.server.rates import request_rate
-from agent.server.settings import ServerSettings
+from agent.server.rates import API_REQUESTS, request_rate
+from agent.server.settings import WRONG_TOKENS, ServerSettings
 
 from . import TOKEN, Asker, asker, code_in, held_to_the_document, request
 from .rooms import House

@@ -11,18 +11,14 @@ import trio.testing
 from docx import Document as docx_document
 from fpdf import FPDF
 
-from agent.config import (
-    READING_TIMEOUT,
-    UPLOAD_FIELDS,
-    UPLOAD_MAX,
-    UPLOAD_TEXT,
-    UPLOAD_TIMEOUT,
-    UPLOADS_AT_ONCE,
-)
+from agent.config import UPLOAD_MAX, UPLOADS_AT_ONCE
 from agent.errors import BadRequest
 from agent.protocol.problems import ProblemError
 from agent.retrieval.effort import Effort
-from agent.server.api.reading import Reading
+from agent.retrieval.texts import UPLOAD_TEXT
+from agent.server.api.reading import READING_TIMEOUT, Reading
+from agent.server.api.uploads import UPLOAD_FIELDS
+from agent.server.http_server import UPLOAD_TIMEOUT
 from agent.server.serve import serve_stream
 from agent.testing.faults import pipe
 from agent.testing.network import inline
