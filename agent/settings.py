@@ -22,7 +22,7 @@ from .threads.settings import ThreadSettings
 from .tools.settings import ToolSettings
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """The settings of a server, by room; no two rooms share a setting's name."""
 

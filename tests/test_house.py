@@ -200,8 +200,9 @@ def test_class_names_are_unique() -> None:
 
 
 def test_long_records_take_their_fields_by_name() -> None:
-    """From six fields on two are soon swapped."""
-    assert len(words.find_positional_records(MODULES)) <= 13, "python -m tests.words ROOM lists them"
+    """From six fields on two are soon swapped. The exceptions are made for every number of a text, where names cost."""
+    positional = {(each.file, each.name) for each in words.find_positional_records(MODULES)}
+    assert positional == {("numbers/token.py", "Amount"), ("numbers/token.py", "NumberMatch")}
 
 
 def test_functions_are_short() -> None:

@@ -23,7 +23,7 @@ GUESSING = Refusal(
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Admission:
     """The admission rules of one listening server.
 

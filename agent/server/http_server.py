@@ -143,7 +143,9 @@ class HttpServer:
         if route.access == "open":
             return await self._at_the_door[route.name](head, found.names)
         key = key_of(head) if found.shape == "problem" and route.method == "POST" else None
-        admitted = AdmittedRequest(head, caller, route, found.names, query, key)
+        admitted = AdmittedRequest(
+            head=head, caller=caller, route=route, names=found.names, query=query, key=key
+        )
         named = found.names.get("project_id") or getattr(query, "project_id", None)
         if not caller.may_see(named):
             raise ProblemError("not_found")

@@ -66,7 +66,7 @@ class Slots:
         self.used -= 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Shared:
     """The limits that several servers share, so that they hold for all of them together.
 

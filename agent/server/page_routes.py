@@ -44,7 +44,7 @@ NOWHERE = "There is nothing at this address; the chat page is at /.\n"
 _NO_UPGRADE = "This is the WebSocket: connect to it as ws://, or open the chat page at /.\n"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
     """The contents of the page's routes that come from other rooms.
 
@@ -89,7 +89,7 @@ def pages(contents: Contents) -> Mapping[str, DoorHandler]:
         return _openers(head, contents.openers)
 
     async def of_figures(_: Head, __: Mapping[str, str]) -> Answer:
-        return Answer(200, await contents.metrics(), kind=_PROMETHEUS)
+        return Answer(status=200, content=await contents.metrics(), kind=_PROMETHEUS)
 
     async def of_readiness(_: Head, __: Mapping[str, str]) -> Answer:
         return _readiness(await contents.unready(), contents.limping())
@@ -103,7 +103,7 @@ def pages(contents: Contents) -> Mapping[str, DoorHandler]:
         "metrics": of_figures,
         "openers": of_openers,
         "source": of_source,
-        "asyncapi": _answer_always(Answer(200, contents.asyncapi)),
+        "asyncapi": _answer_always(Answer(status=200, content=contents.asyncapi)),
         "session_diagram": _answer_always(plain_text(contents.session_diagram)),
         "socket": _answer_always(plain_text(_NO_UPGRADE, 426, {"upgrade": "websocket"})),
     }

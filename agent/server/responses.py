@@ -21,7 +21,7 @@ _CLOSE = ("Connection: close",)
 _KEEP = ("Connection: keep-alive", f"Keep-Alive: timeout={IDLE_TIMEOUT:g}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """One answer.
 
@@ -52,7 +52,7 @@ class Answer:
 
 def plain_text(words: str, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:
     """Return an answer of plain text."""
-    return Answer(status, words.encode(), headers or {}, TEXT)
+    return Answer(status=status, content=words.encode(), headers=headers or {}, kind=TEXT)
 
 
 def opening(headers: Mapping[str, str], status: int = 200, keep: bool = False) -> bytes:

@@ -101,7 +101,7 @@ class Gate:
                 self._idle.discard(scope)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
     """The parts of one server that all its connections share.
 

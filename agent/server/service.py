@@ -38,7 +38,7 @@ class Caller:
         return self.project is None or project is None or project == self.project
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AdmittedRequest:
     """A request whose head has passed every check.
 

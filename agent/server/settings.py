@@ -48,7 +48,7 @@ def proxies(trusted: tuple[str, ...]) -> tuple[Network, ...]:
     return networks
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSettings:
     """The address of a server, its clients and their limits.
 

@@ -56,7 +56,7 @@ class Refusal:
         return encode_error(self.words, _ERRORS.get(self.status, usual), code)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
     """A request's head. Header names are lower case; `raw` is the head as it came, `rest` the bytes behind it."""
 
@@ -178,14 +178,23 @@ async def close_now(stream: trio.abc.Stream) -> None:
 def _parse_request_line(received: bytes | bytearray) -> Head | None:
     """Parse the first line of an unusable head, to answer it in the shape of its path; None if it has no target."""
     found = _REQUEST_LINE.match(received)
-    return None if found is None else Head(found[1], found[2], VERSIONS[-1], (), b"", b"")
+    if found is None:
+        return None
+    return Head(method=found[1], target=found[2], version=VERSIONS[-1], headers=(), raw=b"", rest=b"")
 
 
 def _admissible(request: h11.Request, received: bytes, rest: bytes) -> Head | Refusal:
     """Return a parsed request as a `Head`, or the `Refusal` of a request that this port does not serve."""
     raw = received[: len(received) - len(rest)]
     headers = tuple((bytes(name), bytes(value)) for name, value in request.headers)
-    head = Head(bytes(request.method), bytes(request.target), bytes(request.http_version), headers, raw, rest)
+    head = Head(
+        method=bytes(request.method),
+        target=bytes(request.target),
+        version=bytes(request.http_version),
+        headers=headers,
+        raw=raw,
+        rest=rest,
+    )
     refusal = _refuse_head(head)
     return head if refusal is None else replace(refusal, of=head)
 

@@ -19,7 +19,9 @@ def tagged(
 ) -> Answer:
     """Return an answer with `content`, or 304 without it if the request names its `tag`. `kind`: its media type."""
     named = {**(headers or {}), "etag": tag}
-    return Answer(304, headers=named) if _holds(head, tag) else Answer(200, content, named, kind)
+    if _holds(head, tag):
+        return Answer(status=304, headers=named)
+    return Answer(status=200, content=content, headers=named, kind=kind)
 
 
 def _holds(head: Head, tag: str) -> bool:

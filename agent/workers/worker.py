@@ -87,7 +87,15 @@ class Worker:
     ) -> None:
         self._channel = channel
         self._places = SharedPlaces(channel.send)
-        limits = Shared(begin.workers, self._places, *rates, self.connection_ended)
+        messages, wrong_tokens, requests = rates
+        limits = Shared(
+            servers=begin.workers,
+            places=self._places,
+            messages=messages,
+            wrong_tokens=wrong_tokens,
+            requests=requests,
+            left=self.connection_ended,
+        )
         siblings = Siblings(
             listens=listens,
             port=begin.port,

@@ -23,7 +23,13 @@ BASE = KnowledgeBase.build([SourceFile.of("kb/å b.md", PRICES)])
 
 
 SERVER = page(
-    Contents(b"", "", later(lambda: b""), later(lambda: ""), sections=BASE.of_file),
+    Contents(
+        asyncapi=b"",
+        session_diagram="",
+        metrics=later(lambda: b""),
+        unready=later(lambda: ""),
+        sections=BASE.of_file,
+    ),
     Admission.of(ServerSettings(token="s3cret")),
 )
 CITATION: dict[str, Any] = {

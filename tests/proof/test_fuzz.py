@@ -77,7 +77,9 @@ async def raises(_: object) -> Head | Refusal | None:
 
 async def smuggles(_: object) -> Head | Refusal | None:
     """Let a second request through."""
-    return Head(b"GET", b"/\r\n\r\nGET", b"1.1", ((b"host", b"a"),), b"", b"")
+    return Head(
+        method=b"GET", target=b"/\r\n\r\nGET", version=b"1.1", headers=((b"host", b"a"),), raw=b"", rest=b""
+    )
 
 
 @pytest.mark.parametrize("reader", [quotes, raises, smuggles])

@@ -38,7 +38,14 @@ def page(contents: Contents, admission: Admission | None = None, metrics: Metric
     """Return an edge with a page and nothing else behind it."""
     rules = admission or Admission.of(ServerSettings())
     cap, figures = Cap(5), metrics or Metrics()
-    return Edge(rules, nobody, http_server(contents, rules, cap, figures), cap, figures, Gate())
+    return Edge(
+        admission=rules,
+        handler=nobody,
+        http=http_server(contents, rules, cap, figures),
+        cap=cap,
+        observer=figures,
+        gate=Gate(),
+    )
 
 
 async def nobody(_: object) -> None:

@@ -47,7 +47,7 @@ def echo_edge(port: int) -> Edge:
     """Return an edge with the server's rules and an echo as its handler. port: the one that is listened on."""
     admission, cap, metrics = Admission.of(ServerSettings(), port), Cap(CONNECTIONS), Metrics()
     http = HttpServer(Keys(admission, cap.wrong_tokens), cap, metrics, {}, {}, lambda: "fault")
-    return Edge(admission, echo, http, cap, metrics)
+    return Edge(admission=admission, handler=echo, http=http, cap=cap, observer=metrics)
 
 
 async def serve_echo(

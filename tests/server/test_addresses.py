@@ -18,7 +18,14 @@ PROXIED = Addresses.of(
 def head(*forwarded: str) -> Head:
     """Build a request whose proxies said this, one header each."""
     named = tuple((b"x-forwarded-for", value.encode("latin-1")) for value in forwarded)
-    return Head(b"GET", b"/ws", b"1.1", ((b"host", b"localhost"), *named), b"", b"")
+    return Head(
+        method=b"GET",
+        target=b"/ws",
+        version=b"1.1",
+        headers=((b"host", b"localhost"), *named),
+        raw=b"",
+        rest=b"",
+    )
 
 
 @pytest.mark.parametrize(
@@ -47,7 +54,14 @@ def test_an_address_counts_as_what_one_client_has(peer: str | None, expected: st
 @pytest.mark.parametrize("peer", ["127.0.0.1", "::1"])
 def test_a_proxy_on_this_machine_that_is_not_trusted_is_told_of_once(peer: str, name: bytes) -> None:
     """With what to do; neither for a client without the header, nor for one elsewhere, nor where it is trusted."""
-    forwarded = Head(b"GET", b"/", b"1.1", ((name.lower(), b"for=198.51.100.9"),), b"", b"")
+    forwarded = Head(
+        method=b"GET",
+        target=b"/",
+        version=b"1.1",
+        headers=((name.lower(), b"for=198.51.100.9"),),
+        raw=b"",
+        rest=b"",
+    )
     rules = Addresses()
     with capture_logs() as lines:
         assert rules.of_client(peer, head()) == THIS_MACHINE

@@ -20,7 +20,9 @@ def head(
     pairs = tuple(
         (name.lower().encode(), value.encode()) for name, value in (*named, *headers) if value is not None
     )
-    return Head(method.encode(), path.encode(), b"1.1", pairs, b"", b"")
+    return Head(
+        method=method.encode(), target=path.encode(), version=b"1.1", headers=pairs, raw=b"", rest=b""
+    )
 
 
 def upgrade(*headers: tuple[str, str]) -> Head:

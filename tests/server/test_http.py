@@ -20,10 +20,10 @@ from . import exchange, later, page, parted
 
 UNREADY = [""]
 CONTENTS = Contents(
-    b'{"asyncapi":"3.0.0"}',
-    "stateDiagram-v2\n",
-    later(lambda: b"agent_x 1\n"),
-    later(lambda: UNREADY[0]),
+    asyncapi=b'{"asyncapi":"3.0.0"}',
+    session_diagram="stateDiagram-v2\n",
+    metrics=later(lambda: b"agent_x 1\n"),
+    unready=later(lambda: UNREADY[0]),
 )
 SERVER = page(CONTENTS)
 CLOSE = "Connection: close\r\n"

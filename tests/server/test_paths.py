@@ -38,10 +38,10 @@ ROUTES = (
 ADMISSION = Admission.of(ServerSettings(token=TOKEN))
 METRICS = Metrics()
 CONTENTS = Contents(
-    b"{}",
-    "",
-    later(lambda: FIGURES),
-    later(lambda: ""),
+    asyncapi=b"{}",
+    session_diagram="",
+    metrics=later(lambda: FIGURES),
+    unready=later(lambda: ""),
     sections=PRICES.of_file,
     openers=lambda _: ("Why?",),
 )
@@ -92,7 +92,14 @@ def raw_request(method: str, target: str, token: bool) -> bytes:
 async def routed(method: str, target: str, token: bool) -> tuple[int, bytes]:
     """Ask the HTTP server itself, also for what no head can hold; return status and body."""
     shown = ((b"authorization", f"Bearer {TOKEN}".encode()),) if token else ()
-    head = Head(method.encode(), target.encode(), b"1.1", ((b"host", b"localhost"), *shown), b"", b"")
+    head = Head(
+        method=method.encode(),
+        target=target.encode(),
+        version=b"1.1",
+        headers=((b"host", b"localhost"), *shown),
+        raw=b"",
+        rest=b"",
+    )
     answer = await EDGE.http.admit(head, None)
     if isinstance(answer, Refusal):
         METRICS.count("rejections", str(answer.status))  # as the edge does

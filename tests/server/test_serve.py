@@ -43,10 +43,17 @@ def edge(handler: Any = greet, size: int = 10, **settings: Any) -> tuple[Edge, M
     """Build an edge and its figures."""
     metrics, gate = Metrics(), Gate()
     admission = Admission.of(ServerSettings(**settings))
-    contents = Contents(b"{}", "", later(metrics.text), later(lambda: gate.unready))
+    contents = Contents(
+        asyncapi=b"{}", session_diagram="", metrics=later(metrics.text), unready=later(lambda: gate.unready)
+    )
     cap = Cap(size)
     return Edge(
-        admission, handler, http_server(contents, admission, cap, metrics), cap, metrics, gate
+        admission=admission,
+        handler=handler,
+        http=http_server(contents, admission, cap, metrics),
+        cap=cap,
+        observer=metrics,
+        gate=gate,
     ), metrics
 
 
@@ -200,7 +207,7 @@ async def test_draining_stops_accepting_and_lets_connections_finish() -> None:
         delays.append(raw.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
         await greet(connection)
 
-    of = Edge(Admission.of(ServerSettings(), address[1]), handler, of.http, of.cap, of.observer, of.gate)
+    of = replace(of, admission=Admission.of(ServerSettings(), address[1]), handler=handler)
     with trio.fail_after(5):
         async with trio.open_nursery() as nursery:
             await nursery.start(partial(serve, listeners, of))
@@ -227,7 +234,7 @@ async def test_a_reset_connection_is_no_fault() -> None:
     of, _ = edge()
     listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
     address = listeners[0].socket.getsockname()
-    of = Edge(Admission.of(ServerSettings(), address[1]), of.handler, of.http, of.cap, of.observer, of.gate)
+    of = replace(of, admission=Admission.of(ServerSettings(), address[1]))
     with capture_logs() as logs, trio.fail_after(5):
         async with trio.open_nursery() as nursery:
             await nursery.start(partial(serve, listeners, of))

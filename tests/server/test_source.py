@@ -32,7 +32,15 @@ def sections(file: str) -> Sequence[Passage] | None:
     return None if READING[0] else BASE.of_file(file)
 
 
-SERVER = page(Contents(b"", "", later(lambda: b""), later(lambda: ""), sections=sections))
+SERVER = page(
+    Contents(
+        asyncapi=b"",
+        session_diagram="",
+        metrics=later(lambda: b""),
+        unready=later(lambda: ""),
+        sections=sections,
+    )
+)
 
 
 async def get(target: str, headers: str = "", method: str = "GET") -> tuple[int, dict[str, str], str]:

@@ -64,7 +64,10 @@ def test_a_users_token_opens_a_socket_and_nothing_of_the_operators(rules: Admiss
 
 async def test_a_users_page_has_its_openers_and_sources_and_no_figures(rules: Admission) -> None:
     """What the page needs comes with a user's token, what the operator reads does not."""
-    server = page(Contents(b"", "", later(lambda: b""), later(lambda: "")), rules)
+    server = page(
+        Contents(asyncapi=b"", session_diagram="", metrics=later(lambda: b""), unready=later(lambda: "")),
+        rules,
+    )
     for path, statuses in {"/openers.json": (401, 200, 200), "/metrics": (401, 401, 200)}.items():
         for token, expected in zip(("x", ANA, OPERATOR), statuses, strict=True):
             shown = f"Connection: close\r\nAuthorization: Bearer {token}"

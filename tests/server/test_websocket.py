@@ -423,7 +423,9 @@ async def test_the_librarys_client_accepts_the_answer_to_its_upgrade(offered: tu
 def test_the_answer_to_an_upgrade_is_that_of_the_standard() -> None:
     """The key and its proof are RFC 6455's own example."""
     key = (b"sec-websocket-key", b"dGhlIHNhbXBsZSBub25jZQ==")
-    answer = accepted(Head(b"GET", b"/ws", b"1.1", (key,), b"", b""), False)
+    answer = accepted(
+        Head(method=b"GET", target=b"/ws", version=b"1.1", headers=(key,), raw=b"", rest=b""), False
+    )
     assert answer == (
         b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         b"Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n"

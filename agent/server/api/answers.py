@@ -20,10 +20,10 @@ _encode = msgspec.json.Encoder().encode
 
 def told(content: msgspec.Struct, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:
     """Return an answer with `content` as JSON."""
-    return Answer(status, _encode(content), headers or {})
+    return Answer(status=status, content=_encode(content), headers=headers or {})
 
 
-DONE = Answer(204)
+DONE = Answer(status=204)
 """The answer to a request that succeeded without content."""
 
 
@@ -36,7 +36,9 @@ def failed(
     usual = {"Retry-After": str(after)} if after else {}
     if problem.status == 401:
         usual = {"WWW-Authenticate": "Bearer"}
-    return Answer(problem.status, _encode(problem), {**usual, **(headers or {})}, KIND)
+    return Answer(
+        status=problem.status, content=_encode(problem), headers={**usual, **(headers or {})}, kind=KIND
+    )
 
 
 def tell(refusal: Refusal, shape: Shape) -> Answer:
@@ -44,7 +46,7 @@ def tell(refusal: Refusal, shape: Shape) -> Answer:
     if shape == "problem":
         return failed(code_of(refusal.status, refusal.code), refusal.words, headers=refusal.headers)
     if shape == "openai":
-        return Answer(refusal.status, refusal.as_error(), refusal.headers, JSON)
+        return Answer(status=refusal.status, content=refusal.as_error(), headers=refusal.headers, kind=JSON)
     return plain_text(f"{refusal.words}\n", refusal.status, refusal.headers)
 
 

@@ -56,7 +56,7 @@ async def once(
     if noting.cancelled_caught:
         raise StorageFailed("a request could not be noted in time")
     if before is not None:
-        return Answer(before.status, before.body, REPLAYED)
+        return Answer(status=before.status, content=before.body, headers=REPLAYED)
     stored: StoredAnswer | None = None
     try:
         answer = await act()

@@ -61,7 +61,7 @@ async def create_key(rooms: Rooms, request: Request) -> Answer:
     await note(rooms, request.project, request.by, "key_created", made.id)
     answer = from_record(CreatedKey, made, project_id=made.project, key=key)
     without = told(msgspec.structs.replace(answer, key=None), 201)
-    return Answer(201, told(answer).content, kept=without.content)
+    return Answer(status=201, content=told(answer).content, kept=without.content)
 
 
 async def list_keys(rooms: Rooms, request: Request) -> Answer:

@@ -60,7 +60,7 @@ class Questions:
 
     async def _models(self, _: Head, __: Mapping[str, str]) -> Answer:
         """Answer with the list of models, which holds one."""
-        return Answer(200, encode_models(self._model, self._since))
+        return Answer(status=200, content=encode_models(self._model, self._since))
 
     def refuse(self, route: Route) -> Refusal | None:
         """Return the refusal of a question while none can be answered, or None."""
@@ -89,9 +89,11 @@ class Questions:
         if isinstance(ended, AnswerFailure):
             answer = tell(self._make_refusal(ended), "openai")
         elif admitted.route.name == "ask":
-            answer = Answer(200, encode_answer(ended))
+            answer = Answer(status=200, content=encode_answer(ended))
         else:
-            answer = Answer(200, encode_completion(chunks.id, chunks.model, chunks.created, ended))
+            answer = Answer(
+                status=200, content=encode_completion(chunks.id, chunks.model, chunks.created, ended)
+            )
         await exchange.answer(answer)
 
     async def _stream_answer(self, exchange: HttpExchange, question: Question, chunks: ChunkEncoder) -> None:

@@ -33,7 +33,7 @@ class ReadDocument(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rooms:
     """The services and stores that the API works on.
 
@@ -67,7 +67,7 @@ class Uploaded:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """One request that was read, and that its caller may make.
 

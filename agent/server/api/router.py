@@ -101,7 +101,7 @@ class HttpApi:
         self.door_handlers: Mapping[str, DoorHandler] = {"openapi": self._openapi, "health": self._health}
 
     async def _openapi(self, _: Head, __: Mapping[str, str]) -> Answer:
-        return Answer(200, openapi.document())
+        return Answer(status=200, content=openapi.document())
 
     async def _health(self, _: Head, __: Mapping[str, str]) -> Answer:
         now = self._rooms.clock.now_ms()
@@ -160,7 +160,13 @@ class HttpApi:
             project = _project(admitted, body.body)
             preferred = any(b"respond-async" in value.lower() for value in admitted.head.values(b"prefer"))
             request = Request(
-                project, caller.name, admitted.names, admitted.query, body.body, preferred, events
+                project=project,
+                by=caller.name,
+                names=admitted.names,
+                query=admitted.query,
+                body=body.body,
+                async_preferred=preferred,
+                listener=events,
             )
             work = partial(self._within, route, request)
             if admitted.key is None:

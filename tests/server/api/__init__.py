@@ -162,6 +162,10 @@ def asker(
     rooms = house.rooms()
     api = HttpApi(rooms, metrics, lambda: unready, lambda: draining, pace)
     keys = Keys(admission, cap.wrong_tokens, rooms.projects)
-    page = pages(Contents(b"{}", "", later(metrics.text), later(lambda: "")))
+    page = pages(
+        Contents(asyncapi=b"{}", session_diagram="", metrics=later(metrics.text), unready=later(lambda: ""))
+    )
     http = HttpServer(keys, cap, metrics, page, {"problem": api}, rooms.new_id)
-    return Asker(Edge(admission, nobody, http, cap, metrics), house, metrics)
+    return Asker(
+        Edge(admission=admission, handler=nobody, http=http, cap=cap, observer=metrics), house, metrics
+    )

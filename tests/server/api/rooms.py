@@ -74,16 +74,16 @@ class House:
     def rooms(self) -> Rooms:
         """Return all of it as the API takes it."""
         return Rooms(
-            Desk(self),
-            Projects(self),
-            Threads(self),
-            Calls(self),
-            Requests(self),
-            self.show_prompt if self.prompts else None,
-            Reading(inline, ForeignFiles(InProcess()).text_of),
-            self,
-            self.new_id,
-            lambda: f"ak_{next(self._numbers):032d}",
+            desk=Desk(self),
+            projects=Projects(self),
+            threads=Threads(self),
+            calls=Calls(self),
+            requests=Requests(self),
+            show_prompt=self.show_prompt if self.prompts else None,
+            read=Reading(inline, ForeignFiles(InProcess()).text_of),
+            clock=self,
+            new_id=self.new_id,
+            new_key=lambda: f"ak_{next(self._numbers):032d}",
         )
 
     def now_ms(self) -> int:

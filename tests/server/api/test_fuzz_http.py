@@ -61,7 +61,14 @@ def test_any_query_is_read_or_refused(kind: Any, query: bytes) -> None:
 def test_any_upload_is_read_or_refused(filler: bytes, at: int, name: bytes) -> None:
     """Bytes in the midst of a good one, and whatever stands for a name."""
     good, kind = form(category="FACTS", boundary="b")
-    head = Head(b"POST", b"/", b"1.1", ((b"content-type", kind.split(": ")[1].encode()),), b"", b"")
+    head = Head(
+        method=b"POST",
+        target=b"/",
+        version=b"1.1",
+        headers=((b"content-type", kind.split(": ")[1].encode()),),
+        raw=b"",
+        rest=b"",
+    )
 
     def read() -> None:
         made = Multipart(head)
@@ -79,4 +86,13 @@ def test_any_upload_is_read_or_refused(filler: bytes, at: int, name: bytes) -> N
 def test_any_type_is_read_or_refused(value: bytes) -> None:
     """Of a body that is to hold a file."""
     with suppress(ProblemError):
-        Multipart(Head(b"POST", b"/", b"1.1", ((b"content-type", value),), b"", b""))
+        Multipart(
+            Head(
+                method=b"POST",
+                target=b"/",
+                version=b"1.1",
+                headers=((b"content-type", value),),
+                raw=b"",
+                rest=b"",
+            )
+        )

@@ -98,7 +98,7 @@ async def test_only_a_good_answer_stands(status: int, kept: bool) -> None:
 
     async def act() -> Answer:
         done.append(status)
-        return Answer(status, b"{}")
+        return Answer(status=status, content=b"{}")
 
     for _ in range(2):
         answer = await once(house.rooms().requests, "operator", "once", "digest", 0, "default", act)
