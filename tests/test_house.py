@@ -1,6 +1,7 @@
 """Rules of the house that are read off the source: who may construct, ask, catch and import what."""
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -203,6 +204,21 @@ def test_long_records_take_their_fields_by_name() -> None:
     """From six fields on two are soon swapped. The exceptions are made for every number of a text, where names cost."""
     positional = {(each.file, each.name) for each in words.find_positional_records(MODULES)}
     assert positional == {("numbers/token.py", "Amount"), ("numbers/token.py", "NumberMatch")}
+
+
+def test_invariants_have_the_names_of_the_guide() -> None:
+    """Code, tests and guides name an invariant by its letter in `agent/guide/concepts.md`, and by no older number."""
+    listed = re.findall(
+        r"^- \*\*([STM]\d+)\.\*\*", (ROOT / "guide/concepts.md").read_text("utf-8"), re.MULTILINE
+    )
+    assert len(listed) == len(set(listed)) > 0
+    named: dict[str, set[str]] = {}
+    for folder in (ROOT, Path(__file__).parent):
+        for path in folder.rglob("*"):
+            if path.suffix in (".py", ".md", ".toml"):
+                for name in re.findall(r"\b[ISTM]\d{1,2}\b", path.read_text("utf-8")):
+                    named.setdefault(name, set()).add(path.name)
+    assert {name: files for name, files in named.items() if name not in listed} == {}
 
 
 def test_functions_are_short() -> None:

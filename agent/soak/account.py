@@ -122,11 +122,11 @@ class Account:
         self._tally.count(f"{kind} frames")
         self._came += 1
         if self._owed is not None and (kind, frame.get("id")) != ("response", self._owed):
-            self._report("I1", f"{self._owed} is done, and instead of its response came {kind}")
+            self._report("S1", f"{self._owed} is done, and instead of its response came {kind}")
             self._owed = None
         handler = self._FRAMES.get(kind)
         if handler is None:
-            self._report("I7", f"an unknown frame {kind}")
+            self._report("S7", f"an unknown frame {kind}")
         else:
             handler(self, frame, at)
 
@@ -134,18 +134,18 @@ class Account:
         """Check that everything has ended exactly once; the client has been quiet and nothing is in progress."""
         self.consults.check_answered()
         for id in self.in_progress():
-            self._report("I1", f"{id} has not ended")
+            self._report("S1", f"{id} has not ended")
         if self._owed is not None:
-            self._report("I1", f"{self._owed} is done without a response")
+            self._report("S1", f"{self._owed} is done without a response")
         for id, each in self.suggestions.items():
             if each.ends != 1:
-                self._report("I5", f"{id} ended {each.ends} times: {each}")
+                self._report("S5", f"{id} ended {each.ends} times: {each}")
             if each.answers < each.confirms:
-                self._report("I5", f"{each.confirms - each.answers} confirms of {id} were not answered")
+                self._report("S5", f"{each.confirms - each.answers} confirms of {id} were not answered")
             if each.answers > each.confirms + each.rejects:
-                self._report("I4", f"{each.confirms} confirms of {id} were answered {each.answers} times")
+                self._report("S5", f"{each.confirms} confirms of {id} were answered {each.answers} times")
         if self.guesses:
-            self._report("I5", f"{self.guesses} confirms of unknown ids were not answered")
+            self._report("S5", f"{self.guesses} confirms of unknown ids were not answered")
 
     def check_cut_off(self, since: float) -> None:
         """Check the account after a server that went down hung up: everything sent before `since` seconds has ended.
@@ -154,12 +154,12 @@ class Account:
         """
         for id in self.in_progress():
             if self.messages[id].at < since:
-                self._report("I1", f"{id} had not ended when the server went down")
+                self._report("S1", f"{id} had not ended when the server went down")
         if self._owed is not None:
-            self._report("I1", f"{self._owed} was done without a response when the server went down")
+            self._report("S1", f"{self._owed} was done without a response when the server went down")
         for id, each in self.suggestions.items():
             if each.confirmed_at < since and (each.ends != 1 or each.answers < each.confirms):
-                self._report("I5", f"{id} when the server went down: {each}")
+                self._report("S5", f"{id} when the server went down: {each}")
 
     def _report(self, invariant: str, what: str) -> None:
         self._tally.violation(invariant, f"{self._name}: {what}")
@@ -167,19 +167,19 @@ class Account:
     def _message(self, frame: Frame) -> SentMessage | None:
         asked = self.messages.get(str(frame.get("id")))
         if asked is None:
-            self._report("I7", f"{frame['type']} for {frame.get('id')}, which was not asked here")
+            self._report("S7", f"{frame['type']} for {frame.get('id')}, which was not asked here")
         return asked
 
     def _welcome(self, frame: Frame, at: float) -> None:
         if self._came > 1:
-            self._report("I7", "welcome is not the first frame")
+            self._report("S7", "welcome is not the first frame")
 
     def _stream(self, frame: Frame, at: float) -> None:
         asked = self._message(frame)
         if asked is None:
             return
         if asked.ended is not None:
-            self._report("I2" if asked.ended == "cancelled" else "I1", f"a delta after {asked.ended}")
+            self._report("S2" if asked.ended == "cancelled" else "S1", f"a delta after {asked.ended}")
         asked.said += frame["delta"]
 
     def _stream_end(self, frame: Frame, at: float) -> None:
@@ -188,7 +188,7 @@ class Account:
             return
         self._tally.count(f"ended {reason}")
         if asked.ended is not None:
-            self._report("I1", f"{frame['id']} ended {asked.ended} and then {reason}")
+            self._report("S1", f"{frame['id']} ended {asked.ended} and then {reason}")
         asked.ended = reason
         if reason == "done":
             self._owed = frame["id"]
@@ -204,14 +204,14 @@ class Account:
         if asked is None:
             return
         if self._owed != frame["id"]:
-            self._report("I1", f"a response for {frame['id']}, which is {asked.ended}")
+            self._report("S1", f"a response for {frame['id']}, which is {asked.ended}")
         self._owed = None
         asked.answered = True
         self._tally.count(frame["blocked"]["code"] if "blocked" in frame else "answered")
         if asked.said != frame["text"]:
-            self._report("I3", f"{frame['id']}: the deltas are not the response")
+            self._report("S3", f"{frame['id']}: the deltas are not the response")
         for run in find_uncited(frame):
-            self._report("I3", f"{frame['id']}: {run} stands in no citation")
+            self._report("S3", f"{frame['id']}: {run} stands in no citation")
         cited = citations_of(frame)
         of_pages = [each for each in cited if not each["file"].startswith(MEMORY)]
         if self._pages is not None and of_pages:
@@ -224,22 +224,22 @@ class Account:
     def _took_from(self, pages: Pages, cited: list[dict[str, Any]], frame: Frame, asked: SentMessage) -> None:
         behind = pages.behind(cited, asked.at)
         if behind is None:
-            self._report("kb", f"{frame['id']} cites what was never in the knowledge base at one time")
+            self._report("S8", f"{frame['id']} cites what was never in the knowledge base at one time")
             return
         asked.behind = behind
         self._tally.behind.add(behind)
         if behind > BEHIND:
-            self._report("kb", f"{frame['id']} was answered from what had been changed {behind:.1f} s before")
+            self._report("S8", f"{frame['id']} was answered from what had been changed {behind:.1f} s before")
 
     def _action_suggestion(self, frame: Frame, at: float) -> None:
         asked, id = self._message(frame), frame["suggestionId"]
         self._tally.count("suggestions")
         if asked is not None and not asked.answered:
-            self._report("I1", f"a suggestion before the response to {frame['id']}")
+            self._report("S1", f"a suggestion before the response to {frame['id']}")
         if asked is not None and asked.disowned:
-            self._report("I2", f"a suggestion for {frame['id']}, which was cancelled before")
+            self._report("T3", f"a suggestion for {frame['id']}, which was cancelled before")
         if id in self.suggestions:
-            self._report("I5", f"{id} was suggested twice")
+            self._report("S5", f"{id} was suggested twice")
         self.suggestions[id] = SeenSuggestion(
             missing=tuple(frame.get("missing", ())), payload=frame["payload"], action=frame["action"]
         )
@@ -255,7 +255,7 @@ class Account:
             self._became("closed", frame["suggestionId"])
             self._end(frame["suggestionId"], each)
         elif each.closed > 1 + each.rejects:
-            self._report("I5", f"{frame['suggestionId']} was closed {each.closed} times")
+            self._report("S5", f"{frame['suggestionId']} was closed {each.closed} times")
 
     def _action_executed(self, frame: Frame, at: float) -> None:
         each = self._suggestion(frame)
@@ -266,7 +266,7 @@ class Account:
         each.live = False
         self._tally.count(f"executed {next(iter(result))}")
         if not each.confirms:
-            self._report("I4", f"{id} was never confirmed, and is {result}")
+            self._report("T1", f"{id} was never confirmed, and is {result}")
         if "success" in result:
             self._became(
                 "done" if result["success"] else "unknown" if result.get("unknown") else "failed", id
@@ -278,9 +278,9 @@ class Account:
                 self._end(id, each)
         elif result == {"ignored": True}:
             if each.confirms + each.rejects < 2:
-                self._report("I4", f"the only confirm of {id} was ignored")
+                self._report("S5", f"the only confirm of {id} was ignored")
         elif result != {"expired": True} or not each.closed:
-            self._report("I5", f"{id} is {result}")
+            self._report("S5", f"{id} is {result}")
 
     def _error(self, frame: Frame, at: float) -> None:
         code = frame["code"]
@@ -291,7 +291,7 @@ class Account:
         if code == "unknown_suggestion" and self.guesses:
             self.guesses -= 1
         elif code not in _EXPECTED_ERRORS or code == "unknown_suggestion":
-            self._report("I7", f"error {code}: {frame['message']}")
+            self._report("S7", f"error {code}: {frame['message']}")
         turned_away = self.suggestions.get(str(frame.get("suggestionId")))
         if (
             turned_away is not None and code == "shutting_down"
@@ -300,19 +300,19 @@ class Account:
         asked = self.messages.get(str(frame.get("id")))
         if asked is not None and code in ("busy", "rate_limited", "shutting_down"):
             if asked.ended is not None:
-                self._report("I1", f"{frame['id']} ended {asked.ended} and then {code}")
+                self._report("S1", f"{frame['id']} ended {asked.ended} and then {code}")
             asked.ended = code
 
     def _suggestion(self, frame: Frame) -> SeenSuggestion | None:
         each = self.suggestions.get(frame["suggestionId"])
         if each is None:
-            self._report("I7", f"{frame['type']} for a suggestion that was not made here")
+            self._report("S7", f"{frame['type']} for a suggestion that was not made here")
         return each
 
     def _end(self, id: str, each: SeenSuggestion) -> None:
         each.ends += 1
         if each.ends > 1:
-            self._report("I5", f"{id} has ended {each.ends} times: {each}")
+            self._report("S5", f"{id} has ended {each.ends} times: {each}")
 
     _FRAMES: ClassVar[dict[str, Callable[["Account", Frame, float], None]]] = {
         "welcome": _welcome,

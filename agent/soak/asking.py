@@ -64,15 +64,15 @@ class UserRequests:
             scene.tally.count("handshakes given up")
             return LEFT
         except Stayed:
-            self._report("I6", f"the server did not hang up on {what} after its client had left")
+            self._report("S6", f"the server did not hang up on {what} after its client had left")
             return LEFT
         except WireClosed:
             if not scene.drain.is_set():
-                self._report("I7", f"{what} had no answer")
+                self._report("S7", f"{what} had no answer")
             return LEFT
         scene.tally.count(f"{what} {came.word if came is not LEFT else 'left'}")
         if not self._may_come(came, expected):
-            self._report("I7", f"{what} was answered {came.status} {came.word}")
+            self._report("S7", f"{what} was answered {came.status} {came.word}")
         return came
 
     def _may_come(self, came: ClientAnswer, expected: tuple[str, ...]) -> bool:

@@ -18,7 +18,6 @@ from .notes import NoteWriter
 APPROVED, SAID, CANCELLED = "memory:approved", "memory:said", "memory:cancelled"
 FORGETTING, FORGOT, OFFERED = "memory:forgetting", "memory:forgot", "memory:offered"
 MARK: Final = re.compile(r"(?<!\d)9\d{11}(?!\d)")
-PROMISE: Final = "memory"
 MOST: Final = 9_999  # numbers of one user
 OF_HTTP: Final = 5_000  # added to the numbers of users over HTTP
 LIVE: Final = ("accepted", "active", "blocked")
@@ -109,11 +108,11 @@ class Book:
         for number in find_numbers(text):
             told = self._told.get(number)
             if number[4:8] != self._mine:
-                self.report(f"{where} shows what another user has told")
+                self.report("M3", f"{where} shows what another user has told")
             elif told is not None and ANYWHERE not in (told, place) and told != place:
-                self.report(f"{where} shows what was told in another thread")
+                self.report("M8", f"{where} shows what was told in another thread")
             elif self._gone.get(number, asked_at) < asked_at:
-                self.report(f"{where} shows what was forgotten")
+                self.report("M2", f"{where} shows what was forgotten")
 
     def check_item(self, item: View, place: str, asked_at: float, where: str) -> None:
         """Check an item that the server has shown."""
@@ -123,9 +122,9 @@ class Book:
         self.check_text("\n".join(every), place, asked_at, f"{where} of {id}")
         if status == "forgotten":
             if any(every):
-                self.report(f"{where}: {id} is forgotten, and has words")
+                self.report("M2", f"{where}: {id} is forgotten, and has words")
         elif self._gone.get(id, asked_at) < asked_at:
-            self.report(f"{where}: {id} was forgotten, and is {status}")
+            self.report("M2", f"{where}: {id} was forgotten, and is {status}")
         known = self.items.get(id)
         if known is None or known["revision"] <= item["revision"]:
             self.items[id] = {**item, "place": place, "text": item["text"] or self._text(id)}
@@ -137,6 +136,6 @@ class Book:
     def _text(self, item: str) -> str:
         return str(self.items[item]["text"]) if item in self.items else ""
 
-    def report(self, what: str) -> None:
+    def report(self, promise: str, what: str) -> None:
         """Note a broken promise of the memory."""
-        self._tally.violation(PROMISE, f"{self._name}: {what}")
+        self._tally.violation(promise, f"{self._name}: {what}")

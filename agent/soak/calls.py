@@ -62,7 +62,7 @@ class Calls:
         """Enter that the server granted an approval or a begin, which it may do once for a call."""
         self._won[id, what] += 1
         if self._won[id, what] > 1:
-            self._report("I4", f"the {what} of {id} was taken {self._won[id, what]} times")
+            self._report("S4", f"the {what} of {id} was taken {self._won[id, what]} times")
 
     def forget(self, thread: str) -> None:
         """Remove the calls of a thread that was deleted."""
@@ -77,10 +77,10 @@ class Calls:
         before = self._views.get(id)
         if before is not None and before["status"] not in _OPEN:
             if status not in (*_OPEN, before["status"]):
-                self._report("I5", f"{id} was {before['status']}, and is {status}")
+                self._report("S5", f"{id} was {before['status']}, and is {status}")
             return  # an open call may have been shown before
         if view["arguments_hash"] != digest_of(view["arguments"]):
-            self._report("I4", f"{id}: its hash is not that of its arguments")
+            self._report("T1", f"{id}: its hash is not that of its arguments")
         if status in _YES:
             self._judge(id, view)
         if status not in _OPEN:
@@ -94,10 +94,10 @@ class Calls:
         for view in views:
             self.check_view(view)
             if view["runs_at"] != CALLER and view["status"] in ("confirmed", "claimed"):
-                self._report("I5", f"{view['id']} is left {view['status']}")
+                self._report("S5", f"{view['id']} is left {view['status']}")
         for message in messages:
             if message["status"] == "pending":
-                self._report("I1", f"message {message['id']} is left pending")
+                self._report("S1", f"message {message['id']} is left pending")
 
     def _judge(self, id: str, view: View) -> None:
         """Check that a running call was approved, unless its definition needs no approval."""
@@ -105,9 +105,9 @@ class Calls:
         if not view["requires_approval"] and view["tool"] in FREE:
             return
         if action is None or not action.is_confirmed:
-            self._report("I4", f"{id} is {view['status']}, and nobody has said yes to it")
+            self._report("T1", f"{id} is {view['status']}, and nobody has said yes to it")
         elif not action.allows(view["arguments_hash"]):
-            self._report("I4", f"{id} is {view['status']} with other arguments than somebody has said yes to")
+            self._report("T1", f"{id} is {view['status']} with other arguments than somebody has said yes to")
 
     def _report(self, promise: str, what: str) -> None:
         self._tally.violation(promise, f"{self._name}: {what}")

@@ -6,7 +6,7 @@ Pure, like `Account`.
 from dataclasses import dataclass
 from typing import Any
 
-from .book import PROMISE, Book
+from .book import Book
 from .figures import Tally
 from .wire import Frame
 
@@ -103,11 +103,11 @@ class Consults:
             book.check_text(excerpt["text"], self.place, asked.at, asked.kind)
         if asked.kind == "memory_forget":
             if frame["item"]["status"] != "forgotten":
-                self._report(f"{asked.item} was to be forgotten, and is {frame['item']['status']}")
+                self._report(f"{asked.item} was to be forgotten, and is {frame['item']['status']}", "M2")
             book.enter_forgotten(asked.item, at)
         shown = (*frame.get("items", ()), *frame.get("replaced", ()))
         for item in (*shown, frame["item"]) if "item" in frame else shown:
             book.check_item(item, self.place, asked.at, asked.kind)
 
-    def _report(self, what: str) -> None:
-        self._tally.violation(PROMISE, f"{self._name}: {what}")
+    def _report(self, what: str, promise: str = "M7") -> None:
+        self._tally.violation(promise, f"{self._name}: {what}")

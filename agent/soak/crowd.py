@@ -39,7 +39,7 @@ async def stay(scene: Scene, seed: int, number_of: int, callers: int = 0) -> Non
                         await scene.stop.wait()
             around.cancel_scope.cancel()
     if overall.cancelled_caught:
-        scene.tally.violation("I6", "users could not leave")
+        scene.tally.violation("S6", "users could not leave")
 
 
 async def _see_out(scene: Scene, overall: trio.CancelScope) -> None:
@@ -102,7 +102,7 @@ async def see_taken_over(scene: Scene, pages: Pages) -> None:
                 while not await asking.is_up_to_date():  # noqa: ASYNC110  it is asked over the wire
                     await trio.sleep(0.1)
             if waiting.cancelled_caught:
-                scene.tally.violation("kb", "what was written last is not answered")
+                scene.tally.violation("S8", "what was written last is not answered")
             await asking.settle()
             await asking.leave("close")
     finally:

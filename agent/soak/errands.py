@@ -118,7 +118,7 @@ class Errands:
             if came.good:
                 self._book.enter_forgotten(item["id"], trio.current_time())
             elif came.word == _BUSY:
-                self._book.report(f"{item['id']} cannot be forgotten")
+                self._book.report("M2", f"{item['id']} cannot be forgotten")
 
     async def _forget_and_ask(self) -> None:
         """Ask about an item while it is being forgotten, and again afterwards."""

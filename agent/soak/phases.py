@@ -129,7 +129,7 @@ async def _check_left(run: SoakRun, crowd: RemoteCrowd, server: SoakedServer) ->
     """Check that nothing of the crowd is left."""
     await crowd.do("quiet")
     if not await server.idle():
-        run.tally.violation("I6", "something of the clients that have left is still there")
+        run.tally.violation("S6", "something of the clients that have left is still there")
     for _ in range(LOOKS):
         run.censuses["end"] = await Census.take_at_rest(whole=True)
         if not run.censuses["end"].find_growth(run.censuses["start"]):
@@ -211,7 +211,7 @@ async def _probe(line: ClientSocket, run: SoakRun) -> None:
                     run.pings.add(seconds)
                 await trio.sleep(PING_EVERY)
     except* WireClosed:
-        run.tally.violation("I7", "an idle connection was closed")
+        run.tally.violation("S7", "an idle connection was closed")
     finally:
         line.drop()
 

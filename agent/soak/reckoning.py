@@ -55,16 +55,16 @@ def find_disagreements(
         allowed, least, most = AGREES[action.told]
         seen = effects_seen and (row is None or row.tool != REMEMBER)
         if seen and not least <= min(action.effects, 1) <= most:
-            yield "ledger", f"{id} is told {action.told}, and took effect {action.effects} times"
+            yield "S9", f"{id} is told {action.told}, and took effect {action.effects} times"
         if kept is None or (row is not None and row.is_leased(kept.at)):
             continue
         status = row.status if row is not None else None
         if status == "claimed":
-            yield "ledger", f"{id} is told {action.told}, and is still claimed"
+            yield "S9", f"{id} is told {action.told}, and is still claimed"
         elif status not in allowed:
-            yield "ledger", f"{id} is told {action.told}, and its row says {status}"
+            yield "S9", f"{id} is told {action.told}, and its row says {status}"
         elif seen and not EFFECTS[status][0] <= min(action.effects, 1) <= EFFECTS[status][1]:
-            yield "ledger", f"{id}: its row says {status}, and it took effect {action.effects} times"
+            yield "S9", f"{id}: its row says {status}, and it took effect {action.effects} times"
     if kept is not None:
         yield from find_open(kept)
         yield from _calls(actions, kept)
@@ -73,25 +73,25 @@ def find_disagreements(
 def _find_unapproved(id: str, action: NotedCall, row: ActionRow | None) -> Iterator[BrokenPromise]:
     """Yield the effects of a call that came twice, or without an approval of exactly their arguments."""
     if action.effects > 1:
-        yield "I4", f"{id} took effect {action.effects} times"
+        yield "S4", f"{id} took effect {action.effects} times"
     tools = action.tools | ({row.tool} if row is not None else set())
     if tools and tools <= FREE:
         return
     if not action.is_confirmed and (action.effects or row is not None):
-        yield "I4", f"{id} was never confirmed, and took effect {action.effects} times"
+        yield "T1", f"{id} was never confirmed, and took effect {action.effects} times"
     elif not all(map(action.allows, action.ran)):
-        yield "I4", f"{id} took effect with other arguments than somebody has said yes to"
+        yield "T1", f"{id} took effect with other arguments than somebody has said yes to"
 
 
 def find_open(kept: ServerFile) -> Iterator[BrokenPromise]:
     """Yield the calls and messages that have not ended; a call that its caller has taken is the caller's to end."""
     for id, call in kept.calls.items():
         if call.runs:
-            yield "I5", f"call {id} is left {call.status}"
+            yield "S5", f"call {id} is left {call.status}"
         elif call.status == "claimed" and (call.lease_until or 0) <= kept.at:
-            yield "I5", f"call {id} is left claimed, and its lease is over"
+            yield "S5", f"call {id} is left claimed, and its lease is over"
     for id in kept.pending:
-        yield "I1", f"message {id} is left pending"
+        yield "S1", f"message {id} is left pending"
 
 
 def _calls(actions: Mapping[str, NotedCall], kept: ServerFile) -> Iterator[BrokenPromise]:
@@ -99,17 +99,17 @@ def _calls(actions: Mapping[str, NotedCall], kept: ServerFile) -> Iterator[Broke
     for id, call in kept.calls.items():
         action, row = actions.get(id, NotedCall()), kept.rows.get(id)
         if call.free and call.tool not in FREE:
-            yield "I4", f"call {id} of {call.tool} asked nobody"
+            yield "T1", f"call {id} of {call.tool} asked nobody"
         if call.status in _RAN and not call.free:
             if not action.is_confirmed:
-                yield "I4", f"call {id} is {call.status}, and nobody has said yes to it"
+                yield "T1", f"call {id} is {call.status}, and nobody has said yes to it"
             elif not action.allows(call.digest):
-                yield "I4", f"call {id} is {call.status} with other arguments than somebody has said yes to"
+                yield "T1", f"call {id} is {call.status} with other arguments than somebody has said yes to"
         if action.ran - {call.digest}:
-            yield "I4", f"call {id} took effect with other arguments than it is kept with"
+            yield "T1", f"call {id} took effect with other arguments than it is kept with"
         status = row.status if row is not None else None
         if status != call.status and (call.status in _ENDED or status not in ("cancelled", None)):
-            yield "ledger", f"call {id} is {call.status}, and its row says {status}"
+            yield "S9", f"call {id} is {call.status}, and its row says {status}"
 
 
 def parse_figures(text: bytes) -> dict[str, float]:
@@ -130,10 +130,10 @@ def find_miscounts(figures: Mapping[str, float], rows: Mapping[str, ActionRow]) 
             for name in ("confirms_ended", "actions")
         )
         if told < held[status] or (told > held[status] and status != "failed"):
-            yield "ledger", f"/metrics tells of {told:g} actions {status}, the ledger of {held[status]}"
+            yield "S9", f"/metrics tells of {told:g} actions {status}, the ledger of {held[status]}"
     for name in ("agent_actions_running", "agent_actions_unrecorded"):
         if figures.get(name, 0):
-            yield "ledger", f"/metrics tells of {figures[name]:g} {name}"
+            yield "S9", f"/metrics tells of {figures[name]:g} {name}"
 
 
 def summarize_calls(actions: Mapping[str, NotedCall], kept: ServerFile | None) -> dict[str, object]:

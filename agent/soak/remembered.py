@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .book import APPROVED, CANCELLED, FORGETTING, FORGOT, LIVE, MARK, OFFERED, PROMISE, SAID, find_numbers
+from .book import APPROVED, CANCELLED, FORGETTING, FORGOT, LIVE, MARK, OFFERED, SAID, find_numbers
 from .kept import ActionRow
 from .notes import OF_MEMORY
 
@@ -137,7 +137,7 @@ def find_memory_faults(
     places = Counter((item.scope, item.place) for item in memory.items.values() if item.status in LIVE)
     for place, count in places.items():
         if count > 1:
-            yield PROMISE, f"{count} live items of one place {place}"
+            yield "M6", f"{count} live items of one place {place}"
     for id, item in memory.items.items():
         yield from _item(id, item, numbers)
     kept: set[str] = set()
@@ -145,31 +145,31 @@ def find_memory_faults(
         of = {number for text in sides.values() for number in find_numbers(text)}
         kept |= of
         if "user" in sides and "assistant" not in sides:
-            yield PROMISE, f"{message} is half kept"
+            yield "M4", f"{message} is half kept"
         for number in of & numbers[CANCELLED]:
-            yield PROMISE, f"{number} was told in a turn that was cancelled, and is kept"
+            yield "M5", f"{number} was told in a turn that was cancelled, and is kept"
     for number in memory.found & numbers[FORGOT]:
-        yield PROMISE, f"{number} was forgotten, and is in a file"
+        yield "M2", f"{number} was forgotten, and is in a file"
     lost = numbers[SAID] - kept - numbers[FORGETTING] - numbers[FORGOT]
     if len(lost) > memory.gaps:
-        yield PROMISE, f"{len(lost)} exchanges are not kept, such as {min(lost)}, and {memory.gaps} are noted"
+        yield "M5", f"{len(lost)} exchanges are not kept, such as {min(lost)}, and {memory.gaps} are noted"
     for suggestion, id in said.offered.items():
         row, accepted = rows.get(suggestion), memory.items.get(id)
         if row is not None and row.status == "done" and (accepted is None or not accepted.moves["approve"]):
-            yield PROMISE, f"{suggestion} is done, and {id} was never accepted"
+            yield "M1", f"{suggestion} is done, and {id} was never accepted"
 
 
 def _item(id: str, item: StoredItem, numbers: Mapping[str, set[str]]) -> Iterator[BrokenPromise]:
     told = set(find_numbers(item.text))
     if item.moves["approve"] > 1 + item.moves["reopen"]:
-        yield PROMISE, f"{id} was accepted {item.moves['approve']} times"
+        yield "M1", f"{id} was accepted {item.moves['approve']} times"
     by_rule = item.type in _BY_RULE and item.decided_by == "rule"
     if item.status in LIVE and not by_rule and told - numbers[APPROVED]:
-        yield PROMISE, f"{id} is {item.status}, and nobody has approved it"
+        yield "M1", f"{id} is {item.status}, and nobody has approved it"
     if told & numbers[CANCELLED]:
-        yield PROMISE, f"{id} is of a turn that was cancelled"
+        yield "M5", f"{id} is of a turn that was cancelled"
     if item.status == "forgotten" and item.text:
-        yield PROMISE, f"{id} is forgotten, and has words"
+        yield "M2", f"{id} is forgotten, and has words"
 
 
 def summarize_memory(memory: StoredMemory, said: NotedNumbers) -> dict[str, object]:

@@ -247,7 +247,7 @@ class Talk:
             what, ClientRequest(method="POST", path=path, body={"user_id": self._user, **said}), code
         )
         if came.good:
-            self._tally.violation("I4", f"{self._name}: {what} of {view['id']} was taken")
+            self._tally.violation("T1", f"{self._name}: {what} of {view['id']} was taken")
 
     async def _begin(self, view: View) -> None:
         came = await self._asking.ask(
@@ -295,7 +295,7 @@ class Talk:
         self._tally.count(f"replied {reply['response_json']['mode']}")
         text = reply["render"]["text_to_send_to_user"]
         for run in find_uncited({"text": text, "citations": reply["citations"]}):
-            self._tally.violation("I3", f"{self._name}: {run} stands in no citation")
+            self._tally.violation("S3", f"{self._name}: {run} stands in no citation")
         shown = "\n".join([text, *(each["snippet"] for each in reply["citations"])])
         self._book.check_text(shown, ANYWHERE, asked_at, "a reply")
         self._errands.check_updates(reply["response_json"]["memory_updates"], asked_at)

@@ -15,7 +15,7 @@ from ..config import HEAD_TIMEOUT
 from ..errors import WireClosed
 from ..testing.demo import CALL, PREMIUM, PRICE, RETURNS
 from .account import Account
-from .book import PROMISE, Book
+from .book import Book
 from .memories import MemoryActs
 from .scene import Scene
 from .tools import COURIER
@@ -71,7 +71,7 @@ class User:
                 continue
             except WireClosed as error:
                 if not scene.drain.is_set():
-                    scene.tally.violation("I7", f"{self._name} was not let in ({error.code})")
+                    scene.tally.violation("S7", f"{self._name} was not let in ({error.code})")
                 await self._pause(think)
                 continue
             self._visits += 1
@@ -158,7 +158,7 @@ class UserVisit:
         elif self._line.code is None and not self.account.has_heard and slowest > HEAD_TIMEOUT:
             self._tally.count("handshakes given up by a slow server")
         else:
-            self._tally.violation("I7", f"{self._name}: the server hung up with {self._line.code}")
+            self._tally.violation("S7", f"{self._name}: the server hung up with {self._line.code}")
 
     async def do_something(self) -> None:
         """Do one random act; raises `WireClosed`. Cancelled, a frame may have been sent."""
@@ -210,7 +210,7 @@ class UserVisit:
         with trio.move_on_after(HANG_UP * self._scene.target.slower) as waiting:
             await self._line.over.wait()
         if waiting.cancelled_caught:
-            self._tally.violation("I6", f"{self._name}: the server did not hang up after {how}")
+            self._tally.violation("S6", f"{self._name}: the server did not hang up after {how}")
 
     # --- acts
 
@@ -299,7 +299,7 @@ class UserVisit:
                     return frame
                 await self._change(self._patience)
             return None
-        self._tally.violation(PROMISE, f"{self._name}: {label} was not answered in {self._patience:g} s")
+        self._tally.violation("M7", f"{self._name}: {label} was not answered in {self._patience:g} s")
         return None
 
     async def _ask(self, question: str | None = None) -> str:
@@ -332,7 +332,7 @@ class UserVisit:
             while self.account.messages[id].ended is None and not self._line.over.is_set():
                 await self._change(self._patience)
             return
-        self._tally.violation("I1", f"{self._name}: {id} has not ended in {self._patience:g} s")
+        self._tally.violation("S1", f"{self._name}: {id} has not ended in {self._patience:g} s")
 
     async def _change(self, timeout: float) -> None:
         self._news = trio.Event()

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..config import ACTION_TIMEOUT, CLOSE_TIMEOUT, DRAIN_TIMEOUT, FLUSH_TIMEOUT, RECORD_TIMEOUT
-from .book import PROMISE
 from .census import Census
 from .figures import Histogram, Tally
 from .memory import Growth, Samples
@@ -16,7 +15,8 @@ CANCEL_P99, CANCEL_PINGS = 0.020, 3.0  # seconds, or how many idle pings
 PRESENT = (
     0.5  # the share of a crowd that must be connected in the later half of a run: else it was another one
 )
-PROMISES = (*(f"I{n}" for n in range(1, 8)), "kb", "ledger", PROMISE)
+PROMISES = (*(f"S{n}" for n in range(1, 10)), "T1", "T3", *(f"M{n}" for n in range(1, 9)))
+"""The invariants of `agent/guide/concepts.md` that a soak checks."""
 HANDSHAKES = ("handshakes given up", "handshakes given up by a slow server")
 DRAIN_MAX = DRAIN_TIMEOUT + CLOSE_TIMEOUT + FLUSH_TIMEOUT + ACTION_TIMEOUT + 2 * RECORD_TIMEOUT
 DRAIN_SPARE = 2.0  # seconds, for a loop that has much to do

@@ -50,7 +50,7 @@ def strike_by_name(plot: str, strike: str) -> tuple[int, list[Point]]:
 @pytest.mark.parametrize("strike", STRIKES)
 @pytest.mark.parametrize("plot", plots().values(), ids=lambda plot: plot.name)
 def test_nothing_breaks_at_any_step(plot: Plot, strike: str, striking: dict[tuple[str, str], Struck]) -> None:
-    """Struck at each of its steps, the scenario keeps I1 to I7 and leaves nothing behind."""
+    """Struck at each of its steps, the scenario keeps every invariant and leaves nothing behind."""
     points, bad = striking[plot.name, strike].result()
     struck[plot.name, strike] = points
     assert not bad, f"{len(bad)} of {points} points broke something; the first:\n{bad[0]}"

@@ -104,13 +104,13 @@ def answer_left(patch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("plant", "plot", "strike", "stride", "found"),
     [
-        (kept_when_cancelled, "proposal_confirmed", "cancel", 20, "M2: "),
+        (kept_when_cancelled, "proposal_confirmed", "cancel", 20, "M5: "),
         (accepted_unasked, "proposal_left", "cancel", 999, "accepted, and nobody was asked"),
         (accepted_by_a_model, "found_by_a_model", "cancel", 999, "accepted, and nobody was asked"),
-        (half_kept, "order_to_remember", "cancel", 999, "M1: "),
+        (half_kept, "order_to_remember", "cancel", 999, "M4: "),
         (offered_after_a_cancel, "proposal_left", "cancel", 1, "after a cancel"),
         (declined_by_time, "proposal_left", "confirm", 999, "was rejected by nobody"),
-        (answer_left, "forgotten_while_it_is_cited", "cancel", 999, "M4: "),
+        (answer_left, "forgotten_while_it_is_cited", "cancel", 999, "M2: "),
     ],
     ids=lambda value: getattr(value, "__name__", "") if callable(value) else "",
 )

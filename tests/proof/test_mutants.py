@@ -122,8 +122,8 @@ def test_what_fails_without_a_mutation_kills_nothing(tmp_path: Path) -> None:
 def test_the_report_names_what_found_a_planted_bug() -> None:
     """A line says which mutation, where, and what noticed; a planted bug has its scenario, strike and step."""
     mutant = Mutant(name="m", why="", at="session.core:a", strike=("plain_answer", "cancel"), planted=True)
-    text = mutate.report([Verdict(mutant, "killed", "k=21 of 40: I2: late", 1.0)], "x")
+    text = mutate.report([Verdict(mutant, "killed", "k=21 of 40: S2: late", 1.0)], "x")
     assert "* m " in text
-    assert "plain_answer cancel k=21 of 40: I2: late" in text
+    assert "plain_answer cancel k=21 of 40: S2: late" in text
     assert "1 of 1 mutants killed by an assertion or an invariant; of 1 planted bugs (*) 1 found" in text
     assert text.endswith("so it proves nothing: x")

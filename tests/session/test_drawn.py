@@ -225,7 +225,7 @@ class Run:
             self.silent(client, streaming, before)
 
     def silent(self, client: Client, serial: str, before: int) -> None:
-        """I2: no word of the cancelled turn is begun after the cancel, and its end is written at once."""
+        """S2: no word of the cancelled turn is begun after the cancel, and its end is written at once."""
         after = client.wire.frames[before:]
         words = [frame["delta"] for _, frame in after if frame["type"] == "stream"]
         assert not any(serial in delta.split() for delta in words)
@@ -303,7 +303,7 @@ class Run:
                 await client.wire.until("response", answered)
 
     async def innocent(self) -> None:
-        """I7: after all that a new client gets its answer as if nothing had been."""
+        """S7: after all that a new client gets its answer as if nothing had been."""
         if self.world.registry.draining:
             return
         client = Client("innocent", await self.world.connect())
@@ -315,7 +315,7 @@ class Run:
         self.clients.append(client)
 
     async def leave(self) -> None:
-        """I6: when the clients have gone nothing of them is left."""
+        """S6: when the clients have gone nothing of them is left."""
         for client in self.clients:
             client.left = True
             client.wire.leave()
@@ -323,7 +323,7 @@ class Run:
         self.world.nothing_is_left()
 
     async def judge(self) -> None:
-        """I1, I4 and I5; what began unconfirmed is a call that a turn may make."""
+        """S1, S4, S5 and T1; what began unconfirmed is a call that a turn may make."""
         assert not self.overlapped
         begun = Counter(self.world.executor.begun)
         assert not [id for id, times in begun.items() if times > 1]
@@ -435,7 +435,7 @@ def drawn(examples: int, steps: int, derandomize: bool) -> None:
 
 
 def test_whatever_clients_do_what_must_hold_holds() -> None:
-    """I1, I2, I4, I5, I6 and I7 after drawn steps of several clients at once."""
+    """S1, S2, S4 to S7 and T1 after drawn steps of several clients at once."""
     drawn(examples(60), STEPS, derandomize=True)
 
 

@@ -424,25 +424,25 @@ class SessionMachine(RuleBasedStateMachine):
 
     @invariant()
     def only_the_live_are_armed(self) -> None:
-        """I6: a timer waits for each live suggestion and for nothing else."""
+        """S6: a timer waits for each live suggestion and for nothing else."""
         if hasattr(self, "model"):
             assert self.armed == set(self.model.live), self.transcript(
                 "the timers are not the live suggestions'"
             )
 
     def teardown(self) -> None:
-        """I1 and I5, counted from the frames alone."""
+        """S1 and S5, counted from the frames alone."""
         if not self.agreed:
             return
         if self.model.state != "closed":
             self.step(KillRequested(1012, "bye", self.now), "kill", lambda: self.model.kill(1012))
         if self.dropped:
             return
-        assert self.finished == self.accepted, self.transcript("I1: not one stream_end per accepted message")
+        assert self.finished == self.accepted, self.transcript("S1: not one stream_end per accepted message")
         for id in self.issued:
             told = self.endings.get(id, [])
             assert len(told) == (0 if id in self.elsewhere else 1), self.transcript(
-                f"I5: {id} ended {len(told)} times"
+                f"S5: {id} ended {len(told)} times"
             )
 
     # --- machinery
@@ -579,7 +579,7 @@ class SessionMachine(RuleBasedStateMachine):
                 self.finished[frame["id"]] += 1
                 answered = following.get("type") == "response" and following["id"] == frame["id"]
                 assert answered is (frame["reason"] == "done"), self.transcript(
-                    "I1: an end without its response"
+                    "S1: an end without its response"
                 )
             if frame["type"] in ("action_closed", "action_executed") and frame.get("result") != ANSWERS[0]:
                 result = frame.get("result", {})

@@ -120,36 +120,36 @@ def test_what_is_right_is_not_noted(steps: list[Step]) -> None:
 @pytest.mark.parametrize(
     ("invariant", "steps"),
     [
-        ("I1", []),
-        ("I1", [*SAID, end("done"), response("299 kr")]),
-        ("I1", [stream("299 kr"), end("done")]),
-        ("I1", [stream("299 kr"), end("done"), stream("x"), response("299 kr")]),
-        ("I1", [end("cancelled"), response("299 kr")]),
-        ("I1", [*SAID, stream("more")]),
-        ("I1", [suggestion(), *SAID, closed()]),
-        ("I1", [*SAID, error("busy", id="1")]),
-        ("I2", [("cancel",), end("cancelled"), stream("late")]),
-        ("I3", [stream("299 "), end("done"), response("299 kr")]),
-        ("I3", [stream("298 kr"), end("done"), response("298 kr")]),
-        ("I4", [*SUGGESTED, executed(success=True, data={})]),
-        ("I4", [*SUGGESTED, ("confirm", "s"), executed(ignored=True)]),
-        ("I4", [*SUGGESTED, ("confirm", "s"), executed(success=True, data={}), executed(ignored=True)]),
-        ("I5", SUGGESTED),
-        ("I5", [*SUGGESTED, closed(), suggestion()]),
-        ("I5", [*SUGGESTED, closed(), closed()]),
-        ("I5", [*SUGGESTED, ("confirm", "s")]),
-        ("I5", [*SUGGESTED, ("confirm", "s"), closed(), executed(success=True, data={})]),
-        ("I5", [*SUGGESTED, ("confirm", "s"), executed(expired=True)]),
-        ("I5", [*SAID, ("confirm", "guess")]),
-        ("I7", [*SAID, {"type": "welcome"}]),
-        ("I7", [*SAID, {"type": "gossip"}]),
-        ("I7", [*SAID, stream("not mine", "2")]),
-        ("I7", [*SAID, response("not mine", "2")]),
-        ("I7", [*SAID, end("done", "2")]),
-        ("I7", [*SAID, closed()]),
-        ("I7", [*SAID, executed(success=True, data={})]),
-        ("I7", [*SAID, error("internal", id="1")]),
-        ("I7", [*SAID, error("unknown_suggestion")]),
+        ("S1", []),
+        ("S1", [*SAID, end("done"), response("299 kr")]),
+        ("S1", [stream("299 kr"), end("done")]),
+        ("S1", [stream("299 kr"), end("done"), stream("x"), response("299 kr")]),
+        ("S1", [end("cancelled"), response("299 kr")]),
+        ("S1", [*SAID, stream("more")]),
+        ("S1", [suggestion(), *SAID, closed()]),
+        ("S1", [*SAID, error("busy", id="1")]),
+        ("S2", [("cancel",), end("cancelled"), stream("late")]),
+        ("S3", [stream("299 "), end("done"), response("299 kr")]),
+        ("S3", [stream("298 kr"), end("done"), response("298 kr")]),
+        ("T1", [*SUGGESTED, executed(success=True, data={})]),
+        ("S5", [*SUGGESTED, ("confirm", "s"), executed(ignored=True)]),
+        ("S5", [*SUGGESTED, ("confirm", "s"), executed(success=True, data={}), executed(ignored=True)]),
+        ("S5", SUGGESTED),
+        ("S5", [*SUGGESTED, closed(), suggestion()]),
+        ("S5", [*SUGGESTED, closed(), closed()]),
+        ("S5", [*SUGGESTED, ("confirm", "s")]),
+        ("S5", [*SUGGESTED, ("confirm", "s"), closed(), executed(success=True, data={})]),
+        ("S5", [*SUGGESTED, ("confirm", "s"), executed(expired=True)]),
+        ("S5", [*SAID, ("confirm", "guess")]),
+        ("S7", [*SAID, {"type": "welcome"}]),
+        ("S7", [*SAID, {"type": "gossip"}]),
+        ("S7", [*SAID, stream("not mine", "2")]),
+        ("S7", [*SAID, response("not mine", "2")]),
+        ("S7", [*SAID, end("done", "2")]),
+        ("S7", [*SAID, closed()]),
+        ("S7", [*SAID, executed(success=True, data={})]),
+        ("S7", [*SAID, error("internal", id="1")]),
+        ("S7", [*SAID, error("unknown_suggestion")]),
     ],
 )
 def test_what_is_broken_is_noted(invariant: str, steps: list[Step]) -> None:
@@ -176,7 +176,7 @@ def test_cancels_are_timed() -> None:
 def test_only_the_first_examples_are_kept() -> None:
     """A soak that goes wrong does not fill the memory with words about it."""
     _, tally = judge(*SAID, *[stream("late")] * 50)
-    assert tally.broken["I1"] == 50
+    assert tally.broken["S1"] == 50
     assert len(tally.examples) == EXAMPLES_MAX
 
 
@@ -211,10 +211,10 @@ def test_what_becomes_of_a_suggestion_is_noted_once(steps: list[Step], noted: li
         (None, [*SUGGESTED, ("confirm", "s"), error("shutting_down", suggestionId="s"), closed()]),
         (None, [*SAID, ("ask", "2")]),  # it crossed the close
         (None, [*SUGGESTED, ("confirm", "s")]),
-        ("I1", [stream("299 ")]),
-        ("I1", [stream("299 kr"), end("done")]),
-        ("I5", SUGGESTED),
-        ("I5", [*SUGGESTED, ("confirm", "s"), closed(), ("ask", "2"), ("ask", "3")]),
+        ("S1", [stream("299 ")]),
+        ("S1", [stream("299 kr"), end("done")]),
+        ("S5", SUGGESTED),
+        ("S5", [*SUGGESTED, ("confirm", "s"), closed(), ("ask", "2"), ("ask", "3")]),
     ],
 )
 def test_a_server_that_goes_down_owes_nothing(promise: str | None, steps: list[Step]) -> None:
@@ -226,7 +226,7 @@ def test_a_server_that_goes_down_owes_nothing(promise: str | None, steps: list[S
 
 def test_a_number_may_stand_in_a_heading_that_is_shown() -> None:
     """And in no other."""
-    for heading, broken in (({"heading": "Prices › 349 kr"}, {}), ({}, {"I3": 1})):
+    for heading, broken in (({"heading": "Prices › 349 kr"}, {}), ({}, {"S3": 1})):
         cited = [{"file": "kb/a.md", "snippet": "299 kr", "lines": [1, 1], **heading}]
         _, tally = judge(stream("349 kr"), end("done"), response("349 kr") | {"citations": cited})
         assert tally.broken == broken
@@ -260,6 +260,6 @@ def test_answers_are_of_one_state_of_the_knowledge_base(tmp_path: Path) -> None:
     assert (answered(3.5, []), tally.broken) == (None, {})
     assert (tally.behind.count, tally.behind.longest) == (2, 0.5)
     assert answered(4.0 + BEHIND, citations(2, 2)) == 1.0 + BEHIND
-    assert tally.broken == {"kb": 1}
+    assert tally.broken == {"S8": 1}
     assert answered(4.0, [*citations(3), {"file": "kb/contact.md", "snippet": "never"}]) is None
-    assert tally.broken == {"kb": 2}
+    assert tally.broken == {"S8": 2}

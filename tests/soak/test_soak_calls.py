@@ -70,17 +70,17 @@ def test_what_is_right_is_not_noted(steps: list[Any]) -> None:
 @pytest.mark.parametrize(
     ("promise", "words", "steps"),
     [
-        ("I4", "nobody has said yes", [view("suggested"), view("confirmed")]),
-        ("I4", "nobody has said yes", [view("suggested"), ("yes", ORDER), ("no", ORDER), view("done")]),
-        ("I4", "nobody has said yes", [view("done", tool="find_parcel")]),
-        ("I4", "nobody has said yes", [view("done", requires_approval=False)]),
-        ("I4", "other arguments", [view("suggested"), ("yes", OTHER), view("claimed")]),
-        ("I4", "not that of its arguments", [view("suggested", arguments_hash=digest_of(OTHER))]),
-        ("I4", "was taken 2 times", [("yes", ORDER), ("approval",), ("approval",)]),
-        ("I4", "was taken 2 times", [("yes", ORDER), ("begin",), ("begin",)]),
-        ("I5", "was done, and is failed", [("yes", ORDER), view("done"), view("failed")]),
-        ("I5", "is left claimed", [("yes", ORDER), ("settled", [view("claimed")], [])]),
-        ("I1", "is left pending", [("settled", [], [{"id": "m", "status": "pending"}])]),
+        ("T1", "nobody has said yes", [view("suggested"), view("confirmed")]),
+        ("T1", "nobody has said yes", [view("suggested"), ("yes", ORDER), ("no", ORDER), view("done")]),
+        ("T1", "nobody has said yes", [view("done", tool="find_parcel")]),
+        ("T1", "nobody has said yes", [view("done", requires_approval=False)]),
+        ("T1", "other arguments", [view("suggested"), ("yes", OTHER), view("claimed")]),
+        ("T1", "not that of its arguments", [view("suggested", arguments_hash=digest_of(OTHER))]),
+        ("S4", "was taken 2 times", [("yes", ORDER), ("approval",), ("approval",)]),
+        ("S4", "was taken 2 times", [("yes", ORDER), ("begin",), ("begin",)]),
+        ("S5", "was done, and is failed", [("yes", ORDER), view("done"), view("failed")]),
+        ("S5", "is left claimed", [("yes", ORDER), ("settled", [view("claimed")], [])]),
+        ("S1", "is left pending", [("settled", [], [{"id": "m", "status": "pending"}])]),
     ],
 )
 def test_what_is_wrong_is_noted(promise: str, words: str, steps: list[Any]) -> None:

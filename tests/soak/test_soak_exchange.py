@@ -91,12 +91,12 @@ def problem(status: int, code: str) -> bytes:
         (OK, False, {}),
         (problem(409, "closed"), False, {}),
         (problem(400, "bad_edit"), False, {}),
-        (problem(400, "bad_request"), False, {"I7": 1}),
-        (problem(404, "not_found"), False, {"I7": 1}),
-        (problem(500, "internal"), False, {"I7": 1}),
-        (problem(503, "shutting_down"), False, {"I7": 1}),
+        (problem(400, "bad_request"), False, {"S7": 1}),
+        (problem(404, "not_found"), False, {"S7": 1}),
+        (problem(500, "internal"), False, {"S7": 1}),
+        (problem(503, "shutting_down"), False, {"S7": 1}),
         (problem(503, "shutting_down"), True, {}),
-        (OK[:-1], False, {"I7": 1}),
+        (OK[:-1], False, {"S7": 1}),
         (b"", True, {}),
     ],
 )
@@ -155,7 +155,7 @@ async def test_a_server_that_stays_is_found_out(monkeypatch: pytest.MonkeyPatch)
     _, tally = await asked_of(
         stays, ClientRequest(method="POST", path="/chat", body={}, patience=0.01, going="eof")
     )
-    assert tally.broken == {"I6": 1}
+    assert tally.broken == {"S6": 1}
     with pytest.raises(WireClosed):
         await exchange(ClientRequest(method="GET", path="/calls"), "127.0.0.1", 1)
     assert issubclass(Stayed, WireClosed)

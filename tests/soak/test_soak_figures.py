@@ -59,10 +59,10 @@ def test_a_tally_is_bounded() -> None:
     tally = Tally()
     for n in range(10 * NAMES_MAX):
         tally.count(f"strange {n} frames")
-        tally.violation("I1", "late" * 1000)
+        tally.violation("S1", "late" * 1000)
     assert len(tally.counts) == NAMES_MAX + 1
     assert sum(tally.counts.values()) == 10 * NAMES_MAX
-    assert tally.broken == {"I1": 10 * NAMES_MAX}
+    assert tally.broken == {"S1": 10 * NAMES_MAX}
     assert len(tally.examples) == EXAMPLES_MAX
     assert max(map(len, tally.examples)) < 320
 
@@ -72,12 +72,12 @@ def test_a_tally_goes_through_a_pipe_and_is_added() -> None:
     there, here = Tally(), Tally()
     for tally in (there, here):
         tally.count("messages")
-        tally.violation("I7", "thrown out")
+        tally.violation("S7", "thrown out")
     there.cancels.add(0.25)
     there.behind.add(1.0)
     here.add(Tally.load(json.loads(json.dumps(there.dump()))))
     assert here.counts == {"messages": 2}
-    assert here.broken == {"I7": 2}
-    assert here.examples == ["I7: thrown out"] * 2
+    assert here.broken == {"S7": 2}
+    assert here.examples == ["S7: thrown out"] * 2
     assert here.cancels.report() == there.cancels.report()
     assert here.behind.report()["count"] == 1

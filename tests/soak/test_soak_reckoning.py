@@ -64,28 +64,28 @@ def test_what_agrees_is_not_noted(lines: list[str], rows: dict[str, str]) -> Non
 @pytest.mark.parametrize(
     ("promise", "lines", "rows"),
     [
-        ("I4", ["confirmed a", "effect a", "effect a", "done a"], {"a": "done"}),
-        ("I4", ["effect a"], {}),
-        ("I4", ["closed a"], {"a": "done"}),
-        ("I4", [], {"a": "cancelled"}),
-        ("I4", ["confirmed a x", "effect a y", "done a"], {"a": "done"}),
-        ("I4", ["confirmed a x", "withdrawn a x", "effect a x", "done a"], {"a": "done"}),
-        ("I4", ["confirmed a x", "confirmed a y", "withdrawn a y", "effect a y", "done a"], {"a": "done"}),
-        ("I4", ["effect a x find_parcel", "effect a x find_parcel", "done a"], {"a": "done"}),
-        ("I4", ["effect a x book_courier", "done a"], {"a": "done"}),
-        ("ledger", ["confirmed a", "effect a", "done a"], {"a": "claimed"}),
-        ("ledger", ["confirmed a", "effect a", "done a"], {}),
-        ("ledger", ["confirmed a", "effect a", "done a"], {"a": "unknown"}),
-        ("ledger", ["confirmed a", "done a"], {"a": "done"}),
-        ("ledger", ["confirmed a", "failed a"], {"a": "claimed"}),
-        ("ledger", ["confirmed a", "failed a"], {"a": "done"}),
-        ("ledger", ["confirmed a", "effect a", "failed a"], {"a": "failed"}),
-        ("ledger", ["confirmed a", "effect a", "cancelled a"], {"a": "cancelled"}),
-        ("ledger", ["confirmed a", "unknown a"], {}),
-        ("ledger", ["confirmed a"], {"a": "claimed"}),
-        ("ledger", ["confirmed a"], {"a": "done"}),
-        ("ledger", ["confirmed a", "effect a"], {}),
-        ("ledger", ["confirmed a", "effect a", "closed a"], {}),
+        ("S4", ["confirmed a", "effect a", "effect a", "done a"], {"a": "done"}),
+        ("T1", ["effect a"], {}),
+        ("T1", ["closed a"], {"a": "done"}),
+        ("T1", [], {"a": "cancelled"}),
+        ("T1", ["confirmed a x", "effect a y", "done a"], {"a": "done"}),
+        ("T1", ["confirmed a x", "withdrawn a x", "effect a x", "done a"], {"a": "done"}),
+        ("T1", ["confirmed a x", "confirmed a y", "withdrawn a y", "effect a y", "done a"], {"a": "done"}),
+        ("S4", ["effect a x find_parcel", "effect a x find_parcel", "done a"], {"a": "done"}),
+        ("T1", ["effect a x book_courier", "done a"], {"a": "done"}),
+        ("S9", ["confirmed a", "effect a", "done a"], {"a": "claimed"}),
+        ("S9", ["confirmed a", "effect a", "done a"], {}),
+        ("S9", ["confirmed a", "effect a", "done a"], {"a": "unknown"}),
+        ("S9", ["confirmed a", "done a"], {"a": "done"}),
+        ("S9", ["confirmed a", "failed a"], {"a": "claimed"}),
+        ("S9", ["confirmed a", "failed a"], {"a": "done"}),
+        ("S9", ["confirmed a", "effect a", "failed a"], {"a": "failed"}),
+        ("S9", ["confirmed a", "effect a", "cancelled a"], {"a": "cancelled"}),
+        ("S9", ["confirmed a", "unknown a"], {}),
+        ("S9", ["confirmed a"], {"a": "claimed"}),
+        ("S9", ["confirmed a"], {"a": "done"}),
+        ("S9", ["confirmed a", "effect a"], {}),
+        ("S9", ["confirmed a", "effect a", "closed a"], {}),
     ],
 )
 def test_what_disagrees_is_noted(promise: str, lines: list[str], rows: dict[str, str]) -> None:
@@ -148,7 +148,7 @@ def test_a_call_that_disagrees_is_noted(
 
 def test_a_message_that_is_left_pending_is_noted() -> None:
     """Nothing is in progress any more, and it has not ended."""
-    assert list(find_open(ServerFile({}, {}, ("m",), NOW))) == [("I1", "message m is left pending")]
+    assert list(find_open(ServerFile({}, {}, ("m",), NOW))) == [("S1", "message m is left pending")]
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_figures_that_are_not_the_ledger_s_are_noted(
     read_back = parse_figures(f"# HELP x\n{text}agent_actions_running 0.0\n".encode())
     assert len(list(find_miscounts(read_back, rows))) == broken
     assert list(find_miscounts({"agent_actions_unrecorded": 2.0}, {})) == [
-        ("ledger", "/metrics tells of 2 agent_actions_unrecorded")
+        ("S9", "/metrics tells of 2 agent_actions_unrecorded")
     ]
 
 

@@ -46,7 +46,8 @@ def kept(
 
 
 def broken(lines: list[str], memory: StoredMemory, rows: dict[str, ActionRow] | None = None) -> list[str]:
-    return [what for _, what in find_memory_faults(memory, read_numbers(lines), rows or {})]
+    found = find_memory_faults(memory, read_numbers(lines), rows or {})
+    return [f"{promise}: {what}" for promise, what in found]
 
 
 def test_what_agrees_is_not_noted() -> None:
@@ -69,33 +70,41 @@ def test_what_agrees_is_not_noted() -> None:
 @pytest.mark.parametrize(
     ("lines", "memory", "why"),
     [
-        ([], StoredMemory({"i1": kept()}), "nobody has approved it"),
-        (SAID, StoredMemory({"i1": kept(approve=2)}, TURN), "accepted 2 times"),
-        (SAID, StoredMemory({"i1": kept(), "i2": kept()}, TURN), "2 live items"),
+        ([], StoredMemory({"i1": kept()}), "M1: i1 is accepted, and nobody has approved it"),
+        (SAID, StoredMemory({"i1": kept(approve=2)}, TURN), "M1: i1 was accepted 2 times"),
+        (SAID, StoredMemory({"i1": kept(), "i2": kept()}, TURN), "M6: 2 live items"),
         (
             [SAID[0], f"memory:cancelled {N} - -"],
             StoredMemory({"i1": kept()}),
-            "of a turn that was cancelled",
+            "M5: i1 is of a turn that was cancelled",
         ),
-        ([f"memory:cancelled {N} - -"], StoredMemory({}, TURN), "in a turn that was cancelled"),
-        (SAID, StoredMemory({"i1": kept("forgotten")}, TURN), "has words"),
-        ([*SAID, f"memory:forgot {N} - -"], StoredMemory(found=frozenset([N])), "is in a file"),
-        (SAID, StoredMemory(), "1 exchanges are not kept"),
-        ([], StoredMemory({}, {(1, "m1"): {"user": "Hi."}}), "half kept"),
+        (
+            [f"memory:cancelled {N} - -"],
+            StoredMemory({}, TURN),
+            f"M5: {N} was told in a turn that was cancelled",
+        ),
+        (SAID, StoredMemory({"i1": kept("forgotten")}, TURN), "M2: i1 is forgotten, and has words"),
+        (
+            [*SAID, f"memory:forgot {N} - -"],
+            StoredMemory(found=frozenset([N])),
+            f"M2: {N} was forgotten, and is in a file",
+        ),
+        (SAID, StoredMemory(), "M5: 1 exchanges are not kept"),
+        ([], StoredMemory({}, {(1, "m1"): {"user": "Hi."}}), "M4: m1 is half kept"),
     ],
 )
 def test_what_disagrees_is_found(lines: list[str], memory: StoredMemory, why: str) -> None:
     """Each way of it."""
     (what,) = broken(lines, memory)
-    assert why in what
+    assert what.startswith(why)
 
 
 def test_what_a_ledger_tells_of_an_item_is_held_against_it() -> None:
     """A suggestion that is done has made its item live."""
     lines, rows = ["memory:offered s1 i1 -"], {"s1": ActionRow("done")}
     proposed = StoredMemory({"i1": kept("proposed", "", None, approve=0)})
-    assert broken(lines, proposed, rows) == ["s1 is done, and i1 was never accepted"]
-    assert broken(lines, StoredMemory(), rows) == ["s1 is done, and i1 was never accepted"]
+    assert broken(lines, proposed, rows) == ["M1: s1 is done, and i1 was never accepted"]
+    assert broken(lines, StoredMemory(), rows) == ["M1: s1 is done, and i1 was never accepted"]
     assert broken(lines, proposed, {"s1": ActionRow("failed")}) == []
 
 

@@ -71,6 +71,6 @@ async def test_a_server_that_runs_something_else_is_found_out(
         await talk._chat(saying=BOOKING)
         await talk._edit()
         await talk._approve_unseen()
-    assert tally.broken == {"I4": 2}
+    assert tally.broken == {"T1": 2}
     assert "with other arguments than somebody has said yes to" in tally.examples[0]
     assert "approve unseen of" in tally.examples[1]

@@ -1,10 +1,13 @@
 """Each bar of a soak: what is under it passes, what is over it fails and says why."""
 
+import re
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agent.soak import verdict
 from agent.soak.census import Census
 from agent.soak.figures import Histogram
 from agent.soak.memory import Samples
@@ -94,14 +97,21 @@ def test_over_the_bar(more: dict[str, Any], words: str) -> None:
     assert [words in line for line in report["failed"]] == [True]
 
 
+def test_each_promise_that_is_checked_is_in_the_report() -> None:
+    """Under its name in the guide."""
+    here = Path(verdict.__file__)
+    sources = [path.read_text("utf-8") for path in here.parent.glob("*.py") if path != here]
+    assert {name for text in sources for name in re.findall(r'"([STM]\d+)"', text)} == set(verdict.PROMISES)
+
+
 def test_broken_promises_are_told_by_name() -> None:
     """Also those that are not the session's, and from the outside too."""
     run = SoakRun(clients=1, seconds=1.0)
-    run.tally.violation("kb", "a torn snapshot")
-    run.tally.violation("I7", "thrown out")
+    run.tally.violation("S8", "a torn snapshot")
+    run.tally.violation("S7", "thrown out")
     run.tally.count("handshakes given up")
     report = summarize_run(run)
-    assert report["failed"] == ["I7 broken 1 times", "kb broken 1 times"]
-    assert report["violations"]["kb"] == report["violations"]["I7"] == report["handshakes_given_up"] == 1
-    assert report["examples"] == ["kb: a torn snapshot", "I7: thrown out"]
+    assert report["failed"] == ["S7 broken 1 times", "S8 broken 1 times"]
+    assert report["violations"]["S8"] == report["violations"]["S7"] == report["handshakes_given_up"] == 1
+    assert report["examples"] == ["S8: a torn snapshot", "S7: thrown out"]
     assert "tasks" not in report

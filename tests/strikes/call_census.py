@@ -17,24 +17,24 @@ Broken = list[tuple[str, str]]
 
 
 def outlives(before: list[Entry]) -> Broken:
-    """I12: the last entry's effect began inside the turn that decided on it, which had not been ended, and alone."""
+    """T4: the last entry's effect began inside the turn that decided on it, which had not been ended, and alone."""
     began = before[-1]
     sid = began.what.suggestion_id
     decided = max((place for place, each in enumerate(before) if isinstance(each.what, Act)), default=None)
     if decided is None or before[decided].turn is None:
-        return [("I12", f"{sid} began, and no turn had decided on it")]
+        return [("T4", f"{sid} began, and no turn had decided on it")]
     message = str(before[decided].turn)
     found = [
-        ("I12", f"{sid} began at {began.at:g} after {each}")
+        ("T4", f"{sid} began at {began.at:g} after {each}")
         for place, each in enumerate(before[:-1])
         if place > decided and _ends(each, message, before, place)
     ][:1]
     found += [
-        ("I12", f"{sid} was decided on after {each}")
+        ("T4", f"{sid} was decided on after {each}")
         for each in before[:decided]
         if isinstance(each.what, DrainStarted)
     ]
-    return found + [("I12", f"{sid} began while {other} ran") for other in _running(before[:-1])]
+    return found + [("T4", f"{sid} began while {other} ran") for other in _running(before[:-1])]
 
 
 def _ends(entry: Entry, message: str, before: list[Entry], place: int) -> bool:
@@ -65,10 +65,10 @@ def draining(before: list[Entry]) -> bool:
 
 
 def unsound(began: Began) -> Broken:
-    """I8: a tool's call begins with arguments that the tool takes, edited or not."""
+    """T6: a tool's call begins with arguments that the tool takes, edited or not."""
     known = any(tool.name == began.action for tool in TOOLS)
     wrong = Orders().find_problems(began.payload) if known else ()
-    return [("I8", f"{began.suggestion_id} began as {began.payload}: {each.expected}") for each in wrong]
+    return [("T6", f"{began.suggestion_id} began as {began.payload}: {each.expected}") for each in wrong]
 
 
 def answered(transcript: list[Entry], sid: str) -> bool:
@@ -93,7 +93,7 @@ def _running(before: list[Entry]) -> set[str]:
 
 
 def told(transcript: list[Entry], made: set[str], parting: float, patient: float) -> Broken:
-    """I5: of a call that was never suggested one end is told, with what it was; of one that began what came of it.
+    """S5: of a call that was never suggested one end is told, with what it was; of one that began what came of it.
 
     made: what was suggested. parting: when the connection began to end. patient: seconds in which all has its end.
     """
@@ -102,16 +102,16 @@ def told(transcript: list[Entry], made: set[str], parting: float, patient: float
         inside = is_frame(entry, "action_executed") and "action" in entry.what
         if inside and entry.what["result"] != {"ignored": True}:
             ends.setdefault(entry.what["suggestionId"], []).append(entry)
-    found = [("I5", f"{sid} was told of {len(each)} ends") for sid, each in ends.items() if len(each) > 1]
+    found = [("S5", f"{sid} was told of {len(each)} ends") for sid, each in ends.items() if len(each) > 1]
     for place, entry in enumerate(transcript):
         if isinstance(entry.what, Began) and entry.what.suggestion_id not in made:
             sid = entry.what.suggestion_id
             let_go = any(isinstance(each.what, KillRequested) for each in transcript[place:])
             if sid not in ends and not let_go and parting - entry.at >= patient:
-                found.append(("I5", f"{sid} began, and its client was not told"))
+                found.append(("S5", f"{sid} began, and its client was not told"))
             for each in ends.get(sid, []):
                 if (each.what["action"], each.what["payload"]) != (entry.what.action, entry.what.payload):
-                    found.append(("I5", f"{sid} was told as {each}"))
+                    found.append(("S5", f"{sid} was told as {each}"))
     return found
 
 

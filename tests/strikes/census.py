@@ -44,9 +44,9 @@ async def violations(lab: Lab, slow: bool) -> list[str]:
 
 
 def overstays(lab: Lab) -> list[str]:
-    """Return I6 when a connection goes on although the server has said goodbye, PATIENT seconds ago, and waits."""
+    """Return S6 when a connection goes on although the server has said goodbye, PATIENT seconds ago, and waits."""
     said = [entry for entry in lab.transcript if entry.who == "<-" and is_close(entry.what)]
-    return [f"I6: it is still open after {said[0]}"] if said and not lab.parted.is_set() else []
+    return [f"S6: it is still open after {said[0]}"] if said and not lab.parted.is_set() else []
 
 
 def _parting(transcript: list[Entry]) -> float:
@@ -55,7 +55,7 @@ def _parting(transcript: list[Entry]) -> float:
 
 
 def _ends(transcript: list[Entry]) -> list[tuple[str, str]]:
-    """I1: one stream_end per accepted message; `done` has one response, `cancelled` none."""
+    """S1: one stream_end per accepted message; `done` has one response, `cancelled` none."""
     messages = [(entry.what.id, entry.at) for entry in transcript if is_received(entry, inbound.Message)]
     messages += [(entry.what.suggestion_id, entry.at) for entry in words(transcript)]
     asked = Counter(message for message, _ in messages)
@@ -74,9 +74,9 @@ def _ends(transcript: list[Entry]) -> list[tuple[str, str]]:
         owed = count - refused[message]
         cut = parting - last[message] < PATIENT
         if ends[message] > owed or (ends[message] < owed and not cut):
-            found.append(("I1", f"{message}: {owed} accepted, {ends[message]} stream_end"))
+            found.append(("S1", f"{message}: {owed} accepted, {ends[message]} stream_end"))
         if responses[message] > done[message] or (responses[message] < done[message] and not cut):
-            found.append(("I1", f"{message}: {done[message]} done, {responses[message]} responses"))
+            found.append(("S1", f"{message}: {done[message]} done, {responses[message]} responses"))
     return found
 
 
@@ -85,16 +85,16 @@ def _is_rejection(entry: Entry) -> bool:
 
 
 def _silence(transcript: list[Entry], slow: bool) -> list[tuple[str, str]]:
-    """I2: after a cancel, or a message in its place, no delta of a turn is begun, and that turn ends at once."""
+    """S2: after a cancel, or a message in its place, no delta of a turn is begun, and that turn ends at once."""
     found = []
     for place, entry in enumerate(transcript):
         if entry.turn is None or not _cuts(entry, transcript[:place]):
             continue
         later = [each for each in transcript[place:] if each.who == "<-" and isinstance(each.what, dict)]
         about = [each for each in later if each.what.get("id") == entry.turn]
-        found += [("I2", f"{each} after {entry}") for each in about if is_frame(each, "stream")]
+        found += [("S2", f"{each} after {entry}") for each in about if is_frame(each, "stream")]
         late = [each for each in about if is_frame(each, "stream_end") and each.at != entry.at]
-        found += [("I2", f"{each} is late") for each in late if not slow]
+        found += [("S2", f"{each} is late") for each in late if not slow]
     return found
 
 
@@ -106,35 +106,35 @@ def _cuts(entry: Entry, before: list[Entry]) -> bool:
 
 
 def _numbers(transcript: list[Entry], words: set[str]) -> list[tuple[str, str]]:
-    """I3: what was planted in a draft is in no frame and no metric label; deltas join to the response."""
-    found = [("I3", f"{SENTINEL} in {entry}") for entry in transcript if SENTINEL in str(entry.what)]
-    found += [("I3", f"{SENTINEL} in a label") for word in words if SENTINEL in word]
+    """S3: what was planted in a draft is in no frame and no metric label; deltas join to the response."""
+    found = [("S3", f"{SENTINEL} in {entry}") for entry in transcript if SENTINEL in str(entry.what)]
+    found += [("S3", f"{SENTINEL} in a label") for word in words if SENTINEL in word]
     said: dict[str, str] = {}
     for entry in transcript:
         if is_frame(entry, "stream"):
             said[entry.what["id"]] = said.get(entry.what["id"], "") + entry.what["delta"]
         elif is_frame(entry, "response") and said.pop(entry.what["id"], "") != entry.what["text"]:
-            found.append(("I3", f"{entry.what['id']}: the deltas are not the response"))
+            found.append(("S3", f"{entry.what['id']}: the deltas are not the response"))
         elif is_frame(entry, "stream_end") and entry.what["reason"] == "cancelled":
             said.pop(entry.what["id"], "")
     return found
 
 
 def _effects(lab: Lab) -> list[tuple[str, str]]:
-    """I4: an effect begins at most once, only if its user confirmed it, and never after it was stopped.
+    """S4: an effect begins at most once. S5: never after its end was told. T1: only if, and as, its user confirmed it.
 
-    I8: with what was confirmed. I12: a call that needs no approval begins only inside its turn.
+    T3, T5: never after it was stopped. T4: a call that needs no approval begins only inside its turn.
     """
     transcript = lab.transcript
     begun = Counter(entry.what.suggestion_id for entry in transcript if isinstance(entry.what, Began))
-    found = [("I4", f"{sid} began {count} times") for sid, count in begun.items() if count > 1]
+    found = [("S4", f"{sid} began {count} times") for sid, count in begun.items() if count > 1]
     closed = {
         entry.what["suggestionId"]
         for entry in transcript
         if is_frame(entry, "action_closed")
         or (is_frame(entry, "action_executed") and entry.what["result"] == {"cancelled": True})
     }
-    found += [("I4", f"{sid} was told closed or cancelled, and began") for sid in sorted(closed & set(begun))]
+    found += [("S5", f"{sid} was told closed or cancelled, and began") for sid in sorted(closed & set(begun))]
     made = _made(transcript)
     for place, entry in enumerate(transcript):
         if isinstance(entry.what, Began):
@@ -145,13 +145,13 @@ def _effects(lab: Lab) -> list[tuple[str, str]]:
                 continue
             confirmed = _confirmed(transcript[:place], sid)
             if confirmed is None:
-                found.append(("I4", f"{sid} began unconfirmed"))
+                found.append(("T1", f"{sid} began unconfirmed"))
                 continue
             edit = transcript[confirmed].what.payload
             if sid in made and entry.what.payload != (edit or made[sid]["payload"]):
-                found.append(("I8", f"{sid} began as {entry.what.payload}, which was not confirmed"))
+                found.append(("T1", f"{sid} began as {entry.what.payload}, which was not confirmed"))
             stops = _stops(transcript[: place + 1], confirmed, sid, made[sid]["id"] if sid in made else None)
-            found += [("I4", f"{sid} began at {entry.at:g} after {stop}") for stop in stops[:1]]
+            found += [(_broken_by(stop), f"{sid} began at {entry.at:g} after {stop}") for stop in stops[:1]]
     return found + _after_a_kill(transcript)
 
 
@@ -205,6 +205,11 @@ def _stops(before: list[Entry], confirmed: int, sid: str, message: str | None) -
     return found
 
 
+def _broken_by(stop: Entry) -> str:
+    """Return the invariant that an effect breaks which begins after this entry."""
+    return "T3" if isinstance(stop.what, inbound.Cancel | inbound.RejectAction) else "T5"
+
+
 def _cancels(before: list[Entry], cancel: Entry, message: str | None) -> bool:
     """Whether a cancel is about the confirmed action that `message` led to.
 
@@ -223,23 +228,23 @@ def _cancels(before: list[Entry], cancel: Entry, message: str | None) -> bool:
 
 
 def _after_a_kill(transcript: list[Entry]) -> list[tuple[str, str]]:
-    """A kill leaves the action that runs its deadline; what only waits, as all does during a turn, never begins."""
+    """T5: a kill leaves the action that runs its deadline; what only waits, as all does during a turn, never begins."""
     for place, entry in enumerate(transcript):
         if isinstance(entry.what, KillRequested):
             later = [each.what for each in transcript[place:] if isinstance(each.what, Began)]
             if len(later) > (entry.turn is None):
-                return [("I4", f"{later[-1].suggestion_id} waited, and began after {entry}")]
+                return [("T5", f"{later[-1].suggestion_id} waited, and began after {entry}")]
     return []
 
 
 async def _records(lab: Lab) -> list[tuple[str, str]]:
-    """I4, I5: what began is carried out or has its deadline, and the ledger has what became of it."""
+    """S5: what began is carried out or has its deadline. S9: the ledger has what became of it."""
     kinds: dict[str, set[type]] = {}
     for entry in lab.transcript:
         if isinstance(entry.what, Began | Failed | Finished | CutOff):
             kinds.setdefault(entry.what.suggestion_id, set()).add(type(entry.what))
     found = [
-        ("I5", f"{sid} began and was cut off before its deadline")
+        ("S5", f"{sid} began and was cut off before its deadline")
         for sid, kind in kinds.items()
         if CutOff in kind and not lab.stopped
     ]
@@ -247,8 +252,8 @@ async def _records(lab: Lab) -> list[tuple[str, str]]:
         kind = kinds.pop(row.suggestion_id, set())
         allowed = _ends_of(kind)
         if row.status not in allowed:
-            found.append(("I5", f"{row.suggestion_id} is {row.status} in the ledger, and not {allowed}"))
-    return found + [("I4", f"{sid} began without a row in the ledger") for sid in kinds]
+            found.append(("S9", f"{row.suggestion_id} is {row.status} in the ledger, and not {allowed}"))
+    return found + [("S9", f"{sid} began without a row in the ledger") for sid in kinds]
 
 
 def _ends_of(kinds: set[type]) -> tuple[str, ...]:
@@ -261,7 +266,7 @@ def _ends_of(kinds: set[type]) -> tuple[str, ...]:
 
 
 def _suggestions(transcript: list[Entry]) -> list[tuple[str, str]]:
-    """I5: each suggestion ends once, and its client is told."""
+    """S5: each suggestion ends once, and its client is told."""
     parting = _parting(transcript)
     rejects = Counter(
         entry.what.suggestion_id for entry in transcript if is_received(entry, inbound.RejectAction)
@@ -284,7 +289,7 @@ def _suggestions(transcript: list[Entry]) -> list[tuple[str, str]]:
         latest = made.at if confirmed is None else transcript[confirmed].at
         cut = let_go or parting - latest < PATIENT
         if ends > 1 or (ends < 1 and not cut):
-            found.append(("I5", f"{sid} was told of {ends} ends"))
+            found.append(("S5", f"{sid} was told of {ends} ends"))
     return found
 
 
@@ -293,27 +298,27 @@ def _is_about(what: Any, sid: str) -> bool:
 
 
 async def _nothing_left(lab: Lab) -> list[tuple[str, str]]:
-    """I6: no task, timer, level, registry entry or object of a session is left; every claimed row has its end."""
-    found = [("I6", f"when the connection had ended {what}") for what in lab.left_behind]
+    """S6: no task, timer, level, registry entry or object of a session is left; every claimed row has its end."""
+    found = [("S6", f"when the connection had ended {what}") for what in lab.left_behind]
     if not lab.parted.is_set():
-        found.append(("I6", "the connection did not end"))
+        found.append(("S6", "the connection did not end"))
     if not lab.over.is_set():
-        found.append(("I6", "the server did not end"))
+        found.append(("S6", "the server did not end"))
     runner, registry = lab.app.runner, lab.app.registry
     running = runner.running_count if runner else 0
     if len(registry) or registry.armed_count or lab.app.cap.used or running:
         found.append(
             (
-                "I6",
+                "S6",
                 f"{len(registry)} sessions, {registry.armed_count} timers, {lab.app.cap.used} connections, "
                 f"{running} actions left",
             )
         )
     open_rows = [row.suggestion_id for row in await lab.ledger.rows() if row.status == "claimed"]
-    found += [("I6", f"{sid} has no end in the ledger") for sid in open_rows]
-    found += [("I6", f"the level {name} is {level}") for name, level in lab.figures.levels.items() if level]
+    found += [("S6", f"{sid} has no end in the ledger") for sid in open_rows]
+    found += [("S6", f"the level {name} is {level}") for name, level in lab.figures.levels.items() if level]
     tasks = [task.name for task in lab.nursery.child_tasks if not task.name.endswith("read_all")]
-    found += [("I6", f"the task {name} is left") for name in tasks]
+    found += [("S6", f"the task {name} is left") for name in tasks]
     gc.collect()
-    found += [("I6", f"the {side} session is alive") for side, ref in lab.watched.items() if ref()]
+    found += [("S6", f"the {side} session is alive") for side, ref in lab.watched.items() if ref()]
     return found

@@ -107,7 +107,7 @@ class Point:
 def run_point(plot: Plot, strike: str, k: int, seed: int = SEED) -> Point:
     """Run a scenario and strike before its k-th step (0: never); return what the census found.
 
-    A server that falls breaks I7. A run that does not end by itself is ended, and what was running is said.
+    A server that falls breaks S7. A run that does not end by itself is ended, and what was running is said.
     """
     setattr(trio_run, "_ALLOW_DETERMINISTIC_SCHEDULING", True)  # noqa: B010 - a Final, for tests of trio's own
     trio_run._r.seed(seed)  # trio has no other way to seed the order of its tasks
@@ -120,11 +120,11 @@ def run_point(plot: Plot, strike: str, k: int, seed: int = SEED) -> Point:
         hung = True
         run.broken.append(f"the run hangs: {overdue}")
     except Exception as error:  # noqa: BLE001 - the server has fallen, and every client with it
-        run.broken.append(f"I7: the server fell: {_first(error)}")
+        run.broken.append(f"S7: the server fell: {_first(error)}")
     if run.striker is not None and run.striker.error is not None:
         raise run.striker.error
     faults = [line for line in _logged if not line.startswith(THEIRS)]
-    run.broken += [f"I7: the server logs a fault of its own: {line}" for line in faults]
+    run.broken += [f"S7: the server logs a fault of its own: {line}" for line in faults]
     steps = run.striker.steps if run.striker else 0
     return Point(plot.name, strike, k, seed, steps, tuple(run.broken), run.transcript, hung)
 
@@ -200,14 +200,14 @@ class _Run:
 
 
 async def _asked(lab: Lab, innocent: RawClient) -> list[str]:
-    """I7: another client of the same server gets its answer, unless the server goes down."""
+    """S7: another client of the same server gets its answer, unless the server goes down."""
     if lab.app.registry.draining or lab.stopped:
         return []
     innocent.send("message", id="i", text="about nothing")
     with trio.move_on_after(PATIENCE):
         await innocent.until("stream_end")
         return []
-    return ["I7: another client got no answer"]
+    return ["S7: another client got no answer"]
 
 
 async def _left(lab: Lab, client: RawClient) -> None:

@@ -15,12 +15,12 @@ ORDERED = frozenset((ORDER, ANOTHER))
 
 
 def remembered(lab: Lab) -> Broken:
-    """M1: rows are whole. M2: of turns that were said to their end. M3: nothing is live without its user's word."""
+    """Return the broken invariants of memory, M1 to M6, with T3 for a suggestion that comes after a cancel."""
     memory = lab.kept
     if memory is None:
         return []
     if memory.rows is None:
-        return [("M1", "what is remembered was not read")]
+        return [("M4", "what is remembered was not read")]
     rows, transcript = memory.rows, lab.transcript
     return [
         *_whole(rows),
@@ -32,34 +32,35 @@ def remembered(lab: Lab) -> Broken:
 
 
 def _noted(noter: WatchedNoter | None, rows: Rows) -> Broken:
-    """A memory model reads nothing but what is kept, and has ended with the server."""
+    """M5: a memory model reads nothing but what is kept. S6: it has ended with the server."""
     if noter is None:
         return []
     kept = {turn.remark.message for turn in rows.turns}
     found = [
-        ("M2", f"{each} was read by a model, and is not kept") for each in noter.seen if each not in kept
+        ("M5", f"{each} was read by a model, and is not kept") for each in noter.seen if each not in kept
     ]
-    return found + [("I6", "a memory model still reads")] * bool(noter.reading)
+    return found + [("S6", "a memory model still reads")] * bool(noter.reading)
 
 
 def _whole(rows: Rows) -> Broken:
+    """M1: an item's status is the last of its history. M4: rows are whole. M6: one live item of a key and slot."""
     sides: dict[tuple[object, str], list[str]] = defaultdict(list)
     for turn in rows.turns:
         sides[turn.scope, turn.remark.message].append(turn.remark.role)
-    found = [("M1", f"{key[1]} has {kept}") for key, kept in sides.items() if kept != ["user", "assistant"]]
+    found = [("M4", f"{key[1]} has {kept}") for key, kept in sides.items() if kept != ["user", "assistant"]]
     said = {turn.remark.message for turn in rows.turns}
     for item in rows.items:
         missing = [each.ref for each in item.sources if each.ref not in said]
-        found += [("M1", f"{item.id} comes from {missing}, which is not kept")] if missing else []
+        found += [("M4", f"{item.id} comes from {missing}, which is not kept")] if missing else []
         last = rows.history[item.id][-1].after if item.id in rows.history else None
         if last != item.status:
             found.append(("M1", f"{item.id} is {item.status}, and its history ends as {last}"))
     places = Counter((item.scope, item.key, item.slot) for item in live(rows))
-    return found + [("M1", f"{count} live items of {place}") for place, count in places.items() if count > 1]
+    return found + [("M6", f"{count} live items of {place}") for place, count in places.items() if count > 1]
 
 
 def _said(rows: Rows, transcript: list[Entry], stopped: bool) -> Broken:
-    """Every message's words are kept as often as it was answered, and never those of one that was cancelled."""
+    """M5: every message's words are kept as often as it was answered, and never those of one that was cancelled."""
     asked: dict[str, Counter[str]] = defaultdict(Counter)
     for entry in transcript:
         if is_received(entry, inbound.Message):
@@ -76,16 +77,16 @@ def _said(rows: Rows, transcript: list[Entry], stopped: bool) -> Broken:
         ids = [id for id, texts in asked.items() if text in texts]
         most = sum(asked[id].total() - ends[id]["cancelled"] for id in ids)
         if count > most:
-            found.append(("M2", f"{text} is kept {count} times, and was not cancelled {most} times"))
+            found.append(("M5", f"{text} is kept {count} times, and was not cancelled {most} times"))
     for id, texts in asked.items():
         owed = ends[id]["done"]
         if not stopped and not forgotten and owed and sum(kept[text] for text in texts) < owed:
-            found.append(("M2", f"{id} was answered and is not kept"))
+            found.append(("M5", f"{id} was answered and is not kept"))
     return found
 
 
 def _decided(rows: Rows, transcript: list[Entry]) -> Broken:
-    """An item is live, or was, only by an order or by a confirm; declined only by a reject; each once."""
+    """M1: an item is live, or was, only by an order or by a confirm; declined only by a reject; each once."""
     offers = {
         entry.what["payload"]["item"]: entry.what["suggestionId"]
         for entry in transcript
@@ -103,20 +104,20 @@ def _decided(rows: Rows, transcript: list[Entry]) -> Broken:
         item = next(each for each in rows.items if each.id == id)
         ordered = not item.sources or any(source.quote in ORDERED for source in item.sources)
         if triggers["approve"] > 1:
-            found.append(("M3", f"{id} was accepted {triggers['approve']} times"))
+            found.append(("M1", f"{id} was accepted {triggers['approve']} times"))
         if triggers["approve"] and sid and sid not in confirmed:
-            found.append(("M3", f"{id} was asked about, and accepted without a confirm"))
+            found.append(("M1", f"{id} was asked about, and accepted without a confirm"))
         if triggers["approve"] and not sid and not ordered:
-            found.append(("M3", f"{id} was accepted, and nobody was asked"))
+            found.append(("M1", f"{id} was accepted, and nobody was asked"))
         if triggers["reject"] and sid not in rejected:
-            found.append(("M3", f"{id} was rejected by nobody"))
+            found.append(("M1", f"{id} was rejected by nobody"))
         if sid in ran and not triggers["approve"]:
-            found.append(("M3", f"{id} was confirmed and is not accepted"))
+            found.append(("M1", f"{id} was confirmed and is not accepted"))
     return found + _after_a_cancel(transcript)
 
 
 def _after_a_cancel(transcript: list[Entry]) -> Broken:
-    """Nothing is suggested any more of a message, once it was answered and a cancel has come."""
+    """T3: nothing is suggested any more of a message, once it was answered and a cancel has come."""
     found = []
     answered: dict[str, bool] = {}  # whether a cancel came since
     for entry in transcript:
@@ -126,16 +127,16 @@ def _after_a_cancel(transcript: list[Entry]) -> Broken:
             for id in answered:
                 answered[id] = answered[id] or entry.what.id in (None, id)
         elif is_frame(entry, "action_suggestion") and answered.get(entry.what["id"]):
-            found.append(("M3", f"{entry} after a cancel"))
+            found.append(("T3", f"{entry} after a cancel"))
     return found
 
 
 def _gone(rows: Rows, transcript: list[Entry]) -> Broken:
-    """What was forgotten is in no row."""
+    """M2: what was forgotten is in no row."""
     forgotten = [entry.what for entry in transcript if isinstance(entry.what, Forgot)]
     texts = [turn.remark.text for turn in rows.turns] + [item.text for item in rows.items]
     return [
-        ("M4", f"{gone.item} was forgotten, and there is: {text}")
+        ("M2", f"{gone.item} was forgotten, and there is: {text}")
         for gone in forgotten
         for text in texts
         if "20 metres" in text

@@ -24,7 +24,7 @@ async def memory_asked_in_a_turn(lab: Lab, client: RawClient) -> None:
 
 
 def answers(transcript: list[Entry], parting: float, patient: float) -> list[tuple[str, str]]:
-    """I13: what is asked of what is remembered is answered once and in its order, unless the connection ends before.
+    """M7: what is asked of what is remembered is answered once and in its order, unless the connection ends before.
 
     parting: when that began to end. patient: seconds in which everything has its end.
     """
@@ -42,9 +42,9 @@ def answers(transcript: list[Entry], parting: float, patient: float) -> list[tup
         for entry in transcript
         if entry.who == "<-" and isinstance(entry.what, dict) and _answers(entry.what, labels)
     ]
-    found = [] if told == labels[: len(told)] else [("I13", f"asked {labels}, answered {told}")]
+    found = [] if told == labels[: len(told)] else [("M7", f"asked {labels}, answered {told}")]
     return found + [
-        ("I13", f"{label} has no answer")
+        ("M7", f"{label} has no answer")
         for label, at in asked
         if label not in told and parting - at >= patient
     ]
@@ -55,11 +55,11 @@ def _answers(frame: dict[str, object], labels: list[str]) -> bool:
 
 
 def remains(lab: Lab) -> list[tuple[str, str]]:
-    """I6, I13: nothing is asked any more, and what was to be forgotten is so whole or not at all."""
+    """S6, M2: nothing is asked any more, and what was to be forgotten is so whole or not at all."""
     if lab.memory is None:
         return []
-    found = [("I6", "what is remembered is still asked")] if lab.memory.busy else []
+    found = [("S6", "what is remembered is still asked")] if lab.memory.busy else []
     kept = [(each.status, each.text != "") for each in lab.memory.kept]
-    return found + [("I13", f"half forgotten: {kept}")] * (
+    return found + [("M2", f"half forgotten: {kept}")] * (
         kept not in ([("accepted", True)], [("forgotten", False)])
     )

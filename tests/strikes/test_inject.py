@@ -98,126 +98,126 @@ def at_a_time(consults: ConsultQueue, frame: Any) -> None:
 
 
 FAULTS: list[tuple[str, tuple[Any, str, Any], Plot, str]] = [
-    ("a stop does nothing", (RunningAction, "stop", nothing), plots()["confirm_then_cancel"], "I4"),
+    ("a stop does nothing", (RunningAction, "stop", nothing), plots()["confirm_then_cancel"], "T3"),
     (
         "begin() is granted after a stop",
         (RunningAction, "_begin", granted),
         replace(plots()["cancel_by_the_id_of_what_led_to_it"], deaf=True),
-        "I4",
+        "T3",
     ),
     (
         "a stop by the message's id does nothing",
         (RunningAction, "stop", nothing),
         plots()["cancel_by_the_id_of_what_led_to_it"],
-        "I4",
+        "T3",
     ),
     (
         "a lost client stops nothing",
         (RunningAction, "stop", nothing),
         plots()["client_gone_before_its_action_begins"],
-        "I4",
+        "T5",
     ),
     (
         "a session that left is held on to",
         (RunningAction, "detach", nothing),
         plots()["client_gone_while_its_action_runs"],
-        "I6: when the connection had ended the session is alive",
+        "S6: when the connection had ended the session is alive",
     ),
     (
         "a drain does not wait for what runs",
         (Runner, "wait_idle", at_once),
         plots()["drain_after_the_client_has_gone"],
-        "I5",
+        "S5",
     ),
     (
         "an outcome is not recorded",
         (MemoryLedger, "record_outcome", at_once),
         plots()["suggestion_then_confirm"],
-        "I5",
+        "S9",
     ),
     (
         "a session waits without end for its client's close",
         (Connection, "_leave", waits_on),
         plots()["client_that_never_closes"],
-        "I6: it is still open after",
+        "S6: it is still open after",
     ),
     (
         "a session breaks",
         (Runner, "start", falls),
         plots()["suggestion_then_confirm"],
-        "I7: the server logs a fault of its own: session broke",
+        "S7: the server logs a fault of its own: session broke",
     ),
     (
         "a message does not stop the call of the turn that it ends",
         undone(SessionTrigger.MESSAGE, SessionDeed.STOP_ACTION),
         plots()["message_during_a_call"],
-        "I12: ID began at 0.15 after",
+        "T4: ID began at 0.15 after",
     ),
     (
         "a message does not end the turn that waits for a call",
         undone(SessionTrigger.MESSAGE, SessionDeed.CANCEL_TURN),
         plots()["message_during_the_claim_of_a_call"],
-        "I2",
+        "S2",
     ),
     (
         "a cancel does not end the turn that waits for a call",
         undone(SessionTrigger.CANCEL, SessionDeed.CANCEL_TURN),
         plots()["call_that_hears_late"],
-        "I2",
+        "S2",
     ),
     (
         "a lost client does not stop the call of its turn",
         (RunningAction, "stop", nothing),
         plots()["client_gone_before_its_call_begins"],
-        "I12",
+        "T4",
     ),
     (
         "a turn does not go on after its call",
         without(SessionTrigger.EXECUTED, SessionGuard.TURN_WAITS),
         plots()["call_in_a_turn"],
-        "I1: a: 1 accepted, 0 stream_end",
+        "S1: a: 1 accepted, 0 stream_end",
     ),
     (
         "a call begins after a drain",
         without(SessionTrigger.ACT, SessionGuard.DRAINING),
         plots()["drain_during_a_call"],
-        "I12: ID was decided on after",
+        "T4: ID was decided on after",
     ),
     (
         "what needs approval runs inside a turn",
         (calls, "decide_approval", never),
         plots()["call_then_an_edit"],
-        "I4: ID began unconfirmed",
+        "T1: ID began unconfirmed",
     ),
     (
         "a model's wish for approval is not heard",
         (calls, "decide_approval", never),
         plots()["call_that_its_model_wants_approved"],
-        "I4: ID began unconfirmed",
+        "T1: ID began unconfirmed",
     ),
     (
         "an edit is not checked",
         (Suggestion, "_read_edit", takes_any),
         plots()["call_then_an_edit"],
-        "I8: ID began as {'order': 'B-1'}",
+        "T6: ID began as {'order': 'B-1'}",
     ),
     (
         "an edit is dropped",
         (Suggestion, "apply_payload", nothing),
         plots()["call_then_an_edit"],
-        "I8: ID began as {'order': 'A-1'}, which was not confirmed",
+        "T1: ID began as {'order': 'A-1'}, which was not confirmed",
     ),
     (
         "an answer of what is remembered gets lost",
         (ConsultQueue, "finish_first", nothing),
         plots()["memory_asked_in_a_turn"],
-        "I13: q1 has no answer",
+        "M7: q1 has no answer",
     ),
     (
         "what is asked of what is remembered is asked all at once",
         (ConsultQueue, "add_frame", at_a_time),
         plots()["memory_asked_in_a_turn"],
-        "I13: asked",
+        "M7: asked",
     ),
 ]
 
@@ -239,7 +239,7 @@ def test_a_server_that_falls_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """An error out of a session's own clean-up, which no edge is above, is told and not raised."""
     monkeypatch.setattr(Runner, "_count_finished", falls)
     point = run_point(plots()["suggestion_then_confirm"], "cancel", 0)
-    assert point.broken[0].startswith("I7: the server fell: ValueError: as planted")
+    assert point.broken[0].startswith("S7: the server fell: ValueError: as planted")
 
 
 def test_the_closing_is_struck_too() -> None:

@@ -580,11 +580,11 @@ async def _census(c: Caller, left_at: float | None) -> list[str]:
         if call is None:
             continue  # its thread was deleted
         if effects[id] > 1:
-            found.append(f"I4: {id} took effect twice")
+            found.append(f"S4: {id} took effect twice")
         if payload != call.arguments:
-            found.append(f"I8: {id} ran other arguments than were approved")
+            found.append(f"T1: {id} ran other arguments than were approved")
         if call.approved_by is None:
-            found.append(f"{id} ran unapproved")
+            found.append(f"T1: {id} ran unapproved")
         if call.status not in RAN:
             found.append(f"{id} took effect and is {call.status}")
     for call in calls.values():
@@ -613,7 +613,7 @@ async def _census(c: Caller, left_at: float | None) -> list[str]:
             found.append(f"{ended.id} was told as {ended.status} and is {calls[ended.id].status}")
     if left_at is not None:
         found += [
-            f"I12: {each.suggestion_id} began after its caller had left" for each in _late(r, calls, left_at)
+            f"T4: {each.suggestion_id} began after its caller had left" for each in _late(r, calls, left_at)
         ]
     if known and not r.registry.draining:
         try:
