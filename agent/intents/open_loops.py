@@ -65,7 +65,7 @@ class OpenLoopReader:
         if match is None or self._no.search(match["when"]):
             return None
         rest = match["rest"]
-        if not self._begins_with_deed(rest):
+        if not self._begins_with_verb(rest):
             return None
         for until in self._until.finditer(rest):
             due = find_due_day(re.split(_ENDS, rest[until.end() : until.end() + _NEAR])[0], clause.today)
@@ -82,7 +82,7 @@ class OpenLoopReader:
         duty, passive = self._obliging.match(clause.text), self._obliged.match(clause.text)
         last = self._deadline.match(clause.text)
         if duty is not None:
-            if not self._begins_with_deed(duty["rest"]) or self._waits.search(duty["rest"]):
+            if not self._begins_with_verb(duty["rest"]) or self._waits.search(duty["rest"]):
                 return None
             match, day, about = duty, duty["rest"], duty["rest"]
         elif last is not None:
@@ -104,7 +104,7 @@ class OpenLoopReader:
         """Tell whether `subject` begins with a word for somebody else than the user."""
         return not self._say.yours.isdisjoint(split_words(subject)[:1])
 
-    def _begins_with_deed(self, rest: str) -> bool:
+    def _begins_with_verb(self, rest: str) -> bool:
         """Tell whether `rest` begins with something to do, and not with a thing or with asking for an answer."""
         first = split_words(rest[:_SUBJECT])[:1]
         return bool(first) and first[0] not in self._no_verbs

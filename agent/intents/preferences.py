@@ -78,7 +78,7 @@ class PreferenceReader:
         return bool(key_of(about, self._lang))
 
     def _preferred_kind(self, rest: str) -> str:
-        """Return the kind of thing that is preferred ("window seats" are seats), both of two, or the deed."""
+        """Return the kind of thing that is preferred ("window seats" are seats), both of two, or the activity."""
         linked = self._linking.match(rest)
         rest = remove_numbers(rest[linked.end() :] if linked else rest)
         rather = self._rather.search(rest)

@@ -162,7 +162,7 @@ def _rank_tool(
 
     `hits`: words of the tool that are meant. `denied`: words of the tool that are negated.
     """
-    name, description, deed = _split_stems(tool.name, tool.description)
+    name, description, verb = _split_stems(tool.name, tool.description)
     meant = frozenset().union(*(each.stems for each in hits))
     if any(each.stems.isdisjoint(meant) for each in denied) or meant <= spent:
         return None
@@ -170,7 +170,7 @@ def _rank_tool(
     described = sum(not group.isdisjoint(meant) for group in description)
     covered = in_name == len(name)
     asked_for = any(map(message.is_wanted, hits))
-    if tool.requires_approval and not covered and (not asked_for or deed.isdisjoint(meant)):
+    if tool.requires_approval and not covered and (not asked_for or verb.isdisjoint(meant)):
         return None
     by_name = in_name > 0 and (in_name + described > 1 or asked_for)
     by_description = described >= _DESCRIBED and described * _SHARE >= len(description)

@@ -247,7 +247,7 @@ CODES: dict[str, dict[CallStatus, str]] = {
         "unknown": "lease_over",
     },
 }
-DEEDS: dict[str, Callable[[Store, str], Awaitable[object]]] = {
+OPERATIONS: dict[str, Callable[[Store, str], Awaitable[object]]] = {
     "approve": lambda store, id: store.calls.approve_call(replace(YES, call=id)),
     "edit": lambda store, id: store.calls.approve_call(
         replace(YES, call=id, arguments={}, arguments_hash="h2")
@@ -264,15 +264,19 @@ DEEDS: dict[str, Callable[[Store, str], Awaitable[object]]] = {
 
 
 async def test_what_can_be_done_in_each_status(store: Store) -> None:
-    """Every deed in every status: it is done, or says why not and changes nothing."""
+    """Every operation in every status: it is done, or says why not and changes nothing."""
     await with_calls(store)
-    pairs = [(status, deed) for status in CODES["begin"] for deed in DEEDS]
-    for number, (status, deed) in enumerate(pairs):
+    pairs = [(status, operation) for status in CODES["begin"] for operation in OPERATIONS]
+    for number, (status, operation) in enumerate(pairs):
         id = f"c{number}"
         await reach(store, status, id)
         before = await store.calls.call(HOUSE, id)
-        code = CODES[deed][status]
-        assert (status, deed, await why_not(DEEDS[deed](store, id))) == (status, deed, code)
+        code = CODES[operation][status]
+        assert (status, operation, await why_not(OPERATIONS[operation](store, id))) == (
+            status,
+            operation,
+            code,
+        )
         if code:
             assert await store.calls.call(HOUSE, id) == before
 
@@ -381,12 +385,12 @@ async def test_of_many_who_race_one_wins(store: Store) -> None:
     for number in range(1, 6):
         id, codes = f"c{number}", list[str]()
 
-        async def race(deed: str, id: str = id, codes: list[str] = codes) -> None:
-            codes.append(await why_not(DEEDS[deed](store, id)))
+        async def race(operation: str, id: str = id, codes: list[str] = codes) -> None:
+            codes.append(await why_not(OPERATIONS[operation](store, id)))
 
         async with trio.open_nursery() as nursery:
-            for deed in ("approve", "edit", "reject", "answer", "cancel"):
-                nursery.start_soon(race, deed)
+            for operation in ("approve", "edit", "reject", "answer", "cancel"):
+                nursery.start_soon(race, operation)
         approved = (await store.calls.call(HOUSE, id)).approved_by is not None
         allowed = 3 if approved else 1  # which a reject and a cancel may both take back after it
         assert 1 <= codes.count("") <= allowed

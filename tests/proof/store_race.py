@@ -84,10 +84,12 @@ def racer(folder: Path, name: str, ids: list[str], pipe: Connection) -> None:
             won: list[tuple[str, str]] = []
             drawn = random.Random(name)
             for id in ids:
-                for deed, make in sorted(_deeds(kept.store, name, id).items(), key=lambda _: drawn.random()):
+                for operation, make in sorted(
+                    _operations(kept.store, name, id).items(), key=lambda _: drawn.random()
+                ):
                     if await _made(make):
-                        won.append((id, deed))
-                        if deed in (
+                        won.append((id, operation))
+                        if operation in (
                             "approve",
                             "edit",
                         ):  # begin before another process takes the approval back
@@ -101,7 +103,7 @@ def racer(folder: Path, name: str, ids: list[str], pipe: Connection) -> None:
     pipe.send(trio.run(life))
 
 
-def _deeds(store: Store, name: str, id: str) -> dict[str, Callable[[], Awaitable[object]]]:
+def _operations(store: Store, name: str, id: str) -> dict[str, Callable[[], Awaitable[object]]]:
     yes = CallApproval(project=HOUSE, call=id, by=name, at=_now())
     edit = replace(yes, arguments={"by": name}, arguments_hash=name)
     return {

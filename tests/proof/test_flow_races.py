@@ -56,47 +56,49 @@ async def _race(at: House, callers: list[Caller], kind: str, number: int) -> str
     go = trio.Event()
 
     async def decide(place: int) -> None:
-        deed = ("approve", "edit", "reject", "begin")[place % 4]
+        operation = ("approve", "edit", "reject", "begin")[place % 4]
         await go.wait()
-        late = 0.05 if deed == "reject" and number % 3 else 0.0  # it is the quickest of them
+        late = 0.05 if operation == "reject" and number % 3 else 0.0  # it is the quickest of them
         await trio.sleep(late + drawn.uniform(0, 0.02))
-        told.append((deed, *await _deed(callers[place // 4 % len(callers)], id, deed, place)))
+        told.append((operation, *await _operate(callers[place // 4 % len(callers)], id, operation, place)))
 
     async with trio.open_nursery() as nursery:
         for place in range(CLIENTS):
             nursery.start_soon(decide, place)
         go.set()
     kept = await callers[0].get(f"/calls/{id}")
-    won = [(deed, value) for deed, status, value in told if status == 200]
+    won = [(operation, value) for operation, status, value in told if status == 200]
     codes = {value["code"] for _, status, value in told if status != 200}
     assert {status for _, status, _ in told} <= {200, 409}
     assert codes <= LOST, codes
-    times = Counter(deed for deed, _ in won)
+    times = Counter(operation for operation, _ in won)
     effects = at.hook.of(id)
     if times["reject"]:  # a second rejection changes nothing, and is no conflict
         assert (effects, times["begin"]) == ([], 0)
         approvals = times["approve"] + times["edit"]
         assert (kept["status"], approvals) in (("rejected", 0), ("cancelled", 1)), times
         return f"{kind} {kept['status']}"
-    ((deed, approved),) = [(deed, value) for deed, value in won if deed in ("approve", "edit")]
+    ((operation, approved),) = [
+        (operation, value) for operation, value in won if operation in ("approve", "edit")
+    ]
     for field_ in ("arguments", "arguments_hash", "edited", "approved_by", "approved_at"):
         assert kept[field_] == approved[field_]
-    assert (kept["edited"], digest(kept["arguments"])) == (deed == "edit", kept["arguments_hash"])
+    assert (kept["edited"], digest(kept["arguments"])) == (operation == "edit", kept["arguments_hash"])
     if kind == "refund":
         assert (kept["status"], times["begin"], effects) == ("done", 0, [kept["arguments"]])
     else:
-        (begun,) = [value for deed, value in won if deed == "begin"]
+        (begun,) = [value for operation, value in won if operation == "begin"]
         assert (kept["status"], begun["arguments_hash"], effects) == ("claimed", kept["arguments_hash"], [])
-    return f"{kind} {deed}"
+    return f"{kind} {operation}"
 
 
-async def _deed(client: Caller, id: str, deed: str, place: int) -> tuple[int, Any]:
+async def _operate(client: Caller, id: str, operation: str, place: int) -> tuple[int, Any]:
     """Do one of them; who begins waits until somebody has decided."""
-    if deed == "approve":
+    if operation == "approve":
         return await client.approve(id)
-    if deed == "edit":
+    if operation == "edit":
         return await client.approve(id, outcome="edit", arguments={"order": f"B-{place}"})
-    if deed == "reject":
+    if operation == "reject":
         return await client.ask("POST", f"/calls/{id}/reject", {})
     with trio.fail_after(PATIENCE):
         while True:

@@ -53,12 +53,12 @@ def test_eight_processes_decide_on_each_call_once(tmp_path: Path) -> None:
         for _, pipe in racers:
             pipe.send("go")
         for name, pipe in racers:
-            for id, deed in told(pipe):
-                won[id].append((deed, name))
+            for id, operation in told(pipe):
+                won[id].append((operation, name))
     found, rows = trio.run(everything, tmp_path)
     assert sorted(won) == sorted(ids)
     for id, call in found.items():
-        _is_the_winners(call, dict(won[id]), Counter(deed for deed, _ in won[id]))
+        _is_the_winners(call, dict(won[id]), Counter(operation for operation, _ in won[id]))
     run = {call.id for call in found.values() if call.status == "done"}
     assert 0 < len(run) < CALLS
     assert {row.suggestion_id: row.status for row in rows} == dict.fromkeys(run, "done")

@@ -532,8 +532,8 @@ async def test_one_call_after_another_is_no_disk_that_hangs(
     assert max(waited) > 2 * RECORD_TIMEOUT
 
 
-Deeds = dict[str, tuple[Callable[[Store], Awaitable[object]], str, str]]
-NEVER: Deeds = {
+Operations = dict[str, tuple[Callable[[Store], Awaitable[object]], str, str]]
+NEVER: Operations = {
     "approve": (
         lambda store: store.calls.approve_call(CallApproval(project=HOUSE, call="c1", by="u1", at=NOW)),
         "c1",
@@ -562,13 +562,13 @@ async def with_thread(disk: Disk) -> AsyncGenerator[Store, None]:
         yield kept.store
 
 
-@pytest.mark.parametrize("deed", sorted(NEVER))
+@pytest.mark.parametrize("operation", sorted(NEVER))
 async def test_what_is_given_up_while_the_disk_hangs_never_begins(
-    autojump_clock: MockClock, deed: str
+    autojump_clock: MockClock, operation: str
 ) -> None:
     """Its caller is told in RECORD_TIMEOUT, another one at once; what was written all the same is undone."""
     disk = Disk()
-    does, call, status = NEVER[deed]
+    does, call, status = NEVER[operation]
     async with with_thread(disk) as store:
         disk.hang()
         began = trio.current_time()

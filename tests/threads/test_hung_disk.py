@@ -35,7 +35,7 @@ async def on_a_disk(*decisions: object, **how: object) -> AsyncGenerator[tuple[L
         yield made, disk
 
 
-DEEDS: dict[str, Callable[[Lab, str, str, str], Awaitable[object]]] = {
+OPERATIONS: dict[str, Callable[[Lab, str, str, str], Awaitable[object]]] = {
     "chat": lambda r, thread, *_: r.chat("price?", thread),
     "chat anew": lambda r, *_: r.chat("price?"),
     "interrupt": lambda r, thread, *_: r.chat("price?", thread, interrupt=True),
@@ -53,9 +53,9 @@ DEEDS: dict[str, Callable[[Lab, str, str, str], Awaitable[object]]] = {
 
 
 @pytest.mark.parametrize("calm", [0.0, pytest.param(5.0, marks=pytest.mark.proof)])
-@pytest.mark.parametrize("deed", sample(sorted(DEEDS), 2))
+@pytest.mark.parametrize("operation", sample(sorted(OPERATIONS), 2))
 async def test_who_begins_or_decides_is_told(
-    autojump_clock: trio.testing.MockClock, deed: str, calm: float
+    autojump_clock: trio.testing.MockClock, operation: str, calm: float
 ) -> None:
     """In RECORD_TIMEOUT, awake or asleep; when the disk works again nothing of it runs, and the thread can be used."""
     settings = ThreadSettings(calm_time=2)
@@ -66,16 +66,16 @@ async def test_who_begins_or_decides_is_told(
         call, calls = reply.calls[0].id, len(r.decider.briefings)
         disk.hang()
         for _ in range(8):  # whoever else waits is in nobody's way
-            others.start_soon(told, DEEDS["chat anew"](r, reply.thread, call, theirs))
+            others.start_soon(told, OPERATIONS["chat anew"](r, reply.thread, call, theirs))
         began = trio.current_time()
         with pytest.raises(StorageFailed):
-            await DEEDS[deed](r, reply.thread, call, theirs)
+            await OPERATIONS[operation](r, reply.thread, call, theirs)
         assert trio.current_time() - began < RECORD_TIMEOUT + 0.5
         await trio.sleep(60)
         disk.work()
         await trio.sleep(max(2 * LEDGER_RETRY, 2 * SWEEP_EVERY))
         assert (r.effects, len(r.decider.briefings)) == ([], calls)
-        if deed != "delete":
+        if operation != "delete":
             assert (await r.chat("price?", reply.thread)).mode == "NOOP"
 
 

@@ -1,4 +1,4 @@
-"""The deeds of a user about calls over HTTP: ask for them, decide on them, begin, report and cancel them."""
+"""The requests of a user about calls over HTTP: ask for them, decide on them, begin, report and cancel them."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
@@ -30,15 +30,15 @@ NOTES: Final = ("Ring the bell.", "Mind the dog.")
 _REPORTS: Final = ((True, "1 kg"), (True, "2 kg"), (False, "it broke"))
 
 
-class CallDeeds:
-    """The deeds of one client about calls."""
+class CallRequests:
+    """The requests of one client about calls."""
 
     def __init__(self, client: HttpClient) -> None:
         self._client = client
         self._person, self._records, self._rng = client.person, client.records, client.rng
 
-    def weigh_deeds(self) -> dict[Callable[[], Awaitable[object]], int]:
-        """Return the deeds with their weights."""
+    def weigh_requests(self) -> dict[Callable[[], Awaitable[object]], int]:
+        """Return the requests with their weights."""
         return {
             self._request_call: 5,
             self._see_through: 8,
@@ -166,19 +166,19 @@ class CallDeeds:
                 self._client.see_reply(answer.value["reply"], answer)
 
     async def _decide_at_once(self) -> None:
-        """Do several deeds about one call at once."""
+        """Make several requests about one call at once."""
         if (view := self._client.pick_call("suggested", "confirmed", "claimed")) is None:
             return
-        deeds: list[Callable[[View], Awaitable[None]]] = [self._reject, self._cancel_of]
+        requests: list[Callable[[View], Awaitable[None]]] = [self._reject, self._cancel_of]
         if view["status"] == "suggested":
-            deeds += [self._approve, self._approve, self._answer]
+            requests += [self._approve, self._approve, self._answer]
         if view["tool"] in CALLERS and view["status"] != "suggested":
-            deeds += [self._reject, self._begin, self._begin]
+            requests += [self._reject, self._begin, self._begin]
         if view["status"] == "claimed":
-            deeds += [self._report, self._report]
+            requests += [self._report, self._report]
         async with trio.open_nursery() as nursery:
-            for deed in self._rng.sample(deeds, min(len(deeds), self._rng.randint(2, 3))):
-                nursery.start_soon(deed, view)
+            for request in self._rng.sample(requests, min(len(requests), self._rng.randint(2, 3))):
+                nursery.start_soon(request, view)
         await self._look(view)
 
     async def _look(self, view: View | None = None) -> None:

@@ -1,4 +1,4 @@
-"""The deeds of a user about memory items over HTTP: tell, accept, reject, edit and forget them, and ask about them."""
+"""The requests of a user about memory items over HTTP: tell, accept, reject, edit, forget and ask about them."""
 
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -15,15 +15,15 @@ THINGS: Final = ("locker", "bike", "garden", "boat")
 """The things that users tell numbers of: so few that a thing gets another number soon."""
 
 
-class MemoryDeeds:
-    """The deeds of one client about memory items."""
+class MemoryRequests:
+    """The requests of one client about memory items."""
 
     def __init__(self, client: HttpClient, requester: Requester) -> None:
         self._client, self._requester = client, requester
         self._person, self._records, self._rng = client.person, client.records, client.rng
 
-    def weigh_deeds(self) -> dict[Callable[[], Awaitable[object]], int]:
-        """Return the deeds with their weights."""
+    def weigh_requests(self) -> dict[Callable[[], Awaitable[object]], int]:
+        """Return the requests with their weights."""
         return {
             self._remember: 5,
             self._state: 4,

@@ -15,9 +15,9 @@ import trio
 
 from .faults import Faults
 from .history import Event
-from .http_calls import CallDeeds
+from .http_calls import CallRequests
 from .http_client import HttpClient, Person
-from .http_memory import MemoryDeeds, list_items
+from .http_memory import MemoryRequests, list_items
 from .models import GONE
 from .records import NUMBER, Records
 from .requester import Requester
@@ -175,13 +175,13 @@ def _socket_people() -> list[Person]:
 
 
 async def _act(client: HttpClient, requester: Requester, stop: trio.Event) -> None:
-    """Do one deed after the other until told to stop."""
-    deeds: dict[Callable[[], Awaitable[object]], int] = {
-        **CallDeeds(client).weigh_deeds(),
-        **MemoryDeeds(client, requester).weigh_deeds(),
+    """Make one request after the other until told to stop."""
+    requests: dict[Callable[[], Awaitable[object]], int] = {
+        **CallRequests(client).weigh_requests(),
+        **MemoryRequests(client, requester).weigh_requests(),
     }
     while not stop.is_set():
-        await client.rng.choices([*deeds], [*deeds.values()])[0]()
+        await client.rng.choices([*requests], [*requests.values()])[0]()
         await trio.sleep(client.rng.uniform(0, 0.15))
 
 

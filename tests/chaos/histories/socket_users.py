@@ -53,10 +53,10 @@ class SocketUser:
         self._name = f"{person.name}.{number}"
 
     async def run(self, stop: trio.Event) -> None:
-        """Connect, do some deeds and hang up, until told to stop."""
+        """Connect, make some requests and hang up, until told to stop."""
         while not stop.is_set():
             await trio.sleep(self._rng.uniform(0.05, 0.3))
-            await self._visit(partial(self._do_deeds, stop))
+            await self._visit(partial(self._make_requests, stop))
 
     async def look(self) -> bool:
         """Read all items of the user; return whether they were shown."""
@@ -69,10 +69,10 @@ class SocketUser:
         await self._visit(read)
         return shown
 
-    async def _do_deeds(self, stop: trio.Event, visit: "Visit") -> None:
+    async def _make_requests(self, stop: trio.Event, visit: "Visit") -> None:
         for _ in range(self._rng.randint(3, 12)):
             if not stop.is_set():
-                await visit.do_deed()
+                await visit.make_request()
                 await trio.sleep(self._rng.uniform(0, 0.2))
 
     async def _visit(self, do: "Callable[[Visit], Awaitable[None]]") -> None:
@@ -89,7 +89,7 @@ class SocketUser:
 
 
 class Visit:
-    """The deeds in one connection. Each raises ConnectionLost, and what a broken stream raises."""
+    """The requests in one connection. Each raises ConnectionLost, and what a broken stream raises."""
 
     def __init__(self, name: str, person: Person, wire: Plain, records: Records, rng: Random) -> None:
         self._name = name
@@ -104,7 +104,7 @@ class Visit:
         self._decided: dict[str, float] = {}  # the time of the first decision on each suggestion
         self._orders: dict[str, Attempt] = {}
         self._told: set[str] = set()  # the numbers of the messages that were answered and not cancelled
-        self._deeds: dict[Callable[[], Awaitable[object]], int] = {
+        self._requests: dict[Callable[[], Awaitable[object]], int] = {
             self._request_call: 5,
             self._confirm: 6,
             self._reject: 2,
@@ -118,10 +118,10 @@ class Visit:
             self._forget: 2,
         }
 
-    async def do_deed(self) -> None:
-        """Do one deed."""
-        deeds, weights = zip(*self._deeds.items(), strict=True)
-        await self._rng.choices(deeds, weights)[0]()
+    async def make_request(self) -> None:
+        """Make one request."""
+        requests, weights = zip(*self._requests.items(), strict=True)
+        await self._rng.choices(requests, weights)[0]()
         self.read_frames()
 
     def read_frames(self) -> None:
