@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import dialect
-from sqlalchemy.schema import CreateColumn, CreateIndex, CreateTable, ExecutableDDLElement
+from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 from sqlalchemy.types import TypeDecorator
 
 Moves: TypeAlias = Collection[tuple[str, str]]
@@ -57,7 +57,7 @@ def one_of(column: str, words: Sequence[str]) -> sa.CheckConstraint:
     """Return the condition that a column has one of `words`.
 
     A schema writes its words down and does not derive them from a `Literal`: another word is another table, which takes
-    a higher `SCHEMA` and a step that upgrades older files.
+    a step that upgrades older files (`migrations.py`).
     """
     return sa.CheckConstraint(f"{column} IN ({', '.join(map(repr, words))})")
 
@@ -92,39 +92,6 @@ def statements(metadata: sa.MetaData, triggers: Mapping[str, str]) -> dict[str, 
     }
     written = {name: str(each.compile(dialect=dialect())) for name, each in (made | indexes).items()}
     return {**written, **triggers}
-
-
-def add_column(connection: sa.Connection, column: sa.Column[Any], known: Collection[str]) -> None:
-    """Add `column` to its table if the file has the table without it. `known` is the return value of `list_names`."""
-    table = column.table.name
-    if table in known:
-        columns = {name for _, name, *_ in connection.exec_driver_sql(f"PRAGMA table_info({table})")}
-        if column.name not in columns:
-            spec = CreateColumn(column).compile(dialect=dialect())
-            connection.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN {spec}")
-
-
-def drop_undeclared(connection: sa.Connection, table: sa.Table) -> None:
-    """Rebuild `table`, with its rows, if the file has a column of it that is no longer declared.
-
-    SQLite cannot drop a column that a `CHECK` names, and it refuses a row that lacks a value for a column without a
-    default. The indexes and triggers of the table go too. Call this in a write transaction: `defer_foreign_keys` lets
-    other rows go on referring to the table, and SQLite checks them at the commit.
-    """
-    there = {name for _, name, *_ in connection.exec_driver_sql(f"PRAGMA table_info({table.name})")}
-    declared = [column.name for column in table.columns]
-    if there <= {*declared}:
-        return
-    kept = ", ".join(name for name in declared if name in there)
-    for statement in (
-        "PRAGMA defer_foreign_keys=ON",
-        f"CREATE TEMP TABLE remade AS SELECT {kept} FROM {table.name}",
-        f"DROP TABLE {table.name}",
-        str(CreateTable(table).compile(dialect=dialect())),
-        f"INSERT INTO {table.name} ({kept}) SELECT {kept} FROM remade",
-        "DROP TABLE remade",
-    ):
-        connection.exec_driver_sql(statement)
 
 
 def drop_changed(connection: sa.Connection, triggers: Mapping[str, str]) -> None:

@@ -3,7 +3,7 @@ settled.
 """
 
 import sqlite3
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from math import inf
 
@@ -32,19 +32,24 @@ class FileContents:
     """The contents of one file.
 
     `file` is its name in the folder, `name` its name in errors and the log. `unusable` is the message for an operator
-    whose folder cannot hold the file, with places for `data` and `why`. `version` is the `PRAGMA user_version` that
-    this code reads and writes. `prepare` creates missing tables in a write transaction, at Unix milliseconds. `pragmas`
-    are set on its connection. `patience` is how many seconds callers wait while its disk does not answer.
+    whose folder cannot hold the file, with places for `data` and `why`. `steps` upgrade a file of an earlier schema
+    (`migrations.py`). `prepare` creates missing tables in a write transaction, at Unix milliseconds. `pragmas` are set
+    on its connection. `patience` is how many seconds callers wait while its disk does not answer.
     """
 
     file: str
     name: str
     unusable: str
-    version: int
+    steps: Mapping[int, Callable[[sa.Connection], None]]
     prepare: Callable[[sa.Connection, int], None]
     pragmas: tuple[str, ...] = ()
     patience: float = inf
     owned: OwnerFunctions | None = None
+
+    @property
+    def version(self) -> int:
+        """The `PRAGMA user_version` that this code reads and writes."""
+        return max(self.steps)
 
 
 def stamp_version(connection: sa.Connection, version: int) -> None:

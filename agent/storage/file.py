@@ -27,6 +27,7 @@ from ..ports.clock import Clock
 from .connection import execute_raw, make_engine, roll_back, savepoint, set_pragma, write_transaction
 from .contents import FileContents, OwnerFunctions, read_version, stamp_version
 from .ledger import LEDGER
+from .migrations import upgrade_file
 from .owners import LedgerOwner, find_abandoned, is_dead_owner
 from .rows import OutcomeRequest
 from .stall import Progress
@@ -51,10 +52,13 @@ _VERSION = slice(60, 64)  # of a header
 
 
 class NewerVersionError(Exception):
-    """The file was written by a version of this program that is newer."""
+    """The file has a schema that only a newer version of this program reads; the message gives the remedy."""
 
-    def __init__(self, file: str) -> None:
-        super().__init__(f"{file} was written by a newer version")
+    def __init__(self, file: str, schema: int, known: int) -> None:
+        super().__init__(
+            f"{file} has schema {schema}, written by a newer version, and this version reads schemas up to {known}: "
+            "run the newer version"
+        )
 
 
 FAULTS = (OSError, sqlite3.Error, SQLAlchemyError, Untrusted, NewerVersionError)
@@ -122,12 +126,12 @@ class DatabaseFile:
             self._engine = make_engine(self._data and self._data / self._contents.file, OPEN_WAIT)
             self._connection = self._engine.connect()
             _enable_wal(self._connection)
+            upgrade_file(self._connection, self._contents.steps)
             for pragma in ("synchronous=FULL", "foreign_keys=ON", *self._contents.pragmas):
                 set_pragma(self._connection, pragma)
             left: list[Path] = []
             with write_transaction(self._connection):
-                if read_version(self._connection) > self._contents.version:
-                    raise NewerVersionError(self._contents.file)
+                _check_version(self._contents.file, read_version(self._connection), self._contents.version)
                 self._contents.prepare(self._connection, self._clock.now_ms())
                 stamp_version(self._connection, self._contents.version)
                 if self._contents.owned is not None:
@@ -227,8 +231,8 @@ class DatabaseFile:
                 owner = place or self._owner
                 transaction = Transaction(self._connection, owner.id if owner else "", self._is_dead)
                 _write_each(transaction, requests, report, self.progress)
-                if not requests:
-                    stamp_version(self._connection, self._contents.version)
+                if not requests:  # the same number: a newer process may have upgraded the file meanwhile
+                    stamp_version(self._connection, read_version(self._connection))
                 ends = [request.at for request in requests if isinstance(request, OutcomeRequest)]
                 if ends and owned:
                     pruned = owned.prune(self._connection, max(ends), pruned)
@@ -316,11 +320,16 @@ def _make_folder(data: Path) -> None:
 
 
 def _refuse_newer(file: Path, known: int) -> None:
-    """Raise `Newer` if the header names a newer version, before SQLite opens the file, so that no byte changes."""
+    """Raise `NewerVersionError` if the header names a newer schema, before SQLite opens the file and changes a byte."""
     with suppress(FileNotFoundError), file.open("rb") as opened:
         header = opened.read(_VERSION.stop)
-        if header.startswith(_SQLITE) and int.from_bytes(header[_VERSION], "big") > known:
-            raise NewerVersionError(file.name)
+        if header.startswith(_SQLITE):
+            _check_version(file.name, int.from_bytes(header[_VERSION], "big"), known)
+
+
+def _check_version(file: str, schema: int, known: int) -> None:
+    if schema > known:
+        raise NewerVersionError(file, schema, known)
 
 
 def _enable_wal(connection: sa.Connection) -> None:
@@ -356,6 +365,7 @@ def _settle_if_alone(file: Path, contents: FileContents, now: int) -> None:
                 return
         with engine.connect() as connection:
             set_pragma(connection, "locking_mode=EXCLUSIVE")
+            upgrade_file(connection, contents.steps)
             with write_transaction(connection):
                 contents.prepare(connection, now)
                 stamp_version(connection, contents.version)

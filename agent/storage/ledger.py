@@ -3,6 +3,7 @@
 from ..config import RECORD_TIMEOUT
 from . import rows, schema, settle
 from .contents import FileContents, OwnerFunctions
+from .migrations import LEDGER_STEPS
 from .trust import FILE
 
 LEDGER = FileContents(
@@ -12,7 +13,7 @@ LEDGER = FileContents(
         "actions cannot be kept in {data}: {why}; choose another folder with --data DIR, "
         "or --data memory to forget them when the server stops"
     ),
-    version=schema.SCHEMA,
+    steps=LEDGER_STEPS,
     prepare=schema.prepare,
     pragmas=("secure_delete=ON",),  # overwrites what users have forgotten
     patience=RECORD_TIMEOUT,

@@ -6,10 +6,9 @@ not confirmed gets no row in the ledger, and a call's row in the ledger lives as
 belongs to a project: a row of one project cannot name a thread of another.
 
 `actions`, the ledger, is as its first version made it, with columns added, the last one (`attempt`) by the third; all
-other tables are `STRICT` and came with the second. `idempotency` got a column since. The third version brought
-`closed_by` of a call and the indexes by which retention and forgetting find rows. A file of an older version is
-upgraded in place when it is opened: missing tables, columns and indexes are made, and every trigger with another text
-is made anew, so the upgrade can run twice. Code of an older version does not open the file any more. Processes of it
+other tables are `STRICT` and came with the second. A file of an older version is upgraded in place when it is opened:
+the steps of `migrations.py` change the tables that it has, `prepare` makes tables and indexes that are missing, and
+every trigger with another text is made anew. Code of an older version does not open the file any more. Processes of it
 that are running go on, for they name the columns that they write, and none of these has changed.
 """
 
@@ -22,7 +21,6 @@ from ..actions.suggestions import TABLE, SuggestionState
 from ..config import ROLE_CHARACTERS
 from ..ports.projects import HOUSE
 from .columns import (
-    add_column,
     drop_changed,
     fill_moves,
     list_names,
@@ -35,8 +33,9 @@ from .columns import (
     whole,
 )
 from .columns import json_value as json
+from .migrations import LEDGER_STEPS
 
-SCHEMA = 3  # PRAGMA user_version of a file that this code reads and writes
+SCHEMA = max(LEDGER_STEPS)  # PRAGMA user_version of a file that this code reads and writes
 CALLS_SINCE = 2  # the version that brought calls, messages and requests
 
 MOVES = frozenset(
@@ -48,7 +47,7 @@ MOVES = frozenset(
 
 
 # The words of columns that have a fixed set of them, equal to the `Literal` types of `agent.ports`. They are part of
-# the tables: add a word here with a higher SCHEMA and a step in `prepare` that rebuilds the table of an older file.
+# the tables: add a word here with a step in `migrations.py` that adds it to the table of an older file.
 CATEGORIES = ("FACTS", "RULES", "STATE")
 MESSAGE_ROLES = ("user", "assistant", "tool")
 MESSAGE_STATUSES = ("pending", "done", "cancelled", "refused", "failed")
@@ -298,13 +297,9 @@ _TRIGGERS = {
 
 
 def prepare(connection: sa.Connection, now: int) -> None:
-    """Create missing tables, columns, indexes and triggers, in a write transaction, at Unix milliseconds `now`."""
+    """Create missing tables, indexes and triggers, in a write transaction, at Unix milliseconds `now`."""
     drop_changed(connection, _TRIGGERS)
     known = list_names(connection)
-    of_actions = ("kb", "lease_until", "project", "user", "thread", "attempt")
-    added = (*(actions.c[name] for name in of_actions), idempotency.c.project_id, calls.c.closed_by)
-    for column in added:
-        add_column(connection, column, known)
     for name, statement in _made_by().items():
         if name not in known:
             connection.exec_driver_sql(statement)

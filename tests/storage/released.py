@@ -18,10 +18,11 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from collections.abc import Iterator
 from contextlib import closing
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ROOT / "tests" / "data" / "folders"
@@ -34,6 +35,11 @@ FILLED_BY = {
 }
 """Each program, the file that it fills, and the module that it needs; the last that can fill a file does."""
 
+Rows: TypeAlias = dict[str, list[dict[str, Any]]]
+
+DERIVED = ("moves", "sqlite_sequence")
+"""Tables that are made anew from the code."""
+
 
 def digest_schema(file: Path) -> dict[str, Any]:
     """Return the schema of a database: its `version`, and `ddl`, a SHA-256 in hex of what makes tables and indexes."""
@@ -45,6 +51,46 @@ def digest_schema(file: Path) -> dict[str, Any]:
         ).fetchall()
     text = "\n".join(" ".join(sql.split()) for (sql,) in made)
     return {"version": version, "ddl": hashlib.sha256(text.encode()).hexdigest()}
+
+
+def read_rows(file: Path) -> Rows:
+    """Return the rows of each table of a database, but for `DERIVED`."""
+    with closing(sqlite3.connect(file)) as opened:
+        opened.row_factory = sqlite3.Row
+        names = [name for (name,) in opened.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return {
+            name: [dict(row) for row in opened.execute(f"SELECT * FROM {name}")]
+            for name in names
+            if name not in DERIVED
+        }
+
+
+def read_structure(file: Path) -> dict[str, Any]:
+    """Return the version, tables, indexes and triggers; a column that was added looks like a declared one."""
+    with closing(sqlite3.connect(file)) as opened:
+        found: dict[str, Any] = {"version": opened.execute("PRAGMA user_version").fetchone()}
+        for kind, name, sql in opened.execute("SELECT type, name, sql FROM sqlite_master ORDER BY name"):
+            if kind == "table":
+                columns = opened.execute(f"PRAGMA table_xinfo({name})").fetchall()
+                found[name] = (
+                    {column[1:] for column in columns},
+                    set(_read_conditions(sql)),
+                    "STRICT" in sql,
+                )
+            elif sql is not None:
+                found[name] = " ".join(sql.split())
+    return found
+
+
+def _read_conditions(sql: str) -> Iterator[str]:
+    """Yield each condition of a statement that makes a table, with what is in its brackets."""
+    for start in (at for at in range(len(sql)) if sql.startswith("CHECK (", at)):
+        depth = 0
+        for end in range(start + len("CHECK "), len(sql)):
+            depth += {"(": 1, ")": -1}.get(sql[end], 0)
+            if depth == 0:
+                yield " ".join(sql[start : end + 1].split())
+                break
 
 
 def list_folders() -> dict[str, dict[str, Any]]:

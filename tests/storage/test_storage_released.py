@@ -1,11 +1,11 @@
 """Data folders that earlier schemas left are opened, used and closed by today's code; no table changes without one."""
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias, get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -25,25 +25,29 @@ from agent.testing.fakes import Noon
 from agent.testing.network import inline
 from tests.remembered import ANA, an_exchange
 from tests.storage.filling.projects import DIGEST
-from tests.storage.released import FOLDERS, digest_schema, list_folders, unpack_folder
+from tests.storage.released import (
+    FOLDERS,
+    Rows,
+    digest_schema,
+    list_folders,
+    read_rows,
+    read_structure,
+    unpack_folder,
+)
 from tests.stored import NOW, a_document, an_opening, said
 
-Rows: TypeAlias = dict[str, list[dict[str, Any]]]
-
 CONTENTS = {each.file: each for each in (LEDGER, MEMORY)}
-IN_THE_MAKING = {"ledger.sqlite": 3}
+IN_THE_MAKING: dict[str, int] = {}
 """The schema of a file whose folder is yet to be made, while its tables still change."""
 
 DROPPED = ("tries",)
 """Columns that are declared no more."""
 
-DERIVED = ("moves", "sqlite_sequence")
-"""Tables that are made anew from the code."""
-
 RELEASED = """\
 The tables or indexes of {file} changed, and its schema did not: files that are out there keep the old ones.
-Raise SCHEMA where they are declared, write the step that brings older files to it (`prepare`), and when it is complete
-and committed make a folder of it: python -m tests.storage.released NAME COMMIT"""
+Write the step that brings older files to it, under the next number in agent/storage/migrations.py. Name the file and
+the number in IN_THE_MAKING until the schema is complete and committed; then make a folder of it:
+python -m tests.storage.released NAME COMMIT"""
 
 
 @pytest.fixture(params=[pytest.param(name, id=name) for name in list_folders()])
@@ -96,7 +100,7 @@ def test_a_folder_is_what_is_noted_of_it(tmp_path: Path) -> None:
 def test_the_folders_hold_what_can_be_kept(tmp_path: Path) -> None:
     """The newest has rows in every table, of every status and kind that there is today."""
     unpack_folder([*list_folders()][-1], tmp_path)
-    ledger, memory = (_read_rows(tmp_path / file) for file in CONTENTS)
+    ledger, memory = (read_rows(tmp_path / file) for file in CONTENTS)
     assert [name for name, rows in (ledger | memory).items() if not rows] == []
     words: list[tuple[list[dict[str, Any]], str, Any]] = [
         (ledger["calls"], "status", CallStatus),
@@ -118,13 +122,13 @@ def test_the_folders_hold_what_can_be_kept(tmp_path: Path) -> None:
 
 async def test_a_folder_is_opened_used_and_closed(folder: Path, new: Path) -> None:
     """Nothing of it is lost, what was at work is settled, all can go on, and its tables are today's at the end."""
-    before = {name: _read_rows(folder / name) for name in CONTENTS if _is_there(folder / name)}
+    before = {name: read_rows(folder / name) for name in CONTENTS if _is_there(folder / name)}
     async with (
         open_stores(folder, inline, Noon(), kb="/docs") as kept,
         open_sqlite_memory(folder, inline, Noon()) as memory,
     ):
         for name, rows in before.items():
-            _check_kept(rows, _read_rows(folder / name))
+            _check_kept(rows, read_rows(folder / name))
         if "calls" in before["ledger.sqlite"]:
             await _check_settled(kept.store)
             await _go_on(kept.store)
@@ -134,7 +138,7 @@ async def test_a_folder_is_opened_used_and_closed(folder: Path, new: Path) -> No
             await _go_on_remembering(memory)
         await _begin_anew(kept.store, memory)
     for name in CONTENTS:
-        assert _read_structure(folder / name) == _read_structure(new / name)
+        assert read_structure(folder / name) == read_structure(new / name)
         with closing(sqlite3.connect(folder / name)) as opened:
             assert opened.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
             assert opened.execute("PRAGMA foreign_key_check").fetchall() == []
@@ -142,45 +146,6 @@ async def test_a_folder_is_opened_used_and_closed(folder: Path, new: Path) -> No
 
 def _is_there(file: Path) -> bool:
     return file.exists()
-
-
-def _read_rows(file: Path) -> Rows:
-    with closing(sqlite3.connect(file)) as opened:
-        opened.row_factory = sqlite3.Row
-        names = [name for (name,) in opened.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        return {
-            name: [dict(row) for row in opened.execute(f"SELECT * FROM {name}")]
-            for name in names
-            if name not in DERIVED
-        }
-
-
-def _read_structure(file: Path) -> dict[str, Any]:
-    """Return the version, tables, indexes and triggers; a column that was added looks like a declared one."""
-    with closing(sqlite3.connect(file)) as opened:
-        found: dict[str, Any] = {"version": opened.execute("PRAGMA user_version").fetchone()}
-        for kind, name, sql in opened.execute("SELECT type, name, sql FROM sqlite_master ORDER BY name"):
-            if kind == "table":
-                columns = opened.execute(f"PRAGMA table_xinfo({name})").fetchall()
-                found[name] = (
-                    {column[1:] for column in columns},
-                    set(_read_conditions(sql)),
-                    "STRICT" in sql,
-                )
-            elif sql is not None:
-                found[name] = " ".join(sql.split())
-    return found
-
-
-def _read_conditions(sql: str) -> Iterator[str]:
-    """Yield each condition of a statement that makes a table, with what is in its brackets."""
-    for start in (at for at in range(len(sql)) if sql.startswith("CHECK (", at)):
-        depth = 0
-        for end in range(start + len("CHECK "), len(sql)):
-            depth += {"(": 1, ")": -1}.get(sql[end], 0)
-            if depth == 0:
-                yield " ".join(sql[start : end + 1].split())
-                break
 
 
 def _is_at_work(table: str, row: Mapping[str, Any]) -> bool:

@@ -372,6 +372,7 @@ def test_a_column_that_came_later_is_added(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / FILE)) as before:
         before.execute("DROP INDEX idempotency_by_project")
         before.execute("ALTER TABLE idempotency DROP COLUMN project_id")
+        before.execute("PRAGMA user_version=2")
         before.execute(
             "INSERT INTO idempotency (key_owner, key, request_hash, status, answer, created_at)"
             " VALUES ('o1', 'k', 'd1', 200, X'00', ?)",

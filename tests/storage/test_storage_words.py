@@ -15,9 +15,9 @@ from agent.storage.memories import schema as memory_schema
 LEDGER: Final = "agent/storage/schema.py"
 MEMORY: Final = "agent/storage/memories/schema.py"
 CHANGED: Final = (
-    "{kind} and {words} in {module} have other words. A new word is a new schema: raise SCHEMA in that module, add the"
-    " word, and add a numbered step to its `prepare` that rebuilds the table in a file of an earlier version. Otherwise"
-    " a new folder works and an old one answers that storage is unavailable. Then keep a folder of the new schema (see"
+    "{kind} and {words} in {module} have other words. A new word is a new schema: add the word, and a step with the"
+    " next number in agent/storage/migrations.py that adds it to the table in a file of an earlier schema. Otherwise a"
+    " new folder works and an old one answers that storage is unavailable. Then keep a folder of the new schema (see"
     " tests/storage/released.py)."
 )
 

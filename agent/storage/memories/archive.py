@@ -35,7 +35,7 @@ T = TypeVar("T")
 _READ: Final = replace(
     MEMORY,
     unusable=(
-        "the memory in {data} cannot be opened: {why}; nothing in it was changed. Take the version that wrote it, "
+        "the memory in {data} cannot be opened: {why}; nothing in it was changed. Run this command "
         "as a user who may write there, or name another folder with --data DIR"
     ),
 )

@@ -19,9 +19,7 @@ import sqlalchemy as sa
 from ...config import ITEM_QUOTE, ITEM_TEXT
 from ...memory.states import TABLE
 from ..columns import (
-    add_column,
     drop_changed,
-    drop_undeclared,
     fill_moves,
     json_value,
     list_names,
@@ -34,9 +32,10 @@ from ..columns import (
     whole,
 )
 from ..contents import FileContents
+from ..migrations import MEMORY_STEPS
 from . import FILE
 
-SCHEMA = 2  # PRAGMA user_version of a file that this code reads and writes
+SCHEMA = max(MEMORY_STEPS)  # PRAGMA user_version of a file that this code reads and writes
 
 MOVES = frozenset(
     (row.source.value, row.target.value)
@@ -46,7 +45,7 @@ MOVES = frozenset(
 """The allowed moves of an item's status."""
 
 # The words of the columns that have a fixed set of them, equal to the `Literal` types of `agent.ports.memory`. They are
-# part of the tables: add a word here with a higher SCHEMA and a step in `prepare` that rebuilds an older file's table.
+# part of the tables: add a word here with a step in `migrations.py` that adds it to the table of an older file.
 SIDES = ("user", "assistant")
 ITEM_TYPES = ("fact", "rule", "decision", "open_loop", "idea", "event", "metric", "preference", "lesson")
 ITEM_STATUSES = (
@@ -303,12 +302,9 @@ _TRIGGERS = {
 
 
 def prepare(connection: sa.Connection, now: int) -> None:
-    """Create missing tables, columns, indexes and triggers, in a write transaction."""
+    """Create missing tables, indexes and triggers, in a write transaction."""
     drop_changed(connection, _TRIGGERS)
-    drop_undeclared(connection, turns)  # `tries` of the first version
     known = list_names(connection)
-    for column in (turns.c.unread, turns.c.taken):
-        add_column(connection, column, known)
     for name, statement in _made_by().items():
         if name not in known:
             connection.exec_driver_sql(statement)
@@ -327,7 +323,7 @@ MEMORY = FileContents(
         "what is remembered cannot be kept in {data}: {why}; choose another folder with --data DIR, "
         "or go without it with --memory off"
     ),
-    version=SCHEMA,
+    steps=MEMORY_STEPS,
     prepare=prepare,
     # Overwrites what is erased; sorts in memory, not in files; and cuts off the log that a killed process left.
     pragmas=("secure_delete=ON", "temp_store=MEMORY", "wal_checkpoint(TRUNCATE)"),
