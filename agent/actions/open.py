@@ -3,9 +3,8 @@
 To add an action: put its keywords in a field of `Keywords` in `agent.lang.language`, and the parts of its payload that
 come from the user's text in `agent.intents.triggers`. One executor carries out all actions, except tools of the
 operator with a place of their own. The webhook POSTs `{suggestionId, action, payload}` with an `Idempotency-Key`. To
-add an executor: write a class with `run(call, begin)` (see `agent.ports.action`), open it here and add it to the
-contract in tests/contracts/. Nothing outside the process may happen before `begin()`: that makes a cancel before it
-safe, and a second run impossible.
+add an executor, follow `agent/guide/extending.md`. Nothing outside the process may happen before `begin()`: that makes
+a cancel before it safe, and a second run impossible.
 """
 
 from collections.abc import AsyncGenerator, Iterable, Mapping
@@ -14,7 +13,7 @@ from importlib.util import find_spec
 
 from ..errors import UsageError
 from ..ports.action import Executor
-from ..ports.tools import ToolDefinition
+from ..ports.tools import RunsAt, ToolDefinition
 from ..protocol.url import is_web_address
 from .dispatch import DispatchExecutor
 from .executors import RecordExecutor
@@ -30,15 +29,16 @@ async def open_executor(
 ) -> AsyncGenerator[Executor, None]:
     """Open the executor for the time of a block: the webhook if it has a URL, else one that only records.
 
-    `tools`: the operator's tools. One that its caller runs is skipped, one with its own URL is posted there, one with
-    `runs_at` "record" is recorded; every other action goes to the default. `by_server`: the executors of MCP servers.
-    `own`: executors of the server's own actions, whose names no tool may have.
+    `tools`: the operator's tools. One that its caller runs is skipped, one with its own URL is posted there, one whose
+    `runs_at` is in `places` goes to the executor there; every other action goes to the default. `by_server`: the
+    executors of MCP servers. `own`: executors of the server's own actions, whose names no tool may have.
 
     Raises `agent.errors.UsageError`, without the URL's text, if the URL is not a web address, httpx is not installed,
     or a tool runs at a webhook without a URL.
     """
     before, after = settings.action_delay_ms
     record = RecordExecutor(before / 1000, after / 1000)
+    places: dict[RunsAt, Executor] = {"record": record}
     otherwise: Executor = record
     if settings.action_webhook is not None:
         if not is_web_address(settings.action_webhook):
@@ -52,8 +52,8 @@ async def open_executor(
             )
         if tool.runs_at == "caller":
             continue
-        if tool.runs_at == "record":
-            by_name[tool.name] = record
+        if tool.runs_at in places:
+            by_name[tool.name] = places[tool.runs_at]
         elif tool.url is not None:
             by_name[tool.name] = _make_webhook(f"the url of the tool {tool.name}", tool.url)
         elif settings.action_webhook is None:

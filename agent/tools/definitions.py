@@ -34,11 +34,7 @@ NAME = re.compile(rf"[A-Za-z][A-Za-z0-9_.:-]{{0,{TOOL_NAME - 1}}}")
 _PARAMETERS = ("parameters", "input_schema", "inputSchema")  # ours and OpenAI's, Anthropic's, MCP's
 _OURS = frozenset(("name", "description", "requires_approval", "risk", "runs_at", "url"))
 _OPERATORS = ("runs_at", "url")
-_PLACES: tuple[RunsAt, ...] = (
-    "record",
-    "webhook",
-    "caller",
-)  # that a definition can name; `mcp` cannot be named
+_PLACES = tuple(word for word in get_args(RunsAt) if word != "mcp")  # that a definition can name
 _BESIDE = frozenset(
     (
         *("type", "strict", "defer_loading"),  # OpenAI, and the last of these Anthropic
@@ -210,7 +206,7 @@ def _read_runs_at(given: dict[str, Any], at: dict[str, str], otherwise: RunsAt) 
         raise BadTool("must be a URL like https://example.com/hook", _pointer_of(at, "url"))
     where = given.get("runs_at", otherwise if url is None else "webhook")
     if where not in _PLACES and (where != otherwise or "runs_at" in given):
-        raise BadTool("must be record, webhook or caller", _pointer_of(at, "runs_at"))
+        raise BadTool(f"must be {', '.join(_PLACES[:-1])} or {_PLACES[-1]}", _pointer_of(at, "runs_at"))
     if url is not None and where != "webhook":
         raise BadTool("belongs to a webhook, and this tool does not run at one", _pointer_of(at, "url"))
     return where, url
