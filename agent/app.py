@@ -20,6 +20,7 @@ from .compose.readiness import Readiness
 from .compose.sessions import make_parts, make_thread_desk
 from .config import ACTION_TIMEOUT, CLOSE_TIMEOUT, DRAIN_TIMEOUT, FLUSH_TIMEOUT, RECORD_TIMEOUT
 from .host import WorkerThreads
+from .models.health import probe_model
 from .server.accept import Listens, listening
 from .server.admission import Admission
 from .server.api.rooms import Rooms
@@ -85,6 +86,7 @@ class App:
             observer=self.metrics,
             on_ledger_trouble=self.readiness.note_ledger_trouble,
             on_memory_trouble=self.readiness.note_memory_trouble,
+            on_model_trouble=self.readiness.note_model_trouble,
         ) as composition:
             self.readiness.knowledge = composition.documents.knowledge
             if not listen:  # no client can see the progress of the reading
@@ -127,6 +129,8 @@ class App:
                 async with trio.open_nursery() as timers:
                     await self._start_timers(timers, composition, parts, self.runner)
                     timers.start_soon(self._keep_knowledge, listen)
+                    if composition.answering.model is not None and self._adapters.probes_model:
+                        timers.start_soon(probe_model, composition.answering.model)
                     if self._adapters.watch_loop is not None:
                         timers.start_soon(self._adapters.watch_loop, self.metrics)
                     await self._serve(parts, listeners, task_status)

@@ -74,12 +74,20 @@ class ModelFailed(AgentError):
 
     The message is a line of our own, without the key, the address, or any text of the model or its server. `kind`: see
     `ModelFault`. `retry_after`: seconds that a server asked to be left alone for; `None` where it asked nothing.
+    `detail`: the server's own sentence without secrets, for the operator's log only; "" where it gave none.
     """
 
-    def __init__(self, message: str, kind: ModelFault = "protocol", retry_after: float | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        kind: ModelFault = "protocol",
+        retry_after: float | None = None,
+        detail: str = "",
+    ) -> None:
         super().__init__(message)
         self.kind = kind
         self.retry_after = retry_after
+        self.detail = detail
 
 
 class Withdrawn(AgentError):

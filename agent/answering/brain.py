@@ -92,7 +92,7 @@ class GroundedBrain:
     It keeps nothing between turns, so one instance serves every session at once; a turn keeps the snapshot of the
     documents that was present when it began. `explain`: receives the reasons of each answer, for the operator alone.
     `charter`: a project's role and rules, part of every prompt; they support no number. `memory`: `None` where nothing
-    is remembered.
+    is remembered. `first_wait`: seconds that a draft may take until its first words, beside its own time.
     """
 
     def __init__(
@@ -103,13 +103,14 @@ class GroundedBrain:
         explain: Explain | None = None,
         charter: Charter = NO_CHARTER,
         memory: Memory | None = None,
+        first_wait: float = 0.0,
     ) -> None:
         self.charter = charter
         self.memory = memory
         self._library = library
         self._settings = settings
         self._listener = explain
-        self._drafting = DraftReader(drafter, settings.turn_timeout)
+        self._drafting = DraftReader(drafter, settings.turn_timeout, first_wait)
         self._confidence: Confidence | None = None if settings.confidence else "low"
         way = answer_whole
         if settings.answer == "claims":
@@ -232,7 +233,7 @@ class GroundedBrain:
         except StorageFailed:
             last = TurnRefusal(refusals.no_sources(lang, unread=True), asked_for)
         except ModelFailed as error:
-            _log.warning("model failed", exc_info=error)
+            _log.warning("model failed", kind=error.kind)
             self._explain(describe_failure, error)
             emit(TurnRefusal(refusals.model_failed(lang), asked_for))
             return

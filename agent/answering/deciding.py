@@ -97,7 +97,7 @@ class DecidingBrain:
         try:
             decided = await turn.decide_turn(act)
         except ModelFailed as error:
-            _log.warning("model failed", exc_info=error)
+            _log.warning("model failed", kind=error.kind)
             emit(TurnRefusal(refusals.model_failed(turn.found.lang)))
             return
         tell = partial(_emit_event, mark_without_memory(emit) if turn.found.unread else emit, turn.proposing)

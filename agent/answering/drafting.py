@@ -14,11 +14,16 @@ UNWIND_TIMEOUT = 2.0  # a Brain's clean-up after a cancel
 
 
 class DraftReader:
-    """Reads the drafts of `model`. `timeout`: seconds that a draft may take."""
+    """Reads the drafts of `model`.
 
-    def __init__(self, model: Drafter, timeout: float) -> None:
+    `timeout`: seconds that a draft may take. `first_wait`: seconds more until its first words, for a model that is
+    still being loaded.
+    """
+
+    def __init__(self, model: Drafter, timeout: float, first_wait: float = 0.0) -> None:
         self._model = model
         self._timeout = timeout
+        self._first_wait = first_wait
 
     def from_draft(self, draft: str) -> "DraftReader":
         """Return a reader of the ready text `draft`, within the same bounds."""
@@ -26,13 +31,8 @@ class DraftReader:
 
     async def read_whole(self, prompt: Prompt, hits: Sequence[Hit]) -> str:
         """Return the whole draft; raises as `read_pieces` does."""
-        found: list[str] = []
-        bounds = _DraftBounds()
-        async with self._open_stream(prompt, hits) as deltas:
-            async for delta in deltas:
-                found.append(bounds.add_piece(delta.text))
-            bounds.finish()
-        return "".join(found)
+        async with self.read_pieces(prompt, hits) as pieces:
+            return "".join([piece async for piece in pieces])
 
     @asynccontextmanager
     async def read_pieces(
@@ -43,19 +43,13 @@ class DraftReader:
         Raises `ModelFailed` when the model fails, takes longer than the timeout, is over `DRAFT_MAX` bytes, is no text,
         or says nothing. Leaving the block, also by a cancel, closes the stream (`UNWIND_TIMEOUT` seconds at most).
         """
-        async with self._open_stream(prompt, hits) as deltas:
-            yield _BoundedPieces(deltas)
-
-    @asynccontextmanager
-    async def _open_stream(
-        self, prompt: Prompt, hits: Sequence[Hit]
-    ) -> AsyncGenerator[AsyncGenerator[Delta, None], None]:
-        """Yield the model's deltas, within the timeout, and close its stream."""
-        with trio.move_on_after(self._timeout) as deadline:
+        with trio.move_on_after(self._timeout + self._first_wait) as deadline:
             async with _close_after(self._model.stream(prompt, hits)) as deltas:
-                yield deltas
+                yield _BoundedPieces(deltas, deadline, self._timeout)
         if deadline.cancelled_caught:
-            raise ModelFailed("the draft took too long", "timeout")
+            raise ModelFailed(
+                "the draft took too long: if the model is only slow, raise turn-timeout", "timeout"
+            )
 
 
 class _FixedDrafter:
@@ -97,11 +91,19 @@ class _DraftBounds:
 
 
 class _BoundedPieces:
-    """Iterates over the texts of deltas within the bounds."""
+    """Iterates over the texts of deltas within the bounds.
 
-    def __init__(self, deltas: AsyncGenerator[Delta, None]) -> None:
+    `deadline`: the time until the first text; from then on `timeout` seconds are left.
+    """
+
+    def __init__(
+        self, deltas: AsyncGenerator[Delta, None], deadline: trio.CancelScope, timeout: float
+    ) -> None:
         self._deltas = deltas
         self._bounds = _DraftBounds()
+        self._deadline = deadline
+        self._timeout = timeout
+        self._has_begun = False
 
     def __aiter__(self) -> "_BoundedPieces":
         return self
@@ -111,6 +113,9 @@ class _BoundedPieces:
         if delta is None:
             self._bounds.finish()
             raise StopAsyncIteration
+        if not self._has_begun:
+            self._has_begun = True
+            self._deadline.deadline = min(self._deadline.deadline, trio.current_time() + self._timeout)
         return self._bounds.add_piece(delta.text)
 
 

@@ -98,7 +98,7 @@ class _Life:
         self._server = (
             supervisor(settings)
             if settings.server.workers > 1
-            else Server(settings, Adapters(watch_loop=watch_loop))
+            else Server(settings, Adapters(watch_loop=watch_loop, probes_model=settings.model.is_probed))
         )
         self._listens = False
         self._began = 0.0

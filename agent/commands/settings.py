@@ -80,6 +80,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         "memory-model",
         "memory-base-url",
         "answer-tokens",
+        "first-call-timeout",
         "first-token-timeout",
         "token-timeout",
     ),

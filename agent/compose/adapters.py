@@ -31,7 +31,8 @@ class Adapters:
     `run_sync`: does blocking work. The system's watcher of the documents uses a thread of its own, so with `run_sync`
     the folder is watched only when `watch` is given. `remember_sync`: does the blocking work of the memory's database,
     two pieces at a time. `isolate`: reads documents that other people wrote. `watch_loop`: measures the event loop on
-    real time while the server runs; `None` measures nothing.
+    real time while the server runs; `None` measures nothing. `probes_model`: whether the language model is asked for
+    one token at the start, so that the log says at once when it does not answer.
     """
 
     model: Drafter | None = None
@@ -50,4 +51,5 @@ class Adapters:
     isolate: Isolate | None = None
     watch_loop: Callable[[Observer], Awaitable[None]] | None = None
     watch: Watch | None = None
+    probes_model: bool = False
     new_id: Callable[[], str] = new_id

@@ -6,7 +6,7 @@ question from the documents of its project.
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import structlog
@@ -70,12 +70,14 @@ class Answering:
     """The opened brains.
 
     `brain`: answers over sockets. `threads`: answers over HTTP. `prompts`: shows the prompt of a question over HTTP
-    and asks no model; `None` where a brain of the adapters answers.
+    and asks no model; `None` where a brain of the adapters answers. `model`: the language model that the brains ask;
+    `None` where they ask none.
     """
 
     brain: Brain
     threads: Brain
     prompts: PromptDebug | None = None
+    model: LanguageModel | None = None
 
 
 @asynccontextmanager
@@ -87,20 +89,24 @@ async def open_answering(
     sources: AnswerSources,
     toolbox: Toolbox | None = None,
     explain: Explain | None = None,
+    on_model_trouble: Callable[[str], None] = lambda _: None,
 ) -> AsyncGenerator[Answering, None]:
     """Open the language model that the settings name, and the brains that use it, for the time of a block.
 
     `adapters.model`, `filler` and `decider` take the places of the parts that the settings name. No language model is
     opened where nothing uses one. `observer`: gets the model's metrics. `explain`: called with the reasons of each
-    answer. Raises `agent.errors.UsageError` when a part cannot be used. On exit, also when cancelled, the drafter and
-    the decider close before the language model that they ask.
+    answer. `on_model_trouble`: called with a sentence when the language model does not answer, and with "" when it
+    answers again. Raises `agent.errors.UsageError` when a part cannot be used. On exit, also when cancelled, the
+    drafter and the decider close before the language model that they ask.
     """
     run_sync = adapters.run_sync or WorkerThreads()
     toolbox = toolbox or Toolbox(operator=Offering())
     async with AsyncExitStack() as stack:
         model = None
         if _uses_language_model(settings, adapters):
-            model = await stack.enter_async_context(open_language_model(settings.model, observer, run_sync))
+            model = await stack.enter_async_context(
+                open_language_model(settings.model, observer, run_sync, on_trouble=on_model_trouble)
+            )
         filler = _make_filler(settings=settings, adapters=adapters, model=model, run_sync=run_sync)
         drafter = adapters.model
         if drafter is None:
@@ -112,6 +118,7 @@ async def open_answering(
             decider = await stack.enter_async_context(_open_decider(settings=settings, model=model))
         brains = _BrainFactory(
             settings=settings.answers,
+            first_wait=settings.model.first_wait if model is not None else 0.0,
             drafter=drafter,
             filler=filler,
             decider=decider,
@@ -122,7 +129,10 @@ async def open_answering(
         indexes = _make_indexes(
             sources=sources, run_sync=adapters.run_sync or WorkerThreads(_INDEXES_AT_ONCE)
         )
-        yield _make_answering(brains=brains, toolbox=toolbox, knowledge=sources.knowledge, indexes=indexes)
+        answering = _make_answering(
+            brains=brains, toolbox=toolbox, knowledge=sources.knowledge, indexes=indexes
+        )
+        yield replace(answering, model=model)
 
 
 def log_reasons(lines: Sequence[str]) -> None:
@@ -192,9 +202,13 @@ def _make_indexes(*, sources: AnswerSources, run_sync: RunSync) -> ProjectIndexe
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _BrainFactory:
-    """The parts that all brains of a server share, over any documents."""
+    """The parts that all brains of a server share, over any documents.
+
+    `first_wait`: seconds that a draft may take until its first words, beside the time of the settings.
+    """
 
     settings: AnswerSettings
+    first_wait: float
     drafter: Drafter
     filler: Filler | None
     decider: Decider | None
@@ -219,7 +233,13 @@ class _BrainFactory:
 
     def _make_grounded(self, holdings: Holdings, explain: Explain | None) -> GroundedBrain:
         return GroundedBrain(
-            holdings.documents, self.drafter, self.settings, explain, holdings.charter, self.memory
+            holdings.documents,
+            self.drafter,
+            self.settings,
+            explain,
+            holdings.charter,
+            self.memory,
+            self.first_wait,
         )
 
     def _make_deciding(

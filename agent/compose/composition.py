@@ -52,11 +52,13 @@ async def open_composition(
     observer: Observer,
     on_ledger_trouble: Callable[[str], None],
     on_memory_trouble: Callable[[str], None] = lambda _: None,
+    on_model_trouble: Callable[[str], None] = lambda _: None,
 ) -> AsyncGenerator[Composition, None]:
     """Open the wings that the settings name, or the parts of `adapters` instead, for the time of a block.
 
     No document is read yet. `on_ledger_trouble`, `on_memory_trouble`: called with the reason when no action can be
-    claimed, or nothing can be remembered, and with "" when that works again. Raises `agent.errors.UsageError` when a
+    claimed, or nothing can be remembered, and with "" when that works again; `on_model_trouble` with a sentence when
+    the language model does not answer. Raises `agent.errors.UsageError` when a
     wing cannot be opened; the wings before it close. On exit, also when cancelled, the wings close in the opposite
     order: the storage is last, and takes `LEDGER_CLOSE_TIMEOUT` at most.
     """
@@ -89,6 +91,7 @@ async def open_composition(
             storage=storage,
             memory=memory,
             documents=documents,
+            on_model_trouble=on_model_trouble,
         ) as answering,
     ):
         yield Composition(
@@ -114,6 +117,7 @@ async def _open_brains(
     storage: Storage,
     memory: UserMemory | None,
     documents: Documents,
+    on_model_trouble: Callable[[str], None],
 ) -> AsyncGenerator[Answering, None]:
     """Open the brains over the other wings, or take the brain of `adapters`, which needs none of them."""
     if adapters.brain is not None:
@@ -132,5 +136,6 @@ async def _open_brains(
         ),
         toolbox=toolbox,
         explain=log_reasons if settings.log.log_level == "debug" else None,
+        on_model_trouble=on_model_trouble,
     ) as answering:
         yield answering

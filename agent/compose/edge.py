@@ -116,7 +116,8 @@ def _make_services(
     *, settings: Settings, parts: SessionContext, readiness: Readiness, metrics: Metrics, rooms: Rooms | None
 ) -> dict[Shape, RouteService]:
     """Return the services of plain questions and, over `rooms`, of the HTTP API, by the shape of their errors."""
-    explain, limit = readiness.explain_unanswerable, settings.answers.limit
+    explain = readiness.explain_unanswerable
+    limit = settings.answers.limit + settings.model.first_wait
     services: dict[Shape, RouteService] = {"openai": Questions(parts, explain, limit, settings.server.name)}
     if rooms is not None:
         pace = settings.session.pace_ms / 1000

@@ -15,6 +15,7 @@ class Readiness:
         self.gate = Gate()
         self.knowledge: Knowledge | None = None
         self._memory_trouble = ""
+        self._model_trouble = ""
 
     async def wait_read(self) -> None:
         """Wait until the documents are read."""
@@ -37,7 +38,7 @@ class Readiness:
 
     def explain_limping(self) -> str:
         """Return which part does not work although clients are welcome; "" when all parts work."""
-        return self._memory_trouble
+        return " ".join(filter(None, (self._memory_trouble, self._model_trouble)))
 
     def note_ledger_trouble(self, trouble: str) -> None:
         """Record why no action can be claimed, or "" when actions can be claimed again."""
@@ -46,3 +47,7 @@ class Readiness:
     def note_memory_trouble(self, trouble: str) -> None:
         """Record why nothing can be remembered, or "" when it can be again. Turns go on meanwhile."""
         self._memory_trouble = f"What is said is not remembered: {trouble}." if trouble else ""
+
+    def note_model_trouble(self, trouble: str) -> None:
+        """Record why the language model does not answer, as a sentence, or "" when it answers again."""
+        self._model_trouble = trouble

@@ -53,7 +53,7 @@ def read_toolbox(*, settings: Settings, clock: Clock) -> Toolbox:
         arguments=arguments,
         rounds=settings.tools.rounds,
         approve_from=settings.tools.approve_from,
-        timeout=settings.answers.turn_timeout,
+        timeout=settings.answers.turn_timeout + settings.model.first_wait,
         today=lambda: datetime.fromtimestamp(clock.now_ms() / 1000, UTC).astimezone().date(),
     )
     sockets = replace(

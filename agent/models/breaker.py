@@ -2,6 +2,7 @@
 
 A failure of the model, of its server or of the connection counts. A request that was refused for its content or its key
 says nothing of the model's health, and neither does a cancelled request: both count neither as failure nor as success.
+Nor does a time-out before the model has answered for the first time: its server may still be loading the model.
 """
 
 from collections.abc import AsyncGenerator
@@ -45,6 +46,7 @@ class Breaker:
         self._observer = observer
         self._which = which
         self._failures = 0
+        self._has_answered = False
         self._open_until: float | None = None
         self._trying = False
 
@@ -58,6 +60,7 @@ class Breaker:
                     if first:
                         self._observer.measure("model_first_seconds", trio.current_time() - began)
                         first = False
+                        self._has_answered = True
                     if isinstance(piece, Finish):
                         outcome = "done"
                     yield piece
@@ -92,7 +95,7 @@ class Breaker:
                 self._open_until = None
                 self._observer.gauge(self._which, -1)
                 _log.info("model asked again", model=self._which.removesuffix("_open"))
-        elif outcome in _FAILURES:
+        elif outcome in _FAILURES and (self._has_answered or outcome != "timeout"):
             self._failures += 1
             if trial or (self._open_until is None and self._failures >= MODEL_FAILURES):
                 self._open()

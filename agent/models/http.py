@@ -1,25 +1,30 @@
 """Asks a service over HTTP in any `ServiceProtocol`, and reads its answer as server-sent events.
 
 Strategy: one request is one POST of `agent.http_client`, on a connection of its own. This module has no time limits and
-no retries: the models that wrap it have them. The body of a failed response is not read, since it may repeat the
-request.
+no retries: the models that wrap it have them. Of a refused request the server's sentence is read, within bounds and
+without secrets (`refusal`).
 """
 
 import time
 from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from email.utils import parsedate_to_datetime
 from math import isfinite
+from urllib.parse import urlsplit
 
 import httpx
+import trio
 
 from ..errors import ModelFailed
-from ..http_client import FAILURES, HttpClient
+from ..http_client import FAILURES, HttpAnswer, HttpClient
 from ..ports.model import Finish, ModelRequest, Piece
 from .encoding import encode
+from .refusal import REFUSAL_BYTES, advise, is_too_long, read_refusal
 from .settings import MODEL_ANSWER_MAX, MODEL_EVENT_MAX
-from .shape import ServiceProtocol, fault_of
+from .shape import ServiceAddress, ServiceProtocol, fault_of
 from .sse import EventReader, ServerEvent
+
+_REFUSAL_SECONDS = 2.0  # for the sentence of a refusal to come
 
 
 class HttpModel:
@@ -40,7 +45,7 @@ class HttpModel:
         body = encode(self._shape.make_body(request))
         answer = self._shape.make_reader()
         finished = None
-        async with aclosing(self._read_events(body)) as events:
+        async with aclosing(self._read_events(body, request)) as events:
             async for event in events:
                 for piece in answer.read_event(event.data):
                     if isinstance(piece, Finish):
@@ -53,7 +58,7 @@ class HttpModel:
             raise ModelFailed("the model's answer ended before its end", "cut")
         yield finished
 
-    async def _read_events(self, body: bytes) -> AsyncGenerator[ServerEvent, None]:
+    async def _read_events(self, body: bytes, request: ModelRequest) -> AsyncGenerator[ServerEvent, None]:
         """Yield the events of one answer.
 
         Failures of httpx become our own without any of its words, which may hold the key.
@@ -62,7 +67,9 @@ class HttpModel:
         try:
             async with self._client.post(body) as answer:
                 begun = True
-                _check_response(answer.head, self._shape.address.key)
+                if not answer.head.is_success:
+                    raise await self._explain_refusal(answer, request)
+                _check_kind(answer.head)
                 async for piece in answer.body:
                     read += len(piece)
                     if read > MODEL_ANSWER_MAX:
@@ -74,6 +81,32 @@ class HttpModel:
         if failure is not None:
             raise failure
 
+    async def _explain_refusal(self, answer: HttpAnswer, request: ModelRequest) -> ModelFailed:
+        """Return the failure of a request that the server refused, with the sentence that the server gives."""
+        status, address = answer.head.status_code, self._shape.address
+        body = bytearray()
+        with trio.move_on_after(_REFUSAL_SECONDS), suppress(*FAILURES):
+            async for piece in answer.body:
+                body += piece[: REFUSAL_BYTES - len(body)]
+                if len(body) == REFUSAL_BYTES:
+                    break
+        advice = advise(status, address.key, is_too_long(bytes(body)))
+        return ModelFailed(
+            f"the model's server refused the request (status {status}): {advice}",
+            fault_of(status),
+            parse_retry_after(answer.head.headers.get("retry-after"), time.time()),
+            read_refusal(bytes(body), _list_keys(address), (message.text for message in request.messages)),
+        )
+
+
+def _list_keys(address: ServiceAddress) -> list[str]:
+    """Return the credentials that a request carries: in its headers and in its address."""
+    parts = urlsplit(address.url)
+    headers = [
+        address.headers.get(name, "").removeprefix("Bearer ") for name in ("Authorization", "x-api-key")
+    ]
+    return [key for key in (*headers, parts.username, parts.password) if key]
+
 
 def _make_failure(has_answer: bool, error: Exception) -> ModelFailed:
     """Return the failure of a connection. It names only the type of `error`."""
@@ -82,22 +115,17 @@ def _make_failure(has_answer: bool, error: Exception) -> ModelFailed:
         return ModelFailed(f"the model's answer ended before its end ({why})", "cut")
     if isinstance(error, httpx.LocalProtocolError | httpx.UnsupportedProtocol | httpx.InvalidURL):
         return ModelFailed(f"the request cannot be sent ({why}): see base-url", "request")
-    return ModelFailed(f"the model's server cannot be reached ({why})", "connect")
+    return ModelFailed(
+        f"the model's server cannot be reached ({why}): start it, or correct base-url", "connect"
+    )
 
 
-def _check_response(response: httpx.Response, key: str) -> None:
-    """Raise `ModelFailed` unless the response is a stream of events. `key`: the environment variable of the key."""
-    status = response.status_code
-    if not response.is_success:
-        kind = fault_of(status)
-        hint = {
-            "auth": f": see {key}",
-            "request": ": see the model's name, base-url, and how long a prompt it takes",
-        }.get(kind, "")
-        message = f"the model's server refused the request (status {status}){hint}"
-        raise ModelFailed(message, kind, parse_retry_after(response.headers.get("retry-after"), time.time()))
+def _check_kind(response: httpx.Response) -> None:
+    """Raise `ModelFailed` unless the response is a stream of events."""
     if response.headers.get("content-type", "").split(";")[0].strip().lower() != "text/event-stream":
-        raise ModelFailed("the model's server did not answer with a stream of events", "protocol")
+        raise ModelFailed(
+            "the model's server did not answer with a stream of events: see base-url", "protocol"
+        )
 
 
 def parse_retry_after(value: str | None, now: float) -> float | None:

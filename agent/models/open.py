@@ -14,7 +14,7 @@ is set, so that no service sees the key of another.
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from importlib.util import find_spec
@@ -28,6 +28,7 @@ from . import anthropic, openai
 from .breaker import Breaker, Level
 from .cli import COMMAND, ClaudeCli
 from .fallback import Fallback
+from .health import WatchedModel
 from .patience import TimedModel
 from .record import RecordingModel, ReplayModel
 from .retry import RetryingModel
@@ -51,11 +52,13 @@ async def open_language_model(
     observer: Observer,
     run_sync: RunSync,
     environment: Mapping[str, str] = os.environ,
+    on_trouble: Callable[[str], None] = lambda _: None,
 ) -> AsyncGenerator[LanguageModel, None]:
     """Open the model that the settings name, and its fallback, for the time of a block.
 
-    `run_sync`: for the files of recordings. `environment`: may hold the keys of services. No request is sent yet.
-    Raises `agent.errors.UsageError`, one line, when something that the model needs is missing.
+    `run_sync`: for the files of recordings. `environment`: may hold the keys of services. `on_trouble`: called with a
+    sentence when the model does not answer, and with "" when it answers again. No request is sent yet. Raises
+    `agent.errors.UsageError`, one line, when something that the model needs is missing.
     """
     opened = partial(_open_model, settings, observer, run_sync, environment)
     async with AsyncExitStack() as stack:
@@ -65,7 +68,7 @@ async def open_language_model(
                 stack, settings.fallback_model, settings.fallback_base_url, "model_fallback_open"
             )
             model = Fallback(model, second, observer)
-        yield model
+        yield WatchedModel(model, on_trouble)
 
 
 @asynccontextmanager
@@ -104,7 +107,9 @@ async def _open_model(
 ) -> LanguageModel:
     """Return a model with its wrappers. `stack`: releases the resources of the model. `which`: its gauge."""
     model = await _make_adapter(parse_model_name(name), url, run_sync, environment, stack, _SETTINGS[which])
-    patient = TimedModel(model, settings.first_token_timeout, settings.token_timeout)
+    patient = TimedModel(
+        model, settings.first_token_timeout, settings.token_timeout, settings.first_call_timeout
+    )
     return RetryingModel(Breaker(patient, observer, which), observer)
 
 

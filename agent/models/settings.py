@@ -79,7 +79,9 @@ class ModelSettings:
             are proposed to the user.
         memory_base_url: URL of the memory model's server. Default: base-url, when both models are of one kind.
         answer_tokens: Most tokens of a draft. A draft that is cut off ends with its last whole sentence.
-        first_token_timeout: Seconds until the first piece of a model's answer.
+        first_call_timeout: Seconds until the first piece while the model has never answered, for its server may be
+            loading it.
+        first_token_timeout: Seconds until the first piece of a model's later answers.
         token_timeout: Seconds from one piece of a model's answer to the next.
     """
 
@@ -90,7 +92,8 @@ class ModelSettings:
     memory_model: str | None = None
     memory_base_url: str | None = None
     answer_tokens: int = ANSWER_TOKENS
-    first_token_timeout: float = 10.0
+    first_call_timeout: float = 120.0
+    first_token_timeout: float = 30.0
     token_timeout: float = 10.0
 
     def __post_init__(self) -> None:
@@ -119,7 +122,8 @@ class ModelSettings:
         elif self.memory_base_url is not None:
             raise UsageError("memory-base-url is for a memory-model")
         check(
-            finite(self.first_token_timeout, self.token_timeout),
+            finite(self.first_call_timeout, self.first_token_timeout, self.token_timeout),
+            (self.first_call_timeout <= 0, "first-call-timeout must be positive"),
             (self.answer_tokens < 1, "answer-tokens must be at least 1"),
             (self.first_token_timeout <= 0, "first-token-timeout must be positive"),
             (self.token_timeout <= 0, "token-timeout must be positive"),
@@ -129,6 +133,19 @@ class ModelSettings:
     def uses_no_model(self) -> bool:
         """Whether drafts come from the mock or a script, and not from a language model."""
         return self.model == "mock" or self.model.startswith("script:")
+
+    @property
+    def first_wait(self) -> float:
+        """Seconds that the first piece of a language model may take; 0 where no language model is asked."""
+        return 0.0 if self.uses_no_model else max(self.first_token_timeout, self.first_call_timeout)
+
+    @property
+    def is_probed(self) -> bool:
+        """Whether a server asks its model for one token at its start: not where answers are recorded or replayed."""
+        if self.uses_no_model:
+            return False
+        name = parse_model_name(self.model)
+        return name.is_served and not name.is_recorded
 
     @property
     def memory_url(self) -> str | None:

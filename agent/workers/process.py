@@ -60,7 +60,7 @@ async def _run(messages: int, handed: int, rates: int) -> int:
         settings,
         partial(HandedListener, source, lost),
         shared_rates(rates, settings),
-        Adapters(watch_loop=watch_loop),
+        Adapters(watch_loop=watch_loop, probes_model=settings.model.is_probed),
     )
     dropped = partial(worker.server.metrics.count, "log_lines_dropped")
     log.configure(settings.log.log_format, settings.log.log_level, on_dropped=dropped, worker=begin.number)

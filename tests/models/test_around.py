@@ -72,6 +72,13 @@ async def test_a_piece_that_is_late_is_a_failure(
     assert model.running == 0
 
 
+async def test_a_model_that_has_never_answered_may_still_be_loaded(autojump_clock: MockClock) -> None:
+    """Its first call has a longer time; once it has answered, each call has the usual time again."""
+    model = TimedModel(FakeModel([(100.5, *GOOD), (99.5, *GOOD), (10.5, *GOOD)]), 10.0, 5.0, 100.0)
+    assert [(await outcome(model))[1] for _ in range(3)] == ["timeout", "", "timeout"]
+    assert trio.current_time() == pytest.approx(100.0 + 99.5 + 10.0)
+
+
 async def test_who_takes_time_for_a_piece_is_not_the_model(autojump_clock: MockClock) -> None:
     """Only its own time counts."""
     pieces = []
@@ -300,3 +307,11 @@ async def test_a_cancel_passes_through_everything(autojump_clock: MockClock, at:
     assert scope.cancelled_caught
     assert trio.current_time() == pytest.approx(at)
     assert first.running == second.running == 0
+
+
+async def test_a_model_that_is_still_loaded_does_not_open_its_breaker(autojump_clock: MockClock) -> None:
+    """A time-out counts once the model has answered: before, it says nothing of the model's health."""
+    late: Sequence[Step] = (ModelFailed("late", "timeout"),)
+    breaker = Breaker(FakeModel([late] * MODEL_FAILURES + [GOOD] + [late] * MODEL_FAILURES), Noted())
+    failed = [(await outcome(breaker))[1] for _ in range(2 * MODEL_FAILURES + 2)]
+    assert failed == ["timeout"] * MODEL_FAILURES + [""] + ["timeout"] * MODEL_FAILURES + ["open"]

@@ -191,10 +191,12 @@ async def test_the_second_model_answers_and_what_is_said_can_be_kept(tmp_path: P
 
 
 async def test_time_outs_are_those_of_the_settings() -> None:
-    """A service that says nothing is left after the first of them."""
+    """A service that has never answered is left after the longer of the first two."""
     async with upstream(reply([])) as service:
         service.replies[0] = type(service.replies[0])(ending="hang")
-        settings = ModelSettings(model="openai:a", base_url=service.url, first_token_timeout=0.02)
+        settings = ModelSettings(
+            model="openai:a", base_url=service.url, first_call_timeout=0.02, first_token_timeout=0.01
+        )
         async with open_language_model(settings, Figures(), inline, {}) as model:
             with pytest.raises(ModelFailed, match=r"0\.02 s") as failed:
                 await text_of(model)

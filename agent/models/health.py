@@ -1,0 +1,64 @@
+"""Tells whether a language model answers: at the start of a server, and by the outcome of each request."""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+
+import structlog
+import trio
+
+from ..errors import ModelFailed
+from ..ports.model import LanguageModel, ModelMessage, ModelRequest, Piece
+
+_log = structlog.get_logger(__name__)
+_PROBE = ModelRequest(messages=(ModelMessage("user", "Answer with the word: ready"),), max_tokens=1)
+
+
+class WatchedModel:
+    """Asks another model, and logs and reports its failures (a `LanguageModel`).
+
+    Each failure is one warning line for the operator. `on_trouble`: called with a sentence when a request fails, and
+    with "" when the model answers again. The sentence holds no secret and no word of the server: clients may see it.
+    """
+
+    def __init__(self, model: LanguageModel, on_trouble: Callable[[str], None]) -> None:
+        self._model = model
+        self._on_trouble = on_trouble
+        self._fails = False
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Piece, None]:
+        """Yield the answer. Raises `ModelFailed` as the model does; a cancelled request reports nothing."""
+        try:
+            async with aclosing(self._model.stream(request)) as pieces:
+                async for piece in pieces:
+                    if self._fails:
+                        self._fails = False
+                        self._on_trouble("")
+                    yield piece
+        except ModelFailed as failure:
+            self._fails = True
+            _log_failure(failure)
+            self._on_trouble(f"The language model does not answer: {failure}.")
+            raise
+
+
+async def probe_model(model: LanguageModel) -> bool:
+    """Ask `model` for one token, and return whether it answers; a model that answers is logged in one line.
+
+    `model`: logs its own failures. The probe waits as long as the model's time limits; cancelled, the request ends and
+    nothing is logged.
+    """
+    began = trio.current_time()
+    try:
+        async with aclosing(model.stream(_PROBE)) as pieces:
+            async for _ in pieces:
+                pass
+    except ModelFailed:
+        return False
+    _log.info("model answers", seconds=round(trio.current_time() - began, 1))
+    return True
+
+
+def _log_failure(failure: ModelFailed) -> None:
+    """Log how a model failed and what to do, with the sentence of its server where there is one."""
+    detail = {"server": failure.detail} if failure.detail else {}
+    _log.warning("model does not answer", kind=failure.kind, reason=str(failure), **detail)

@@ -1,0 +1,51 @@
+"""What a server says of its language model: at the start, at each failure, and when the model answers again."""
+
+import trio
+from structlog.testing import capture_logs
+from trio.testing import MockClock
+
+from agent.errors import ModelFailed
+from agent.models.health import WatchedModel, probe_model
+from agent.ports.model import Finish, TextDelta
+from agent.testing.models import FakeModel, outcome_of
+
+GOOD = (TextDelta("ready"), Finish("stop"))
+WRONG_KEY = ModelFailed("it refused the request", "auth", detail="Wrong key.")
+
+
+async def test_trouble_is_reported_at_each_failure_and_taken_back_by_an_answer() -> None:
+    """The sentence is the failure's own line, without the server's words: clients may see it."""
+    troubles: list[str] = []
+    model = WatchedModel(FakeModel([GOOD, (WRONG_KEY,), (WRONG_KEY,), GOOD, GOOD]), troubles.append)
+    for _ in range(5):
+        await outcome_of(model)
+    assert troubles == ["The language model does not answer: it refused the request."] * 2 + [""]
+
+
+async def test_a_probe_asks_for_one_token_and_logs_one_line(autojump_clock: MockClock) -> None:
+    """The line of a failure holds its kind, the reason with its remedy, and the server's sentence."""
+    asked = FakeModel([(2.5, *GOOD), (WRONG_KEY,)])
+    model = WatchedModel(asked, lambda _: None)
+    with capture_logs() as lines:
+        assert [await probe_model(model) for _ in range(2)] == [True, False]
+    assert [request.max_tokens for request in asked.requests] == [1, 1]
+    assert lines == [
+        {"event": "model answers", "log_level": "info", "seconds": 2.5},
+        {
+            "event": "model does not answer",
+            "log_level": "warning",
+            "kind": "auth",
+            "reason": "it refused the request",
+            "server": "Wrong key.",
+        },
+    ]
+    assert asked.running == 0
+
+
+async def test_a_cancelled_request_reports_nothing(autojump_clock: MockClock) -> None:
+    """It says nothing of the model."""
+    troubles: list[str] = []
+    model = WatchedModel(FakeModel([(9.0, *GOOD)]), troubles.append)
+    with trio.move_on_after(1.0):
+        await outcome_of(model)
+    assert troubles == []
