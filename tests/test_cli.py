@@ -213,7 +213,10 @@ def test_serve_prints_where_page_and_socket_are(
 ) -> None:
     """With the port that was bound, and an address that a browser can open."""
     served("--host", host, "--port", "0", "--insecure")
-    assert capsys.readouterr().out == f"page    http://{place}:4711/\nsocket  ws://{place}:4711/ws\n"
+    assert capsys.readouterr().out == (
+        f"page    http://{place}:4711/\nsocket  ws://{place}:4711/ws\n"
+        "answers quoting: no language model is set (--model openai:NAME asks one)\n"
+    )
 
 
 def test_serve_prepares_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:

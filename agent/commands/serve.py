@@ -158,7 +158,10 @@ class _Life:
             settings.server.host, settings.server.host
         )
         place = f"[{host}]:{self._server.port}" if ":" in host else f"{host}:{self._server.port}"
-        self._announce(f"page    http://{place}/\nsocket  ws://{place}/ws\n")
+        lines = [f"page    http://{place}/", f"socket  ws://{place}/ws"]
+        if settings.model.model == "mock":
+            lines.append("answers quoting: no language model is set (--model openai:NAME asks one)")
+        self._announce("".join(f"{line}\n" for line in lines))
         _log.info(
             "server started",
             version=_version(),

@@ -86,7 +86,7 @@ PAGE = PageTexts(
         no_sources="Kunskapsbasen har inget om detta, så det finns inget svar. Pröva andra ord.",
         memory_unread="En del av det som är sparat gick inte att läsa. Fråga igen om en stund.",
         number_mismatch="Utkastet till svar hade ett tal som ingen källa stöder, så det visades inte.",
-        model_failed="Svaret kunde inte skrivas just nu. Fråga igen om en stund.",
+        model_failed="Språkmodellen svarar inte just nu. Fråga igen; håller det i sig, säg till den som driver sidan.",
     ),
     unread="En del av det som är sparat gick inte att läsa eller spara, så det saknas här.",
     error=Errors(
