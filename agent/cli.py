@@ -16,6 +16,7 @@ from .errors import UsageError
 
 COMMANDS = {
     "serve": "agent.commands.serve:command",
+    "doctor": "agent.commands.doctor:command",
     "chat": "agent.commands.talk:chat",
     "ask": "agent.commands.ask:ask",
     "demo": "agent.testing.demo:demo",

@@ -199,9 +199,9 @@ def _arrange(arguments: ArgumentCollection, shows_all: bool) -> None:
         argument.parameter = Parameter.combine(argument.parameter, shown)
 
 
-def settings_app() -> App:
+def settings_app(name: str = "serve") -> App:
     """Return an `App` that gives its command, set as `default`, the settings that `agent serve` reads."""
-    return _SettingsApp(name="serve", config=[Env("AGENT_", command=False), _File(CONFIG_FILE)])
+    return _SettingsApp(name=name, config=[Env("AGENT_", command=False), _File(CONFIG_FILE)])
 
 
 def read_settings(flags: Sequence[str] = ()) -> Settings:

@@ -1,7 +1,7 @@
 """Tells whether a language model answers: at the start of a server, and by the outcome of each request."""
 
 from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 
 import structlog
 import trio
@@ -41,21 +41,22 @@ class WatchedModel:
             raise
 
 
-async def probe_model(model: LanguageModel) -> bool:
-    """Ask `model` for one token, and return whether it answers; a model that answers is logged in one line.
+async def ask_for_one_token(model: LanguageModel) -> float:
+    """Ask `model` for one token and return the seconds that its answer took. Raises `ModelFailed` as the model does.
 
-    `model`: logs its own failures. The probe waits as long as the model's time limits; cancelled, the request ends and
-    nothing is logged.
+    It waits as long as the model's time limits. Cancelled, the request ends.
     """
     began = trio.current_time()
-    try:
-        async with aclosing(model.stream(_PROBE)) as pieces:
-            async for _ in pieces:
-                pass
-    except ModelFailed:
-        return False
-    _log.info("model answers", seconds=round(trio.current_time() - began, 1))
-    return True
+    async with aclosing(model.stream(_PROBE)) as pieces:
+        async for _ in pieces:
+            pass
+    return trio.current_time() - began
+
+
+async def probe_model(model: LanguageModel) -> None:
+    """Ask `model`, which logs its own failures, for one token; when it answers, log that in one line."""
+    with suppress(ModelFailed):
+        _log.info("model answers", seconds=round(await ask_for_one_token(model), 1))
 
 
 def _log_failure(failure: ModelFailed) -> None:

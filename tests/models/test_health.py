@@ -27,7 +27,8 @@ async def test_a_probe_asks_for_one_token_and_logs_one_line(autojump_clock: Mock
     asked = FakeModel([(2.5, *GOOD), (WRONG_KEY,)])
     model = WatchedModel(asked, lambda _: None)
     with capture_logs() as lines:
-        assert [await probe_model(model) for _ in range(2)] == [True, False]
+        for _ in range(2):
+            await probe_model(model)
     assert [request.max_tokens for request in asked.requests] == [1, 1]
     assert lines == [
         {"event": "model answers", "log_level": "info", "seconds": 2.5},

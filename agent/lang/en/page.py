@@ -84,7 +84,7 @@ PAGE = PageTexts(
         no_sources="Nothing in the knowledge base is about this, so there is no answer. Try other words.",
         memory_unread="Some of what is remembered could not be read. Ask again in a moment.",
         number_mismatch="The drafted answer held a number that no source supports, so it was not shown.",
-        model_failed="The language model does not answer at the moment. Ask again; if it goes on, tell who runs this page.",
+        model_failed="The language model does not answer at the moment. Ask again; if it goes on, tell its operator.",
     ),
     unread="Some of what is remembered could not be read or kept, so it is missing here.",
     error=Errors(

@@ -1,0 +1,181 @@
+"""`agent doctor`: checks each part that a server here would need, and says what to do about each that is missing.
+
+Strategy: a check uses the part as the server would, and leaves nothing behind: the model is asked for one token, the
+port is opened and closed, and a file is written into the data folder and removed. Each check is one line.
+"""
+
+import os
+import resource
+import shutil
+import tempfile
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Final, Literal, TypeAlias
+
+from cyclopts import Parameter
+
+from .. import log
+from ..config import MEMORY
+from ..embedding.open import choose
+from ..errors import ModelFailed, UsageError
+from ..host import WorkerThreads
+from ..models.health import ask_for_one_token
+from ..models.open import open_language_model
+from ..retrieval.foreign import open_foreign_files
+from ..retrieval.load import Skipped, read_folder
+from ..server.accept import SPARE_FILES, listening
+from ..server.metrics import Metrics
+from ..server.settings import VISITORS
+from ..settings import Settings
+from ..storage.open import ledger_folder
+from ..text.terminal import printable_line
+from .output import FAILED, OK, write
+from .settings import DEFAULTS, Flags, settings_app
+
+_LEFT_OUT_SHOWN = 3
+_FREE_BYTES = 200 * 1024 * 1024  # of the data folder's disk, from which on it is said to be nearly full
+
+Grade: TypeAlias = Literal["ok", "note", "fail"]
+
+command = settings_app("doctor")
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The result of a check. `grade`: "note" for a part that works and could do better. `words`: with the remedy."""
+
+    grade: Grade
+    words: str
+
+
+@command.default
+async def doctor(*, settings: Annotated[Flags, Parameter(name="*")] = DEFAULTS) -> int:
+    """Check documents, model, data folder, port, vectors and file limit, and say what to do about each.
+
+    Takes the settings of `agent serve` and reads the same variables and `agent.toml`. Exit status: 0 when a server
+    would work, 1 when a part fails.
+
+    Example: agent doctor --kb docs --model openai:llama3.2 --base-url http://127.0.0.1:11434/v1
+    """
+    log.configure("console", "error")  # a check prints its own line
+    has_failed = False
+    async with aclosing(diagnose(settings)) as found:
+        async for part, diagnosis in found:
+            write(f"{diagnosis.grade:5} {part:10} {printable_line(diagnosis.words)}\n")
+            has_failed = has_failed or diagnosis.grade == "fail"
+    return FAILED if has_failed else OK
+
+
+async def diagnose(settings: Settings) -> AsyncGenerator[tuple[str, Diagnosis], None]:
+    """Yield each part and its diagnosis, in the order of `CHECKS`. Cancelled, a check leaves nothing behind."""
+    for part, check in CHECKS.items():
+        try:
+            diagnosis = await check(settings)
+        except UsageError as error:
+            diagnosis = Diagnosis("fail", str(error))
+        yield part, diagnosis
+
+
+async def check_documents(settings: Settings) -> Diagnosis:
+    """Read the documents as a server does."""
+    folder = settings.documents.kb
+    if not folder.is_dir():
+        return Diagnosis("fail", f"there is no folder {folder.absolute()}: name your documents with --kb DIR")
+    return await WorkerThreads(1)(partial(_read_documents, folder))
+
+
+def _read_documents(folder: Path) -> Diagnosis:
+    loaded = read_folder(folder)
+    left_out, sections = list(loaded.skipped), 0
+    with open_foreign_files() as foreign:
+        for source in loaded.sources:
+            read = foreign.read_whole(source)
+            if isinstance(read, Skipped):
+                left_out.append(read)
+            else:
+                sections += len(read[1])
+    words = f"{len(loaded.sources) + len(loaded.skipped) - len(left_out):,} files, {sections:,} sections in {folder}"
+    if left_out:
+        shown = "; ".join(f"{each.file}: {each.reason}" for each in left_out[:_LEFT_OUT_SHOWN])
+        words += f"; {len(left_out):,} left out ({shown}): agent kb check lists all"
+    if not sections:
+        return Diagnosis("fail", f"{words}: put Markdown, HTML, text, PDF or DOCX files there")
+    return Diagnosis("note" if left_out else "ok", words)
+
+
+async def check_model(settings: Settings) -> Diagnosis:
+    """Ask the language model for one token."""
+    models = settings.model
+    if models.uses_no_model:
+        return Diagnosis(
+            "note", "no language model is set, so answers are quotations: see agent guide models"
+        )
+    try:
+        async with open_language_model(models, Metrics(), WorkerThreads(1)) as model:
+            seconds = await ask_for_one_token(model)
+    except ModelFailed as failure:
+        said = f' It says: "{failure.detail}"' if failure.detail else ""
+        return Diagnosis("fail", f"{failure}.{said}")
+    return Diagnosis("ok", f"{models.model} answers, its first token in {seconds:.1f} s")
+
+
+async def check_data(settings: Settings) -> Diagnosis:
+    """Write a file into the data folder, or into the folder in which a server would make it."""
+    if settings.storage.data == MEMORY:
+        return Diagnosis("note", "data is in memory and ends with the server: keep it with --data DIR")
+    return await WorkerThreads(1)(partial(_write_data, ledger_folder(settings.storage.data)))
+
+
+def _write_data(folder: Path) -> Diagnosis:
+    there = next(each for each in (folder, *folder.parents) if each.exists())
+    try:
+        with tempfile.TemporaryFile(dir=there) as file:
+            file.write(b"agent")
+            file.flush()
+            os.fsync(file.fileno())
+        free = shutil.disk_usage(there).free
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        return Diagnosis("fail", f"{there} cannot be written ({why}): choose another folder with --data DIR")
+    words = f"{folder} can be written, {free // 1024**2:,} MiB are free"
+    return Diagnosis("ok", words) if free > _FREE_BYTES else Diagnosis("note", f"{words}: make room soon")
+
+
+async def check_port(settings: Settings) -> Diagnosis:
+    """Open the port and close it again."""
+    for listener in await listening(settings.server):
+        await listener.aclose()
+    return Diagnosis("ok", f"{settings.server.host} port {settings.server.port} is free")
+
+
+async def check_vectors(settings: Settings) -> Diagnosis:
+    """Look for the packages and files of the vectors."""
+    choice = choose(settings.vectors.vectors, settings.vectors.vectors_url)
+    if choice is None:
+        return Diagnosis(
+            "note", "off, so answers are found by words alone: pip install 'agent-server[vectors]'"
+        )
+    return Diagnosis("ok", f"{choice.kind}, from {choice.place}")
+
+
+async def check_files(settings: Settings) -> Diagnosis:
+    """Compare the limit of open files with the connections that the settings allow."""
+    wanted = settings.server.max_connections + VISITORS + SPARE_FILES
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < wanted:
+        words = f"{hard:,} open files are allowed, and {settings.server.max_connections:,} connections need {wanted:,}"
+        return Diagnosis("note", f"{words}: raise `ulimit -Hn`, or lower --max-connections")
+    return Diagnosis("ok", f"enough for {settings.server.max_connections:,} connections")
+
+
+CHECKS: Final[Mapping[str, Callable[[Settings], Awaitable[Diagnosis]]]] = {
+    "documents": check_documents,
+    "model": check_model,
+    "data": check_data,
+    "port": check_port,
+    "vectors": check_vectors,
+    "files": check_files,
+}
