@@ -1,8 +1,9 @@
 """Opens the language models that the settings name, each with its wrappers.
 
-To add a model: write a class with `stream(request)`, an async generator of pieces (see `agent.ports.model`). Name it in
-`settings.py` and in `_make_adapter` below, the one place that may import its library late, and give it a line in
-tests/contracts/test_model_contract.py.
+To add a model to the package: write a class with `stream(request)`, an async generator of pieces (see
+`agent.ports.model`). Name it in `settings.py` and in `_make_adapter` below, the one place that may import its library
+late, and give it a line in tests/contracts/test_model_contract.py. A class of an operator's own needs none of this:
+see `custom`.
 
 Every model is wrapped, from the inside, in its recording, its time limits, its breaker and its retries; the fallback is
 around both models. So each try counts for the breaker, and a model whose breaker is open is not tried again.
@@ -27,6 +28,7 @@ from ..ports.work import RunSync
 from . import anthropic, openai
 from .breaker import Breaker, Level
 from .cli import COMMAND, ClaudeCli
+from .custom import load_model
 from .fallback import Fallback
 from .health import WatchedModel
 from .patience import TimedModel
@@ -139,6 +141,8 @@ async def _make_adapter(
             raise UsageError(f"{setting} claude-cli needs the {COMMAND} command in PATH")
         empty = stack.enter_context(tempfile.TemporaryDirectory(prefix="agent-model-"))
         model: LanguageModel = ClaudeCli(name.name or None, empty, environment)
+    elif name.kind == "custom":
+        model = await run_sync(lambda: load_model(name.name, setting))
     else:
         model = _make_http_model(name, url, environment, setting)
     if not name.is_recorded:

@@ -13,8 +13,9 @@ MODEL_EVENT_MAX = 1024 * 1024  # of one event, or line, of an answer: a whole an
 MODEL_ANSWER_MAX = 8 * 1024 * 1024  # of an answer as it is sent; a token takes some 300
 MODEL_CALLS = 128  # calls of tools in one answer
 
-KINDS = "openai:NAME, anthropic:NAME, claude-cli[:NAME], record:DIR:MODEL or replay:DIR"
+KINDS = "openai:NAME, anthropic:NAME, claude-cli[:NAME], package.module:Class, record:DIR:MODEL or replay:DIR"
 _SERVED = ("openai", "anthropic")
+_RESERVED = (*_SERVED, "claude-cli", "record", "replay", "mock", "script")
 _NAME_MAX = 200  # characters
 
 
@@ -38,7 +39,7 @@ class ModelName:
 
 def is_model_name(model: str) -> bool:
     """Return whether `model` begins with a kind of this room; `parse_model_name` checks the rest."""
-    return model.partition(":")[0] in (*_SERVED, "claude-cli", "record", "replay")
+    return model.partition(":")[0] in (*_SERVED, "claude-cli", "record", "replay") or _is_class(model)
 
 
 def parse_model_name(model: str, setting: str = "model") -> ModelName:
@@ -56,7 +57,16 @@ def parse_model_name(model: str, setting: str = "model") -> ModelName:
         return ModelName(kind, name)
     if kind == "claude-cli" and (not colon or (_is_name(name) and not name.startswith("-"))):
         return ModelName(kind, name)
+    if _is_class(model):
+        return ModelName("custom", model)
     raise UsageError(f"{setting} must be {KINDS}")
+
+
+def _is_class(model: str) -> bool:
+    """Return whether `model` is the place of a class of the operator's own, such as my_models:Parrot."""
+    module, _, name = model.partition(":")
+    words = (*module.split("."), name)
+    return module not in _RESERVED and all(word.isidentifier() for word in words)
 
 
 def _is_name(name: str) -> bool:
@@ -69,9 +79,9 @@ class ModelSettings:
 
     Args:
         model: Model that drafts answers: openai:NAME (any compatible server, with base-url), anthropic:NAME,
-            claude-cli[:NAME], mock, script:FILE (a JSON array of drafts), record:DIR:MODEL (keeps the output of a
-            model) or replay:DIR (plays it again). Set keys as OPENAI_API_KEY or ANTHROPIC_API_KEY, and AGENT_MODEL_KEY
-            for a base-url.
+            claude-cli[:NAME], package.module:Class (a class of your own), mock, script:FILE (a JSON array of drafts),
+            record:DIR:MODEL (keeps the output of a model) or replay:DIR (plays it again). Set keys as OPENAI_API_KEY
+            or ANTHROPIC_API_KEY, and AGENT_MODEL_KEY for a base-url.
         base_url: URL of the server for openai:NAME or anthropic:NAME, such as http://127.0.0.1:11434/v1.
         fallback_model: Model that answers when the first model fails before its first word.
         fallback_base_url: URL of the fallback model's server.

@@ -17,6 +17,7 @@ import trio
 from agent.errors import ModelFailed
 from agent.models.anthropic import Anthropic
 from agent.models.cli import ClaudeCli
+from agent.models.custom import CustomModel
 from agent.models.http import HttpModel
 from agent.models.openai import OpenAI
 from agent.models.record import RecordingModel, ReplayModel, request_digest
@@ -78,6 +79,12 @@ def _served(shape: str) -> Callable[[Path, Given], AbstractAsyncContextManager[R
 
 
 @asynccontextmanager
+async def _custom(folder: Path, given: Given) -> AsyncGenerator[Rig, None]:
+    async with _fake(folder, given) as rig:
+        yield Rig(CustomModel(rig.model), lambda: rig.running())
+
+
+@asynccontextmanager
 async def _cli(folder: Path, given: Given) -> AsyncGenerator[Rig, None]:
     """A script that prints the command's lines; hanging, it has a child that ignores being asked to end."""
     pieces, ending = given
@@ -134,6 +141,7 @@ RIGS: dict[str, Callable[[Path, Given], AbstractAsyncContextManager[Rig]]] = {
     "openai": _served("openai"),
     "anthropic": _served("anthropic"),
     "cli": _cli,
+    "custom": _custom,
     "replay": _replay,
 }
 
@@ -338,7 +346,7 @@ async def test_a_request_that_cannot_be_written_is_refused(
     )
     async with rig(*SAID) as made:
         pieces, failure = await outcome_of(made.model, request)
-        if isinstance(made.model, FakeModel):
+        if isinstance(made.model, FakeModel | CustomModel):  # a model that writes no request
             assert text_of(pieces) == text_of(SAID)
         else:
             assert failure is not None
