@@ -27,6 +27,7 @@ COMMANDS = {
     "kb": "agent.commands.kb:command",
     "memory": "agent.commands.memory:command",
     "actions": "agent.commands.actions:actions",
+    "guide": "agent.commands.guide:guide",
     "diagrams": "agent.commands.describe:diagrams",
     "schema": "agent.commands.describe:schema",
 }

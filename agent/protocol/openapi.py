@@ -1,4 +1,4 @@
-"""Describes the HTTP API as an OpenAPI 3.1 document, built from its table of routes and the types in it; pure.
+"""Describes the HTTP API and the guide as an OpenAPI 3.1 document, built from their routes and the types in them; pure.
 
 Strategy: msgspec gives a JSON Schema for each Struct; around them stands an operation for each route, with the codes of
 its problems. A default as msgspec writes it may be no JSON value (a tuple), so the whole document goes through JSON
@@ -15,6 +15,7 @@ import msgspec
 
 from ..config import IDEMPOTENCY_KEY, MAX_ID
 from . import http as h
+from .paths import GUIDE
 from .problems import FAULTS, KIND, Problem, make_problem
 from .routes import ROUTES, Route
 
@@ -83,7 +84,7 @@ def _document() -> dict[str, Any]:
     schemas = {name: schema for name, schema in schemas.items() if name != h.Upload.__name__}
     schemas[h.Upload.__name__] = _upload_schema()
     paths: dict[str, dict[str, Any]] = {}
-    for route in ROUTES:
+    for route in (*ROUTES, *GUIDE):
         paths.setdefault(route.path, {})[route.method.lower()] = _describe_operation(route, names)
     return {
         "openapi": "3.1.0",
@@ -119,6 +120,8 @@ def _collect_structs() -> list[type[msgspec.Struct]]:
 
 
 def _describe_operation(route: Route, names: Mapping[type[msgspec.Struct], Any]) -> dict[str, Any]:
+    if route.shape == "plain":
+        return _describe_page(route)
     operation: dict[str, Any] = {
         "operationId": route.name,
         "summary": route.summary,
@@ -136,6 +139,24 @@ def _describe_operation(route: Route, names: Mapping[type[msgspec.Struct], Any])
             "content": {kind: {"schema": names[route.body]}},
         }
     return operation
+
+
+def _describe_page(route: Route) -> dict[str, Any]:
+    responses = {"200": _text_response("A page", "text/html")}
+    if route.names:
+        responses["404"] = _text_response("There is no such page", "text/plain")
+    return {
+        "operationId": route.name,
+        "summary": route.summary,
+        "x-who": route.access,
+        "parameters": _path_parameters(route),
+        "responses": responses,
+        "security": [],
+    }
+
+
+def _text_response(description: str, kind: str) -> dict[str, Any]:
+    return {"description": description, "content": {kind: {"schema": {"type": "string"}}}}
 
 
 def _path_parameters(route: Route) -> list[dict[str, Any]]:

@@ -1,6 +1,7 @@
 """Lists every route of the server in one table, and finds the route of a path; pure.
 
-    PAGE       the chat page and its files, sources, probes, figures, descriptions of the wire
+    GUIDE      the guide, which the OpenAPI document describes too
+    PAGE       the chat page and its files, sources, guide, probes, figures, descriptions of the wire
     QUESTIONS  plain questions, and those of OpenAI's clients
     ROUTES     the HTTP API
 
@@ -21,6 +22,10 @@ def _page_route(name: str, path: str, summary: str, access: Access = "open") -> 
     )
 
 
+GUIDE: tuple[Route, ...] = (
+    _page_route("guide", "/guide", "The list of the guide's pages, as HTML"),
+    _page_route("guide_page", "/guide/{page}", "A page of the guide, as HTML"),
+)
 PAGE: tuple[Route, ...] = (
     _page_route("page", "/", "The chat page, or its WebSocket"),
     _page_route("asset", "/static/{asset}", "A file of the chat page"),
@@ -30,6 +35,7 @@ PAGE: tuple[Route, ...] = (
     _page_route("metrics", "/metrics", "The figures, for Prometheus", "token"),
     _page_route("openers", "/openers.json", "Questions to begin with", "user"),
     _page_route("source", "/source/{file:path}", "A file of the knowledge base around some lines", "user"),
+    *GUIDE,
     _page_route("asyncapi", "/asyncapi.json", "The WebSocket's frames"),
     _page_route("session_diagram", "/session.mmd", "A session's states"),
     _page_route("socket", "/ws", "The WebSocket"),

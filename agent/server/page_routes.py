@@ -1,4 +1,4 @@
-"""Handlers of the page's routes: chat page, sources, probes, metrics, descriptions of the wire.
+"""Handlers of the page's routes: chat page, sources, guide, probes, metrics, descriptions of the wire.
 
 All answers come from memory, prepared before the server starts or held by the index: no thread, no file.
 Only metrics and readiness may take time: with several workers each request collects those of all.
@@ -13,6 +13,7 @@ from importlib.resources import files
 from urllib.parse import parse_qs
 
 from ..lang import DEFAULT, LANGUAGES, Lang
+from .guide import read_guide
 from .languages import script
 from .responses import JSON, Answer, plain_text
 from .service import DoorHandler
@@ -71,6 +72,7 @@ def pages(contents: Contents) -> Mapping[str, DoorHandler]:
     page = _page(contents)
     assets = {name: _Asset(_ASSETS[name], _asset(name)) for name in _ASSETS if name != "index.html"}
     assets["index.html"] = _Asset(_ASSETS["index.html"], page)
+    guide = read_guide()
 
     async def of_page(head: Head, _: Mapping[str, str]) -> Answer:
         return assets["index.html"].answer(head)
@@ -88,6 +90,9 @@ def pages(contents: Contents) -> Mapping[str, DoorHandler]:
     async def of_openers(head: Head, _: Mapping[str, str]) -> Answer:
         return _openers(head, contents.openers)
 
+    async def of_guide(head: Head, names: Mapping[str, str]) -> Answer:
+        return guide(head, names.get("page", ""))
+
     async def of_figures(_: Head, __: Mapping[str, str]) -> Answer:
         return Answer(status=200, content=await contents.metrics(), kind=_PROMETHEUS)
 
@@ -103,6 +108,8 @@ def pages(contents: Contents) -> Mapping[str, DoorHandler]:
         "metrics": of_figures,
         "openers": of_openers,
         "source": of_source,
+        "guide": of_guide,
+        "guide_page": of_guide,
         "asyncapi": _answer_always(Answer(status=200, content=contents.asyncapi)),
         "session_diagram": _answer_always(plain_text(contents.session_diagram)),
         "socket": _answer_always(plain_text(_NO_UPGRADE, 426, {"upgrade": "websocket"})),

@@ -49,6 +49,8 @@ async def get(path: str, method: str = "GET", headers: str = "") -> tuple[int, d
         ("/metrics", "text/plain; version=0.0.4", b"agent_x 1"),
         ("/asyncapi.json", "application/json", b'{"asyncapi":"3.0.0"}'),
         ("/session.mmd", "text/plain", b"stateDiagram-v2"),
+        ("/guide", "text/html", b'<a href="/guide/quickstart">'),
+        ("/guide/models", "text/html", b"<h1>Models</h1>"),
     ],
 )
 async def test_every_route_answers_get_and_head(path: str, kind: str, part: bytes) -> None:
@@ -64,7 +66,7 @@ async def test_every_route_answers_get_and_head(path: str, kind: str, part: byte
     assert head_headers["content-length"] == str(len(body))
 
 
-@pytest.mark.parametrize("path", ["/", "/static/app.js", "/static/style.css", "/favicon.ico"])
+@pytest.mark.parametrize("path", ["/", "/static/app.js", "/static/style.css", "/favicon.ico", "/guide/tools"])
 async def test_a_file_that_a_browser_holds_is_not_sent_again(path: str) -> None:
     """Its ETag, as it is, weak or in a list, is answered 304 without a body; any other gets the file."""
     _, first, _ = await get(path)

@@ -34,6 +34,8 @@ ROUTES = (
     "/ws",
     "/source/kb/a.md",
     "/openers.json",
+    "/guide",
+    "/guide/memory",
 )
 ADMISSION = Admission.of(ServerSettings(token=TOKEN))
 METRICS = Metrics()

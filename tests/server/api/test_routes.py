@@ -12,6 +12,7 @@ from agent.errors import Conflict, StorageFailed
 from agent.ports.desk import ChatRequest, Listener
 from agent.ports.threads import StoredMessage
 from agent.protocol.openapi import document
+from agent.protocol.paths import GUIDE
 from agent.protocol.routes import ROUTES
 from agent.server.api.router import HANDLERS
 
@@ -22,11 +23,12 @@ MESSAGE = {"user_id": "anna", "message": "Refund order 4711."}
 
 
 def test_the_document_is_one_and_has_every_route() -> None:
-    """OpenAPI 3.1, with an operation, and a handler, for each route and no other."""
+    """OpenAPI 3.1, with an operation, and a handler, for each route and no other; the guide's are described too."""
     made = json.loads(document())
     validate(made)
     operations = {each["operationId"] for path in made["paths"].values() for each in path.values()}
-    assert operations == {route.name for route in ROUTES} == {*HANDLERS, "health", "openapi"}
+    assert {route.name for route in ROUTES} == {*HANDLERS, "health", "openapi"}
+    assert operations == {route.name for route in (*ROUTES, *GUIDE)}
 
 
 async def test_health_and_the_document_are_open(autojump_clock: trio.testing.MockClock) -> None:
