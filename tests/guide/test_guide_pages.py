@@ -91,6 +91,15 @@ async def test_a_server_shows_every_page_and_all_its_links_lead_somewhere() -> N
             assert link.startswith(("https://", "http://127.0.0.1:8787")) or (await get(link))[0] == 200, link
 
 
+@pytest.mark.parametrize("headers", ["Host: evil.example", "Host: localhost\r\nOrigin: https://evil.example"])
+async def test_the_page_of_another_site_reads_no_guide(headers: str) -> None:
+    """`Host` and `Origin` are checked as for the chat page."""
+    request = f"GET /guide/tools HTTP/1.1\r\n{headers}\r\nConnection: close\r\n\r\n"
+    status, _, body = parted(await exchange(SERVER, request.encode()))
+    assert status in (421, 403)
+    assert b"<h1>" not in body
+
+
 @pytest.mark.parametrize("path", ["/guide/nothing", "/guide/..%2fpages.py", "/guide/pages.py", "/guide/a/b"])
 async def test_there_is_no_other_page(path: str) -> None:
     """A name that is none of the list is 404, whatever file it could name."""

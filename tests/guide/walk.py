@@ -3,7 +3,8 @@
 Each block is taken by the rule of its language; a block without a rule fails. Without `runs` commands are only read, by
 the parser of `agent` itself, and files by what reads them. With it they are run by a shell as they are printed, but for
 the port 8787, in whose place stands a free one. A command that ends in `agent serve` starts a server, which stays until
-the next one is started. What only a checkout, a container engine or a network can run is read and not run.
+the next one is started. What only a checkout, a container engine or a network can run is read and not run. Nor is the
+demo run, which takes half a minute and has tests of its own.
 """
 
 import contextlib
@@ -35,7 +36,7 @@ from .readers import READERS, ROOT, check_imports, check_install
 
 PATIENCE = 60.0  # seconds for a command, or for a server to be ready, on a busy machine
 _PORT = "8787"
-_ABSENT = re.compile(r"^(docker|pytest|python -m tests\.)|\.venv/bin/", re.MULTILINE)
+_READ_ONLY = re.compile(r"^(docker|pytest|python -m tests\.|agent demo)|\.venv/bin/", re.MULTILINE)
 _NEEDS = {"--tools": "structured", "--action-webhook": "webhook"}
 _SHIMS = {"agent": "-m agent", "python": "", "python3": ""}
 
@@ -138,7 +139,7 @@ class Walk:
             if "--model" in words:
                 models = True
                 self._ask_model(settings, variables)
-        if not self._runs or models or not script.strip() or _ABSENT.search(script):
+        if not self._runs or models or not script.strip() or _READ_ONLY.search(script):
             return
         if serves:
             self._start_server(script)
