@@ -40,7 +40,9 @@ def read_blocks(page: str, text: str) -> list[Block]:
     for match in _FENCE.finditer(text):
         language, _, file = match["info"].partition(" ")
         line = text.count("\n", 0, match.start()) + 1
-        assert not file or f"`{file}`" in text[: match.start()], f"{page}, line {line}: no sentence names {file}"
+        assert not file or f"`{file}`" in text[: match.start()], (
+            f"{page}, line {line}: no sentence names {file}"
+        )
         blocks.append(Block(page=page, line=line, language=language, file=file, text=match["text"]))
     assert len(_MARK.findall(text)) == 2 * len(blocks), f"{page} has a fence that is not closed"
     assert page == _RECIPES or _INDENTED.search(text) is None, (

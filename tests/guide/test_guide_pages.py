@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 from agent import cli
+from agent.commands.settings import GROUPS
 from agent.guide import pages as guide
 from agent.guide.pages import PAGES, read_page, read_title
 from agent.protocol import inbound, outbound
+from agent.protocol.paths import TABLE as ROUTES
+from agent.protocol.paths import match_path
 from agent.server.page_routes import Contents
 from agent.server.responses import SECURITY
 from agent.session.states import TABLE
@@ -23,6 +26,7 @@ SERVER = page(
 )
 TEXTS = {name: read_page(name) for name in PAGES} | {"README": (ROOT / "README.md").read_text("utf-8")}
 MADE = ("agent/lang/da/", "agent/actions/printer.py")  # by who follows a recipe
+COMMANDS = ("/memory", "/v1")  # of `agent chat`, and the prefix of OpenAI's routes
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
@@ -159,3 +163,15 @@ def test_every_frame_of_the_wire_is_named_with_its_fields() -> None:
     for struct in inbound.Inbound.__args__:
         fields = set(struct.__struct_encode_fields__) - {"id"}
         assert {field for field in fields if f"`{field}`" not in named[struct.__struct_config__.tag]} == set()
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_settings_and_routes_that_it_names_are_there(name: str) -> None:
+    """Each flag in a sentence is a setting of the server or one of the few of other commands; each path is a route."""
+    settings = {flag for flags in GROUPS.values() for flag in flags} | {"explain", "help", "check"}
+    flags = re.findall(r"`--([a-z-]+)", TEXTS[name])
+    assert set(flags) <= settings
+    paths = {route.path for route in ROUTES}
+    for path in re.findall(r"`(?:(?:GET|POST|PUT|DELETE) )?(/[a-z][a-z0-9/_.{}-]*)`", TEXTS[name]):
+        found = path in paths or match_path(path.encode()).routes or path in COMMANDS
+        assert found or path.startswith("/etc/"), path
