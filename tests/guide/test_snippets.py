@@ -12,6 +12,7 @@ from agent.compose.adapters import Adapters
 from agent.guide.pages import PAGES, read_page
 from agent.host import WorkerThreads
 from agent.memory.settings import MemorySettings
+from agent.models.health import ask_for_one_token
 from agent.models.open import open_language_model
 from agent.models.settings import ModelSettings, parse_model_name
 from agent.ports.model import Finish, TextDelta
@@ -48,8 +49,11 @@ def ask_model(
         patch.setenv("PATH", str(places), prepend=":")
 
     async def open_and_ask() -> None:
-        async with open_language_model(settings.model, Metrics(), WorkerThreads(1)):
-            pass  # what it needs is there: its key, its address, its command
+        async with open_language_model(settings.model, Metrics(), WorkerThreads(1)) as model:
+            # what it needs is there: its key, its address, its command, its class
+            if wanted.kind == "custom":
+                await ask_for_one_token(model)
+                return
         if wanted.kind == "claude-cli":
             await answer(settings.model)
             return

@@ -148,9 +148,7 @@ class Walk:
 
     def _check_extras(self, words: Sequence[str], settings: Settings) -> None:
         needed = {extra for flag, extra in _NEEDS.items() if flag in words}
-        needed |= (
-            {"models"} if not settings.model.uses_no_model and settings.model.model != "claude-cli" else set()
-        )
+        needed |= {"models"} if settings.model.is_probed else set()
         assert needed <= self._extras, f"{needed - self._extras} is not installed above"
 
     def _take_output(self, block: Block) -> None:
