@@ -117,7 +117,7 @@ class GroundedBrain:
             way = answer_by_claims
         elif settings.verify == "sentence":
             way = answer_by_sentences
-        self._way: DraftWay = partial(way, binding=settings.binding, counts=settings.own_counts)
+        self._way: DraftWay = partial(way, binding=settings.binding)
 
     async def answer(
         self,

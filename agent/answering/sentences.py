@@ -51,7 +51,7 @@ class SentenceStream:
     """One draft in sentence mode.
 
     `hits`: the evidence, best first. `lang`: the language of a refusal that may follow. `confidence`: of the answer;
-    `None` computes it. `binding`, `counts`: as in `agent.grounding.verify.verify`. After a `feed` or `finish` that
+    `None` computes it. `binding`: as in `agent.grounding.verify.verify`. After a `feed` or `finish` that
     found an unsupported sentence, `failed_verdict` is its verdict and no more text is returned. `sent_text`: all text
     so far.
     """
@@ -62,14 +62,12 @@ class SentenceStream:
         lang: Lang,
         confidence: Confidence | None = None,
         binding: Binding = "off",
-        counts: bool = False,
     ) -> None:
         self.sent_text = ""
         self.failed_verdict: Verdict | None = None
         self._hits = list(hits)
         self._confidence = confidence
         self._binding: Binding = binding
-        self._counts = counts
         self._refusals = (refusals.number_mismatch(lang, (), ()).text, refusals.model_failed(lang).text)
         self._cited: list[Snippet] = []
         self._pieces: list[int] = [0]  # where each piece begins in `said`
@@ -113,7 +111,6 @@ class SentenceStream:
             self._hits,
             confidence=sure,
             binding=self._binding,
-            counts=self._counts,
         )
         if whole.text is None or not whole.said.startswith(self.sent_text):
             self.failed_verdict = whole
@@ -122,10 +119,8 @@ class SentenceStream:
             self.sent_text = whole.said
             return whole.text
         rest = whole.said[len(self.sent_text) :]
-        last = verify(
-            rest, self._hits, confidence=whole.text.confidence, binding=self._binding, counts=self._counts
-        )
-        joined = check_numbers(self.sent_text + last.said, self._cite_with(last), fill=0, counts=self._counts)
+        last = verify(rest, self._hits, confidence=whole.text.confidence, binding=self._binding)
+        joined = check_numbers(self.sent_text + last.said, self._cite_with(last), fill=0)
         if last.text is None or joined.refused:
             self.failed_verdict = last if last.refused else joined
             return None
@@ -185,9 +180,7 @@ class SentenceStream:
         if _LIST.search(piece):
             self._held = True
             return None
-        own = verify(
-            piece, self._hits, confidence=self._confidence, binding=self._binding, counts=self._counts
-        )
+        own = verify(piece, self._hits, confidence=self._confidence, binding=self._binding)
         lone = [one.start for one in own.checks if _LONE.search(one.text)]
         if (lone and lone[-1] > piece.rfind("\n")) or own.said != piece:
             self._hold_back(piece)
@@ -196,9 +189,9 @@ class SentenceStream:
         if before is None:
             self._held = True
             return None
-        joined = check_numbers(before + piece, self._cite_with(own), fill=0, counts=self._counts)
+        joined = check_numbers(before + piece, self._cite_with(own), fill=0)
         if own.text is None or joined.refused:
-            widest = verify(before + piece, self._hits, binding=self._binding, counts=self._counts)
+            widest = verify(before + piece, self._hits, binding=self._binding)
             if own.refused and widest.refused:
                 self.failed_verdict = own
                 return None
@@ -209,9 +202,7 @@ class SentenceStream:
             return None
         gap = "" if piece[-1:].isspace() else " "
         for refusal in self._refusals:
-            if check_numbers(
-                before + piece + gap + refusal, self._cite_with(own), fill=0, counts=self._counts
-            ).refused:
+            if check_numbers(before + piece + gap + refusal, self._cite_with(own), fill=0).refused:
                 self._hold_back(piece)
                 return None
         self._numbers += len(own.checks)

@@ -21,8 +21,6 @@ class AnswerSettings:
         verify: whole verifies an answer before it sends any of it. sentence sends each sentence once it is verified.
         binding: strict asks that each number stands in a row, list item or sentence of its source with a word that the
             answer's sentence names it by. off asks only that the number stands in the source.
-        own_counts: Let a count in words pass that no source holds, when the answer itself lists as many items ("two
-            ways: by card and by invoice").
         answer: Form of the model's draft: text, or claims (each with the snippets that hold it).
         evidence_tokens: Most tokens of snippets in a prompt (a token is about 3 characters). 0 is no limit.
         clarify: Let the model ask back when the snippets hold no answer.
@@ -35,7 +33,6 @@ class AnswerSettings:
     turn_timeout: float = 30.0
     verify: Literal["whole", "sentence"] = "whole"
     binding: Literal["off", "strict"] = "off"
-    own_counts: bool = False
     answer: Literal["text", "claims"] = "text"
     evidence_tokens: int = 2000
     clarify: bool = True

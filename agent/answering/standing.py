@@ -21,12 +21,11 @@ def verify_standing(
     *,
     confidence: Confidence | None = None,
     binding: Binding = "off",
-    counts: bool = False,
 ) -> VerifiedText | None:
     """Return the supported sentences of a refused draft, or `None` when no claim is among them.
 
     `hits`: the evidence of `verdict`. `confidence`: of the text; `None` computes it.
-    `binding`, `counts`: as in `agent.grounding.verify.verify`.
+    `binding`: as in `agent.grounding.verify.verify`.
     """
     kept: list[str] = []
     claims = False
@@ -39,7 +38,7 @@ def verify_standing(
         claims = claims or bool(inside) or _makes_claim(sentence, verdict.citations)
     if not claims:
         return None
-    return verify("".join(kept).strip(), hits, confidence=confidence, binding=binding, counts=counts).text
+    return verify("".join(kept).strip(), hits, confidence=confidence, binding=binding).text
 
 
 def _cut_sentences(text: str) -> list[tuple[int, int]]:

@@ -106,7 +106,6 @@ async def answer_whole(
     confidence: Confidence | None,
     *,
     binding: Binding = "off",
-    counts: bool = False,
     on_draft: DraftListener | None = None,
 ) -> VerifiedText | FailedDraft:
     """Verify the whole draft at its end."""
@@ -116,7 +115,7 @@ async def answer_whole(
     said = prompts.strip_ask_mark(draft)
     if not said.strip():
         raise ModelFailed("the draft is empty")
-    verdict = verify(said, hits, confidence=sure, binding=binding, counts=counts)
+    verdict = verify(said, hits, confidence=sure, binding=binding)
     if on_draft is not None:
         on_draft(JudgedDraft(draft, verdict))
     if verdict.text is not None:
@@ -125,7 +124,7 @@ async def answer_whole(
         refused=verdict.refused,
         text=verdict.said,
         wrong=verdict.refused,
-        find_standing=lambda: verify_standing(verdict, hits, confidence=sure, binding=binding, counts=counts),
+        find_standing=lambda: verify_standing(verdict, hits, confidence=sure, binding=binding),
     )
 
 
@@ -137,11 +136,10 @@ async def answer_by_sentences(
     confidence: Confidence | None,
     *,
     binding: Binding = "off",
-    counts: bool = False,
     on_draft: DraftListener | None = None,
 ) -> VerifiedText | FailedDraft:
     """Send each sentence as soon as it is verified; the model goes on meanwhile."""
-    sentences = SentenceStream(hits, prompt.lang, confidence, binding, counts)
+    sentences = SentenceStream(hits, prompt.lang, confidence, binding)
     drafted: list[str] = []
     async with drafting.read_pieces(prompt, hits) as pieces:
         async for piece in pieces:
@@ -157,7 +155,7 @@ async def answer_by_sentences(
         on_draft(
             JudgedDraft(
                 "".join(drafted),
-                sentences.failed_verdict or verify(sentences.sent_text, hits, binding=binding, counts=counts),
+                sentences.failed_verdict or verify(sentences.sent_text, hits, binding=binding),
             )
         )
     if last is None:
@@ -174,7 +172,6 @@ async def answer_by_claims(
     confidence: Confidence | None,
     *,
     binding: Binding = "off",
-    counts: bool = False,
     on_draft: DraftListener | None = None,
 ) -> VerifiedText | FailedDraft:
     """Verify each claim against the evidence it names, and return the text of the supported claims."""
@@ -187,11 +184,11 @@ async def answer_by_claims(
         return FailedDraft(refused=(), is_unparsed=True)
     if not any(claim.text.strip() for claim in claims):
         raise ModelFailed("the draft is empty")
-    rendered = render_claims(claims, hits, confidence=confidence, counts=counts)
+    rendered = render_claims(claims, hits, confidence=confidence)
     verdict: Verdict | None = None
     if rendered.text is not None and (binding != "off" or on_draft is not None):
         its = [hit for hit in hits if hit.snippet in rendered.text.citations]
-        verdict = verify(rendered.text.text, its, confidence=confidence, binding=binding, counts=counts)
+        verdict = verify(rendered.text.text, its, confidence=confidence, binding=binding)
     if on_draft is not None:
         on_draft(JudgedDraft(draft, verdict, rendered.refused, rendered.dropped))
     if rendered.text is None:

@@ -72,7 +72,6 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         "verify",
         "answer",
         "binding",
-        "own-counts",
     ),
     "Models": (
         "fallback-model",

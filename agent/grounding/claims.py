@@ -75,12 +75,10 @@ def render_claims(
     hits: Sequence[Hit],
     *,
     confidence: Confidence | None = None,
-    counts: bool = False,
 ) -> RenderedClaims:
     """Return the text of the claims that check out, in their order, as sentences of one paragraph.
 
     `hits`: the evidence in the order of the model's prompt, best first. `confidence`: of the text; `None` computes it.
-    `counts`: as in `verify`.
     White space within a claim becomes single spaces; a claim without an end gets a full stop.
     """
     said = ""
@@ -96,11 +94,9 @@ def render_claims(
         if not sentence or not its or max(its) >= len(hits):
             dropped.append(sentence)
             continue
-        own = verify(sentence, [hits[index] for index in sorted(its)], counts=counts)
+        own = verify(sentence, [hits[index] for index in sorted(its)])
         joined = f"{said} {sentence}" if said else sentence
-        verdict = verify(
-            joined, [hits[index] for index in sorted(named | its)], confidence=confidence, counts=counts
-        )
+        verdict = verify(joined, [hits[index] for index in sorted(named | its)], confidence=confidence)
         if own.text is None or verdict.text is None:
             dropped.append(sentence)
             refused += own.refused or verdict.refused

@@ -22,7 +22,6 @@ from agent.ports.search import Hit, Snippet
 
 from .binding import Binding, find_bound, names_of, rows_of
 from .citations import FILL, choose_citations, find_used, source_of
-from .counts import counts_its_list
 from .evidence import citation_text, evidence_for
 
 HIGH_SCORE: Final = 0.9
@@ -83,23 +82,19 @@ def verify(
     *,
     confidence: Confidence | None = None,
     binding: Binding = "off",
-    counts: bool = False,
 ) -> Verdict:
     """Return the verdict on a draft whose evidence was `hits`, best first.
 
     `confidence`: of the resulting text; `None` computes it (`confidence_of`). `binding`: "strict" asks that each number
-    belongs to the same thing as in its snippet or the headings above it (`binding.py`). `counts`: a count in words of
-    the items that the answer itself lists needs no snippet (`counts.py`). The verdict's `text` is `None` when a number
-    stands in no cited snippet, or is not bound in one.
+    belongs to the same thing as in its snippet or the headings above it (`binding.py`). The verdict's `text` is `None`
+    when a number stands in no cited snippet, or is not bound in one.
     """
     above: dict[Snippet, tuple[str, ...]] = {}
     best = 0.0
     for hit in hits:
         best = max(best, hit.score)
         above.setdefault(hit.snippet, hit.passage.headings)
-    verdict = check_numbers(
-        draft, list(above), fill=None, binding=binding, headings=list(above.values()), counts=counts
-    )
+    verdict = check_numbers(draft, list(above), fill=None, binding=binding, headings=list(above.values()))
     if verdict.refused:
         return verdict
     sure = confidence
@@ -118,21 +113,18 @@ def check_numbers(
     fill: int | None = FILL,
     binding: Binding = "off",
     headings: Sequence[Sequence[str]] = (),
-    counts: bool = False,
 ) -> Verdict:
     """Return the verdict on an answer against snippets, best first, without making a `VerifiedText`.
 
     `fill`: the least number of citations, filled up with the best snippets; `None` cites the snippets that the answer
-    uses instead, for each sentence the snippet that says most of it. `binding`, `counts`: as in `verify`. `headings`:
-    those above each snippet, in the order of `snippets`; empty when they are unknown.
+    uses instead, for each sentence the snippet that says most of it. `binding`: as in `verify`. `headings`: those
+    above each snippet, in the order of `snippets`; empty when they are unknown.
     """
     said = bullets(without_source_marks(answer, len(snippets)))
     evidence = [evidence_for(snippet) for snippet in snippets]
     found = tokens(said, rates=any(one.rated for one in evidence))
     if len(found) > TOO_MANY:
         return _make_verdict(said, (), found[-1:], ())
-    if counts:
-        found = tuple([token for token in found if not counts_its_list(said, token)])
     masks = _make_masks(evidence, found)
     if binding == "strict":
         above = headings or [()] * len(snippets)

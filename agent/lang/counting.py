@@ -207,13 +207,12 @@ class RateWords:
 class Joints:
     """Phrases between numbers, or before a number.
 
-    `both`: "and"; `besides`: other words for it, which only stand before the last item of a list. `either`: "or". `to`:
-    makes a range. `between`: opens a range. `about`: before an end of a range, without effect. `of`: before a counted
-    thing. `the`: articles after it. `by`: between the sides of a dimension. `within`: before the unit of a label.
+    `both`: "and". `either`: "or". `to`: makes a range. `between`: opens a range. `about`: before an end of a range,
+    without effect. `of`: before a counted thing. `the`: articles after it. `by`: between the sides of a dimension.
+    `within`: before the unit of a label.
     """
 
     both: frozenset[str]
-    besides: frozenset[str]
     either: frozenset[str]
     to: frozenset[str]
     between: frozenset[str]

@@ -402,18 +402,6 @@ async def test_strict_binding_refuses_what_is_said_of_another(way: dict[str, Any
     assert last == {"off": "VerifiedPart", "strict": "number_mismatch"}
 
 
-@pytest.mark.parametrize("way", [{}, {"verify": "sentence"}, {"answer": "claims"}])
-async def test_an_answer_may_count_its_own_list_when_asked_for(way: dict[str, Any]) -> None:
-    """In every mode, "two" before two items is refused unless the setting lets it stand."""
-    said = "There are two prices: Standard at 299 kr, and nothing else."
-    draft = claims(said) if "answer" in way else said
-    last = {}
-    for counts in (False, True):
-        of = brain(FakeDrafter(draft, draft), settings=AnswerSettings(own_counts=counts, **way))
-        last[counts] = shape(await told(of))[-1]
-    assert last == {False: "number_mismatch", True: "VerifiedPart"}
-
-
 async def test_what_stands_of_the_last_draft_is_kept_when_asked_for() -> None:
     """Only then, only after the redraft, and only when it claims something."""
     good, bad = TRUE + " " + FALSE, "Hi! " + FALSE

@@ -117,7 +117,6 @@ COUNTING = Counting(
     rates=RATES,
     joints=Joints(
         both=words("and"),
-        besides=frozenset(),
         either=words("or"),
         to=words("to till until through thru") | {"up to"},
         between=words("between"),

@@ -141,7 +141,6 @@ COUNTING = Counting(
     rates=RATES,
     joints=Joints(
         both=words("och"),
-        besides=words("samt"),
         either=words("eller"),
         to=words("till t.o.m.") | {"upp till"},
         between=words("mellan"),
