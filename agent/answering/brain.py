@@ -25,7 +25,6 @@ from ..intents.triggers import propose_actions, remove_requests
 from ..lang import LANGUAGES
 from ..numbers.read import NumberToken
 from ..ports.brain import (
-    Confidence,
     DraftCompleted,
     MemoryNotice,
     Proposal,
@@ -111,7 +110,6 @@ class GroundedBrain:
         self._settings = settings
         self._listener = explain
         self._drafting = DraftReader(drafter, settings.turn_timeout, first_wait)
-        self._confidence: Confidence | None = None if settings.confidence else "low"
         way = answer_whole
         if settings.answer == "claims":
             way = answer_by_claims
@@ -298,7 +296,7 @@ class GroundedBrain:
                 prompt = asked.for_redraft(attempt, failed.explain_redraft(asked.lang))
             hear = partial(self._explain_draft, attempt, hits) if self._listener is not None else None
             drafting = self._drafting.from_draft(first) if first and not attempt else self._drafting
-            result = await self._way(drafting, prompt, hits, tell, self._confidence, on_draft=hear)
+            result = await self._way(drafting, prompt, hits, tell, on_draft=hear)
             if isinstance(result, VerifiedText):
                 return result
             failed = result

@@ -50,23 +50,20 @@ _LONE = re.compile(r"\d{1,3}[.,]\d{3}(?!\d)")
 class SentenceStream:
     """One draft in sentence mode.
 
-    `hits`: the evidence, best first. `lang`: the language of a refusal that may follow. `confidence`: of the answer;
-    `None` computes it. `binding`: as in `agent.grounding.verify.verify`. After a `feed` or `finish` that
-    found an unsupported sentence, `failed_verdict` is its verdict and no more text is returned. `sent_text`: all text
-    so far.
+    `hits`: the evidence, best first. `lang`: the language of a refusal that may follow. `binding`: as in
+    `agent.grounding.verify.verify`. After a `feed` or `finish` that found an unsupported sentence, `failed_verdict` is
+    its verdict and no more text is returned. `sent_text`: all text so far.
     """
 
     def __init__(
         self,
         hits: Sequence[Hit],
         lang: Lang,
-        confidence: Confidence | None = None,
         binding: Binding = "off",
     ) -> None:
         self.sent_text = ""
         self.failed_verdict: Verdict | None = None
         self._hits = list(hits)
-        self._confidence = confidence
         self._binding: Binding = binding
         self._refusals = (refusals.number_mismatch(lang, (), ()).text, refusals.model_failed(lang).text)
         self._cited: list[Snippet] = []
@@ -105,7 +102,7 @@ class SentenceStream:
         if self.failed_verdict is not None:
             return None
         begins = not self.sent_text and asks_back(self._rest)
-        sure: Confidence | None = "low" if self._asked or begins else self._confidence
+        sure: Confidence | None = "low" if self._asked or begins else None
         whole = verify(
             self.sent_text + (strip_ask_mark(self._rest) if begins else self._rest),
             self._hits,
@@ -180,7 +177,7 @@ class SentenceStream:
         if _LIST.search(piece):
             self._held = True
             return None
-        own = verify(piece, self._hits, confidence=self._confidence, binding=self._binding)
+        own = verify(piece, self._hits, binding=self._binding)
         lone = [one.start for one in own.checks if _LONE.search(one.text)]
         if (lone and lone[-1] > piece.rfind("\n")) or own.said != piece:
             self._hold_back(piece)

@@ -26,7 +26,6 @@ class AnswerSettings:
         clarify: Let the model ask back when the snippets hold no answer.
         redrafts: Number of new drafts after a draft that fails its verification, 0 or 1.
         keep_standing: When the last draft fails its verification, send the sentences that pass instead of a refusal.
-        confidence: Say how sure an answer is. Off, every answer says low.
     """
 
     lang: Lang = DEFAULT
@@ -38,7 +37,6 @@ class AnswerSettings:
     clarify: bool = True
     redrafts: int = 1
     keep_standing: bool = False
-    confidence: bool = True
 
     def __post_init__(self) -> None:
         """Check the ranges that the types cannot express."""

@@ -86,14 +86,13 @@ class DraftWay(Protocol):
         prompt: Prompt,
         hits: Sequence[Hit],
         tell: TurnReporter,
-        confidence: Confidence | None,
         *,
         on_draft: DraftListener | None,
     ) -> VerifiedText | FailedDraft:
         """Return the last text of the turn, or the `FailedDraft`; raises `agent.errors.ModelFailed`.
 
-        `hits`: the evidence, best first. `confidence`: of the text; `None` computes it. A clarifying question always
-        has `low`. `on_draft`: receives the draft and its verdict, if given.
+        `hits`: the evidence, best first. A clarifying question has the confidence `low`. `on_draft`: receives the draft
+        and its verdict, if given.
         """
         ...
 
@@ -103,7 +102,6 @@ async def answer_whole(
     prompt: Prompt,
     hits: Sequence[Hit],
     tell: TurnReporter,
-    confidence: Confidence | None,
     *,
     binding: Binding = "off",
     on_draft: DraftListener | None = None,
@@ -111,7 +109,7 @@ async def answer_whole(
     """Verify the whole draft at its end."""
     draft = await drafting.read_whole(prompt, hits)
     tell.report_draft()
-    sure: Confidence | None = "low" if prompts.asks_back(draft) else confidence
+    sure: Confidence | None = "low" if prompts.asks_back(draft) else None
     said = prompts.strip_ask_mark(draft)
     if not said.strip():
         raise ModelFailed("the draft is empty")
@@ -133,13 +131,12 @@ async def answer_by_sentences(
     prompt: Prompt,
     hits: Sequence[Hit],
     tell: TurnReporter,
-    confidence: Confidence | None,
     *,
     binding: Binding = "off",
     on_draft: DraftListener | None = None,
 ) -> VerifiedText | FailedDraft:
     """Send each sentence as soon as it is verified; the model goes on meanwhile."""
-    sentences = SentenceStream(hits, prompt.lang, confidence, binding)
+    sentences = SentenceStream(hits, prompt.lang, binding)
     drafted: list[str] = []
     async with drafting.read_pieces(prompt, hits) as pieces:
         async for piece in pieces:
@@ -169,7 +166,6 @@ async def answer_by_claims(
     prompt: Prompt,
     hits: Sequence[Hit],
     tell: TurnReporter,
-    confidence: Confidence | None,
     *,
     binding: Binding = "off",
     on_draft: DraftListener | None = None,
@@ -184,20 +180,13 @@ async def answer_by_claims(
         return FailedDraft(refused=(), is_unparsed=True)
     if not any(claim.text.strip() for claim in claims):
         raise ModelFailed("the draft is empty")
-    rendered = render_claims(claims, hits, confidence=confidence)
-    verdict: Verdict | None = None
-    if rendered.text is not None and (binding != "off" or on_draft is not None):
-        its = [hit for hit in hits if hit.snippet in rendered.text.citations]
-        verdict = verify(rendered.text.text, its, confidence=confidence, binding=binding)
+    rendered = render_claims(claims, hits, binding=binding)
     if on_draft is not None:
-        on_draft(JudgedDraft(draft, verdict, rendered.refused, rendered.dropped))
+        on_draft(JudgedDraft(draft, rendered.verdict, rendered.refused, rendered.dropped))
     if rendered.text is None:
         said = "\n".join(rendered.dropped)
         return FailedDraft(refused=rendered.refused, text=said, wrong=tokens(said))
-    _check_words(rendered.text.text)
-    if binding == "off" or verdict is None:
-        return rendered.text
-    return verdict.text or FailedDraft(refused=verdict.refused, text=verdict.said, wrong=verdict.refused)
+    return _require_words(rendered.text)
 
 
 def _require_words(text: VerifiedText) -> VerifiedText:

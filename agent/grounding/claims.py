@@ -13,10 +13,11 @@ from typing import Annotated, Final
 import msgspec
 
 from agent.numbers.read import NumberToken
-from agent.ports.brain import Confidence, VerifiedText
+from agent.ports.brain import VerifiedText
 from agent.ports.search import Hit
 
-from .verify import verify
+from .binding import Binding
+from .verify import Verdict, verify
 
 CLAIMS: Final = 32
 """Claims of a draft."""
@@ -40,13 +41,18 @@ class DraftClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class RenderedClaims:
     """The text of the claims that check out.
 
-    `text`: the verified text, `None` when no claim checks out. `dropped`: the texts of the other claims.
+    `verdict`: on that text; `None` when no claim checks out. `dropped`: the texts of the other claims.
     `refused`: their numbers that the evidence they name does not hold.
     """
 
-    text: VerifiedText | None
+    verdict: Verdict | None
     dropped: tuple[str, ...]
     refused: tuple[NumberToken, ...]
+
+    @property
+    def text(self) -> VerifiedText | None:
+        """The verified text, `None` when no claim checks out."""
+        return self.verdict.text if self.verdict is not None else None
 
 
 def parse_claims(draft: str) -> tuple[DraftClaim, ...] | None:
@@ -74,15 +80,15 @@ def render_claims(
     claims: Sequence[DraftClaim],
     hits: Sequence[Hit],
     *,
-    confidence: Confidence | None = None,
+    binding: Binding = "off",
 ) -> RenderedClaims:
     """Return the text of the claims that check out, in their order, as sentences of one paragraph.
 
-    `hits`: the evidence in the order of the model's prompt, best first. `confidence`: of the text; `None` computes it.
+    `hits`: the evidence in the order of the model's prompt, best first. `binding`: as in `verify`.
     White space within a claim becomes single spaces; a claim without an end gets a full stop.
     """
     said = ""
-    text: VerifiedText | None = None
+    verdict: Verdict | None = None
     named: set[int] = set()
     dropped: list[str] = []
     refused: list[NumberToken] = []
@@ -94,12 +100,12 @@ def render_claims(
         if not sentence or not its or max(its) >= len(hits):
             dropped.append(sentence)
             continue
-        own = verify(sentence, [hits[index] for index in sorted(its)])
+        own = verify(sentence, [hits[index] for index in sorted(its)], binding=binding)
         joined = f"{said} {sentence}" if said else sentence
-        verdict = verify(joined, [hits[index] for index in sorted(named | its)], confidence=confidence)
-        if own.text is None or verdict.text is None:
+        whole = verify(joined, [hits[index] for index in sorted(named | its)], binding=binding)
+        if own.text is None or whole.text is None:
             dropped.append(sentence)
-            refused += own.refused or verdict.refused
+            refused += own.refused or whole.refused
             continue
-        said, text, named = joined, verdict.text, named | its
-    return RenderedClaims(text, tuple(dropped), tuple(refused))
+        said, verdict, named = joined, whole, named | its
+    return RenderedClaims(verdict, tuple(dropped), tuple(refused))

@@ -414,20 +414,6 @@ async def test_what_stands_of_the_last_draft_is_kept_when_asked_for() -> None:
     assert shape(await told(brain(FakeDrafter(good, bad), settings=keeping)))[-1] == "number_mismatch"
 
 
-async def test_without_confidence_every_answer_says_low() -> None:
-    """Off, no answer claims to be sure."""
-    sure = {}
-    for on in (True, False):
-        last = (
-            await told(
-                brain(FakeDrafter("Standard costs 299 kr per month."), settings=AnswerSettings(confidence=on))
-            )
-        )[-1]
-        assert isinstance(last, VerifiedPart)
-        sure[on] = last.text.confidence
-    assert sure == {True: "high", False: "low"}
-
-
 def claims(*texts: str) -> str:
     return json.dumps([{"text": text, "evidence": [1]} for text in texts])
 

@@ -59,7 +59,6 @@ ROWS: Sequence[tuple[str, dict[str, Any]]] = (
     ("4 claims", {"answer": "claims"}),
     ("5 redraft off", ONE_DRAFT),
     ("5 redraft, keep what stands", {"keep_standing": True}),
-    ("6 confidence off", {"confidence": False}),
     ("  sentence mode", {"verify": "sentence"}),
 )
 

@@ -115,6 +115,16 @@ def test_a_claim_that_does_not_check_out_is_dropped(wrong: DraftClaim) -> None:
     assert alone.text is None
 
 
+def test_strict_binding_drops_a_claim_about_another_thing() -> None:
+    """A number that its evidence says of something else; the other claims are the answer."""
+    misplaced = DraftClaim("Premium users pay 299 kr.", (1,))
+    assert said(misplaced, RETURNS) == "Premium users pay 299 kr. You have 14 days."
+    rendered = render_claims([misplaced, DraftClaim("Returns take 14 days.", (2,))], HITS, binding="strict")
+    assert rendered.text is not None
+    assert rendered.text.text == "Returns take 14 days."
+    assert rendered.dropped == (misplaced.text,)
+
+
 def test_the_numbers_that_were_refused_are_told() -> None:
     """They keep a snippet that shows them out of a refusal."""
     assert [token.text for token in render_claims([DraftClaim("It costs 349 kr.", (1,))], HITS).refused] == [
