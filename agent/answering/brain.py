@@ -305,8 +305,7 @@ class GroundedBrain:
                 return refused
         if failed is not None and failed.is_unparsed:
             raise ModelFailed("the draft is not what was asked for")
-        kept = failed.keep_standing() if failed is not None and settings.keep_standing else None
-        return refused if kept is None else kept
+        return refused
 
     def _explain_draft(self, attempt: int, hits: Sequence[Hit], judged: JudgedDraft) -> None:
         self._explain(describe_draft, attempt, judged, hits)

@@ -25,7 +25,6 @@ class AnswerSettings:
         evidence_tokens: Most tokens of snippets in a prompt (a token is about 3 characters). 0 is no limit.
         clarify: Let the model ask back when the snippets hold no answer.
         redrafts: Number of new drafts after a draft that fails its verification, 0 or 1.
-        keep_standing: When the last draft fails its verification, send the sentences that pass instead of a refusal.
     """
 
     lang: Lang = DEFAULT
@@ -36,7 +35,6 @@ class AnswerSettings:
     evidence_tokens: int = 2000
     clarify: bool = True
     redrafts: int = 1
-    keep_standing: bool = False
 
     def __post_init__(self) -> None:
         """Check the ranges that the types cannot express."""

@@ -20,7 +20,6 @@ from . import prompts
 from .drafting import DraftReader
 from .explain import JudgedDraft
 from .sentences import SentenceStream
-from .standing import verify_standing
 
 Emit = Callable[[TurnEvent], None]
 Check = Callable[[VerifiedText], Awaitable[None]]
@@ -54,7 +53,7 @@ class FailedDraft:
 
     `refused`: its numbers that no citation holds. `text`, `wrong`: the text to quote to the model for the redraft, and
     the unsupported numbers in it. `is_partly_said`: a part of the draft was sent, so there is no redraft.
-    `is_unparsed`: the draft was not in the requested form. `find_standing`: returns the supported sentences, if any.
+    `is_unparsed`: the draft was not in the requested form.
     """
 
     refused: Sequence[NumberToken]
@@ -62,7 +61,6 @@ class FailedDraft:
     wrong: Sequence[NumberToken] = ()
     is_partly_said: bool = False
     is_unparsed: bool = False
-    find_standing: Callable[[], VerifiedText | None] | None = None
 
     def explain_redraft(self, lang: Lang) -> str:
         """Return the reason for the redraft, for the model."""
@@ -71,10 +69,6 @@ class FailedDraft:
             if self.is_unparsed
             else prompts.explain_redraft(lang, self.text, self.wrong)
         )
-
-    def keep_standing(self) -> VerifiedText | None:
-        """Return the supported sentences of the draft when at least one of them makes a claim, else `None`."""
-        return self.find_standing() if self.find_standing is not None else None
 
 
 class DraftWay(Protocol):
@@ -118,12 +112,7 @@ async def answer_whole(
         on_draft(JudgedDraft(draft, verdict))
     if verdict.text is not None:
         return _require_words(verdict.text)
-    return FailedDraft(
-        refused=verdict.refused,
-        text=verdict.said,
-        wrong=verdict.refused,
-        find_standing=lambda: verify_standing(verdict, hits, confidence=sure, binding=binding),
-    )
+    return _make_failed_draft(verdict)
 
 
 async def answer_by_sentences(
@@ -156,6 +145,7 @@ async def answer_by_sentences(
             )
         )
     if last is None:
+        assert sentences.failed_verdict is not None
         return _make_failed_draft(sentences.failed_verdict, bool(sentences.sent_text))
     _check_words(sentences.sent_text)
     return last
@@ -201,8 +191,7 @@ def _check_words(text: str) -> None:
         raise ModelFailed("the draft is empty")
 
 
-def _make_failed_draft(verdict: Verdict | None, partly_said: bool) -> FailedDraft:
-    assert verdict is not None
+def _make_failed_draft(verdict: Verdict, partly_said: bool = False) -> FailedDraft:
     return FailedDraft(
         refused=verdict.refused, text=verdict.said, wrong=verdict.refused, is_partly_said=partly_said
     )

@@ -67,7 +67,6 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         "turn-timeout",
         "clarify",
         "redrafts",
-        "keep-standing",
         "verify",
         "answer",
         "binding",

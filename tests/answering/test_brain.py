@@ -402,18 +402,6 @@ async def test_strict_binding_refuses_what_is_said_of_another(way: dict[str, Any
     assert last == {"off": "VerifiedPart", "strict": "number_mismatch"}
 
 
-async def test_what_stands_of_the_last_draft_is_kept_when_asked_for() -> None:
-    """Only then, only after the redraft, and only when it claims something."""
-    good, bad = TRUE + " " + FALSE, "Hi! " + FALSE
-    keeping = AnswerSettings(keep_standing=True)
-    events = await told(brain(FakeDrafter(good, good), settings=keeping))
-    assert shape(events) == ["DraftCompleted", "Redraft", "DraftCompleted", "VerifiedPart"]
-    assert isinstance(events[-1], VerifiedPart)
-    assert events[-1].text.text == TRUE
-    assert shape(await told(brain(FakeDrafter(good, good))))[-1] == "number_mismatch"
-    assert shape(await told(brain(FakeDrafter(good, bad), settings=keeping)))[-1] == "number_mismatch"
-
-
 def claims(*texts: str) -> str:
     return json.dumps([{"text": text, "evidence": [1]} for text in texts])
 

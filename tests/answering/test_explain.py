@@ -94,7 +94,7 @@ async def test_a_courtesy_and_a_model_that_fails_are_told_too() -> None:
     assert (await why(FakeDrafter("  ")))[-1] == "the model failed: the draft is empty"
 
 
-@pytest.mark.parametrize("form", [{"verify": "sentence"}, {"keep_standing": True}, {"binding": "strict"}])
+@pytest.mark.parametrize("form", [{"verify": "sentence"}, {"binding": "strict"}])
 async def test_every_way_tells_its_draft_and_its_numbers(form: dict[str, Any]) -> None:
     """Sentence by sentence too, where what was said already stands."""
     told = await why(FakeDrafter("Standard is 299 kr. Basic is 148 kr.", "Standard is 298 kr."), **form)

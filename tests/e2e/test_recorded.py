@@ -15,7 +15,6 @@ MODES: dict[str, dict[str, Any]] = {
     # Whatever is judged otherwise is told the model otherwise, and only the first draft was recorded.
     "sentences": {"verify": "sentence", "redrafts": 0},
     "strict": {"binding": "strict", "redrafts": 0},
-    "kept": {"keep_standing": True, "redrafts": 0},
 }
 
 
@@ -26,6 +25,6 @@ async def test_no_lie_of_a_real_model_is_told(mode: str, autojump_clock: trio.te
     ended = Counter(response.get("blocked", {}).get("code", "answered") for response in responses)
     assert ended["model_failed"] <= 1, "what it is asked has changed: python -m tests.real.recorded"
     assert ended["answered"] >= 5
-    assert ended["number_mismatch"] >= (0 if mode == "kept" else 3)
+    assert ended["number_mismatch"] >= 3
     for response in responses:
         assert unsupported(response["text"], shown(response["citations"])) == []

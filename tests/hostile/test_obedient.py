@@ -29,7 +29,6 @@ MODES: dict[str, dict[str, Any]] = {
     "sentences": {"verify": "sentence"},
     "claims": {"answer": "claims"},
     "strict": {"binding": "strict"},
-    "kept": {"keep_standing": True},
 }
 QUESTION = "What does the Standard plan cost?"
 
