@@ -64,7 +64,6 @@ def test_a_name_that_is_no_settings_is_refused() -> None:
         {"answer": "claims", "verify": "sentence"},
         {"evidence_tokens": -1},
         {"history_tokens": -1},
-        {"redrafts": 2},
         {"turn_timeout": 0.0},
         {"action_delay_ms": (0.0, -1.0)},
         {"rate_limit": -1.0},

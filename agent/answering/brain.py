@@ -55,7 +55,7 @@ from .explain import (
     describe_search,
 )
 from .prompts import fit_hits, make_instructions
-from .settings import READ_AT_ONCE, AnswerSettings
+from .settings import DRAFTS, READ_AT_ONCE, AnswerSettings
 from .ways import DraftWay, FailedDraft, TurnReporter, answer_by_claims, answer_by_sentences, answer_whole
 
 _log = structlog.get_logger("agent.answering")
@@ -285,12 +285,11 @@ class GroundedBrain:
 
         Raises `ModelFailed`, also when no draft could be parsed at all.
         """
-        settings = self._settings
         tell = TurnReporter(emit, self.check_citations)
         prompt = asked
         refused: list[NumberToken] = []
         failed: FailedDraft | None = None
-        for attempt in range(1 + settings.redrafts):
+        for attempt in range(DRAFTS):
             if failed is not None:
                 emit(Redraft())
                 prompt = asked.for_redraft(attempt, failed.explain_redraft(asked.lang))

@@ -1,4 +1,4 @@
-"""The settings of a turn: how a question is answered. Above them, the limit that modules of this room share."""
+"""The settings of a turn: how a question is answered. Above them, the limits that modules of this room share."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -7,6 +7,7 @@ from ..config import HTTP_TIMEOUT, check, finite
 from ..lang import DEFAULT, LANGUAGES, Lang, either
 
 READ_AT_ONCE = 3_000  # characters of evidence whose numbers are read in one step: up to some 30 ms of CPU
+DRAFTS = 2  # of a turn: the first, and one redraft when the first fails its verification
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +25,6 @@ class AnswerSettings:
         answer: Form of the model's draft: text, or claims (each with the snippets that hold it).
         evidence_tokens: Most tokens of snippets in a prompt (a token is about 3 characters). 0 is no limit.
         clarify: Let the model ask back when the snippets hold no answer.
-        redrafts: Number of new drafts after a draft that fails its verification, 0 or 1.
     """
 
     lang: Lang = DEFAULT
@@ -34,7 +34,6 @@ class AnswerSettings:
     answer: Literal["text", "claims"] = "text"
     evidence_tokens: int = 2000
     clarify: bool = True
-    redrafts: int = 1
 
     def __post_init__(self) -> None:
         """Check the ranges that the types cannot express."""
@@ -50,10 +49,9 @@ class AnswerSettings:
                 "answer claims are verified whole: leave out --verify sentence",
             ),
             (self.evidence_tokens < 0, "evidence-tokens must not be negative"),
-            (self.redrafts not in (0, 1), "redrafts must be 0 or 1"),
         )
 
     @property
     def limit(self) -> float:
         """The seconds that a turn may take: its drafts, each within `turn_timeout`, and all other work."""
-        return (1 + self.redrafts) * self.turn_timeout + HTTP_TIMEOUT
+        return DRAFTS * self.turn_timeout + HTTP_TIMEOUT

@@ -66,7 +66,6 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         "evidence-tokens",
         "turn-timeout",
         "clarify",
-        "redrafts",
         "verify",
         "answer",
         "binding",

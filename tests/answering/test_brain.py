@@ -381,15 +381,6 @@ async def test_a_model_that_may_not_ask_is_not_told_to() -> None:
     assert "ASK:" not in model.prompts[0].instructions
 
 
-async def test_no_redraft_is_made_when_none_is_allowed() -> None:
-    """The first mismatch is the refusal."""
-    model = FakeDrafter(FALSE)
-    assert shape(await told(brain(model, settings=AnswerSettings(redrafts=0)))) == [
-        "DraftCompleted",
-        "number_mismatch",
-    ]
-
-
 @pytest.mark.parametrize("way", [{}, {"verify": "sentence"}, {"answer": "claims"}])
 async def test_strict_binding_refuses_what_is_said_of_another(way: dict[str, Any]) -> None:
     """In every mode, a number of the snippet that is said of something else is refused only when asked for."""

@@ -48,7 +48,6 @@ RATE = 0.5  # of drafts that hold an invention
 QUESTIONS = 150
 ASKED = {language.quoting.asking for language in LANGUAGES.values()}
 
-ONE_DRAFT: dict[str, Any] = {"redrafts": 0}
 ROWS: Sequence[tuple[str, dict[str, Any]]] = (
     ("1-6 by default", {}),
     ("3 evidence budget 100 tokens", {"evidence_tokens": 100}),
@@ -56,7 +55,6 @@ ROWS: Sequence[tuple[str, dict[str, Any]]] = (
     ("3 asking back below score 0.3", {"mock_ask": 0.3}),
     ("3 the same, asking back off", {"mock_ask": 0.3, "clarify": False}),
     ("4 claims", {"answer": "claims"}),
-    ("5 redraft off", ONE_DRAFT),
     ("  sentence mode", {"verify": "sentence"}),
 )
 
@@ -163,16 +161,11 @@ def over_kb(knowledge: KnowledgeBase) -> None:
         f"{len(questions)} on-topic questions over kb/, a mock that makes a number up in {RATE:.0%} of its drafts"
     )
     say()
-    say(
-        "| method | before | after | answered | asked back | cut off | refused | evidence | first word | added |"
-    )
-    say("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    say("| method | before | after | answered | asked back | cut off | refused | evidence | first word |")
+    say("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     results = [
         trio.run(run, knowledge, questions, given, clock=MockClock(autojump_threshold=0)) for _, given in ROWS
     ]
-    alone = next(
-        mean(result.first) for (_, given), result in zip(ROWS, results, strict=True) if given == ONE_DRAFT
-    )
     for (name, _), result in zip(ROWS, results, strict=True):
         ended, total = result.ended, result.ended.total()
         refused = total - ended["answered"] - ended["asked back"] - ended["cut off"]
@@ -184,7 +177,6 @@ def over_kb(knowledge: KnowledgeBase) -> None:
             percent(refused, total),
             f"{result.tokens // max(result.drafts, 1)} tokens",
             f"{mean(result.first):.0f} ms",
-            f"{mean(result.first) - alone:+.0f} ms",
         )
         say("| " + " | ".join(cells) + " |")
     sure = results[0].sure

@@ -130,7 +130,7 @@ async def test_a_first_sentence_that_fails_is_drafted_once_more(
     heard = await answer(slow("It is 349 kr in Norway. " + GOOD, GOOD * 3))
     assert heard.text.strip() == (GOOD * 3).strip()
     assert "blocked" not in heard.response
-    assert (await answer(slow("It is 349 kr in Norway.", GOOD), redrafts=0)).text == MISMATCH
+    assert (await answer(slow("It is 349 kr in Norway."))).text == MISMATCH
 
 
 async def test_a_model_that_fails_later_leaves_what_was_said(autojump_clock: trio.testing.MockClock) -> None:
@@ -160,14 +160,14 @@ async def test_a_cancel_between_two_sentences_is_the_end(autojump_clock: trio.te
 async def test_a_number_cut_over_sentences_is_never_half_said(autojump_clock: trio.testing.MockClock) -> None:
     """A decimal point, a line break before digits and a row's next cell belong to the number before them."""
     for tail in ("299. 5 of it. Now", "14\n149 of it. Now", "14 | 99 of it. Now", "299.\n5 of it. Now"):
-        heard = await answer(slow(f"{GOOD}It is about {tail}"), redrafts=0)
+        heard = await answer(slow(f"{GOOD}It is about {tail}"))
         assert heard.text in (GOOD + MISMATCH, MISMATCH), tail
 
 
 @pytest.mark.parametrize(("rate", "every"), sample([(1.0, 48), (0.0, 24), (1.0, 24)], 3))
 @pytest.mark.parametrize(
     "way",
-    [{"verify": "sentence"}, {"answer": "claims"}, {"redrafts": 0, "mock_ask": 0.3}],
+    [{"verify": "sentence"}, {"answer": "claims"}, {"mock_ask": 0.3}],
     ids=str,
 )
 async def test_every_way_keeps_the_promise(
