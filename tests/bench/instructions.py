@@ -1,126 +1,137 @@
-"""How many instructions our server needs, kept in instructions.toml: `python -m tests.bench.instructions [--keep]`.
+"""How many instructions the server needs, against instructions.toml: `python -m tests.bench.instructions [--keep]`.
 
-Times depend on who else is at work; instructions do not. perf counts them where it can, else callgrind does, which
-takes a minute. They are those of the whole server in user mode, so a delta's share of its turn is in it.
+Times depend on the other work of a machine; instructions do not. callgrind counts those of `counted.py`, a server and
+its client in one process, which takes half a minute of one core.
 
-    delta       of flat answers of 200 words, by word, 10 sessions
+    delta       of flat answers of 200 words, by word
     turn        of a question on `kb/` that is asked again and again
     different   of questions on `kb/` of which none is asked twice
-    connection  of a session that connects and is let go without a question
+    connection  of a session that connects and leaves without a question
 
-All are thousands, and each question is searched for: the server keeps no hits. `pytest -m bench` compares, `--keep`
-writes what was counted.
+All are thousands, and each question is searched for: the server keeps no hits. Exit status 1 says that a figure is
+more than TOLERANCE dearer than it is kept. Each build of Python needs its own number of instructions, so
+figures are kept by interpreter: `--keep` replaces those of the interpreter at hand. Where there are none for it, or no
+valgrind, a line says so and the exit status is 0. `pytest -m bench` compares too.
 """
 
+import os
 import platform
+import subprocess
 import sys
+import sysconfig
 import tempfile
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from statistics import median
 
-from tests.bench.load.client import Load
-from tests.bench.load.counters import Counter, why_no_callgrind
-from tests.bench.load.meter import Measured, Meter
-from tests.bench.load.workloads import Plan, talk
-from tests.e2e.questions import questions
+from tests.bench.load.counters import Callgrind, under_callgrind, why_no_callgrind
 
-from .servers import QUESTION, ROOT, How, Running, ours, perf_can, running
-
+ROOT = Path(__file__).parents[2]
 KEPT = Path(__file__).parent / "instructions.toml"
 FIGURES = ("delta", "turn", "different", "connection")
-TOLERANCE = {
-    "callgrind": 0.05,
-    "perf": 0.12,
-}  # callgrind's repeat within 0.03; perf sees a little more or less
-SAME = "Tell me about Right of withdrawal."
-SESSIONS, CONNECTIONS = 10, 40
-PYTHON = "3.11"  # whose figures are kept: each version of Python needs its own number
+TOLERANCE = 0.03  # runs on a machine with seven times its load differed by less than 0.003
+KEEP = "python -m tests.bench.instructions --keep"
 _HEAD = """\
-# Thousands of instructions in user mode that the server needs, counted by callgrind under Python {python}.
-# Made by `python -m tests.bench.instructions --keep`; compared by `pytest -m bench`.
-
+# Thousands of instructions in user mode that the server needs, by interpreter, counted by callgrind.
+# Made by `python -m tests.bench.instructions --keep`, compared by the same without `--keep`.
 """
+_SEED = {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": ""}
+_PATIENCE = 60.0  # seconds for the process to end
 
 
-def why_not() -> str | None:
-    """Return why instructions cannot be compared here, or None when they can."""
-    if (
-        not platform.python_version().startswith(f"{PYTHON}.")
-        or platform.python_implementation() != "CPython"
-    ):
-        return f"the kept figures are those of CPython {PYTHON}, this is {platform.python_version()}"
-    if perf_can():
-        return None
-    missing = why_no_callgrind()
-    return f"perf cannot count instructions here, and {missing}" if missing else None
+def name_interpreter() -> str:
+    """Return the name of this interpreter's build: its version, its compiler, and whether that optimized it."""
+    optimized = "--enable-optimizations" in (sysconfig.get_config_var("CONFIG_ARGS") or "")
+    build = [platform.python_compiler(), platform.machine(), *(["optimized"] if optimized else [])]
+    return f"{platform.python_implementation()} {platform.python_version()} ({', '.join(build)})"
 
 
-def counted_by() -> str:
-    """Return what counts here."""
-    return "perf" if perf_can() else "callgrind"
-
-
-def kept() -> dict[str, float]:
-    """Return the figures that are kept, by name, in thousands."""
+def read_kept() -> dict[str, dict[str, float]]:
+    """Return the kept figures by interpreter and name, in thousands."""
     return tomllib.loads(KEPT.read_text(encoding="utf-8"))
 
 
+def why_not() -> str | None:
+    """Return why instructions cannot be counted and compared here, or `None` when they can."""
+    if missing := why_no_callgrind():
+        return f"instructions are not counted: {missing}"
+    if name_interpreter() not in read_kept():
+        return f"instructions are not compared: none are kept for {name_interpreter()}; keep them, {KEEP}"
+    return None
+
+
 def count() -> dict[str, float]:
-    """Count all figures, in thousands. Takes a minute; raises Failed when nothing can count."""
+    """Count all figures, in thousands: the median of rounds. Raises `Failed` when callgrind does not answer."""
+    rounds: dict[str, list[float]] = {name: [] for name in FIGURES}
     with tempfile.TemporaryDirectory(prefix="agent-bench-") as temporary:
         folder = Path(temporary)
-        with running(ours(), How(200, 0), folder, counting=not perf_can()) as server:
-            _talk(server, None, 1, [QUESTION])
-            delta = _talk(server, server.counter, 2, [QUESTION])["ki_per_delta"]
-        asked = [each.text for each in questions(ROOT / "kb", 400)]
-        few, others = asked[::20][:SESSIONS], asked[10::20][: 2 * SESSIONS]
-        with running(ours(), How(0, 0), folder, counting=not perf_can()) as server:
-            _talk(server, None, 1, few)
-            _talk(server, None, 1, [SAME])
-            turn = _talk(server, server.counter, 2, [SAME])["ki_per_turn"]
-            different = _talk(server, server.counter, 2, others)["ki_per_turn"]
-            connection = _connect(server)
-    return {"delta": delta, "turn": turn, "different": different, "connection": connection}
+        command = under_callgrind([sys.executable, "-m", "tests.bench.counted"], folder)
+        pipe = subprocess.PIPE
+        with subprocess.Popen(
+            command, cwd=ROOT, env=os.environ | _SEED, stdin=pipe, stdout=pipe, text=True
+        ) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            counter = Callgrind(process.pid, folder)
+            try:
+                for line in process.stdout:
+                    name, units = line.split()
+                    counter.start()
+                    process.stdin.write("\n")
+                    process.stdin.flush()
+                    assert process.stdout.readline() == "done\n"
+                    rounds[name].append(counter.stop() / int(units) / 1000)
+                assert process.wait(_PATIENCE) == 0
+            finally:
+                process.kill()
+    return {name: median(each) for name, each in rounds.items()}
 
 
-def _talk(server: Running, counter: Counter | None, turns: int, asked: list[str]) -> Measured:
-    with Load() as load:
-        return talk(load, server.target, Meter(None, counter), Plan(SESSIONS, turns, asked))
+def compare(found: Mapping[str, float], kept: Mapping[str, float]) -> tuple[list[str], list[str]]:
+    """Return a sentence for each figure that is dearer than it is kept, and for each that is cheaper, in thousands."""
+    dearer, cheaper = [], []
+    for name in FIGURES:
+        now, before = found[name], kept[name]
+        change = now / before - 1
+        told = f"{name}: {now:.1f} thousand instructions are {abs(change):.1%}"
+        if change > TOLERANCE:
+            dearer.append(f"{told} more than the {before:.1f} that are kept")
+        elif change < -TOLERANCE:
+            cheaper.append(f"{told} fewer than the {before:.1f} that are kept: keep them, {KEEP}")
+    return dearer, cheaper
 
 
-def _connect(server: Running) -> float:
-    with Meter(None, server.counter) as meter, Load() as load:
-        load.open(server.target, CONNECTIONS, lambda line, turn: None)
-    assert meter.instructions is not None
-    return meter.instructions / CONNECTIONS / 1000
-
-
-def compared(name: str, now: float, before: float, tolerance: float) -> str | None:
-    """Return what is to be said of a figure, or None when it is what is kept, within the tolerance (0..1)."""
-    change = now / before - 1
-    if abs(change) <= tolerance:
-        return None
-    told = f"a {name} takes {now:.1f} thousand instructions, {abs(change):.1%}"
-    if change > 0:
-        return f"{told} more than the {before:.1f} that are kept"
-    return f"{told} fewer than the {before:.1f} that are kept: keep it, python -m tests.bench.instructions --keep"
+def write(kept: Mapping[str, Mapping[str, float]]) -> None:
+    """Keep these figures, by interpreter and name."""
+    tables = (
+        f'\n["{interpreter}"]\n' + "".join(f"{name} = {figures[name]:.1f}\n" for name in FIGURES)
+        for interpreter, figures in sorted(kept.items())
+    )
+    KEPT.write_text(_HEAD + "".join(tables), encoding="utf-8")
 
 
 def main(say: Callable[[str], object]) -> int:
     """Count and compare, or keep; return the exit status."""
-    reason = why_not()
+    keep, here = "--keep" in sys.argv[1:], name_interpreter()
+    reason = why_no_callgrind() if keep else why_not()
     if reason is not None:
         say(f"{reason}\n")
-        return 1
-    found, before = count(), kept() if KEPT.exists() else {}
-    say("thousands of instructions, with --no-hit-cache: each question is searched for\n")
+        return int(keep)
+    found, every = count(), read_kept()
+    kept = every.get(here, found)
+    say(f"thousands of instructions under {here}\n")
     for name in FIGURES:
-        say(f"{name:12} {found[name]:10.1f}   kept {before.get(name, 0):10.1f}\n")
-    if "--keep" in sys.argv[1:]:
-        lines = "".join(f"{name} = {found[name]:.1f}\n" for name in FIGURES)
-        KEPT.write_text(_HEAD.format(python=PYTHON) + lines, encoding="utf-8")
-    return 0
+        say(
+            f"{name:12} {found[name]:10.1f}   kept {kept[name]:10.1f}   {found[name] / kept[name] - 1:+7.2%}\n"
+        )
+    if keep:
+        write(every | {here: found})
+        return 0
+    dearer, cheaper = compare(found, kept)
+    for sentence in dearer + cheaper:
+        say(f"{sentence}\n")
+    return int(bool(dearer))
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from urllib.error import HTTPError
 from urllib.request import urlopen
 
 from tests.bench.load.client import Target
-from tests.bench.load.counters import Callgrind, Counter, Perf, under_callgrind, why_no_perf
+from tests.bench.load.counters import Counter, Perf, why_no_perf
 from tests.bench.load.line import Failed
 from tests.bench.load.process import family
 
@@ -33,7 +33,7 @@ PEERS = Path(__file__).parent / "peers"
 QUESTION, LONG_QUESTION = "Which words are measured?", "Which long words are measured?"
 LONG = 4000  # words of the long answer, which no socket's buffer holds
 NAMES = ("ours", "before", "trio-websocket", "websockets", "uvicorn", "picows+yield", "node", "node+yield")
-_PAGE = "# The words\n\nThis page holds the long words and the short words that are measured.\n"
+PAGE = "# The words\n\nThis page holds the long words and the short words that are measured.\n"
 _WAIT = 60.0  # seconds that a server is given to end
 
 
@@ -74,8 +74,11 @@ def ours(name: str = "ours", root: Path = ROOT, *flags: str) -> Kind:
         knows: tuple[str, ...] = ("--kb", str(ROOT / "kb"))
         if how.words:
             (folder / "kb").mkdir(exist_ok=True)
-            (folder / "kb" / "words.md").write_text(_PAGE, encoding="utf-8")
-            script = [{"match": "long", "text": _answer(LONG)}, {"match": "", "text": _answer(how.words)}]
+            (folder / "kb" / "words.md").write_text(PAGE, encoding="utf-8")
+            script = [
+                {"match": "long", "text": flat_answer(LONG)},
+                {"match": "", "text": flat_answer(how.words)},
+            ]
             (folder / "script.json").write_text(json.dumps(script), encoding="utf-8")
             knows = ("--kb", str(folder / "kb"), "--model", f"script:{folder / 'script.json'}")
         pace = ("--pace-ms", f"{how.pace:g}")
@@ -85,7 +88,8 @@ def ours(name: str = "ours", root: Path = ROOT, *flags: str) -> Kind:
     return Kind(name, command, why_not, root)
 
 
-def _answer(words: int) -> str:
+def flat_answer(words: int) -> str:
+    """Return an answer of so many words, none of which is a number."""
     return "".join(WORDS[number % len(WORDS)] for number in range(words)).strip()
 
 
@@ -170,19 +174,15 @@ def wait_until_ready(target: Target) -> None:
 
 
 @contextmanager
-def running(
-    kind: Kind, how: How, folder: Path, counting: bool = False, on: set[int] | None = None
-) -> Iterator[Running]:
+def running(kind: Kind, how: How, folder: Path, on: set[int] | None = None) -> Iterator[Running]:
     """Run a server on its core for the time of a block, this process being on the other.
 
-    counting: run it under callgrind; else perf counts, where it can. on: the cores of the server, and of this process
-    those that are left; all, where none are.
+    perf counts its instructions, where it can. on: the cores of the server, and of this process those that are left;
+    all, where none are.
     """
     place = folder / f"{kind.name}-{how.words}-{how.pace:g}"
     place.mkdir(exist_ok=True)
     command = list(kind.command(how, place))
-    if counting:
-        command = under_callgrind(command, place)
     server, client = cores()
     # not a flag, since earlier checkouts know no such flag, and no such cache
     environment = os.environ | {"PYTHONHASHSEED": "0", "AGENT_HIT_CACHE": "false"}
@@ -195,11 +195,7 @@ def running(
     finally:
         os.sched_setaffinity(0, ours)
     try:
-        counter: Counter | None = None
-        if counting:
-            counter = Callgrind(process.pid, place)
-        elif perf_can():
-            counter = Perf(process.pid)
+        counter = Perf(process.pid) if perf_can() else None
         yield Running(Target(host="127.0.0.1", port=port_of(process)), process.pid, counter)
         assert process.poll() is None, f"{kind.name} has died"
     finally:

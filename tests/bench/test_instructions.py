@@ -1,40 +1,66 @@
-"""What the server needs in instructions, against what is kept: says what got dearer. And how that is said."""
+"""The instructions that the server needs, against the kept figures; and how what got dearer is told."""
+
+import io
+import sys
 
 import pytest
+from trio.testing import MockClock
 
-from tests.bench.instructions import FIGURES, TOLERANCE, compared, count, counted_by, kept, why_not
-
-
-@pytest.fixture(scope="module")
-def found() -> dict[str, float]:
-    """All figures, counted once."""
-    reason = why_not()
-    if reason is not None:
-        pytest.skip(reason)
-    return count()
+from tests.bench import counted
+from tests.bench.instructions import FIGURES, KEEP, compare, count, name_interpreter, read_kept, why_not
 
 
 @pytest.mark.bench
-@pytest.mark.parametrize("name", FIGURES)
-def test_nothing_takes_more_instructions_than_are_kept(name: str, found: dict[str, float]) -> None:
+def test_nothing_takes_more_instructions_than_are_kept() -> None:
     """A delta, a turn and a connection take what they took when their figures were kept, within the tolerance."""
-    told = compared(name, found[name], kept()[name], TOLERANCE[counted_by()])
-    assert told is None, told
+    reason = why_not()
+    if reason is not None:
+        pytest.skip(reason)
+    dearer, _ = compare(count(), read_kept()[name_interpreter()])
+    assert dearer == []
 
 
 def test_what_is_dearer_and_what_is_cheaper_is_said_within_the_tolerance_nothing() -> None:
-    """The line names the figure, both numbers and the change; a cheaper one says how it is kept."""
-    assert compared("delta", 104.9, 100.0, 0.05) is None
-    assert compared("delta", 95.1, 100.0, 0.05) is None
-    dearer = compared("delta", 120.0, 100.0, 0.05)
-    assert dearer == "a delta takes 120.0 thousand instructions, 20.0% more than the 100.0 that are kept"
-    cheaper = compared("turn", 50.0, 100.0, 0.05)
-    assert cheaper is not None
-    assert cheaper.startswith("a turn takes 50.0 thousand instructions, 50.0% fewer")
-    assert cheaper.endswith("--keep")
+    """The sentence names the figure, both numbers and the change; a cheaper figure says how it is kept."""
+    kept = dict.fromkeys(FIGURES, 100.0)
+    assert compare(kept | {"delta": 102.9, "turn": 97.1}, kept) == ([], [])
+    dearer, cheaper = compare(kept | {"delta": 103.1, "turn": 50.0}, kept)
+    assert dearer == ["delta: 103.1 thousand instructions are 3.1% more than the 100.0 that are kept"]
+    assert cheaper == [
+        f"turn: 50.0 thousand instructions are 50.0% fewer than the 100.0 that are kept: keep them, {KEEP}"
+    ]
 
 
-def test_every_figure_is_kept() -> None:
+def test_every_figure_is_kept_for_each_interpreter() -> None:
     """Nothing is counted that has nothing to be compared with."""
-    assert tuple(kept()) == FIGURES
-    assert all(value > 0 for value in kept().values())
+    every = read_kept()
+    assert every
+    for interpreter, kept in every.items():
+        assert tuple(kept) == FIGURES, interpreter
+        assert all(value > 0 for value in kept.values()), interpreter
+
+
+def test_an_interpreter_without_figures_and_a_machine_without_valgrind_are_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Neither is a failure: nothing got dearer."""
+    monkeypatch.setattr("tests.bench.instructions.why_no_callgrind", lambda: None)
+    monkeypatch.setattr("tests.bench.instructions.name_interpreter", lambda: "CPython 2.7")
+    assert why_not() == f"instructions are not compared: none are kept for CPython 2.7; keep them, {KEEP}"
+    monkeypatch.setattr("tests.bench.instructions.why_no_callgrind", lambda: "valgrind is not installed")
+    assert why_not() == "instructions are not counted: valgrind is not installed"
+
+
+async def test_each_kind_of_work_waits_for_its_counter(
+    mock_clock: MockClock, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every figure announces its work with its units and ends it, and no virtual time passes."""
+    for name in ("ROUNDS", "TURNS", "DIFFERENT", "CONNECTIONS"):
+        monkeypatch.setattr(counted, name, 1)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("\n" * len(FIGURES)))
+    await counted.main()
+    printed = capsys.readouterr().out.splitlines()  # the log too
+    told = [line for line in printed if line.partition(" ")[0] in (*FIGURES, "done")]
+    assert told == ["delta 200", "done", "turn 1", "done", "different 1", "done", "connection 1", "done"]
+    assert mock_clock.current_time() == 0.0
+    assert sys.stdin.read() == ""
