@@ -15,15 +15,15 @@ import trio
 from .actions.runner import Runner
 from .compose.adapters import Adapters
 from .compose.composition import Composition, open_composition
-from .compose.edge import Siblings, make_api_rooms, make_edge
+from .compose.edge import Siblings, make_api_services, make_edge
 from .compose.readiness import Readiness
 from .compose.sessions import make_parts, make_thread_desk
 from .config import ACTION_TIMEOUT, CLOSE_TIMEOUT, DRAIN_TIMEOUT, FLUSH_TIMEOUT, RECORD_TIMEOUT
 from .host import WorkerThreads
 from .models.health import probe_model
-from .server.accept import Listens, listening
+from .server.accept import ListenerSource, open_listeners
 from .server.admission import Admission
-from .server.api.rooms import Rooms
+from .server.api.context import ApiServices
 from .server.metrics import Metrics
 from .server.serve import Edge, serve, serve_stream
 from .session.events import DrainStarted, KillRequested
@@ -61,7 +61,7 @@ class App:
         self._siblings = siblings
         self._admission: Admission | None = None
         self._edge: Edge | None = None
-        self._rooms: Rooms | None = None
+        self._api_services: ApiServices | None = None
         self._drain = trio.Event()
         self._all = trio.CancelScope()
         self._streams: set[trio.CancelScope] = set()  # of connections that other tasks serve
@@ -102,7 +102,7 @@ class App:
     async def _run(
         self,
         composition: Composition,
-        listeners: Sequence[Listens],
+        listeners: Sequence[ListenerSource],
         listen: bool,
         task_status: "trio.TaskStatus[App]",
     ) -> None:
@@ -152,7 +152,7 @@ class App:
         store = composition.storage.store
         if store is not None:
             self.desk = make_thread_desk(composition=composition, store=store, parts=parts, runner=runner)
-            self._rooms = make_api_rooms(
+            self._api_services = make_api_services(
                 composition=composition,
                 store=store,
                 desk=self.desk,
@@ -223,7 +223,7 @@ class App:
             scope.cancel()
 
     async def _serve(
-        self, parts: SessionContext, listeners: Sequence[Listens], task_status: "trio.TaskStatus[App]"
+        self, parts: SessionContext, listeners: Sequence[ListenerSource], task_status: "trio.TaskStatus[App]"
     ) -> None:
         """Serve connections until drained; then end the sessions and the connections, each within its deadline."""
         async with trio.open_nursery() as serving:
@@ -240,7 +240,7 @@ class App:
             self.registry.post_all(KillRequested(1012, "going down", trio.current_time()))
             with trio.move_on_after(CLOSE_TIMEOUT + FLUSH_TIMEOUT) as late:
                 await (
-                    self._edge.cap.wait_unused()
+                    self._edge.limits.wait_unused()
                 )  # plain HTTP, and handshakes; their sessions get the request too
             if late.cancelled_caught:
                 self._log_undone("connections cut off")
@@ -254,16 +254,16 @@ class App:
             parts=parts,
             readiness=self.readiness,
             metrics=self.metrics,
-            rooms=self._rooms,
+            api_services=self._api_services,
             siblings=self._siblings,
         )
 
-    async def _bind(self) -> Sequence[Listens]:
+    async def _bind(self) -> Sequence[ListenerSource]:
         """Open the sockets of the settings, or take the connections that the siblings share."""
         if self._siblings is not None:
             self.port = self._siblings.port
             return [self._siblings.listens]
-        listeners = await listening(self.settings.server)
+        listeners = await open_listeners(self.settings.server)
         self.port = int(listeners[0].socket.getsockname()[1])
         return listeners
 
@@ -271,7 +271,7 @@ class App:
         """Log how many sessions, connections and actions a deadline or a `stop` leaves undone, unless none is."""
         undone = {
             "sessions": len(self.registry),
-            "connections": self._edge.cap.used if self._edge else 0,
+            "connections": self._edge.limits.used if self._edge else 0,
             "actions": self.runner.running_count if self.runner else 0,
         }
         if any(undone.values()):

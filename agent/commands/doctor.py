@@ -26,7 +26,7 @@ from ..models.health import ask_for_one_token
 from ..models.open import open_language_model
 from ..retrieval.foreign import open_foreign_files
 from ..retrieval.load import Skipped, read_folder
-from ..server.accept import SPARE_FILES, listening
+from ..server.accept import SPARE_FILES, open_listeners
 from ..server.metrics import Metrics
 from ..server.settings import VISITORS
 from ..settings import Settings
@@ -146,7 +146,7 @@ def _write_data(folder: Path) -> Diagnosis:
 
 async def check_port(settings: Settings) -> Diagnosis:
     """Open the port and close it again."""
-    for listener in await listening(settings.server):
+    for listener in await open_listeners(settings.server):
         await listener.aclose()
     return Diagnosis("ok", f"{settings.server.host} port {settings.server.port} is free")
 

@@ -8,18 +8,18 @@ from ..ports.remember import NO_BACKLOG
 from ..ports.work import RunSync
 from ..protocol import asyncapi
 from ..protocol.routes import Shape
-from ..server.accept import Listens
+from ..server.accept import ListenerSource
 from ..server.addresses import Addresses
 from ..server.admission import Admission
+from ..server.api.context import ApiServices
+from ..server.api.http_api import HttpApi
 from ..server.api.keys import Keys, make_key
 from ..server.api.questions import Questions
-from ..server.api.reading import Reading
-from ..server.api.rooms import Rooms
-from ..server.api.router import HttpApi
+from ..server.api.upload_reader import UploadReader
 from ..server.http_server import HttpServer
-from ..server.limits import Cap, Shared
+from ..server.limits import ConnectionLimits, SharedLimits
 from ..server.metrics import Metrics
-from ..server.page_routes import Contents, pages
+from ..server.page_routes import PageContents, make_page_handlers
 from ..server.serve import Edge
 from ..server.service import RouteService
 from ..server.websocket import Connection
@@ -44,31 +44,31 @@ class Siblings:
     ready, "" when all are.
     """
 
-    listens: Listens
+    listens: ListenerSource
     port: int
-    limits: Shared
+    limits: SharedLimits
     figures: Callable[[], Awaitable[bytes]]
     unready: Callable[[], Awaitable[str]]
 
 
-def make_api_rooms(
+def make_api_services(
     *,
     composition: Composition,
     store: Store,
     desk: ThreadDesk,
     registry: Registry,
     run_sync: RunSync,
-) -> Rooms:
+) -> ApiServices:
     """Return the parts that the HTTP API works on. `registry`: lists all sessions. `run_sync`: reads uploads."""
     memory = composition.memory
-    return Rooms(
+    return ApiServices(
         desk=desk,
         projects=store.projects,
         threads=store.threads,
         calls=store.calls,
         requests=store.requests,
         show_prompt=composition.answering.prompts,
-        read=Reading(run_sync, composition.documents.foreign.text_of),
+        read=UploadReader(run_sync, composition.documents.foreign.text_of),
         clock=composition.clock,
         new_id=composition.new_id,
         new_key=make_key,
@@ -84,44 +84,54 @@ def make_edge(
     parts: SessionContext,
     readiness: Readiness,
     metrics: Metrics,
-    rooms: Rooms | None,
+    api_services: ApiServices | None,
     siblings: Siblings | None,
 ) -> Edge:
-    """Return the edge over the parts of the sessions. `rooms`: of the HTTP API; `None` where no store is kept."""
+    """Return the edge over the parts of the sessions. `api_services`: `None` where no store is kept."""
 
     def handle_connection(connection: Connection) -> Awaitable[None]:
         return Session(parts, connection, connection.agent_v1, user=connection.user).run()
 
     limits = siblings.limits if siblings is not None else None
-    cap = Cap.of(settings.server, settings.session.rate_limit, limits)
+    connection_limits = ConnectionLimits.of(settings.server, settings.session.rate_limit, limits)
     contents = _make_contents(settings=settings, readiness=readiness, metrics=metrics, siblings=siblings)
     services = _make_services(
-        settings=settings, parts=parts, readiness=readiness, metrics=metrics, rooms=rooms
+        settings=settings, parts=parts, readiness=readiness, metrics=metrics, api_services=api_services
     )
-    projects = rooms.projects if rooms is not None else None
+    projects = api_services.projects if api_services is not None else None
     return Edge(
         admission=admission,
         addresses=Addresses.of(settings.server),
         handler=handle_connection,
         http=HttpServer(
-            Keys(admission, cap.wrong_tokens, projects), cap, metrics, pages(contents), services, parts.new_id
+            Keys(admission, connection_limits.wrong_tokens, projects),
+            connection_limits,
+            metrics,
+            make_page_handlers(contents),
+            services,
+            parts.new_id,
         ),
-        cap=cap,
+        limits=connection_limits,
         observer=metrics,
         gate=readiness.gate,
     )
 
 
 def _make_services(
-    *, settings: Settings, parts: SessionContext, readiness: Readiness, metrics: Metrics, rooms: Rooms | None
+    *,
+    settings: Settings,
+    parts: SessionContext,
+    readiness: Readiness,
+    metrics: Metrics,
+    api_services: ApiServices | None,
 ) -> dict[Shape, RouteService]:
-    """Return the services of plain questions and, over `rooms`, of the HTTP API, by the shape of their errors."""
+    """Return the services of plain questions and, over `api_services`, of the HTTP API, by their shape."""
     explain = readiness.explain_unanswerable
     limit = settings.answers.limit + settings.model.first_wait
     services: dict[Shape, RouteService] = {"openai": Questions(parts, explain, limit, settings.server.name)}
-    if rooms is not None:
+    if api_services is not None:
         pace = settings.session.pace_ms / 1000
-        services["problem"] = HttpApi(rooms, metrics, explain, lambda: readiness.gate.draining, pace)
+        services["problem"] = HttpApi(api_services, metrics, explain, lambda: readiness.gate.draining, pace)
     return services
 
 
@@ -131,7 +141,7 @@ def _make_contents(
     readiness: Readiness,
     metrics: Metrics,
     siblings: Siblings | None,
-) -> Contents:
+) -> PageContents:
     """Return the contents of the page and the probes; `siblings` answer for all servers where there are several."""
 
     async def read_figures() -> bytes:
@@ -141,7 +151,7 @@ def _make_contents(
         return readiness.unready
 
     knowledge = readiness.knowledge
-    return Contents(
+    return PageContents(
         asyncapi=asyncapi.document(),
         session_diagram=draw_mermaid(TABLE),
         metrics=siblings.figures if siblings is not None else read_figures,
@@ -150,5 +160,5 @@ def _make_contents(
         openers=knowledge.openers if knowledge is not None else lambda _: (),
         name=settings.server.name,
         greeting=settings.server.greeting,
-        limping=readiness.explain_limping,
+        trouble=readiness.explain_limping,
     )

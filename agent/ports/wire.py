@@ -38,7 +38,7 @@ class Wire(Protocol):
     """
 
     @property
-    def heard_at(self) -> float:
+    def received_at(self) -> float:
         """The time of the last bytes from the client, in seconds on the loop's clock."""
         ...
 
@@ -87,7 +87,7 @@ class Wire(Protocol):
         ...
 
     def ping(self) -> None:
-        """Send a ping; its answer shows in `heard_at`."""
+        """Send a ping; its answer shows in `received_at`."""
         ...
 
     def abort(self) -> None:

@@ -2,9 +2,9 @@
 
 `trio.serve_listeners` accepts one connection and then lets every other task have its turn. With a few hundred busy
 sessions such a round takes milliseconds, and a thousand clients that come back after a restart would wait for a
-thousand rounds. So `ManyAtOnce` accepts the connections that already wait in the kernel's queue along with the first:
-not so many that their heads could not be read before the next ones come, and few while earlier connections have not
-sent their request, or a flood would cost the connected clients as many milliseconds a round.
+thousand rounds. So `BatchListener` accepts the connections that already wait in the kernel's queue along with the
+first: not so many that their heads could not be read before the next ones come, and few while earlier connections have
+not sent their request, or a flood would cost the connected clients as many milliseconds a round.
 
 When no file descriptor is left, `trio.serve_listeners` logs a line and tries again after 0.1 seconds. That stays as it
 is, but `relieve` is called too: silent connections would otherwise keep all others out until their timeout.
@@ -26,7 +26,7 @@ SPARE_FILES = 256  # beside connections: the ones that are leaving, the index, w
 _NONE_LEFT = (errno.EMFILE, errno.ENFILE)
 
 
-async def listening(settings: ServerSettings) -> list[trio.SocketListener]:
+async def open_listeners(settings: ServerSettings) -> list[trio.SocketListener]:
     """Return listeners on the `host` and `port` of `settings`, and raise the process's file limit to match.
 
     Raises `UsageError` if the address cannot be listened on. Cancelled, no listener is left open.
@@ -41,38 +41,38 @@ async def listening(settings: ServerSettings) -> list[trio.SocketListener]:
         ) from None
 
 
-Listens: TypeAlias = (
+ListenerSource: TypeAlias = (
     trio.SocketListener
     | Callable[[Callable[[], int], Callable[[], None]], trio.abc.Listener[trio.SocketStream]]
 )
-"""A source of connections: a socket, or a function that makes a listener from `at_once` and `relieve`."""
+"""A source of connections: a socket, or a function that makes a listener from `batch_size` and `relieve`."""
 
 
-def many_at_once(
-    listens: Listens, at_once: Callable[[], int], relieve: Callable[[], None]
+def make_listener(
+    source: ListenerSource, batch_size: Callable[[], int], relieve: Callable[[], None]
 ) -> trio.abc.Listener[trio.SocketStream]:
     """Return a listener that yields waiting connections without a checkpoint between them.
 
-    `at_once` returns how many it may yield in a row at that moment. `relieve` is called when no file descriptor is
+    `batch_size` returns how many it may yield in a row at that moment. `relieve` is called when no file descriptor is
     left.
     """
-    if isinstance(listens, trio.SocketListener):
-        return ManyAtOnce(listens, at_once, relieve)
-    return listens(at_once, relieve)
+    if isinstance(source, trio.SocketListener):
+        return BatchListener(source, batch_size, relieve)
+    return source(batch_size, relieve)
 
 
-class ManyAtOnce(trio.abc.Listener[trio.SocketStream]):
-    """A listener that accepts up to `at_once()` connections of a socket in one turn of the loop."""
+class BatchListener(trio.abc.Listener[trio.SocketStream]):
+    """A listener that accepts up to `batch_size()` connections of a socket in one turn of the loop."""
 
     def __init__(
-        self, listener: trio.SocketListener, at_once: Callable[[], int], relieve: Callable[[], None]
+        self, listener: trio.SocketListener, batch_size: Callable[[], int], relieve: Callable[[], None]
     ) -> None:
         self._listener = listener
-        self._at_once = at_once
+        self._batch_size = batch_size
         self._relieve = relieve
         self._accepted: deque[trio.SocketStream] = deque()
-        self._ours = socket.socket(fileno=socket.dup(listener.socket.fileno()))
-        self._ours.setblocking(False)
+        self._socket = socket.socket(fileno=socket.dup(listener.socket.fileno()))
+        self._socket.setblocking(False)
 
     async def accept(self) -> trio.SocketStream:
         """Return the next connection.
@@ -87,20 +87,20 @@ class ManyAtOnce(trio.abc.Listener[trio.SocketStream]):
                 if error.errno in _NONE_LEFT:
                     self._relieve()
                 raise
-            self._take_along()
+            self._accept_waiting()
         return self._accepted.popleft()
 
     async def aclose(self) -> None:
         """Close the listener, and the connections that `accept` has not returned yet."""
-        self._ours.close()
+        self._socket.close()
         while self._accepted:
             await trio.aclose_forcefully(self._accepted.popleft())
         await self._listener.aclose()
 
-    def _take_along(self) -> None:
-        while len(self._accepted) < self._at_once():
+    def _accept_waiting(self) -> None:
+        while len(self._accepted) < self._batch_size():
             try:
-                accepted, _ = self._ours.accept()
+                connection, _ = self._socket.accept()
             except OSError:  # none waits, or the next `accept` reports the error
                 return
-            self._accepted.append(trio.SocketStream(trio.socket.from_stdlib_socket(accepted)))
+            self._accepted.append(trio.SocketStream(trio.socket.from_stdlib_socket(connection)))

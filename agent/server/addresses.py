@@ -19,8 +19,8 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 import structlog
 
 from ..config import ADDRESSES_REMEMBERED
+from .request_head import Head, Refusal
 from .settings import Network, ServerSettings, proxies
-from .sniff import Head, Refusal
 
 IPV6_PREFIX = 64  # bits of an IPv6 address that tell two clients apart
 

@@ -10,14 +10,14 @@ import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from .request_head import Head, Refusal
 from .settings import WRONG_TOKENS, ServerSettings
-from .sniff import Head, Refusal
 from .users import Users, read_users
 
 SUBPROTOCOL = "agent.v1"
 _BEARER = "bearer."
 NEEDS_TOKEN = Refusal(401, "Send Authorization: Bearer and the token.", {"WWW-Authenticate": "Bearer"})
-GUESSING = Refusal(
+TOO_MANY_GUESSES = Refusal(
     429, f"More than {WRONG_TOKENS} wrong tokens in a minute came from your address.", {"Retry-After": "60"}
 )
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
@@ -62,7 +62,7 @@ class Admission:
 
         `local`: the address that the client reached, if known. It is a number, so no foreign name can have been
         rebound to it, and a server on a wildcard address can be called by it.
-        A WebSocket without its token is not refused here: it is accepted and closed with 4401 (see `welcomes`),
+        A WebSocket without its token is not refused here: it is accepted and closed with 4401 (see `may_open_socket`),
         because a browser tells its page nothing about a refused upgrade.
         """
         hosts = head.values(b"host")
@@ -75,28 +75,28 @@ class Admission:
             return Refusal(403, "Requests from that Origin are not allowed; see --allow-origin.")
         return None
 
-    def authorised(self, head: Head) -> bool:
+    def shows_operator_token(self, head: Head) -> bool:
         """Return whether a request shows `token`, in a header or as a WebSocket subprotocol; in constant time."""
         return self.shows_token(_authorization(head))
 
-    def welcomes(self, head: Head) -> bool:
+    def may_open_socket(self, head: Head) -> bool:
         """Return whether a request may open a WebSocket: it shows `token`, or a user's own."""
         return self.shows_any_token(_authorization(head))
 
-    def user(self, head: Head) -> str:
+    def find_user(self, head: Head) -> str:
         """Return the name of the user that the token of a request belongs to, or ""."""
         return self._user_of(_authorization(head))
 
-    def shows_another(self, head: Head) -> bool:
+    def shows_wrong_token(self, head: Head) -> bool:
         """Return whether a request shows a wrong token. A request without one may be a page's that will ask for it."""
         shown = _authorization(head)
-        return bool(bearers(shown)) and not self.shows_any_token(shown)
+        return bool(parse_bearers(shown)) and not self.shows_any_token(shown)
 
     def shows_token(self, authorization: Sequence[bytes]) -> bool:
         """Return whether a value of the header `Authorization` shows `token`; in constant time."""
         if self.token is None:
             return True
-        return any(self.is_token(value) for value in bearers(authorization))
+        return any(self.is_token(value) for value in parse_bearers(authorization))
 
     def shows_any_token(self, authorization: Sequence[bytes]) -> bool:
         """Return whether a value of the header `Authorization` shows `token`, or a user's own."""
@@ -107,7 +107,7 @@ class Admission:
         return self.token is not None and hmac.compare_digest(shown, self.token.encode())
 
     def _user_of(self, authorization: Sequence[bytes]) -> str:
-        return next((name for name in map(self.users.of, bearers(authorization)) if name), "")
+        return next((name for name in map(self.users.find_user, parse_bearers(authorization)) if name), "")
 
     def _is_our_host(self, host: str, local: str | None) -> bool:
         bare, port = _split(host)
@@ -133,7 +133,7 @@ def _authorization(head: Head) -> tuple[bytes, ...]:
     return shown + tuple(b"Bearer " + name.encode("latin-1") for name in offered)
 
 
-def bearers(authorization: Sequence[bytes]) -> list[bytes]:
+def parse_bearers(authorization: Sequence[bytes]) -> list[bytes]:
     """Return the credentials of the `Bearer` values of the header `Authorization`."""
     return [value[7:].strip() for value in authorization if value[:7].lower() == b"bearer "]
 

@@ -14,7 +14,7 @@ import h11
 import trio
 
 from ..config import BODY_MAX, HEAD_MAX
-from .sniff import Head, Refusal
+from .request_head import Head, Refusal
 
 BODY_CHUNKS = 4096  # that a body may come in
 BODY_TIMEOUT = 10.0
@@ -53,7 +53,7 @@ class Bounds:
 USUAL = Bounds()
 
 
-def announced(head: Head, bounds: Bounds = USUAL) -> Refusal | None:
+def check_announced_body(head: Head, bounds: Bounds = USUAL) -> Refusal | None:
     """Return the refusal of a body that its head already shows to be unusable, or None."""
     lengths = head.values(b"content-length")
     if head.values(b"transfer-encoding"):
@@ -72,14 +72,14 @@ async def feed_body(
 ) -> Refusal | Ending | None:
     """Hand the body of a request to `take`, piece by piece; return its `Ending`.
 
-    `announced` must have passed the head. Sends `100 Continue` to a client that waits for it. Returns a `Refusal` for
-    a malformed, large or slow body, and None if the client left before the end. An exception of `take` ends the
-    reading. Cancelled, the bytes read so far are lost.
+    `check_announced_body` must have passed the head. Sends `100 Continue` to a client that waits for it. Returns a
+    `Refusal` for a malformed, large or slow body, and None if the client left before the end. An exception of `take`
+    ends the reading. Cancelled, the bytes read so far are lost.
     """
-    at_hand = _at_hand(head, bounds)
-    if at_hand is not None:
-        take(at_hand)
-        return "end" if len(at_hand) == len(head.rest) else "more"
+    whole = _find_whole_body(head, bounds)
+    if whole is not None:
+        take(whole)
+        return "end" if len(whole) == len(head.rest) else "more"
     parser = h11.Connection(h11.SERVER, max_incomplete_event_size=HEAD_MAX + _READ)
     with trio.move_on_after(bounds.seconds):
         try:
@@ -95,7 +95,7 @@ async def feed_body(
     return bounds.too_slow
 
 
-def _at_hand(head: Head, bounds: Bounds) -> bytes | None:
+def _find_whole_body(head: Head, bounds: Bounds) -> bytes | None:
     """Return a body that came whole with its head, or None if it must be read.
 
     h11 has checked `Content-Length`: it is one number in digits, and no other header says where the body ends.
@@ -114,14 +114,14 @@ async def _read_body(
     take: Callable[[bytes], None],
     bounds: Bounds,
 ) -> Refusal | Ending | None:
-    taken = chunks = 0
+    size = chunks = 0
     at_once = _READ if bounds.most <= BODY_MAX else _READ_MUCH
     while True:
         event = parser.next_event()
         if isinstance(event, h11.Data):
-            taken += len(event.data)
+            size += len(event.data)
             chunks += event.chunk_end  # h11 does not report the start of a chunk whose data come later
-            if taken > bounds.most or chunks > bounds.chunks:
+            if size > bounds.most or chunks > bounds.chunks:
                 return bounds.too_large
             take(bytes(event.data))
         elif isinstance(event, h11.EndOfMessage):

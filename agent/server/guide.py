@@ -14,9 +14,9 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from ..guide.pages import PAGES, read_page, read_title
+from .etags import answer_tagged, make_tag
+from .request_head import Head
 from .responses import Answer, plain_text
-from .sniff import Head
-from .tagged import tag_of, tagged
 
 NO_PAGE = "The guide has no such page; /guide lists its pages.\n"
 _HTML = "text/html; charset=utf-8"
@@ -38,13 +38,13 @@ def read_guide() -> Callable[[Head, str], Answer]:
     @cache
     def render(name: str) -> tuple[bytes, str]:
         content = (_render_page(name, texts[name]) if name else _render_list(texts)).encode()
-        return content, tag_of(content)
+        return content, make_tag(content)
 
     def answer(head: Head, name: str) -> Answer:
         if name and name not in texts:
             return plain_text(NO_PAGE, 404)
         content, tag = render(name)
-        return tagged(head, content, tag, _HTML)
+        return answer_tagged(head, content, tag, _HTML)
 
     return answer
 

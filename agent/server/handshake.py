@@ -4,12 +4,12 @@ from base64 import b64encode
 from hashlib import sha1
 
 from .admission import SUBPROTOCOL
-from .sniff import Head
+from .request_head import Head
 
 _KEY_SUFFIX = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455, section 1.3
 
 
-def accepted(head: Head, agent_v1: bool) -> bytes:
+def accept_upgrade(head: Head, agent_v1: bool) -> bytes:
     """Return the answer that accepts the upgrade `head` (RFC 6455, section 4.2.2).
 
     `agent_v1`: whether to confirm the subprotocol `agent.v1`.

@@ -16,8 +16,8 @@ from ..config import WRITE_TIMEOUT
 from ..errors import WireClosed
 from ..ports.observe import Observer
 from .body import USUAL, Bounds, Ending, feed_body
+from .request_head import Head, Refusal
 from .responses import Answer
-from .sniff import Head, Refusal
 
 _READ = 4096
 
@@ -40,15 +40,15 @@ class HttpExchange:
         self._watching = trio.CancelScope()
 
     @property
-    def goes_on(self) -> bool:
+    def may_continue(self) -> bool:
         """Whether another request may follow on the connection now."""
         return self._answered and self._alone
 
     async def read(self, take: Callable[[bytes], None], bounds: Bounds = USUAL) -> Refusal | Ending | None:
         """Hand the body to `take`; see `agent.server.body.feed_body`."""
-        ended = await feed_body(self._stream, self.head, take, bounds)
-        self._alone = ended == "end"
-        return ended
+        outcome = await feed_body(self._stream, self.head, take, bounds)
+        self._alone = outcome == "end"
+        return outcome
 
     async def watch(self, work: trio.CancelScope) -> None:
         """Read the connection until `answer` is called: drop what comes, and cancel `work` when the client has left."""
@@ -84,7 +84,7 @@ class HttpExchange:
         raise WireClosed
 
 
-Seated: TypeAlias = Callable[[HttpExchange, trio.CancelScope, Callable[[], None]], Awaitable[None]]
+PlacedHandler: TypeAlias = Callable[[HttpExchange, trio.CancelScope, Callable[[], None]], Awaitable[None]]
 """Reads the body of a request and answers it, in a place.
 
 Arguments: the `HttpExchange`; a scope that is cancelled when the place goes to a newcomer while the body is still on

@@ -24,18 +24,18 @@ from ..ports.observe import Observer
 from ..protocol.paths import PathMatch, match_path
 from ..protocol.problems import ProblemError, code_of, decode_query
 from ..protocol.routes import Access, Route, Shape
-from .admission import GUESSING, NEEDS_TOKEN
-from .api.answers import caught, failed, tell
-from .api.keys import Guessing, Keys
-from .api.once import key_of
+from .admission import NEEDS_TOKEN, TOO_MANY_GUESSES
+from .api.answers import answer_problem, answer_refusal, catch_errors
+from .api.idempotency import parse_idempotency_key
+from .api.keys import Keys, TooManyGuesses
 from .api.uploads import ENVELOPE, Multipart
-from .body import Bounds, announced, is_json
-from .http_exchange import HttpExchange, Seated
-from .limits import Cap, Slots
-from .page_routes import NOWHERE
+from .body import Bounds, check_announced_body, is_json
+from .http_exchange import HttpExchange, PlacedHandler
+from .limits import ConnectionLimits, Slots
+from .page_routes import UNKNOWN_PAGE
+from .request_head import Head, Refusal
 from .responses import Answer, plain_text
 from .service import AdmittedRequest, Caller, DoorHandler, RouteService
-from .sniff import Head, Refusal
 
 UPLOAD_TIMEOUT = 30.0  # for an upload to come
 
@@ -51,7 +51,7 @@ _MESSAGES = Refusal(
     "rate_limited",
 )
 _REQUESTS = Refusal(429, "", {"Retry-After": "10"}, "rate_limited")
-_GIVEN_WAY: Mapping[Shape, Refusal] = {
+_PLACE_LOST: Mapping[Shape, Refusal] = {
     "openai": Refusal(503, "Others are waiting and your question did not come.", {"Retry-After": "2"}),
     "problem": Refusal(503, "Others are waiting and your request did not come.", code="full"),
 }
@@ -71,101 +71,105 @@ class HttpServer:
     def __init__(
         self,
         keys: Keys,
-        cap: Cap,
+        limits: ConnectionLimits,
         observer: Observer,
         pages: Mapping[str, DoorHandler],
         services: Mapping[Shape, RouteService],
         new_id: Callable[[], str],
     ) -> None:
         self._keys = keys
-        self._cap = cap
+        self._limits = limits
         self._observer = observer
         self._services = services
         self._pages = pages
-        self._at_the_door = {**pages}
+        self._door_handlers = {**pages}
         for service in services.values():
-            self._at_the_door |= service.door_handlers
+            self._door_handlers |= service.door_handlers
         self._new_id = new_id
         self._uploads = Slots(UPLOADS_AT_ONCE)
 
-    def tell(self, refusal: Refusal, head: Head | None) -> Answer:
+    def answer_refusal(self, refusal: Refusal, head: Head | None) -> Answer:
         """Return a refusal in the shape of its path. `head`: that of the refused request, None if none came."""
-        return tell(refusal, "plain" if head is None else self._find(head).shape)
+        return answer_refusal(refusal, "plain" if head is None else self._find(head).shape)
 
     def refuse_guesses(self, head: Head, address: str | None) -> Refusal | None:
         """Return the refusal of an upgrade from an `address` that has shown too many wrong tokens, or None."""
         try:
             self._keys.check_guesses(head, address)
-        except Guessing:
+        except TooManyGuesses:
             self._observer.count("limited", "tokens")
-            return GUESSING
+            return TOO_MANY_GUESSES
         return None
 
-    async def admit(self, head: Head, address: str | None) -> Refusal | Answer | Seated:
+    async def admit(self, head: Head, address: str | None) -> Refusal | Answer | PlacedHandler:
         """Return a `Refusal`, the `Answer` of a route that takes no place, or the function to call in a place."""
-        found = self._find(head)
-        admitted: Refusal | Answer | Seated = _TOO_LATE
-        if found.shape == "problem":
+        match = self._find(head)
+        admitted: Refusal | Answer | PlacedHandler = _TOO_LATE
+        if match.shape == "problem":
             admitted = Refusal(503, "", code="storage")
         with trio.move_on_after(HTTP_TIMEOUT):
-            admitted = await caught(partial(self._admit, found, head, address), self._new_id, found.shape)
-        if isinstance(admitted, Answer) and found.shape == "problem":
+            admitted = await catch_errors(
+                partial(self._admit, match, head, address), self._new_id, match.shape
+            )
+        if isinstance(admitted, Answer) and match.shape == "problem":
             self._count(admitted)
         return admitted
 
     def _find(self, head: Head) -> PathMatch:
         """Return the routes of a path that this server has handlers for, in its `pages` or `services`."""
-        found = match_path(head.path)
-        if found.shape == "plain":
-            return found if self._pages else PathMatch("plain")
-        return found if found.shape in self._services else PathMatch("plain")
+        match = match_path(head.path)
+        if match.shape == "plain":
+            return match if self._pages else PathMatch("plain")
+        return match if match.shape in self._services else PathMatch("plain")
 
-    async def _admit(self, found: PathMatch, head: Head, address: str | None) -> Refusal | Answer | Seated:
-        route = found.routes.get(_method(head))
-        who = _access_of(found, route, head)
+    async def _admit(
+        self, match: PathMatch, head: Head, address: str | None
+    ) -> Refusal | Answer | PlacedHandler:
+        route = match.routes.get(_method(head))
+        who = _access_of(match, route, head)
         try:
             caller = (
                 Caller()  # an open route of the API ignores keys, wrong ones too
-                if found.shape == "problem" and who == "open"
+                if match.shape == "problem" and who == "open"
                 else await self._keys.caller_for(who, head, address)
             )
-        except Guessing:
+        except TooManyGuesses:
             self._observer.count("limited", "tokens")
-            return GUESSING
+            return TOO_MANY_GUESSES
         if caller is None:
-            return _NO_KEY if found.shape == "problem" else NEEDS_TOKEN
-        refusal = self._refuse_caller(found, route, caller, address)
+            return _NO_KEY if match.shape == "problem" else NEEDS_TOKEN
+        refusal = self._refuse_caller(match, route, caller, address)
         if refusal is not None:
             return refusal
         if route is None:
-            return _answer_unknown(found, head)
-        query = decode_query(route.query, head.query) if found.shape == "problem" else None
+            return _answer_unknown(match, head)
+        query = decode_query(route.query, head.query) if match.shape == "problem" else None
         if route.access == "open":
-            return await self._at_the_door[route.name](head, found.names)
-        key = key_of(head) if found.shape == "problem" and route.method == "POST" else None
+            return await self._door_handlers[route.name](head, match.names)
+        key = parse_idempotency_key(head) if match.shape == "problem" and route.method == "POST" else None
         admitted = AdmittedRequest(
-            head=head, caller=caller, route=route, names=found.names, query=query, key=key
+            head=head, caller=caller, route=route, names=match.names, query=query, key=key
         )
-        named = found.names.get("project_id") or getattr(query, "project_id", None)
+        named = match.names.get("project_id") or getattr(query, "project_id", None)
         if not caller.may_see(named):
             raise ProblemError("not_found")
         refusal = self._refuse(admitted, address)
         if refusal is not None:
             return refusal
-        if route.name in self._at_the_door:
-            return await self._at_the_door[route.name](head, found.names)
-        return partial(self._serve, self._services[found.shape], admitted)
+        if route.name in self._door_handlers:
+            return await self._door_handlers[route.name](head, match.names)
+        return partial(self._serve, self._services[match.shape], admitted)
 
     def _refuse_caller(
-        self, found: PathMatch, route: Route | None, caller: Caller, address: str | None
+        self, match: PathMatch, route: Route | None, caller: Caller, address: str | None
     ) -> Refusal | None:
         """Return the refusal of a caller over its rate, or without such a route; or None."""
-        if found.shape != "problem" or (route is not None and route.access == "open"):
+        if match.shape != "problem" or (route is not None and route.access == "open"):
             return None
-        if not self._cap.requests.take(caller.name if caller.keyed else address, trio.current_time()):
+        if not self._limits.requests.take(caller.name if caller.keyed else address, trio.current_time()):
             self._observer.count("limited", "requests")
             return _REQUESTS
-        if not found.routes or (
+        if not match.routes or (
             route is not None and route.access == "operator" and caller.project is not None
         ):
             return _NOT_FOUND
@@ -185,11 +189,11 @@ class HttpServer:
         ):
             refusal = _NOT_JSON if route.shape == "openai" else Refusal(415, "", code=_NOT_JSON.code)
         if refusal is None and route.has_body:
-            refusal = announced(head, _bounds(route))
+            refusal = check_announced_body(head, _bounds(route))
         if refusal is None and service is not None:
             refusal = service.refuse(route)
         counts = refusal is None and route.shape == "openai" and route.has_body
-        if counts and not self._cap.messages.take(address, trio.current_time()):
+        if counts and not self._limits.messages.take(address, trio.current_time()):
             self._observer.count("limited", "messages")
             return _MESSAGES
         return refusal
@@ -199,21 +203,21 @@ class HttpServer:
         service: RouteService,
         admitted: AdmittedRequest,
         exchange: HttpExchange,
-        reading: trio.CancelScope,
+        body_scope: trio.CancelScope,
         keep: Callable[[], None],
     ) -> None:
-        """Read the body, do the work, and write the answer; see `http_exchange.Seated`."""
+        """Read the body, do the work, and write the answer; see `http_exchange.PlacedHandler`."""
         with ExitStack() as upload:
             if admitted.route.uploads:
                 if not self._uploads.acquire():
-                    await self._answer(exchange, failed("too_many_uploads"))
+                    await self._answer(exchange, answer_problem("too_many_uploads"))
                     return
                 upload.callback(self._uploads.release)
-            body = await self._read_in_place(service, admitted, exchange, reading, keep)
+            body = await self._read_in_place(service, admitted, exchange, body_scope, keep)
             if isinstance(body, Answer):
                 upload.close()  # the body is no longer in memory
                 await self._answer(exchange, body)
-            elif body is not _LEFT:
+            elif body is not _CLIENT_GONE:
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(exchange.watch, nursery.cancel_scope)
                     await service.work(admitted, body, exchange, nursery.cancel_scope)
@@ -225,15 +229,17 @@ class HttpServer:
         service: RouteService,
         admitted: AdmittedRequest,
         exchange: HttpExchange,
-        reading: trio.CancelScope,
+        body_scope: trio.CancelScope,
         keep: Callable[[], None],
     ) -> Any:
         """Return as `_read_body` does, or the answer to a client that lost its place before its body was whole."""
         shape = admitted.route.shape
-        body: Any = tell(_GIVEN_WAY[shape], shape)
-        with reading:
-            body = await caught(partial(self._read_body, service, admitted, exchange), self._new_id, shape)
-        if reading.cancel_called:
+        body: Any = answer_refusal(_PLACE_LOST[shape], shape)
+        with body_scope:
+            body = await catch_errors(
+                partial(self._read_body, service, admitted, exchange), self._new_id, shape
+            )
+        if body_scope.cancel_called:
             self._observer.count("limited", "silent")
         keep()
         return body
@@ -241,19 +247,19 @@ class HttpServer:
     async def _read_body(
         self, service: RouteService, admitted: AdmittedRequest, exchange: HttpExchange
     ) -> Any:
-        """Return the body as `RouteService.decode` does, the `Answer` to an unusable one, or `_LEFT` without a body."""
+        """Return the body as `RouteService.decode` does, the `Answer` to an unusable one, or else `_CLIENT_GONE`."""
         route, shape = admitted.route, admitted.route.shape
         if not route.has_body:
             return service.decode(admitted, None)
         body = bytearray()
         form = Multipart(admitted.head) if route.uploads else None
-        ended = await exchange.read(body.extend if form is None else form.feed, _bounds(route))
-        if ended is None:
-            return tell(_CUT_SHORT, shape) if shape == "problem" else _LEFT
-        if isinstance(ended, Refusal):
-            large = route.uploads and code_of(ended.status, ended.code) == "too_large"
-            return failed("upload_too_large") if large else tell(ended, shape)
-        return service.decode(admitted, bytes(body) if form is None else form.taken())
+        outcome = await exchange.read(body.extend if form is None else form.feed, _bounds(route))
+        if outcome is None:
+            return answer_refusal(_CUT_SHORT, shape) if shape == "problem" else _CLIENT_GONE
+        if isinstance(outcome, Refusal):
+            large = route.uploads and code_of(outcome.status, outcome.code) == "too_large"
+            return answer_problem("upload_too_large") if large else answer_refusal(outcome, shape)
+        return service.decode(admitted, bytes(body) if form is None else form.finish())
 
     async def _answer(self, exchange: HttpExchange, answer: Answer) -> None:
         self._count(answer)
@@ -264,7 +270,7 @@ class HttpServer:
             self._observer.count("rejections", str(answer.status))
 
 
-_LEFT = object()
+_CLIENT_GONE = object()
 
 
 def _method(head: Head) -> str:
@@ -275,24 +281,24 @@ def _bounds(route: Route) -> Bounds:
     return _UPLOAD if route.uploads else _USUAL
 
 
-def _access_of(found: PathMatch, route: Route | None, head: Head) -> Access:
+def _access_of(match: PathMatch, route: Route | None, head: Head) -> Access:
     """Return the access that a path needs, also if it is unknown."""
     if route is not None:
         return route.access
-    if found.shape == "problem":
+    if match.shape == "problem":
         return "project"
-    return "token" if found.shape == "openai" or head.method == b"POST" else "open"
+    return "token" if match.shape == "openai" or head.method == b"POST" else "open"
 
 
-def _answer_unknown(found: PathMatch, head: Head) -> Refusal | Answer:
+def _answer_unknown(match: PathMatch, head: Head) -> Refusal | Answer:
     """Return the answer to an unknown path, or to a method that the path does not have."""
-    if found.routes:
-        allow = {"Allow": found.allowed_methods}
-        if found.shape == "plain":
+    if match.routes:
+        allow = {"Allow": match.allowed_methods}
+        if match.shape == "plain":
             return plain_text("Only GET and HEAD work here.\n", 405, allow)
-        words = f"Use {found.allowed_methods} here." if found.shape == "openai" else ""
+        words = f"Use {match.allowed_methods} here." if match.shape == "openai" else ""
         return Refusal(405, words, allow, "method_not_allowed")
-    if found.elsewhere and _method(head) == "GET":
+    if match.elsewhere and _method(head) == "GET":
         query = f"?{head.query.decode('ascii')}" if head.query else ""
-        return plain_text("", 307, {"Location": found.elsewhere + query})
-    return plain_text(NOWHERE, 404)
+        return plain_text("", 307, {"Location": match.elsewhere + query})
+    return plain_text(UNKNOWN_PAGE, 404)

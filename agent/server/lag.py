@@ -51,7 +51,7 @@ async def watch_loop(observer: Observer) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ThreadSample:
     """A look at a thread: its `task`, its place in the code, and its `state` as `/proc/PID/stat` has it, or ""."""
 
     task: str
@@ -77,7 +77,7 @@ class LoopLag(trio.abc.Instrument):
         self._longest = 0.0
         self._window_ends = 0.0
         self._quiet_until = 0.0
-        self._unsaid = 0
+        self._suppressed = 0
 
     def before_io_wait(self, timeout: float) -> None:
         """End a round: measure it, and log it if it took `LAG_WARN` seconds or more."""
@@ -90,7 +90,7 @@ class LoopLag(trio.abc.Instrument):
             if now >= self._window_ends:
                 self._measure(now)
             if took >= LAG_WARN:
-                self._warn(now, took, time.thread_time() - self.cpu, self.watchdog.seen(self.rounds))
+                self._warn(now, took, time.thread_time() - self.cpu, self.watchdog.find_sample(self.rounds))
         self._due = now + timeout
 
     def after_io_wait(self, timeout: float) -> None:
@@ -100,13 +100,13 @@ class LoopLag(trio.abc.Instrument):
         if late > self._longest:
             self._longest = late
             if late >= LAG_WARN:
-                self._warn(now, late, 0.0, Seen("", "", "R"))
+                self._warn(now, late, 0.0, ThreadSample("", "", "R"))
         if now - self._cpu_read > _CPU_READ:
             self.cpu = time.thread_time()
             self._cpu_read = now
         self.rounds += 1
         self.began = now
-        if self.watchdog.dozing:
+        if self.watchdog.sleeping:
             self.watchdog.wake()
 
     def _measure(self, now: float) -> None:
@@ -114,29 +114,29 @@ class LoopLag(trio.abc.Instrument):
         self._longest = 0.0
         self._window_ends = now + LAG_WINDOW
 
-    def _warn(self, now: float, seconds: float, cpu: float, seen: Seen | None) -> None:
+    def _warn(self, now: float, seconds: float, cpu: float, sample: ThreadSample | None) -> None:
         if now < self._quiet_until:
-            self._unsaid += 1
+            self._suppressed += 1
             return
         self._quiet_until = now + LAG_QUIET
-        _log.warning("event loop was late", **_fields(seconds, cpu, seen), unsaid=self._unsaid)
-        self._unsaid = 0
+        _log.warning("event loop was late", **_fields(seconds, cpu, sample), unsaid=self._suppressed)
+        self._suppressed = 0
 
 
 class Watchdog:
     """A thread that looks at the thread of a loop.
 
-    `dozing`: it sleeps until `wake` is called, because the loop has been idle for a while.
+    `sleeping`: it sleeps until `wake` is called, because the loop has been idle for a while.
     """
 
     def __init__(self, lag: LoopLag, ident: int, native: int) -> None:
         self._lag = lag
         self._ident = ident
         self._native = native
-        self.dozing = False
+        self.sleeping = False
         self._ended = False
         self._woken = threading.Event()
-        self._seen: tuple[int, Seen | None] = (0, None)
+        self._last_sample: tuple[int, ThreadSample | None] = (0, None)
         self._stuck = 0
         self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
 
@@ -150,35 +150,35 @@ class Watchdog:
         self._woken.set()
 
     def wake(self) -> None:
-        """End `dozing`: the loop runs again."""
-        self.dozing = False
+        """End `sleeping`: the loop runs again."""
+        self.sleeping = False
         self._woken.set()
 
-    def seen(self, number: int) -> Seen | None:
+    def find_sample(self, number: int) -> ThreadSample | None:
         """Return the look that was taken in the round `number`, or None."""
-        at, seen = self._seen
+        at, seen = self._last_sample
         return seen if at == number else None
 
-    def look(self) -> Seen | None:
+    def take_sample(self) -> ThreadSample | None:
         """Look at the loop's thread now; return None if it has ended."""
-        seen = self._place()
+        seen = self._sample_stack()
         return seen and replace(seen, state=_state(self._native))
 
-    def _place(self) -> Seen | None:
+    def _sample_stack(self) -> ThreadSample | None:
         """Look without a call that lets other threads go on; assume the state `R`."""
         frame = sys._current_frames().get(self._ident)  # noqa: SLF001 - documented; no other call shows a thread's stack
         if frame is None:
             return None
         task = ""
         calls: list[tuple[CodeType, int | None]] = []
-        for each in _outwards(frame):
+        for each in _walk_frames(frame):
             if each.f_code.co_name == _LOOP:
                 break
             task = f"{each.f_globals.get('__name__', '')}.{each.f_code.co_qualname}"
             calls.insert(0, (each.f_code, each.f_lineno))
         else:
             task = ""  # no loop runs there
-        return Seen(task, place_of(calls), "R")
+        return ThreadSample(task, place_of(calls), "R")
 
     def _watch(self) -> None:
         last = -1
@@ -189,10 +189,10 @@ class Watchdog:
             elif rounds != last:
                 self._woken.wait(LAG_WARN)
             else:  # no round began since the last look
-                self.dozing = True
+                self.sleeping = True
                 if self._lag.rounds == rounds and not self._ended:
                     self._woken.wait()
-                self.dozing = False
+                self.sleeping = False
             last = rounds
             self._woken.clear()
 
@@ -200,17 +200,17 @@ class Watchdog:
         """Look at the round `number` if its `age` calls for it; return the seconds until the next look is due."""
         if age < LAG_WARN:
             return LAG_WARN - age
-        if self._seen[0] != number and (seen := self._place()) is not None:
-            self._seen = (
+        if self._last_sample[0] != number and (seen := self._sample_stack()) is not None:
+            self._last_sample = (
                 number,
                 seen,
             )  # first: reading the state lets a thread that runs go on and end its round
-            self._seen = (number, replace(seen, state=_state(self._native)))
+            self._last_sample = (number, replace(seen, state=_state(self._native)))
         if age < LAG_STUCK:
             return LAG_STUCK - age
         if self._stuck != number:
             self._stuck = number
-            _log.error("event loop is stuck", **_fields(age, self._cpu() - self._lag.cpu, self.look()))
+            _log.error("event loop is stuck", **_fields(age, self._cpu() - self._lag.cpu, self.take_sample()))
         return LAG_STUCK
 
     def _cpu(self) -> float:
@@ -220,20 +220,20 @@ class Watchdog:
         return time.clock_gettime(time.pthread_getcpuclockid(self._ident))
 
 
-def _fields(seconds: float, cpu: float, seen: Seen | None) -> dict[str, object]:
+def _fields(seconds: float, cpu: float, sample: ThreadSample | None) -> dict[str, object]:
     """Return the fields of a round's log line.
 
     `why` is `busy` (the thread computed), `blocked` (it waited in a call, for a file, a lock or another thread),
     `starved` (it could run and did not: other processes had the CPU), or `waited` if the system does not tell which of
     the last two.
     """
-    state = seen.state if seen is not None else ""
+    state = sample.state if sample is not None else ""
     why = "busy" if cpu >= seconds / 2 else {"": "waited", "R": "starved"}.get(state, "blocked")
     fields: dict[str, object] = {"seconds": round(seconds, 3), "cpu": round(cpu, 3), "why": why}
-    return fields | ({"task": seen.task, "at": seen.at} if seen is not None and seen.at else {})
+    return fields | ({"task": sample.task, "at": sample.at} if sample is not None and sample.at else {})
 
 
-def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
+def _walk_frames(frame: FrameType | None) -> Iterator[FrameType]:
     while frame is not None:
         yield frame
         frame = frame.f_back

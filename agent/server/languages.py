@@ -16,7 +16,7 @@ _STATUSES = {401: "locked", 404: "gone", 503: "unread"}
 _CLOSE_CODES = {1001: "gone", 1008: "unwelcome", 1009: "too_long", 1011: "broken", 1012: "restarting"}
 
 
-def script() -> bytes:
+def make_script() -> bytes:
     """Return the module `/static/languages.js` as UTF-8: `LANGUAGES` (name and words, by code) and `DEFAULT`."""
     languages = {
         code: {"name": language.name, "words": _words(language.page)} for code, language in LANGUAGES.items()
@@ -26,11 +26,11 @@ def script() -> bytes:
 
 
 def _words(page: PageTexts) -> dict[str, Any]:
-    texts = {_camel(name): value for name, value in asdict(page).items()}
+    texts = {_to_camel_case(name): value for name, value in asdict(page).items()}
     texts["close"] = {code: texts["close"][name] for code, name in _CLOSE_CODES.items()}
     texts["source"] |= {status: texts["source"][name] for status, name in _STATUSES.items()}
     return texts
 
 
-def _camel(name: str) -> str:
+def _to_camel_case(name: str) -> str:
     return re.sub("_([a-z])", lambda found: found[1].upper(), name)

@@ -1,12 +1,12 @@
 """Limits the connections that are served at a time, in total and per address.
 
-    at the door: heads being read, requests being answered, clients being refused      Cap.door
-    in a place:  WebSockets that have shown the token, questions in plain requests      Cap.places
+    at the door: heads being read, requests being answered, clients being refused      ConnectionLimits.door
+    in a place:  WebSockets that have shown the token, questions in plain requests      ConnectionLimits.places
 
 The two are apart so that no client without the token, and none that has not sent its request yet, takes a place. Both
-are a `Room` (`places.py`). At the door every connection may give way; in a place, a client that has not sent its first
-message or its question, once it has had `FIRST_WORDS` seconds for it. The rates of an address are counted beside them
-(`rates.py`).
+are a `PlacePool` (`capacity.py`). At the door every connection may give way; in a place, a client that has not sent its
+first message or its question, once it has had `FIRST_WORDS` seconds for it. The rates of an address are counted beside
+them (`rates.py`).
 
 When the file descriptors run out, some of the connections that may give way do, as if newcomers were at the door.
 """
@@ -21,7 +21,7 @@ import trio
 
 from ..config import ACCEPTED_AT_ONCE
 from .addresses import THIS_MACHINE
-from .places import Places, Room, places
+from .capacity import PlacePool, Places, make_places
 from .rates import (
     BURST,
     REQUEST_BURST,
@@ -67,11 +67,11 @@ class Slots:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shared:
+class SharedLimits:
     """The limits that several servers share, so that they hold for all of them together.
 
-    `servers`: their number; each server has its part of the door. `left` is called when a connection of this server has
-    ended.
+    `servers`: their number; each server has its part of the door. `on_departure` is called when a connection of this
+    server has ended.
     """
 
     servers: int
@@ -79,10 +79,10 @@ class Shared:
     messages: Rates
     wrong_tokens: Rates
     requests: Rates
-    left: Callable[[], None]
+    on_departure: Callable[[], None]
 
 
-class Cap:
+class ConnectionLimits:
     """The limits of one server, and the count of its connections.
 
     `size`: places for WebSockets and questions.
@@ -100,7 +100,7 @@ class Cap:
         of_address: int | None = None,
         message_rate: Callable[[str], float] = lambda _: 0.0,
         idle_timeout: float = 0.0,
-        shared: Shared | None = None,
+        shared: SharedLimits | None = None,
         request_rate: Callable[[str], float] = lambda _: 0.0,
     ) -> None:
         servers = shared.servers if shared is not None else 1
@@ -109,9 +109,9 @@ class Cap:
             return max(1, (VISITORS if address == THIS_MACHINE else VISITORS_PER_ADDRESS) // servers)
 
         self.idle_timeout = idle_timeout
-        self.door = Room(max(1, VISITORS // servers), visitors)
-        self.turned_away = Slots(max(1, TURNED_AWAY // servers))
-        self.places: Places = shared.places if shared is not None else places(size, of_address)
+        self.door = PlacePool(max(1, VISITORS // servers), visitors)
+        self.refusals = Slots(max(1, TURNED_AWAY // servers))
+        self.places: Places = shared.places if shared is not None else make_places(size, of_address)
         self.messages: Rates = shared.messages if shared is not None else PerAddress(message_rate, BURST)
         self.wrong_tokens: Rates = (
             shared.wrong_tokens if shared is not None else PerAddress(wrong_token_rate, WRONG_TOKEN_BURST)
@@ -119,14 +119,16 @@ class Cap:
         self.requests: Rates = (
             shared.requests if shared is not None else PerAddress(request_rate, REQUEST_BURST)
         )
-        self._left = shared.left if shared is not None else None
+        self._on_departure = shared.on_departure if shared is not None else None
         self._turns = cycle(range(1, COME_BACK + 1))
         self._connected = 0
         self._idle = 0
         self._unused = trio.Event()
 
     @classmethod
-    def of(cls, settings: ServerSettings, rate_limit: float, shared: Shared | None = None) -> "Cap":
+    def of(
+        cls, settings: ServerSettings, rate_limit: float, shared: SharedLimits | None = None
+    ) -> "ConnectionLimits":
         """Return the limits that `settings` ask for. `rate_limit`: messages per second of one session."""
         rate = message_rate(settings, rate_limit)
         return cls(
@@ -152,14 +154,14 @@ class Cap:
     def depart(self) -> None:
         """Count a connection out."""
         self._connected -= 1
-        if self._left is not None:
-            self._left()
+        if self._on_departure is not None:
+            self._on_departure()
         if not self._connected:
             self._unused.set()
 
     @contextmanager
-    def idling(self) -> Iterator[None]:
-        """Count the block's connection as idle: `at_once` does not count it towards a flood."""
+    def count_idle(self) -> Iterator[None]:
+        """Count the block's connection as idle: `batch_size` does not count it towards a flood."""
         self._idle += 1
         try:
             yield
@@ -172,7 +174,7 @@ class Cap:
         while self._connected:
             await self._unused.wait()
 
-    def at_once(self) -> int:
+    def batch_size(self) -> int:
         """Return how many connections may be accepted in one turn."""
         return ACCEPTED_AT_ONCE if self.door.used - self._idle < FLOOD else ACCEPTED_IN_A_FLOOD
 
@@ -182,6 +184,6 @@ class Cap:
             if not self.door.make_way(inf) and not self.places.make_way(inf):
                 return
 
-    def come_back_in(self) -> int:
+    def pick_reconnect_delay(self) -> int:
         """Return the seconds after which the next client sent away should reconnect: 1 to `COME_BACK` in turn."""
         return next(self._turns)

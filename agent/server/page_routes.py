@@ -13,13 +13,13 @@ from importlib.resources import files
 from urllib.parse import parse_qs
 
 from ..lang import DEFAULT, LANGUAGES, Lang
+from .etags import answer_tagged, make_tag
 from .guide import read_guide
-from .languages import script
+from .languages import make_script
+from .request_head import Head
 from .responses import JSON, Answer, plain_text
 from .service import DoorHandler
-from .sniff import Head
-from .source import READING, Sections, source
-from .tagged import tag_of, tagged
+from .source import READING, Sections, answer_source
 
 _ASSETS = {
     "index.html": "text/html; charset=utf-8",
@@ -38,21 +38,21 @@ _ASSETS = {
     "style.css": "text/css; charset=utf-8",
     "icon.svg": "image/svg+xml",
 }
-MADE = "languages.js"
-"""The one script that is no file: `languages.script` makes it."""
+GENERATED_ASSET = "languages.js"
+"""The one script that is no file: `languages.make_script` makes it."""
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
-NOWHERE = "There is nothing at this address; the chat page is at /.\n"
+UNKNOWN_PAGE = "There is nothing at this address; the chat page is at /.\n"
 _NO_UPGRADE = "This is the WebSocket: connect to it as ws://, or open the chat page at /.\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contents:
+class PageContents:
     """The contents of the page's routes that come from other rooms.
 
     `asyncapi`: the wire's description, as JSON bytes. `session_diagram`: the state diagram, as Mermaid text.
     `metrics` returns the Prometheus text. `unready` returns the reason to send new clients elsewhere, or "".
     `sections` returns the sections of a file of the knowledge base. `openers` returns questions to begin with, in a
-    language; None while the documents are being read. `name`: the page's title. `greeting`: its first text. `limping`
+    language; None while the documents are being read. `name`: the page's title. `greeting`: its first text. `trouble`
     returns the trouble of a server that still welcomes clients, or "".
     """
 
@@ -64,10 +64,10 @@ class Contents:
     openers: Callable[[Lang], Sequence[str] | None] = lambda _: ()
     name: str = ""
     greeting: str = ""
-    limping: Callable[[], str] = lambda: ""
+    trouble: Callable[[], str] = lambda: ""
 
 
-def pages(contents: Contents) -> Mapping[str, DoorHandler]:
+def make_page_handlers(contents: PageContents) -> Mapping[str, DoorHandler]:
     """Return the handlers of the page's routes, by their names in `agent.protocol.paths`."""
     page = _page(contents)
     assets = {name: _Asset(_ASSETS[name], _asset(name)) for name in _ASSETS if name != "index.html"}
@@ -79,13 +79,13 @@ def pages(contents: Contents) -> Mapping[str, DoorHandler]:
 
     async def of_asset(head: Head, names: Mapping[str, str]) -> Answer:
         asset = assets.get(names["asset"])
-        return plain_text(NOWHERE, 404) if asset is None else asset.answer(head)
+        return plain_text(UNKNOWN_PAGE, 404) if asset is None else asset.answer(head)
 
     async def of_icon(head: Head, _: Mapping[str, str]) -> Answer:
         return assets["icon.svg"].answer(head)
 
     async def of_source(head: Head, names: Mapping[str, str]) -> Answer:
-        return source(head, names["file"], contents.sections)
+        return answer_source(head, names["file"], contents.sections)
 
     async def of_openers(head: Head, _: Mapping[str, str]) -> Answer:
         return _openers(head, contents.openers)
@@ -97,7 +97,7 @@ def pages(contents: Contents) -> Mapping[str, DoorHandler]:
         return Answer(status=200, content=await contents.metrics(), kind=_PROMETHEUS)
 
     async def of_readiness(_: Head, __: Mapping[str, str]) -> Answer:
-        return _readiness(await contents.unready(), contents.limping())
+        return _readiness(await contents.unready(), contents.trouble())
 
     return {
         "page": of_page,
@@ -122,18 +122,20 @@ class _Asset:
     def __init__(self, kind: str, content: bytes) -> None:
         self._kind = kind
         self._content = content
-        self._tag = tag_of(content)
+        self._tag = make_tag(content)
 
     def answer(self, head: Head) -> Answer:
         """Return the file, or 304 when the request names its ETag."""
-        return tagged(head, self._content, self._tag, self._kind)
+        return answer_tagged(head, self._content, self._tag, self._kind)
 
 
 def _asset(name: str) -> bytes:
-    return script() if name == MADE else files(__package__).joinpath("static", name).read_bytes()
+    return (
+        make_script() if name == GENERATED_ASSET else files(__package__).joinpath("static", name).read_bytes()
+    )
 
 
-def _page(contents: Contents) -> bytes:
+def _page(contents: PageContents) -> bytes:
     """Return the chat page with the operator's `name` and `greeting`, escaped."""
     page = _asset("index.html").decode()
     if contents.name:
@@ -150,7 +152,7 @@ def _openers(head: Head, openers: Callable[[Lang], Sequence[str] | None]) -> Ans
     if found is None:
         return plain_text(READING, 503, {"retry-after": "1"})
     content = json.dumps(found).encode()
-    return tagged(head, content, tag_of(content), JSON)
+    return answer_tagged(head, content, make_tag(content), JSON)
 
 
 def _answer_always(answer: Answer) -> DoorHandler:

@@ -88,5 +88,5 @@ def request_rate(settings: ServerSettings) -> Callable[[str], float]:
 
 
 def wrong_token_rate(_: str) -> float:
-    """Return the wrong tokens per second that an address may show before it is refused as `Guessing`."""
+    """Return the wrong tokens per second that an address may show before it is refused as `TooManyGuesses`."""
     return WRONG_TOKENS / 60

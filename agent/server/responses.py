@@ -25,16 +25,16 @@ _KEEP = ("Connection: keep-alive", f"Keep-Alive: timeout={IDLE_TIMEOUT:g}")
 class Answer:
     """One answer.
 
-    `kind`: the media type of `content`. `kept`: the content to store for a repeated request, if it is not `content`
-    itself. `made`: the project that the request created, if it created one.
+    `kind`: the media type of `content`. `stored_content`: the content to store for a repeated request, if it is not
+    `content` itself. `created_project`: the project that the request created, if it created one.
     """
 
     status: int
     content: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)
     kind: str = JSON
-    kept: bytes | None = None
-    made: str | None = None
+    stored_content: bytes | None = None
+    created_project: str | None = None
 
     def render(self, body: bool = True, keep: bool = False) -> bytes:
         """Return the whole HTTP/1.1 answer as bytes; without its `body` for a HEAD request.
@@ -46,7 +46,7 @@ class Answer:
             if self.status in (204, 304)
             else {"Content-Type": self.kind, "Content-Length": str(len(self.content))}
         )
-        head = opening({**about, **SECURITY, **self.headers}, self.status, keep)
+        head = render_head({**about, **SECURITY, **self.headers}, self.status, keep)
         return head + self.content if body else head
 
 
@@ -55,7 +55,7 @@ def plain_text(words: str, status: int = 200, headers: Mapping[str, str] | None 
     return Answer(status=status, content=words.encode(), headers=headers or {}, kind=TEXT)
 
 
-def opening(headers: Mapping[str, str], status: int = 200, keep: bool = False) -> bytes:
+def render_head(headers: Mapping[str, str], status: int = 200, keep: bool = False) -> bytes:
     """Return an answer's head. `keep`: whether another request may follow; else it says `Connection: close`."""
     lines = [
         f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",
@@ -67,6 +67,6 @@ def opening(headers: Mapping[str, str], status: int = 200, keep: bool = False) -
     return "\r\n".join(lines).encode("ascii")
 
 
-def chunk(data: bytes) -> bytes:
+def encode_chunk(data: bytes) -> bytes:
     """Return `data` as one chunk (RFC 9112, 7.1); empty `data` makes the last chunk."""
     return b"%x\r\n%s\r\n" % (len(data), data)

@@ -24,17 +24,17 @@ import trio
 from ..config import FLUSH_TIMEOUT
 from ..errors import WireClosed
 from ..ports.observe import Observer
-from .accept import Listens, many_at_once
+from .accept import ListenerSource, make_listener
 from .addresses import Addresses
 from .admission import Admission
-from .guest import Guest
-from .http_exchange import HttpExchange, Seated
+from .capacity import Place
+from .client_limits import ClientLimits
+from .http_exchange import HttpExchange, PlacedHandler
 from .http_server import HttpServer
-from .limits import Cap
-from .places import Place
+from .limits import ConnectionLimits
+from .request_head import Head, Refusal, close_now, hang_up, read_head, receive
 from .responses import Answer
 from .settings import FIRST_WORDS, IDLE_TIMEOUT, TURNED_AWAY_BRIEFLY
-from .sniff import Head, Refusal, close_now, hang_up, read_head, receive
 from .websocket import Connection, Handler, serve_websocket
 
 REQUESTS_MOST = 100  # of one connection
@@ -91,7 +91,7 @@ class Gate:
             scope.cancel()
 
     @contextmanager
-    def waiting(self) -> Iterator[None]:
+    def bound_wait(self) -> Iterator[None]:
         """Bound the block, which waits for a next request, to `IDLE_TIMEOUT` seconds; `drain` ends it at once."""
         with trio.move_on_after(0 if self.draining else IDLE_TIMEOUT) as scope:
             self._idle.add(scope)
@@ -106,34 +106,34 @@ class Edge:
     """The parts of one server that all its connections share.
 
     `handler` runs the session of an accepted WebSocket; it reads, and it alone writes, until the session is over.
-    `cap`: the limits, and the count of connections. `addresses` finds the address that a connection counts for.
+    `limits`: the limits, and the count of connections. `addresses` finds the address that a connection counts for.
     """
 
     admission: Admission
     handler: Handler
     http: HttpServer
-    cap: Cap
+    limits: ConnectionLimits
     observer: Observer
     gate: Gate = field(default_factory=Gate)
     addresses: Addresses = field(default_factory=Addresses)
 
     def render(self, refusal: Refusal, head: Head | None) -> bytes:
         """Return a refusal as bytes, in the shape that the client of `head` reads. None: no head came."""
-        return self.http.tell(refusal, head).render(head is None or head.method != b"HEAD")
+        return self.http.answer_refusal(refusal, head).render(head is None or head.method != b"HEAD")
 
 
 @dataclass(frozen=True, slots=True)
-class _LetIn:
-    """A client with a place. `seated` answers its request; it is None for an upgrade."""
+class _PlacedClient:
+    """A client with a place. `handler` answers its request; it is None for an upgrade."""
 
     head: Head
     place: Place
     address: str | None
-    seated: Seated | None
+    handler: PlacedHandler | None
     exchange: HttpExchange
 
 
-Seat: TypeAlias = Callable[[], Awaitable[bool]]
+ClientTask: TypeAlias = Callable[[], Awaitable[bool]]
 """Serves a client in its place. Returns whether another request may follow on the connection."""
 
 
@@ -148,7 +148,7 @@ class _Visit:
 
 
 async def serve(
-    listeners: Sequence[Listens],
+    listeners: Sequence[ListenerSource],
     edge: Edge,
     *,
     task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
@@ -172,7 +172,7 @@ async def serve_stream(edge: Edge, stream: trio.abc.Stream, peer: str | None = N
     `peer`: the IP address at the other end; None takes that of a socket, or else this machine.
     Raises only `Cancelled`: a fault is logged, without the client's words, and ends this connection.
     """
-    edge.cap.arrive()
+    edge.limits.arrive()
     try:
         await _serve_requests(edge, stream, peer or _peer(stream))
     except* WireClosed:
@@ -180,53 +180,55 @@ async def serve_stream(edge: Edge, stream: trio.abc.Stream, peer: str | None = N
     except* Exception as faults:  # noqa: BLE001 - the edge of one connection
         _log.error("connection failed", exc_info=faults)
     finally:
-        edge.cap.depart()
+        edge.limits.depart()
         await close_now(stream)
 
 
 async def _accept(
-    listeners: Sequence[Listens],
+    listeners: Sequence[ListenerSource],
     edge: Edge,
     connections: trio.Nursery,
     *,
     task_status: trio.TaskStatus[object],
 ) -> None:
     handler = partial(serve_stream, edge)
-    many = [many_at_once(each, edge.cap.at_once, edge.cap.relieve) for each in listeners]
+    many = [make_listener(each, edge.limits.batch_size, edge.limits.relieve) for each in listeners]
     await trio.serve_listeners(handler, many, handler_nursery=connections, task_status=task_status)
 
 
 async def _serve_requests(edge: Edge, stream: trio.abc.Stream, peer: str | None) -> None:
     """Serve the requests of a connection, one after the other, until the last one."""
     for served in range(REQUESTS_MOST):
-        goes_on = await _find_seat(edge, stream, peer, _Visit(served))
+        goes_on = await _admit_connection(edge, stream, peer, _Visit(served))
         if not isinstance(goes_on, bool):
             goes_on = await goes_on()
         if not goes_on:
             return
 
 
-async def _find_seat(edge: Edge, stream: trio.abc.Stream, peer: str | None, visit: _Visit) -> Seat | bool:
-    """Serve a client at the door. Returns a `Seat` for a client with a place.
+async def _admit_connection(
+    edge: Edge, stream: trio.abc.Stream, peer: str | None, visit: _Visit
+) -> ClientTask | bool:
+    """Serve a client at the door. Returns a `ClientTask` for a client with a place.
 
     Else returns whether another request may follow on the connection. The frame that holds the head has ended before
-    the `Seat` runs, so that a WebSocket does not keep its head in memory.
+    the `ClientTask` runs, so that a WebSocket does not keep its head in memory.
     """
-    door = edge.cap.door
-    visitor = door.enter(edge.addresses.of_peer(peer), trio.current_time())
+    door = edge.limits.door
+    visitor = door.take_now(edge.addresses.of_peer(peer), trio.current_time())
     if visitor is None:
         if not visit.served:
             await _turn_away(edge, stream, _CROWDED)
         return False
     door.may_give_way(visitor, visit.scope.cancel, trio.current_time())
-    let_in: _LetIn | bool = False
+    let_in: _PlacedClient | bool = False
     try:
         with visit.scope:
-            let_in = await _at_the_door(edge, stream, peer, visit)
+            let_in = await _serve_at_door(edge, stream, peer, visit)
     finally:
         door.leave(visitor)
-    if isinstance(let_in, _LetIn):
-        return _seat(edge, stream, let_in)
+    if isinstance(let_in, _PlacedClient):
+        return _make_client_task(edge, stream, let_in)
     if visit.scope.cancelled_caught:
         edge.observer.count("limited", "visitors")
         if visit.reading and not visit.silent:
@@ -242,7 +244,7 @@ async def _read_head(edge: Edge, stream: trio.abc.Stream, visit: _Visit) -> Head
     """
     begun = b""
     if visit.silent:
-        with edge.cap.idling(), edge.gate.waiting():
+        with edge.limits.count_idle(), edge.gate.bound_wait():
             begun = await receive(stream)
         if not begun:
             return None
@@ -250,8 +252,10 @@ async def _read_head(edge: Edge, stream: trio.abc.Stream, visit: _Visit) -> Head
     return await read_head(stream, begun)
 
 
-async def _at_the_door(edge: Edge, stream: trio.abc.Stream, peer: str | None, visit: _Visit) -> _LetIn | bool:
-    """Read a request and answer it, or return the client as `_LetIn` if its request needs a place.
+async def _serve_at_door(
+    edge: Edge, stream: trio.abc.Stream, peer: str | None, visit: _Visit
+) -> _PlacedClient | bool:
+    """Read a request and answer it, or return the client as `_PlacedClient` if its request needs a place.
 
     Else returns whether another request may follow on the connection.
     """
@@ -285,7 +289,7 @@ async def _at_the_door(edge: Edge, stream: trio.abc.Stream, peer: str | None, vi
 
 async def _check_request(
     edge: Edge, stream: trio.abc.Stream, head: Head, address: str | None
-) -> Refusal | Answer | Seated | None:
+) -> Refusal | Answer | PlacedHandler | None:
     """Return a request's `Refusal`, its `Answer`, or the function that answers it in a place; None for a WebSocket."""
     refusal = edge.admission.check(head, _local_address(stream))
     if refusal is not None:
@@ -298,55 +302,58 @@ async def _admit(
     stream: trio.abc.Stream,
     exchange: HttpExchange,
     address: str | None,
-    admitted: Answer | Seated | None,
-) -> _LetIn | bool:
+    admitted: Answer | PlacedHandler | None,
+) -> _PlacedClient | bool:
     head = exchange.head
     if isinstance(admitted, Answer):
         await exchange.answer(admitted)
-        if not exchange.goes_on:
+        if not exchange.may_continue:
             await hang_up(stream)
-        return exchange.goes_on
-    if head.upgrade and not edge.admission.welcomes(head):
+        return exchange.may_continue
+    if head.upgrade and not edge.admission.may_open_socket(head):
         await serve_websocket(stream, head, partial(_close_unauthorised, edge))
         return False
-    place = await edge.cap.places.take(address, trio.current_time())
+    place = await edge.limits.places.take(address, trio.current_time())
     if isinstance(place, Place):
-        return _LetIn(head, place, address, admitted, exchange)
+        return _PlacedClient(head, place, address, admitted, exchange)
     edge.observer.count("limited", place)
     await _turn_away(edge, stream, _GREEDY if place == "address" else _FULL, head)
     return False
 
 
-def _seat(edge: Edge, stream: trio.abc.Stream, let_in: _LetIn) -> Seat:
-    if let_in.seated is not None:
-        return partial(_answer, edge, let_in.seated, let_in.exchange, stream, let_in.place)
-    guest = Guest(edge.cap, let_in.place, let_in.address, edge.observer)
+def _make_client_task(edge: Edge, stream: trio.abc.Stream, let_in: _PlacedClient) -> ClientTask:
+    if let_in.handler is not None:
+        return partial(_answer, edge, let_in.handler, let_in.exchange, stream, let_in.place)
+    guest = ClientLimits(edge.limits, let_in.place, let_in.address, edge.observer)
     return partial(
-        _host, edge, guest, Connection(stream, let_in.head, guest, edge.admission.user(let_in.head))
+        _serve_session,
+        edge,
+        guest,
+        Connection(stream, let_in.head, guest, edge.admission.find_user(let_in.head)),
     )
 
 
 async def _answer(
-    edge: Edge, seated: Seated, exchange: HttpExchange, stream: trio.abc.Stream, place: Place
+    edge: Edge, seated: PlacedHandler, exchange: HttpExchange, stream: trio.abc.Stream, place: Place
 ) -> bool:
-    reading, places = trio.CancelScope(), edge.cap.places
+    reading, places = trio.CancelScope(), edge.limits.places
     places.may_give_way(place, reading.cancel, trio.current_time() + FIRST_WORDS)
     try:
         await seated(exchange, reading, partial(places.keep, place))
-        if not exchange.goes_on:
+        if not exchange.may_continue:
             await hang_up(stream)
     finally:
         places.leave(place)
-    return exchange.goes_on
+    return exchange.may_continue
 
 
-async def _host(edge: Edge, guest: Guest, connection: Connection) -> bool:
-    guest.sit_down(connection)
+async def _serve_session(edge: Edge, guest: ClientLimits, connection: Connection) -> bool:
+    guest.start_giving_way(connection)
     try:
         if not await connection.serve(edge.handler):
             edge.observer.count("aborts")
     finally:
-        guest.get_up()
+        guest.release()
     return False
 
 
@@ -359,11 +366,11 @@ async def _close_unauthorised(edge: Edge, connection: Connection) -> None:
 async def _turn_away(edge: Edge, stream: trio.abc.Stream, why: Refusal, head: Head | None = None) -> None:
     """Refuse a client over a limit. If many are being refused at once, each gets less time to read its answer."""
     edge.observer.count("rejections", str(why.status))
-    if edge.cap.turned_away.acquire():
+    if edge.limits.refusals.acquire():
         try:
             await hang_up(stream, edge.render(why, head))
         finally:
-            edge.cap.turned_away.release()
+            edge.limits.refusals.release()
     else:
         await hang_up(stream, edge.render(why, head), TURNED_AWAY_BRIEFLY)
 

@@ -8,8 +8,8 @@ import trio
 
 from ..protocol.routes import Route
 from .http_exchange import HttpExchange
+from .request_head import Head, Refusal
 from .responses import Answer
-from .sniff import Head, Refusal
 
 DoorHandler: TypeAlias = Callable[[Head, Mapping[str, str]], Awaitable[Answer]]
 """Answers a request at the door, given its head and the named parts of its path."""
@@ -66,17 +66,17 @@ class RouteService(Protocol):
     def decode(self, admitted: AdmittedRequest, body: Any) -> Any:
         """Return a body for `work`, or the `Answer` that refuses it.
 
-        `body`: bytes, an `Uploaded`, or None for a route without a body. Raises `agent.errors.BadRequest` and
+        `body`: bytes, an `UploadedFile`, or None for a route without a body. Raises `agent.errors.BadRequest` and
         `agent.protocol.problems.ProblemError`.
         """
         ...
 
     async def work(
-        self, admitted: AdmittedRequest, body: Any, exchange: HttpExchange, left: trio.CancelScope
+        self, admitted: AdmittedRequest, body: Any, exchange: HttpExchange, client_scope: trio.CancelScope
     ) -> None:
         """Do a request's work, and write its answer.
 
-        `body`: as `decode` returned it. `left`: the scope of this work, which is cancelled when the client has left.
-        Raises `WireClosed` if the client does not take the answer.
+        `body`: as `decode` returned it. `client_scope`: the scope of this work, which is cancelled when the client has
+        left. Raises `WireClosed` if the client does not take the answer.
         """
         ...

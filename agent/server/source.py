@@ -16,9 +16,9 @@ from urllib.parse import parse_qs, quote
 from ..grounding.view import FileView, ViewLine, ViewSection, view_source
 from ..lang import DEFAULT, LANGUAGES, Lang
 from ..ports.search import Passage
+from .etags import answer_tagged, make_tag
+from .request_head import Head
 from .responses import JSON, Answer, plain_text
-from .sniff import Head
-from .tagged import tag_of, tagged
 
 Sections = Callable[[str], Sequence[Passage] | None]
 """Returns the sections of a file, () for an unknown file, and None while the documents are being read."""
@@ -33,7 +33,7 @@ _NO_LINES = "The index holds nothing of these lines; leave out lines to see the 
 READING = "The documents are being read; try again in a moment.\n"
 
 
-def source(head: Head, file: str, sections: Sections) -> Answer:
+def answer_source(head: Head, file: str, sections: Sections) -> Answer:
     """Answer a request for a source: 400 for malformed `lines`, 404 for a file or lines that the index lacks."""
     query = parse_qs(head.query.decode("latin-1"), keep_blank_values=True)
     lines = _parse_lines(query.get("lines", []))
@@ -44,17 +44,17 @@ def source(head: Head, file: str, sections: Sections) -> Answer:
         return plain_text(READING, 503, {"retry-after": "1"})
     if not passages:
         return plain_text(_NO_FILE, 404)
-    found = view_source(passages, lines or None)
-    if found is None:
+    view = view_source(passages, lines or None)
+    if view is None:
         return plain_text(_NO_LINES, 404)
     if b"application/json" in b",".join(head.values(b"accept")):
-        content, kind = json.dumps(_data(found)).encode(), JSON
+        content, kind = json.dumps(_encode_view(view)).encode(), JSON
     else:
         content, kind = (
-            _page(found, _preferred_language(head)).encode("utf-8", "replace"),
+            _render_page(view, _preferred_language(head)).encode("utf-8", "replace"),
             "text/html; charset=utf-8",
         )
-    return tagged(head, content, tag_of(content), kind, _VARY)
+    return answer_tagged(head, content, make_tag(content), kind, _VARY)
 
 
 def _parse_lines(given: Sequence[str]) -> tuple[int, int] | tuple[()] | None:
@@ -69,28 +69,28 @@ def _parse_lines(given: Sequence[str]) -> tuple[int, int] | tuple[()] | None:
     return (first, last) if 1 <= first <= last else None
 
 
-def _data(shown: FileView) -> dict[str, Any]:
+def _encode_view(view: FileView) -> dict[str, Any]:
     """Return a view as JSON values. A text is a list of `runs`: plain, number, plain, number, ..."""
     return {
-        "file": shown.file,
-        "lines": shown.lines,
-        "whole": shown.whole,
-        "above": shown.above,
-        "below": shown.below,
+        "file": view.file,
+        "lines": view.lines,
+        "whole": view.whole,
+        "above": view.above,
+        "below": view.below,
         "parts": [
             {
                 "heading": " › ".join(part.headings),
                 "lines": [
-                    {"line": piece.line, "kind": piece.kind, "cited": piece.cited, "text": runs(piece)}
+                    {"line": piece.line, "kind": piece.kind, "cited": piece.cited, "text": split_runs(piece)}
                     for piece in part.pieces
                 ],
             }
-            for part in shown.parts
+            for part in view.parts
         ],
     }
 
 
-def runs(piece: ViewLine) -> list[str]:
+def split_runs(piece: ViewLine) -> list[str]:
     """Return a line's text cut at its numbers: each second run is a number."""
     found, at = [], 0
     for start, end in piece.numbers:
@@ -105,24 +105,24 @@ def _preferred_language(head: Head) -> Lang:
     return wanted if wanted in LANGUAGES else DEFAULT
 
 
-def _page(shown: FileView, lang: Lang) -> str:
+def _render_page(view: FileView, lang: Lang) -> str:
     """Return a view as an HTML page."""
     page = LANGUAGES[lang].page
     words = page.source
-    here = quote(f"/source/{shown.file}", safe="/", errors="replace")
-    name = escape(shown.file)
+    here = quote(f"/source/{view.file}", safe="/", errors="replace")
+    name = escape(view.file)
     notes = ""
-    if shown.lines is not None:
-        first, last = shown.lines
+    if view.lines is not None:
+        first, last = view.lines
         notes = f"<p>{words.marked.format(lines=first if first == last else f'{first}–{last}')}</p>"
-    if not shown.whole and shown.lines is not None:
+    if not view.whole and view.lines is not None:
         notes += f'<p><a href="{here}">{page.whole}</a></p>'
-    above = f'<p class="cut">{words.above}</p>' if shown.above else ""
+    above = f'<p class="cut">{words.above}</p>' if view.above else ""
     below = ""
-    if shown.below is not None:
-        on = f'<a href="{here}?lines={shown.below}">{words.on.format(line=shown.below)}</a>'
+    if view.below is not None:
+        on = f'<a href="{here}?lines={view.below}">{words.on.format(line=view.below)}</a>'
         below = f'<p class="cut">{words.below} {on}</p>'
-    body = "".join(_section(part) for part in shown.parts)
+    body = "".join(_render_section(part) for part in view.parts)
     return (
         f'<!doctype html>\n<html lang="{lang}">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -134,13 +134,14 @@ def _page(shown: FileView, lang: Lang) -> str:
     )
 
 
-def _section(part: ViewSection) -> str:
+def _render_section(part: ViewSection) -> str:
     heading = f"<h2>{escape(' › '.join(part.headings))}</h2>" if part.headings else ""
     lines = groupby(enumerate(part.pieces), key=lambda each: each[1].line or -each[0])
-    return f"<section>{heading}{''.join(_line([piece for _, piece in pieces]) for _, pieces in lines)}</section>\n"
+    shown = "".join(_render_line([piece for _, piece in pieces]) for _, pieces in lines)
+    return f"<section>{heading}{shown}</section>\n"
 
 
-def _line(pieces: Sequence[ViewLine]) -> str:
+def _render_line(pieces: Sequence[ViewLine]) -> str:
     """Return a line's pieces as HTML: the line's number, and its text with the numbers in it marked."""
     first = pieces[0]
     marked = ' aria-current="true"' if first.cited else ""
@@ -153,5 +154,6 @@ def _line(pieces: Sequence[ViewLine]) -> str:
 
 def _mark_numbers(piece: ViewLine) -> str:
     return "".join(
-        f"<mark>{escape(run)}</mark>" if number % 2 else escape(run) for number, run in enumerate(runs(piece))
+        f"<mark>{escape(run)}</mark>" if number % 2 else escape(run)
+        for number, run in enumerate(split_runs(piece))
     )

@@ -19,18 +19,18 @@ _LIKE = 'it must hold lines like ana = "a token that is hard to guess"'
 
 
 class Users:
-    """Users by their tokens. `named`: tokens as UTF-8, by user name."""
+    """Users by their tokens. `tokens`: tokens as UTF-8, by user name."""
 
-    def __init__(self, named: dict[str, bytes] | None = None) -> None:
-        self._named = named or {}
+    def __init__(self, tokens: dict[str, bytes] | None = None) -> None:
+        self._tokens = tokens or {}
 
-    def of(self, shown: bytes) -> str:
+    def find_user(self, token: bytes) -> str:
         """Return the name of the user with this token, or "". Compares every token, each in constant time."""
-        found = ""
-        for name, token in self._named.items():
-            if hmac.compare_digest(shown, token):
-                found = name
-        return found
+        user = ""
+        for name, secret in self._tokens.items():
+            if hmac.compare_digest(token, secret):
+                user = name
+        return user
 
 
 def read_users(path: Path, token: str | None) -> Users:
@@ -42,29 +42,29 @@ def read_users(path: Path, token: str | None) -> Users:
         with path.open("rb") as file:
             data = file.read(USERS_FILE_BYTES + 1)
         if len(data) > USERS_FILE_BYTES:
-            raise _bad(path, f"it has over {USERS_FILE_BYTES} bytes")
+            raise _file_error(path, f"it has over {USERS_FILE_BYTES} bytes")
         found = tomllib.loads(data.decode())
     except OSError as error:
-        raise _bad(path, f"it cannot be read ({error.strerror})") from None
+        raise _file_error(path, f"it cannot be read ({error.strerror})") from None
     except (ValueError, RecursionError):  # its message may quote a token
-        raise _bad(path, _LIKE) from None
+        raise _file_error(path, _LIKE) from None
     named: dict[str, bytes] = {}
     for name, secret in found.items():
         if not (0 < len(name) <= USER_NAME and name.isprintable()):
-            raise _bad(path, f"a name must be one line of 1 to {USER_NAME} characters")
+            raise _file_error(path, f"a name must be one line of 1 to {USER_NAME} characters")
         if not isinstance(secret, str):
-            raise _bad(path, _LIKE)
+            raise _file_error(path, _LIKE)
         if not (secret.isascii() and secret.isprintable() and secret.strip() == secret):
-            raise _bad(path, f"the token of {name} must be printable ASCII, without spaces around it")
+            raise _file_error(path, f"the token of {name} must be printable ASCII, without spaces around it")
         if len(secret) < TOKEN_MIN:
-            raise _bad(path, f"the token of {name} must have at least {TOKEN_MIN} characters")
+            raise _file_error(path, f"the token of {name} must have at least {TOKEN_MIN} characters")
         if secret == token or secret.encode() in named.values():
-            raise _bad(path, f"the token of {name} is another's, too; give each a token of its own")
+            raise _file_error(path, f"the token of {name} is another's, too; give each a token of its own")
         named[name] = secret.encode()
     if not 0 < len(named) <= USERS_MOST:
-        raise _bad(path, f"it must name 1 to {USERS_MOST} users; {_LIKE}")
+        raise _file_error(path, f"it must name 1 to {USERS_MOST} users; {_LIKE}")
     return Users(named)
 
 
-def _bad(path: Path, why: str) -> UsageError:
+def _file_error(path: Path, why: str) -> UsageError:
     return UsageError(f"users {path}: {why}")

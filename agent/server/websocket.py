@@ -1,10 +1,11 @@
 """One WebSocket: the library reads and answers frames that are not plain, the outbox keeps the order and writes.
 
-We answer the upgrade ourselves: its head was read and checked (`sniff.py`), and the library would parse it again. So it
-gets a connection that is open already (wsproto's own, which has all that the library uses of a `WSConnection`). Neither
-that nor `_reader_task`, which the library's functions start, is documented API, so its minor version is pinned.
+We answer the upgrade ourselves: its head was read and checked (`request_head.py`), and the library would parse it
+again. So it gets a connection that is open already (wsproto's own, which has all that the library uses of a
+`WSConnection`). Neither that nor `_reader_task`, which the library's functions start, is documented API, so its minor
+version is pinned.
 
-The library's frames go to the outbox too, and plain text frames bypass it (`carrier.py`).
+The library's frames go to the outbox too, and plain text frames bypass it (`library_stream.py`).
 
 Close frames of our own also go straight to the outbox. The library's `aclose` would put its state machine where an
 incoming PING raises out of its reader (it answers in a state that allows no answer). This way it stays open until the
@@ -36,10 +37,10 @@ from ..wire.life import TABLE, ConnectionDeed, ConnectionGuard, ConnectionState,
 from ..wire.meter import POLICY, TOO_BIG
 from ..wire.outbox import Outbox, WrittenCallback
 from .admission import SUBPROTOCOL
-from .carrier import Carrier
-from .handshake import accepted
-from .hosts import AnyHost, Host
-from .sniff import Head, hang_up
+from .client_policy import ClientPolicy, NoClientPolicy
+from .handshake import accept_upgrade
+from .library_stream import LibraryStream
+from .request_head import Head, hang_up
 
 _log = structlog.get_logger("agent.server")
 
@@ -53,11 +54,11 @@ _RESET = struct.pack(
 )  # SO_LINGER on, 0 seconds: closing resets the connection and frees the kernel's buffer
 
 
-Take: TypeAlias = Callable[[str | bytes], None]
+MessageHandler: TypeAlias = Callable[[str | bytes], None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Goodbye:
+class _CloseFrame:
     """The `code` and `reason` of a close frame, and the most seconds to wait for the client's answer (`linger`)."""
 
     code: int
@@ -68,38 +69,40 @@ class _Goodbye:
 class Connection:
     """An accepted WebSocket (implements `agent.ports.wire.Wire`).
 
-    `host`: the server's decisions about this client.
+    `policy`: the server's decisions about this client.
     `outbox`: the frames that wait to be written; overflowing it closes the connection with 1008.
     `agent_v1`: whether the client offered the subprotocol `agent.v1`. `user`: the name of the user whose token the
     client has shown, or "". `state`: its state in `agent.wire.life.TABLE`.
     `aborted`: whether the connection was dropped before all frames were written, its close frame too.
     """
 
-    def __init__(self, stream: trio.abc.Stream, head: Head, host: Host | None = None, user: str = "") -> None:
+    def __init__(
+        self, stream: trio.abc.Stream, head: Head, policy: ClientPolicy | None = None, user: str = ""
+    ) -> None:
         self.state = TABLE.initial
         self.outbox = Outbox(stream, self._close_overflowing, self._stop_writing)
         self.agent_v1 = SUBPROTOCOL in head.subprotocols
         self.user = user
         self.aborted = False
-        self._host = host or AnyHost()
+        self._policy = policy or NoClientPolicy()
         self._raw = stream
-        self._carrier = Carrier(self, stream, head.rest)
+        self._library_stream = LibraryStream(self, stream, head.rest)
         opened = cast(WSConnection, OpenConnection(SERVER))
-        self._ws = WebSocketConnection(self._carrier, opened, max_message_size=MAX_FRAME)
+        self._ws = WebSocketConnection(self._library_stream, opened, max_message_size=MAX_FRAME)
         self._nursery: trio.Nursery | None = None  # while the library runs
-        self._take: Take | None = None  # while messages are delivered
+        self._handle_message: MessageHandler | None = None  # while messages are delivered
         self._delivering: trio.CancelScope | None = None
-        self._taken = 0  # messages that came by way of the library
+        self._library_messages = 0  # messages that came by way of the library
         self._code = ABNORMAL  # of the close frame that ended it, ours or the client's
         self._linger = CLOSE_TIMEOUT
-        self.outbox.put(accepted(head, self.agent_v1))
+        self.outbox.put(accept_upgrade(head, self.agent_v1))
 
     # --- the interface of a session: `agent.ports.wire.Wire`
 
     @property
-    def heard_at(self) -> float:
+    def received_at(self) -> float:
         """When bytes last came from the client, in seconds on the loop's clock."""
-        return self._carrier.heard_at
+        return self._library_stream.received_at
 
     @property
     def deltas(self) -> Outbox:
@@ -127,36 +130,36 @@ class Connection:
         self.outbox.flush()
 
     def ping(self) -> None:
-        """Send a PING. Its answer shows in `heard_at`, as all bytes of the client do."""
+        """Send a PING. Its answer shows in `received_at`, as all bytes of the client do."""
         self.outbox.put(build_frame(PING, b""))
         self.outbox.flush()
 
-    async def deliver_messages(self, take: Take) -> None:
-        """Hand each whole message that the host lets pass to `take`, in order.
+    async def deliver_messages(self, handle: MessageHandler) -> None:
+        """Hand each whole message that the policy lets pass to `handle`, in order.
 
         Raises `WireClosed` with the close code, 1006 for none, once the client has closed or `close` was called. A text
-        of more than `MAX_FRAME` UTF-8 bytes closes with 1009 (the library counts characters). `take` is called in the
+        of more than `MAX_FRAME` UTF-8 bytes closes with 1009 (the library counts characters). `handle` is called in the
         library's task too, and must not block.
         """
         if self.state in (ConnectionState.HANDSHAKING, ConnectionState.OPEN):
-            self._take = take
+            self._handle_message = handle
             try:
-                with trio.CancelScope(deadline=self._host.due) as self._delivering:
+                with trio.CancelScope(deadline=self._policy.due) as self._delivering:
                     while True:
                         message = await self._ws.get_message()
-                        self._taken += 1
+                        self._library_messages += 1
                         if isinstance(message, str) and len(message.encode()) > MAX_FRAME:
                             self.close(TOO_BIG, "message too big")
                             break
-                        self.heard(message)
+                        self.take_message(message)
             except ConnectionClosed as error:
                 self._code = int(error.reason.code) if error.reason else ABNORMAL
                 self._explain(self._code)
                 raise WireClosed(self._code) from None
             finally:
-                self._take = self._delivering = None
+                self._handle_message = self._delivering = None
             if self.state in (ConnectionState.HANDSHAKING, ConnectionState.OPEN):
-                self._host.overdue(self)
+                self._policy.close_idle(self)
         else:
             await trio.lowlevel.checkpoint()
         raise WireClosed(self._code)
@@ -167,7 +170,7 @@ class Connection:
         A close with `GOING_DOWN` or `TRY_AGAIN` tells the client when to reconnect, each client another time.
         `linger`: the most seconds to wait for the client's answer.
         """
-        self._happens(ConnectionTrigger.GOODBYE, _Goodbye(code, reason, linger))
+        self._react(ConnectionTrigger.GOODBYE, _CloseFrame(code, reason, linger))
 
     def abort(self) -> None:
         """Drop the connection at once, without a close frame. Idempotent, never blocks.
@@ -175,40 +178,40 @@ class Connection:
         Every task that waits on the socket gets its error in its next step. If a frame was written in part, the
         kernel's buffer is dropped too: the rest of the frame can never follow.
         """
-        self._happens(ConnectionTrigger.ABORT)
+        self._react(ConnectionTrigger.ABORT)
 
     def start_task(self, run: Callable[..., Awaitable[object]], *args: Any) -> None:
         """Start a task that ends with the connection. Call it only while the handler runs."""
         assert self._nursery is not None
         self._nursery.start_soon(run, *args)
 
-    # --- the interface of the library's stream: `carrier.Carried`
+    # --- the interface of the library's stream: `library_stream.LibraryConnection`
 
     @property
     def plain(self) -> bool:
         """Whether a plain frame may bypass the library: messages are delivered, and none is still in the library."""
         return (
-            self._take is not None
+            self._handle_message is not None
             and self.state is ConnectionState.OPEN
-            and self._carrier.messages == self._taken
+            and self._library_stream.messages == self._library_messages
         )
 
-    def heard(self, message: str | bytes) -> None:
-        """Hand on a whole message if `Host.hear` lets it pass. An exception of the taker closes the connection."""
+    def take_message(self, message: str | bytes) -> None:
+        """Hand on a whole message if `ClientPolicy.admit_message` allows it. The handler's exception closes."""
         try:
-            if self._host.hear(self, message) and self._take is not None:
-                self._take(message)
+            if self._policy.admit_message(self, message) and self._handle_message is not None:
+                self._handle_message(message)
         except Exception:
             self.close(INTERNAL, "internal error")
             raise
-        if self._delivering is not None and self._delivering.deadline != self._host.due:
-            self._delivering.deadline = self._host.due
+        if self._delivering is not None and self._delivering.deadline != self._policy.due:
+            self._delivering.deadline = self._policy.due
 
     def put_library(self, data: bytes) -> None:
         """Queue and write frames of the library; no frame follows a close frame."""
         self.outbox.put(data)
         if data[0] == CLOSE:
-            self._happens(ConnectionTrigger.PARTED)
+            self._react(ConnectionTrigger.PARTED)
         self.outbox.flush()
 
     # --- its life
@@ -218,14 +221,14 @@ class Connection:
         try:
             try:
                 async with trio.open_nursery() as self._nursery:
-                    self._happens(ConnectionTrigger.ACCEPT)
+                    self._react(ConnectionTrigger.ACCEPT)
                     await handler(self)
                     await self._leave()
                     self._nursery.cancel_scope.cancel()
             finally:
                 self._nursery = None
             self.aborted = self.aborted or len(self.outbox) > 0
-            if self._happens(ConnectionTrigger.WRITTEN):
+            if self._react(ConnectionTrigger.WRITTEN):
                 if self.outbox.torn or self._shook_hands():
                     self._drop_stream()
                 else:
@@ -234,13 +237,13 @@ class Connection:
         finally:
             stream = self._raw
             self.abort()
-            self._come_apart()
+            self._delete_references()
             await trio.aclose_forcefully(stream)
 
     async def _leave(self) -> None:
         """Queue a close frame if there was none, write the queued frames, and give the client a moment to answer."""
         if self._closed_as() == ABNORMAL:
-            self._happens(ConnectionTrigger.LEFT)
+            self._react(ConnectionTrigger.LEFT)
         self.close(1000)
         self.outbox.purge()  # deltas belong to a session that has left
         with trio.move_on_after(FLUSH_TIMEOUT):
@@ -248,7 +251,7 @@ class Connection:
         if self.state is ConnectionState.CLOSING:
             with trio.move_on_after(self._linger) as waiting:
                 await self._read_out()
-            self._happens(ConnectionTrigger.IN_VAIN if waiting.cancelled_caught else ConnectionTrigger.PARTED)
+            self._react(ConnectionTrigger.IN_VAIN if waiting.cancelled_caught else ConnectionTrigger.PARTED)
 
     async def _read_out(self) -> None:
         """Read and drop messages until the client's close frame has come, or it has left."""
@@ -258,21 +261,21 @@ class Connection:
         except ConnectionClosed:
             pass
 
-    def _come_apart(self) -> None:
+    def _delete_references(self) -> None:
         """Delete the references to the stream and the library, which refer back to this connection.
 
         No method may be called after. Without cycles an ended connection is freed at once and leaves next to no work
         for a garbage collection, which stops the loop for as long as it takes to visit all live objects.
         """
         self.outbox.drop()
-        del self._ws, self._carrier, self._raw, self._host, self.outbox
+        del self._ws, self._library_stream, self._raw, self._policy, self.outbox
 
-    def _happens(self, what: ConnectionTrigger, subject: object = None) -> bool:
-        return _ENGINE.react(self, self, what, subject)
+    def _react(self, trigger: ConnectionTrigger, subject: object = None) -> bool:
+        return _ENGINE.react(self, self, trigger, subject)
 
     def _stop_writing(self, stalled: bool) -> None:
         """React to the end of writing: drop a client that is `stalled`, and note that any other client has left."""
-        self._happens(ConnectionTrigger.ABORT if stalled else ConnectionTrigger.LEFT)
+        self._react(ConnectionTrigger.ABORT if stalled else ConnectionTrigger.LEFT)
 
     # --- the deeds of its table
 
@@ -282,11 +285,11 @@ class Connection:
         self.outbox.open(self._nursery.start_soon)
         self._nursery.start_soon(self._ws._reader_task)  # noqa: SLF001 - the public entry does the handshake itself
 
-    def say_goodbye(self, goodbye: "_Goodbye") -> None:
+    def say_goodbye(self, goodbye: "_CloseFrame") -> None:
         """Write a close frame, the last frame of the connection."""
         self._code = goodbye.code
         self._linger = goodbye.linger
-        seconds = self._host.come_back_in() if goodbye.code in (GOING_DOWN, TRY_AGAIN) else 0
+        seconds = self._policy.pick_reconnect_delay() if goodbye.code in (GOING_DOWN, TRY_AGAIN) else 0
         reason = f"{goodbye.reason}; come back in {seconds} s" if seconds else goodbye.reason
         text = reason.encode()[:_REASON_MAX].decode(errors="ignore").encode()
         self.outbox.close(build_frame(CLOSE, struct.pack("!H", goodbye.code) + text))
@@ -355,7 +358,7 @@ Handler: TypeAlias = Callable[[Connection], Awaitable[None]]
 
 
 async def serve_websocket(
-    stream: trio.abc.Stream, head: Head, handler: Handler, host: Host | None = None
+    stream: trio.abc.Stream, head: Head, handler: Handler, policy: ClientPolicy | None = None
 ) -> bool:
     """Serve one WebSocket whose upgrade `head` was checked: run `handler`, then close.
 
@@ -364,4 +367,4 @@ async def serve_websocket(
     handler come out in an `ExceptionGroup`. The stream is closed and no task is left in every case; cancelled, at once
     and without a close frame.
     """
-    return await Connection(stream, head, host).serve(handler)
+    return await Connection(stream, head, policy).serve(handler)

@@ -207,7 +207,7 @@ class Session:
 
     def keepalive(self) -> None:
         """Ping the client, or end the session when nothing was heard since the last ping."""
-        if self._pinged_at is not None and self._wire.heard_at < self._pinged_at:
+        if self._pinged_at is not None and self._wire.received_at < self._pinged_at:
             self.post(KillRequested(1011, "keepalive lost", trio.current_time()))
             return
         self._pinged_at = trio.current_time()

@@ -80,7 +80,7 @@ class MemoryWire:
         self.frames: list[tuple[float, dict[str, Any]]] = []
         self.raw: list[bytes] = []  # pings and close frames
         self.aborted = False
-        self.heard_at = trio.current_time()
+        self.received_at = trio.current_time()
         self._socket = _Socket(self._note)
         self.outbox = Outbox(self._socket, lambda over, waited: self.close(1008, over), self._lost)
         self.outbox.open(nursery.start_soon)
@@ -131,7 +131,7 @@ class MemoryWire:
         with suppress(trio.EndOfChannel, trio.ClosedResourceError):
             while True:
                 message = await self._waiting.receive()
-                self.heard_at = trio.current_time()
+                self.received_at = trio.current_time()
                 take(message)
         if not self._over:
             self.outbox.drop()

@@ -57,7 +57,7 @@ class ThreadWire:
     # --- what a session needs
 
     @property
-    def heard_at(self) -> float:
+    def received_at(self) -> float:
         """The current time: a client over HTTP that is silent has not left."""
         return trio.current_time()
 

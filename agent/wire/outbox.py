@@ -140,9 +140,9 @@ class Outbox:
         self._append(OutboxChunk(data, turn, written))
         return True
 
-    def call_when_room(self, told: WrittenCallback) -> None:
-        """Call `told` once when deltas have left; never after the turn was purged."""
-        self._room = told
+    def call_when_room(self, callback: WrittenCallback) -> None:
+        """Call `callback` once when deltas have left; never after the turn was purged."""
+        self._room = callback
 
     def close(self, last: bytes = b"") -> None:
         """Accept `last`, a close frame, whatever the bounds, and nothing after it; waiting frames are still written.

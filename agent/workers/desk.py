@@ -11,8 +11,8 @@ from functools import partial
 import msgspec
 import trio
 
+from ..server.capacity import Place, PlacePool
 from ..server.metrics import Metrics
-from ..server.places import Place, Room
 from .figures import FigureSums, collect_families
 from .limits import WORKER_ANSWER
 from .messages import (
@@ -76,7 +76,7 @@ class _OpenQuestion:
 class SupervisorDesk:
     """The desk of one supervisor. `places`: of all workers. `metrics`: the supervisor's own figures."""
 
-    def __init__(self, places: Room, metrics: Metrics, nursery: trio.Nursery) -> None:
+    def __init__(self, places: PlacePool, metrics: Metrics, nursery: trio.Nursery) -> None:
         self._places = places
         self._metrics = metrics
         self._nursery = nursery
@@ -121,8 +121,8 @@ class SupervisorDesk:
                 pass  # about a place that was given away meanwhile
 
     def _enter(self, worker: _DeskWorker, message: PlaceRequest) -> None:
-        greedy = self._places.full_for(message.address)
-        place = self._places.enter(message.address, trio.current_time())
+        greedy = self._places.is_full_for(message.address)
+        place = self._places.take_now(message.address, trio.current_time())
         if place is None:
             worker.send(PlaceRefused(message.place, "address" if greedy else "connections"))
         else:

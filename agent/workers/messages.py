@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from ..server.places import Taken
+from ..server.capacity import NoPlaceReason
 
 
 class _WorkerMessage(msgspec.Struct, frozen=True, array_like=True, tag=True):
@@ -58,7 +58,7 @@ class PlaceRefused(_WorkerMessage, frozen=True):
     """There is no `place`; `taken` says which limit is reached."""
 
     place: int
-    taken: Taken
+    taken: NoPlaceReason
 
 
 class GiveWay(_WorkerMessage, frozen=True):

@@ -12,7 +12,7 @@ from math import inf
 import msgspec
 import trio
 
-from ..server.places import Place, Taken
+from ..server.capacity import NoPlaceReason, Place
 from .messages import KeepPlace, LeavePlace, MayGiveWay, PlaceGranted, PlaceRefused, PlaceRequest
 
 
@@ -25,7 +25,7 @@ class _PlaceWaiter:
 
 
 class SharedPlaces:
-    """Places at the supervisor (implements `agent.server.places.Places`). `send` sends a message and never blocks."""
+    """Places at the supervisor (implements `agent.server.capacity.Places`). `send` sends a message and never blocks."""
 
     def __init__(self, send: Callable[[msgspec.Struct], None]) -> None:
         self._send = send
@@ -42,7 +42,7 @@ class SharedPlaces:
         """The number of places that this worker has."""
         return len(self._taken)
 
-    async def take(self, address: str | None, now: float) -> Place | Taken:
+    async def take(self, address: str | None, now: float) -> Place | NoPlaceReason:
         """Ask for a place and wait for the answer. Cancelled, the place is given back."""
         number = next(self._numbers)
         if self._over:

@@ -27,9 +27,9 @@ from ..config import (
     RECORD_TIMEOUT,
 )
 from ..errors import AgentError, UsageError
-from ..server.accept import ManyAtOnce, listening
+from ..server.accept import BatchListener, open_listeners
+from ..server.capacity import make_places
 from ..server.metrics import Metrics
-from ..server.places import places
 from ..settings import Settings
 from .balance import Balance
 from .channel import Channel
@@ -115,13 +115,15 @@ class Supervisor:
         operator. Raises `WorkerDied`, after a drain, when a worker dies over and over. Each comes in an
         `ExceptionGroup`. Cancelled, every worker is killed.
         """
-        listeners = await listening(self.settings.server)
+        listeners = await open_listeners(self.settings.server)
         self.port = int(listeners[0].socket.getsockname()[1])
         rates = -1 if self._spawn is not None else make_rates()
         spawn: Spawn = self._spawn or partial(_spawn_numbered, rates)
         try:
             async with trio.open_nursery() as nursery:
-                everybody = places(self.settings.server.max_connections, self.settings.server.max_per_address)
+                everybody = make_places(
+                    self.settings.server.max_connections, self.settings.server.max_per_address
+                )
                 desk = SupervisorDesk(everybody, self.metrics, nursery)
                 with self._patience:
                     async with trio.open_nursery() as workers:
@@ -172,7 +174,7 @@ class Supervisor:
                     nursery.start_soon(self._accept, listener)
 
     async def _accept(self, listener: trio.SocketListener) -> None:
-        many = ManyAtOnce(listener, lambda: ACCEPTED_AT_ONCE, lambda: None)
+        many = BatchListener(listener, lambda: ACCEPTED_AT_ONCE, lambda: None)
         try:
             while True:
                 try:

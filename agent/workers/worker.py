@@ -15,8 +15,8 @@ from ..app import App
 from ..compose.adapters import Adapters
 from ..compose.edge import Siblings
 from ..errors import UsageError
-from ..server.accept import Listens
-from ..server.limits import Shared
+from ..server.accept import ListenerSource
+from ..server.limits import SharedLimits
 from ..server.rates import (
     BURST,
     REQUEST_BURST,
@@ -81,20 +81,20 @@ class Worker:
         channel: Channel[ToWorker],
         begin: BeginWork,
         settings: Settings,
-        listens: Listens,
+        listens: ListenerSource,
         rates: tuple[Rates, Rates, Rates],
         adapters: Adapters | None = None,
     ) -> None:
         self._channel = channel
         self._places = SharedPlaces(channel.send)
         messages, wrong_tokens, requests = rates
-        limits = Shared(
+        limits = SharedLimits(
             servers=begin.workers,
             places=self._places,
             messages=messages,
             wrong_tokens=wrong_tokens,
             requests=requests,
-            left=self.connection_ended,
+            on_departure=self.connection_ended,
         )
         siblings = Siblings(
             listens=listens,

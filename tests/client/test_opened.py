@@ -13,7 +13,7 @@ from agent.client.opened import CannotOpen, make_opener
 from agent.retrieval.load import SourceFile
 from agent.retrieval.search import KnowledgeBase
 from agent.server.admission import Admission
-from agent.server.page_routes import Contents
+from agent.server.page_routes import PageContents
 from agent.server.serve import serve_stream
 from agent.server.settings import ServerSettings
 from tests.server import later, page
@@ -23,7 +23,7 @@ BASE = KnowledgeBase.build([SourceFile.of("kb/å b.md", PRICES)])
 
 
 SERVER = page(
-    Contents(
+    PageContents(
         asyncapi=b"",
         session_diagram="",
         metrics=later(lambda: b""),

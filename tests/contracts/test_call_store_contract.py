@@ -16,7 +16,7 @@ from agent.ports.projects import HOUSE
 from agent.ports.tools import RunsAt
 from agent.protocol.views import CallPage
 from agent.server.api import views
-from agent.server.api.answers import told
+from agent.server.api.answers import answer_with
 from agent.storage.listing import PAGE_BYTES
 from agent.storage.store import Store
 from tests.stored import LATER, NOW, a_call, an_opening, said, with_calls
@@ -425,7 +425,7 @@ async def test_a_page_of_large_calls_ends_early(store: Store) -> None:
     sizes, seen, after = list[int](), list[str](), 0
     while True:
         page = await store.calls.calls(HOUSE, Window(50, after))
-        sizes.append(len(told(CallPage(tuple(map(views.call, page.entries)), "cursor")).content))
+        sizes.append(len(answer_with(CallPage(tuple(map(views.call, page.entries)), "cursor")).content))
         seen += [call.id for call in page.entries]
         if page.after is None:
             break

@@ -14,7 +14,7 @@ from trio.testing import MockClock
 
 from agent.errors import WireClosed
 from agent.ports.wire import Wire
-from agent.server.sniff import Head, read_head
+from agent.server.request_head import Head, read_head
 from agent.server.websocket import Connection, serve_websocket
 from agent.testing.faults import pipe
 from agent.testing.wires import Inbox, MemoryWire
@@ -117,14 +117,14 @@ async def woken_as_closed(wire: Wire) -> AsyncGenerator[None, None]:
 
 
 async def test_messages_come_whole_and_in_order(opened: Wires, autojump_clock: MockClock) -> None:
-    """Each as it was sent; hearing one shows in `heard_at`."""
+    """Each as it was sent; hearing one shows in `received_at`."""
     async with opened as it:
         await trio.sleep(5)
         for text in ("a", "å" * 1000, "{}"):
             it.say(text)
         inbox = Inbox(it.wire)
         assert [await inbox.receive() for _ in range(3)] == ["a", "å" * 1000, "{}"]
-        assert it.wire.heard_at == trio.current_time() == 5
+        assert it.wire.received_at == trio.current_time() == 5
 
 
 async def test_a_client_that_leaves_is_told_as_closed(opened: Wires, autojump_clock: MockClock) -> None:

@@ -23,7 +23,7 @@ from agent.ports.conversation import Scope
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
 from agent.ports.recall import RecallQuery
-from agent.server.api.rooms import note
+from agent.server.api.context import record_audit
 from agent.storage.trust import FILE
 from agent.testing.network import inline
 from tests.server.api import TOKEN
@@ -271,9 +271,9 @@ async def test_a_decision_that_is_noted_late_names_nothing_that_was_forgotten(
         async def late(rooms: Any, project: str, user: str, event: str, subject: str) -> None:
             if event == "memory accept":
                 await decided(server, id, "forget")
-            await note(rooms, project, user, event, subject)
+            await record_audit(rooms, project, user, event, subject)
 
-        monkeypatch.setattr("agent.server.api.memory.note", late)
+        monkeypatch.setattr("agent.server.api.memory.record_audit", late)
         said = {"user_id": "anna", "decision": "accept"}
         assert (await server.good("POST", f"/memory/{id}", said))["item"]["status"] == "forgotten"
         assert named_in_audit(data, [id]) == ["memory forget"]

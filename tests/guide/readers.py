@@ -86,7 +86,7 @@ def read_settings_elsewhere() -> object:
 
 
 def _read_users(file: Path) -> None:
-    assert read_users(file, "the-token-of-the-operator").of(b"nobody's") == ""
+    assert read_users(file, "the-token-of-the-operator").find_user(b"nobody's") == ""
 
 
 def _read_lines(file: Path) -> None:

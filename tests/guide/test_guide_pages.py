@@ -13,7 +13,7 @@ from agent.guide.pages import PAGES, read_page, read_title
 from agent.protocol import inbound, outbound
 from agent.protocol.paths import TABLE as ROUTES
 from agent.protocol.paths import match_path
-from agent.server.page_routes import Contents
+from agent.server.page_routes import PageContents
 from agent.server.responses import SECURITY
 from agent.session.states import TABLE
 
@@ -22,7 +22,7 @@ from ..server import exchange, later, page, parted
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(guide.__file__).parent
 SERVER = page(
-    Contents(asyncapi=b"{}", session_diagram="", metrics=later(lambda: b""), unready=later(lambda: ""))
+    PageContents(asyncapi=b"{}", session_diagram="", metrics=later(lambda: b""), unready=later(lambda: ""))
 )
 TEXTS = {name: read_page(name) for name in PAGES} | {"README": (ROOT / "README.md").read_text("utf-8")}
 MADE = ("agent/lang/da/", "agent/actions/printer.py")  # by who follows a recipe
@@ -115,7 +115,9 @@ async def test_html_in_a_page_is_text(monkeypatch: pytest.MonkeyPatch) -> None:
     bad = "# Bad\n\nIt says. <script>alert(1)</script> [a](javascript:alert(1)) [b](../secret.md)\n"
     monkeypatch.setattr("agent.server.guide.read_page", lambda _: bad)
     server = page(
-        Contents(asyncapi=b"{}", session_diagram="", metrics=later(lambda: b""), unready=later(lambda: ""))
+        PageContents(
+            asyncapi=b"{}", session_diagram="", metrics=later(lambda: b""), unready=later(lambda: "")
+        )
     )
     request = b"GET /guide/tools HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     _, _, body = parted(await exchange(server, request))

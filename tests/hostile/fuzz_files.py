@@ -22,7 +22,7 @@ from pathlib import Path
 from random import Random
 
 from agent.sandboxed import SANDBOX_MEMORY
-from agent.server.api.reading import READING_TIMEOUT
+from agent.server.api.upload_reader import READING_TIMEOUT
 
 from ..documents.office import a_docx, a_pdf
 from .attacked import Innocent, attacked, readers, resident, servers, upload, wait_held

@@ -233,4 +233,4 @@ async def test_nothing_that_is_hidden_is_answered(
         assert edge is not None
         beside.close()
         await trio.sleep(60)
-        assert (edge.cap.used, edge.cap.places.used, edge.cap.door.used) == (0, 0, 0)
+        assert (edge.limits.used, edge.limits.places.used, edge.limits.door.used) == (0, 0, 0)

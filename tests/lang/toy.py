@@ -313,7 +313,7 @@ async def serve() -> dict[str, object]:
     from agent.protocol.asyncapi import document  # noqa: PLC0415
     from agent.retrieval.load import SourceFile  # noqa: PLC0415
     from agent.retrieval.search import KnowledgeBase  # noqa: PLC0415
-    from agent.server.languages import script  # noqa: PLC0415
+    from agent.server.languages import make_script  # noqa: PLC0415
     from agent.settings import Settings  # noqa: PLC0415
     from agent.testing.network import network  # noqa: PLC0415
     from agent.text.language import detect_language  # noqa: PLC0415
@@ -352,7 +352,7 @@ async def serve() -> dict[str, object]:
     said["told otherwise"] = [
         row["question"] for row in asked if detect_language(row["question"]) != row["lang"]
     ]
-    said["page"] = '"eo": {"name": "Esperanto", "words": {"title": "Demandu"' in script().decode()
+    said["page"] = '"eo": {"name": "Esperanto", "words": {"title": "Demandu"' in make_script().decode()
     said["actions"] = [frame["action"] for frame in frames if frame["type"] == "action_suggestion"]
     said["payloads"] = [frame["payload"] for frame in frames if frame["type"] == "action_suggestion"]
     return said

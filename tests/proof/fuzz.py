@@ -27,9 +27,9 @@ from agent.protocol import inbound
 from agent.protocol.codec import decode
 from agent.protocol.routes import Shape
 from agent.server.admission import Admission
-from agent.server.api.answers import tell
+from agent.server.api.answers import answer_refusal
+from agent.server.request_head import Head, Refusal, read_head
 from agent.server.settings import ServerSettings
-from agent.server.sniff import Head, Refusal, read_head
 
 from .corpus import CANARY, Sent, a_frame, a_head
 
@@ -123,7 +123,7 @@ async def check_head(sent: Sent) -> str:
     _one_request(head)
     refusals = [rules.check(head, local) for rules in RULES for local in (None, "127.0.0.1")]
     for rules in RULES:
-        rules.authorised(head)
+        rules.shows_operator_token(head)
     said = {_refused(each) for each in refusals if each is not None}
     return "; ".join(sorted(said)) or ("upgrade" if head.upgrade else "request")
 
@@ -133,7 +133,7 @@ def _refused(refusal: Refusal) -> str:
         raise Broken(f"refused with {refusal.status}")
     for shape in SHAPES:
         for body in (True, False):
-            _fixed(tell(refusal, shape).render(body).decode("ascii"))
+            _fixed(answer_refusal(refusal, shape).render(body).decode("ascii"))
     return refusal.words
 
 

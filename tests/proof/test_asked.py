@@ -61,7 +61,7 @@ async def strike(net: Network, sent: bytes, k: int, name: str) -> tuple[bool, by
         end.close()
         edge = net.app._edge
         assert edge is not None
-        await edge.cap.wait_unused()
+        await edge.limits.wait_unused()
     assert not late.cancelled_caught, f"{name} at step {k}: it is not over"
     await trio.testing.wait_all_tasks_blocked()
     nothing_is_left(net)

@@ -4,7 +4,7 @@ import pytest
 
 from agent.errors import BadFrame
 from agent.protocol import inbound
-from agent.server.sniff import Head, Refusal
+from agent.server.request_head import Head, Refusal
 
 from . import fuzz
 from .corpus import CANARY

@@ -10,9 +10,9 @@ from agent.ports.observe import Observer
 from agent.server.admission import Admission
 from agent.server.api.keys import Keys
 from agent.server.http_server import HttpServer
-from agent.server.limits import Cap
+from agent.server.limits import ConnectionLimits
 from agent.server.metrics import Metrics
-from agent.server.page_routes import Contents, pages
+from agent.server.page_routes import PageContents, make_page_handlers
 from agent.server.serve import Edge, Gate, serve_stream
 from agent.server.settings import ServerSettings
 
@@ -28,21 +28,23 @@ def later(answer: Callable[[], T]) -> Callable[[], Awaitable[T]]:
     return telling
 
 
-def http_server(contents: Contents, admission: Admission, cap: Cap, metrics: Observer) -> HttpServer:
+def http_server(
+    contents: PageContents, admission: Admission, cap: ConnectionLimits, metrics: Observer
+) -> HttpServer:
     """Return what serves a page and nothing else."""
     keys = Keys(admission, cap.wrong_tokens)
-    return HttpServer(keys, cap, metrics, pages(contents), {}, lambda: "fault")
+    return HttpServer(keys, cap, metrics, make_page_handlers(contents), {}, lambda: "fault")
 
 
-def page(contents: Contents, admission: Admission | None = None, metrics: Metrics | None = None) -> Edge:
+def page(contents: PageContents, admission: Admission | None = None, metrics: Metrics | None = None) -> Edge:
     """Return an edge with a page and nothing else behind it."""
     rules = admission or Admission.of(ServerSettings())
-    cap, figures = Cap(5), metrics or Metrics()
+    cap, figures = ConnectionLimits(5), metrics or Metrics()
     return Edge(
         admission=rules,
         handler=nobody,
         http=http_server(contents, rules, cap, figures),
-        cap=cap,
+        limits=cap,
         observer=figures,
         gate=Gate(),
     )

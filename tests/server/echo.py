@@ -18,7 +18,7 @@ from agent.errors import WireClosed
 from agent.server.admission import Admission
 from agent.server.api.keys import Keys
 from agent.server.http_server import HttpServer
-from agent.server.limits import Cap
+from agent.server.limits import ConnectionLimits
 from agent.server.metrics import Metrics
 from agent.server.serve import Edge, serve
 from agent.server.settings import ServerSettings
@@ -45,9 +45,9 @@ async def echo(connection: Connection) -> None:
 
 def echo_edge(port: int) -> Edge:
     """Return an edge with the server's rules and an echo as its handler. port: the one that is listened on."""
-    admission, cap, metrics = Admission.of(ServerSettings(), port), Cap(CONNECTIONS), Metrics()
+    admission, cap, metrics = Admission.of(ServerSettings(), port), ConnectionLimits(CONNECTIONS), Metrics()
     http = HttpServer(Keys(admission, cap.wrong_tokens), cap, metrics, {}, {}, lambda: "fault")
-    return Edge(admission=admission, handler=echo, http=http, cap=cap, observer=metrics)
+    return Edge(admission=admission, handler=echo, http=http, limits=cap, observer=metrics)
 
 
 async def serve_echo(

@@ -10,7 +10,7 @@ import pytest
 import trio
 import trio.testing
 
-from agent.server.accept import ManyAtOnce
+from agent.server.accept import BatchListener
 
 
 @pytest.fixture
@@ -20,10 +20,10 @@ def clients() -> Iterator[ExitStack]:
         yield stack
 
 
-async def listening(at_once: int = 32) -> tuple[ManyAtOnce, tuple[str, int]]:
+async def listening(at_once: int = 32) -> tuple[BatchListener, tuple[str, int]]:
     """Listen on a free port; return the listener and its address."""
     (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
-    return ManyAtOnce(listener, lambda: at_once, lambda: None), listener.socket.getsockname()[:2]
+    return BatchListener(listener, lambda: at_once, lambda: None), listener.socket.getsockname()[:2]
 
 
 def connect(clients: ExitStack, address: tuple[str, int], count: int) -> list[socket.socket]:
@@ -73,7 +73,7 @@ async def test_running_out_of_descriptors_loses_nobody(
     """Who was accepted before is given; the error comes with the next, for `serve_listeners` to wait on."""
     listener, address = await listening()
     connect(clients, address, 3)
-    ours: Any = listener._ours
+    ours: Any = listener._socket
 
     class Full:
         """Accepts one more."""
@@ -91,7 +91,7 @@ async def test_running_out_of_descriptors_loses_nobody(
             """Close."""
             ours.close()
 
-    monkeypatch.setattr(listener, "_ours", Full())
+    monkeypatch.setattr(listener, "_socket", Full())
     given = [await listener.accept() for _ in range(3)]
     for each in given:
         await each.aclose()
@@ -102,7 +102,7 @@ async def test_when_there_are_none_left_somebody_is_asked_to_go(monkeypatch: pyt
     """For no other error."""
     (real,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
     asked: list[int] = []
-    listener = ManyAtOnce(real, lambda: 1, lambda: asked.append(1))
+    listener = BatchListener(real, lambda: 1, lambda: asked.append(1))
     for number, count in ((errno.EMFILE, 1), (errno.ENFILE, 2), (errno.ENOBUFS, 2)):
 
         async def fail(number: int = number) -> trio.SocketStream:

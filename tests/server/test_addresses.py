@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
 from agent.server.addresses import THIS_MACHINE, Addresses
+from agent.server.request_head import Head, Refusal
 from agent.server.settings import ServerSettings
-from agent.server.sniff import Head, Refusal
 
 PLAIN = Addresses()
 PROXIED = Addresses.of(

@@ -5,8 +5,8 @@ import hmac
 import pytest
 
 from agent.server.admission import Admission
+from agent.server.request_head import Head
 from agent.server.settings import ServerSettings
-from agent.server.sniff import Head
 
 RULES = Admission.of(ServerSettings(port=8787))
 LOCKED = Admission.of(ServerSettings(port=8787, token="s3cret-x"))
@@ -141,7 +141,7 @@ def test_a_token_is_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -
     real = hmac.compare_digest
     monkeypatch.setattr(hmac, "compare_digest", compare)
     guesses = ("s3cret-x", "s3cret-y", "s")
-    assert [LOCKED.authorised(head(("Authorization", f"Bearer {guess}"))) for guess in guesses] == [
+    assert [LOCKED.shows_operator_token(head(("Authorization", f"Bearer {guess}"))) for guess in guesses] == [
         True,
         False,
         False,
@@ -152,16 +152,16 @@ def test_a_token_is_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -
 def test_a_token_as_a_subprotocol_is_for_the_websocket_alone() -> None:
     """A browser cannot set a header on a WebSocket."""
     offer = ("Sec-WebSocket-Protocol", "agent.v1, bearer.s3cret-x")
-    assert LOCKED.authorised(upgrade(offer))
-    assert not LOCKED.authorised(head(offer, path="/metrics"))
-    assert not LOCKED.authorised(upgrade(("Sec-WebSocket-Protocol", "agent.v1, bearer.other")))
-    assert not LOCKED.authorised(upgrade(("Sec-WebSocket-Protocol", "agent.v1")))
-    assert LOCKED.authorised(upgrade(("Authorization", "Bearer s3cret-x")))
+    assert LOCKED.shows_operator_token(upgrade(offer))
+    assert not LOCKED.shows_operator_token(head(offer, path="/metrics"))
+    assert not LOCKED.shows_operator_token(upgrade(("Sec-WebSocket-Protocol", "agent.v1, bearer.other")))
+    assert not LOCKED.shows_operator_token(upgrade(("Sec-WebSocket-Protocol", "agent.v1")))
+    assert LOCKED.shows_operator_token(upgrade(("Authorization", "Bearer s3cret-x")))
 
 
 def test_without_a_token_everyone_is_authorised() -> None:
     """Nothing is asked of a client on the local machine."""
-    assert RULES.authorised(upgrade())
+    assert RULES.shows_operator_token(upgrade())
 
 
 def test_a_websocket_without_its_token_is_not_refused_before_the_upgrade() -> None:

@@ -135,7 +135,12 @@ def nothing_is_left(net: Network) -> None:
     """No turn, connection or place of anybody's."""
     edge = net.app._edge
     assert edge is not None
-    assert (len(net.app.registry), edge.cap.used, edge.cap.places.used, edge.cap.door.used) == (0, 0, 0, 0)
+    assert (len(net.app.registry), edge.limits.used, edge.limits.places.used, edge.limits.door.used) == (
+        0,
+        0,
+        0,
+        0,
+    )
     assert b"agent_turns_running 0.0" in net.app.metrics.text()
 
 

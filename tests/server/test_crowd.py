@@ -19,7 +19,7 @@ from agent.llm.script import ScriptEntry, ScriptModel
 from agent.retrieval.load import SourceFile
 from agent.retrieval.search import KnowledgeBase
 from agent.server import limits
-from agent.server.guest import GIVE_WAY, IDLE
+from agent.server.client_limits import GIVE_WAY, IDLE
 from agent.server.limits import COME_BACK
 from agent.server.settings import FIRST_WORDS, TURNED_AWAY_BRIEFLY, WRONG_TOKENS
 from agent.settings import Settings
@@ -79,7 +79,7 @@ class Crowd:
 
     def __init__(self, server: Network) -> None:
         self.server = server
-        self.cap = server.app._edge.cap  # type: ignore[union-attr]
+        self.cap = server.app._edge.limits  # type: ignore[union-attr]
 
     def come(self, data: str | bytes = b"", peer: str | None = None, room: int = 1 << 30) -> Peer:
         """Connect from an address, and send something."""
@@ -269,7 +269,7 @@ async def test_who_never_spoke_gives_way_when_all_places_are_taken(
         assert here.figure("limited", "connections") == 2
         await trio.sleep(2 * CLOSE_TIMEOUT + 1)
         assert here.cap.used == here.cap.places.used == 3
-        assert here.server.app._edge.cap.turned_away.used == 0  # type: ignore[union-attr]
+        assert here.server.app._edge.limits.refusals.used == 0  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("busy", [False, True])
@@ -278,7 +278,7 @@ async def test_those_that_give_way_take_no_room_for_long(
 ) -> None:
     """One that does not answer the close frame is waited for, the less the more there are."""
     async with crowd(max_connections=1) as here:
-        while busy and here.server.app._edge.cap.turned_away.acquire():  # type: ignore[union-attr]
+        while busy and here.server.app._edge.limits.refusals.acquire():  # type: ignore[union-attr]
             pass
         silent = await here.websocket()
         await trio.sleep(FIRST_WORDS)

@@ -25,7 +25,7 @@ async def test_text_comes_back_as_text_and_binary_as_binary(autojump_clock: trio
             await websocket.send_message(message)
             assert message == await websocket.get_message()
         await websocket.aclose()
-    assert edge.cap.used == 0
+    assert edge.limits.used == 0
 
 
 async def test_it_prints_where_it_listens(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from agent.config import HTTP_TIMEOUT, WRITE_TIMEOUT
 from agent.server.admission import Admission
-from agent.server.page_routes import Contents
+from agent.server.page_routes import PageContents
 from agent.server.responses import SECURITY
 from agent.server.serve import serve_stream
 from agent.server.settings import ServerSettings
@@ -19,7 +19,7 @@ from agent.server.settings import ServerSettings
 from . import exchange, later, page, parted
 
 UNREADY = [""]
-CONTENTS = Contents(
+CONTENTS = PageContents(
     asyncapi=b'{"asyncapi":"3.0.0"}',
     session_diagram="stateDiagram-v2\n",
     metrics=later(lambda: b"agent_x 1\n"),
@@ -82,7 +82,7 @@ async def test_a_file_that_a_browser_holds_is_not_sent_again(path: str) -> None:
     assert len(tags) == 3
 
 
-async def told(contents: Contents, path: str) -> tuple[int, bytes]:
+async def told(contents: PageContents, path: str) -> tuple[int, bytes]:
     """Return status and body of what a server with these contents answers."""
     request = f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{CLOSE}\r\n".encode()
     status, _, body = parted(await exchange(page(contents), request))
@@ -121,7 +121,7 @@ async def test_readiness_follows_the_server() -> None:
 
 async def test_what_does_not_work_is_told_though_clients_are_welcome() -> None:
     """200, so that nobody takes the server out for it."""
-    limping = replace(CONTENTS, limping=lambda: "What is said is not remembered: the disk is full.")
+    limping = replace(CONTENTS, trouble=lambda: "What is said is not remembered: the disk is full.")
     assert await told(limping, "/readyz") == (
         200,
         b"ready, but: What is said is not remembered: the disk is full.\n",

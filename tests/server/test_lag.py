@@ -17,7 +17,7 @@ import trio
 from structlog.testing import capture_logs
 
 from agent.server import lag as lagging
-from agent.server.lag import LAG_QUIET, LAG_STUCK, LAG_WARN, LAG_WINDOW, LoopLag, Seen, watch_loop
+from agent.server.lag import LAG_QUIET, LAG_STUCK, LAG_WARN, LAG_WINDOW, LoopLag, ThreadSample, watch_loop
 from agent.server.metrics import Metrics
 
 
@@ -55,12 +55,12 @@ class Loop:
         self._clocks.now += timeout if seconds is None else seconds
         self.lag.after_io_wait(timeout)
 
-    def runs(self, seconds: float, cpu: float = 0.0, seen: Seen | None = None) -> None:
+    def runs(self, seconds: float, cpu: float = 0.0, seen: ThreadSample | None = None) -> None:
         """Run one round and wait a moment; `seen`: what the watchdog saw in it."""
         self._clocks.now += seconds
         self._clocks.cpu += cpu
         if seen is not None:
-            self.lag.watchdog._seen = (self.lag.rounds, seen)
+            self.lag.watchdog._last_sample = (self.lag.rounds, seen)
         self.waits(1e-6)
 
 
@@ -118,7 +118,7 @@ def test_a_warning_says_what_ran_and_whether_it_had_the_cpu(
 ) -> None:
     """Computing, waiting in a call, or waiting for the CPU, as far as the system tells."""
     with capture_logs() as logs:
-        loop.runs(0.3, cpu, Seen("agent.turn.run", "agent/a.py:1 in f", state))
+        loop.runs(0.3, cpu, ThreadSample("agent.turn.run", "agent/a.py:1 in f", state))
     assert logs == [
         {
             "event": "event loop was late",
@@ -147,16 +147,16 @@ def test_warnings_are_few(loop: Loop) -> None:
 def test_what_was_seen_in_an_earlier_round_is_not_told_of_this_one(loop: Loop) -> None:
     """Rather nothing."""
     with capture_logs() as logs:
-        loop.runs(0.001, 0, Seen("agent.turn.run", "agent/a.py:1 in f", "S"))
+        loop.runs(0.001, 0, ThreadSample("agent.turn.run", "agent/a.py:1 in f", "S"))
         loop.runs(0.3)
     assert "at" not in logs[0]
     assert logs[0]["why"] == "waited"
 
 
-def seen_by(lag: LoopLag, hold_up: Callable[[threading.Thread], None]) -> Seen:
+def seen_by(lag: LoopLag, hold_up: Callable[[threading.Thread], None]) -> ThreadSample:
     """Return what is seen of this thread while it holds the loop up."""
-    seen: list[Seen | None] = []
-    looking = threading.Thread(target=lambda: seen.append(lag.watchdog.look()))
+    seen: list[ThreadSample | None] = []
+    looking = threading.Thread(target=lambda: seen.append(lag.watchdog.take_sample()))
     hold_up(looking)
     assert seen[0] is not None
     return seen[0]
@@ -171,7 +171,7 @@ def hog(looking: threading.Thread) -> None:
 async def test_the_watchdog_sees_the_task_and_the_place() -> None:
     """Of a loop's thread: the task by its outermost function, the innermost call, and that it waits for a lock."""
     lag = LoopLag(Metrics())
-    seen: list[Seen] = []
+    seen: list[ThreadSample] = []
 
     async def task() -> None:
         seen.append(seen_by(lag, hog))
@@ -194,9 +194,9 @@ def test_a_loop_that_is_stuck_is_said_before_it_ends(loop: Loop) -> None:
     watchdog = loop.lag.watchdog
     with capture_logs() as logs:
         assert watchdog._judge(1, 0.03) == pytest.approx(LAG_WARN - 0.03)
-        assert watchdog.seen(1) is None
+        assert watchdog.find_sample(1) is None
         assert watchdog._judge(1, 0.5) == pytest.approx(LAG_STUCK - 0.5)
-        assert watchdog.seen(1) is not None
+        assert watchdog.find_sample(1) is not None
         assert logs == []
         for _ in range(3):
             watchdog._judge(1, 2.5)
@@ -210,10 +210,10 @@ def test_a_round_that_ends_while_its_state_is_read_has_been_seen(
 ) -> None:
     """A call that let no other thread in ends as soon as the watchdog waits for a file: it ran."""
     watchdog = loop.lag.watchdog
-    meanwhile: list[Seen | None] = []
+    meanwhile: list[ThreadSample | None] = []
 
     def state(native: int) -> str:
-        meanwhile.append(watchdog.seen(1))
+        meanwhile.append(watchdog.find_sample(1))
         return "S"
 
     monkeypatch.setattr(lagging, "_state", state)
@@ -221,7 +221,7 @@ def test_a_round_that_ends_while_its_state_is_read_has_been_seen(
     (seen,) = meanwhile
     assert seen is not None
     assert (seen.at, seen.state) != ("", "S")
-    assert watchdog.seen(1) == replace(seen, state="S")
+    assert watchdog.find_sample(1) == replace(seen, state="S")
 
 
 async def test_watching_leaves_nothing_behind() -> None:

@@ -6,19 +6,19 @@ import trio.testing
 
 from agent.config import ACCEPTED_AT_ONCE
 from agent.server.addresses import THIS_MACHINE
+from agent.server.capacity import PlacePool
 from agent.server.limits import (
     ACCEPTED_IN_A_FLOOD,
     COME_BACK,
     FLOOD,
     RELIEF,
     VISITORS_PER_ADDRESS,
-    Cap,
+    ConnectionLimits,
     Slots,
 )
-from agent.server.places import Room
 from agent.server.settings import VISITORS, WRONG_TOKENS, ServerSettings
 
-from .test_places import Told
+from .test_capacity import Told
 
 HERE, THERE = "192.0.2.1", "192.0.2.2"
 
@@ -40,9 +40,9 @@ def test_no_more_slots_than_there_are_are_taken() -> None:
 def test_the_share_of_an_address(chosen: dict[str, int], here: int, there: int) -> None:
     """Half of all by default, all for this machine; what the operator chooses is for both."""
     for address, share in ((THIS_MACHINE, here), (THERE, there)):
-        cap = Cap.of(ServerSettings(max_connections=10, **chosen), 20.0)  # type: ignore[arg-type]
-        assert isinstance(cap.places, Room)
-        let_in = [cap.places.enter(address, 0.0) for _ in range(20)]
+        cap = ConnectionLimits.of(ServerSettings(max_connections=10, **chosen), 20.0)  # type: ignore[arg-type]
+        assert isinstance(cap.places, PlacePool)
+        let_in = [cap.places.take_now(address, 0.0) for _ in range(20)]
         assert sum(place is not None for place in let_in) == share
 
 
@@ -64,42 +64,42 @@ def test_the_message_rate_of_an_address(
     rate_limit = chosen.get("rate_limit", 2.0)
     settings = ServerSettings(address_rate=chosen.get("address_rate"))
     for address, burst in ((THIS_MACHINE, here), (THERE, there)):
-        messages = Cap.of(settings, rate_limit).messages
+        messages = ConnectionLimits.of(settings, rate_limit).messages
         taken = sum(messages.take(address, 0.0) for _ in range(500))
         assert taken == (500 if burst is None else burst)
 
 
 def test_the_door_has_a_share_of_its_own() -> None:
     """One address cannot fill it, but this machine can."""
-    cap = Cap(1)
-    assert sum(cap.door.enter(THERE, 0.0) is not None for _ in range(VISITORS)) == VISITORS_PER_ADDRESS
-    cap = Cap(1)
-    assert sum(cap.door.enter(THIS_MACHINE, 0.0) is not None for _ in range(VISITORS + 1)) == VISITORS
+    cap = ConnectionLimits(1)
+    assert sum(cap.door.take_now(THERE, 0.0) is not None for _ in range(VISITORS)) == VISITORS_PER_ADDRESS
+    cap = ConnectionLimits(1)
+    assert sum(cap.door.take_now(THIS_MACHINE, 0.0) is not None for _ in range(VISITORS + 1)) == VISITORS
 
 
 def test_fewer_are_accepted_at_once_in_a_flood() -> None:
     """A crowd that says what it wants is let in as it comes."""
-    cap = Cap(1)
+    cap = ConnectionLimits(1)
     waiting = Told(cap.door)
     places = []
     for _ in range(FLOOD):
-        assert cap.at_once() == ACCEPTED_AT_ONCE
+        assert cap.batch_size() == ACCEPTED_AT_ONCE
         places.append(waiting.silent("", THIS_MACHINE))
-    assert cap.at_once() == ACCEPTED_IN_A_FLOOD
+    assert cap.batch_size() == ACCEPTED_IN_A_FLOOD
     cap.door.leave(places[0])
-    assert cap.at_once() == ACCEPTED_AT_ONCE
+    assert cap.batch_size() == ACCEPTED_AT_ONCE
 
 
 def test_some_go_when_no_descriptor_is_left() -> None:
     """Those at the door first, then those that have said nothing; who has spoken never."""
-    cap = Cap(100)
-    assert isinstance(cap.places, Room)
+    cap = ConnectionLimits(100)
+    assert isinstance(cap.places, PlacePool)
     door, places = Told(cap.door), Told(cap.places)
     for number in range(RELIEF + 2):
         door.silent(f"{number}", THERE)
     for number in range(RELIEF):
         places.silent(f"{number}", HERE)
-    assert cap.places.enter(HERE, 0.0) is not None
+    assert cap.places.take_now(HERE, 0.0) is not None
     cap.relieve()
     assert (len(door.names), len(places.names)) == (RELIEF, 0)
     cap.relieve()
@@ -110,21 +110,21 @@ def test_some_go_when_no_descriptor_is_left() -> None:
 
 def test_wrong_tokens_are_forgotten_within_a_minute() -> None:
     """So many at once, and then as many in a minute."""
-    wrong = Cap(1).wrong_tokens
+    wrong = ConnectionLimits(1).wrong_tokens
     assert sum(wrong.take(THIS_MACHINE, 0.0) for _ in range(100)) == WRONG_TOKENS
     assert sum(wrong.take(THIS_MACHINE, 60.0) for _ in range(100)) == WRONG_TOKENS
 
 
 def test_clients_are_spread_over_some_seconds() -> None:
     """Each second gets as many of them."""
-    cap = Cap(1)
-    seconds = [cap.come_back_in() for _ in range(10 * COME_BACK)]
+    cap = ConnectionLimits(1)
+    seconds = [cap.pick_reconnect_delay() for _ in range(10 * COME_BACK)]
     assert {each: seconds.count(each) for each in seconds} == dict.fromkeys(range(1, COME_BACK + 1), 10)
 
 
 async def test_who_waits_for_the_last_one_waits_for_all() -> None:
     """Also when somebody comes in between."""
-    cap = Cap(2)
+    cap = ConnectionLimits(2)
     await cap.wait_unused()
     cap.arrive()
     async with trio.open_nursery() as nursery:

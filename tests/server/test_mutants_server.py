@@ -3,7 +3,7 @@
 import trio
 import trio.testing
 
-from agent.server.sniff import Head, read_head
+from agent.server.request_head import Head, read_head
 from agent.server.websocket import Connection, serve_websocket
 
 UPGRADE = (

@@ -16,11 +16,13 @@ from agent.intents.limits import FILLED_CHARACTERS
 from agent.intents.triggers import propose_actions
 from agent.protocol.codec import decode
 from agent.protocol.inbound import ConfirmAction
-from agent.server.languages import script
-from agent.server.page_routes import _ASSETS, MADE
+from agent.server.languages import make_script
+from agent.server.page_routes import _ASSETS, GENERATED_ASSET
 
 STATIC = files("agent.server").joinpath("static")
-SOURCES = {name: STATIC.joinpath(name).read_text(encoding="utf-8") for name in sorted({*_ASSETS} - {MADE})}
+SOURCES = {
+    name: STATIC.joinpath(name).read_text(encoding="utf-8") for name in sorted({*_ASSETS} - {GENERATED_ASSET})
+}
 MODULE = re.compile(r"^import .*;\n|^export ", re.MULTILINE)
 
 DOM = """
@@ -102,7 +104,7 @@ def page() -> quickjs.Context:
         "items.js",
         "list.js",
     )
-    sources = [script().decode(), *(SOURCES[name] for name in names)]
+    sources = [make_script().decode(), *(SOURCES[name] for name in names)]
     context.eval(DOM + "".join(MODULE.sub("", source) for source in sources) + HARNESS)
     return context
 
@@ -414,7 +416,7 @@ def test_every_module_that_the_page_imports_is_served() -> None:
     """And every file beside them is."""
     imported = {name for source in SOURCES.values() for name in re.findall(r'"/static/([\w.]+)"', source)}
     assert imported | {"index.html"} == set(_ASSETS)
-    assert {each.name for each in STATIC.iterdir()} | {MADE} == set(_ASSETS)
+    assert {each.name for each in STATIC.iterdir()} | {GENERATED_ASSET} == set(_ASSETS)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from agent.lang import LANGUAGES
 from agent.lang.language import Keywords
 from agent.lang.page import ActionTexts, Blockings, Confidences, Ends, Errors
 from agent.protocol.outbound import ActionClosed, Error, Response
-from agent.server.languages import script
+from agent.server.languages import make_script
 
 STATIC = files("agent.server").joinpath("static")
 PAGE = {
@@ -27,7 +27,7 @@ def names(record: type) -> set[str]:
 
 def given() -> dict[str, Any]:
     """Return the languages as the page is given them."""
-    first, rest = script().decode().split(";\nexport const DEFAULT = ")
+    first, rest = make_script().decode().split(";\nexport const DEFAULT = ")
     assert json.loads(rest.rstrip(";\n")) == "en"
     languages: dict[str, Any] = json.loads(first.removeprefix("export const LANGUAGES = "))
     return languages
@@ -55,7 +55,7 @@ def test_every_code_of_the_wire_has_its_words() -> None:
 def test_the_words_are_functions_where_a_number_is_in_them() -> None:
     """And every place for one is filled."""
     context = quickjs.Context()
-    source = script().decode() + PAGE["words.js"]
+    source = make_script().decode() + PAGE["words.js"]
     context.eval(re.sub(r"^import .*;\n|^export ", "", source, flags=re.MULTILINE))
     said = json.loads(
         context.eval(

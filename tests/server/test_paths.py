@@ -13,10 +13,10 @@ from agent.retrieval.load import SourceFile
 from agent.retrieval.search import KnowledgeBase
 from agent.server.admission import Admission
 from agent.server.metrics import Metrics
-from agent.server.page_routes import Contents
+from agent.server.page_routes import PageContents
+from agent.server.request_head import Head, Refusal
 from agent.server.responses import Answer
 from agent.server.settings import ServerSettings
-from agent.server.sniff import Head, Refusal
 
 from . import exchange, later, page
 
@@ -39,7 +39,7 @@ ROUTES = (
 )
 ADMISSION = Admission.of(ServerSettings(token=TOKEN))
 METRICS = Metrics()
-CONTENTS = Contents(
+CONTENTS = PageContents(
     asyncapi=b"{}",
     session_diagram="",
     metrics=later(lambda: FIGURES),
@@ -105,7 +105,7 @@ async def routed(method: str, target: str, token: bool) -> tuple[int, bytes]:
     answer = await EDGE.http.admit(head, None)
     if isinstance(answer, Refusal):
         METRICS.count("rejections", str(answer.status))  # as the edge does
-        answer = EDGE.http.tell(answer, head)
+        answer = EDGE.http.answer_refusal(answer, head)
     assert isinstance(answer, Answer)
     return answer.status, b"" if method == "HEAD" else answer.content
 

@@ -114,7 +114,7 @@ async def server(**settings: Any) -> AsyncGenerator[Network, None]:
 def nothing_is_left(net: Network) -> None:
     edge = net.app._edge
     assert edge is not None
-    cap = edge.cap
+    cap = edge.limits
     assert (len(net.app.registry), cap.used, cap.places.used, cap.door.used) == (0, 0, 0, 0)
 
 
@@ -396,7 +396,7 @@ async def test_a_connection_may_become_a_websocket(autojump_clock: trio.testing.
             came = client.end.take()
             assert came.startswith(b"HTTP/1.1 101 ")
             assert came.endswith(end)
-            assert edge.cap.places.used == (not end)
+            assert edge.limits.places.used == (not end)
             client.end.close()
             await trio.sleep(10)
             nothing_is_left(net)
@@ -418,7 +418,7 @@ async def test_a_drain_ends_those_that_wait_for_their_next_request(
         began = trio.current_time()
         net.app.readiness.gate.drain()
         await trio.testing.wait_all_tasks_blocked()
-        assert edge.cap.used == 2
+        assert edge.limits.used == 2
         assert await idle.ended()
         assert await busy.send(ask()[-1:]) == [(503, "close")]
         assert await half.send(get()[-1:] + get()) == [LAST]
@@ -427,7 +427,7 @@ async def test_a_drain_ends_those_that_wait_for_their_next_request(
             assert await each.ended()
             each.end.close()
         await trio.testing.wait_all_tasks_blocked()
-        assert edge.cap.used == 0
+        assert edge.limits.used == 0
         late = Client(net.open())
         assert await late.send(get()) == [LAST]
 
@@ -447,7 +447,7 @@ async def test_who_waits_for_its_next_request_gives_way(autojump_clock: trio.tes
         idle = [Client(net.open()) for _ in range(4)]
         for each in idle:
             assert await each.send(get()) == [GOOD]
-        assert (edge.cap.door.used, edge.cap.places.used) == (4, 0)
+        assert (edge.limits.door.used, edge.limits.places.used) == (4, 0)
         newcomer = Client(net.open())
         assert await newcomer.send(get()) == [GOOD]
         assert await idle[0].told() == []
@@ -459,7 +459,7 @@ async def test_who_waits_for_its_next_request_gives_way(autojump_clock: trio.tes
             newcomer = Client(net.open())
             assert await newcomer.send(get()) == [GOOD]
         assert await Client(net.open()).send(get()) == [GOOD]
-        assert edge.cap.door.used == 4
+        assert edge.limits.door.used == 4
 
 
 async def test_who_waits_does_not_slow_down_newcomers(autojump_clock: trio.testing.MockClock) -> None:
@@ -469,12 +469,12 @@ async def test_who_waits_does_not_slow_down_newcomers(autojump_clock: trio.testi
         assert edge is not None
         clients = [Client(net.open()) for _ in range(FLOOD)]
         await trio.testing.wait_all_tasks_blocked()
-        assert edge.cap.at_once() == ACCEPTED_IN_A_FLOOD
+        assert edge.limits.batch_size() == ACCEPTED_IN_A_FLOOD
         for each in clients:
             each.end.feed(get())
         await trio.testing.wait_all_tasks_blocked()
-        assert edge.cap.door.used == FLOOD
-        assert edge.cap.at_once() == ACCEPTED_AT_ONCE
+        assert edge.limits.door.used == FLOOD
+        assert edge.limits.batch_size() == ACCEPTED_AT_ONCE
 
 
 async def test_who_takes_no_answer_is_left_whichever_it_is(autojump_clock: trio.testing.MockClock) -> None:

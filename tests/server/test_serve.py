@@ -15,9 +15,9 @@ from agent.config import CLOSE_TIMEOUT
 from agent.errors import WireClosed
 from agent.server.addresses import Addresses
 from agent.server.admission import Admission
-from agent.server.limits import Cap
+from agent.server.limits import ConnectionLimits
 from agent.server.metrics import Metrics
-from agent.server.page_routes import Contents
+from agent.server.page_routes import PageContents
 from agent.server.serve import Edge, Gate, serve, serve_stream
 from agent.server.settings import TURNED_AWAY_BRIEFLY, ServerSettings
 from agent.server.websocket import Connection
@@ -43,15 +43,15 @@ def edge(handler: Any = greet, size: int = 10, **settings: Any) -> tuple[Edge, M
     """Build an edge and its figures."""
     metrics, gate = Metrics(), Gate()
     admission = Admission.of(ServerSettings(**settings))
-    contents = Contents(
+    contents = PageContents(
         asyncapi=b"{}", session_diagram="", metrics=later(metrics.text), unready=later(lambda: gate.unready)
     )
-    cap = Cap(size)
+    cap = ConnectionLimits(size)
     return Edge(
         admission=admission,
         handler=handler,
         http=http_server(contents, admission, cap, metrics),
-        cap=cap,
+        limits=cap,
         observer=metrics,
         gate=gate,
     ), metrics
@@ -67,7 +67,7 @@ async def ask(of: Edge, data: bytes) -> bytes:
         while received := await client.receive_some():
             answer += received
         await client.aclose()
-    assert of.cap.used == 0
+    assert of.limits.used == 0
     return bytes(answer)
 
 
@@ -137,7 +137,7 @@ async def test_a_connection_over_the_cap_is_told_to_come_back(
 ) -> None:
     """And one that then stays is closed, the sooner the more there are."""
     of, _ = edge(size=0)
-    while crowded and of.cap.turned_away.acquire():
+    while crowded and of.limits.refusals.acquire():
         pass
     client, server = trio.testing.memory_stream_pair()
     await client.send_all(UPGRADE + b"\r\n")
@@ -179,7 +179,7 @@ async def test_a_fault_is_logged_in_one_line_and_ends_its_connection_alone() -> 
         assert [entry["event"] for entry in logs] == ["connection failed"]
         assert (await innocent.receive_some()).startswith(b"HTTP/1.1 101 ")
         nursery.cancel_scope.cancel()
-    assert of.cap.used == 0
+    assert of.limits.used == 0
 
 
 async def test_an_aborted_connection_is_counted() -> None:
@@ -264,7 +264,7 @@ async def test_a_crowd_is_accepted_in_few_turns() -> None:
         clients = [socket.create_connection(address) for _ in range(40)]
         for _ in range(10):
             await trio.lowlevel.checkpoint()
-        assert of.cap.used == 40
+        assert of.limits.used == 40
         nursery.cancel_scope.cancel()
     for client in clients:
         client.close()
@@ -279,7 +279,7 @@ async def test_a_socket_counts_for_its_peer_or_for_whom_a_proxy_names() -> None:
     proxied = replace(
         of,
         admission=Admission.of(ServerSettings(), address[1]),
-        cap=Cap.of(settings, 20.0),
+        limits=ConnectionLimits.of(settings, 20.0),
         addresses=Addresses.of(settings),
     )
     told = []

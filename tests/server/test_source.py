@@ -9,7 +9,7 @@ import pytest
 from agent.ports.search import Passage
 from agent.retrieval.load import SourceFile
 from agent.retrieval.search import KnowledgeBase
-from agent.server.page_routes import Contents
+from agent.server.page_routes import PageContents
 from agent.server.responses import SECURITY
 
 from . import exchange, later, page, parted
@@ -33,7 +33,7 @@ def sections(file: str) -> Sequence[Passage] | None:
 
 
 SERVER = page(
-    Contents(
+    PageContents(
         asyncapi=b"",
         session_diagram="",
         metrics=later(lambda: b""),

@@ -11,7 +11,7 @@ from agent.config import MEMORY
 from agent.errors import UsageError
 from agent.retrieval.load import SourceFile
 from agent.server.admission import Admission
-from agent.server.page_routes import Contents
+from agent.server.page_routes import PageContents
 from agent.server.settings import TOKEN_MIN, ServerSettings
 from agent.server.users import USERS_FILE_BYTES, USERS_MOST, Users, read_users
 from agent.settings import Settings
@@ -42,30 +42,30 @@ def bearer(token: str) -> tuple[str, str]:
 
 def test_a_token_says_whose_it_is(rules: Admission) -> None:
     """In a header, or as a browser's subprotocol; the operator's is nobody's."""
-    assert rules.user(upgrade(bearer(ANA))) == "ana"
-    assert rules.user(upgrade(("Sec-WebSocket-Protocol", f"agent.v1, bearer.{BO}"))) == "Bo Ek"
+    assert rules.find_user(upgrade(bearer(ANA))) == "ana"
+    assert rules.find_user(upgrade(("Sec-WebSocket-Protocol", f"agent.v1, bearer.{BO}"))) == "Bo Ek"
     for shown in (OPERATOR, ANA[:-1], ANA + "x", "ana", ""):
-        assert rules.user(upgrade(bearer(shown))) == ""
-    assert rules.user(upgrade()) == ""
-    assert Users().of(b"") == ""
+        assert rules.find_user(upgrade(bearer(shown))) == ""
+    assert rules.find_user(upgrade()) == ""
+    assert Users().find_user(b"") == ""
 
 
 def test_a_users_token_opens_a_socket_and_nothing_of_the_operators(rules: Admission) -> None:
     """Neither a request that answers, nor the API; and it is no wrong token."""
     for token in (ANA, BO, OPERATOR):
-        assert rules.welcomes(upgrade(bearer(token)))
-        assert not rules.shows_another(upgrade(bearer(token)))
-    assert not rules.welcomes(upgrade())
-    assert not rules.welcomes(upgrade(bearer("wrong-token-of-someone")))
-    assert rules.shows_another(upgrade(bearer("wrong-token-of-someone")))
-    assert not rules.authorised(head(bearer(ANA)))
+        assert rules.may_open_socket(upgrade(bearer(token)))
+        assert not rules.shows_wrong_token(upgrade(bearer(token)))
+    assert not rules.may_open_socket(upgrade())
+    assert not rules.may_open_socket(upgrade(bearer("wrong-token-of-someone")))
+    assert rules.shows_wrong_token(upgrade(bearer("wrong-token-of-someone")))
+    assert not rules.shows_operator_token(head(bearer(ANA)))
     assert not rules.is_token(ANA.encode())
 
 
 async def test_a_users_page_has_its_openers_and_sources_and_no_figures(rules: Admission) -> None:
     """What the page needs comes with a user's token, what the operator reads does not."""
     server = page(
-        Contents(asyncapi=b"", session_diagram="", metrics=later(lambda: b""), unready=later(lambda: "")),
+        PageContents(asyncapi=b"", session_diagram="", metrics=later(lambda: b""), unready=later(lambda: "")),
         rules,
     )
     for path, statuses in {"/openers.json": (401, 200, 200), "/metrics": (401, 401, 200)}.items():

@@ -16,8 +16,8 @@ from trio_websocket import ConnectionClosed, WebSocketConnection, wrap_client_st
 from agent.config import CLOSE_TIMEOUT, FLUSH_TIMEOUT, WRITE_TIMEOUT
 from agent.errors import WireClosed
 from agent.ports.wire import Wire
-from agent.server.handshake import accepted
-from agent.server.sniff import Head, read_head
+from agent.server.handshake import accept_upgrade
+from agent.server.request_head import Head, read_head
 from agent.server.websocket import Connection, serve_websocket
 from agent.testing.faults import pipe
 from agent.testing.wires import Inbox
@@ -423,7 +423,7 @@ async def test_the_librarys_client_accepts_the_answer_to_its_upgrade(offered: tu
 def test_the_answer_to_an_upgrade_is_that_of_the_standard() -> None:
     """The key and its proof are RFC 6455's own example."""
     key = (b"sec-websocket-key", b"dGhlIHNhbXBsZSBub25jZQ==")
-    answer = accepted(
+    answer = accept_upgrade(
         Head(method=b"GET", target=b"/ws", version=b"1.1", headers=(key,), raw=b"", rest=b""), False
     )
     assert answer == (
@@ -480,11 +480,11 @@ async def test_what_is_heard_is_stamped(autojump_clock: trio.testing.MockClock) 
     stamps: list[float] = []
 
     async def handler(connection: Connection) -> None:
-        stamps.append(connection.heard_at)
+        stamps.append(connection.received_at)
         await trio.sleep(5)
         connection.ping()
         await trio.sleep(1)
-        stamps.append(connection.heard_at)
+        stamps.append(connection.received_at)
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(serve_one, server, handler)

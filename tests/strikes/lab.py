@@ -23,11 +23,11 @@ from agent.ports.conversation import Scope
 from agent.ports.decide import Decision
 from agent.ports.remember import MemoryAccess
 from agent.protocol import inbound
-from agent.server.accept import Listens
+from agent.server.accept import ListenerSource
 from agent.server.admission import Admission
 from agent.server.api.keys import Keys
 from agent.server.http_server import HttpServer
-from agent.server.limits import Cap
+from agent.server.limits import ConnectionLimits
 from agent.server.metrics import Metrics
 from agent.server.serve import Edge
 from agent.server.websocket import Connection
@@ -130,13 +130,13 @@ class WatchedApp(App):
         super().__init__(settings, adapters)
         self._memory = memory
         self.metrics = cast(Metrics, figures)
-        self.cap = Cap(9)
+        self.cap = ConnectionLimits(9)
         self._session = session
 
     async def _run(
         self,
         composition: Composition,
-        listeners: Sequence[Listens],
+        listeners: Sequence[ListenerSource],
         listen: bool,
         task_status: "trio.TaskStatus[App]",
     ) -> None:
@@ -159,7 +159,7 @@ class WatchedApp(App):
             admission=admission,
             handler=handler,
             http=HttpServer(keys, self.cap, self.metrics, {}, {}, parts.new_id),
-            cap=self.cap,
+            limits=self.cap,
             observer=self.metrics,
             gate=self.readiness.gate,
         )

@@ -9,8 +9,8 @@ import msgspec
 import trio
 import trio.testing
 
+from agent.server.capacity import Place, PlacePool
 from agent.server.metrics import Metrics
-from agent.server.places import Place, Room
 from agent.settings import Settings
 from agent.workers.channel import Channel
 from agent.workers.desk import SupervisorDesk
@@ -173,7 +173,7 @@ async def stage(
 class Office:
     """A desk and the places of some workers, joined without a channel. said: what the desk told each, in order."""
 
-    def __init__(self, nursery: trio.Nursery, room: Room, workers: int = 2) -> None:
+    def __init__(self, nursery: trio.Nursery, room: PlacePool, workers: int = 2) -> None:
         self.room = room
         self.desk = SupervisorDesk(room, Metrics(), nursery)
         self.said: dict[int, list[msgspec.Struct]] = {}

@@ -3,7 +3,7 @@
 import trio
 import trio.testing
 
-from agent.server.places import Place, places
+from agent.server.capacity import Place, make_places
 from agent.workers.messages import (
     LeavePlace,
     PlaceGranted,
@@ -21,7 +21,7 @@ THERE = "192.0.2.7"
 async def test_the_cap_is_that_of_all_workers() -> None:
     """Who comes when all are taken is refused, in whichever worker; who leaves makes room in each."""
     async with trio.open_nursery() as nursery:
-        office = Office(nursery, places(3, 0))
+        office = Office(nursery, make_places(3, 0))
         taken = [await office.take(worker) for worker in (1, 2, 1)]
         assert all(isinstance(each, Place) for each in taken)
         assert [await office.take(1), await office.take(2)] == ["connections", "connections"]
@@ -37,7 +37,7 @@ async def test_the_cap_is_that_of_all_workers() -> None:
 async def test_the_share_of_an_address_is_that_in_all_workers() -> None:
     """Two here and one there are three."""
     async with trio.open_nursery() as nursery:
-        office = Office(nursery, places(10, 3))
+        office = Office(nursery, make_places(10, 3))
         assert [isinstance(await office.take(worker, THERE), Place) for worker in (1, 2, 2)] == [True] * 3
         assert [await office.take(1, THERE), await office.take(2, THERE)] == ["address", "address"]
         assert isinstance(await office.take(2, "192.0.2.8"), Place)
@@ -48,7 +48,7 @@ async def test_who_is_silent_in_one_worker_gives_way_to_a_newcomer_in_another(
 ) -> None:
     """From the moment on that it may; who has spoken does not."""
     async with trio.open_nursery() as nursery:
-        office = Office(nursery, places(2, 0))
+        office = Office(nursery, make_places(2, 0))
         told: list[str] = []
         first, second = await office.take(1), await office.take(1)
         assert isinstance(first, Place)
@@ -70,7 +70,7 @@ async def test_who_speaks_as_its_place_is_given_away_is_sent_away(
 ) -> None:
     """A place is never two clients', whatever crosses on the way."""
     async with trio.open_nursery() as nursery:
-        office = Office(nursery, places(1, 0))
+        office = Office(nursery, make_places(1, 0))
         told: list[str] = []
         place = await office.take(1)
         assert isinstance(place, Place)
@@ -87,7 +87,7 @@ async def test_who_is_cancelled_while_it_waits_takes_no_place(
 ) -> None:
     """The answer that is under way finds nobody, and the place is free again."""
     async with trio.open_nursery() as nursery:
-        office = Office(nursery, places(1, 0))
+        office = Office(nursery, make_places(1, 0))
         office.deaf.add(1)
         with trio.move_on_after(1) as waited:
             await office.take(1)
@@ -103,7 +103,7 @@ async def test_who_is_cancelled_while_it_waits_takes_no_place(
 async def test_a_dead_worker_holds_nothing(autojump_clock: trio.testing.MockClock) -> None:
     """Its places are free; what it would still have said is about nothing, also in the next of its number."""
     async with trio.open_nursery() as nursery:
-        office = Office(nursery, places(2, 0))
+        office = Office(nursery, make_places(2, 0))
         taken = [await office.take(1), await office.take(1)]
         assert all(isinstance(each, Place) for each in taken)
         office.desk.remove_worker(1)
@@ -117,7 +117,7 @@ async def test_a_dead_worker_holds_nothing(autojump_clock: trio.testing.MockCloc
 async def test_without_a_supervisor_there_are_no_places(autojump_clock: trio.testing.MockClock) -> None:
     """Who waits is refused, and who comes later."""
     async with trio.open_nursery() as nursery:
-        office = Office(nursery, places(2, 0))
+        office = Office(nursery, make_places(2, 0))
         office.deaf.add(1)
         found: list[Place | str] = []
 
@@ -137,7 +137,7 @@ async def test_the_oldest_of_a_worker_gives_way_when_it_has_no_descriptors_left(
 ) -> None:
     """There and then, without a word to the supervisor but that it has left."""
     async with trio.open_nursery() as nursery:
-        office = Office(nursery, places(3, 0))
+        office = Office(nursery, make_places(3, 0))
         told: list[int] = []
         for number in range(2):
             place = await office.take(1)
@@ -153,7 +153,7 @@ async def test_the_oldest_of_a_worker_gives_way_when_it_has_no_descriptors_left(
 async def test_a_question_about_all_is_answered_by_all(autojump_clock: trio.testing.MockClock) -> None:
     """It names who is not ready; one that says nothing is waited for a second, and a dead one is not."""
     async with trio.open_nursery() as nursery:
-        office = Office(nursery, places(2, 0), workers=3)
+        office = Office(nursery, make_places(2, 0), workers=3)
 
         async def ask(*answers: tuple[int, str]) -> tuple[str, float]:
             began = trio.current_time()

@@ -10,15 +10,17 @@ from ...errors import BadEdit, BadItem, BadRequest, BadTool, Conflict, NotFound,
 from ...protocol.problems import FAULTS, KIND, FieldError, ProblemError, code_of, make_problem
 from ...protocol.routes import Shape
 from ...session.turn import describe_error
+from ..request_head import Refusal
 from ..responses import JSON, Answer, plain_text
-from ..sniff import Refusal
 
 T = TypeVar("T")
 _log = structlog.get_logger("agent.server")
 _encode = msgspec.json.Encoder().encode
 
 
-def told(content: msgspec.Struct, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:
+def answer_with(
+    content: msgspec.Struct, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Answer:
     """Return an answer with `content` as JSON."""
     return Answer(status=status, content=_encode(content), headers=headers or {})
 
@@ -27,7 +29,7 @@ DONE = Answer(status=204)
 """The answer to a request that succeeded without content."""
 
 
-def failed(
+def answer_problem(
     code: str, detail: str = "", errors: Sequence[FieldError] = (), headers: Mapping[str, str] | None = None
 ) -> Answer:
     """Return the answer with the problem of a `code`. `headers` win over the code's own."""
@@ -41,16 +43,16 @@ def failed(
     )
 
 
-def tell(refusal: Refusal, shape: Shape) -> Answer:
+def answer_refusal(refusal: Refusal, shape: Shape) -> Answer:
     """Return a refusal as an answer. In the shape `problem`, its code supplies the words that `refusal` lacks."""
     if shape == "problem":
-        return failed(code_of(refusal.status, refusal.code), refusal.words, headers=refusal.headers)
+        return answer_problem(code_of(refusal.status, refusal.code), refusal.words, headers=refusal.headers)
     if shape == "openai":
         return Answer(status=refusal.status, content=refusal.as_error(), headers=refusal.headers, kind=JSON)
     return plain_text(f"{refusal.words}\n", refusal.status, refusal.headers)
 
 
-async def caught(
+async def catch_errors(
     act: Callable[[], Awaitable[T]], new_id: Callable[[], str], shape: Shape = "problem"
 ) -> T | Answer:
     """Return the result of `act`, or the answer to its exception: an error of the API, of a port, or a fault.
@@ -60,21 +62,21 @@ async def caught(
     try:
         return await act()
     except ProblemError as wrong:
-        return failed(wrong.code, wrong.detail, wrong.errors)
+        return answer_problem(wrong.code, wrong.detail, wrong.errors)
     except BadRequest as bad:
-        return tell(Refusal(400, bad.message, code=bad.code), shape)
+        return answer_refusal(Refusal(400, bad.message, code=bad.code), shape)
     except NotFound:
-        return failed("not_found")
+        return answer_problem("not_found")
     except Conflict as conflict:
-        return failed(conflict.code)
+        return answer_problem(conflict.code)
     except BadTool as bad:
-        return failed("bad_tool", errors=[FieldError(f"/tools{bad.pointer}", bad.why)])
+        return answer_problem("bad_tool", errors=[FieldError(f"/tools{bad.pointer}", bad.why)])
     except BadItem as bad:
-        return failed("bad_item", errors=[FieldError("/text", bad.message)])
+        return answer_problem("bad_item", errors=[FieldError("/text", bad.message)])
     except BadEdit as bad:
-        return failed("bad_edit", errors=[FieldError("/arguments", str(bad))])
+        return answer_problem("bad_edit", errors=[FieldError("/arguments", str(bad))])
     except StorageFailed:
-        return failed("storage")
+        return answer_problem("storage")
     except Exception as broken:  # noqa: BLE001 - the edge of one request
         fault = new_id()
         first = broken
@@ -82,4 +84,4 @@ async def caught(
             first = first.exceptions[0]
         _log.error("request broke", fault=fault, **describe_error(first))
         words = f"Something broke here; ask again, or report fault {fault}."
-        return tell(Refusal(500, words, code="internal"), shape)
+        return answer_refusal(Refusal(500, words, code="internal"), shape)

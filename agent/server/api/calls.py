@@ -15,10 +15,10 @@ from ...protocol.views import ApprovedCall, CallPage, ChatAnswer, ReportReceipt
 from ...tools.results import RESULT_DEPTH
 from ..responses import Answer
 from . import views
-from .answers import told
-from .once import REPLAYED
-from .pages import paged, window
-from .rooms import Request, Rooms, note
+from .answers import answer_with
+from .context import ApiServices, Request, record_audit
+from .idempotency import REPLAYED
+from .pages import answer_page, parse_window
 
 APPROVE_WAIT = 14.0  # that the approver waits for the call that the server then runs
 RESULT_BYTES = 64 * 1024  # of a caller's report, as JSON
@@ -27,60 +27,64 @@ _ENDED = ("done", "failed", "unknown")
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 
-async def list_calls(rooms: Rooms, request: Request) -> Answer:
+async def list_calls(services: ApiServices, request: Request) -> Answer:
     """Answer with a page of a project's calls."""
     query: CallsQuery = request.query
-    page = await rooms.calls.calls(request.project, window("calls", query), query.status, query.thread_id)
-    return paged("calls", page, views.call, CallPage)
+    page = await services.calls.calls(
+        request.project, parse_window("calls", query), query.status, query.thread_id
+    )
+    return answer_page("calls", page, views.call, CallPage)
 
 
-async def get_call(rooms: Rooms, request: Request) -> Answer:
+async def get_call(services: ApiServices, request: Request) -> Answer:
     """Answer with a call."""
-    return told(views.call(await rooms.calls.call(request.project, request.names["call_id"])))
+    return answer_with(views.call(await services.calls.call(request.project, request.names["call_id"])))
 
 
-async def approve_call(rooms: Rooms, request: Request) -> Answer:
+async def approve_call(services: ApiServices, request: Request) -> Answer:
     """Apply a user's outcome to a suggested call, and answer with the call as it is then."""
     body: ApproveCall = request.body
     id = request.names["call_id"]
     _check(body, request.async_preferred)
-    if body.go_on and (await rooms.calls.call(request.project, id)).runs_at == "caller":
-        raise _wrong("continue", "Leave this out, and send it with your report: you run this call.")
+    if body.go_on and (await services.calls.call(request.project, id)).runs_at == "caller":
+        raise _field_problem("continue", "Leave this out, and send it with your report: you run this call.")
     if body.outcome == "respond":
         assert body.text is not None
-        reply = await rooms.desk.answer_call(request.project, id, body.user_id, body.text, request.listener)
-        await note(rooms, request.project, body.user_id, "answered", id)
-        return _answer_approval(await rooms.calls.call(request.project, id), views.reply(reply))
+        reply = await services.desk.answer_call(
+            request.project, id, body.user_id, body.text, request.listener
+        )
+        await record_audit(services, request.project, body.user_id, "answered", id)
+        return _answer_approval(await services.calls.call(request.project, id), views.reply(reply))
     if body.outcome == "ignore":
-        call = await rooms.desk.reject_call(request.project, id, body.user_id)
-        await note(rooms, request.project, body.user_id, "rejected", id)
+        call = await services.desk.reject_call(request.project, id, body.user_id)
+        await record_audit(services, request.project, body.user_id, "rejected", id)
         return _answer_approval(call)
     wait = 0.0 if request.async_preferred else APPROVE_WAIT
-    call = await rooms.desk.approve_call(
+    call = await services.desk.approve_call(
         request.project, id, body.user_id, body.arguments, body.arguments_hash, wait
     )
-    await note(rooms, request.project, body.user_id, "approved", id)
-    return _answer_approval(call, await _go_on(rooms, request, call) if body.go_on else None)
+    await record_audit(services, request.project, body.user_id, "approved", id)
+    return _answer_approval(call, await _continue_turn(services, request, call) if body.go_on else None)
 
 
-async def reject_call(rooms: Rooms, request: Request) -> Answer:
+async def reject_call(services: ApiServices, request: Request) -> Answer:
     """Decline a call."""
     body: RejectCall = request.body
     id = request.names["call_id"]
-    call = await rooms.desk.reject_call(request.project, id, body.user_id)
-    await note(rooms, request.project, body.user_id or request.by, "rejected", id)
-    return told(views.call(call))
+    call = await services.desk.reject_call(request.project, id, body.user_id)
+    await record_audit(services, request.project, body.user_id or request.by, "rejected", id)
+    return answer_with(views.call(call))
 
 
-async def begin_call(rooms: Rooms, request: Request) -> Answer:
+async def begin_call(services: ApiServices, request: Request) -> Answer:
     """Hand a call over to the caller that runs it."""
     id = request.names["call_id"]
-    call = await rooms.desk.begin_call(request.project, id)
-    await note(rooms, request.project, request.by, "begun", id)
-    return told(views.call(call))
+    call = await services.desk.begin_call(request.project, id)
+    await record_audit(services, request.project, request.by, "begun", id)
+    return answer_with(views.call(call))
 
 
-async def report_call(rooms: Rooms, request: Request) -> Answer:
+async def report_call(services: ApiServices, request: Request) -> Answer:
     """Record the report of a call's end. A report that is known already is answered as replayed."""
     body: ToolResult = request.body
     report = CallReport(
@@ -89,32 +93,34 @@ async def report_call(rooms: Rooms, request: Request) -> Answer:
         ok=body.ok,
         result=_result(body),
         digest=sha256(_encode([body.ok, body.data, body.error])).hexdigest(),
-        at=rooms.clock.now_ms(),
+        at=services.clock.now_ms(),
         seen=body.arguments_hash,
     )
     try:
-        call, known, reply = await rooms.desk.report_call(report, body.go_on, request.listener)
+        call, known, reply = await services.desk.report_call(report, body.go_on, request.listener)
     except Conflict as conflict:
-        await note(rooms, request.project, request.by, f"report_{conflict.code}", body.tool_call_id)
+        await record_audit(
+            services, request.project, request.by, f"report_{conflict.code}", body.tool_call_id
+        )
         raise
-    await note(rooms, request.project, request.by, "reported", call.id)
-    taken = ReportReceipt(
+    await record_audit(services, request.project, request.by, "reported", call.id)
+    receipt = ReportReceipt(
         "acknowledged", call.id, views.call(call), views.reply(reply) if reply is not None else None
     )
-    return told(taken, headers=REPLAYED if known else None)
+    return answer_with(receipt, headers=REPLAYED if known else None)
 
 
-async def _go_on(rooms: Rooms, request: Request, call: StoredCall) -> ChatAnswer | None:
+async def _continue_turn(services: ApiServices, request: Request, call: StoredCall) -> ChatAnswer | None:
     """Return the answer to the user from a call's result, or None if it has to wait. The approval stands either way."""
     if call.status not in _ENDED:
         return None
     try:
-        return views.reply(await rooms.desk.continue_turn(call, request.listener))
+        return views.reply(await services.desk.continue_turn(call, request.listener))
     except (Conflict, NotFound, StorageFailed):
         return None
 
 
-def _wrong(name: str, why: str) -> ProblemError:
+def _field_problem(name: str, why: str) -> ProblemError:
     return ProblemError("bad_request", errors=[FieldError(f"/{name}", why)])
 
 
@@ -132,9 +138,11 @@ def _check(body: ApproveCall, async_preferred: bool) -> None:
     if extra:
         raise ProblemError("bad_request", errors=extra)
     if body.go_on and body.outcome not in ("accept", "edit"):
-        raise _wrong("continue", "Leave this out, or send it with the outcome accept or edit.")
+        raise _field_problem("continue", "Leave this out, or send it with the outcome accept or edit.")
     if body.go_on and async_preferred:
-        raise _wrong("continue", "Leave this out, or wait for the call's end, without Prefer: respond-async.")
+        raise _field_problem(
+            "continue", "Leave this out, or wait for the call's end, without Prefer: respond-async."
+        )
     if body.arguments is not None and not is_valid_payload(body.arguments):
         raise ProblemError(
             "bad_edit", errors=[FieldError("/arguments", "Send arguments that are smaller, and less deep.")]
@@ -153,4 +161,4 @@ def _result(body: ToolResult) -> Mapping[str, Any]:
 
 
 def _answer_approval(call: StoredCall, reply: ChatAnswer | None = None) -> Answer:
-    return told(ApprovedCall(**msgspec.structs.asdict(views.call(call)), reply=reply))
+    return answer_with(ApprovedCall(**msgspec.structs.asdict(views.call(call)), reply=reply))

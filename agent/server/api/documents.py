@@ -9,20 +9,20 @@ from ...protocol.problems import ProblemError
 from ...protocol.records import from_record
 from ...protocol.views import DocumentPage, DocumentView, PromptView
 from ..responses import Answer
-from .answers import DONE, told
-from .pages import paged, window
-from .rooms import Request, Rooms, Uploaded, note
+from .answers import DONE, answer_with
+from .context import ApiServices, Request, UploadedFile, record_audit
+from .pages import answer_page, parse_window
 
 _CATEGORIES: dict[str, Category] = {"FACTS": "FACTS", "RULES": "RULES", "STATE": "STATE"}
 
 
-async def put_document(rooms: Rooms, request: Request) -> Answer:
+async def put_document(services: ApiServices, request: Request) -> Answer:
     """Store a document, in place of the one with the same category and name. Answers 200 if it replaced one."""
-    upload: Uploaded = request.body
-    await rooms.projects.project(request.project)  # no work for a project that is not there
-    read = await rooms.read(upload.filename, upload.mime, upload.data)
+    upload: UploadedFile = request.body
+    await services.projects.project(request.project)  # no work for a project that is not there
+    read = await services.read(upload.filename, upload.mime, upload.data)
     new = StoredDocument(
-        id=rooms.new_id(),
+        id=services.new_id(),
         project=request.project,
         category=_CATEGORIES[upload.category],
         filename=upload.filename,
@@ -31,45 +31,47 @@ async def put_document(rooms: Rooms, request: Request) -> Answer:
         size=len(upload.data),
         pieces=read.pieces,
         version=1,
-        created_at=rooms.clock.now_ms(),
+        created_at=services.clock.now_ms(),
     )
-    stored = await rooms.projects.put_document(new, read.text)
-    await note(rooms, request.project, request.by, "document_kept", stored.id)
-    return told(_document(stored), 201 if stored.id == new.id and stored.version == 1 else 200)
+    stored = await services.projects.put_document(new, read.text)
+    await record_audit(services, request.project, request.by, "document_kept", stored.id)
+    return answer_with(_document(stored), 201 if stored.id == new.id and stored.version == 1 else 200)
 
 
-async def list_documents(rooms: Rooms, request: Request) -> Answer:
+async def list_documents(services: ApiServices, request: Request) -> Answer:
     """Answer with a page of a project's documents."""
-    page = await rooms.projects.documents(request.project, window("documents", request.query))
-    return paged("documents", page, _document, DocumentPage)
+    page = await services.projects.documents(request.project, parse_window("documents", request.query))
+    return answer_page("documents", page, _document, DocumentPage)
 
 
-async def get_document(rooms: Rooms, request: Request) -> Answer:
+async def get_document(services: ApiServices, request: Request) -> Answer:
     """Answer with a document."""
-    return told(_document(await rooms.projects.document(request.project, request.names["document_id"])))
+    return answer_with(
+        _document(await services.projects.document(request.project, request.names["document_id"]))
+    )
 
 
-async def delete_document(rooms: Rooms, request: Request) -> Answer:
+async def delete_document(services: ApiServices, request: Request) -> Answer:
     """Delete a document."""
     document = request.names["document_id"]
-    await rooms.projects.delete_document(request.project, document)
-    await note(rooms, request.project, request.by, "document_deleted", document)
+    await services.projects.delete_document(request.project, document)
+    await record_audit(services, request.project, request.by, "document_deleted", document)
     return DONE
 
 
-async def prompt_debug(rooms: Rooms, request: Request) -> Answer:
+async def prompt_debug(services: ApiServices, request: Request) -> Answer:
     """Answer with the prompt that the model would get for a message."""
     query: PromptQuery = request.query
-    if rooms.show_prompt is None:
+    if services.show_prompt is None:
         raise ProblemError("not_found", "This server's answers are made without prompts.")
-    question = await rooms.desk.preview_question(
+    question = await services.desk.preview_question(
         request.project, query.user_id or "", query.message, query.thread_id
     )
     try:
-        sections = await rooms.show_prompt(question)
+        sections = await services.show_prompt(question)
     except ModelFailed:
         raise ProblemError("prompt_too_long") from None
-    return told(PromptView(sections))
+    return answer_with(PromptView(sections))
 
 
 def _document(document: StoredDocument) -> DocumentView:

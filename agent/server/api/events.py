@@ -1,10 +1,10 @@
 """A turn as events (text/event-stream): the wire's frames as they come, then the answer.
 
-The turn hands its frames over without waiting; one task, `Events.run`, writes the queued ones. The pieces of a text are
-asked for at the server's pace, so that a cancel can still take back the rest of the text. The head of the answer is
-written with the first frame, so that a request that fails before its turn begins is answered with its status. A slow
-reader is waited for: no piece is asked for while `EVENTS_WAITING` events are queued. A reader that takes nothing for
-`WRITE_TIMEOUT` seconds is left, and so is one with `EVENTS_MOST` events queued.
+The turn hands its frames over without waiting; one task, `EventStream.run`, writes the queued ones. The pieces of a
+text are asked for at the server's pace, so that a cancel can still take back the rest of the text. The head of the
+answer is written with the first frame, so that a request that fails before its turn begins is answered with its status.
+A slow reader is waited for: no piece is asked for while `EVENTS_WAITING` events are queued. A reader that takes nothing
+for `WRITE_TIMEOUT` seconds is left, and so is one with `EVENTS_MOST` events queued.
 """
 
 from collections import deque
@@ -18,7 +18,7 @@ from ...ports.desk import RoomCallback
 from ...ports.observe import Observer
 from ...protocol.completions import STILL_HERE
 from ..http_exchange import HttpExchange
-from ..responses import EVENTS, Answer, chunk, opening
+from ..responses import EVENTS, Answer, encode_chunk, render_head
 
 EVENTS_WAITING = 64  # events that a reader of a stream may be behind ...
 EVENTS_MOST = 4 * EVENTS_WAITING  # ... before its stream ends, for events of any kind
@@ -32,7 +32,7 @@ class _Frame(msgspec.Struct):
 _type = msgspec.json.Decoder(_Frame)
 
 
-class Events:
+class EventStream:
     """The events of one answer (implements `agent.ports.desk.Listener`).
 
     `pace` returns the seconds between two pieces of a text at that moment, 0 for none. `give_up` ends the request; it
@@ -53,9 +53,9 @@ class Events:
         self._observer = observer
         self._give_up = give_up
         self._waiting: deque[bytes] = deque()
-        self._told: RoomCallback | None = None
+        self._room_callback: RoomCallback | None = None
         self._begun = False
-        self._left = False
+        self._abandoned = False
         self._last: Answer | None = None
         self._more = trio.Event()
 
@@ -69,7 +69,7 @@ class Events:
 
     def take_frame(self, frame: bytes) -> None:
         """Queue a frame of the wire, which is JSON."""
-        if self._left or len(self._waiting) >= EVENTS_MOST:
+        if self._abandoned or len(self._waiting) >= EVENTS_MOST:
             self._leave()
             return
         kind = _type.decode(frame).type
@@ -81,9 +81,9 @@ class Events:
         self._waiting.append(_event(kind, frame))
         self._more.set()
 
-    def call_when_room(self, told: RoomCallback) -> None:
-        """Call `told` once when there is `room`, after this method has returned."""
-        self._told = told
+    def call_when_room(self, callback: RoomCallback) -> None:
+        """Call `callback` once when there is `room`, after this method has returned."""
+        self._room_callback = callback
         self._more.set()
 
     def end(self, answer: Answer) -> None:
@@ -112,33 +112,35 @@ class Events:
 
     async def _wait(self) -> bool:
         """Wait for the next event or piece; return whether none came for `EVENTS_STILL_HERE` seconds."""
-        asked_for = self._next if self._told is not None and len(self._waiting) < EVENTS_WAITING else inf
+        asked_for = (
+            self._next if self._room_callback is not None and len(self._waiting) < EVENTS_WAITING else inf
+        )
         with trio.move_on_after(EVENTS_STILL_HERE) as silent, trio.move_on_at(asked_for):
             await self._more.wait()
         self._more = trio.Event()
         return silent.cancelled_caught
 
     async def _write(self, data: bytes, last: Answer | None) -> None:
-        framed = chunk(data) if self._chunked else data
+        framed = encode_chunk(data) if self._chunked else data
         if not self._begun:
             self._begun = True
             coding = {"Transfer-Encoding": "chunked"} if self._chunked else {}
             more = dict(last.headers) if last is not None else {}
-            framed = opening({**EVENTS, **coding, **more}) + framed
+            framed = render_head({**EVENTS, **coding, **more}) + framed
         if last is not None and self._chunked:
-            framed += chunk(b"")
+            framed += encode_chunk(b"")
         await self._exchange.write(framed)
 
     def _leave(self) -> None:
-        if not self._left:
-            self._left = True
+        if not self._abandoned:
+            self._abandoned = True
             self._observer.count("aborts")
             self._give_up()
 
     def _go_on(self) -> None:
-        told = self._told
+        told = self._room_callback
         if told is not None and self.room:
-            self._told = None
+            self._room_callback = None
             told()
 
 

@@ -23,10 +23,10 @@ from ...errors import AgentError, StorageFailed
 from ...ports.projects import ProjectStore
 from ...protocol.routes import Access
 from ..addresses import THIS_MACHINE
-from ..admission import Admission, bearers
+from ..admission import Admission, parse_bearers
 from ..rates import Rates
+from ..request_head import Head
 from ..service import Caller
-from ..sniff import Head
 
 KEYS_REMEMBERED = 1000  # of projects that have worked: they are looked up also while other keys are guessed
 
@@ -39,12 +39,12 @@ def make_key() -> str:
     return f"ak_{secrets.token_urlsafe(32)}"
 
 
-def digest_of(key: str) -> str:
+def hash_key(key: str) -> str:
     """Return the form in which a key is stored: its SHA-256 in hex."""
     return sha256(key.encode()).hexdigest()
 
 
-class Guessing(AgentError):
+class TooManyGuesses(AgentError):
     """An address has shown more wrong keys than `WRONG_TOKENS` per minute."""
 
 
@@ -59,34 +59,34 @@ class Keys:
         self._admission = admission
         self._projects = projects
         self._wrong = wrong
-        self._opened: OrderedDict[str, None] = OrderedDict()  # digests that did, the last used last
+        self._good_digests: OrderedDict[str, None] = OrderedDict()  # digests that did, the last used last
 
     async def caller_for(self, who: Access, head: Head, address: str | None) -> Caller | None:
-        """Return the caller if it has the access `who`, else None. Raises as `caller` does."""
+        """Return the caller if it has the access `who`, else None. Raises as `find_caller` does."""
         if who in ("project", "operator"):
-            return await self.caller(head, address)
+            return await self.find_caller(head, address)
         self.check_guesses(head, address)
-        if who == "token" and not self._admission.authorised(head):
+        if who == "token" and not self._admission.shows_operator_token(head):
             return None
-        if who == "user" and not self._admission.welcomes(head):
+        if who == "user" and not self._admission.may_open_socket(head):
             return None
         return Caller()
 
     def check_guesses(self, head: Head, address: str | None) -> None:
-        """Count a wrong token, whatever its route needs. Raises `Guessing` if `address` has shown too many.
+        """Count a wrong token, whatever its route needs. Raises `TooManyGuesses` if `address` has shown too many.
 
         The right token is never refused because of wrong ones: a lock on an address would also lock out the other
         clients behind it, and the token is too long to be guessed. The limit saves the work on guesses.
         """
-        if self._admission.shows_another(head):
+        if self._admission.shows_wrong_token(head):
             self._guess(address)
 
-    async def caller(self, head: Head, address: str | None) -> Caller | None:
+    async def find_caller(self, head: Head, address: str | None) -> Caller | None:
         """Return the caller that a request's key belongs to; None for a wrong or missing key, or several keys.
 
-        Raises `Guessing` if `address` has shown too many wrong keys, and `agent.errors.StorageFailed`.
+        Raises `TooManyGuesses` if `address` has shown too many wrong keys, and `agent.errors.StorageFailed`.
         """
-        keys = _keys_of(head)
+        keys = _find_keys(head)
         if not keys:  # no guess: it may come from a page that will ask for a key
             return Caller() if self._admission.token is None else None
         key = next(iter(keys))
@@ -95,12 +95,12 @@ class Keys:
         if len(keys) > 1 or KEY.fullmatch(key) is None:
             self._guess(address)
             return None
-        project = await self._project_of(digest_of(key.decode("ascii")), address)
+        project = await self._project_of(hash_key(key.decode("ascii")), address)
         return Caller(project, True) if project is not None else None
 
     async def _project_of(self, digest: str, address: str | None) -> str | None:
         """Return the project that a key opens, or None for a wrong key, which is counted."""
-        trusted = digest in self._opened or address == THIS_MACHINE
+        trusted = digest in self._good_digests or address == THIS_MACHINE
         if not trusted:
             self._guess(address)
         try:
@@ -110,24 +110,24 @@ class Keys:
                 self._wrong.give_back(address, trio.current_time())
             raise
         if project is None:
-            self._opened.pop(digest, None)
+            self._good_digests.pop(digest, None)
             if trusted:
                 self._guess(address)
             return None
         if not trusted:
             self._wrong.give_back(address, trio.current_time())
-        self._opened[digest] = None
-        self._opened.move_to_end(digest)
-        if len(self._opened) > KEYS_REMEMBERED:
-            self._opened.popitem(last=False)
+        self._good_digests[digest] = None
+        self._good_digests.move_to_end(digest)
+        if len(self._good_digests) > KEYS_REMEMBERED:
+            self._good_digests.popitem(last=False)
         return project
 
     def _guess(self, address: str | None) -> None:
         if not self._wrong.take(address, trio.current_time()):
-            raise Guessing("too many wrong keys came from this address")
+            raise TooManyGuesses("too many wrong keys came from this address")
 
 
-def _keys_of(head: Head) -> set[bytes]:
+def _find_keys(head: Head) -> set[bytes]:
     """Return the different keys that a request shows."""
     own = (value.strip() for value in head.values(b"x-agent-key"))
-    return {*own, *bearers(head.values(b"authorization"))}
+    return {*own, *parse_bearers(head.values(b"authorization"))}

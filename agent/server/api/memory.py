@@ -15,37 +15,37 @@ from ...protocol.records import from_record
 from ...protocol.views import ItemAnswer, ItemPage, ItemView, SourceView
 from ...text.language import detect_language
 from ..responses import Answer
-from .answers import told
-from .pages import paged, window
-from .rooms import Request, Rooms, note
+from .answers import answer_with
+from .context import ApiServices, Request, record_audit
+from .pages import answer_page, parse_window
 
 
-async def list_items(rooms: Rooms, request: Request) -> Answer:
+async def list_items(services: ApiServices, request: Request) -> Answer:
     """Answer with a page of a user's items."""
     query: MemoryQuery = request.query
     scope = Scope(request.project, "", query.user_id)
     statuses = () if query.status is None else (query.status,)
-    memory, complete = _memory(rooms), await rooms.backlog.wait_caught_up(scope)
-    page = await memory.items(scope, window("memory", query), statuses)
-    return paged("memory", page, partial(_item, memory), partial(ItemPage, incomplete=not complete))
+    memory, complete = _memory(services), await services.backlog.wait_caught_up(scope)
+    page = await memory.items(scope, parse_window("memory", query), statuses)
+    return answer_page("memory", page, partial(_item, memory), partial(ItemPage, incomplete=not complete))
 
 
-async def get_item(rooms: Rooms, request: Request) -> Answer:
+async def get_item(services: ApiServices, request: Request) -> Answer:
     """Answer with an item and its history."""
     query: UserQuery = request.query
-    memory = _memory(rooms)
+    memory = _memory(services)
     found = await memory.item(Scope(request.project, "", query.user_id), request.names["item_id"])
     return _answer_item(memory, *found)
 
 
-async def decide_item(rooms: Rooms, request: Request) -> Answer:
+async def decide_item(services: ApiServices, request: Request) -> Answer:
     """Apply a user's decision to an item, and answer with the item as it is then; after an edit, with its successor.
 
     The audit's line about a forgotten item does not name the item.
     """
     body: DecideItem = request.body
     scope, id = Scope(request.project, "", body.user_id), request.names["item_id"]
-    memory = _memory(rooms)
+    memory = _memory(services)
     if (body.text is not None) != (body.decision == "edit"):
         raise missing_fields("text") if body.text is None else ProblemError("bad_request")
     if body.decision == "forget":
@@ -57,24 +57,24 @@ async def decide_item(rooms: Rooms, request: Request) -> Answer:
     else:
         await memory.decide_item(scope, id, body.decision, body.revision, body.replaces)
     event, forgets = ITEM_DECIDED + body.decision, body.decision == "forget"
-    await note(rooms, request.project, body.user_id, event, "" if forgets else id)
+    await record_audit(services, request.project, body.user_id, event, "" if forgets else id)
     item, history = await memory.item(scope, id)
     if (
         item.status == "forgotten" and not forgets
     ):  # forgotten meanwhile, perhaps before the audit's line was written
-        await rooms.threads.forget_turns((), id)
+        await services.threads.forget_turns((), id)
     return _answer_item(memory, item, history)
 
 
-def _memory(rooms: Rooms) -> MemoryService:
-    """Return the memory of `rooms`. Raises `NotFound` if the server has none."""
-    if rooms.memory is None:
+def _memory(services: ApiServices) -> MemoryService:
+    """Return the memory of `services`. Raises `NotFound` if the server has none."""
+    if services.memory is None:
         raise NotFound
-    return rooms.memory
+    return services.memory
 
 
 def _answer_item(memory: MemoryService, item: Item, history: Sequence[Change]) -> Answer:
-    return told(ItemAnswer(_item(memory, item), tuple(history)))
+    return answer_with(ItemAnswer(_item(memory, item), tuple(history)))
 
 
 def _item(memory: MemoryService, item: Item) -> ItemView:

@@ -10,21 +10,23 @@ from ...ports.pages import Page, Window
 from ...protocol.http import PageQuery
 from ...protocol.problems import ProblemError
 from ..responses import Answer
-from .answers import told
+from .answers import answer_with
 
 T = TypeVar("T")
 _LAST = (1 << 63) - 1
 
 
-def window(name: str, query: PageQuery) -> Window:
+def parse_window(name: str, query: PageQuery) -> Window:
     """Return the part of the list `name` that `query` asks for. Raises `ProblemError` for a cursor of another list."""
     return Window(query.limit, 0 if query.cursor is None else _parse_cursor(name, query.cursor))
 
 
-def paged(name: str, page: Page[T], view: Callable[[T], Any], kind: Callable[..., msgspec.Struct]) -> Answer:
+def answer_page(
+    name: str, page: Page[T], view: Callable[[T], Any], kind: Callable[..., msgspec.Struct]
+) -> Answer:
     """Return the answer with a part of the list `name`: each entry as its `view`, in a page of type `kind`."""
     after = None if page.after is None else _make_cursor(name, page.after)
-    return told(kind(tuple(view(each) for each in page.entries), after))
+    return answer_with(kind(tuple(view(each) for each in page.entries), after))
 
 
 def _make_cursor(name: str, after: int) -> str:

@@ -28,12 +28,12 @@ from ...protocol.routes import Route
 from ...session.asking import AnswerFailure, SingleTurn
 from ...session.turn import SessionContext
 from ..http_exchange import HttpExchange
-from ..responses import EVENTS, Answer, chunk, opening
+from ..request_head import Head, Refusal
+from ..responses import EVENTS, Answer, encode_chunk, render_head
 from ..service import AdmittedRequest, DoorHandler
-from ..sniff import Head, Refusal
-from .answers import tell
+from .answers import answer_refusal
 
-NAMELESS = "agent"  # the model's name if the operator gave none
+DEFAULT_MODEL = "agent"  # the model's name if the operator gave none
 _DECODERS: Mapping[str, Callable[[bytes], HttpQuestion]] = {
     "chat_completions": decode_chat,
     "ask": decode_ask,
@@ -54,7 +54,7 @@ class Questions:
         self._parts = parts
         self._unready = unready
         self._limit = limit
-        self._model = name or NAMELESS
+        self._model = name or DEFAULT_MODEL
         self._since = parts.clock.now_ms() // 1000
         self.door_handlers: Mapping[str, DoorHandler] = {"list_models": self._models}
 
@@ -70,10 +70,14 @@ class Questions:
     def decode(self, admitted: AdmittedRequest, body: bytes) -> HttpQuestion | Answer:
         """Return the question, or the `Answer` that refuses it while none can be answered."""
         refusal = self.refuse(admitted.route)
-        return _DECODERS[admitted.route.name](body) if refusal is None else tell(refusal, "openai")
+        return _DECODERS[admitted.route.name](body) if refusal is None else answer_refusal(refusal, "openai")
 
     async def work(
-        self, admitted: AdmittedRequest, body: HttpQuestion, exchange: HttpExchange, left: trio.CancelScope
+        self,
+        admitted: AdmittedRequest,
+        body: HttpQuestion,
+        exchange: HttpExchange,
+        client_scope: trio.CancelScope,
     ) -> None:
         """Answer a question. If its client leaves, its turn has ended when this returns, and no task of it is left."""
         id = self._parts.new_id()
@@ -85,43 +89,43 @@ class Questions:
         if body.stream:
             await self._stream_answer(exchange, question, chunks)
             return
-        ended = await SingleTurn(self._parts, question, self._limit).run()
-        if isinstance(ended, AnswerFailure):
-            answer = tell(self._make_refusal(ended), "openai")
+        outcome = await SingleTurn(self._parts, question, self._limit).run()
+        if isinstance(outcome, AnswerFailure):
+            answer = answer_refusal(self._make_refusal(outcome), "openai")
         elif admitted.route.name == "ask":
-            answer = Answer(status=200, content=encode_answer(ended))
+            answer = Answer(status=200, content=encode_answer(outcome))
         else:
             answer = Answer(
-                status=200, content=encode_completion(chunks.id, chunks.model, chunks.created, ended)
+                status=200, content=encode_completion(chunks.id, chunks.model, chunks.created, outcome)
             )
         await exchange.answer(answer)
 
     async def _stream_answer(self, exchange: HttpExchange, question: Question, chunks: ChunkEncoder) -> None:
         """Stream an answer. The turn hands its pieces to a task that writes: no turn's scope holds a write."""
         chunked = exchange.head.version == b"1.1"
-        framed = chunk if chunked else bytes
-        waiting, taken = trio.open_memory_channel[bytes](OUTBOX_DELTAS)
+        framed = encode_chunk if chunked else bytes
+        sender, receiver = trio.open_memory_channel[bytes](OUTBOX_DELTAS)
 
-        async def say(delta: str) -> None:
-            await waiting.send(framed(chunks.encode_delta(delta)))
+        async def send_delta(delta: str) -> None:
+            await sender.send(framed(chunks.encode_delta(delta)))
 
-        def still_here() -> None:
+        def keep_alive() -> None:
             with suppress(trio.WouldBlock):  # a full channel has bytes to write anyway
-                waiting.send_nowait(framed(STILL_HERE))
+                sender.send_nowait(framed(STILL_HERE))
 
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(partial(_write_all, exchange, taken))
-            async with waiting:
+            nursery.start_soon(partial(_write_all, exchange, receiver))
+            async with sender:
                 coding = {"Transfer-Encoding": "chunked"} if chunked else {}
-                waiting.send_nowait(opening({**EVENTS, **coding}) + framed(chunks.encode_start()))
-                ended = await SingleTurn(self._parts, question, self._limit, say, still_here).run()
-                last = self._encode_last(chunks, ended)
-                await waiting.send(framed(last) + (chunk(b"") if chunked else b""))
+                sender.send_nowait(render_head({**EVENTS, **coding}) + framed(chunks.encode_start()))
+                outcome = await SingleTurn(self._parts, question, self._limit, send_delta, keep_alive).run()
+                last = self._encode_last(chunks, outcome)
+                await sender.send(framed(last) + (encode_chunk(b"") if chunked else b""))
 
-    def _encode_last(self, chunks: ChunkEncoder, ended: Response | AnswerFailure) -> bytes:
-        if isinstance(ended, AnswerFailure):
-            return chunks.encode_failure(self._make_refusal(ended).as_error())
-        return chunks.encode_end(ended)
+    def _encode_last(self, chunks: ChunkEncoder, outcome: Response | AnswerFailure) -> bytes:
+        if isinstance(outcome, AnswerFailure):
+            return chunks.encode_failure(self._make_refusal(outcome).as_error())
+        return chunks.encode_end(outcome)
 
     def _make_refusal(self, failure: AnswerFailure) -> Refusal:
         self._parts.observer.count("errors", failure.code)

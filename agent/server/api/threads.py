@@ -5,12 +5,12 @@ from ...protocol.http import ChatMessage, ThreadsQuery
 from ...protocol.views import CallPage, MessagePage, ThreadPage
 from ..responses import Answer
 from . import views
-from .answers import DONE, told
-from .pages import paged, window
-from .rooms import Request, Rooms
+from .answers import DONE, answer_with
+from .context import ApiServices, Request
+from .pages import answer_page, parse_window
 
 
-async def chat(rooms: Rooms, request: Request) -> Answer:
+async def chat(services: ApiServices, request: Request) -> Answer:
     """Take a message, run its turn, and answer with the reply."""
     new: ChatMessage = request.body
     chat_request = ChatRequest(
@@ -23,49 +23,51 @@ async def chat(rooms: Rooms, request: Request) -> Answer:
         interrupt=new.interrupt,
         begin=new.begin,
     )
-    return told(views.reply(await rooms.desk.chat(chat_request, request.listener)))
+    return answer_with(views.reply(await services.desk.chat(chat_request, request.listener)))
 
 
-async def list_threads(rooms: Rooms, request: Request) -> Answer:
+async def list_threads(services: ApiServices, request: Request) -> Answer:
     """Answer with a page of a project's threads."""
     query: ThreadsQuery = request.query
-    page = await rooms.threads.threads(request.project, window("threads", query), query.user_id)
-    return paged("threads", page, views.thread, ThreadPage)
+    page = await services.threads.threads(request.project, parse_window("threads", query), query.user_id)
+    return answer_page("threads", page, views.thread, ThreadPage)
 
 
-async def get_thread(rooms: Rooms, request: Request) -> Answer:
+async def get_thread(services: ApiServices, request: Request) -> Answer:
     """Answer with a thread."""
-    return told(views.thread(await rooms.threads.thread(request.project, request.names["thread_id"])))
+    return answer_with(
+        views.thread(await services.threads.thread(request.project, request.names["thread_id"]))
+    )
 
 
-async def list_messages(rooms: Rooms, request: Request) -> Answer:
+async def list_messages(services: ApiServices, request: Request) -> Answer:
     """Answer with a page of a thread's messages."""
     thread = request.names["thread_id"]
-    page = await rooms.threads.messages(request.project, thread, window("messages", request.query))
-    return paged("messages", page, views.message, MessagePage)
+    page = await services.threads.messages(request.project, thread, parse_window("messages", request.query))
+    return answer_page("messages", page, views.message, MessagePage)
 
 
-async def list_thread_calls(rooms: Rooms, request: Request) -> Answer:
+async def list_thread_calls(services: ApiServices, request: Request) -> Answer:
     """Answer with a page of a thread's calls."""
     thread = request.names["thread_id"]
-    await rooms.threads.thread(request.project, thread)  # raises `NotFound` for an unknown thread
-    page = await rooms.calls.calls(request.project, window("calls", request.query), None, thread)
-    return paged("calls", page, views.call, CallPage)
+    await services.threads.thread(request.project, thread)  # raises `NotFound` for an unknown thread
+    page = await services.calls.calls(request.project, parse_window("calls", request.query), None, thread)
+    return answer_page("calls", page, views.call, CallPage)
 
 
-async def delete_thread(rooms: Rooms, request: Request) -> Answer:
+async def delete_thread(services: ApiServices, request: Request) -> Answer:
     """Delete a thread, once its work has ended."""
-    await rooms.desk.delete_thread(request.project, request.names["thread_id"])
+    await services.desk.delete_thread(request.project, request.names["thread_id"])
     return DONE
 
 
-async def cancel_turn(rooms: Rooms, request: Request) -> Answer:
+async def cancel_turn(services: ApiServices, request: Request) -> Answer:
     """Cancel the turn in progress. Succeeds also if there is none."""
-    await rooms.desk.cancel_turn(request.project, request.names["thread_id"])
+    await services.desk.cancel_turn(request.project, request.names["thread_id"])
     return DONE
 
 
-async def cancel(rooms: Rooms, request: Request) -> Answer:
+async def cancel(services: ApiServices, request: Request) -> Answer:
     """Cancel a thread's turn in progress, and its calls that wait."""
-    await rooms.desk.cancel_thread(request.project, request.names["thread_id"])
+    await services.desk.cancel_thread(request.project, request.names["thread_id"])
     return DONE

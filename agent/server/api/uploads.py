@@ -10,9 +10,9 @@ from ...config import UPLOAD_MAX
 from ...protocol.problems import FieldError, ProblemError, missing_fields
 from ...text.words import replace_nul
 from ..body import is_plain
-from ..sniff import Head
+from ..request_head import Head
 from . import open as opened
-from .rooms import Uploaded
+from .context import UploadedFile
 
 FILENAME_CHARACTERS = 200
 UPLOAD_FIELDS = 8  # beside the file, each of at most ...
@@ -24,7 +24,7 @@ _KIND = b"multipart/form-data"
 
 
 class Multipart:
-    """One multipart body. Call `feed` for each piece of it, then `taken`."""
+    """One multipart body. Call `feed` for each piece of it, then `finish`."""
 
     def __init__(self, head: Head) -> None:
         """Start on a body. Raises `ProblemError` if `head` does not announce `multipart/form-data`."""
@@ -73,7 +73,7 @@ class Multipart:
                 "bad_upload", "Send multipart/form-data as its boundary says; this could not be read."
             )
 
-    def taken(self) -> Uploaded:
+    def finish(self) -> UploadedFile:
         """Return the upload. Raises `ProblemError` if the body is not whole, or lacks a file or a valid category."""
         if not self._ended:
             raise ProblemError("bad_upload", "Send the body whole: its last boundary did not come.")
@@ -86,7 +86,7 @@ class Multipart:
             raise ProblemError(
                 "bad_upload", errors=[FieldError("/category", f"Send one of {', '.join(CATEGORIES)}.")]
             )
-        return Uploaded(category, self._filename, self._mime, bytes(self._file))
+        return UploadedFile(category, self._filename, self._mime, bytes(self._file))
 
     def _begin(self) -> None:
         self._parts += 1
@@ -116,7 +116,7 @@ class Multipart:
         if self._file is not None or self._part_name != "file":
             raise ProblemError("bad_upload", "Send one file, as the field file.")
         self._file = bytearray()
-        self._filename = filename(about[b"filename"])
+        self._filename = parse_filename(about[b"filename"])
         self._mime = opened.options(self._about.get(b"content-type", b""))[0].decode("latin-1")
 
     def _data(self, data: bytes, start: int, end: int) -> None:
@@ -143,7 +143,7 @@ class Multipart:
         self._ended = True
 
 
-def filename(given: bytes) -> str:
+def parse_filename(given: bytes) -> str:
     """Return the name of a file as it was sent, if it names a file and no folder.
 
     `given`: UTF-8, as browsers and clients send it. Raises `ProblemError` for a name with a slash, ".." or control

@@ -18,54 +18,54 @@ from ...protocol.views import (
 )
 
 
-def thread(shown: Thread) -> ThreadView:
+def thread(record: Thread) -> ThreadView:
     """Return the view of a thread."""
-    return from_record(ThreadView, shown, project_id=shown.project, user_id=shown.user, turns=shown.turn)
+    return from_record(ThreadView, record, project_id=record.project, user_id=record.user, turns=record.turn)
 
 
-def message(shown: StoredMessage) -> MessageView:
+def message(record: StoredMessage) -> MessageView:
     """Return the view of a message."""
-    return from_record(MessageView, shown, thread_id=shown.thread, tool_call_id=shown.call)
+    return from_record(MessageView, record, thread_id=record.thread, tool_call_id=record.call)
 
 
-def call(shown: StoredCall) -> CallView:
+def call(record: StoredCall) -> CallView:
     """Return the view of a call."""
     return from_record(
         CallView,
-        shown,
-        project_id=shown.project,
-        thread_id=shown.thread,
-        message_id=shown.message,
-        edited=shown.arguments_hash != shown.proposed_hash,
-        requires_approval=shown.needs_approval,
-        why_approval=shown.why,
+        record,
+        project_id=record.project,
+        thread_id=record.thread,
+        message_id=record.message,
+        edited=record.arguments_hash != record.proposed_hash,
+        requires_approval=record.needs_approval,
+        why_approval=record.why,
     )
 
 
-def reply(shown: Reply) -> ChatAnswer:
+def reply(record: Reply) -> ChatAnswer:
     """Return the view of a turn's reply. Its `tool_call` is the last of its calls, if the turn acted."""
-    calls = tuple(call(each) for each in shown.calls)
-    last = calls[-1] if calls and shown.mode == "ACT" else None
+    calls = tuple(call(each) for each in record.calls)
+    last = calls[-1] if calls and record.mode == "ACT" else None
     tool_request = (
         ToolRequest(last.tool, last.arguments, last.requires_approval, last.risk)
         if last is not None
         else None
     )
-    blocked = shown.blocked
+    blocked = record.blocked
     return ChatAnswer(
-        thread_id=shown.thread,
-        message_id=shown.message,
+        thread_id=record.thread,
+        message_id=record.message,
         response_json=ResponseJson(
-            shown.mode, shown.text, tool_request, tuple(map(_update, shown.remembered))
+            record.mode, record.text, tool_request, tuple(map(_update, record.remembered))
         ),
         tool_call_id=last.id if last is not None else None,
         tool_call=last,
         calls=calls,
-        citations=shown.citations,
-        confidence=shown.confidence,
+        citations=record.citations,
+        confidence=record.confidence,
         blocked=Blocked(blocked["code"], blocked["message"]) if blocked is not None else None,
-        render=Render(shown.text),
-        without_memory=shown.without_memory,
+        render=Render(record.text),
+        without_memory=record.without_memory,
     )
 
 

@@ -12,18 +12,18 @@ from agent.protocol.openapi import document
 from agent.protocol.problems import KIND
 from agent.protocol.routes import ROUTES
 from agent.server.admission import Admission
+from agent.server.api.http_api import HttpApi
 from agent.server.api.keys import Keys
-from agent.server.api.router import HttpApi
 from agent.server.http_server import HttpServer
-from agent.server.limits import Cap
+from agent.server.limits import ConnectionLimits
 from agent.server.metrics import Metrics
-from agent.server.page_routes import Contents, pages
+from agent.server.page_routes import PageContents, make_page_handlers
 from agent.server.serve import Edge, serve_stream
 from agent.server.settings import ServerSettings
 from agent.testing.faults import PipeEnd, pipe
 
 from .. import later, nobody, parted
-from .rooms import House
+from .stores import House
 
 TOKEN = "a-token-of-24-characters"
 Told = tuple[int, dict[str, str], Any]
@@ -100,7 +100,7 @@ class Asker:
 
     def left(self) -> None:
         """Nothing of anybody is left at the edge."""
-        cap = self.edge.cap
+        cap = self.edge.limits
         assert (cap.used, cap.places.used, cap.door.used) == (0, 0, 0)
 
     async def ask(
@@ -158,14 +158,16 @@ def asker(
     house = house or House()
     chosen = ServerSettings(**{"api_rate": 0.0} | settings)
     metrics, admission = Metrics(), Admission.of(chosen)
-    cap = Cap.of(chosen, 0)
+    cap = ConnectionLimits.of(chosen, 0)
     rooms = house.rooms()
     api = HttpApi(rooms, metrics, lambda: unready, lambda: draining, pace)
     keys = Keys(admission, cap.wrong_tokens, rooms.projects)
-    page = pages(
-        Contents(asyncapi=b"{}", session_diagram="", metrics=later(metrics.text), unready=later(lambda: ""))
+    page = make_page_handlers(
+        PageContents(
+            asyncapi=b"{}", session_diagram="", metrics=later(metrics.text), unready=later(lambda: "")
+        )
     )
     http = HttpServer(keys, cap, metrics, page, {"problem": api}, rooms.new_id)
     return Asker(
-        Edge(admission=admission, handler=nobody, http=http, cap=cap, observer=metrics), house, metrics
+        Edge(admission=admission, handler=nobody, http=http, limits=cap, observer=metrics), house, metrics
     )

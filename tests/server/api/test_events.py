@@ -16,7 +16,7 @@ from agent.testing.faults import pipe
 
 from ..test_api import unchunked
 from . import asker, code_in, held_to_the_document, read, request
-from .rooms import House
+from .stores import House
 
 ACCEPT = "Accept: text/event-stream"
 MESSAGE = json.dumps({"user_id": "anna", "message": "Hello"}).encode()

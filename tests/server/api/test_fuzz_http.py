@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from agent.protocol.http import CallsQuery
 from agent.protocol.problems import FAULTS, ProblemError, decode, decode_query
 from agent.protocol.routes import ROUTES
-from agent.server.api.uploads import Multipart, filename
-from agent.server.sniff import Head
+from agent.server.api.uploads import Multipart, parse_filename
+from agent.server.request_head import Head
 
 from ...examples import examples
 from .test_uploads import form
@@ -74,10 +74,10 @@ def test_any_upload_is_read_or_refused(filler: bytes, at: int, name: bytes) -> N
         made = Multipart(head)
         made.feed(good[:at] + filler)
         made.feed(good[at:])
-        made.taken()
+        made.finish()
 
     refused(read)
-    refused(lambda: filename(name))
+    refused(lambda: parse_filename(name))
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from agent.server.serve import serve_stream
 from agent.testing.faults import pipe
 
 from . import asker, code_in, held_to_the_document, request
-from .rooms import House
+from .stores import House
 
 SECRET = "s3cret-words"
 GOOD = b'{"user_id":"anna","message":"Hello"}'

@@ -17,7 +17,7 @@ from agent.server.rates import API_REQUESTS, request_rate
 from agent.server.settings import WRONG_TOKENS, ServerSettings
 
 from . import TOKEN, Asker, asker, code_in, held_to_the_document, request
-from .rooms import House
+from .stores import House
 from .test_uploads import form
 
 THEIRS, OURS = f"ak_{'t' * 43}", f"ak_{'o' * 43}"

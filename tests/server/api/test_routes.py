@@ -14,10 +14,10 @@ from agent.ports.threads import StoredMessage
 from agent.protocol.openapi import document
 from agent.protocol.paths import GUIDE
 from agent.protocol.routes import ROUTES
-from agent.server.api.router import HANDLERS
+from agent.server.api.http_api import HANDLERS
 
 from . import TOKEN, asker, code_in
-from .rooms import House
+from .stores import House
 
 MESSAGE = {"user_id": "anna", "message": "Refund order 4711."}
 

@@ -6,12 +6,12 @@ import trio
 import trio.lowlevel
 
 from agent.ports.desk import ChatRequest, Listener
-from agent.server.accept import listening
+from agent.server.accept import open_listeners
 from agent.server.serve import serve
 from agent.server.settings import ServerSettings
 
 from . import Asker, asker, code_in
-from .rooms import House
+from .stores import House
 from .test_events import DELTA
 
 pytestmark = pytest.mark.proof
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.proof
 
 async def serving(ask: Asker, nursery: trio.Nursery) -> str:
     """Serve an edge on a free port; return its address."""
-    listeners = await listening(ServerSettings(port=0))
+    listeners = await open_listeners(ServerSettings(port=0))
     await nursery.start(serve, listeners, ask.edge)
     return f"http://127.0.0.1:{listeners[0].socket.getsockname()[1]}"
 
@@ -87,6 +87,6 @@ async def test_a_client_that_leaves_cancels_its_turn_at_once(headers: dict[str, 
             while not gone:  # noqa: ASYNC110 - what is waited for is told nobody
                 await trio.sleep(0.01)
         assert gone[0] - left < 10
-        await ask.edge.cap.wait_unused()
+        await ask.edge.limits.wait_unused()
         nursery.cancel_scope.cancel()
     ask.left()

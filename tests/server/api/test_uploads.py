@@ -16,7 +16,7 @@ from agent.errors import BadRequest
 from agent.protocol.problems import ProblemError
 from agent.retrieval.effort import Effort
 from agent.retrieval.texts import UPLOAD_TEXT
-from agent.server.api.reading import READING_TIMEOUT, Reading
+from agent.server.api.upload_reader import READING_TIMEOUT, UploadReader
 from agent.server.api.uploads import UPLOAD_FIELDS
 from agent.server.http_server import UPLOAD_TIMEOUT
 from agent.server.serve import serve_stream
@@ -203,7 +203,7 @@ async def test_a_reader_of_others_is_given_up_when_nobody_waits(
         raise BadRequest("too_long", "Split it.")
 
     with pytest.raises(ProblemError) as told:
-        await Reading(inline, refuses)("a.md", "", b"x")
+        await UploadReader(inline, refuses)("a.md", "", b"x")
     assert (told.value.code, told.value.detail) == ("text_too_long", "Split it.")
 
     async def slow(function: Callable[[], T]) -> T:
@@ -221,9 +221,9 @@ async def test_a_reader_of_others_is_given_up_when_nobody_waits(
             efforts.append(self)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("agent.server.api.reading.Effort", Watched)
+        patch.setattr("agent.server.api.upload_reader.Effort", Watched)
         with pytest.raises(ProblemError, match="unreadable"):
-            await Reading(slow, reads)("a.md", "", b"x")
+            await UploadReader(slow, reads)("a.md", "", b"x")
     assert [each.given_up for each in efforts] == [True]
 
 
@@ -242,7 +242,7 @@ async def test_who_waits_for_a_reader_in_vain_is_told_to_come_again(
         return await no_thread(function)
 
     for runs, status, code in ((no_thread, 503, "too_many_uploads"), (too_long, 422, "unreadable")):
-        monkeypatch.setattr("tests.server.api.rooms.inline", runs)
+        monkeypatch.setattr("tests.server.api.stores.inline", runs)
         ask = asker()
         got, headers, value = await ask.ask("POST", DOCS, body, kind)
         assert (got, code_in(value), "retry-after" in headers) == (status, code, status == 503)

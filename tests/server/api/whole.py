@@ -84,7 +84,7 @@ class Whole:
     @property
     def memory(self) -> tuple[OwnMemory, MemoryStore]:
         """What takes users' decisions about what is remembered, and where that is kept."""
-        desk: OwnMemory = vars(self.net.app)["_rooms"].memory
+        desk: OwnMemory = vars(self.net.app)["_api_services"].memory
         return desk, vars(desk)["_store"]
 
     async def raw(self, data: bytes, key: str | None = None) -> tuple[int, dict[str, str], bytes]:

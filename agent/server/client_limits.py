@@ -18,8 +18,8 @@ from ..protocol.codec import decode, encode
 from ..protocol.inbound import Message
 from ..protocol.outbound import Error
 from ..wire.bucket import Bucket
-from .limits import Cap
-from .places import Place
+from .capacity import Place
+from .limits import ConnectionLimits
 from .settings import FIRST_WORDS, TURNED_AWAY_BRIEFLY
 from .websocket import Connection
 
@@ -27,58 +27,60 @@ IDLE, GIVE_WAY, POLICY = 4408, 1013, 1008
 _WAIT = "Too many messages from your address; wait a moment before you ask again."
 
 
-class Guest:
-    """One client in its `place` (implements `agent.server.hosts.Host`).
+class ClientLimits:
+    """One client in its `place` (implements `agent.server.client_policy.ClientPolicy`).
 
     `address`: the address that the client counts for; None for a client behind trusted proxies only.
     `due`: the deadline of its first message on the loop's clock; `inf` once it has sent one.
     """
 
-    def __init__(self, cap: Cap, place: Place, address: str | None, observer: Observer) -> None:
-        self.due = trio.current_time() + cap.idle_timeout if cap.idle_timeout else inf
-        self._cap = cap
+    def __init__(
+        self, limits: ConnectionLimits, place: Place, address: str | None, observer: Observer
+    ) -> None:
+        self.due = trio.current_time() + limits.idle_timeout if limits.idle_timeout else inf
+        self._limits = limits
         self._place = place
         self._address = address
         self._observer = observer
         self._refused: Bucket | None = None
-        self._leaves_at_leisure = False
+        self._has_refusal_slot = False
 
-    def sit_down(self, connection: Connection) -> None:
+    def start_giving_way(self, connection: Connection) -> None:
         """Let the client give way to newcomers after `FIRST_WORDS` seconds, until it has sent a message."""
 
         give_way = partial(self._give_way, connection)
-        self._cap.places.may_give_way(self._place, give_way, trio.current_time() + FIRST_WORDS)
+        self._limits.places.may_give_way(self._place, give_way, trio.current_time() + FIRST_WORDS)
 
-    def get_up(self) -> None:
+    def release(self) -> None:
         """Give the place back after the connection has ended."""
-        self._cap.places.leave(self._place)
-        if self._leaves_at_leisure:
-            self._cap.turned_away.release()
+        self._limits.places.leave(self._place)
+        if self._has_refusal_slot:
+            self._limits.refusals.release()
 
-    def come_back_in(self) -> int:
+    def pick_reconnect_delay(self) -> int:
         """Return the seconds after which this client should reconnect when it is sent away."""
-        return self._cap.come_back_in()
+        return self._limits.pick_reconnect_delay()
 
-    def overdue(self, wire: Wire) -> None:
+    def close_idle(self, wire: Wire) -> None:
         """Close the connection with 4408: its first message did not come within `idle_timeout`."""
         self._end("idle", IDLE)
-        wire.close(IDLE, f"no message in {self._cap.idle_timeout:g} s")
+        wire.close(IDLE, f"no message in {self._limits.idle_timeout:g} s")
 
-    def hear(self, wire: Wire, said: str | bytes) -> bool:
+    def admit_message(self, wire: Wire, message: str | bytes) -> bool:
         """Count a frame of the client; return False if it was refused here and must not reach the session.
 
         A `message` over the rate of its address is answered with `rate_limited`. More than `FRAMES_PER_SECOND` of these
         close the connection with 1008.
         """
-        if not isinstance(said, str) or not ("message" in said or "\\u" in said):
+        if not isinstance(message, str) or not ("message" in message or "\\u" in message):
             return True
         now = trio.current_time()
-        if self._cap.messages.take(self._address, now):
+        if self._limits.messages.take(self._address, now):
             self.due = inf
-            self._cap.places.keep(self._place)
+            self._limits.places.keep(self._place)
             return True
         try:
-            frame = decode(said)
+            frame = decode(message)
         except BadFrame:
             return True
         if not isinstance(frame, Message):
@@ -95,8 +97,8 @@ class Guest:
 
     def _give_way(self, connection: Connection) -> None:
         self._end("silent", GIVE_WAY)
-        self._leaves_at_leisure = self._cap.turned_away.acquire()
-        linger = CLOSE_TIMEOUT if self._leaves_at_leisure else TURNED_AWAY_BRIEFLY
+        self._has_refusal_slot = self._limits.refusals.acquire()
+        linger = CLOSE_TIMEOUT if self._has_refusal_slot else TURNED_AWAY_BRIEFLY
         connection.close(GIVE_WAY, "others are waiting and nothing was said here", linger)
 
     def _end(self, limit: str, code: int) -> None:

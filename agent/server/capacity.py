@@ -1,8 +1,8 @@
-"""Rooms: a limited number of places for clients, and the rule by which a client gives way to a newcomer.
+"""Pools: a limited number of places for clients, and the rule by which a client gives way to a newcomer.
 
 One address has at most its share. When no place is free, a client that may give way does: the oldest one of the address
 with the most such clients. So a crowd from one address competes with itself, and a newcomer gets in as long as one
-client in the room has sent no message.
+client in the pool has sent no message.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from .addresses import THIS_MACHINE
 
 
 class Place:
-    """One place in a room. Made by `Room.enter`.
+    """One place in a pool. Made by `PlacePool.take_now`.
 
     `holder`: the address that the place counts for; without an address each place is its own holder.
     """
@@ -25,31 +25,31 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class _Willing:
-    """A client that may give way from `at` on; `tell` makes it leave."""
+class _WayGiver:
+    """A client that may give way from `at` on; `give_way` makes it leave."""
 
-    tell: Callable[[], None]
+    give_way: Callable[[], None]
     at: float
 
 
-Taken: TypeAlias = Literal["address", "connections"]
+NoPlaceReason: TypeAlias = Literal["address", "connections"]
 """The reason that no place is free: the share of the `address` is taken, or all `connections` are."""
 
 
 class Places(Protocol):
-    """Places for clients: a `Room` of this process, or one that several servers share."""
+    """Places for clients: a `PlacePool` of this process, or one that several servers share."""
 
     @property
     def used(self) -> int:
         """The number of places that this server has taken."""
         ...
 
-    async def take(self, address: str | None, now: float) -> Place | Taken:
+    async def take(self, address: str | None, now: float) -> Place | NoPlaceReason:
         """Take a place for `address` at `now`, in seconds, or return the reason for none. Cancelled, none is taken."""
         ...
 
-    def may_give_way(self, place: Place, tell: Callable[[], None], at: float) -> None:
-        """Let a place go to a newcomer from `at` on, in seconds; `tell` is called then, and must not block or raise."""
+    def may_give_way(self, place: Place, give_way: Callable[[], None], at: float) -> None:
+        """Let a place go to a newcomer from `at` on, in seconds, by `give_way`, which must not block or raise."""
         ...
 
     def keep(self, place: Place) -> None:
@@ -65,7 +65,7 @@ class Places(Protocol):
         ...
 
 
-class Room:
+class PlacePool:
     """Places for `size` clients, of which one address has at most `share(address)`."""
 
     def __init__(self, size: int, share: Callable[[str], int]) -> None:
@@ -73,25 +73,25 @@ class Room:
         self._share = share
         self._taken: set[Place] = set()
         self._held: dict[object, int] = {}
-        self._willing: dict[object, dict[Place, _Willing]] = {}  # each holder's oldest first
+        self._willing: dict[object, dict[Place, _WayGiver]] = {}  # each holder's oldest first
 
     @property
     def used(self) -> int:
         """The number of places that are taken."""
         return len(self._taken)
 
-    def full_for(self, address: str | None) -> bool:
+    def is_full_for(self, address: str | None) -> bool:
         """Return whether an address has taken its whole share, if that is less than all places."""
         share = self._size if address is None else self._share(address)
         return share < self._size and self._held.get(address, 0) >= share
 
-    def enter(self, address: str | None, now: float) -> Place | None:
+    def take_now(self, address: str | None, now: float) -> Place | None:
         """Take a place for `address` at `now`, in seconds; return None if no client gives way.
 
-        The `address` None is a client without an address of its own. The client that gives way has left the room when
-        this returns, and was told by its `tell`.
+        The `address` None is a client without an address of its own. The client that gives way has left the pool when
+        this returns, and was told by its `give_way`.
         """
-        if self.full_for(address):
+        if self.is_full_for(address):
             if not self._make_way(address, now):
                 return None
         elif self.used >= self._size and not self.make_way(now):
@@ -101,15 +101,15 @@ class Room:
         self._held[place.holder] = self._held.get(place.holder, 0) + 1
         return place
 
-    async def take(self, address: str | None, now: float) -> Place | Taken:
-        """Take a place as `enter` does, or return the reason for none. Never waits."""
-        greedy = self.full_for(address)
-        return self.enter(address, now) or ("address" if greedy else "connections")
+    async def take(self, address: str | None, now: float) -> Place | NoPlaceReason:
+        """Take a place as `take_now` does, or return the reason for none. Never waits."""
+        greedy = self.is_full_for(address)
+        return self.take_now(address, now) or ("address" if greedy else "connections")
 
-    def may_give_way(self, place: Place, tell: Callable[[], None], at: float) -> None:
-        """Let a place go to a newcomer from `at` on, in seconds; `tell` is called then, and must not block or raise."""
+    def may_give_way(self, place: Place, give_way: Callable[[], None], at: float) -> None:
+        """Let a place go to a newcomer from `at` on, in seconds, by `give_way`, which must not block or raise."""
         if place in self._taken:
-            self._willing.setdefault(place.holder, {})[place] = _Willing(tell, at)
+            self._willing.setdefault(place.holder, {})[place] = _WayGiver(give_way, at)
 
     def keep(self, place: Place) -> None:
         """Stop the place from giving way to newcomers. Idempotent."""
@@ -138,7 +138,7 @@ class Room:
         place = self._oldest(holder, now)
         if place is None:
             return False
-        tell = self._willing[holder][place].tell
+        tell = self._willing[holder][place].give_way
         self.leave(place)
         tell()
         return True
@@ -149,8 +149,8 @@ class Room:
         return place if willing is not None and willing.at <= now else None
 
 
-def places(size: int, of_address: int | None) -> Room:
-    """Return a room of `size` places, of which one address may have `of_address`; 0 is no limit.
+def make_places(size: int, of_address: int | None) -> PlacePool:
+    """Return a pool of `size` places, of which one address may have `of_address`; 0 is no limit.
 
     None: half of the places, and all for this machine, as all clients may come from here through a proxy or a test.
     """
@@ -160,4 +160,4 @@ def places(size: int, of_address: int | None) -> Room:
             return size if address == THIS_MACHINE else max(1, size // 2)
         return of_address or size
 
-    return Room(size, share)
+    return PlacePool(size, share)

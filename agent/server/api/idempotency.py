@@ -15,14 +15,14 @@ from ...config import IDEMPOTENCY_KEY, STORE_TIMEOUT
 from ...errors import StorageFailed
 from ...ports.requests import RequestStore, StoredAnswer
 from ...protocol.problems import ProblemError
+from ..request_head import Head
 from ..responses import Answer
-from ..sniff import Head
 
 _KEY = re.compile(rb"[\x21-\x7e]{1,%d}" % IDEMPOTENCY_KEY)
 REPLAYED = {"Idempotent-Replayed": "true"}
 
 
-def key_of(head: Head) -> str | None:
+def parse_idempotency_key(head: Head) -> str | None:
     """Return the `Idempotency-Key` of a request, or None. Raises `ProblemError` for several keys or a malformed one."""
     named = head.values(b"idempotency-key")
     if not named:
@@ -34,7 +34,7 @@ def key_of(head: Head) -> str | None:
     return named[0].decode("ascii")
 
 
-async def once(
+async def answer_once(
     requests: RequestStore,
     owner: str,
     key: str,
@@ -61,8 +61,8 @@ async def once(
     try:
         answer = await act()
         if answer.status < 300:
-            content = answer.content if answer.kept is None else answer.kept
-            stored = StoredAnswer(answer.status, content, answer.made)
+            content = answer.content if answer.stored_content is None else answer.stored_content
+            stored = StoredAnswer(answer.status, content, answer.created_project)
         return answer
     finally:
         with trio.move_on_after(STORE_TIMEOUT, shield=True), suppress(StorageFailed):

@@ -21,8 +21,8 @@ from agent.ports.remember import RepeatMatcher
 from agent.ports.requests import StoredAnswer
 from agent.ports.threads import StoredMessage, Thread, ThreadState
 from agent.retrieval.foreign import ForeignFiles
-from agent.server.api.reading import Reading
-from agent.server.api.rooms import Rooms
+from agent.server.api.context import ApiServices
+from agent.server.api.upload_reader import UploadReader
 from agent.testing.isolate import InProcess
 from agent.testing.network import inline
 
@@ -71,16 +71,16 @@ class House:
         """Return a name that was not there."""
         return f"id-{next(self._numbers)}"
 
-    def rooms(self) -> Rooms:
+    def rooms(self) -> ApiServices:
         """Return all of it as the API takes it."""
-        return Rooms(
+        return ApiServices(
             desk=Desk(self),
             projects=Projects(self),
             threads=Threads(self),
             calls=Calls(self),
             requests=Requests(self),
             show_prompt=self.show_prompt if self.prompts else None,
-            read=Reading(inline, ForeignFiles(InProcess()).text_of),
+            read=UploadReader(inline, ForeignFiles(InProcess()).text_of),
             clock=self,
             new_id=self.new_id,
             new_key=lambda: f"ak_{next(self._numbers):032d}",

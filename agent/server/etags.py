@@ -3,18 +3,18 @@
 from collections.abc import Mapping
 from hashlib import sha256
 
+from .request_head import Head
 from .responses import Answer
-from .sniff import Head
 
 TAG_DIGITS = 32  # hexadecimal digits of an ETag: 128 bits of SHA-256
 
 
-def tag_of(content: bytes) -> str:
+def make_tag(content: bytes) -> str:
     """Return the `ETag` of `content`."""
     return f'"{sha256(content).hexdigest()[:TAG_DIGITS]}"'
 
 
-def tagged(
+def answer_tagged(
     head: Head, content: bytes, tag: str, kind: str, headers: Mapping[str, str] | None = None
 ) -> Answer:
     """Return an answer with `content`, or 304 without it if the request names its `tag`. `kind`: its media type."""

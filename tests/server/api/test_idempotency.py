@@ -8,13 +8,13 @@ import trio.testing
 
 from agent.errors import Conflict, StorageFailed
 from agent.ports.desk import ChatRequest, Listener
-from agent.server.api.once import once
+from agent.server.api.idempotency import answer_once
 from agent.server.responses import Answer
 from agent.server.serve import serve_stream
 from agent.testing.faults import pipe
 
 from . import TOKEN, asker, code_in, request
-from .rooms import House
+from .stores import House
 from .test_events import thinking
 from .test_uploads import form
 
@@ -101,7 +101,7 @@ async def test_only_a_good_answer_stands(status: int, kept: bool) -> None:
         return Answer(status=status, content=b"{}")
 
     for _ in range(2):
-        answer = await once(house.rooms().requests, "operator", "once", "digest", 0, "default", act)
+        answer = await answer_once(house.rooms().requests, "operator", "once", "digest", 0, "default", act)
         assert answer.status == status
     assert done == [status] * (1 if kept else 2)
 

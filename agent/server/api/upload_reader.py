@@ -16,13 +16,13 @@ from ...errors import BadRequest, GivenUp, SandboxFailed
 from ...ports.work import RunSync
 from ...protocol.problems import ProblemError
 from ...retrieval.effort import Effort
-from .rooms import ReadText
+from .context import ExtractedText
 
 READING_TIMEOUT = (
     25.0  # for a thread, and for what it then reads: less than the HTTP_TIMEOUT that answers for all
 )
 
-TextOf: TypeAlias = Callable[[str, str, bytes, Effort], tuple[str, int]]
+ExtractText: TypeAlias = Callable[[str, str, bytes, Effort], tuple[str, int]]
 """Returns the text of a file, and the number of pieces that it is cut into; blocks.
 
 Arguments: its name, the type that it was sent as, its bytes, and the `Effort` that says when to give up. Raises
@@ -41,7 +41,7 @@ _CODES = {
 }
 
 
-def type_of(filename: str, mime: str) -> str:
+def guess_media_type(filename: str, mime: str) -> str:
     """Return the media type of a file: the `mime` that it was sent as, or else that of its suffix."""
     sent = mime.partition(";")[0].strip().lower()
     if sent not in ("", "application/octet-stream"):
@@ -49,14 +49,14 @@ def type_of(filename: str, mime: str) -> str:
     return _TYPES.get(PurePosixPath(filename).suffix.lower(), "text/plain")
 
 
-class Reading:
-    """Reads uploads (implements `rooms.ReadDocument`). `text_of` extracts a file's text, in a thread of `run_sync`."""
+class UploadReader:
+    """Reads uploads (implements `context.TextExtractor`). `text_of` extracts a text in a thread of `run_sync`."""
 
-    def __init__(self, run_sync: RunSync, text_of: TextOf) -> None:
+    def __init__(self, run_sync: RunSync, text_of: ExtractText) -> None:
         self._run = run_sync
         self._text_of = text_of
 
-    async def __call__(self, filename: str, mime: str, data: bytes) -> ReadText:
+    async def __call__(self, filename: str, mime: str, data: bytes) -> ExtractedText:
         """Return a file's text. Raises `ProblemError`.
 
         Reading ends soon after this is cancelled, or after `READING_TIMEOUT` seconds.
@@ -65,7 +65,7 @@ class Reading:
         try:
             with trio.move_on_after(READING_TIMEOUT):
                 text, pieces = await self._run(partial(self._text_of, filename, mime, data, effort))
-                return ReadText(text, type_of(filename, mime), pieces)
+                return ExtractedText(text, guess_media_type(filename, mime), pieces)
         except BadRequest as bad:
             code, why = _CODES.get(bad.code, "bad_upload"), bad.message
         except GivenUp:

@@ -1,4 +1,4 @@
-"""The parameters of the HTTP API's handlers: the services that they call (`Rooms`), and one `Request`."""
+"""The parameters of the HTTP API's handlers: the services that they call (`ApiServices`), and one `Request`."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -17,7 +17,7 @@ from ..responses import Answer
 
 
 @dataclass(frozen=True, slots=True)
-class ReadText:
+class ExtractedText:
     """The text of a document. `mime`: the type that it was read as. `pieces`: the number that it is cut into."""
 
     text: str
@@ -25,16 +25,16 @@ class ReadText:
     pieces: int
 
 
-class ReadDocument(Protocol):
+class TextExtractor(Protocol):
     """Extracts the text of an uploaded file."""
 
-    async def __call__(self, filename: str, mime: str, data: bytes) -> ReadText:
+    async def __call__(self, filename: str, mime: str, data: bytes) -> ExtractedText:
         """Return its text. Raises `agent.protocol.problems.ProblemError` if the file cannot be read."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rooms:
+class ApiServices:
     """The services and stores that the API works on.
 
     `read` extracts the text of an upload. `show_prompt` returns the prompt for a message; None if no model is prompted.
@@ -49,7 +49,7 @@ class Rooms:
     calls: CallStore
     requests: RequestStore
     show_prompt: PromptDebug | None
-    read: ReadDocument
+    read: TextExtractor
     clock: Clock
     new_id: Callable[[], str]
     new_key: Callable[[], str]
@@ -58,7 +58,7 @@ class Rooms:
 
 
 @dataclass(frozen=True, slots=True)
-class Uploaded:
+class UploadedFile:
     """An uploaded file. `mime`: the type that its part names, or ""."""
 
     category: str
@@ -72,7 +72,7 @@ class Request:
     """One request that was read, and that its caller may make.
 
     `project`: the project that it works on. `by`: the name of its caller in the audit. `names`: the values of its
-    path's named parts. `query`, `body`: the `Struct`s of its route; an upload is an `Uploaded`. `async_preferred`:
+    path's named parts. `query`, `body`: the `Struct`s of its route; an upload is an `UploadedFile`. `async_preferred`:
     whether the caller does not wait for calls that the server runs. `listener` gets the frames of a turn.
     """
 
@@ -84,37 +84,37 @@ class Request:
     async_preferred: bool = False
     listener: Listener | None = None
 
-    def named(self, field: str) -> str | None:
+    def find_id(self, field: str) -> str | None:
         """Return the id in `field` of the request's path, query or body, or None."""
         given = (getattr(part, field, None) for part in (self.query, self.body))
         return self.names.get(field) or next((each for each in given if each is not None), None)
 
 
-Handler: TypeAlias = Callable[[Rooms, Request], Awaitable[Answer]]
+Handler: TypeAlias = Callable[[ApiServices, Request], Awaitable[Answer]]
 """Does the work of one route.
 
 Raises `agent.protocol.problems.ProblemError` and the errors of the ports, which the router turns into problems.
 """
 
 
-async def check_user(rooms: Rooms, request: Request) -> None:
+async def check_user(services: ApiServices, request: Request) -> None:
     """Check that the thread or call that a request names belongs to the user that it names, if it names both.
 
     Runs before the handler of every route, so that no handler has to check. Items need no check: they are looked up
     among their user's own. Raises `agent.errors.NotFound`, as for a thread that never existed.
     """
-    user, thread = request.named("user_id"), request.named("thread_id")
+    user, thread = request.find_id("user_id"), request.find_id("thread_id")
     if user is None:
         return
     threads = {thread} if thread is not None else set()
-    for call in {request.named("call_id"), request.named("tool_call_id")} - {None}:
-        threads.add((await rooms.calls.call(request.project, str(call))).thread)
+    for call in {request.find_id("call_id"), request.find_id("tool_call_id")} - {None}:
+        threads.add((await services.calls.call(request.project, str(call))).thread)
     for each in threads:
-        if (await rooms.threads.thread(request.project, each)).user != user:
+        if (await services.threads.thread(request.project, each)).user != user:
             raise NotFound("it is another user's")
 
 
-async def note(rooms: Rooms, project: str, user: str, event: str, subject: str) -> None:
+async def record_audit(services: ApiServices, project: str, user: str, event: str, subject: str) -> None:
     """Write a line of the audit about finished work. The work stands, so a `StorageFailed` here is dropped."""
     with suppress(StorageFailed):
-        await rooms.requests.write_audit(rooms.clock.now_ms(), project, user, event, subject)
+        await services.requests.write_audit(services.clock.now_ms(), project, user, event, subject)

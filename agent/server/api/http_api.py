@@ -22,14 +22,14 @@ from ...protocol.problems import ProblemError, decode
 from ...protocol.routes import Route
 from ...protocol.views import Health
 from ..http_exchange import HttpExchange
+from ..request_head import Head, Refusal
 from ..responses import Answer
 from ..service import AdmittedRequest, DoorHandler
-from ..sniff import Head, Refusal
 from . import calls, documents, memory, projects, threads
-from .answers import caught, failed, tell, told
-from .events import Events
-from .once import once
-from .rooms import Handler, Request, Rooms, Uploaded, check_user
+from .answers import answer_problem, answer_refusal, answer_with, catch_errors
+from .context import ApiServices, Handler, Request, UploadedFile, check_user
+from .events import EventStream
+from .idempotency import answer_once
 
 HANDLERS: Mapping[str, Handler] = {
     each.__name__: each
@@ -80,20 +80,20 @@ class _DecodedBody:
 class HttpApi:
     """Serves the routes of the HTTP API (implements `agent.server.service.RouteService`).
 
-    `rooms`: the services of the handlers. `unready` returns the reason that no turn can begin now, or "". `draining`
+    `services`: those of the handlers. `unready` returns the reason that no turn can begin now, or "". `draining`
     returns whether the server goes down, and takes no new work. `pace`: seconds between two pieces of a text that is
     streamed as events.
     """
 
     def __init__(
         self,
-        rooms: Rooms,
+        services: ApiServices,
         observer: Observer,
         unready: Callable[[], str],
         draining: Callable[[], bool],
         pace: float = 0.0,
     ) -> None:
-        self._rooms = rooms
+        self._services = services
         self._observer = observer
         self._unready = unready
         self._draining = draining
@@ -104,11 +104,11 @@ class HttpApi:
         return Answer(status=200, content=openapi.document())
 
     async def _health(self, _: Head, __: Mapping[str, str]) -> Answer:
-        now = self._rooms.clock.now_ms()
+        now = self._services.clock.now_ms()
         with trio.move_on_after(RECORD_TIMEOUT), suppress(StorageFailed):
-            await self._rooms.projects.project(HOUSE)
-            return told(Health("ok", now, "ok"))
-        return told(Health("unavailable", now, "unavailable"), 503, {"Retry-After": "2"})
+            await self._services.projects.project(HOUSE)
+            return answer_with(Health("ok", now, "ok"))
+        return answer_with(Health("unavailable", now, "unavailable"), 503, {"Retry-After": "2"})
 
     def refuse(self, route: Route) -> Refusal | None:
         """Return the refusal of a request that changes something while the server cannot do it, or None."""
@@ -120,9 +120,9 @@ class HttpApi:
         return Refusal(503, why, code="starting") if why else None
 
     def decode(self, admitted: AdmittedRequest, body: Any) -> _DecodedBody:
-        """Return a body as its route's Struct, or as an `Uploaded`."""
+        """Return a body as its route's Struct, or as an `UploadedFile`."""
         route = admitted.route
-        if isinstance(body, Uploaded):
+        if isinstance(body, UploadedFile):
             return _DecodedBody(body, _digest_of_upload(body))
         if route.body is None:
             return _DecodedBody(None, b"")
@@ -131,7 +131,11 @@ class HttpApi:
         return _DecodedBody(decode(route.body, body), body)
 
     async def work(
-        self, admitted: AdmittedRequest, body: _DecodedBody, exchange: HttpExchange, left: trio.CancelScope
+        self,
+        admitted: AdmittedRequest,
+        body: _DecodedBody,
+        exchange: HttpExchange,
+        client_scope: trio.CancelScope,
     ) -> None:
         """Call the route's handler, and write its answer."""
         if not _wants_events(admitted):
@@ -139,7 +143,7 @@ class HttpApi:
             self._count(answer)
             await exchange.answer(answer)
             return
-        events = Events(exchange, self._pace_now, self._observer, left.cancel)
+        events = EventStream(exchange, self._pace_now, self._observer, client_scope.cancel)
         async with trio.open_nursery() as writing:
             writing.start_soon(events.run)
             answer = await self._answer(admitted, body, events)
@@ -150,13 +154,15 @@ class HttpApi:
         """Return the pace of a text: 0 while the server goes down."""
         return 0.0 if self._draining() else self._pace
 
-    async def _answer(self, admitted: AdmittedRequest, body: _DecodedBody, events: Events | None) -> Answer:
-        rooms, route, caller = self._rooms, admitted.route, admitted.caller
+    async def _answer(
+        self, admitted: AdmittedRequest, body: _DecodedBody, events: EventStream | None
+    ) -> Answer:
+        services, route, caller = self._services, admitted.route, admitted.caller
 
         async def act() -> Answer:
             closed = self.refuse(route)
             if closed is not None:
-                return tell(closed, "problem")
+                return answer_refusal(closed, "problem")
             project = _project(admitted, body.body)
             preferred = any(b"respond-async" in value.lower() for value in admitted.head.values(b"prefer"))
             request = Request(
@@ -168,24 +174,24 @@ class HttpApi:
                 async_preferred=preferred,
                 listener=events,
             )
-            work = partial(self._within, route, request)
+            work = partial(self._run_handler, route, request)
             if admitted.key is None:
                 return await work()
             digest = _digest(admitted.head, body.digested)
-            now = rooms.clock.now_ms()
-            return await once(rooms.requests, caller.name, admitted.key, digest, now, project, work)
+            now = services.clock.now_ms()
+            return await answer_once(services.requests, caller.name, admitted.key, digest, now, project, work)
 
-        return await caught(act, rooms.new_id)
+        return await catch_errors(act, services.new_id)
 
-    async def _within(self, route: Route, request: Request) -> Answer:
+    async def _run_handler(self, route: Route, request: Request) -> Answer:
         """Run a route's handler, within `HTTP_TIMEOUT` seconds if it is no turn."""
         handler = HANDLERS[route.name]
         with trio.move_on_after(HTTP_TIMEOUT) as limit:
-            await check_user(self._rooms, request)
+            await check_user(self._services, request)
             if route.turn:
                 limit.deadline = inf
-            return await handler(self._rooms, request)
-        return failed("storage")
+            return await handler(self._services, request)
+        return answer_problem("storage")
 
     def _count(self, answer: Answer) -> None:
         if answer.status >= 400:
@@ -217,7 +223,7 @@ def _digest(head: Head, body: bytes) -> str:
     return sha256(b"%s %s\n%s" % (head.method, head.target, body)).hexdigest()
 
 
-def _digest_of_upload(upload: Uploaded) -> bytes:
+def _digest_of_upload(upload: UploadedFile) -> bytes:
     """Return the digest of an upload's fields and data. Its body would not do: each request has a new boundary."""
     about = f"{upload.category}\n{upload.filename}\n{upload.mime}\n".encode()
     return about + sha256(upload.data).digest()

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.config import HEAD_MAX, HEAD_TIMEOUT
-from agent.server.api.answers import tell
-from agent.server.sniff import Head, Refusal, close_now, hang_up, read_head
+from agent.server.api.answers import answer_refusal
+from agent.server.request_head import Head, Refusal, close_now, hang_up, read_head
 
 GET = b"GET /ws HTTP/1.1\r\nHost: localhost\r\n"
 KEY = b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
@@ -252,12 +252,12 @@ async def test_subprotocols_are_split_over_commas_and_headers() -> None:
 
 def test_a_refusal_is_a_whole_http_response() -> None:
     """A client's HTTP library can read it."""
-    text = tell(Refusal(503, "Later.", {"Retry-After": "2"}), "plain").render().decode()
+    text = answer_refusal(Refusal(503, "Later.", {"Retry-After": "2"}), "plain").render().decode()
     assert text.startswith("HTTP/1.1 503 Service Unavailable\r\n")
     assert "\r\nContent-Length: 7\r\n" in text
     assert "\r\nRetry-After: 2\r\n" in text
     assert text.endswith("\r\nConnection: close\r\n\r\nLater.\n")
-    assert tell(Refusal(400, "No."), "plain").render(body=False).endswith(b"close\r\n\r\n")
+    assert answer_refusal(Refusal(400, "No."), "plain").render(body=False).endswith(b"close\r\n\r\n")
 
 
 FRAGMENTS = st.sampled_from(

@@ -6,37 +6,37 @@ from typing import Protocol
 from ..ports.wire import Wire
 
 
-class Host(Protocol):
+class ClientPolicy(Protocol):
     """The server's decisions about one client: when it is idle, which messages pass, when it may reconnect."""
 
     due: float
     """The deadline of the client's first message, in seconds on the loop's clock."""
 
-    def overdue(self, wire: Wire) -> None:
+    def close_idle(self, wire: Wire) -> None:
         """Close the connection of a client that has sent no message by `due`."""
         ...
 
-    def hear(self, wire: Wire, said: str | bytes) -> bool:
+    def admit_message(self, wire: Wire, message: str | bytes) -> bool:
         """Count a whole message; return False if it must not reach the session. Never blocks."""
         ...
 
-    def come_back_in(self) -> int:
+    def pick_reconnect_delay(self) -> int:
         """Return the seconds after which a client that is sent away should reconnect; 0 for no advice."""
         ...
 
 
-class AnyHost:
-    """A host without limits (implements `Host`)."""
+class NoClientPolicy:
+    """A policy without limits (implements `ClientPolicy`)."""
 
     due = inf
 
-    def overdue(self, wire: Wire) -> None:
+    def close_idle(self, wire: Wire) -> None:
         """Do nothing: `due` is infinite."""
 
-    def hear(self, wire: Wire, said: str | bytes) -> bool:
+    def admit_message(self, wire: Wire, message: str | bytes) -> bool:
         """Let every message pass."""
         return True
 
-    def come_back_in(self) -> int:
+    def pick_reconnect_delay(self) -> int:
         """Return 0: no advice."""
         return 0

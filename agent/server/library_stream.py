@@ -1,12 +1,13 @@
 """The stream that stands between the WebSocket library and the client's socket.
 
-trio-websocket writes its pongs and close frames under a lock that its reader waits for too, so behind a slow socket
-it would stop reading, and a cancel behind a PING would go unseen. So the library gets a `Carrier`, whose `send_all`
+trio-websocket writes its pongs and close frames under a lock that its reader waits for too, so behind a slow socket it
+would stop reading, and a cancel behind a PING would go unseen. So the library gets a `LibraryStream`, whose `send_all`
 appends whole frames to the outbox and returns.
 
 The library reads only frames that are not plain. Nearly all messages of clients are one whole text frame in one piece;
-`Carrier` parses these itself, which saves a parser, two events and a channel between two tasks. Order is kept: a plain
-frame is handed on only while no frame or message is open, and every message that went to the library has come out.
+`LibraryStream` parses these itself, which saves a parser, two events and a channel between two tasks. Order is kept: a
+plain frame is handed on only while no frame or message is open, and every message that went to the library has come
+out.
 """
 
 from typing import Protocol
@@ -19,15 +20,15 @@ from ..wire.meter import POLICY, TOO_BIG, FrameMeter
 _EXCESS = {POLICY: "too many frames per second", TOO_BIG: "message in too many pieces"}
 
 
-class Carried(Protocol):
-    """The connection that a `Carrier` belongs to."""
+class LibraryConnection(Protocol):
+    """The connection that a `LibraryStream` belongs to."""
 
     @property
     def plain(self) -> bool:
         """Whether a plain frame may bypass the library now."""
         ...
 
-    def heard(self, message: str | bytes) -> None:
+    def take_message(self, message: str | bytes) -> None:
         """Take a whole message that has bypassed the library."""
         ...
 
@@ -40,17 +41,17 @@ class Carried(Protocol):
         ...
 
 
-class Carrier(trio.abc.Stream):
+class LibraryStream(trio.abc.Stream):
     """The library's stream: it reads from `raw`, but writes to the outbox and never waits for a socket.
 
-    `held`: the bytes that came with the upgrade. `heard_at`: when bytes last came, in seconds on the loop's clock.
+    `rest`: the bytes that came with the upgrade. `received_at`: when bytes last came, in seconds on the loop's clock.
     """
 
-    def __init__(self, connection: Carried, raw: trio.abc.Stream, held: bytes) -> None:
-        self.heard_at = trio.current_time()
+    def __init__(self, connection: LibraryConnection, raw: trio.abc.Stream, rest: bytes) -> None:
+        self.received_at = trio.current_time()
         self._connection = connection
         self._raw = raw
-        self._held = held  # came with the upgrade
+        self._rest = rest  # came with the upgrade
         self._meter = FrameMeter()
         self._closed = False
 
@@ -62,11 +63,11 @@ class Carrier(trio.abc.Stream):
         while True:
             received = await self._receive(max_bytes)
             if received:
-                self.heard_at = trio.current_time()
+                self.received_at = trio.current_time()
                 received = self._after_plain(received)
                 if not received:
                     continue
-            excess = self._meter.find_excess(received, self.heard_at)
+            excess = self._meter.find_excess(received, self.received_at)
             if excess is None:
                 return received
             self._connection.close(excess, _EXCESS[excess])
@@ -80,10 +81,10 @@ class Carrier(trio.abc.Stream):
         return self._meter.messages
 
     async def _receive(self, max_bytes: int | None) -> bytes | bytearray:
-        if not self._held:
+        if not self._rest:
             return await self._raw.receive_some(max_bytes)
         await trio.lowlevel.checkpoint()
-        received, self._held = self._held[:max_bytes], self._held[len(self._held[:max_bytes]) :]
+        received, self._rest = self._rest[:max_bytes], self._rest[len(self._rest[:max_bytes]) :]
         return received
 
     def _after_plain(self, received: bytes | bytearray) -> bytes | bytearray:
@@ -94,7 +95,7 @@ class Carrier(trio.abc.Stream):
             if found is None:
                 break
             text, at = found
-            self._connection.heard(text)
+            self._connection.take_message(text)
         return received[at:]
 
     async def send_all(self, data: bytes | bytearray | memoryview) -> None:
