@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from agent.memory.desk import OwnMemory
+from agent.memory.own_memory import OwnMemory
 from agent.ports.calls import CallApproval, CallReport
 from agent.ports.clock import Clock
 from agent.ports.conversation import Scope

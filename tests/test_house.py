@@ -103,8 +103,8 @@ def test_everything_is_caught_at_the_edges_only() -> None:
     assert (
         broad
         <= {
-            "memory/keeper.py",
-            "memory/noting.py",  # one message that a model reads
+            "memory/exchange_keeper.py",
+            "memory/note_taker.py",  # one message that a model reads
             "models/custom.py",  # one answer of a model that an operator wrote
             "session/session.py",
             "session/turn.py",

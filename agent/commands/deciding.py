@@ -13,7 +13,7 @@ from ..config import USER_DATA
 from ..errors import Conflict, UsageError
 from ..host import WallClock
 from ..lang import DEFAULT, Lang
-from ..memory.desk import OwnMemory
+from ..memory.own_memory import OwnMemory
 from ..memory.states import allowed_decisions
 from ..ports.archive import ArchiveEntry
 from ..ports.memory import LIVE, Item, ItemDecision

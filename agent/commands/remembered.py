@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from ..errors import BadItem, NotFound, StorageFailed, UsageError
 from ..host import WallClock, WorkerThreads
 from ..log import silence_log
-from ..memory.desk import OwnMemory
+from ..memory.own_memory import OwnMemory
 from ..ports.archive import MemoryArchive
 from ..ports.memory import MemoryStore
 from ..ports.remember import Transcript

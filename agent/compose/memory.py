@@ -18,12 +18,12 @@ from ..embedding.settings import VectorSettings
 from ..errors import UsageError
 from ..host import WorkerThreads
 from ..llm.open import make_model_noter
-from ..memory.asking import REMEMBER
-from ..memory.desk import OwnMemory
+from ..memory.exchange_keeper import ExchangeKeeper
 from ..memory.executor import RememberExecutor
-from ..memory.hearing import read_items
-from ..memory.keeper import ExchangeKeeper
-from ..memory.noting import NoteTaker
+from ..memory.item_suggestions import REMEMBER
+from ..memory.message_items import read_items
+from ..memory.note_taker import NoteTaker
+from ..memory.own_memory import OwnMemory
 from ..memory.recall.index import RecallIndex
 from ..memory.recall.recall import IndexRecaller, VectorArm
 from ..memory.recollection import Recollection

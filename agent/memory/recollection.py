@@ -33,10 +33,10 @@ from ..ports.search import Hit, Passage, Snippet
 from ..text.fences import fence_text
 from ..text.sentences import find_line_sentences
 from ..text.words import fold, split_words
-from .found import BY_RULE
-from .hearing import find_notice, is_only_orders, is_only_statements
 from .items import draft_correction, make_draft
-from .picture import make_picture, memory_section, situation_section
+from .message_items import find_notice, is_only_orders, is_only_statements
+from .note_checks import BY_RULE
+from .prompt_items import make_picture, memory_section, situation_section
 from .repeats import is_within
 
 PICTURE_READ = 256  # newest live items of their types, of which a turn's prompt gets some

@@ -15,7 +15,7 @@ import msgspec
 
 from ..config import TOOLS_OPERATOR, TOOLS_REQUEST
 from ..errors import BadTool
-from ..memory.asking import REMEMBER
+from ..memory.item_suggestions import REMEMBER
 from ..ports.tools import CheckerFactory, Origin, Risk, RunsAt, ToolDefinition
 from ..protocol.url import is_web_address
 from ..structured.pointer import is_json

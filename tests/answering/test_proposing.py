@@ -31,7 +31,7 @@ from agent.tools.proposing import ADD, UPDATE
 from tests.answering.test_brain import FakeRetriever, ask
 from tests.answering.test_deciding import CHANGE, LOOK, Runs
 from tests.answering.test_remembering import ITEM
-from tests.memory.test_keeper import drafted, item_of
+from tests.memory.test_exchange_keeper import drafted, item_of
 from tests.remembered import ANA
 
 TERMS = Snippet(file="kb/terms.md", text="The notice period is 14 days.", first=3, last=4)

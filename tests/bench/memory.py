@@ -35,8 +35,8 @@ from trio.lowlevel import Task
 from agent.client.client import Client, connect
 from agent.heap import freeze_heap, share_heaps
 from agent.host import WallClock, WorkerThreads, shorten_switch_interval
-from agent.memory.hearing import read_items
-from agent.memory.keeper import ExchangeKeeper
+from agent.memory.exchange_keeper import ExchangeKeeper
+from agent.memory.message_items import read_items
 from agent.memory.recall.recall import IndexRecaller
 from agent.ports.brain import Question
 from agent.ports.conversation import Scope

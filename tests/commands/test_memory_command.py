@@ -15,7 +15,7 @@ import trio
 
 from agent import cli
 from agent.commands import memory, paging
-from agent.memory.desk import OwnMemory
+from agent.memory.own_memory import OwnMemory
 from agent.ports.conversation import Scope
 from agent.ports.memory import ItemDecision, Source
 from agent.ports.threads import TurnOpening, TurnStep

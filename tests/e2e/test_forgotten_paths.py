@@ -17,7 +17,7 @@ import trio
 import trio.testing
 
 from agent.lang import DEFAULT
-from agent.memory.recall.following import LOOK
+from agent.memory.recall.index_follower import LOOK
 from agent.memory.recall.recall import IndexRecaller
 from agent.ports.conversation import Scope
 from agent.ports.pages import Window

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import trio
 import trio.testing
 
-from agent.memory.hearing import read_items
+from agent.memory.exchange_keeper import ExchangeKeeper
 from agent.memory.items import same_wording
-from agent.memory.keeper import ExchangeKeeper
-from agent.memory.noting import NoteTaker
+from agent.memory.message_items import read_items
+from agent.memory.note_taker import NoteTaker
 from agent.memory.recollection import Recollection
 from agent.ports.brain import Proposal, Question
 from agent.ports.memory import LIVE, Draft, Item, ItemType, MemoryStore

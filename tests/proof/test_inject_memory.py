@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from agent.memory import keeper
-from agent.memory.hearing import MessageItems
+from agent.memory import exchange_keeper
+from agent.memory.message_items import MessageItems
 from agent.ports.conversation import Scope
 from agent.ports.memory import ExchangeRecord
 from agent.session.actions import SessionActions
@@ -68,13 +68,13 @@ def accepted_by_a_model(patch: pytest.MonkeyPatch) -> None:
 
 def half_kept(patch: pytest.MonkeyPatch) -> None:
     """Of an exchange only the question is written."""
-    real = keeper._make_record
+    real = exchange_keeper._make_record
 
     def kept(*args: Any) -> ExchangeRecord:
         whole = real(*args)
         return replace(whole, remarks=whole.remarks[:1])
 
-    patch.setattr(keeper, "_make_record", kept)
+    patch.setattr(exchange_keeper, "_make_record", kept)
 
 
 def offered_after_a_cancel(patch: pytest.MonkeyPatch) -> None:

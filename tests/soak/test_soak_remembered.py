@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from agent.memory.hearing import read_items
-from agent.memory.keeper import ExchangeKeeper
+from agent.memory.exchange_keeper import ExchangeKeeper
+from agent.memory.message_items import read_items
 from agent.ports.brain import Question
 from agent.ports.conversation import Scope
 from agent.ports.remember import FinishedAnswer

@@ -22,9 +22,9 @@ import trio._core._run as trio_run
 from trio.testing import MockClock
 
 from agent.errors import AgentError, BadEdit, Conflict, NotFound
-from agent.memory.desk import OwnMemory
-from agent.memory.hearing import read_items
-from agent.memory.keeper import ExchangeKeeper
+from agent.memory.exchange_keeper import ExchangeKeeper
+from agent.memory.message_items import read_items
+from agent.memory.own_memory import OwnMemory
 from agent.memory.recall.recall import IndexRecaller
 from agent.memory.recollection import Recollection
 from agent.ports.calls import CallReport, StoredCall

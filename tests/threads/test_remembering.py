@@ -4,8 +4,8 @@ import trio
 import trio.testing
 
 from agent.lang import Lang
-from agent.memory.hearing import read_items
-from agent.memory.keeper import ExchangeKeeper
+from agent.memory.exchange_keeper import ExchangeKeeper
+from agent.memory.message_items import read_items
 from agent.memory.recollection import Recollection
 from agent.ports.brain import Question
 from agent.ports.conversation import Scope

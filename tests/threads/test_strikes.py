@@ -14,8 +14,8 @@ import pytest
 import trio
 
 from agent.lang import Lang
-from agent.memory.desk import OwnMemory
 from agent.memory.items import draft_edit
+from agent.memory.own_memory import OwnMemory
 from agent.ports.brain import Question
 from agent.ports.conversation import Scope
 from agent.ports.memory import Item

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from agent.errors import BadTool
-from agent.memory.asking import REMEMBER
+from agent.memory.item_suggestions import REMEMBER
 from agent.ports.tools import Origin, ToolDefinition
 from agent.structured.arguments import SchemaArguments
 from agent.tools.definitions import TOOLS_PATTERNS, DefinitionReader, read_definition

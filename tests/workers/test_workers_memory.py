@@ -17,7 +17,7 @@ import trio.testing
 
 from agent.config import MEMORY_READ
 from agent.errors import StorageFailed
-from agent.memory.recall.following import LOOK
+from agent.memory.recall.index_follower import LOOK
 from agent.memory.recall.recall import IndexRecaller
 from agent.ports.conversation import Scope
 from agent.ports.memory import MemoryStore

@@ -24,11 +24,11 @@ from agent.ports.conversation import Scope
 from agent.ports.memory import Item, StoredTurn
 from agent.ports.recall import Reach
 
+from .place_directory import REACHES, reach_name
 from .query import AnalyzedQuestion
 from .rank import ARM, GRAM_ARM, PART_ARM
 from .rows import NONE, RecallRows
 from .tail import GRAMS, WORDS, Tail, bm25_rarity, document_terms
-from .whose import REACHES, reach_name
 
 BATCH: Final = 64
 """Waiting rows from which a batch is written into the index."""

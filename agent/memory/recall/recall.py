@@ -20,12 +20,12 @@ from agent.ports.memory import Item, StoredTurn
 from agent.ports.recall import NOTHING_RECALLED, Excerpt, RecallQuery, RecallResult
 from agent.ports.work import RunSync
 
-from .abstain import FLOOR, LOOKED_AT, QuestionCoverage, QuestionMass, estimate_sureness, word_rarity
-from .following import ChangeFeed, IndexFollower
+from .excerpts import NumberClaim, cut_excerpt, find_disagreements, numbers_of, select_excerpts
 from .index import BATCH, RecallIndex, item_end
-from .present import NumberClaim, cut_excerpt, find_disagreements, numbers_of, select_excerpts
+from .index_follower import ChangeFeed, IndexFollower
 from .query import AnalyzedQuestion, read_query
 from .rank import ASKING, WEIGHTS, Arm, RankWeights, short_penalties, sum_arms, turn_penalty
+from .sureness import FLOOR, LOOKED_AT, QuestionCoverage, QuestionMass, estimate_sureness, word_rarity
 
 RECALLED_SHOWN = 4  # messages of the shown conversation that may be cited besides the excerpts
 

@@ -29,9 +29,9 @@ from .documents import (
     split_sentences,
     trim_stem,
 )
+from .place_directory import PlaceDirectory, reach_name
 from .query import ASSISTANT, USER
 from .texts import TextColumn
-from .whose import PlaceDirectory, reach_name
 
 NONE: Final = -1
 _TIMED, _USERS, _LIVE = 1, 2, 4

@@ -2,8 +2,7 @@
 
 import pytest
 
-from agent.memory.recall.abstain import QuestionCoverage, QuestionMass, estimate_sureness, word_rarity
-from agent.memory.recall.present import (
+from agent.memory.recall.excerpts import (
     EXCERPT,
     NumberClaim,
     cut_excerpt,
@@ -13,6 +12,7 @@ from agent.memory.recall.present import (
     select_excerpts,
 )
 from agent.memory.recall.rank import WEIGHTS, rank_reciprocal, sum_arms, turn_penalty
+from agent.memory.recall.sureness import QuestionCoverage, QuestionMass, estimate_sureness, word_rarity
 from agent.ports.recall import Excerpt
 
 

@@ -5,10 +5,10 @@ import trio
 import trio.testing
 
 from agent.errors import EmbeddingFailed
-from agent.memory.recall import following
+from agent.memory.recall import index_follower
 from agent.memory.recall.dense import RowVectors
-from agent.memory.recall.following import PAGE, QUIET
 from agent.memory.recall.index import BATCH
+from agent.memory.recall.index_follower import PAGE, QUIET
 from agent.memory.recall.recall import AGAIN, RECALLED_SHOWN, IndexRecaller
 from agent.ports.conversation import Scope
 from agent.ports.memory import Changes
@@ -260,7 +260,7 @@ async def test_what_reading_all_of_it_has_left_free_is_given_back(
 ) -> None:
     """Once, when it was read to its end, however little of it was left to be written then."""
     given: list[float] = []
-    monkeypatch.setattr(following, "trim_heap", lambda: given.append(trio.current_time()))
+    monkeypatch.setattr(index_follower, "trim_heap", lambda: given.append(trio.current_time()))
     recall, began = IndexRecaller(Feed(*TALK), inline), trio.current_time()
     nursery.start_soon(recall.keep_up)
     await trio.sleep(2 * QUIET)

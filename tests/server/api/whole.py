@@ -11,7 +11,7 @@ import trio
 
 from agent.compose.adapters import Adapters
 from agent.llm.open import make_model_decider, make_model_drafter
-from agent.memory.desk import OwnMemory
+from agent.memory.own_memory import OwnMemory
 from agent.ports.action import Call
 from agent.ports.memory import MemoryStore
 from agent.ports.model import CallDelta, Finish, ModelRequest, Piece, TextDelta

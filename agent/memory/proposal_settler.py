@@ -1,7 +1,7 @@
 """Does the follow-up of stored exchanges: accepts ordered items, asks about the rest, ends finished loops.
 
-`agent.memory.keeper` stores the exchanges first. A failure here leaves the items proposed, and the conversation goes
-on.
+`agent.memory.exchange_keeper` stores the exchanges first. A failure here leaves the items proposed, and the
+conversation goes on.
 """
 
 from collections.abc import Awaitable, Sequence
@@ -19,9 +19,9 @@ from ..ports.conversation import Scope
 from ..ports.memory import ItemType, MemoryStore, ProposalOutcome, Remark, StoredTurn
 from ..ports.observe import Observer
 from ..ports.remember import FinishedAnswer, Offer, Transcript
-from .asking import make_suggestion
 from .conflicts import find_finished_loop, find_mentioned_loop
-from .hearing import MessageItems
+from .item_suggestions import make_suggestion
+from .message_items import MessageItems
 from .settings import MEMORY_ASKED, MEMORY_WRITE
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from agent.config import CHARACTERS_PER_TOKEN, ITEM_TEXT
 from agent.lang import LANGUAGES
 from agent.memory.items import numbers_of
-from agent.memory.picture import (
+from agent.memory.prompt_items import (
     PICTURE_EVENTS,
     PICTURE_EVENTS_TOKENS,
     PICTURE_IDEAS,

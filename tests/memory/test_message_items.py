@@ -3,7 +3,7 @@
 import pytest
 
 from agent.lang import Lang
-from agent.memory.hearing import find_notice, is_only_orders, is_only_statements, read_items
+from agent.memory.message_items import find_notice, is_only_orders, is_only_statements, read_items
 from agent.ports.brain import Question
 from agent.ports.conversation import Exchange
 from agent.ports.decide import CallResult

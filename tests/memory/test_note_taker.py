@@ -10,9 +10,9 @@ import trio
 import trio.testing
 
 from agent.errors import ModelFailed, ModelFault, StorageFailed
-from agent.memory.hearing import read_items
-from agent.memory.keeper import NOTE_TRIES, ExchangeKeeper
-from agent.memory.noting import (
+from agent.memory.exchange_keeper import NOTE_TRIES, ExchangeKeeper
+from agent.memory.message_items import read_items
+from agent.memory.note_taker import (
     NOTE_AGAIN,
     NOTE_AGAIN_MOST,
     NOTE_LOOK,

@@ -11,10 +11,7 @@ import trio.testing
 from structlog.testing import capture_logs
 
 from agent.errors import ActionFailed, ActionUnknown, Conflict, NotFound, StorageFailed
-from agent.memory.executor import RememberExecutor
-from agent.memory.hearing import MessageItems, ProposedDraft
-from agent.memory.items import make_draft
-from agent.memory.keeper import (
+from agent.memory.exchange_keeper import (
     MEMORY_ANSWER,
     MEMORY_BATCH,
     MEMORY_CAUGHT_UP,
@@ -24,6 +21,9 @@ from agent.memory.keeper import (
     MEMORY_WAITING,
     ExchangeKeeper,
 )
+from agent.memory.executor import RememberExecutor
+from agent.memory.items import make_draft
+from agent.memory.message_items import MessageItems, ProposedDraft
 from agent.memory.settings import MEMORY_ASKED, MEMORY_WRITE
 from agent.ports.action import Call
 from agent.ports.brain import Proposal, Question

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agent.config import ITEM_TEXT, PROPOSALS_PER_TURN
-from agent.memory.found import check_notes
+from agent.memory.note_checks import check_notes
 from agent.ports.memory import Remark, Source, StoredTurn
 from agent.ports.note import MemoryNote
 from tests.memory.made import MINE, NOW, item

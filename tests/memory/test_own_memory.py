@@ -3,7 +3,7 @@
 import pytest
 
 from agent.errors import Conflict
-from agent.memory.desk import OwnMemory
+from agent.memory.own_memory import OwnMemory
 from agent.storage.memories.store import open_sqlite_memory
 from agent.testing.fakes import Noon
 from agent.testing.network import inline

@@ -26,8 +26,8 @@ from ..ports.note import Noter, UnreadStore, UnreadTurn
 from ..ports.observe import Observer
 from ..ports.pages import Window
 from ..ports.remember import Offer
-from .asking import make_suggestion
-from .found import check_notes
+from .item_suggestions import make_suggestion
+from .note_checks import check_notes
 
 NOTES_AT_ONCE = 4  # messages that a model reads for items to remember, of as many threads
 NOTE_TIMEOUT = 20.0  # for one of them

@@ -28,10 +28,10 @@ from ..ports.conversation import Scope
 from ..ports.memory import ExchangeRecord, MemoryStore, ProposalOutcome, Remark
 from ..ports.observe import Observer
 from ..ports.remember import FinishedAnswer, Offer, Transcript
-from .hearing import ItemReader, MessageItems
-from .noting import NoteTaker
+from .message_items import ItemReader, MessageItems
+from .note_taker import NoteTaker
+from .proposal_settler import FAILED, DeclinedItem, ProposalSettler, QueuedExchange, StoreFailure, try_store
 from .settings import MEMORY_ASKED
-from .settler import FAILED, DeclinedItem, ProposalSettler, QueuedExchange, StoreFailure, try_store
 
 MEMORY_WAITING = 4096  # exchanges that wait to be kept; one more is a gap
 MEMORY_BATCH = 64  # of them that are kept in one transaction
