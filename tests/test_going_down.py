@@ -22,8 +22,8 @@ from agent.retrieval.load import SourceFile
 from agent.settings import Settings
 from agent.storage import database
 from agent.storage.database import LEDGER_CLOSE_TIMEOUT, LEDGER_RETRY
-from agent.storage.file import DatabaseFile
-from agent.storage.memory import MemoryLedger
+from agent.storage.database_file import DatabaseFile
+from agent.storage.memory_ledger import MemoryLedger
 from agent.storage.trust import FILE, connect_afresh
 from agent.testing.network import Disk, Network, network
 from tests.logs import logged

@@ -23,7 +23,7 @@ from ..host import WallClock, WorkerThreads, find_function_name
 from ..ports.work import RunSync
 from ..server.metrics import Metrics
 from ..settings import Settings
-from ..storage.memory import MemoryLedger
+from ..storage.memory_ledger import MemoryLedger
 from ..storage.open import open_store
 from ..structured.open import can_check
 from .census import count_tasks

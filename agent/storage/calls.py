@@ -1,4 +1,4 @@
-"""Tool calls in a database: pages of them, and the requests that move them (see `moves.py`)."""
+"""Tool calls in a database: pages of them, and the requests that move them (see `call_transitions.py`)."""
 
 import secrets
 from functools import partial
@@ -7,10 +7,10 @@ import sqlalchemy as sa
 
 from ..ports.calls import CallApproval, CallReport, CallStatus, ClosingStatus, OverdueCall, StoredCall
 from ..ports.pages import Page, Window
-from . import moves, turns
-from .asked import wait_on
+from . import call_transitions, turns
 from .database import Database
 from .listing import load_page, require_project, require_thread
+from .pending_requests import wait_on
 from .rows import CALLER, OutcomeRequest
 from .schema import calls
 from .transaction import Transaction
@@ -29,16 +29,16 @@ class SqliteCalls:
     async def call(self, project: str, id: str) -> StoredCall:
         """Return a call."""
         return await self._database.read(
-            lambda connection: moves.call_of(moves.find_call(connection, project, id))
+            lambda connection: call_transitions.call_of(call_transitions.find_call(connection, project, id))
         )
 
     async def has(self, id: str) -> bool:
         """Return whether the database keeps a call of this `id`, of any project."""
-        return await self._database.read(partial(moves.is_kept, id=id))
+        return await self._database.read(partial(call_transitions.is_kept, id=id))
 
     async def may_begin(self, project: str, id: str) -> bool:
         """Return whether no cancel of its thread has withdrawn the claim of a call."""
-        return await self._database.read(partial(moves.may_begin, project=project, id=id))
+        return await self._database.read(partial(call_transitions.may_begin, project=project, id=id))
 
     async def calls(
         self, project: str, window: Window, status: CallStatus | None = None, thread: str | None = None
@@ -52,15 +52,15 @@ class SqliteCalls:
         def keep(transaction: Transaction) -> None:
             require_thread(transaction.connection, call.project, call.thread)
             turns.check_pending(transaction.connection, call.project, call.thread, call.message)
-            moves.keep_call(transaction, call, self._kb)
+            call_transitions.keep_call(transaction, call, self._kb)
 
         await self._database.write(keep)
 
     async def approve_call(self, approval: CallApproval) -> StoredCall:
         """Confirm a suggested call in time, with its arguments frozen; return it."""
         return await self._database.write(
-            partial(moves.approve_call, approval=approval),
-            partial(moves.withdraw_approval, approval=approval),
+            partial(call_transitions.approve_call, approval=approval),
+            partial(call_transitions.withdraw_approval, approval=approval),
         )
 
     async def close_call(
@@ -70,7 +70,7 @@ class SqliteCalls:
 
         Rejecting an approved call cancels it. `by` is the user who decided, if known.
         """
-        close = partial(moves.close_call, project=project, id=id, status=status, at=at, by=by)
+        close = partial(call_transitions.close_call, project=project, id=id, status=status, at=at, by=by)
         return await self._database.write(close)
 
     async def begin_call(self, project: str, id: str, at: int, lease_until: int) -> StoredCall:
@@ -84,14 +84,14 @@ class SqliteCalls:
             attempt=attempt,
             owner=CALLER,
         )
-        begin = partial(moves.begin_call, project=project, id=id, at=at, lease_until=lease_until)
+        begin = partial(call_transitions.begin_call, project=project, id=id, at=at, lease_until=lease_until)
         return await self._database.write(partial(begin, kb=self._kb, attempt=attempt), never.write)
 
     async def report_call(self, report: CallReport) -> tuple[StoredCall, bool]:
         """Record the outcome of a begun call, in its thread too; return the call and whether it was reported before."""
 
         def keep(transaction: Transaction) -> tuple[StoredCall, bool]:
-            call, known = moves.record_report(transaction, report)
+            call, known = call_transitions.record_report(transaction, report)
             if call.result is not None and not known:
                 turns.keep_result(transaction, call, report.at)
             return call, known
@@ -103,9 +103,9 @@ class SqliteCalls:
 
         When no call is due, nothing is written.
         """
-        if not await self._database.read(partial(moves.is_anything_due, at=at)):
+        if not await self._database.read(partial(call_transitions.is_anything_due, at=at)):
             return ()
-        return await self._database.write(partial(moves.expire_calls, at=at), late=wait_on)
+        return await self._database.write(partial(call_transitions.expire_calls, at=at), late=wait_on)
 
 
 def _select_page(
@@ -119,4 +119,4 @@ def _select_page(
         wanted = wanted.where(calls.c.thread_id == thread)
     if status is not None:
         wanted = wanted.where(calls.c.status == status)
-    return load_page(connection, calls, wanted, window, moves.call_of)
+    return load_page(connection, calls, wanted, window, call_transitions.call_of)

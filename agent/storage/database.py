@@ -2,9 +2,9 @@
 
 The database has one connection, and using it blocks: a disk may take a millisecond to sync, or a minute. So only one
 task uses the connection, the committer. Callers queue their requests and wait for an answer. The committer takes all
-requests that wait, has them written in one transaction (`file.py`) through the injected `run_sync`, and answers each.
-Requests that wait at the same time have no order: a caller that needs one waits for the first answer before it asks
-again.
+requests that wait, has them written in one transaction (`database_file.py`) through the injected `run_sync`, and
+answers each. Requests that wait at the same time have no order: a caller that needs one waits for the first answer
+before it asks again.
 
 | a caller leaves (a deadline, a cancel) | the request |
 | --- | --- |
@@ -13,7 +13,7 @@ again.
 | another write, while its batch is written | is written whole, or not at all |
 | a record, at any time | stays, and is written |
 
-A caller that gives up on a disk that does not answer (`watch.py`) leaves too, with an error. If its request has an
+A caller that gives up on a disk that does not answer (`disk_watch.py`) leaves too, with an error. If its request has an
 `undo` and turns out to be written, the `undo` is written after it, so nothing of the request begins later.
 
 So no caller waits longer than its own deadline, and the thread that holds the connection is never abandoned before the
@@ -42,14 +42,14 @@ from ..errors import AgentError, StorageFailed, UsageError
 from ..ports.clock import Clock
 from ..ports.observe import Observer
 from ..ports.work import RunSync
-from .asked import Late, PendingRequest
-from .contents import FileContents
-from .file import FAULTS, LOCK_WAIT, BatchReport, DatabaseFile, WriteRequest, reason
+from .database_file import FAULTS, LOCK_WAIT, BatchReport, DatabaseFile, WriteRequest, reason
+from .disk_watch import DiskWatch
+from .file_contents import FileContents
 from .ledger import LEDGER
+from .pending_requests import Late, PendingRequest
 from .rows import ClaimRequest, OutcomeRequest
-from .stall import StallWatch
+from .stall_watch import StallWatch
 from .transaction import FunctionRequest, Read, ReadRequest, Write
-from .watch import DiskWatch
 
 LEDGER_WAITING = 10_000  # claims and readers that wait for the ledger's file
 LEDGER_UNRECORDED = 10_000  # outcomes that wait for it; with so many nothing more is claimed

@@ -2,7 +2,7 @@
 
 from ..config import RECORD_TIMEOUT
 from . import rows, schema, settle
-from .contents import FileContents, OwnerFunctions
+from .file_contents import FileContents, OwnerFunctions
 from .migrations import LEDGER_STEPS
 from .trust import FILE
 

@@ -21,7 +21,7 @@ from typing import Any, Final, TypeAlias
 import sqlalchemy as sa
 
 from .connection import set_pragma, write_transaction
-from .contents import read_version, stamp_version
+from .file_contents import read_version, stamp_version
 
 Step: TypeAlias = Callable[[sa.Connection], None]
 

@@ -22,8 +22,8 @@ from ..ports.memory import MemoryStore
 from ..ports.note import ReadStore
 from ..ports.observe import Observer
 from ..ports.work import RunSync
-from .later import LazyStorage, OpenDatabase, make_stand_ins
-from .memory import MemoryLedger
+from .lazy_storage import LazyStorage, OpenDatabase, make_stand_ins
+from .memory_ledger import MemoryLedger
 from .settings import StorageSettings
 from .store import Store
 

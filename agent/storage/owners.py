@@ -11,8 +11,8 @@ owner: it holds an exclusive `flock` on a file `owners/<name>` for as long as it
 
 A lost file must not keep a dead owner's rows claimed for ever, so there is a second proof, which needs only the
 database: SQLite holds a shared lock on it for every process that has it open. A process that gets the exclusive lock is
-alone, and then every other owner is dead (`_settle_if_alone` in `file.py`). A living owner whose file is gone notices
-at its next claim: it takes a new place and moves its rows there, in the transaction of that claim.
+alone, and then every other owner is dead (`_settle_if_alone` in `database_file.py`). A living owner whose file is gone
+notices at its next claim: it takes a new place and moves its rows there, in the transaction of that claim.
 
 No clock, heartbeat or process id is trusted. One case remains: a file was lost, its process died before its next claim,
 and the other processes are never all down at once. Then those rows stay claimed, which is never wrong, only late.

@@ -10,10 +10,10 @@ from ..errors import Conflict
 from ..ports.clock import Clock
 from ..ports.pages import Page, Window
 from ..ports.projects import HOUSE, DocumentText, Project, ProjectKey, StoredDocument
-from . import moves
-from .asked import wait_on
+from . import call_transitions
 from .database import Database
 from .listing import find_row, load_page, require_project, require_row
+from .pending_requests import wait_on
 from .schema import calls, documents, idempotency, project_keys, projects
 from .transaction import Transaction
 
@@ -81,7 +81,7 @@ class SqliteProjects:
             require_project(transaction.connection, id)
             if id == HOUSE:
                 raise Conflict("kept")
-            claimed = moves.bar_calls(transaction, self._clock.now_ms(), calls.c.project_id == id)
+            claimed = call_transitions.bar_calls(transaction, self._clock.now_ms(), calls.c.project_id == id)
             transaction.connection.execute(sa.delete(idempotency).where(idempotency.c.project_id == id))
             transaction.connection.execute(sa.delete(projects).where(projects.c.id == id))
             return claimed

@@ -11,7 +11,7 @@ from ..ports.observe import Observer
 from ..ports.work import RunSync
 from .calls import SqliteCalls
 from .database import Database
-from .later import OpenDatabase
+from .lazy_storage import OpenDatabase
 from .projects import SqliteProjects
 from .requests import SqliteRequests
 from .retention import RetentionSweep

@@ -11,10 +11,10 @@ from ..ports.memory import StoredTurn
 from ..ports.pages import Page, Window
 from ..ports.remember import RepeatMatcher
 from ..ports.threads import StoredMessage, Thread, ThreadState, TurnOpening, TurnStart, TurnStep
-from . import moves, turns, unsaying
-from .asked import Late, wait_on
+from . import call_transitions, thread_forgetting, turns
 from .database import Database
 from .listing import find_row, find_thread, load_page, require_project, require_thread
+from .pending_requests import Late, wait_on
 from .schema import calls, messages, threads
 from .transaction import Transaction
 
@@ -90,21 +90,21 @@ class SqliteThreads:
 
     async def forget_turns(self, turns: Sequence[StoredTurn], item: str = "") -> None:
         """Empty the words of these turns, in rows, stored answers and the file itself."""
-        await self._database.write(partial(unsaying.empty_turns, turns, item), late=wait_on)
+        await self._database.write(partial(thread_forgetting.empty_turns, turns, item), late=wait_on)
 
     async def forget_repeats(self, scope: Scope, again: RepeatMatcher) -> None:
         """Empty the rows of a user's threads that repeat some words, after a search in reads of a bounded number of
         rows.
         """
-        found, more = unsaying.RepeatingRows(), True
+        found, more = thread_forgetting.RepeatingRows(), True
         while more:
             found, more = await self._database.read(
-                partial(unsaying.find_repeats, scope, again, found), wait_on
+                partial(thread_forgetting.find_repeats, scope, again, found), wait_on
             )
         if found.upto:
             now = self._clock.now_ms()
             await self._database.write(
-                partial(unsaying.empty_repeats, scope, again, found, now), late=wait_on
+                partial(thread_forgetting.empty_repeats, scope, again, found, now), late=wait_on
             )
 
     async def delete_thread(self, project: str, id: str) -> tuple[str, ...]:
@@ -112,7 +112,7 @@ class SqliteThreads:
 
         def delete(transaction: Transaction) -> tuple[str, ...]:
             require_thread(transaction.connection, project, id)
-            claimed = moves.bar_calls(
+            claimed = call_transitions.bar_calls(
                 transaction, self._clock.now_ms(), calls.c.project_id == project, calls.c.thread_id == id
             )
             transaction.connection.execute(

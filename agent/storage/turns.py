@@ -25,7 +25,7 @@ from ..ports.threads import (
     TurnStart,
     TurnStep,
 )
-from . import moves
+from . import call_transitions
 from .listing import OF_THREAD, SELECT_THREAD, require_project, require_row, require_thread
 from .rows import CALLER
 from .schema import actions, calls, messages, threads
@@ -156,7 +156,7 @@ def begin_turn(opening: TurnOpening, transaction: Transaction) -> TurnStart:
     else:
         _check_free(opening, transaction)
     if opening.closes is not None:
-        closed = moves.close_call(
+        closed = call_transitions.close_call(
             transaction, opening.project, opening.closes, "answered", opening.at, once=True, by=opening.user
         )
         if closed.thread != opening.thread:
@@ -216,11 +216,11 @@ def record_step(said: TurnStep, kb: str | None, transaction: Transaction) -> boo
         if said.answer is not None:
             connection.execute(_INSERT_ONCE, _row(said.project, said.answer))
         for call in said.calls:
-            moves.keep_call(transaction, call, kb)
+            call_transitions.keep_call(transaction, call, kb)
     for message in said.tools:
         connection.execute(_INSERT_ONCE, _row(said.project, message))
     for move in said.moves:
-        moves.move_call(transaction, said.project, said.thread, move, said.at)
+        call_transitions.move_call(transaction, said.project, said.thread, move, said.at)
     return goes_on
 
 
@@ -236,7 +236,7 @@ def cancel_turn(project: str, thread: str, at: int, calls: bool, transaction: Tr
     for ended in connection.execute(_END_PENDING, of).scalars().all():
         connection.execute(_LET_GO, {**of, "message": ended, "at": at})
     if calls:
-        moves.cancel_calls(transaction, project, thread, at)
+        call_transitions.cancel_calls(transaction, project, thread, at)
     claimed = {**of, "owner": transaction.owner, "every": int(calls)}
     return tuple(connection.execute(_CLAIMED, claimed).scalars().all())
 
@@ -306,7 +306,7 @@ def message_of(one: Any) -> StoredMessage:
 def _read_calls(
     connection: sa.Connection, wanted: sa.Select[Any], of: dict[str, Any]
 ) -> tuple[StoredCall, ...]:
-    return tuple(map(moves.call_of, connection.execute(wanted, of)))
+    return tuple(map(call_transitions.call_of, connection.execute(wanted, of)))
 
 
 def _first_turn(opening: TurnOpening, connection: sa.Connection) -> Thread:

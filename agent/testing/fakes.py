@@ -13,7 +13,7 @@ from ..ports.conversation import NO_SCOPE, Scope
 from ..ports.decide import Briefing, Decision
 from ..ports.draft import Delta, Prompt
 from ..ports.search import Hit, Lang, Passage, Query, Snippet
-from ..storage.memory import MemoryLedger
+from ..storage.memory_ledger import MemoryLedger
 
 SENTINEL = "31337"
 SNIPPETS = ("The Standard plan costs 299 kr a month.", "The notice period is 14 days.")

@@ -14,7 +14,7 @@ from agent.config import ACTION_TIMEOUT
 from agent.ports.action import Call, Outcome
 from agent.ports.conversation import NO_SCOPE, Scope
 from agent.ports.ledger import ClaimStatus
-from agent.storage.memory import MemoryLedger
+from agent.storage.memory_ledger import MemoryLedger
 
 
 class Steps:

@@ -16,7 +16,7 @@ from agent.errors import ActionFailed, ActionUnknown, Conflict, NotFound
 from agent.ports.action import ActionHandle, Call, Executor, Outcome
 from agent.ports.conversation import NO_SCOPE, Scope
 from agent.ports.ledger import ClaimStatus, LedgerRow
-from agent.storage.memory import MemoryLedger
+from agent.storage.memory_ledger import MemoryLedger
 from tests.logs import logged
 
 Begin = Callable[[], None]

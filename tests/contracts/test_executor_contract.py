@@ -20,7 +20,7 @@ from agent.actions.webhook import WebhookExecutor
 from agent.mcp.open import open_servers
 from agent.ports.action import Call, Executor, Outcome
 from agent.ports.mcp import McpServer
-from agent.storage.memory import MemoryLedger
+from agent.storage.memory_ledger import MemoryLedger
 from agent.structured.arguments import SchemaArguments
 from agent.testing.fakes import Figures, Noon
 from agent.testing.mcp import FakeMcpServers

@@ -9,7 +9,7 @@ import trio
 
 from agent.host import WallClock, WorkerThreads
 from agent.ports.ledger import Ledger, LedgerRow
-from agent.storage.memory import MemoryLedger
+from agent.storage.memory_ledger import MemoryLedger
 from agent.storage.sqlite import open_sqlite_ledger
 from agent.testing.network import inline
 

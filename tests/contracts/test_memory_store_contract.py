@@ -12,7 +12,7 @@ from agent.ports.conversation import Scope
 from agent.ports.memory import ExchangeRecord, Item, MemoryStore, Remark, Source, StoredTurn
 from agent.ports.pages import Window
 from agent.ports.vectors import PackedVector, VectorKind
-from agent.storage.memories import forgetting, listing
+from agent.storage.memories import item_forgetting, listing
 from agent.storage.memories.items import ITEM_SOURCES
 from tests.remembered import (
     ANA,
@@ -339,7 +339,7 @@ async def test_what_says_again_what_is_forgotten_goes_with_it(
     memory: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In every thread of its user's: messages with their answers, and what cites these; answers; others' quotes."""
-    monkeypatch.setattr(forgetting, "_LOOKED_AT", 3)
+    monkeypatch.setattr(item_forgetting, "_LOOKED_AT", 3)
     says = "The budget of Atlas is 50 SEK"
     there = replace(ANA, thread="t2")
     both = replace(

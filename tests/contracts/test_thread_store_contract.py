@@ -17,7 +17,7 @@ from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
 from agent.ports.requests import StoredAnswer
 from agent.ports.threads import StoredMessage, Thread
-from agent.storage import turns, unsaying
+from agent.storage import thread_forgetting, turns
 from agent.storage.listing import PAGE_BYTES
 from agent.storage.store import Store
 from tests.stored import LATER, NOW, a_call, an_answer, an_opening, said, with_calls
@@ -545,7 +545,7 @@ async def test_what_says_it_again_is_found_however_much_was_said(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Some messages are looked through at a time; what comes between two looks and the word is found too."""
-    monkeypatch.setattr(unsaying, "_LOOKED_AT", 3)
+    monkeypatch.setattr(thread_forgetting, "_LOOKED_AT", 3)
     for number in range(1, 8):
         content = SAYS if number in (1, 4, 7) else "Prices?"
         await store.threads.begin_turn(an_opening(f"m{number}", new=number == 1, content=content))
@@ -617,9 +617,9 @@ async def test_what_was_found_may_have_gone_on_meanwhile(
 ) -> None:
     """A call that was approved since keeps its words, and what was deleted needs none taken."""
     await with_calls(store, a_call("c1", arguments=TEXTS))
-    found = unsaying.RepeatingRows(frozenset([98]), frozenset([1, 99]), frozenset(["gone"]), 99)
+    found = thread_forgetting.RepeatingRows(frozenset([98]), frozenset([1, 99]), frozenset(["gone"]), 99)
     await store.calls.approve_call(CallApproval(project=HOUSE, call="c1", by="bo", at=NOW))
-    monkeypatch.setattr(unsaying, "find_repeats", lambda *_: (found, False))
+    monkeypatch.setattr(thread_forgetting, "find_repeats", lambda *_: (found, False))
     await unsaid(store)
     assert (await store.calls.call(HOUSE, "c1")).arguments == TEXTS
 

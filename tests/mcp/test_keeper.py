@@ -18,7 +18,7 @@ from agent.mcp.keeper import MCP_PING_ANSWER, MCP_PING_EVERY, MCP_SETTLED, MCP_S
 from agent.mcp.open import MCP_START_WAIT, open_servers
 from agent.ports.action import Call, Executor, Outcome
 from agent.ports.mcp import McpServer
-from agent.storage.memory import MemoryLedger
+from agent.storage.memory_ledger import MemoryLedger
 from agent.structured.arguments import SchemaArguments
 from agent.testing.fakes import Figures, Noon
 from agent.testing.mcp import FakeMcpServers

@@ -18,7 +18,7 @@ from agent.ports.memory import ExchangeRecord
 from agent.session.actions import SessionActions
 from agent.session.events import SuggestionExpired
 from agent.session.turns import SessionTurns
-from agent.storage.memories import deciding, standing
+from agent.storage.memories import item_decisions, known_ids
 from agent.storage.transaction import Transaction
 from tests.planted import kept_when_cancelled
 from tests.strikes.inject import Point, quiet, run_point, steps_of, strike_all
@@ -55,15 +55,15 @@ def accepted_unasked(patch: pytest.MonkeyPatch) -> None:
 
 def accepted_by_a_model(patch: pytest.MonkeyPatch) -> None:
     """What a memory model finds is true at once."""
-    real = deciding.propose_drafts
+    real = item_decisions.propose_drafts
 
     def propose(transaction: Transaction, scope: Scope, drafts: Any, at: int) -> Any:
         return [
-            replace(each, item=deciding.accept_item(scope, each.item.id, at, None, None, transaction))
+            replace(each, item=item_decisions.accept_item(scope, each.item.id, at, None, None, transaction))
             for each in real(transaction, scope, drafts, at)
         ]
 
-    patch.setattr("agent.storage.memories.unread.propose_drafts", propose)
+    patch.setattr("agent.storage.memories.unread_turns.propose_drafts", propose)
 
 
 def half_kept(patch: pytest.MonkeyPatch) -> None:
@@ -97,7 +97,7 @@ def declined_by_time(patch: pytest.MonkeyPatch) -> None:
 
 def answer_left(patch: pytest.MonkeyPatch) -> None:
     """An answer that cites what was forgotten meanwhile is kept as it was said."""
-    patch.setattr(standing, "find_forgotten", lambda ids, connection: frozenset())
+    patch.setattr(known_ids, "find_forgotten", lambda ids, connection: frozenset())
 
 
 @pytest.mark.proof

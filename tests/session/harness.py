@@ -17,7 +17,7 @@ from agent.session.registry import Registry
 from agent.session.session import Session
 from agent.session.settings import SessionSettings
 from agent.session.turn import SessionContext
-from agent.storage.memory import MemoryLedger
+from agent.storage.memory_ledger import MemoryLedger
 from agent.testing.wires import MemoryWire
 from agent.wire.pulse import Pulse
 

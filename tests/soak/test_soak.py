@@ -35,7 +35,7 @@ from agent.soak.pages import Pages
 from agent.soak.scene import Scene, Target
 from agent.soak.steps import STEP_MAX
 from agent.soak.wire import open_socket
-from agent.storage.memories import forgetting
+from agent.storage.memories import item_forgetting
 from agent.storage.memories.schema import turn_words
 from agent.storage.sqlite import SqliteLedger
 from agent.storage.stores import open_stores
@@ -162,7 +162,7 @@ async def test_what_is_planted_is_found(
 
 def left_when_forgotten(patch: pytest.MonkeyPatch) -> None:
     """What was said of an item stays as it was said."""
-    patch.setattr(forgetting, "_UNSAY", sa.update(turn_words).where(sa.false()).values(text=""))
+    patch.setattr(item_forgetting, "_UNSAY", sa.update(turn_words).where(sa.false()).values(text=""))
 
 
 @pytest.mark.proof

@@ -19,7 +19,7 @@ import trio
 from agent.errors import NotFound, StorageFailed, UsageError
 from agent.ports.pages import Window
 from agent.ports.vectors import PackedVector, VectorKind
-from agent.storage import file
+from agent.storage import database_file
 from agent.storage.memories import FILE
 from agent.storage.memories.schema import SCHEMA
 from agent.storage.memories.store import SqliteMemory, open_sqlite_memory
@@ -109,7 +109,7 @@ async def test_what_was_forgotten_before_a_kill_is_gone_when_it_is_opened(tmp_pa
     async with memory(tmp_path / "a") as opened:
         await accepted(opened, a_draft("The code is quetzal", "code"))
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(file, "_EMPTY_LOG", "SELECT 0")
+            patch.setattr(database_file, "_EMPTY_LOG", "SELECT 0")
             await opened.forget_item(ANA, "i1", NOW)
         shutil.copytree(tmp_path / "a", tmp_path / "b")
     assert files_with(tmp_path / "b", "quetzal") == [f"{FILE}-wal"]
@@ -122,7 +122,7 @@ async def test_who_reads_meanwhile_keeps_what_was_forgotten_in_the_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """That is said, and to forget it again takes it out; others of the batch are answered all the same."""
-    monkeypatch.setattr(file, "LOCK_WAIT", 0.0)
+    monkeypatch.setattr(database_file, "LOCK_WAIT", 0.0)
     async with memory(tmp_path) as opened:
         await accepted(opened, a_draft("The code is quetzal", "code"))
         with closing(sqlite3.connect(tmp_path / FILE, isolation_level=None)) as other:
@@ -195,7 +195,7 @@ async def test_where_the_log_cannot_be_cut_off_who_erases_is_told(
     async with memory(tmp_path) as opened:
         await accepted(opened, budget(50))
         with monkeypatch.context() as patch:
-            patch.setattr(file, "_EMPTY_LOG", "SELECT * FROM nowhere")
+            patch.setattr(database_file, "_EMPTY_LOG", "SELECT * FROM nowhere")
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(opened.record_gap, ANA, NOW, 1)
                 with pytest.raises(StorageFailed, match="no such table"):

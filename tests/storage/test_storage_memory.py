@@ -3,7 +3,7 @@
 import pytest
 
 from agent.errors import AgentError
-from agent.storage.memory import MemoryLedger
+from agent.storage.memory_ledger import MemoryLedger
 from agent.storage.settings import TOMBSTONE_SECONDS
 
 DAY = int(TOMBSTONE_SECONDS * 1000)

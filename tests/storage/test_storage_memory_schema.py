@@ -12,7 +12,7 @@ import trio
 from agent.config import ITEM_QUOTE, ITEM_TEXT
 from agent.memory.states import TABLE
 from agent.ports.vectors import PackedVector, VectorKind
-from agent.storage.file import DatabaseFile
+from agent.storage.database_file import DatabaseFile
 from agent.storage.memories import FILE
 from agent.storage.memories.schema import MEMORY
 from agent.storage.memories.store import open_sqlite_memory

@@ -11,8 +11,8 @@ import pytest
 import sqlalchemy as sa
 
 from agent.storage.connection import make_engine
-from agent.storage.contents import FileContents, read_version, stamp_version
-from agent.storage.file import DatabaseFile, NewerVersionError
+from agent.storage.database_file import DatabaseFile, NewerVersionError
+from agent.storage.file_contents import FileContents, read_version, stamp_version
 from agent.storage.ledger import LEDGER
 from agent.storage.memories.schema import MEMORY
 from agent.storage.migrations import add_column, rebuild_table, upgrade_file

@@ -15,7 +15,7 @@ from agent.ports.pages import Window
 from agent.ports.projects import HOUSE, Category
 from agent.ports.requests import StoredAnswer
 from agent.ports.threads import MessageRole, MessageStatus
-from agent.storage.file import DatabaseFile
+from agent.storage.database_file import DatabaseFile
 from agent.storage.ledger import LEDGER
 from agent.storage.memories.schema import MEMORY
 from agent.storage.memories.store import open_sqlite_memory

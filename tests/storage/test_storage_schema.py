@@ -10,7 +10,7 @@ import pytest
 
 from agent.actions.suggestions import TABLE
 from agent.ports.projects import HOUSE
-from agent.storage.file import DatabaseFile
+from agent.storage.database_file import DatabaseFile
 from agent.storage.schema import SCHEMA
 from agent.storage.trust import FILE
 from agent.testing.fakes import Noon

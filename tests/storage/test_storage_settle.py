@@ -15,8 +15,8 @@ from agent.ports.calls import CallApproval, CallReport
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
 from agent.ports.requests import StoredAnswer
-from agent.storage import moves, requests, turns
-from agent.storage.file import DatabaseFile
+from agent.storage import call_transitions, requests, turns
+from agent.storage.database_file import DatabaseFile
 from agent.storage.owners import FOLDER as OWNERS
 from agent.storage.rows import LOST, ClaimRequest
 from agent.storage.settings import TOMBSTONE_SECONDS
@@ -75,11 +75,15 @@ def at_work(process: Process) -> None:
         partial(turns.begin_turn, an_opening()),
         partial(turns.record_step, said(answer=an_answer(), calls=calls), None),
         partial(turns.begin_turn, an_opening("m2", new=False)),
-        partial(moves.approve_call, approval=CallApproval(project=HOUSE, call="c2", by="u1", at=NOW)),
-        partial(moves.approve_call, approval=CallApproval(project=HOUSE, call="c3", by="u1", at=NOW)),
+        partial(
+            call_transitions.approve_call, approval=CallApproval(project=HOUSE, call="c2", by="u1", at=NOW)
+        ),
+        partial(
+            call_transitions.approve_call, approval=CallApproval(project=HOUSE, call="c3", by="u1", at=NOW)
+        ),
         ClaimRequest(suggestion_id="c4", action="refund", at=NOW).write,
         ClaimRequest(suggestion_id="of a socket", action="send_sms", at=NOW).write,
-        partial(moves.begin_call, project=HOUSE, id="c6", at=NOW, lease_until=NOW + 9, kb=None),
+        partial(call_transitions.begin_call, project=HOUSE, id="c6", at=NOW, lease_until=NOW + 9, kb=None),
         partial(requests._begin_request, "o", "k", "d", NOW, HOUSE),
         partial(requests._begin_request, "o", "k2", "d", NOW, HOUSE),
     )
@@ -254,7 +258,12 @@ async def test_a_claim_that_is_refused_leaves_the_batch_as_it_is(tmp_path: Path)
         [
             ClaimRequest(suggestion_id="c1", action="refund", at=NOW),
             ClaimRequest(suggestion_id="a", action="x", at=NOW),
-            Do(partial(moves.approve_call, approval=CallApproval(project=HOUSE, call="c5", by="u1", at=NOW))),
+            Do(
+                partial(
+                    call_transitions.approve_call,
+                    approval=CallApproval(project=HOUSE, call="c5", by="u1", at=NOW),
+                )
+            ),
             Do(
                 lambda transaction: transaction.connection.exec_driver_sql(
                     "INSERT INTO audit (at) VALUES (1)"

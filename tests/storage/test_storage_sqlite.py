@@ -20,12 +20,12 @@ from agent.errors import AgentError, StorageFailed, UsageError
 from agent.ports.calls import CallTransition
 from agent.ports.ledger import ClaimStatus
 from agent.ports.projects import HOUSE
-from agent.storage import file
+from agent.storage import database_file
 from agent.storage.connection import write_transaction
 from agent.storage.database import LEDGER_RETRY
 from agent.storage.ledger import LEDGER
 from agent.storage.memories.schema import MEMORY
-from agent.storage.memory import MemoryLedger
+from agent.storage.memory_ledger import MemoryLedger
 from agent.storage.open import open_ledger, user_data_folder
 from agent.storage.owners import FOLDER as OWNERS
 from agent.storage.rows import LOST
@@ -139,7 +139,7 @@ async def test_a_write_that_another_process_blocks_is_an_error_of_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A claim that waited in vain raises AgentError without the statement, and claims nothing."""
-    monkeypatch.setattr(file, "LOCK_WAIT", 0.01)
+    monkeypatch.setattr(database_file, "LOCK_WAIT", 0.01)
     async with ledger(tmp_path) as opened:
         other = sqlite3.connect(tmp_path / FILE, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
@@ -300,10 +300,10 @@ def test_no_statement_is_open_once_it_has_been_done(tmp_path: Path, monkeypatch:
     for name in ("execute", "exec_driver_sql"):
         monkeypatch.setattr(sa.Connection, name, held_by(getattr(sa.Connection, name)))
     for contents in (LEDGER, MEMORY):
-        opened, failed = file.DatabaseFile(tmp_path, Noon(), contents), ""
+        opened, failed = database_file.DatabaseFile(tmp_path, Noon(), contents), ""
         try:
             opened.open()
-        except file.FAULTS as error:
+        except database_file.FAULTS as error:
             failed = str(error)
         assert failed == ""
         assert opened.commit([]).trouble == ""
@@ -329,12 +329,12 @@ def test_servers_that_start_at_once_in_a_new_folder_all_start(in_memory: Path) -
     failed: list[str] = []
 
     def start(folder: Path) -> None:
-        opened = file.DatabaseFile(folder, Noon())
+        opened = database_file.DatabaseFile(folder, Noon())
         together.wait()
         began = time.monotonic()
         try:
             opened.open()
-        except file.FAULTS as error:  # after `OPEN_WAIT` it is the disk that stood still
+        except database_file.FAULTS as error:  # after `OPEN_WAIT` it is the disk that stood still
             failed.append(f"{error} after {time.monotonic() - began:.1f} s")
         opened.close()
 
@@ -355,7 +355,7 @@ async def test_a_start_waits_for_who_writes_longer_than_a_claim_does(tmp_path: P
         pass
     other = sqlite3.connect(tmp_path / FILE, isolation_level=None, check_same_thread=False)
     other.execute("BEGIN IMMEDIATE")
-    over = threading.Timer(1.5 * file.LOCK_WAIT, other.execute, ["ROLLBACK"])
+    over = threading.Timer(1.5 * database_file.LOCK_WAIT, other.execute, ["ROLLBACK"])
     over.start()
     async with ledger(tmp_path) as opened:
         over.join()
@@ -363,7 +363,7 @@ async def test_a_start_waits_for_who_writes_longer_than_a_claim_does(tmp_path: P
         began = time.monotonic()
         with pytest.raises(AgentError, match="locked"):
             await opened.claim("a", "x", NOW)
-        assert time.monotonic() - began < file.OPEN_WAIT / 2
+        assert time.monotonic() - began < database_file.OPEN_WAIT / 2
         other.close()
 
 
@@ -413,13 +413,13 @@ def failing_commit(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     @contextmanager
     def broken(connection: sa.Connection) -> Iterator[None]:
         undone.append(True)
-        monkeypatch.setattr(file, "write_transaction", write_transaction)
+        monkeypatch.setattr(database_file, "write_transaction", write_transaction)
         with write_transaction(connection):
             yield
             raise OperationalError("COMMIT", None, sqlite3.OperationalError("disk I/O error"))
 
     undone: list[bool] = []
-    monkeypatch.setattr(file, "write_transaction", broken)
+    monkeypatch.setattr(database_file, "write_transaction", broken)
     yield
     assert undone == [True]
 

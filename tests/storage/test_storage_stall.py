@@ -12,9 +12,9 @@ from trio.testing import MockClock
 from agent.config import STALL_LOOK
 from agent.errors import StorageFailed
 from agent.storage.database import Database
-from agent.storage.file import DatabaseFile
+from agent.storage.database_file import DatabaseFile
 from agent.storage.memories.schema import MEMORY
-from agent.storage.stall import STALL_LOOKS, Progress, StallWatch
+from agent.storage.stall_watch import STALL_LOOKS, Progress, StallWatch
 from agent.testing.fakes import Noon
 from agent.testing.network import Disk
 

@@ -13,7 +13,7 @@ from trio.testing import MockClock
 
 from agent.errors import AgentError
 from agent.storage.database import LEDGER_RETRY
-from agent.storage.file import DatabaseFile
+from agent.storage.database_file import DatabaseFile
 from agent.storage.owners import FOLDER as OWNERS
 from agent.storage.owners import LedgerOwner, is_dead_owner
 from agent.storage.rows import ClaimRequest, OutcomeRequest, newest_rows

@@ -11,7 +11,7 @@ import trio
 
 from agent.errors import StorageFailed
 from agent.ports.vectors import PackedVector, VectorKind
-from agent.storage import file
+from agent.storage import database_file
 from agent.storage.memories import FILE
 from agent.storage.memories.schema import SCHEMA
 from tests.remembered import ANA, NOW, a_draft, accepted, an_exchange
@@ -74,7 +74,7 @@ async def test_a_vector_that_was_emptied_before_a_kill_is_gone_when_it_is_opened
         await accepted(opened, a_draft("The code is quetzal", "code"))
         await opened.keep_vectors(KIND, [vector])
         with monkeypatch.context() as patch:
-            patch.setattr(file, "_EMPTY_LOG", "SELECT 0")
+            patch.setattr(database_file, "_EMPTY_LOG", "SELECT 0")
             await opened.forget_item(ANA, "i1", NOW)
         shutil.copytree(tmp_path / "a", tmp_path / "b")
     assert holding(tmp_path / "b", vector) == [f"{FILE}-wal"]

@@ -23,7 +23,7 @@ from agent.ports.calls import CallApproval
 from agent.ports.ledger import LedgerRow
 from agent.ports.projects import HOUSE
 from agent.ports.requests import StoredAnswer
-from agent.storage import database, file
+from agent.storage import database, database_file
 from agent.storage.database import LEDGER_BATCH, LEDGER_CLOSE_TIMEOUT, LEDGER_READS, LEDGER_RETRY, Database
 from agent.storage.rows import OutcomeRequest
 from agent.storage.schema import audit
@@ -97,7 +97,7 @@ def log() -> Iterator[io.StringIO]:
 @pytest.fixture
 def lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], object]]:
     """Another connection to the ledger's file, to lock it with; nobody waits for its lock."""
-    monkeypatch.setattr(file, "LOCK_WAIT", 0.0)
+    monkeypatch.setattr(database_file, "LOCK_WAIT", 0.0)
     others: list[sqlite3.Connection] = []
 
     def do(statement: str) -> None:

@@ -18,7 +18,7 @@ from agent.session.core import make_engine
 from agent.session.effects import AskMemory
 from agent.session.session import Session
 from agent.session.states import TABLE, SessionDeed, SessionGuard, SessionRow, SessionState, SessionTrigger
-from agent.storage.memory import MemoryLedger
+from agent.storage.memory_ledger import MemoryLedger
 from agent.tools.policy import Approval
 from tests.examples import sample
 from tests.strikes import inject

@@ -15,7 +15,7 @@ from agent.errors import BadTool, UsageError
 from agent.ports.brain import Brain
 from agent.ports.tools import ToolDefinition
 from agent.settings import Settings
-from agent.storage.memory import MemoryLedger
+from agent.storage.memory_ledger import MemoryLedger
 from agent.structured.arguments import SchemaArguments
 from agent.testing.fakes import Figures, Noon
 from agent.tools.file import read_tools

@@ -21,11 +21,11 @@ from ...ports.memory import Item, ItemStatus, StoredTurn
 from ...ports.pages import Page, Window
 from ...ports.work import RunSync
 from ..database import Database
-from ..file import reason
-from . import FILE, unread, vectors
+from ..database_file import reason
+from . import FILE, unread_turns, vectors
 from . import items as kept
 from . import turns as said
-from .deciding import find_replaced
+from .item_decisions import find_replaced
 from .listing import load_line_history
 from .schema import MEMORY, items, scopes, turn_words, turns
 from .store import SqliteMemory
@@ -143,13 +143,13 @@ def _turns(whose: ScopeFilter, window: Window, connection: sa.Connection) -> Pag
 
 
 def _tally(connection: sa.Connection) -> ArchiveTally:
-    unread_turns, given_up = unread.count_unread(connection)
+    unread, given_up = unread_turns.count_unread(connection)
     return ArchiveTally(
         items={row[0]: int(row[1]) for row in connection.execute(_BY_STATUS)},
         turns=connection.execute(_SAID).scalar_one(),
         gaps=said.count_gaps(connection),
         vectors=vectors.count_vectors(connection),
-        unread=unread_turns,
+        unread=unread,
         given_up=given_up,
     )
 

@@ -31,7 +31,7 @@ from ..columns import (
     where,
     whole,
 )
-from ..contents import FileContents
+from ..file_contents import FileContents
 from ..migrations import MEMORY_STEPS
 from . import FILE
 

@@ -24,7 +24,7 @@ from ...ports.pages import Page, Window
 from ...ports.vectors import PackedVector, VectorKind
 from ...ports.work import RunSync
 from ..database import Database
-from . import deciding, forgetting, items, listing, standing, turns, unread, vectors
+from . import item_decisions, item_forgetting, items, known_ids, listing, turns, unread_turns, vectors
 from .schema import MEMORY
 
 
@@ -54,7 +54,9 @@ class SqliteMemory:
         self, scope: Scope, drafts: Sequence[Draft], at: int
     ) -> tuple[ProposalOutcome, ...]:
         """Insert drafts as proposed items, and accept those that a rule accepts; return an outcome for each."""
-        return await self._database.write(partial(deciding.propose_drafts, scope=scope, drafts=drafts, at=at))
+        return await self._database.write(
+            partial(item_decisions.propose_drafts, scope=scope, drafts=drafts, at=at)
+        )
 
     async def accept_item(
         self,
@@ -65,27 +67,35 @@ class SqliteMemory:
         replaces: Collection[str] | None = None,
     ) -> Item:
         """Make a proposed item live by its user's word; the items that it contradicts become superseded."""
-        return await self._database.write(partial(deciding.accept_item, scope, id, at, revision, replaces))
+        return await self._database.write(
+            partial(item_decisions.accept_item, scope, id, at, revision, replaces)
+        )
 
     async def decide_item(
         self, scope: Scope, id: str, trigger: str, at: int, revision: int | None = None
     ) -> Item:
         """Apply a trigger of the item's table by its user's word."""
-        deciding.check_trigger(trigger)
-        return await self._database.write(partial(deciding.decide_item, scope, id, trigger, at, revision))
+        item_decisions.check_trigger(trigger)
+        return await self._database.write(
+            partial(item_decisions.decide_item, scope, id, trigger, at, revision)
+        )
 
     async def replace_item(
         self, scope: Scope, id: str, draft: Draft, at: int, revision: int | None = None
     ) -> Item:
         """Replace a live or proposed item by another one, by its user's word; return the new item."""
-        return await self._database.write(partial(deciding.replace_item, scope, id, draft, at, revision))
+        return await self._database.write(
+            partial(item_decisions.replace_item, scope, id, draft, at, revision)
+        )
 
     async def forget_item(self, scope: Scope, id: str, at: int) -> ForgottenItem:
         """Empty all words of an item, in rows and in the files; return the item and the turns that were emptied."""
-        repeated, more = await self._reader.read(partial(forgetting.find_repeats, scope, id, None))
+        repeated, more = await self._reader.read(partial(item_forgetting.find_repeats, scope, id, None))
         while more:
-            repeated, more = await self._reader.read(partial(forgetting.find_repeats, scope, id, repeated))
-        return await self._database.write(partial(forgetting.forget_item, scope, id, at, repeated))
+            repeated, more = await self._reader.read(
+                partial(item_forgetting.find_repeats, scope, id, repeated)
+            )
+        return await self._database.write(partial(item_forgetting.forget_item, scope, id, at, repeated))
 
     async def item(self, scope: Scope, id: str) -> Item:
         """Return an item."""
@@ -107,7 +117,7 @@ class SqliteMemory:
 
     async def conflicting_items(self, scope: Scope, id: str) -> tuple[Item, ...]:
         """Return the live items that an item contradicts, as `accept` would find them now, oldest first."""
-        return await self._reader.read(partial(deciding.find_conflicting, scope, id))
+        return await self._reader.read(partial(item_decisions.find_conflicting, scope, id))
 
     async def turns(self, after: int, limit: int) -> tuple[StoredTurn, ...]:
         """Return turns of every scope, in the order they were kept."""
@@ -120,8 +130,8 @@ class SqliteMemory:
     async def expire_items(self, at: int) -> int:
         """End the items that have expired; return their number. When there are none, nothing is written."""
         ended = 0
-        while await self._reader.read(partial(deciding.has_expired_items, at=at)):
-            now = await self._database.write(partial(deciding.expire_items, at=at))
+        while await self._reader.read(partial(item_decisions.has_expired_items, at=at)):
+            now = await self._database.write(partial(item_decisions.expire_items, at=at))
             ended += now
             if now == 0:  # another process was first
                 break
@@ -137,35 +147,35 @@ class SqliteMemory:
 
     async def citable_ids(self, ids: Collection[str], at: int) -> frozenset[str]:
         """Return the ids, among items and turns, that may be cited at a time."""
-        return await self._reader.read(partial(standing.find_citable, ids, at))
+        return await self._reader.read(partial(known_ids.find_citable, ids, at))
 
     async def forgotten_ids(self, ids: Collection[str]) -> frozenset[str]:
         """Return the ids, among items and turns, that were forgotten."""
-        return await self._reader.read(partial(standing.find_forgotten, ids))
+        return await self._reader.read(partial(known_ids.find_forgotten, ids))
 
     async def forgotten_messages(self, scope: Scope, said: Mapping[str, Collection[str]]) -> frozenset[str]:
         """Return the messages of a thread that hold words forgotten since."""
-        return await self._reader.read(partial(standing.find_forgotten_messages, scope, said))
+        return await self._reader.read(partial(known_ids.find_forgotten_messages, scope, said))
 
     async def is_known(self, scope: Scope) -> bool:
         """Return whether a row was ever kept of a scope."""
-        return await self._reader.read(partial(standing.is_known, scope))
+        return await self._reader.read(partial(known_ids.is_known, scope))
 
     async def take_unread(self, most: int, at: int, until: int) -> tuple[UnreadTurn, ...]:
         """Return the oldest unread turn of each of some threads. When there is none, nothing is written."""
-        if not await self._reader.read(partial(unread.has_free_turn, at)):
+        if not await self._reader.read(partial(unread_turns.has_free_turn, at)):
             return ()
-        return await self._database.write(partial(unread.take_turns, most, at, until))
+        return await self._database.write(partial(unread_turns.take_turns, most, at, until))
 
     async def record_reading(
         self, taken: UnreadTurn, drafts: Sequence[Draft], at: int, known: Collection[str] = ()
     ) -> tuple[ProposalOutcome, ...] | None:
         """Record that a turn was read and propose its `drafts`; `None` if some of its words were forgotten since."""
-        return await self._database.write(partial(unread.record_reading, taken, drafts, at, known))
+        return await self._database.write(partial(unread_turns.record_reading, taken, drafts, at, known))
 
     async def record_failure(self, taken: UnreadTurn, counts: bool) -> bool:
         """Record that reading failed; return whether a try is left."""
-        return await self._database.write(partial(unread.record_failure, taken, counts))
+        return await self._database.write(partial(unread_turns.record_failure, taken, counts))
 
     async def vectors(self, kind: VectorKind, ids: Collection[str]) -> tuple[PackedVector, ...]:
         """Return the vectors of one kind that are kept of these items and turns, of any scope."""

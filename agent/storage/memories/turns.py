@@ -9,8 +9,8 @@ from sqlalchemy.dialects.sqlite import insert
 from ...ports.conversation import Scope
 from ...ports.memory import ExchangeRecord, ProposalOutcome, Remark, StoredTurn
 from ..transaction import Transaction
-from . import scopes, standing
-from .deciding import propose_drafts
+from . import known_ids, scopes
+from .item_decisions import propose_drafts
 from .schema import gaps, turn_cites, turn_words, turns
 from .schema import scopes as scopes_table
 
@@ -107,7 +107,7 @@ def _insert_remark(connection: sa.Connection, scope: int, remark: Remark, tries:
     number = connection.execute(_KEEP, values).scalar_one_or_none()
     if number is None:
         return False
-    gone = bool(remark.cites) and bool(standing.find_forgotten(remark.cites, connection))
+    gone = bool(remark.cites) and bool(known_ids.find_forgotten(remark.cites, connection))
     connection.execute(_SAY, {"turn": number, "text": "" if gone else remark.text})
     if remark.cites:
         connection.execute(_CITE, [{"turn": number, "ref": ref} for ref in remark.cites])

@@ -10,9 +10,9 @@ from sqlalchemy.dialects.sqlite import insert
 
 from ...ports.vectors import PackedVector, VectorKind
 from ..transaction import Transaction
+from .known_ids import numbers_of
 from .schema import embedders, vectors
 from .scopes import id_of
-from .standing import numbers_of
 
 _KIND = sa.select(embedders.c.number).where(
     embedders.c.name == sa.bindparam("name"), embedders.c.dimension == sa.bindparam("dimension")

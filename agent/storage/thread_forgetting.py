@@ -25,7 +25,7 @@ from ..ports.conversation import Scope
 from ..ports.memory import StoredTurn
 from ..ports.remember import RepeatMatcher
 from ..ports.requests import ITEM_DECIDED
-from . import moves
+from . import call_transitions
 from .schema import actions, audit, calls, idempotency, messages, threads
 from .settle import end_turns
 from .transaction import Transaction
@@ -252,7 +252,7 @@ def _empty_call(transaction: Transaction, call: Any, again: RepeatMatcher, at: i
     """Empty the matching texts of a call and of its result in the ledger."""
     connection = transaction.connection
     if call.status == "suggested":
-        moves.close_call(transaction, call.project_id, call.id, "cancelled", at)
+        call_transitions.close_call(transaction, call.project_id, call.id, "cancelled", at)
     left = {"said": again.blank_repeats(call.arguments), "came": again.blank_repeats(call.result)}
     connection.execute(_EMPTY_CALL, {"of": call.id, **left})
     _empty_outcome(connection, call.id, again)

@@ -1,5 +1,5 @@
-"""Descriptions of the contents of a file, given to `file.py`: its name, its tables, and how its owners' rows are
-settled.
+"""Descriptions of the contents of a file, given to `database_file.py`: its name, its tables, and how its owners' rows
+are settled.
 """
 
 import sqlite3

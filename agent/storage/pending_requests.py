@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import trio
 
 from ..errors import AgentError
-from .file import WriteRequest
+from .database_file import WriteRequest
 from .transaction import ReadRequest
 
 Late: TypeAlias = Callable[[], None]

@@ -25,12 +25,12 @@ from sqlalchemy.exc import DatabaseError, OperationalError, SQLAlchemyError
 from ..errors import AgentError
 from ..ports.clock import Clock
 from .connection import execute_raw, make_engine, roll_back, savepoint, set_pragma, write_transaction
-from .contents import FileContents, OwnerFunctions, read_version, stamp_version
+from .file_contents import FileContents, OwnerFunctions, read_version, stamp_version
 from .ledger import LEDGER
 from .migrations import upgrade_file
 from .owners import LedgerOwner, find_abandoned, is_dead_owner
 from .rows import OutcomeRequest
-from .stall import Progress
+from .stall_watch import Progress
 from .transaction import Transaction
 from .trust import Trust, Untrusted, connect_afresh
 

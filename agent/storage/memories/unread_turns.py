@@ -12,9 +12,9 @@ from ...ports.memory import Draft, ProposalOutcome
 from ...ports.note import UnreadTurn
 from ..transaction import Transaction
 from . import items as kept
-from .deciding import propose_drafts
+from .item_decisions import propose_drafts
+from .known_ids import find_forgotten
 from .schema import IS_UNREAD, item_sources, items, turn_words, turns
-from .standing import find_forgotten
 from .turns import SELECT, turns_of
 
 BEFORE = 6

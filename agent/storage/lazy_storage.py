@@ -2,8 +2,8 @@
 
 Most servers without a data folder never keep a thread, and SQLAlchemy costs 0.2 s to import. So the stores are
 stand-ins: the first call imports SQLAlchemy in a worker thread and makes the database. The ledger stays the dict of
-`memory.py`, except for calls that the database keeps. Those are claimed in the database, so that a call that is not
-confirmed cannot run. A kept call is in the database before it can be claimed, so an id never changes its ledger.
+`memory_ledger.py`, except for calls that the database keeps. Those are claimed in the database, so that a call that is
+not confirmed cannot run. A kept call is in the database before it can be claimed, so an id never changes its ledger.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -18,7 +18,7 @@ from ..ports.ledger import ClaimStatus, LedgerRow
 from ..ports.projects import ProjectStore
 from ..ports.requests import RequestStore
 from ..ports.threads import ThreadStore
-from .memory import MemoryLedger
+from .memory_ledger import MemoryLedger
 from .store import Store
 
 T = TypeVar("T")
