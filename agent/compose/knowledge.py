@@ -22,10 +22,10 @@ from ..lang import LANGUAGES, Lang
 from ..ports.observe import Observer
 from ..ports.search import Passage, Retriever
 from ..ports.work import RunSync
-from ..retrieval.again import CachedRetriever
 from ..retrieval.cache import Cache
+from ..retrieval.cached_retriever import CachedRetriever
 from ..retrieval.foreign import ForeignFiles, open_foreign_files
-from ..retrieval.live import LiveKnowledge
+from ..retrieval.live_knowledge import LiveKnowledge
 from ..retrieval.meaning import KnowledgeEmbedder
 from ..retrieval.search import KnowledgeBase
 from ..retrieval.watch import Watch, watch_folder

@@ -60,7 +60,7 @@ class Telling:
 
 @dataclass(frozen=True, slots=True)
 class AskedKinds:
-    """Patterns of questions for a thing of each kind (`agent.retrieval.asked`). Money and time are numbers too."""
+    """Patterns of questions for each kind of thing (`agent.retrieval.parsed_question`). Money and time are numbers."""
 
     number: str
     money: str

@@ -28,7 +28,7 @@ from agent.lang import LANGUAGES
 
 from .effort import Effort
 from .entries import CachedKeys, CacheEntry, CacheReader, IndexEntry, checksum
-from .place import remove_unused
+from .index_folders import remove_unused
 
 _log = structlog.get_logger("agent.retrieval")
 

@@ -30,7 +30,10 @@ class CachedKeys:
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """A saved index. `key`: of the model of its vectors. `place`, `digest`: of tantivy's files (`place.save_copy`)."""
+    """A saved index.
+
+    `key`: of the model of its vectors. `place`, `digest`: of tantivy's files (`index_folders.save_copy`).
+    """
 
     key: bytes
     content: bytes

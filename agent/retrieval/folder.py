@@ -20,19 +20,19 @@ from agent.ports.search import Passage
 
 from .base import IndexData, open_section_index
 from .effort import Effort
+from .folder_cache import FolderCache, ReadFile
 from .foreign import ForeignFiles, is_foreign
 from .index import KnowledgeIndex
-from .kept import shelve
 from .load import GONE, Skipped, find_files, no_documents_error, read_file
 from .meaning import KnowledgeEmbedder
-from .memory import FolderCache, ReadFile
+from .packed_index import IndexedFile
+from .packed_sections import shelve
 from .read import passages_of
 from .search import KnowledgeBase, make_snapshot
 from .summary import ReadingSummary, summarize
 from .synonyms import read_synonyms
 from .terms import terms_of
 from .watch import TouchedPaths
-from .whole import IndexedFile
 
 EMBED_AT_ONCE = (
     32  # sections that a model of sentences embeds in one look at the knowledge base: about a second

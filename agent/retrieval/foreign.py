@@ -24,8 +24,8 @@ from agent.ports.work import Isolate
 from agent.sandbox import Sandbox
 
 from .effort import Effort
-from .kept import unpack_sections
 from .load import Skipped, SourceFile
+from .packed_sections import unpack_sections
 from .read import document_of, passages_of, read_whole
 from .reader import (
     DocumentReply,

@@ -31,12 +31,12 @@ from agent.ports.work import RunSync
 
 from .effort import Effort
 from .index import KnowledgeIndex
-from .kept import shelve
 from .load import Skipped
 from .meaning import KnowledgeEmbedder
+from .packed_sections import shelve
+from .reading_thread import run_in_thread
 from .search import KnowledgeBase, make_snapshot
 from .texts import cite_document, passages_of_text
-from .thread import run_in_thread
 
 INDEXES_KEPT = 64  # indexes of projects that are kept in memory, the last used
 

@@ -17,7 +17,7 @@ from agent.ports.embed import Embedder, Encoder, TextRole, Vectors, WordVectors
 from agent.ports.search import Lang, Passage
 
 from .index import KnowledgeIndex
-from .kept import statement_texts
+from .packed_sections import statement_texts
 from .vectors import SectionVectors
 
 _log = structlog.get_logger("agent.retrieval")

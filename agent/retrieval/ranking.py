@@ -32,10 +32,10 @@ from agent.lexical.subject import subject_stems
 from agent.ports.search import Lang
 from agent.text.words import split_words
 
-from .abroad import CrossLanguageQuestion, find_names, read_cross_language
-from .asked import parse_question
 from .base import IndexedSection
+from .cross_language import CrossLanguageQuestion, find_names, read_cross_language
 from .index import KnowledgeIndex
+from .parsed_question import parse_question
 from .signals import IndexedQuestion, StatementSignals
 from .vectors import NoVectors, SectionVectors
 

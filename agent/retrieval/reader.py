@@ -13,8 +13,8 @@ from agent.ports.projects import Category, DocumentText
 from agent.sandboxed import serve_requests
 
 from .effort import Effort
-from .kept import pack_sections
 from .load import Skipped, SourceFile
+from .packed_sections import pack_sections
 from .read import document_of, passages_of
 from .terms import terms_of
 from .texts import extract_text, passages_of_text
@@ -53,7 +53,7 @@ class UploadRequest(msgspec.Struct, frozen=True, array_like=True, tag="upload"):
 
 
 class SectionsReply(msgspec.Struct, frozen=True, array_like=True, tag="sections"):
-    """Sections and their words, as `kept.pack_sections` writes them."""
+    """Sections and their words, as `packed_sections.pack_sections` writes them."""
 
     content: bytes
 

@@ -19,7 +19,7 @@ from agent.lexical.synonyms import Synonyms
 from agent.ports.search import Hit, Lang, Passage, Query
 
 from .effort import Effort
-from .follow import follows, newest_first
+from .follow_up import follows, newest_first
 from .index import KnowledgeIndex
 from .load import Skipped, SourceFile
 from .meaning import KnowledgeEmbedder

@@ -17,8 +17,8 @@ from agent.ports.search import Passage, Snippet
 from agent.text.language import detect_language
 from agent.text.sentences import find_sentences
 
-from .cut import CitableLines, shows_statement, split_line
 from .effort import Effort
+from .snippets import CitableLines, shows_statement, split_line
 
 SNIPPET_LINES = 3  # of one snippet
 PASSAGE_SNIPPETS = 200  # a part of a file under one heading that has more is several passages

@@ -14,9 +14,9 @@ from itertools import compress
 from operator import mul
 from typing import NamedTuple
 
-from .asked import Kind, ParsedQuestion
 from .base import IndexedSection
 from .index import KnowledgeIndex
+from .parsed_question import Kind, ParsedQuestion
 from .terms import ASKS, CODE, HOLDS, LEADS
 
 _KNOWN = 0.7  # likeness from which a word of the question counts as known here

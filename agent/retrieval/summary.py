@@ -13,8 +13,8 @@ from itertools import chain
 
 from agent.ports.search import Passage
 
-from .kept import kinds_of as kinds_of
 from .load import Skipped
+from .packed_sections import kinds_of as kinds_of
 
 EMPTY = "has nothing in it that can be cited"
 

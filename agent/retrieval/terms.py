@@ -16,8 +16,8 @@ from agent.lexical.subject import is_function_word
 from agent.ports.search import Passage, Snippet
 from agent.text.words import split_words
 
-from .asked import Kind, find_kinds, has_number
 from .effort import Effort
+from .parsed_question import Kind, find_kinds, has_number
 
 HOLDS: Mapping[Kind, int] = {"number": 1, "money": 2, "time": 4}
 LEADS, ASKS, CODE = 8, 16, 32  # the statement ends in a colon, ends in a question mark, is code

@@ -19,7 +19,7 @@ from agent.numbers.given import SourceNumbers
 from agent.ports.brain import DraftCompleted, Proposal, Question, TurnEvent, TurnRefusal, VerifiedPart
 from agent.ports.draft import Delta, Prompt
 from agent.ports.search import Hit, Lang, Passage, Query, Snippet
-from agent.retrieval.cut import SNIPPET_CHARACTERS
+from agent.retrieval.snippets import SNIPPET_CHARACTERS
 from agent.testing.models import FakeDrafter
 
 SNIPPET = Snippet(file="kb/pricing.md", text="Standard costs 299 kr per month.", first=5, last=5)

@@ -22,10 +22,10 @@ from agent.ports.search import Hit, Passage, Snippet
 from agent.protocol.codec import decode, encode
 from agent.protocol.inbound import Message
 from agent.protocol.outbound import Citation, Response
-from agent.retrieval.cut import SNIPPET_CHARACTERS
 from agent.retrieval.load import load_documents
 from agent.retrieval.search import KnowledgeBase
 from agent.retrieval.sections import CONTEXT_CHARACTERS
+from agent.retrieval.snippets import SNIPPET_CHARACTERS
 from agent.settings import Settings
 from agent.testing.network import Network, network
 from agent.text.language import detect_language

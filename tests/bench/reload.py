@@ -16,7 +16,7 @@ import trio
 
 from agent import log
 from agent.host import WorkerThreads
-from agent.retrieval.live import LiveKnowledge
+from agent.retrieval.live_knowledge import LiveKnowledge
 from agent.retrieval.watch import watch_folder
 
 from .retrieval import synthetic

@@ -22,7 +22,7 @@ from agent.retrieval.search import KnowledgeBase, SearchResult
 from agent.server.metrics import Metrics
 from agent.settings import Settings
 from agent.testing.network import inline
-from tests.retrieval.test_live import Hints
+from tests.retrieval.test_live_knowledge import Hints
 
 T = TypeVar("T")
 ASKED = Question(id="1", text="What does the Standard plan cost?", lang="en", at=0.0)

@@ -9,7 +9,7 @@ import pytest
 
 from agent.lexical.meanings import VocabularyMeanings
 from agent.ports.search import Hit, Library, Query
-from agent.retrieval.again import CachedRetriever
+from agent.retrieval.cached_retriever import CachedRetriever
 from agent.retrieval.load import SourceFile
 from agent.retrieval.matrix import SectionMatrix
 from agent.retrieval.meaning import KnowledgeEmbedder

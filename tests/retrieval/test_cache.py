@@ -22,12 +22,12 @@ from agent.retrieval.cache import BASES, FOLDER, MODELS, Cache, code_digest
 from agent.retrieval.effort import Effort
 from agent.retrieval.entries import CachedKeys, CacheEntry
 from agent.retrieval.folder import FolderReader
-from agent.retrieval.kept import pack_sections, unpack_sections
+from agent.retrieval.folder_cache import FolderCache
 from agent.retrieval.load import SourceFile, load_documents
 from agent.retrieval.matrix import SectionMatrix
 from agent.retrieval.matrix import unpack_rows as rows_of
 from agent.retrieval.meaning import KnowledgeEmbedder
-from agent.retrieval.memory import FolderCache
+from agent.retrieval.packed_sections import pack_sections, unpack_sections
 from agent.retrieval.read import passages_of
 from agent.retrieval.search import KnowledgeBase
 from agent.retrieval.terms import terms_of
@@ -35,7 +35,7 @@ from agent.settings import Settings
 from agent.testing.network import inline
 
 from . import warned
-from .test_live import Hints
+from .test_live_knowledge import Hints
 from .test_meaning import Served, must
 
 QUESTIONS = ("zebra", "What does the plan cost?", "quagga", "stripes")

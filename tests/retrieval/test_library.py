@@ -17,8 +17,8 @@ from agent.retrieval.index import KnowledgeIndex
 from agent.retrieval.library import INDEXES_KEPT, ProjectIndexes
 from agent.retrieval.load import Skipped
 from agent.retrieval.meaning import KnowledgeEmbedder
+from agent.retrieval.reading_thread import GIVE_UP_TIMEOUT
 from agent.retrieval.texts import passages_of_text
-from agent.retrieval.thread import GIVE_UP_TIMEOUT
 from agent.testing.network import inline
 from tests.projects import FakeProjects
 from tests.strikes.instrument import Strike

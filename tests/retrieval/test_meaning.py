@@ -15,7 +15,7 @@ from agent.ports.search import Query
 from agent.ports.work import RunSync
 from agent.retrieval.effort import Effort
 from agent.retrieval.folder import FolderReader, Update
-from agent.retrieval.live import EMBED_BREAK, READ_AGAIN_FIRST, READ_AGAIN_MOST, LiveKnowledge
+from agent.retrieval.live_knowledge import EMBED_BREAK, READ_AGAIN_FIRST, READ_AGAIN_MOST, LiveKnowledge
 from agent.retrieval.load import SourceFile
 from agent.retrieval.matrix import SectionMatrix
 from agent.retrieval.meaning import KnowledgeEmbedder, embedded_text
@@ -23,7 +23,7 @@ from agent.retrieval.search import KnowledgeBase, make_snapshot
 from agent.testing.network import inline
 
 from . import sections, warned
-from .test_live import Hints
+from .test_live_knowledge import Hints
 
 ANIMALS = {"zebra": 0, "pony": 0, "okapi": 1, "giraffe": 1, "gnu": 2}
 """Words that mean the same have one direction."""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import pytest
 
 from agent.ports.search import Lang
-from agent.retrieval.asked import parse_question
 from agent.retrieval.base import IndexedSection
 from agent.retrieval.index import KnowledgeIndex
+from agent.retrieval.parsed_question import parse_question
 from agent.retrieval.ranking import ANSWERING, CLOSELY, rank_sections
 from agent.retrieval.signals import IndexedQuestion, StatementSignals
 

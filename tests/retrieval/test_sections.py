@@ -8,7 +8,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent.ports.search import Snippet
-from agent.retrieval.cut import SNIPPET_CHARACTERS
 from agent.retrieval.sections import (
     CONTEXT_CHARACTERS,
     PASSAGE_SNIPPETS,
@@ -16,6 +15,7 @@ from agent.retrieval.sections import (
     SNIPPET_LINES,
     STATEMENT_CHARACTERS,
 )
+from agent.retrieval.snippets import SNIPPET_CHARACTERS
 
 from . import sections, statements
 

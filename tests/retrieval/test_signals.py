@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import pytest
 
-from agent.retrieval.asked import ParsedQuestion, parse_question
 from agent.retrieval.index import KnowledgeIndex
+from agent.retrieval.parsed_question import ParsedQuestion, parse_question
 from agent.retrieval.signals import IndexedQuestion, StatementSignals
 
 from . import sections

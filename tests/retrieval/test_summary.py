@@ -7,7 +7,7 @@ from structlog.testing import capture_logs
 
 from agent.ports.work import RunSync
 from agent.retrieval.check import check_knowledge
-from agent.retrieval.live import LiveKnowledge
+from agent.retrieval.live_knowledge import LiveKnowledge
 from agent.retrieval.load import FILE_BYTES, Skipped
 from agent.retrieval.summary import ReadingSummary, summarize
 

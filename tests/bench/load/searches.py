@@ -1,7 +1,7 @@
 """Whether a server that is measured searched for each question, or had kept what an earlier one found.
 
-A load asks the same questions again and again, so a server that keeps hits (`agent.retrieval.again`) looks quicker than
-one that is asked what is new. Its own figures tell how many searches it was spared.
+A load asks the same questions again and again, so a server that keeps hits (`agent.retrieval.cached_retriever`) looks
+quicker than one that is asked what is new. Its own figures tell how many searches it was spared.
 """
 
 from collections.abc import Callable

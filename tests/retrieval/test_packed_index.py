@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from agent.retrieval import place as places
+from agent.retrieval import index_folders as places
 from agent.retrieval.cache import FOLDER, Cache
 from agent.retrieval.effort import Effort
 from agent.retrieval.folder import FolderReader
+from agent.retrieval.folder_cache import FolderCache
+from agent.retrieval.index_folders import OwnPlace, remove_unused, restore_copy, save_copy
 from agent.retrieval.load import FILE_BYTES, Skipped, SourceFile, read_file
 from agent.retrieval.meaning import KnowledgeEmbedder
-from agent.retrieval.memory import FolderCache
-from agent.retrieval.place import OwnPlace, remove_unused, restore_copy, save_copy
 from agent.retrieval.search import KnowledgeBase
 
 from ..examples import sample
@@ -96,7 +96,7 @@ def test_what_is_kept_is_written_anew_when_much_has_changed(
     kb: Path, data: Path, built: list[str], monkeypatch: pytest.MonkeyPatch, share: float, anew: bool
 ) -> None:
     """While a server runs; after a start whatever has changed, so that nothing that is gone is kept for long."""
-    monkeypatch.setattr("agent.retrieval.memory._LATER", share)
+    monkeypatch.setattr("agent.retrieval.folder_cache._LATER", share)
     reader = FolderReader(kb, None, FolderCache(Cache(data, kb)))
     must(reader.update())
     reader.write_cache(Effort())

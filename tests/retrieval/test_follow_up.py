@@ -4,7 +4,7 @@ import pytest
 
 from agent.lang import Lang
 from agent.ports.search import Query
-from agent.retrieval.follow import follows
+from agent.retrieval.follow_up import follows
 from agent.retrieval.load import SourceFile
 from agent.retrieval.search import KnowledgeBase
 

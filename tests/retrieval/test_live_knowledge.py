@@ -22,7 +22,7 @@ from agent.retrieval import folder as module
 from agent.retrieval.effort import Effort
 from agent.retrieval.folder import FolderReader
 from agent.retrieval.index import KnowledgeIndex
-from agent.retrieval.live import READ_AGAIN_FIRST, READ_AGAIN_MOST, LiveKnowledge
+from agent.retrieval.live_knowledge import READ_AGAIN_FIRST, READ_AGAIN_MOST, LiveKnowledge
 from agent.retrieval.load import SourceFile
 from agent.retrieval.read import passages_of
 from agent.retrieval.search import KnowledgeBase
@@ -440,7 +440,7 @@ def test_a_folder_that_cannot_be_listed_at_all_is_said_so(kb: Path, monkeypatch:
 
 async def test_a_reader_that_is_cancelled_is_given_up(kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who waited for it goes on, also when its thread is stuck; that ends when it can, and the next look reads anew."""
-    monkeypatch.setattr("agent.retrieval.thread.GIVE_UP_TIMEOUT", 0.02)
+    monkeypatch.setattr("agent.retrieval.reading_thread.GIVE_UP_TIMEOUT", 0.02)
     reading, ended, waiting = threading.Event(), threading.Event(), trio.Event()
 
     async def abandon(function: Callable[[], T]) -> T:

@@ -9,9 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent.grounding.evidence import read_evidence
-from agent.retrieval import cut as module
-from agent.retrieval.cut import SNIPPET_CHARACTERS, CitableLines, split_line
+from agent.retrieval import snippets as module
 from agent.retrieval.effort import Effort
+from agent.retrieval.snippets import SNIPPET_CHARACTERS, CitableLines, split_line
 
 from . import statements
 

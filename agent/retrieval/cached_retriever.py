@@ -3,7 +3,7 @@
 Strategy: the hits are stored with the snapshot they were found in (`search.HitCache`), so no other snapshot can
 return them. Only results that the same search would find again are stored: not those found by words alone because a
 server gave no vector, and nothing of a search that failed or was cancelled. The question before counts only where
-`follow.follows` says that this one goes on from it, so the same question finds its hits in any conversation.
+`follow_up.follows` says that this one goes on from it, so the same question finds its hits in any conversation.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from dataclasses import replace
 from agent.ports.observe import Observer
 from agent.ports.search import Hit, Lang, Query
 
-from .follow import follows
+from .follow_up import follows
 from .search import KnowledgeBase
 
 

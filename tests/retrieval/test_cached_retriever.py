@@ -11,7 +11,7 @@ from agent.errors import EmbeddingFailed
 from agent.lexical.meanings import VocabularyMeanings
 from agent.ports.conversation import Scope
 from agent.ports.search import Query
-from agent.retrieval.again import CachedRetriever
+from agent.retrieval.cached_retriever import CachedRetriever
 from agent.retrieval.load import SourceFile
 from agent.retrieval.matrix import SectionMatrix
 from agent.retrieval.meaning import KnowledgeEmbedder

@@ -16,8 +16,8 @@ from typing import Final
 from agent.lang import Lang
 from agent.text.words import fold, normalize_text
 
-from .asked import UNIT_WORDS, ParsedQuestion, parse_question
-from .follow import strip_asking
+from .follow_up import strip_asking
+from .parsed_question import UNIT_WORDS, ParsedQuestion, parse_question
 
 _READ: Final = 500  # characters of a question that are read
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")

@@ -22,12 +22,12 @@ from agent.ports.work import RunSync
 from .cache import Cache
 from .effort import Effort
 from .folder import FolderReader, Progress, Update
+from .folder_cache import FolderCache
 from .foreign import ForeignFiles
 from .meaning import KnowledgeEmbedder
-from .memory import FolderCache
+from .reading_thread import run_in_thread
 from .search import KnowledgeBase
 from .summary import ReadingSummary
-from .thread import run_in_thread
 from .watch import TouchedPaths, Watch
 
 READ_AGAIN_FIRST = 0.25  # until an unreadable file is tried again, twice as long each time ...

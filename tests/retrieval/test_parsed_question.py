@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.ports.search import Lang
-from agent.retrieval.asked import WORDS_MAX, Kind, find_kinds, parse_question
+from agent.retrieval.parsed_question import WORDS_MAX, Kind, find_kinds, parse_question
 
 
 @pytest.mark.parametrize(

@@ -15,13 +15,13 @@ from .base import IndexData, open_section_index
 from .cache import Cache
 from .effort import Effort
 from .entries import CachedKeys, CacheEntry, CacheReader, IndexEntry
-from .kept import pack_sections, unpack_sections
+from .index_folders import OwnPlace, remove_unused, restore_copy, save_copy
 from .meaning import KnowledgeEmbedder
-from .place import OwnPlace, remove_unused, restore_copy, save_copy
+from .packed_index import IndexedFile, SavedIndex
+from .packed_index import pack_index as packed_whole
+from .packed_index import unpack_index as unpacked_whole
+from .packed_sections import pack_sections, unpack_sections
 from .terms import FileTerms, terms_of
-from .whole import IndexedFile, SavedIndex
-from .whole import pack_index as packed_whole
-from .whole import unpack_index as unpacked_whole
 
 ReadFile = tuple[str, bytes, tuple[Passage, ...]]
 """The name of a file, the hash of its content, and its sections."""

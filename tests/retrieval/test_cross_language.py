@@ -6,7 +6,7 @@ import pytest
 
 from agent.lang import Lang
 from agent.ports.search import Query
-from agent.retrieval.abroad import read_cross_language
+from agent.retrieval.cross_language import read_cross_language
 from agent.retrieval.load import SourceFile
 from agent.retrieval.search import KnowledgeBase
 

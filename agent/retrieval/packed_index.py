@@ -18,7 +18,7 @@ from agent.lexical.vocabulary import PackedWords
 from agent.ports.search import Lang, Passage
 
 from .base import IndexData, IndexedSection, IndexPlace, leads_of
-from .kept import ShelvedStatements, shelve
+from .packed_sections import ShelvedStatements, shelve
 
 
 class IndexedFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
