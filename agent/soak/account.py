@@ -8,13 +8,13 @@ it. Open debts are checked by `check_settled`, once the client believes that not
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from .asked import SeenSuggestion, SentMessage
 from .book import Book
-from .cited import MEMORY, citations_of, find_uncited
 from .consults import ANSWERS, Consults
 from .figures import Tally
 from .notes import CONFIRMED, REMEMBER, NoteWriter, digest_of
 from .pages import Pages
+from .sent_messages import SeenSuggestion, SentMessage
+from .uncited_numbers import MEMORY, citations_of, find_uncited
 from .wire import Frame
 
 BEHIND = 10.0  # seconds in which a change of the knowledge base must have been taken over

@@ -8,8 +8,8 @@ from random import Random
 import trio
 
 from .book import OF_HTTP, Book
+from .http_talk import Talk
 from .scene import Scene
-from .talk import Talk
 from .users import PATIENCE, POLITE
 
 KEPT = 0.5  # the share of threads that stay undeleted in the soak's own server

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .figures import Tally
-from .kept import CALLER
 from .notes import CONFIRMED, WITHDRAWN, NotedCall, NoteWriter, digest_of
+from .server_file import CALLER
 from .tools import FREE
 
 View = Mapping[str, Any]

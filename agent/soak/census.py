@@ -13,7 +13,7 @@ import trio
 from trio._core._run import GLOBAL_RUN_CONTEXT
 
 from ..heap import freeze_heap, unfreeze_heap
-from .memory import resident_bytes
+from .memory_growth import resident_bytes
 
 # Packages of which objects are counted: ours and the libraries that serve a connection.
 COUNTED = ("agent", "trio", "trio_websocket", "wsproto", "h11")

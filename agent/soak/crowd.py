@@ -10,9 +10,9 @@ import trio
 
 from .book import OF_HTTP, Book
 from .callers import HttpUser
+from .http_talk import Talk
 from .pages import NAMES, Pages
 from .scene import Scene
-from .talk import Talk
 from .users import HANG_UP, PATIENCE, QUESTIONS, SUBJECTS, User, UserVisit
 
 ARRIVALS = 50.0  # users a second, so that not all of them shake hands at once

@@ -11,10 +11,10 @@ from urllib.parse import quote
 
 import trio
 
-from .asking import UserRequests
 from .book import ANYWHERE, LIVE, Book, View
 from .exchange import ClientAnswer, ClientRequest
 from .memories import ASKS, EDITED, ORDERS, STATED, THINGS
+from .user_requests import UserRequests
 
 _NOTHING = "not_found"  # the answer of a server that remembers nothing
 _BUSY = "storage"

@@ -18,12 +18,9 @@ from ..host import WallClock, WorkerThreads
 from .census import Census
 from .crowd import ARRIVALS
 from .figures import Tally
-from .inside import SoakedServer, Surroundings, run_server
-from .kept import ServerFile, read_ledger_file
-from .memory import Samples, resident_bytes
-from .notes import read_notes
-from .reckoning import find_disagreements, find_miscounts, find_open, parse_figures, summarize_calls
-from .remembered import (
+from .final_checks import find_disagreements, find_miscounts, find_open, parse_figures, summarize_calls
+from .local_server import SoakedServer, Surroundings, run_server
+from .memory_file import (
     StoredMemory,
     count_rows,
     find_memory_faults,
@@ -31,8 +28,11 @@ from .remembered import (
     read_numbers,
     summarize_memory,
 )
+from .memory_growth import Samples, resident_bytes
+from .notes import read_notes
 from .remote import KNOWLEDGE, NOTES, RemoteCrowd, remote_crowd
 from .scene import Target
+from .server_file import ServerFile, read_ledger_file
 from .steps import Steps
 from .verdict import DRAIN_MAX, SoakRun
 from .wire import ClientSocket, open_socket

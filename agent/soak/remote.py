@@ -26,7 +26,7 @@ from ..structured.open import can_check
 from .crowd import first_of_all, keep_rewriting, see_taken_over, stay
 from .figures import Tally
 from .hook import Hook
-from .memory import resident_bytes
+from .memory_growth import resident_bytes
 from .notes import NoteFile
 from .pages import Pages
 from .scene import Scene, Target

@@ -7,7 +7,7 @@ from typing import Any
 from ..config import ACTION_TIMEOUT, CLOSE_TIMEOUT, DRAIN_TIMEOUT, FLUSH_TIMEOUT, RECORD_TIMEOUT
 from .census import Census
 from .figures import Histogram, Tally
-from .memory import Growth, Samples
+from .memory_growth import Growth, Samples
 from .scene import slower
 from .steps import STEP_MAX, Steps
 

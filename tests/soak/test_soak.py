@@ -26,11 +26,11 @@ from agent.actions.webhook import WebhookExecutor
 from agent.errors import AgentError, UsageError, WireClosed
 from agent.host import WallClock
 from agent.ports.action import Call
-from agent.soak import command, inside, phases, remote, users, wire
+from agent.soak import command, local_server, phases, remote, users, wire
 from agent.soak.command import CrowdSize
 from agent.soak.crowd import ARRIVALS, DRAINED, see_taken_over, stay
 from agent.soak.figures import Tally
-from agent.soak.inside import SlowDisk, Surroundings
+from agent.soak.local_server import SlowDisk, Surroundings
 from agent.soak.pages import Pages
 from agent.soak.scene import Scene, Target
 from agent.soak.steps import STEP_MAX
@@ -231,7 +231,9 @@ async def test_users_of_another_server_check_it_too(
     knowledge = tmp_path / "kb"
     knowledge.mkdir()
     Pages(knowledge, trio.current_time)
-    async with inside.run_server(1, 8, Surroundings(knowledge, data=tmp_path / "data"), callers=2) as server:
+    async with local_server.run_server(
+        1, 8, Surroundings(knowledge, data=tmp_path / "data"), callers=2
+    ) as server:
         status = await command.soak(users=CrowdSize(3, 2, 1), url=f"ws://127.0.0.1:{server.app.port}/ws")
     report = json.loads(capsys.readouterr().out)
     assert (status, report["failed"]) == (0, [])
@@ -251,7 +253,7 @@ async def test_a_knowledge_base_that_is_not_taken_over_is_found_out(
     monkeypatch.setattr("agent.soak.crowd.TAKEN_OVER", 0.3)
     monkeypatch.setattr("agent.compose.knowledge.Knowledge.keep", blind)
     pages, tally = Pages(tmp_path, trio.current_time), Tally()
-    async with inside.run_server(1, 1, Surroundings(tmp_path)) as server:
+    async with local_server.run_server(1, 1, Surroundings(tmp_path)) as server:
         await see_taken_over(
             Scene(target=Target(host="127.0.0.1", port=server.app.port), tally=tally, pages=pages), pages
         )

@@ -8,12 +8,12 @@ import pytest
 import trio
 
 from agent.errors import WireClosed
-from agent.soak import asking
 from agent.soak import exchange as room
-from agent.soak.asking import UserRequests
+from agent.soak import user_requests
 from agent.soak.exchange import LEFT, ClientAnswer, ClientRequest, Stayed, exchange, parse_answer
 from agent.soak.figures import Tally
 from agent.soak.scene import Scene, Target
+from agent.soak.user_requests import UserRequests
 
 OK = b'HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n{"a": 1}'
 EVENTS = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n\r\n"
@@ -109,7 +109,7 @@ async def test_what_may_come(data: bytes, drains: bool, broken: dict[str, int]) 
 
 async def test_who_asks_too_often_asks_again_later(monkeypatch: pytest.MonkeyPatch) -> None:
     """Until it is answered; who is in haste does not."""
-    monkeypatch.setattr(asking, "LATER", (0.0, 0.01))
+    monkeypatch.setattr(user_requests, "LATER", (0.0, 0.01))
     answers = [problem(429, "rate_limited"), problem(429, "rate_limited"), OK]
 
     async def limits(stream: trio.SocketStream) -> None:

@@ -10,10 +10,10 @@ import pytest
 import trio
 
 from agent.soak.figures import Tally
-from agent.soak.inside import Surroundings, run_server
+from agent.soak.http_talk import Talk
+from agent.soak.local_server import Surroundings, run_server
 from agent.soak.pages import Pages
 from agent.soak.scene import Scene, Target
-from agent.soak.talk import Talk
 from agent.soak.tools import BOOKING
 from agent.threads.desk import ThreadDesk
 

@@ -10,7 +10,7 @@ import pytest
 from agent.soak import verdict
 from agent.soak.census import Census
 from agent.soak.figures import Histogram
-from agent.soak.memory import Samples
+from agent.soak.memory_growth import Samples
 from agent.soak.steps import Steps
 from agent.soak.verdict import DRAIN_MAX, SoakRun, summarize_run
 

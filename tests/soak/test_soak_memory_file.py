@@ -11,8 +11,7 @@ from agent.memory.message_items import read_items
 from agent.ports.brain import Question
 from agent.ports.conversation import Scope
 from agent.ports.remember import FinishedAnswer
-from agent.soak.kept import ActionRow
-from agent.soak.remembered import (
+from agent.soak.memory_file import (
     StoredItem,
     StoredMemory,
     count_rows,
@@ -22,6 +21,7 @@ from agent.soak.remembered import (
     read_numbers,
     summarize_memory,
 )
+from agent.soak.server_file import ActionRow
 from agent.storage.memories.store import open_sqlite_memory
 from agent.testing.fakes import Figures, Noon
 from agent.testing.network import inline
@@ -144,5 +144,5 @@ def test_a_number_that_two_pieces_of_a_file_share_is_found(
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "file").write_bytes(b"\xff" * 25 + N.encode() + b"\x00 9123000700001")
     for size in (1, 7, 30, 4096):
-        monkeypatch.setattr("agent.soak.remembered._READ_AT_ONCE", size)
+        monkeypatch.setattr("agent.soak.memory_file._READ_AT_ONCE", size)
         assert N in find_file_numbers(tmp_path)

@@ -11,16 +11,16 @@ from typing import Any, ClassVar
 
 import trio
 
-from .asking import HASTY, UserRequests
 from .book import ANYWHERE, OF_HTTP, Book
 from .calls import Calls, View
-from .cited import find_uncited
 from .errands import Errands
 from .exchange import LEFT, ClientAnswer, ClientRequest
-from .kept import CALLER
 from .notes import EFFECT, digest_of
 from .scene import Scene
+from .server_file import CALLER
 from .tools import BOOKING, EDITS, ORDERS, SAYINGS
+from .uncited_numbers import find_uncited
+from .user_requests import HASTY, UserRequests
 from .users import FILLED, PATIENCE
 
 DECIDES = 0.7  # the share of requests about a call, where one waits

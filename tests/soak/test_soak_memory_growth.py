@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from agent.soak.memory import (
+from agent.soak.memory_growth import (
     JUDGED_AFTER,
     SAMPLES_MAX,
     SLOPE_MAX,

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .book import APPROVED, CANCELLED, FORGETTING, FORGOT, LIVE, MARK, OFFERED, SAID, find_numbers
-from .kept import ActionRow
 from .notes import OF_MEMORY
+from .server_file import ActionRow
 
 FILE = "memory.sqlite"  # as `storage.memories` names it, which costs 0.2 s to import
 BrokenPromise = tuple[str, str]

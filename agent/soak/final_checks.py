@@ -8,8 +8,8 @@ an action whose outcome was lost, unless its caller has it.
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from .kept import CALLER, ActionRow, ServerFile
 from .notes import REMEMBER, NotedCall
+from .server_file import CALLER, ActionRow, ServerFile
 from .tools import FREE
 
 BrokenPromise = tuple[str, str]  # the promise, and words

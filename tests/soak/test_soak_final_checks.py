@@ -7,9 +7,15 @@ from typing import Any
 import pytest
 
 from agent.host import WallClock
-from agent.soak.kept import ActionRow, CallRow, ServerFile, read_ledger_file
+from agent.soak.final_checks import (
+    find_disagreements,
+    find_miscounts,
+    find_open,
+    parse_figures,
+    summarize_calls,
+)
 from agent.soak.notes import NoteFile, digest_of, read_notes
-from agent.soak.reckoning import find_disagreements, find_miscounts, find_open, parse_figures, summarize_calls
+from agent.soak.server_file import ActionRow, CallRow, ServerFile, read_ledger_file
 from agent.storage.sqlite import open_sqlite_ledger
 from agent.storage.trust import FILE
 from agent.testing.network import inline
