@@ -23,7 +23,7 @@ from ..grounding.courtesies import acknowledge_statement, answer_courtesy, confi
 from ..grounding.verify import read_ahead
 from ..intents.triggers import propose_actions, remove_requests
 from ..lang import LANGUAGES
-from ..numbers.read import NumberToken
+from ..numbers.number_tokens import NumberToken
 from ..ports.brain import (
     DraftCompleted,
     MemoryNotice,

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from ..grounding.evidence import citation_text
 from ..grounding.verify import Verdict
-from ..numbers.read import NumberToken, tokens
+from ..numbers.number_tokens import NumberToken, tokens
 from ..ports.brain import VerifiedText
 from ..ports.search import Hit, Query, Snippet
 

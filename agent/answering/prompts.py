@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from ..config import CHARACTERS_PER_TOKEN
 from ..grounding.evidence import citation_text
 from ..lang import LANGUAGES, Lang
-from ..numbers.read import NumberToken, tokens
+from ..numbers.number_tokens import NumberToken, tokens
 from ..ports.draft import DraftForm
 from ..ports.search import Hit
 from ..text.sentences import find_line_sentences

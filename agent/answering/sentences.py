@@ -18,9 +18,9 @@ from collections.abc import Sequence
 from ..grounding import refusals
 from ..grounding.binding import Binding
 from ..grounding.verify import Verdict, check_numbers, verify
+from ..numbers.language_tables import pattern
 from ..numbers.layout import STEPS
-from ..numbers.read import TOO_MANY, NumberToken
-from ..numbers.spoken import pattern
+from ..numbers.number_tokens import TOO_MANY, NumberToken
 from ..ports.brain import Confidence, VerifiedText
 from ..ports.search import Hit, Lang, Snippet
 from ..text.sentences import is_inner_stop

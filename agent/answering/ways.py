@@ -12,7 +12,7 @@ from ..errors import ModelFailed
 from ..grounding.binding import Binding
 from ..grounding.claims import parse_claims, render_claims
 from ..grounding.verify import Verdict, verify
-from ..numbers.read import NumberToken, tokens
+from ..numbers.number_tokens import NumberToken, tokens
 from ..ports.brain import Confidence, DraftCompleted, TurnEvent, VerifiedPart, VerifiedText
 from ..ports.draft import Prompt
 from ..ports.search import Hit, Lang

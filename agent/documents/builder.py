@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from agent.text.sentences import find_sentences
 
-from .breath import Breath
-from .form import Block, Kind, Unreadable
+from .blocks import Block, Kind, Unreadable
+from .cancellation import Breath
 from .headings import Headings, TitleScope
+from .plain_lines import has_text, join_code, join_lines
 from .rows import Filled, row_text
-from .say import has_text, join_code, join_lines
 
 _PARENT = 300  # characters of a parent's text; more of it adds nothing
 _PARENTS = 8  # the innermost parents are kept

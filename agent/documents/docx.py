@@ -18,12 +18,12 @@ from docx.oxml.text.paragraph import CT_P
 from docx.table import Table, _Cell
 from docx.text.paragraph import Paragraph
 
-from .breath import Breath
+from .blocks import Document, Unreadable
 from .builder import NOWHERE, BlockPlace, Builder, Lead, TableRow
-from .form import Document, Unreadable
-from .front import language_of
+from .cancellation import Breath
+from .front_matter import language_of
+from .plain_lines import join_lines
 from .rows import Cell, Filled, Grid, join_header
-from .say import join_lines
 
 _UNPACKED = 64 * 1024 * 1024  # bytes
 _HEADING = re.compile(r"heading ([1-9])", re.IGNORECASE)

@@ -9,11 +9,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from .blocks import Kind
 from .builder import BlockPlace, Builder, Lead
-from .form import Kind
-from .front import language_of
+from .front_matter import language_of
 from .headings import TitleScope
-from .say import has_text, join_lines
+from .plain_lines import has_text, join_lines
 from .tables import Table
 from .tags import INLINE, UNSAID, names
 

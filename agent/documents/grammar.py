@@ -17,8 +17,8 @@ from markdown_it.parser_block import RuleFuncBlockType
 from markdown_it.rules_block import StateBlock, blockquote, fence, heading, hr, list_block
 from markdown_it.token import Token
 
-from .breath import Breath
-from .clean import Clean, columns
+from .cancellation import Breath
+from .clean_lines import Clean, columns
 
 # At debug level markdown-it logs a line for each rule it tries.
 logging.getLogger("markdown_it").setLevel(logging.WARNING)

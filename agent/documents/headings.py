@@ -7,7 +7,7 @@ bold text holds until the next heading, bold line or end of the element around i
 
 from dataclasses import dataclass
 
-from .say import join_lines
+from .plain_lines import join_lines
 
 _BOLD = 90  # ranks: a heading's rank is its level; no heading closes a title
 _TITLE = 0

@@ -8,10 +8,10 @@ import re
 from collections.abc import Callable
 from html.parser import HTMLParser
 
-from .breath import Breath
+from .blocks import Document
 from .builder import NOWHERE, BlockPlace, Builder
+from .cancellation import Breath
 from .elements import Attributes, Elements
-from .form import Document
 from .source import decode_text, split_lines
 
 _TAG = re.compile(

@@ -8,8 +8,8 @@ become scopes over their lines. The walk also records the lines at which the tex
 import re
 from dataclasses import dataclass
 
-from .breath import Breath
-from .clean import Clean, columns
+from .cancellation import Breath
+from .clean_lines import Clean, columns
 from .headings import TitleScope
 
 _SPECIAL = re.compile(r"[ \t>]*(?:[:!?=]{3}|\*?\[)")

@@ -13,7 +13,7 @@ from markdown_it.common.utils import normalizeReference
 from markdown_it.rules_inline import StateInline, autolink, backtick, image, link
 from markdown_it.token import Token
 
-from .breath import Breath
+from .cancellation import Breath
 
 _MARKS = re.compile(r"[\\`*_~\[&<]")
 _REAL_MARKS = re.compile(r"[\\`*~\[&<]|(?<![^\W_])_|_(?![^\W_])")

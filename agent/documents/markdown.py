@@ -1,18 +1,18 @@
 """Reads markdown (.md, .markdown, .mdx).
 
-Strategy: remove the front matter (`front.py`), then the tags and the dialects' marks, which leave their line breaks
-(`markup.py`, `indents.py`). markdown-it finds the block structure, in parts of some ten thousand characters
+Strategy: remove the front matter (`front_matter.py`), then the tags and the dialects' marks, which leave their line
+breaks (`markup.py`, `indents.py`). markdown-it finds the block structure, in parts of some ten thousand characters
 (`grammar.py`), and its inline rules read the content of the blocks (`inline.py`); `outline.py` makes blocks of both.
 """
 
 from collections.abc import Sequence
 from itertools import pairwise
 
-from .breath import Breath
+from .blocks import Document
 from .builder import Builder
-from .clean import Clean
-from .form import Document
-from .front import front_matter
+from .cancellation import Breath
+from .clean_lines import Clean
+from .front_matter import front_matter
 from .grammar import parse_blocks
 from .indents import Indents
 from .inline import Inline

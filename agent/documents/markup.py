@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from html import escape
 from itertools import accumulate
 
-from .breath import Breath
-from .clean import Clean, Components, Where, columns
+from .cancellation import Breath
+from .clean_lines import Clean, Components, Where, columns
 from .mdx import Statements
 from .spans import Spans
 from .tags import INLINE, READ, UNSAID, Braces, Tag, literal, sentence, tag_at

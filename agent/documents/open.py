@@ -6,8 +6,8 @@ from pathlib import PurePosixPath
 
 from agent.errors import AgentError
 
-from .breath import Breath
-from .form import Document, GiveUp, NotInstalled, Unreadable
+from .blocks import Document, GiveUp, NotInstalled, Unreadable
+from .cancellation import Breath
 
 Reader = Callable[[str, bytes, Breath], Document]
 

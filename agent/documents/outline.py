@@ -11,15 +11,15 @@ from functools import partial
 
 from markdown_it.token import Token
 
+from .blocks import Kind
 from .builder import NOWHERE, BlockPlace, Builder, Lead, TableRow
-from .clean import Clean
-from .form import Kind
+from .clean_lines import Clean
 from .grammar import cells
 from .headings import TitleScope
 from .html import read_part
 from .inline import Inline
+from .plain_lines import join_lines
 from .rows import Filled, join_header
-from .say import join_lines
 
 _BOLD = re.compile(r"(\*\*|__)(?!\s)[^\n]{1,300}?(?<!\s)\1[ \t]*:?")
 _BOLD_THEN_TEXT = re.compile(r"(?:\*\*|__)(?!\s)[^\n]{1,300}(?:[?:.](?:\*\*|__)|(?:\*\*|__)[?:])[ \t]*\\?$")

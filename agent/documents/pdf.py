@@ -17,11 +17,11 @@ from threading import Lock
 import pypdfium2
 from pypdfium2 import raw
 
-from .breath import Breath
+from .blocks import Document, Unreadable
 from .builder import NOWHERE, BlockPlace, Builder, Lead, TableRow
-from .form import Document, Unreadable
+from .cancellation import Breath
+from .plain_lines import has_text, join_lines, without_blobs
 from .rows import Filled, join_header
-from .say import has_text, join_lines, without_blobs
 
 _PAGES = 2_000
 _CHARACTERS = 8_000_000  # of a document

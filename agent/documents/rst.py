@@ -14,13 +14,13 @@ from docutils.frontend import get_default_settings
 from docutils.parsers.rst import Parser, states
 from docutils.utils import new_document
 
-from .breath import Breath
+from .blocks import Document, Kind
 from .builder import NOWHERE, BlockPlace, Builder, Lead, TableRow
+from .cancellation import Breath
 from .dialect import TITLE, register_names
-from .form import Document, Kind
 from .headings import TitleScope
+from .plain_lines import has_text, join_lines
 from .rows import Cell, Filled, Grid, join_header
-from .say import has_text, join_lines
 from .sections import MARK, cut_parts, titles_to
 from .source import decode_text, split_lines
 

@@ -3,7 +3,7 @@
 import codecs
 import re
 
-from .form import Unreadable
+from .blocks import Unreadable
 
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 # Those of UTF-32 come first: the shorter marks of UTF-16 are their prefixes.

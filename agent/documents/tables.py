@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from .builder import BlockPlace, Builder, TableRow
+from .plain_lines import join_lines
 from .rows import Cell, Filled, Grid, join_header
-from .say import join_lines
 
 _HEADER_ROWS = 4
 

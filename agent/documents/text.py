@@ -7,10 +7,10 @@ the like, and lines that begin with a bullet or a number.
 import re
 from dataclasses import dataclass
 
-from .breath import Breath
+from .blocks import Document
 from .builder import NOWHERE, BlockPlace, Builder, Lead
-from .clean import columns
-from .form import Document
+from .cancellation import Breath
+from .clean_lines import columns
 from .source import decode_text, split_lines
 
 _UNDERLINE = re.compile(r"[ \t]*(?:=+|-+|~+|\*+|\^+|#+|_+|—+)[ \t]*")

@@ -20,9 +20,9 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from agent.lang import LANGUAGES
-from agent.numbers.given import SourceNumbers
+from agent.numbers.number_tokens import NumberToken
 from agent.numbers.number_words import classify
-from agent.numbers.read import NumberToken
+from agent.numbers.source_numbers import SourceNumbers
 from agent.numbers.units import currency_of, unit_of
 from agent.ports.search import Snippet
 from agent.text.sentences import find_line_sentences

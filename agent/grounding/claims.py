@@ -12,7 +12,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from agent.numbers.read import NumberToken
+from agent.numbers.number_tokens import NumberToken
 from agent.ports.brain import VerifiedText
 from agent.ports.search import Hit
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from agent.lang import LANGUAGES, Lang
 from agent.lang.language import table
-from agent.numbers.read import tokens
+from agent.numbers.number_tokens import tokens
 from agent.ports.brain import VerifiedText
 from agent.text.courtesy import Courtesy
 

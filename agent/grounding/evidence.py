@@ -6,9 +6,9 @@ A snippet's evidence is made once and cached: the cache is keyed by the citation
 from functools import lru_cache
 
 from agent.numbers.columns import NOTHING, sums_in
-from agent.numbers.given import SourceNumbers, collect_keys
+from agent.numbers.number_tokens import Kind, tokens
 from agent.numbers.rates import rates_in
-from agent.numbers.read import Kind, tokens
+from agent.numbers.source_numbers import SourceNumbers, collect_keys
 from agent.ports.search import Snippet
 
 CACHED_TEXTS = 65_536

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from agent.lang import LANGUAGES, Lang
 from agent.lang.language import table
-from agent.numbers.read import tokens
+from agent.numbers.number_tokens import tokens
 from agent.ports.brain import VerifiedText
 
 NAMED = 3  # parameters that one question asks for

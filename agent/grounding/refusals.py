@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from agent.lang import LANGUAGES, Lang
-from agent.numbers.read import NumberToken
+from agent.numbers.number_tokens import NumberToken
 from agent.ports.brain import Blocked, MemoryNotice, VerifiedText
 from agent.ports.search import Hit, Snippet
 

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from agent.numbers.given import SourceNumbers
 from agent.numbers.layout import bullets, without_source_marks
-from agent.numbers.read import TOO_MANY, Kind, NumberToken, tokens
+from agent.numbers.number_tokens import TOO_MANY, Kind, NumberToken, tokens
+from agent.numbers.source_numbers import SourceNumbers
 from agent.numbers.token import Key
 from agent.ports.brain import Confidence, VerifiedText
 from agent.ports.search import Hit, Snippet

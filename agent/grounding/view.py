@@ -9,7 +9,7 @@ view has a bound, and says where it was cut. Pure, and linear in the size of the
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from agent.numbers.read import tokens
+from agent.numbers.number_tokens import tokens
 from agent.ports.search import Passage, Snippet
 
 SOURCE_CHARACTERS = 24_000  # of a file that are shown at once

@@ -3,7 +3,7 @@
 from datetime import date
 
 from ..numbers import days
-from ..numbers.read import tokens
+from ..numbers.number_tokens import tokens
 from ..text.words import fold
 
 

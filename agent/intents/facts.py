@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from ..lang.remembering import Remembering
-from ..numbers.read import Kind, tokens
+from ..numbers.number_tokens import Kind, tokens
 from ..text.words import FUNCTION_WORDS, fold, split_words
 from .clauses import Clause, ClauseOpening, ClauseProposal, compile_pattern, join_words
 from .subjects import remove_numbers

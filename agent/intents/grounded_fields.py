@@ -20,8 +20,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ..numbers.given import SourceNumbers, collect_keys
-from ..numbers.read import Kind, NumberToken, tokens
+from ..numbers.number_tokens import Kind, NumberToken, tokens
+from ..numbers.source_numbers import SourceNumbers, collect_keys
 from ..ports.brain import Proposal, Wish
 from ..protocol.payload import is_valid_payload
 from ..text.words import normalize_text

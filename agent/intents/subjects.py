@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from ..lang import LANGUAGES, Lang
 from ..lexical.stems import stem
-from ..numbers.read import NumberToken, tokens
+from ..numbers.number_tokens import NumberToken, tokens
 from ..text.words import split_words
 
 ITEM_KEY = 8  # stems of the key of an item

@@ -125,7 +125,7 @@ class Stating:
 
 @dataclass(frozen=True, slots=True)
 class Filing:
-    """Keys of a page's front matter (`agent.documents.front`), the best first."""
+    """Keys of a page's front matter (`agent.documents.front_matter`), the best first."""
 
     title: tuple[str, ...]
     description: tuple[str, ...]

@@ -15,7 +15,7 @@ import trio
 
 from ..config import WISH_MESSAGES
 from ..lang import LANGUAGES, Lang
-from ..numbers.read import tokens
+from ..numbers.number_tokens import tokens
 from ..ports.decide import Act, Ask, Briefing, CallResult, Decision, Noop
 from ..ports.tools import ToolDefinition
 from ..text.words import normalize_text

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ..numbers.read import Kind, NumberToken
+from ..numbers.number_tokens import Kind, NumberToken
 from ..text.words import split_words
 from .choosing import name_words, stems
 from .parameters import Parameter, find_parameters

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Final
 
 from ..lang import LANGUAGES
-from ..numbers.read import Kind, NumberToken, tokens
+from ..numbers.number_tokens import Kind, NumberToken, tokens
 from ..text.words import FUNCTION_WORDS, fold
 from .choosing import Stems, stems
 

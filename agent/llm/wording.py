@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from ..lang import LANGUAGES, Lang
-from ..numbers.read import tokens
+from ..numbers.number_tokens import tokens
 from ..ports.remember import MEMORY_FILES
 from ..ports.search import Hit, Passage
 from ..text.sentences import find_sentences

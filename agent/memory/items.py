@@ -18,7 +18,7 @@ from ..config import ITEM_QUOTE, ITEM_TEXT
 from ..errors import BadItem
 from ..intents.subjects import clean_line, stem_key
 from ..lang import LANGUAGES, Lang
-from ..numbers.read import Kind, NumberToken, tokens
+from ..numbers.number_tokens import Kind, NumberToken, tokens
 from ..numbers.units import same_measure
 from ..ports.memory import Candidate, Draft, Item, ItemType, Number, Source
 from ..text.words import split_words

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from ..config import CHARACTERS_PER_TOKEN
 from ..lang import LANGUAGES, Lang
-from ..numbers.read import Kind
+from ..numbers.number_tokens import Kind
 from ..ports.conversation import Scope
 from ..ports.memory import LIVE, Item, ItemType
 from ..text.fences import fence_text

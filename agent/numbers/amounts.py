@@ -7,8 +7,8 @@ Values are canonical decimal strings ("1234.5"), or "1/3" for a fraction whose d
 import re
 from fractions import Fraction
 
+from .language_tables import AND, ARTICLES, pattern
 from .number_words import classify
-from .spoken import AND, ARTICLES, pattern
 from .token import Amount, Sort
 from .vocabulary import ONES
 

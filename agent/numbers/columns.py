@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from .identifiers import CALLS
+from .language_tables import PARTS, pattern, unite_words
 from .rates import SPANS, charges, rates_in, without_rates
 from .reader import NumberReader
-from .spoken import PARTS, pattern, unite_words
 from .suffix_rows import is_known
 from .suffixes import suffix
 from .token import NO_RATE, Amount, NumberMatch, Rate, Sort, match_amount

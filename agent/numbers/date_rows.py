@@ -5,10 +5,10 @@ import re
 from . import keys
 from .amounts import digits_at
 from .dates import OPENING, Date, day_first_at, iso_at, time_at, time_range_at
-from .place import Digits
+from .digit_places import Digits
+from .language_tables import AM, AND, PM, TO, pattern, unite_words
 from .rates import zone_after
 from .reader import NumberReader
-from .spoken import AM, AND, PM, TO, pattern, unite_words
 from .suffix_rows import is_known
 from .suffixes import suffix
 from .token import Amount, NumberMatch, Sort, clock

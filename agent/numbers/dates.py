@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from .spoken import AM, AND, OR, PM, THE, TO, either, pattern, unite_words
+from .language_tables import AM, AND, OR, PM, THE, TO, either, pattern, unite_words
 from .vocabulary import MONTHS
 
 _MONTH_WORD = rf"(?i:{pattern(MONTHS)})(?![^\W_])"

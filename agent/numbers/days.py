@@ -16,7 +16,7 @@ from typing import Final
 
 from agent.lang import LANGUAGES
 from agent.lang.dating import Dating
-from agent.numbers.read import Kind, NumberToken, tokens
+from agent.numbers.number_tokens import Kind, NumberToken, tokens
 
 Meaning = Callable[[date], Iterable[date]]
 """The days that a phrase means, by the day on which it is said."""

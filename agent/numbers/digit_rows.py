@@ -11,12 +11,12 @@ from . import keys
 from .amounts import canonical, digits_at
 from .date_rows import day_row, iso_row, time_row
 from .dates import OPENING
+from .digit_places import Digits, digits_place
 from .identifiers import CALLS, dimension_at, dotted_at, phone_at, run_at
+from .language_tables import AM, AND, BY, OR, PM, TO, either, pattern, unite_words
 from .number_words import classify
-from .place import Digits, digits_place
 from .ranges import digits_amount, read_range, span
 from .reader import NumberReader
-from .spoken import AM, AND, BY, OR, PM, TO, either, pattern, unite_words
 from .suffixes import simple
 from .token import Amount, Kind, NumberMatch, Sort, match_amount
 from .units import CODES, WORKING

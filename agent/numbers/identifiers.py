@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from .spoken import BY, pattern, unite_words
+from .language_tables import BY, pattern, unite_words
 from .units import unit_of
 
 _PHONE = re.compile(

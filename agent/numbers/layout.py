@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
-from .spoken import AND, COUNTINGS, OR, TO, either, pattern, unite_words
+from .language_tables import AND, COUNTINGS, OR, TO, either, pattern, unite_words
 
 _STEP: Final = unite_words(lambda each: each.labels.step)
 STEPS: Final = _STEP | unite_words(lambda each: each.labels.steps)

@@ -14,7 +14,7 @@ from typing import Final, Literal
 from agent.lang import LANGUAGES
 from agent.lang.language import words
 
-from .spoken import MINUS, unite_words
+from .language_tables import MINUS, unite_words
 from .units import JOINED, JOINED_MONEY, JOINED_MONEY_STEMS, PERCENT_STEMS, POINT_STEMS, unit_of
 from .vocabulary import (
     ATOMS,

@@ -3,10 +3,10 @@
 import re
 
 from .amounts import canonical, digits_at, fraction_after, negate, scale
+from .language_tables import AND, ARTICLES, OR, TO, either, pattern, unite_words
 from .number_words import classify
 from .reader import NumberReader
 from .runs import run_at
-from .spoken import AND, ARTICLES, OR, TO, either, pattern, unite_words
 from .suffixes import suffix
 from .token import Amount, Kind, NumberMatch, Sort, show
 from .units import CODES, SIGNS, currency_of

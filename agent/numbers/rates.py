@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from agent.text.words import FUNCTION_WORDS
 
-from .spoken import AND, PER, either, merge_tables, pattern, unite_words
+from .language_tables import AND, PER, either, merge_tables, pattern, unite_words
 from .token import NO_RATE, Rate
 from .units import POWERS, UNITS, unit_of
 

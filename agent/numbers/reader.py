@@ -10,9 +10,9 @@ from typing import NamedTuple
 from . import keys
 from .characters import SEAM
 from .identifiers import run_at
+from .language_tables import AND, OR, PARTS, pattern
 from .layout import DECIMAL_MARKS, Lines, without_markers
 from .plain import Plain, plain
-from .spoken import AND, OR, PARTS, pattern
 from .token import Amount, Kind, NumberMatch, Sort, match_amount
 
 _BETWEEN = (

@@ -12,8 +12,8 @@ from typing import Literal
 from agent.lang.language import words
 
 from .amounts import canonical, of_fraction, shift_value
+from .language_tables import AND, ARTICLES, OF, THE, either, pattern, unite_words
 from .number_words import Word, classify, value_of
-from .spoken import AND, ARTICLES, OF, THE, either, pattern, unite_words
 from .suffix_rows import LEADING
 from .suffixes import suffix
 from .token import Amount, Sort

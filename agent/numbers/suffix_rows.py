@@ -12,8 +12,8 @@ from agent.lang.language import words
 from agent.text.words import FUNCTION_WORDS
 
 from .amounts import negate, of_fraction, scale
+from .language_tables import pattern, unite_words
 from .number_words import classify
-from .spoken import pattern, unite_words
 from .token import Amount, Sort
 from .units import (
     ABOVE_ZERO,

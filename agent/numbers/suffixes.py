@@ -11,8 +11,8 @@ from typing import Final
 
 from agent.lang.language import words
 
+from .language_tables import AM, AND, BY, OF, OR, PER, PM, THE, TO
 from .number_words import classify, value_of
-from .spoken import AM, AND, BY, OF, OR, PER, PM, THE, TO
 from .suffix_rows import LEADING, ROWS, SYMBOL, Follower, Row, become, take_sign
 from .token import Amount, Sort
 from .units import (

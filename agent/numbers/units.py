@@ -10,7 +10,7 @@ from typing import Final
 
 from agent.lang.language import words
 
-from .spoken import COUNTINGS, merge_tables, unite_words
+from .language_tables import COUNTINGS, merge_tables, unite_words
 
 _SYMBOLS: Final = {
     "millisecond": "ms", "second": "s", "minute": "min", "hour": "h", "byte": "byte", "kB": "kbyte", "MB": "mbyte",

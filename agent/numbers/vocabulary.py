@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from .spoken import merge_tables, unite_words
+from .language_tables import merge_tables, unite_words
 
 ONES: Final = merge_tables(lambda each: each.cardinals.ones)
 ATOMS: Final = ONES | merge_tables(lambda each: each.cardinals.words)

@@ -8,11 +8,11 @@ from . import keys
 from .amounts import negate
 from .date_rows import match_dates
 from .dates import month_first_at
+from .language_tables import ARTICLES, COUNTINGS, MINUS, OF, PARTS, either, merge_tables, pattern, unite_words
 from .number_words import Word
 from .ranges import read_range, same_unit, span
 from .reader import Before, NumberReader
 from .runs import run_at
-from .spoken import ARTICLES, COUNTINGS, MINUS, OF, PARTS, either, merge_tables, pattern, unite_words
 from .suffixes import suffix
 from .token import Amount, Kind, NumberMatch, Sort
 from .units import CODES, SHORT, SIGNS

@@ -14,7 +14,7 @@ from typing import get_args
 
 import msgspec
 
-from agent.documents.form import Kind
+from agent.documents.blocks import Kind
 from agent.ports.search import Lang, Passage, Snippet
 
 from .terms import FileTerms

@@ -13,8 +13,8 @@ from typing import Final, Literal
 from agent.lang import LANGUAGES, Lang
 from agent.lang.language import table
 from agent.lexical.subject import subject_words
+from agent.numbers.language_tables import AM, PM
 from agent.numbers.number_words import classify
-from agent.numbers.spoken import AM, PM
 from agent.numbers.units import CODES, CURRENCIES, SIGNS, UNITS
 from agent.text.words import fold
 

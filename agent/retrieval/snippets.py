@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from agent.numbers.number_tokens import tokens
 from agent.numbers.number_words import classify
-from agent.numbers.read import tokens
 from agent.numbers.token import Key
 from agent.text.sentences import find_borders
 

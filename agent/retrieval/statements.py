@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from agent.documents import Block, Document
 from agent.lang import LANGUAGES, Lang
 from agent.lexical.subject import subject_stems
-from agent.numbers.read import NumberToken, tokens
+from agent.numbers.number_tokens import NumberToken, tokens
 from agent.text.sentences import find_sentences
 from agent.text.words import SMALL
 

@@ -21,7 +21,7 @@ from typing import Any, Final, Literal
 
 from agent.lang import LANGUAGES
 from agent.numbers import days
-from agent.numbers.read import Kind, NumberToken, tokens
+from agent.numbers.number_tokens import Kind, NumberToken, tokens
 from agent.text.words import fold, split_words
 
 from .settings import ARGUMENT_NEEDS

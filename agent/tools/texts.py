@@ -14,8 +14,8 @@ from typing import Final
 from agent.lang import LANGUAGES
 from agent.lexical.stems import stem
 from agent.numbers import days
-from agent.numbers.given import SourceNumbers, collect_keys
-from agent.numbers.read import NumberToken, tokens
+from agent.numbers.number_tokens import NumberToken, tokens
+from agent.numbers.source_numbers import SourceNumbers, collect_keys
 from agent.text.words import FUNCTION_WORDS, fold, split_words
 
 KEPT: Final = 4096

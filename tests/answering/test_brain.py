@@ -15,7 +15,7 @@ from agent.config import DRAFT_MAX
 from agent.errors import ModelFailed
 from agent.grounding import evidence
 from agent.grounding.binding import cached_rows
-from agent.numbers.given import SourceNumbers
+from agent.numbers.source_numbers import SourceNumbers
 from agent.ports.brain import DraftCompleted, Proposal, Question, TurnEvent, TurnRefusal, VerifiedPart
 from agent.ports.draft import Delta, Prompt
 from agent.ports.search import Hit, Lang, Passage, Query, Snippet

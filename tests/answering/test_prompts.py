@@ -11,7 +11,7 @@ from agent.answering.prompts import (
     strip_ask_mark,
 )
 from agent.config import CHARACTERS_PER_TOKEN
-from agent.numbers.read import tokens
+from agent.numbers.number_tokens import tokens
 from agent.ports.draft import DraftForm
 from agent.ports.search import Hit, Lang, Passage, Snippet
 

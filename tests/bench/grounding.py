@@ -16,7 +16,7 @@ from pathlib import Path
 
 from agent.grounding import evidence
 from agent.grounding.verify import check_numbers, confidence_of, snippets_of
-from agent.numbers.read import tokens
+from agent.numbers.number_tokens import tokens
 from agent.ports.search import Snippet
 
 SHARED = Path(os.environ.get("AGENT_SHARED") or Path(__file__).resolve().parents[3] / "shared") / "data"

@@ -1,7 +1,7 @@
 """What was checked is what is cited: each number stands in the very citation that is said to support it."""
 
 from agent.grounding.verify import check_numbers, verify
-from agent.numbers.read import TOO_MANY
+from agent.numbers.number_tokens import TOO_MANY
 from agent.ports.search import Hit, Passage, Snippet
 
 TEXTS = (

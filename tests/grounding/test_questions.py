@@ -4,7 +4,7 @@ import pytest
 
 from agent.grounding.questions import NAME, ask_parameters
 from agent.lang import LANGUAGES
-from agent.numbers.read import tokens
+from agent.numbers.number_tokens import tokens
 
 SAYING = ("price_500", "fiveHundredCrowns", "five_hundred", "tjugo-fem", "half", "五百", "²", "", " _")
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from agent.grounding.refusals import model_failed, no_sources, number_mismatch
 from agent.grounding.verify import verify
 from agent.lang import LANGUAGES
-from agent.numbers.read import tokens
+from agent.numbers.number_tokens import tokens
 from agent.ports.brain import Blocked
 from agent.ports.search import Hit, Passage, Snippet
 

@@ -19,7 +19,7 @@ from agent.lang import DEFAULT, LANGUAGES, Lang, counting, dating, either, load_
 from agent.lang import language as records
 from agent.lang.language import Language, table
 from agent.lexical.stems import stem
-from agent.numbers.read import tokens
+from agent.numbers.number_tokens import tokens
 from agent.settings import Settings
 from agent.text.language import detect_language as detected
 from agent.text.words import fold, split_words

@@ -19,7 +19,7 @@ from agent.llm.assembling import (
     assemble_draft,
     cut_history,
 )
-from agent.numbers.read import tokens
+from agent.numbers.number_tokens import tokens
 from agent.ports.conversation import Exchange
 from agent.ports.decide import Briefing, CallResult
 from agent.ports.draft import Charter, Prompt, Reminder

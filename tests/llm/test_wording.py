@@ -13,7 +13,7 @@ from agent.llm.wording import (
     choose_quotes,
     compose_answer,
 )
-from agent.numbers.read import tokens
+from agent.numbers.number_tokens import tokens
 from agent.ports.search import Hit, Lang, Passage, Snippet
 
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from agent.numbers.read import tokens
+from agent.numbers.number_tokens import tokens
 
 from ..examples import examples
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.numbers.read import NumberToken, tokens
+from agent.numbers.number_tokens import NumberToken, tokens
 
 NUMBERS = st.integers(0, 10**9)
 SPACES = st.sampled_from([" ", "\u00a0", "\u202f", "\u2009"])

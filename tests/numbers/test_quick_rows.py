@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agent.numbers import digit_rows
-from agent.numbers.read import NumberToken, tokens
+from agent.numbers.number_tokens import NumberToken, tokens
 
 from ..examples import examples
 

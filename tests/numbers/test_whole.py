@@ -7,7 +7,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from agent.grounding.verify import check_numbers
-from agent.numbers.read import TOO_MANY, tokens
+from agent.numbers.number_tokens import TOO_MANY, tokens
 from agent.ports.search import Snippet
 
 from ..examples import examples

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from agent.answering import prompts
 from agent.grounding.binding import sentences_of
-from agent.numbers.read import tokens
+from agent.numbers.number_tokens import tokens
 from agent.text.sentences import find_line_sentences, find_sentences
 
 

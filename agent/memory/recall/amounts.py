@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
-from agent.numbers.read import tokens
+from agent.numbers.number_tokens import tokens
 from agent.numbers.token import Kind
 from agent.numbers.units import SIGNS, currency_of, unit_of
 from agent.numbers.vocabulary import CARDINALS, ONES

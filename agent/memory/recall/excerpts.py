@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from agent.numbers.read import tokens as numbers_in
+from agent.numbers.number_tokens import tokens as numbers_in
 from agent.numbers.token import Kind
 from agent.ports.memory import Number
 from agent.ports.recall import Excerpt

@@ -16,7 +16,7 @@ from typing import Final
 
 from agent.lang import LANGUAGES, Lang
 from agent.lexical.subject import stop_words
-from agent.numbers.read import tokens
+from agent.numbers.number_tokens import tokens
 from agent.numbers.token import Kind
 from agent.text.words import fold, split_words
 

@@ -2,7 +2,7 @@
 
 import re
 
-from agent.numbers.spoken import COUNTINGS, either, merge_tables, pattern, unite_words
+from agent.numbers.language_tables import COUNTINGS, either, merge_tables, pattern, unite_words
 from agent.numbers.vocabulary import CARDINALS
 
 

@@ -2,7 +2,7 @@
 
 from agent.errors import GivenUp
 
-from .form import GiveUp
+from .blocks import GiveUp
 
 _STEPS = 64
 

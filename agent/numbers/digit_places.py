@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from .characters import SEAM
+from .language_tables import MINUS
 from .reader import Before, NumberReader
-from .spoken import MINUS
 from .units import CODES, SIGNS, currency_of
 
 _DOLLARS = {"US": "USD", "A": "AUD", "AU": "AUD", "C": "CAD", "CA": "CAD", "NZ": "NZD", "HK": "HKD"}
