@@ -21,7 +21,7 @@ from structlog.testing import capture_logs
 from agent import cli, log
 from agent.client import chat
 from agent.client.client import CannotConnect
-from agent.client.telling import describe_close
+from agent.client.descriptions import describe_close
 from agent.commands import ask as asking
 from agent.commands import serve as serving
 from agent.commands import talk

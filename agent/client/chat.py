@@ -15,9 +15,7 @@ import trio
 from ..errors import WireClosed
 from ..text.terminal import printable, printable_line
 from .client import Client, Frame
-from .memory import COMMANDS, REMEMBER, MemoryCommands, describe_proposal, describe_usage, is_remembered
-from .opened import CannotOpen, SourceOpener
-from .telling import (
+from .descriptions import (
     CLOSED,
     describe_close,
     describe_missing,
@@ -26,6 +24,8 @@ from .telling import (
     describe_value,
     parse_fields,
 )
+from .memory import COMMANDS, REMEMBER, MemoryCommands, describe_proposal, describe_usage, is_remembered
+from .source_view import CannotOpen, SourceOpener
 
 HELP = """\
 Type a question. While it is answered: /cancel or Ctrl-C stops it, another

@@ -16,7 +16,7 @@ from cyclopts import Parameter
 from .. import log
 from ..client import chat as terminal
 from ..client.client import DEFAULT_URL, CannotConnect, connect
-from ..client.telling import describe_close, describe_response
+from ..client.descriptions import describe_close, describe_response
 from ..compose.adapters import Adapters
 from ..compose.answering import AnswerSources, open_answering
 from ..compose.knowledge import make_knowledge

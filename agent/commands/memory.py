@@ -24,12 +24,12 @@ from ..ports.memory import Candidate, ItemStatus, ItemType, Source
 from ..ports.projects import HOUSE
 from ..text.language import detect_language
 from ..text.terminal import printable_line
-from .deciding import accept, block, decide, done, edit, forget, reject, reopen, start, unblock
+from .decisions import accept, block, decide, done, edit, forget, reject, reopen, start, unblock
 from .items import describe_item, describe_replacement, entry_line, make_row, turn_line
+from .memory_access import Data, open_for_command
 from .output import OK, REFUSED, complain, write, write_line
 from .paging import read_pages
 from .rebuild import rebuild
-from .remembered import Data, open_for_command
 from .turns import import_turns
 
 _FIRST = {"list": 1, "decide": 2, "forget": 3, "export": 4, "import": 5}

@@ -16,9 +16,9 @@ from ..ports.memory import LIVE
 from ..ports.work import RunSync
 from ..storage.open import open_archive
 from ..storage.settings import StorageSettings
+from .memory_access import Data
 from .output import OK, REFUSED, complain, write
 from .paging import read_pages
-from .remembered import Data
 from .search import SERVED
 
 _NAMED = 20  # missing ids that are printed

@@ -15,7 +15,7 @@ import trio.testing
 from .. import log
 from ..app import App
 from ..client.client import Client, Frame, connect_over
-from ..client.telling import describe_outcome, describe_response
+from ..client.descriptions import describe_outcome, describe_response
 from ..compose.adapters import Adapters
 from ..errors import AgentError, UsageError
 from ..llm.script import ScriptEntry, ScriptModel

@@ -12,9 +12,9 @@ import trio.testing
 
 from agent.client.chat import HELP, TerminalChat, ask_once
 from agent.client.client import Client, Frame
-from agent.client.opened import CannotOpen
+from agent.client.descriptions import describe_outcome, describe_response
+from agent.client.source_view import CannotOpen
 from agent.client.stdin import read_stdin_lines
-from agent.client.telling import describe_outcome, describe_response
 from agent.errors import WireClosed
 from agent.protocol.codec import decode
 

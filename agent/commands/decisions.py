@@ -19,8 +19,8 @@ from ..ports.archive import ArchiveEntry
 from ..ports.memory import LIVE, Item, ItemDecision
 from ..text.language import detect_language
 from .items import describe_replacement, make_row
+from .memory_access import Data, open_for_command, open_threads
 from .output import OK, write
-from .remembered import Data, open_for_command, open_threads
 
 _BECOMES: Final[dict[ItemDecision, str]] = {
     "accept": "accepted",

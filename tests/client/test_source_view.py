@@ -7,9 +7,9 @@ import pytest
 import trio
 import trio.testing
 
-from agent.client import opened
+from agent.client import source_view
 from agent.client.client import CONNECT_TIMEOUT
-from agent.client.opened import CannotOpen, make_opener
+from agent.client.source_view import CannotOpen, make_opener
 from agent.retrieval.load import SourceFile
 from agent.retrieval.search import KnowledgeBase
 from agent.server.admission import Admission
@@ -55,7 +55,7 @@ async def open_from(
         await trio.lowlevel.checkpoint()
         return client, "localhost", "/ws"
 
-    monkeypatch.setattr(opened, "open_stream", open_stream)
+    monkeypatch.setattr(source_view, "open_stream", open_stream)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(serve, server)
         try:
@@ -107,7 +107,7 @@ async def test_why_a_source_cannot_be_opened_is_said(monkeypatch: pytest.MonkeyP
     for body in (b"{}", b"[]", b"7", b'{"parts": 5}', b"not json"):
         head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n".encode()
         assert "no source" in await told(monkeypatch, sends(head + body))
-    monkeypatch.setattr(opened, "MOST", 10)
+    monkeypatch.setattr(source_view, "MOST", 10)
     assert "too much" in await told(monkeypatch, ours)
 
 
@@ -132,7 +132,7 @@ def test_nothing_in_a_source_steers_the_terminal() -> None:
         "below": 9,
         "parts": [{"heading": "H\x9b", "lines": [line]}],
     }
-    shown = opened.format_source(found, "")
+    shown = source_view.format_source(found, "")
     assert not any(ord(letter) < 32 or letter in "\x7f\x9b\u202e" for each in shown for letter in each)
     assert any("left out" in each for each in shown)
     assert any("cut here" in each for each in shown)
@@ -148,8 +148,8 @@ def test_a_long_line_is_wrapped_and_its_carets_follow() -> None:
     }
     other = {"line": 7, "kind": "paragraph", "cited": True, "text": ["And ", "6 kr", "."]}
     found = {"file": "f", "above": False, "below": None, "parts": [{"heading": "", "lines": [first, other]}]}
-    shown = opened.format_source(found, "".join(first["text"]))
-    assert all(len(each) <= opened.WIDTH + 8 for each in shown)
+    shown = source_view.format_source(found, "".join(first["text"]))
+    assert all(len(each) <= source_view.WIDTH + 8 for each in shown)
     under = next(at for at, each in enumerate(shown) if "^" in each)
     start = shown[under].index("^")
     assert shown[under - 1][start : start + 4] == "5 kr"
