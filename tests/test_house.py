@@ -108,8 +108,8 @@ def test_everything_is_caught_at_the_edges_only() -> None:
             "models/custom.py",  # one answer of a model that an operator wrote
             "session/session.py",
             "session/turn.py",
-            "session/asking.py",  # a turn without a session
-            "session/consulting.py",  # one question to what is remembered
+            "session/single_turn.py",  # a turn without a session
+            "session/consult_answerer.py",  # one question to what is remembered
             "actions/runner.py",
             "server/serve.py",
             "mcp/keeper.py",  # one life of a server: somebody's program, through somebody's library

@@ -9,7 +9,7 @@ from ..errors import BadTool
 from ..ports.observe import Observer
 from ..ports.remember import NO_RECORDER, Transcript
 from ..ports.tools import ToolDefinition
-from ..session.forgetting import Conversations
+from ..session.conversations import Conversations
 from ..session.registry import Registry
 from ..session.turn import SessionContext, refuse_tools
 from ..storage.store import Store

@@ -23,12 +23,12 @@ from ..ports.action import CANCELLED, Call, Outcome
 from ..ports.brain import Proposal, Question
 from ..ports.conversation import Scope
 from ..protocol.inbound import ConfirmAction, RejectAction
+from .core_output import CoreOutput, React
 from .effects import ArmExpiry, DeclineItem, DetachAction, DisarmExpiry, RunAction, StopAction
 from .events import CallRequested, LiveSuggestion, SuggestionExpired
-from .out import CoreOutput, React
 from .settings import LIVE_SUGGESTIONS
 from .states import SessionTrigger
-from .telling import EXPIRED, SuggestionNotices
+from .suggestion_notices import EXPIRED, SuggestionNotices
 
 SUGGESTIONS_REMEMBERED = 1024  # closed suggestions a session can still answer for
 

@@ -10,9 +10,9 @@ from ..ports.conversation import Scope
 from ..protocol.inbound import Consult, Recall
 from ..protocol.outbound import Error
 from ..wire.bucket import Bucket
+from .core_output import CoreOutput
 from .effects import AskMemory
 from .events import ConsultAnswered
-from .out import CoreOutput
 
 CONSULTS_WAITING = 8  # of one client's questions to the memory, behind the one that is being answered
 RECALLS_PER_SECOND = 10.0  # of one client, and so many at once

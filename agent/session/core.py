@@ -25,6 +25,7 @@ from ..protocol.outbound import Error, StreamEnd
 from ..wire.bucket import Bucket
 from .actions import SessionActions, SuggestionEngine
 from .consults import ConsultQueue
+from .core_output import CoreOutput, React
 from .effects import CloseConnection, Effect, LeaveClient
 from .events import (
     ActionEnded,
@@ -48,7 +49,6 @@ from .events import (
     TurnDropped,
 )
 from .history import History
-from .out import CoreOutput, React
 from .settings import QUEUED_MESSAGES
 from .states import TABLE, SessionDeed, SessionGuard, SessionState, SessionTable, SessionTrigger
 from .turns import SessionTurns

@@ -29,7 +29,7 @@ from ..ports.wire import Wire
 from ..protocol.codec import decode, encode
 from ..protocol.inbound import Inbound, Message
 from ..protocol.outbound import Error, Limits, Outbound, StreamEnd, Welcome
-from .consulting import ConsultAnswerer, refuse_consult
+from .consult_answerer import ConsultAnswerer, refuse_consult
 from .core import Core
 from .effects import (
     ArmExpiry,

@@ -41,9 +41,9 @@ from ..text.words import split_deltas
 from ..wire.pulse import Pulse
 from .effects import SpeakText
 from .events import BrainEvent, BrainFailed, CallRequested, Event, MemoryErased, TextWritten, TurnDropped
+from .forgotten_exchanges import drop_forgotten
 from .registry import Registry
 from .settings import SessionSettings
-from .unsaid import drop_forgotten
 
 DELTAS_A_PASS = 8  # of one turn without a pace, before the turns of others
 

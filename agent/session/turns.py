@@ -23,6 +23,7 @@ from ..ports.conversation import Exchange, Scope
 from ..ports.memory import Draft
 from ..ports.remember import MEMORY_FILES, FinishedAnswer
 from ..protocol.outbound import Citation, Error, Response, StreamEnd
+from .core_output import CoreOutput, React
 from .effects import BeginTurn, EndTurn, RecordExchange, ResumeBrain, SpeakText, StopBrain
 from .events import (
     BrainEvent,
@@ -34,7 +35,6 @@ from .events import (
     TurnDropped,
 )
 from .history import History
-from .out import CoreOutput, React
 from .settings import LIVE_SUGGESTIONS
 from .states import SessionTrigger
 

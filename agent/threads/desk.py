@@ -37,8 +37,8 @@ from ..ports.tools import CheckerFactory, ReadTools, ToolDefinition
 from ..protocol import inbound
 from ..protocol.payload import is_valid_payload
 from ..session.events import FrameReceived
+from ..session.forgotten_exchanges import drop_forgotten
 from ..session.turn import SessionContext, describe_error
-from ..session.unsaid import drop_forgotten
 from ..tools.results import format_outcome
 from .awake import AwakeThread, proposal_of
 from .hashes import digest

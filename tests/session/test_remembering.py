@@ -17,8 +17,8 @@ from agent.ports.search import Snippet
 from agent.protocol.codec import encode
 from agent.session.effects import BeginTurn, RecordExchange
 from agent.session.events import MemoryErased
+from agent.session.forgotten_exchanges import drop_forgotten
 from agent.session.turns import make_answered, make_response
-from agent.session.unsaid import drop_forgotten
 from agent.testing.remembering import FakeMemory
 
 from .driver import LACKING, Driver, text

@@ -18,7 +18,7 @@ from agent.ports.conversation import Scope
 from agent.ports.memory import LIVE, Change, Draft, Item, ItemType, Source, StoredTurn
 from agent.ports.note import MemoryNote, UnreadTurn
 from agent.ports.remember import EMPTY_MEMORY, TurnMemory
-from agent.session.forgetting import Conversations
+from agent.session.conversations import Conversations
 from agent.session.registry import Registry
 from agent.testing.fakes import Began, Failed, Finished
 from agent.testing.network import inline

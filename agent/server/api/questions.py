@@ -25,7 +25,7 @@ from ...protocol.completions import (
 )
 from ...protocol.outbound import Response
 from ...protocol.routes import Route
-from ...session.asking import AnswerFailure, SingleTurn
+from ...session.single_turn import AnswerFailure, SingleTurn
 from ...session.turn import SessionContext
 from ..http_exchange import HttpExchange
 from ..request_head import Head, Refusal

@@ -7,7 +7,7 @@ from ..actions.suggestions import Suggestion, SuggestionState
 from ..config import MAX_ID
 from ..ports.brain import Proposal
 from ..protocol.outbound import ActionClosed, ActionExecuted, ActionSuggestion, Error
-from .out import CoreOutput
+from .core_output import CoreOutput
 
 EXPIRED: Mapping[str, Any] = {"expired": True}
 _IGNORED: Mapping[str, Any] = {"ignored": True}

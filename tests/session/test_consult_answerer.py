@@ -15,7 +15,7 @@ from agent.ports.conversation import Scope
 from agent.ports.memory import Source
 from agent.ports.recall import Excerpt
 from agent.ports.remember import MemoryAccess
-from agent.session.consulting import CONSULT_TIMEOUT, ITEMS_LISTED, SOURCES_LISTED
+from agent.session.consult_answerer import CONSULT_TIMEOUT, ITEMS_LISTED, SOURCES_LISTED
 from agent.session.consults import CONSULTS_WAITING
 from agent.session.session import Session
 from agent.testing.remembering import FakeMemory, make_item

@@ -1,8 +1,8 @@
 """Drops exchanges that another process has forgotten from a question's history.
 
-A session learns at once of items that are forgotten in its own process (`forgetting.py`). It is not told of those that
-another process forgets (a worker beside it, or the command line), so each turn checks before it uses its history: one
-read, by primary keys, of the exchanges in it.
+A session learns at once of items that are forgotten in its own process (`conversations.py`). It is not told of those
+that another process forgets (a worker beside it, or the command line), so each turn checks before it uses its history:
+one read, by primary keys, of the exchanges in it.
 """
 
 import structlog

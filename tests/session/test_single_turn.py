@@ -14,8 +14,8 @@ from agent.grounding.refusals import model_failed
 from agent.ports.brain import DraftCompleted, Question, Redraft, TurnRefusal, VerifiedPart
 from agent.ports.conversation import Exchange
 from agent.protocol.outbound import Response
-from agent.session.asking import GOING_DOWN, AnswerFailure, SingleTurn
 from agent.session.events import DrainStarted, KillRequested
+from agent.session.single_turn import GOING_DOWN, AnswerFailure, SingleTurn
 
 from .driver import text
 from .harness import Emit, Script, World, hang, saying, world
