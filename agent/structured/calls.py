@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import count
 
 from ..ports.model import Tool, ToolChoice
-from . import telling
+from . import instructions
 from .decode import ParsedJson
 from .outcome import CallStatus
 from .plan import Plan
@@ -72,10 +72,10 @@ class CallSlots:
         plan = self._plan
         unknown = [slot.id for slot in failing if slot.shape is None]
         mendable = [slot.id for slot in failing if slot.state is not None]
-        tools = [telling.repair_tool(plan.names, mendable)] if mendable else []
+        tools = [instructions.repair_tool(plan.names, mendable)] if mendable else []
         renamed = [slot.id for slot in failing if slot.shape is None and slot.state is not None]
         if renamed and plan.allowed:
-            tools.append(telling.rename_tool(plan.names, renamed, plan.allowed))
+            tools.append(instructions.rename_tool(plan.names, renamed, plan.allowed))
         again = {slot.name for slot in failing if slot.held is None}
         tools += [tool for tool in plan.tools if unknown or tool.name in again]
         return tuple(tools)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from ..ports.model import ModelMessage, ToolCall
-from . import telling
+from . import instructions
 from .decode import ParsedJson
 from .plan import Plan
 from .reply import ModelReply, WrittenCall
@@ -30,8 +30,8 @@ class Conversation:
             repeated = tuple(self._repeat_call(call) for call in calls)
             new_messages.append(ModelMessage("assistant", text, repeated))
             for call, answer in zip(repeated, answers, strict=True):
-                line = answer if isinstance(answer, str) else telling.describe_slot(answer)
-                new_messages.append(ModelMessage("tool", telling.to_one_line(line), call_id=call.id))
+                line = answer if isinstance(answer, str) else instructions.describe_slot(answer)
+                new_messages.append(ModelMessage("tool", instructions.to_one_line(line), call_id=call.id))
         elif text:
             new_messages.append(ModelMessage("assistant", text))
         self.messages = (*self.messages, *new_messages, ModelMessage("user", says))

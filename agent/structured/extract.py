@@ -15,14 +15,14 @@ from ..errors import ModelFailed
 from ..host import WorkerThreads
 from ..ports.model import LanguageModel, ModelMessage, ModelRequest, NamedTool, Tool, ToolChoice
 from ..ports.work import RunSync
-from . import telling
+from . import instructions
 from .decode import ParsedJson, UnparsedJson, find_json_part, mend_json, parse_strictly
-from .gathering import ReplyBuffer
-from .growing import PartialReader
 from .messages import BadInput, RequestInput, messages_of
 from .outcome import Doc, Extraction, PartialCall
+from .partial_reader import PartialReader
 from .plan import ExistingDocument, ImpossibleRequest, OwnToolNames, Plan, choose_allowed, read_documents
 from .reply import ModelReply, ReplyFailure, WrittenCall
+from .reply_buffer import ReplyBuffer
 from .rounds import Rounds
 from .schema import BadSchema, GivenTool, ToolShape, make_tool_shape
 
@@ -170,11 +170,11 @@ class Extractor:
                 raise ImpossibleRequest(self._fault)
             offered: dict[str, Tool] = {}
             if docs and edits:
-                offered[names.edit] = telling.edit_tool(names, docs)
+                offered[names.edit] = instructions.edit_tool(names, docs)
             if inserts:
                 offered |= {name: shape.tool for name, shape in self._shapes.items()}
             if docs and deletes:
-                offered[names.remove] = telling.remove_tool(names, docs)
+                offered[names.remove] = instructions.remove_tool(names, docs)
             chosen = choose_allowed(choice, offered)
             tools = tuple(offered[name] for name in chosen)
             inserted = tuple(name for name in chosen if name in self._shapes)
@@ -182,7 +182,7 @@ class Extractor:
             messages = messages_of(asked)
             if exist:
                 shown = [tool.name for tool in tools]
-                messages = (ModelMessage("system", telling.describe_documents(exist, shown)), *messages)
+                messages = (ModelMessage("system", instructions.describe_documents(exist, shown)), *messages)
             return self._make_plan(messages, inserted, tools, choice, exist)
         except (ImpossibleRequest, BadInput) as error:
             return str(error)
@@ -200,7 +200,7 @@ class Extractor:
         exist = exist or {}
         only = allowed[0] if len(allowed) == 1 and not exist and choice is not ToolChoice.AUTO else None
         if not self._native:
-            messages = (ModelMessage("system", telling.tools_in_text(tools, only)), *messages)
+            messages = (ModelMessage("system", instructions.tools_in_text(tools, only)), *messages)
         return Plan(
             messages=messages,
             shapes=self._shapes,

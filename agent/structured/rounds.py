@@ -16,7 +16,7 @@ requests.
 from collections.abc import Iterator
 
 from ..ports.model import ModelRequest, ToolChoice, Usage
-from . import telling
+from . import instructions
 from .calls import CallSlots
 from .conversation import Conversation
 from .outcome import NO_USAGE, CallStatus, Extraction, Status
@@ -55,7 +55,7 @@ class Rounds:
         plan = self._plan
         begun = self._calls.begun
         due = plan.choice if not begun else ToolChoice.REQUIRED
-        form = None if plan.native or begun else telling.answer_schema(plan.shapes, plan.bare)
+        form = None if plan.native or begun else instructions.answer_schema(plan.shapes, plan.bare)
         messages = self._conversation.messages
         return ModelRequest(
             messages=messages,
@@ -101,9 +101,9 @@ class Rounds:
             return self._make_outcome("exhausted")
         if calls.begun:
             self._tools = calls.select_tools(failing)
-            says = telling.describe_problems(self._plan, failing, calls.notes, self._tools)
+            says = instructions.describe_problems(self._plan, failing, calls.notes, self._tools)
         else:
-            says = telling.ask_for_call(self._plan, self._tools)
+            says = instructions.ask_for_call(self._plan, self._tools)
         self._conversation.add_round(reply, written, answers, says)
         return self.next_request()
 

@@ -20,11 +20,11 @@ from agent.ports.model import (
     ToolChoice,
     Usage,
 )
-from agent.structured import growing
+from agent.structured import partial_reader
 from agent.structured.extract import REPAIR_TIMEOUT, Extractor
-from agent.structured.gathering import ANSWER_CALLS, ANSWER_CHARACTERS
+from agent.structured.instructions import PROBLEMS_TOLD
 from agent.structured.outcome import Doc, Extraction, NotExtracted
-from agent.structured.telling import PROBLEMS_TOLD
+from agent.structured.reply_buffer import ANSWER_CALLS, ANSWER_CHARACTERS
 from agent.testing.replies import Answer, ScriptedLanguageModel, calls, says
 
 from .test_defects import BAD, GOOD, LOOKUP, Ticket, change, edit, patch, replace, run, said
@@ -502,13 +502,13 @@ async def test_partials_of_an_answer_in_text() -> None:
 async def test_partials_are_read_seldom(monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock) -> None:
     """At most once per 16 new characters or 20 ms, and the last state is always shown."""
     read: list[str] = []
-    partial = growing._parse_partial
+    partial = partial_reader._parse_partial
 
     def counted(text: str) -> Any:
         read.append(text)
         return partial(text)
 
-    monkeypatch.setattr(growing, "_parse_partial", counted)
+    monkeypatch.setattr(partial_reader, "_parse_partial", counted)
     text = '{"subject": "' + "x" * 200 + '", "priority": "low"}'
     pieces = [CallDelta(0, "x", "Ticket"), *(CallDelta(0, arguments=each) for each in text)]
     async with Extractor(ScriptedLanguageModel([*pieces, Finish("calls")]), tools=[Ticket]).stream(
