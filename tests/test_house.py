@@ -116,7 +116,7 @@ def test_everything_is_caught_at_the_edges_only() -> None:
             "server/api/answers.py",  # one request of the HTTP API
             "wire/pulse.py",  # one voice of many
             "documents/open.py",  # other people's parsers on other people's bytes: what breaks is that file's reason
-            "threads/waking.py",  # one thread, and what is told to who waits
+            "threads/thread_registry.py",  # one thread, and what is told to who waits
         }
     )
 

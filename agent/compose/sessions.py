@@ -14,7 +14,7 @@ from ..session.registry import Registry
 from ..session.turn import SessionContext, refuse_tools
 from ..storage.store import Store
 from ..threads.desk import ThreadDesk
-from ..threads.waking import Stores
+from ..threads.thread_registry import Stores
 from ..wire.pulse import Pulse
 from .composition import Composition
 

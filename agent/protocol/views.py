@@ -10,10 +10,10 @@ import msgspec
 
 from ..ports.brain import Blocked
 from ..ports.calls import CallStatus
-from ..ports.desk import Mode
 from ..ports.draft import PromptSection
 from ..ports.memory import Change, ItemDecider, ItemDecision, ItemStatus, ItemType, SourceKind
 from ..ports.projects import Category
+from ..ports.thread_service import Mode
 from ..ports.threads import MessageRole, MessageStatus
 from ..ports.tools import Risk, RunsAt
 

@@ -6,7 +6,7 @@ one way to answer, to approve and to run: a thread's session has the state table
 socket's session. The difference is that its suggestions outlive it: a thread sleeps when nothing has happened for a
 while, or when its server ends, and wakes from storage.
 
-`desk.py` is the entry point (`ThreadDesk`, which implements `agent.ports.desk.ThreadService`). `waking.py` keeps
-threads awake, `awake.py` is one of them, `wire.py` and `journal.py` store its frames. The room imports `agent.session`,
-`agent.actions`, `agent.tools` and `agent.protocol`. Start reading in `desk.py`.
+`desk.py` is the entry point (`ThreadDesk`, which implements `agent.ports.thread_service.ThreadService`).
+`thread_registry.py` keeps threads awake, `awake_thread.py` is one of them, `wire.py` and `journal.py` store its frames.
+The room imports `agent.session`, `agent.actions`, `agent.tools` and `agent.protocol`. Start reading in `desk.py`.
 """

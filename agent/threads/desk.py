@@ -1,4 +1,4 @@
-"""The threads of one server, as its callers use them (implements `agent.ports.desk.ThreadService`).
+"""The threads of one server, as its callers use them (implements `agent.ports.thread_service.ThreadService`).
 
 A decision about a call is made in the call's row, by one compare-and-set, and only then told to the thread's session,
 which runs the call or drops it. So of all racing requests, in this process or another one, exactly one decides. A
@@ -31,7 +31,7 @@ from ..ports.brain import Question
 from ..ports.calls import CallApproval, CallReport, CallTransition, StoredCall
 from ..ports.conversation import Scope
 from ..ports.decide import CallResult
-from ..ports.desk import ChatRequest, Listener, Reply
+from ..ports.thread_service import ChatRequest, Listener, Reply
 from ..ports.threads import TurnOpening, TurnStart, TurnStep
 from ..ports.tools import CheckerFactory, ReadTools, ToolDefinition
 from ..protocol import inbound
@@ -40,11 +40,11 @@ from ..session.events import FrameReceived
 from ..session.forgotten_exchanges import drop_forgotten
 from ..session.turn import SessionContext, describe_error
 from ..tools.results import format_outcome
-from .awake import AwakeThread, proposal_of
+from .awake_thread import AwakeThread, proposal_of
 from .hashes import digest
 from .journal import TurnWaiter
 from .settings import ThreadSettings
-from .waking import AwakeThreads, Stores
+from .thread_registry import AwakeThreads, Stores
 
 _log = structlog.get_logger("agent.threads")
 _RAN = frozenset(("done", "failed", "unknown"))
@@ -91,7 +91,7 @@ class ThreadDesk:
     # --- asking
 
     async def chat(self, asked: ChatRequest, listener: Listener | None = None) -> Reply:
-        """Take a message, and return the reply once it is kept (see `agent.ports.desk.Desk.chat`)."""
+        """Take a message, and return the reply once it is kept (see `agent.ports.thread_service.Desk.chat`)."""
         tools = self._read(asked.tools) if asked.tools else ()
         self._check_open()
         id, new = self._parts.new_id(), asked.thread is None
@@ -117,7 +117,7 @@ class ThreadDesk:
     async def preview_question(
         self, project: str, user: str, text: str, thread: str | None = None
     ) -> Question:
-        """Return the question of a message as its turn would be asked it (see `agent.ports.desk.Desk.preview`)."""
+        """Return the question of a message as its turn would be asked it (see `ThreadService.preview`)."""
         if thread is None:
             return Question(
                 id="", text=text, lang=None, at=trio.current_time(), scope=Scope(project, "", user)
@@ -202,7 +202,7 @@ class ThreadDesk:
         wait: float = 0.0,
     ) -> StoredCall:
         """Approve a call; return it as it is after `wait` seconds at most (see
-        `agent.ports.desk.ThreadService.approve_call`).
+        `agent.ports.thread_service.ThreadService.approve_call`).
         """
         kept = await self._stores.calls.call(project, call)
         if kept.runs_at != "caller":

@@ -16,7 +16,7 @@ from ..errors import AgentError, Conflict, NotFound, StorageFailed
 from ..ports.action import BeginCheck, Call
 from ..ports.calls import CallStatus, CallStore, CallTransition, StoredCall
 from ..ports.clock import Clock
-from ..ports.desk import Mode, Reply
+from ..ports.thread_service import Mode, Reply
 from ..ports.threads import MessageStatus, StoredMessage, ThreadStore, TurnStep
 from ..ports.tools import ToolDefinition
 from ..protocol.outbound import (

@@ -16,7 +16,7 @@ import msgspec
 import trio
 
 from ..errors import AgentError, WireClosed
-from ..ports.desk import Listener
+from ..ports.thread_service import Listener
 from ..protocol.outbound import Outbound
 
 Keep = Callable[[Sequence[Outbound]], Awaitable[None]]

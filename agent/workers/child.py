@@ -15,7 +15,7 @@ from typing import Protocol, TypeAlias
 
 import trio
 
-from .handed import give_connection, take_connection_back
+from .connection_passing import give_connection, take_connection_back
 
 _RUN = "import sys; sys.path[:] = sys.argv[4:]; from agent.workers.process import main; main()"
 

@@ -17,7 +17,7 @@ from ..heap import freeze_heap, freeze_so_far, share_heaps
 from ..host import shorten_switch_interval
 from ..server.lag import watch_loop
 from .channel import Channel
-from .handed import HandedListener
+from .connection_passing import HandedListener
 from .messages import BeginWork, ConnectionsEnded, ToWorker
 from .settings import unpack_settings
 from .worker import Worker, shared_rates

@@ -34,7 +34,6 @@ from ..settings import Settings
 from .balance import Balance
 from .channel import Channel
 from .child import Child, Spawn, spawn_process
-from .desk import SupervisorDesk
 from .messages import (
     AliveProbe,
     BeginWork,
@@ -50,6 +49,7 @@ from .messages import (
 from .rates import make_rates
 from .revival import Revival, Silence, State
 from .settings import pack_settings
+from .supervisor_desk import SupervisorDesk
 
 WORKER_START = 60.0  # until a worker accepts connections
 WORKER_FULL = 0.01  # until the next try, when no worker takes a connection

@@ -51,8 +51,8 @@ from .messages import (
     WorkersQuestion,
     WorkerUp,
 )
-from .places import SharedPlaces
 from .rates import SharedRates
+from .shared_places import SharedPlaces
 
 _log = structlog.get_logger("agent.workers")
 _NO_ANSWER = "The supervisor does not answer."

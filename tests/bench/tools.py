@@ -35,7 +35,7 @@ from agent.storage.settings import StorageSettings
 from agent.storage.store import Store
 from agent.structured.open import open_arguments
 from agent.threads.hashes import digest
-from agent.threads.waking import SWEEP_EVERY
+from agent.threads.thread_registry import SWEEP_EVERY
 from agent.tools.definitions import DefinitionReader
 from tests.bench.load.client import Target
 from tests.bench.load.process import between, memory, taken

@@ -16,7 +16,7 @@ import trio.testing
 from agent.ports.model import ModelMessage, ModelRequest
 from agent.ports.pages import Window
 from agent.threads.settings import THREAD_CALM
-from agent.threads.waking import SWEEP_EVERY
+from agent.threads.thread_registry import SWEEP_EVERY
 from tests.server.api import TOKEN
 from tests.server.api.whole import Whole, whole
 

@@ -18,11 +18,11 @@ from agent.ports.brain import Question
 from agent.ports.calls import StoredCall
 from agent.ports.conversation import Scope
 from agent.ports.decide import Act, Decision, Noop
-from agent.ports.desk import ChatRequest, Reply
 from agent.ports.memory import Item, ProposalOutcome
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
 from agent.ports.remember import NO_RECORDER, FinishedAnswer, Memory, MemoryAccess, Offer, Recorder
+from agent.ports.thread_service import ChatRequest, Reply
 from agent.ports.threads import StoredMessage
 from agent.ports.tools import CheckerFactory, ToolDefinition
 from agent.session.registry import Registry
@@ -43,7 +43,7 @@ from agent.testing.fakes import (
 from agent.testing.network import inline
 from agent.threads.desk import ThreadDesk
 from agent.threads.settings import ThreadSettings
-from agent.threads.waking import Stores
+from agent.threads.thread_registry import Stores
 from agent.wire.pulse import Pulse
 from tests.strikes.tooling import TOOLS, Orders
 

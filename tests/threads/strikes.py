@@ -30,12 +30,12 @@ from agent.memory.recollection import Recollection
 from agent.ports.calls import CallReport, StoredCall
 from agent.ports.conversation import Scope
 from agent.ports.decide import Decision
-from agent.ports.desk import Reply
 from agent.ports.memory import LIVE, Item, MemoryStore
 from agent.ports.memory import ItemDecision as Decided
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
 from agent.ports.remember import MemoryAccess
+from agent.ports.thread_service import Reply
 from agent.session.conversations import Conversations
 from agent.session.events import DrainStarted
 from agent.session.registry import Registry
@@ -44,7 +44,7 @@ from agent.storage.settings import StorageSettings
 from agent.storage.store import Store
 from agent.testing.fakes import Figures, Say
 from agent.testing.network import inline
-from agent.threads import waking
+from agent.threads import thread_registry
 from agent.threads.settings import THREAD_CALM
 
 from .lab import ANSWER, LOOK_UP, NOTE, REFUND, SHIP, Ear, Lab, Wall, lab
@@ -555,7 +555,7 @@ async def _taken_back(c: Caller, memory: MemoryStore) -> list[str]:
 
 @contextmanager
 def _sweeping_seldom() -> Iterator[None]:
-    names = vars(waking)
+    names = vars(thread_registry)
     usual = names["SWEEP_EVERY"]
     names["SWEEP_EVERY"] = SELDOM
     try:

@@ -13,13 +13,13 @@ import trio.testing
 from agent.config import BEGIN_LOOK, BEGIN_SURE
 from agent.errors import Conflict, NotFound
 from agent.ports.decide import Act
-from agent.ports.desk import ChatRequest
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
+from agent.ports.thread_service import ChatRequest
 from agent.storage.open import open_store
 from agent.storage.settings import StorageSettings
 from agent.testing.network import inline
-from agent.threads.waking import SWEEP_EVERY
+from agent.threads.thread_registry import SWEEP_EVERY
 
 from .lab import ANSWER, LOOK_UP, REFUND, SHIP, Ear, Lab, Wall, lab
 

@@ -18,7 +18,7 @@ from agent.storage.open import open_store
 from agent.storage.settings import StorageSettings
 from agent.testing.network import Disk
 from agent.threads.settings import ThreadSettings
-from agent.threads.waking import SWEEP_EVERY
+from agent.threads.thread_registry import SWEEP_EVERY
 
 from ..examples import sample
 from .lab import ANSWER, LOOK_UP, NOTE, REFUND, SHIP, Lab, Wall, lab

@@ -23,7 +23,7 @@ from agent.ports.remember import FinishedAnswer, Offer
 from agent.storage.threads import SqliteThreads
 from agent.threads.desk import ThreadDesk
 from agent.threads.recorder import ThreadRecorder
-from agent.threads.waking import AwakeThreads
+from agent.threads.thread_registry import AwakeThreads
 
 from .strikes import CASES as EACH
 from .strikes import MEMORIES, quiet, strike_all

@@ -13,7 +13,6 @@ from agent.server.capacity import Place, PlacePool
 from agent.server.metrics import Metrics
 from agent.settings import Settings
 from agent.workers.channel import Channel
-from agent.workers.desk import SupervisorDesk
 from agent.workers.messages import (
     AliveProbe,
     AliveReply,
@@ -26,8 +25,9 @@ from agent.workers.messages import (
     WorkerLeaving,
     WorkerUp,
 )
-from agent.workers.places import SharedPlaces
+from agent.workers.shared_places import SharedPlaces
 from agent.workers.supervisor import Supervisor
+from agent.workers.supervisor_desk import SupervisorDesk
 
 SIGKILL = -9
 

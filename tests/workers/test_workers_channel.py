@@ -12,7 +12,7 @@ import trio.testing
 from structlog.testing import capture_logs
 
 from agent.workers.channel import WORKER_MESSAGE, WORKER_WAITING, Channel
-from agent.workers.handed import HandedListener, give_connection, take_connection_back
+from agent.workers.connection_passing import HandedListener, give_connection, take_connection_back
 from agent.workers.messages import (
     BeginWork,
     ConnectionsEnded,

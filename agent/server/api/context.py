@@ -8,10 +8,10 @@ from typing import Any, Protocol, TypeAlias
 from ...errors import NotFound, StorageFailed
 from ...ports.calls import CallStore
 from ...ports.clock import Clock
-from ...ports.desk import Listener, ThreadService
 from ...ports.projects import ProjectStore, PromptDebug
 from ...ports.remember import NO_BACKLOG, Backlog, MemoryService
 from ...ports.requests import RequestStore
+from ...ports.thread_service import Listener, ThreadService
 from ...ports.threads import ThreadStore
 from ..responses import Answer
 

@@ -14,8 +14,8 @@ from math import inf
 import msgspec
 import trio
 
-from ...ports.desk import RoomCallback
 from ...ports.observe import Observer
+from ...ports.thread_service import RoomCallback
 from ...protocol.completions import STILL_HERE
 from ..http_exchange import HttpExchange
 from ..responses import EVENTS, Answer, encode_chunk, render_head
@@ -33,7 +33,7 @@ _type = msgspec.json.Decoder(_Frame)
 
 
 class EventStream:
-    """The events of one answer (implements `agent.ports.desk.Listener`).
+    """The events of one answer (implements `agent.ports.thread_service.Listener`).
 
     `pace` returns the seconds between two pieces of a text at that moment, 0 for none. `give_up` ends the request; it
     must not block.

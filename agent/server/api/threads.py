@@ -1,6 +1,6 @@
 """Handlers for threads: chat, list, show, cancel, delete."""
 
-from ...ports.desk import ChatRequest
+from ...ports.thread_service import ChatRequest
 from ...protocol.http import ChatMessage, ThreadsQuery
 from ...protocol.views import CallPage, MessagePage, ThreadPage
 from ..responses import Answer

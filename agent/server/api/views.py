@@ -2,8 +2,8 @@
 
 from ...ports.brain import Blocked
 from ...ports.calls import StoredCall
-from ...ports.desk import Reply
 from ...ports.memory import ProposalOutcome
+from ...ports.thread_service import Reply
 from ...ports.threads import StoredMessage, Thread
 from ...protocol.records import from_record
 from ...protocol.views import (

@@ -12,13 +12,13 @@ from agent.ports.action import Payload
 from agent.ports.brain import Question
 from agent.ports.calls import CallReport, CallStatus, StoredCall
 from agent.ports.conversation import Exchange, Scope
-from agent.ports.desk import ChatRequest, Listener, Reply
 from agent.ports.draft import PromptSection
 from agent.ports.memory import StoredTurn
 from agent.ports.pages import Page, Window
 from agent.ports.projects import HOUSE, Project, ProjectKey, StoredDocument
 from agent.ports.remember import RepeatMatcher
 from agent.ports.requests import StoredAnswer
+from agent.ports.thread_service import ChatRequest, Listener, Reply
 from agent.ports.threads import StoredMessage, Thread, ThreadState
 from agent.retrieval.foreign import ForeignFiles
 from agent.server.api.context import ApiServices

@@ -9,7 +9,7 @@ import trio.testing
 
 from agent.config import WRITE_TIMEOUT
 from agent.errors import Conflict
-from agent.ports.desk import ChatRequest, Listener
+from agent.ports.thread_service import ChatRequest, Listener
 from agent.server.api.events import EVENTS_MOST, EVENTS_STILL_HERE, EVENTS_WAITING
 from agent.server.serve import serve_stream
 from agent.testing.faults import pipe

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from agent.config import BODY_MAX, HEAD_MAX, HTTP_TIMEOUT, MAX_NESTING
 from agent.errors import BadEdit, BadTool, Conflict, StorageFailed
-from agent.ports.desk import ChatRequest, Listener
+from agent.ports.thread_service import ChatRequest, Listener
 from agent.protocol.http import ChatMessage, ToolResult
 from agent.protocol.problems import FAULTS, ProblemError, decode, make_problem
 from agent.server.api.calls import RESULT_BYTES

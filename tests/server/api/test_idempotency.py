@@ -7,7 +7,7 @@ import trio
 import trio.testing
 
 from agent.errors import Conflict, StorageFailed
-from agent.ports.desk import ChatRequest, Listener
+from agent.ports.thread_service import ChatRequest, Listener
 from agent.server.api.idempotency import answer_once
 from agent.server.responses import Answer
 from agent.server.serve import serve_stream

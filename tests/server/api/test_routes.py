@@ -9,7 +9,7 @@ import trio.testing
 from openapi_spec_validator import validate
 
 from agent.errors import Conflict, StorageFailed
-from agent.ports.desk import ChatRequest, Listener
+from agent.ports.thread_service import ChatRequest, Listener
 from agent.ports.threads import StoredMessage
 from agent.protocol.openapi import document
 from agent.protocol.paths import GUIDE

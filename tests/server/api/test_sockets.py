@@ -5,7 +5,7 @@ import pytest
 import trio
 import trio.lowlevel
 
-from agent.ports.desk import ChatRequest, Listener
+from agent.ports.thread_service import ChatRequest, Listener
 from agent.server.accept import open_listeners
 from agent.server.serve import serve
 from agent.server.settings import ServerSettings

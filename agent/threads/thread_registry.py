@@ -19,7 +19,7 @@ from ..ports.tools import CheckerFactory
 from ..protocol import inbound
 from ..session.events import FrameReceived, SuggestionExpired
 from ..session.turn import SessionContext, describe_error
-from .awake import AwakeThread
+from .awake_thread import AwakeThread
 from .settings import ThreadSettings
 
 THREADS_AWAKE = 1000

@@ -7,7 +7,7 @@ import trio.testing
 from agent.errors import Conflict, UsageError
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
-from agent.threads import waking
+from agent.threads import thread_registry
 from agent.threads.settings import THREAD_CALM, ThreadSettings
 
 from .lab import ANSWER, REFUND, Lab, Wall, lab, opened_memory
@@ -139,7 +139,7 @@ async def test_only_so_many_threads_are_awake(
     autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One more lets the one sleep that was calm the longest; where none is, it is refused, and nothing of it begins."""
-    monkeypatch.setattr(waking, "THREADS_AWAKE", 2)
+    monkeypatch.setattr(thread_registry, "THREADS_AWAKE", 2)
     async with lab(*[ANSWER] * 9, think=5.0) as r, trio.open_nursery() as nursery:
         first, second, third = [(await r.chat("price?")).thread for _ in range(3)]
         await trio.sleep(0.1)

@@ -18,8 +18,8 @@ from ..ports.brain import Proposal, Question
 from ..ports.calls import CallStore, StoredCall
 from ..ports.conversation import Scope
 from ..ports.decide import CallResult
-from ..ports.desk import Listener
 from ..ports.search import Lang
+from ..ports.thread_service import Listener
 from ..ports.threads import ThreadState, ThreadStore
 from ..ports.tools import CheckerFactory, ToolDefinition
 from ..protocol import inbound
