@@ -4,8 +4,8 @@ The evidence is fetched first, and a question without evidence is refused before
 draft; only the text that `grounding` verifies, or a refusal, is emitted. The user's words choose the actions to propose
 and the evidence to look for, and are never a source. A courtesy (a greeting, thanks) has a fixed answer.
 
-A draft becomes an answer in one of three ways (`ways.py`): whole, sentence by sentence, or as claims. This module has
-their common parts: the evidence, the redraft and the refusals.
+A draft becomes an answer in one of three ways (`draft_ways.py`): whole, sentence by sentence, or as claims. This module
+has their common parts: the evidence, the redraft and the refusals.
 """
 
 from collections.abc import Callable, Sequence
@@ -42,6 +42,14 @@ from ..ports.remember import EMPTY_MEMORY, MEMORY_FILES, Memory
 from ..ports.search import Hit, Lang, Library, Query, Retriever
 from ..text.courtesy import find_courtesy, strip_courtesies
 from ..text.language import detect_language
+from .draft_ways import (
+    DraftWay,
+    FailedDraft,
+    TurnReporter,
+    answer_by_claims,
+    answer_by_sentences,
+    answer_whole,
+)
 from .drafting import DraftReader
 from .explain import (
     NEAREST,
@@ -56,7 +64,6 @@ from .explain import (
 )
 from .prompts import fit_hits, make_instructions
 from .settings import DRAFTS, READ_AT_ONCE, AnswerSettings
-from .ways import DraftWay, FailedDraft, TurnReporter, answer_by_claims, answer_by_sentences, answer_whole
 
 _log = structlog.get_logger("agent.answering")
 

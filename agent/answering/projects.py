@@ -19,7 +19,7 @@ from ..ports.draft import Prompt, PromptSection
 from ..ports.projects import HOUSE, Holdings, ProjectLibrary
 from ..ports.search import Hit
 from .brain import GroundedBrain
-from .deciding import DecidingBrain
+from .deciding_brain import DecidingBrain
 
 ShowDraft: TypeAlias = Callable[[Prompt, Sequence[Hit]], tuple[PromptSection, ...]]
 ShowDecision: TypeAlias = Callable[[Briefing], tuple[PromptSection, ...]]

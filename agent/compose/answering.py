@@ -12,9 +12,9 @@ from functools import partial
 import structlog
 
 from ..answering.brain import GroundedBrain
-from ..answering.deciding import DecidingBrain, TurnTools
+from ..answering.deciding_brain import DecidingBrain, TurnTools
 from ..answering.explain import Explain
-from ..answering.filling import FillingBrain
+from ..answering.filling_brain import FillingBrain
 from ..answering.projects import ProjectsBrain, PromptViewer
 from ..answering.settings import AnswerSettings
 from ..errors import UsageError

@@ -6,7 +6,7 @@ The MCP servers behind some of them are started with the actions (`agent.compose
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from ..answering.deciding import TurnTools
+from ..answering.deciding_brain import TurnTools
 from ..ports.clock import Clock
 from ..ports.tools import CheckerFactory, RunsAt
 from ..settings import Settings

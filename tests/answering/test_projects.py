@@ -9,7 +9,7 @@ import msgspec
 import pytest
 import trio
 
-from agent.answering.deciding import TurnTools
+from agent.answering.deciding_brain import TurnTools
 from agent.compose.adapters import Adapters
 from agent.compose.answering import Answering, AnswerSources, open_answering
 from agent.compose.knowledge import Knowledge

@@ -9,7 +9,7 @@ from datetime import date
 from typing import Any
 
 from agent.answering.brain import GroundedBrain
-from agent.answering.deciding import DecidingBrain, TurnTools
+from agent.answering.deciding_brain import DecidingBrain, TurnTools
 from agent.config import ROUNDS_MOST
 from agent.ports.brain import Brain
 from agent.ports.decide import Act, Briefing, Decision

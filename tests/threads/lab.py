@@ -13,7 +13,7 @@ import trio
 
 from agent.actions.runner import Runner
 from agent.answering.brain import GroundedBrain
-from agent.answering.deciding import DecidingBrain, TurnTools
+from agent.answering.deciding_brain import DecidingBrain, TurnTools
 from agent.ports.brain import Question
 from agent.ports.calls import StoredCall
 from agent.ports.conversation import Scope

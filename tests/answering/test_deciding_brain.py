@@ -10,7 +10,7 @@ import trio
 from trio.testing import MockClock
 
 from agent.answering.brain import GroundedBrain
-from agent.answering.deciding import DecidingBrain, TurnTools
+from agent.answering.deciding_brain import DecidingBrain, TurnTools
 from agent.answering.settings import AnswerSettings
 from agent.errors import BadDecision, ModelFailed
 from agent.ports.action import Outcome

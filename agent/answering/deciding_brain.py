@@ -37,8 +37,8 @@ from ..tools.results import ResultLines, format_outcome
 from ..tools.sources import SourceTexts
 from .brain import GroundedBrain, TurnEvidence, mark_without_memory, read_numbers
 from .calls import CallGate, CheckedCall, InvalidCall, UnsourcedCall
-from .proposing import TurnProposals
 from .settings import READ_AT_ONCE
+from .turn_proposals import TurnProposals
 
 ASKED_CHARACTERS = (
     2000  # of a model's question, or its words beside a call; a longer one is replaced by a fixed one

@@ -10,7 +10,7 @@ import trio
 from trio.testing import MockClock
 
 from agent.answering.brain import GroundedBrain
-from agent.answering.filling import PAYLOAD_WAIT, FillingBrain
+from agent.answering.filling_brain import PAYLOAD_WAIT, FillingBrain
 from agent.answering.settings import AnswerSettings
 from agent.errors import ModelFailed
 from agent.llm.payloads import PayloadFiller

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from agent.answering.brain import GroundedBrain
-from agent.answering.deciding import DecidingBrain, TurnTools
+from agent.answering.deciding_brain import DecidingBrain, TurnTools
 from agent.answering.projects import PromptViewer
 from agent.answering.settings import AnswerSettings
 from agent.config import ITEM_TEXT, PROPOSALS_PER_TURN
@@ -29,7 +29,7 @@ from agent.testing.fakes import Figures, Noon, ScriptedDecider
 from agent.testing.models import FakeDrafter
 from agent.tools.proposing import ADD, UPDATE
 from tests.answering.test_brain import FakeRetriever, ask
-from tests.answering.test_deciding import CHANGE, LOOK, Runs
+from tests.answering.test_deciding_brain import CHANGE, LOOK, Runs
 from tests.answering.test_remembering import ITEM
 from tests.memory.test_exchange_keeper import drafted, item_of
 from tests.remembered import ANA
