@@ -61,8 +61,8 @@ def test_prompts_are_put_together_in_one_place() -> None:
     """One module makes a model's messages of what a turn knows, and it alone lists the tools that may be called."""
     makers = {name for name, node in nodes(ast.Call) if called(node) == "ModelMessage"}
     assert {name for name in makers if not name.startswith(("structured/", "testing/"))} == {
-        "llm/assembling.py",  # what is structured goes on from the messages that it is given
-        "llm/noting.py",  # of a message that was answered: it is in no turn
+        "llm/prompt_assembly.py",  # what is structured goes on from the messages that it is given
+        "llm/note_reader.py",  # of a message that was answered: it is in no turn
         "models/health.py",  # the request of a server's start: it holds nothing of a turn
     }
     told = {
@@ -71,7 +71,7 @@ def test_prompts_are_put_together_in_one_place() -> None:
         if isinstance(node, ast.Attribute)
         and (node.attr == "no_tools" or ast.unparse(node) in ("charter.role", "charter.rules", "tool.risk"))
     }
-    assert told == {"llm/assembling.py"}
+    assert told == {"llm/prompt_assembly.py"}
 
 
 def test_the_session_asks_for_no_state() -> None:
@@ -112,7 +112,7 @@ def test_everything_is_caught_at_the_edges_only() -> None:
             "session/consult_answerer.py",  # one question to what is remembered
             "actions/runner.py",
             "server/serve.py",
-            "mcp/keeper.py",  # one life of a server: somebody's program, through somebody's library
+            "mcp/server_keeper.py",  # one life of a server: somebody's program, through somebody's library
             "server/api/answers.py",  # one request of the HTTP API
             "wire/pulse.py",  # one voice of many
             "documents/open.py",  # other people's parsers on other people's bytes: what breaks is that file's reason

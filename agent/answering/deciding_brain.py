@@ -32,7 +32,7 @@ from ..ports.search import Hit, Passage
 from ..ports.tools import CheckerFactory, ReadTools, Risk, ToolDefinition
 from ..text.courtesy import find_courtesy
 from ..tools.catalogue import Catalogue
-from ..tools.proposing import PROPOSING
+from ..tools.memory_tools import PROPOSING
 from ..tools.results import ResultLines, format_outcome
 from ..tools.sources import SourceTexts
 from .brain import GroundedBrain, TurnEvidence, mark_without_memory, read_numbers

@@ -23,7 +23,7 @@ from ..ports.memory import Draft, Item, Source
 from ..ports.remember import MEMORY_FILES, Memory
 from ..ports.search import Hit
 from ..ports.tools import ToolDefinition
-from ..tools.proposing import UPDATE
+from ..tools.memory_tools import UPDATE
 from ..tools.sources import SourceTexts, find_holders
 from .calls import CheckedCall, InvalidCall
 

@@ -14,7 +14,7 @@ from ..errors import ModelFailed
 from ..ports.draft import Delta, Prompt
 from ..ports.model import Finish, LanguageModel, ModelRequest, TextDelta
 from ..ports.search import Hit
-from .assembling import assemble_draft
+from .prompt_assembly import assemble_draft
 
 _END = re.compile(r"[.!?…][\"'”’»)\]*_]*[ \t\n]+|\n")  # of a sentence or a line, with the space after it
 _MARKER = re.compile(r"(?:\A|\n)[ \t]*(?:\d{1,3}|[^\W\d_])[.][ \t]+\Z")  # begins a list item

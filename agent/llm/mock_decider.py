@@ -19,9 +19,9 @@ from ..numbers.number_tokens import tokens
 from ..ports.decide import Act, Ask, Briefing, CallResult, Decision, Noop
 from ..ports.tools import ToolDefinition
 from ..text.words import normalize_text
-from .choosing import find_named_tools, name_words
+from .argument_picker import PickedArguments, pick_arguments
+from .named_tools import find_named_tools, name_words
 from .parameters import Parameter, first_phrase
-from .picking import PickedArguments, pick_arguments
 from .wording import QUOTE_CHARS
 
 _CARRIED = 1000  # characters of a message that the next message may continue

@@ -18,8 +18,8 @@ from ..config import ANSWER_TOKENS
 from ..errors import BadDecision, ModelFailed
 from ..ports.decide import Briefing, Decision
 from ..ports.model import CallDelta, Finish, LanguageModel, ModelRequest, NamedTool, TextDelta
-from .assembling import DECIDE, SEARCHED, assemble_decision, make_decide_tool
 from .decision import decode_decision
+from .prompt_assembly import DECIDE, SEARCHED, assemble_decision, make_decide_tool
 from .settings import DECISION_MAX
 
 

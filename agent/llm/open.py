@@ -20,11 +20,11 @@ from ..ports.model import LanguageModel
 from ..ports.note import Noter
 from ..ports.search import Hit
 from ..ports.work import RunSync
-from .assembling import assemble_decision, assemble_draft
 from .drafter import ModelDrafter
 from .mock import MockModel
 from .mock_decider import MockDecider
 from .model_decider import ModelDecider
+from .prompt_assembly import assemble_decision, assemble_draft
 from .script import ScriptModel
 from .script_decider import ScriptDecider
 from .settings import MockSettings
@@ -65,7 +65,7 @@ def make_model_noter(model: LanguageModel, run_sync: RunSync) -> Noter:
     Raises `agent.errors.UsageError` when the packages that read its values are not installed.
     """
     _check_structured("memory-model")
-    from .noting import ModelNoter
+    from .note_reader import ModelNoter
 
     return ModelNoter(model, run_sync)
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from ..lang import LANGUAGES
 from ..text.words import FUNCTION_WORDS, split_words
-from .choosing import Stems, name_words, stems
+from .named_tools import Stems, name_words, stems
 
 _DEEP = 4  # objects in objects that are filled in
 _PARAMETERS = 48  # of one tool that are read, with the objects around them

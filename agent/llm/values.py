@@ -16,7 +16,7 @@ from typing import Final
 from ..lang import LANGUAGES
 from ..numbers.number_tokens import Kind, NumberToken, tokens
 from ..text.words import FUNCTION_WORDS, fold
-from .choosing import Stems, stems
+from .named_tools import Stems, stems
 
 _VALUES = 64  # of one form that are read
 _WORDS = 600  # of a text that are searched for a name

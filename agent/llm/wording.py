@@ -18,7 +18,7 @@ from ..ports.remember import MEMORY_FILES
 from ..ports.search import Hit, Passage
 from ..text.sentences import find_sentences
 from ..text.words import fold, split_words
-from .choosing import EMPTY_WORDS, Stems, stems
+from .named_tools import EMPTY_WORDS, Stems, stems
 
 QUOTE_CHARS = 700
 """Characters of all quotations; the best statement is quoted however long it is."""

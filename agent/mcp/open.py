@@ -11,7 +11,7 @@ from ..ports.action import Executor
 from ..ports.mcp import McpConnect
 from ..ports.tools import CheckerFactory
 from ..tools.offering import Offering
-from .keeper import ServerKeeper
+from .server_keeper import ServerKeeper
 
 MCP_START_WAIT = 3.0  # that the start of the agent waits for MCP servers; the slower ones join later
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import BadTool
 from ..structured.pointer import Json, measure_json, parse_pointer
-from .places import place_of
+from .fault_places import place_of
 
 TOOL_SCHEMA_BYTES = 16 * 1024  # of one tool's parameters, written as JSON ...
 TOOL_SCHEMA_DEPTH = 16

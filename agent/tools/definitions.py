@@ -20,9 +20,9 @@ from ..ports.tools import CheckerFactory, Origin, Risk, RunsAt, ToolDefinition
 from ..protocol.url import is_web_address
 from ..structured.pointer import is_json
 from .bounds import check_bounds, count_patterns
+from .fault_places import place_of
+from .memory_tools import PREFIX
 from .parameters import is_simple, schema_of
-from .places import place_of
-from .proposing import PREFIX
 from .settings import TOOLS_BYTES
 
 TOOL_NAME = 128  # characters

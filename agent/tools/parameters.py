@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import BadTool
 from ..structured.pointer import Json
-from .places import place_of
+from .fault_places import place_of
 
 TYPES = ("string", "number", "integer", "boolean", "array", "object")
 _DIALECTS = frozenset(

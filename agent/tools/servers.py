@@ -17,8 +17,8 @@ from ..errors import BadTool
 from ..ports.mcp import McpServer
 from ..ports.tools import CheckerFactory, Risk, ToolDefinition
 from .definitions import read_definition
-from .places import place_of
-from .proposing import PREFIX
+from .fault_places import place_of
+from .memory_tools import PREFIX
 
 MCP_SERVERS = 16  # that an operator's file may name
 MCP_NAME = 63  # characters of a server's name

@@ -10,7 +10,7 @@ from agent.answering.brain import GroundedBrain
 from agent.answering.settings import AnswerSettings
 from agent.errors import StorageFailed
 from agent.lang import LANGUAGES, Lang
-from agent.llm.assembling import assemble_draft
+from agent.llm.prompt_assembly import assemble_draft
 from agent.ports.brain import Blocked, MemoryNotice, Question, TurnEvent, TurnRefusal, VerifiedPart
 from agent.ports.draft import Reminder
 from agent.ports.memory import Draft, Item

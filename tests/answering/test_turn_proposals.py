@@ -27,7 +27,7 @@ from agent.ports.tools import ToolDefinition
 from agent.structured.arguments import SchemaArguments
 from agent.testing.fakes import Figures, Noon, ScriptedDecider
 from agent.testing.models import FakeDrafter
-from agent.tools.proposing import ADD, UPDATE
+from agent.tools.memory_tools import ADD, UPDATE
 from tests.answering.test_brain import FakeRetriever, ask
 from tests.answering.test_deciding_brain import CHANGE, LOOK, Runs
 from tests.answering.test_remembering import ITEM

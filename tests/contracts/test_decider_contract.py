@@ -11,9 +11,9 @@ import trio
 from trio.testing import MockClock
 
 from agent.errors import BadDecision, ModelFailed
-from agent.llm.assembling import DECIDE
 from agent.llm.mock_decider import MockDecider
 from agent.llm.model_decider import ModelDecider
+from agent.llm.prompt_assembly import DECIDE
 from agent.llm.script import ScriptEntry
 from agent.llm.script_decider import ScriptDecider
 from agent.ports.decide import Act, Ask, Briefing, CallResult, Decider, Noop

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from agent.lang import LANGUAGES
-from agent.llm.choosing import find_named_tools
 from agent.llm.mock_decider import MockDecider
+from agent.llm.named_tools import find_named_tools
 from agent.numbers.number_tokens import tokens
 from agent.ports.conversation import Exchange
 from agent.ports.decide import Act, Ask, Briefing, CallResult, Decision, Noop

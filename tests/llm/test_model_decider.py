@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from agent.errors import BadDecision, ModelFailed
 from agent.lang import LANGUAGES
-from agent.llm.assembling import DECIDE
 from agent.llm.model_decider import ModelDecider, make_decision_request
+from agent.llm.prompt_assembly import DECIDE
 from agent.llm.settings import DECISION_MAX
 from agent.models.anthropic import Anthropic
 from agent.models.encoding import encode

@@ -78,8 +78,8 @@ class Real:
 @pytest.fixture
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Servers are found deaf soon, and soon started again."""
-    monkeypatch.setattr("agent.mcp.keeper.MCP_PAUSE_FIRST", 0.1)
-    monkeypatch.setattr("agent.mcp.keeper.MCP_PING_ANSWER", 0.3)
+    monkeypatch.setattr("agent.mcp.server_keeper.MCP_PAUSE_FIRST", 0.1)
+    monkeypatch.setattr("agent.mcp.server_keeper.MCP_PING_ANSWER", 0.3)
 
 
 @asynccontextmanager

@@ -7,7 +7,7 @@ import pytest
 
 from agent.memory.repeats import Repeats, item_wordings
 from agent.ports.memory import Source
-from agent.testing.remembering import make_item
+from agent.testing.fake_memory import make_item
 from tests.remembered import ANA
 
 CODE = Repeats(["My locker code is Zanzibarium-12."])

@@ -17,7 +17,7 @@ from agent.ports.conversation import Scope
 from agent.ports.memory import ItemDecision, ItemStatus, ItemType
 from agent.protocol.codec import decode
 from agent.protocol.inbound import MemoryDecide, MemoryEdit, MemoryForget, MemoryList, OpenThread
-from agent.testing.remembering import make_item
+from agent.testing.fake_memory import make_item
 
 from .test_page import MODULE, SOURCES, flat, js, page
 

@@ -18,7 +18,7 @@ from agent.ports.remember import MemoryAccess
 from agent.session.consult_answerer import CONSULT_TIMEOUT, ITEMS_LISTED, SOURCES_LISTED
 from agent.session.consults import CONSULTS_WAITING
 from agent.session.session import Session
-from agent.testing.remembering import FakeMemory, make_item
+from agent.testing.fake_memory import FakeMemory, make_item
 from agent.testing.wires import MemoryWire
 
 from .harness import FixedClock, World, ask, world

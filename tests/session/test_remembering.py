@@ -19,7 +19,7 @@ from agent.session.effects import BeginTurn, RecordExchange
 from agent.session.events import MemoryErased
 from agent.session.forgotten_exchanges import drop_forgotten
 from agent.session.turns import make_answered, make_response
-from agent.testing.remembering import FakeMemory
+from agent.testing.fake_memory import FakeMemory
 
 from .driver import LACKING, Driver, text
 from .harness import ANSWER, Emit, FixedClock, ask, world

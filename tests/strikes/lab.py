@@ -35,10 +35,10 @@ from agent.session.events import ClientDisconnected, DrainStarted, Event, FrameR
 from agent.session.session import Session
 from agent.session.turn import SessionContext
 from agent.settings import Settings
+from agent.testing.fake_memory import FakeMemory, make_item
 from agent.testing.fakes import BreakableExecutor, BreakableModel, Figures, Noon, OneFile, Say, SlowLedger
 from agent.testing.faults import PipeEnd, pipe_to
 from agent.testing.network import inline
-from agent.testing.remembering import FakeMemory, make_item
 
 from .keeping import WatchedMemory, WatchedNoter
 from .raw import RawClient, decode_frames, whole

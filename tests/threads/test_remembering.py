@@ -17,7 +17,7 @@ from agent.storage.memories.store import open_sqlite_memory
 from agent.structured.arguments import SchemaArguments
 from agent.testing.fakes import Figures, Noon
 from agent.testing.network import inline
-from agent.tools.proposing import ADD
+from agent.tools.memory_tools import ADD
 
 from .lab import ANSWER, REFUND, Notebook, lab
 from .test_elsewhere import Asking, slow, statuses, the_thread, two

@@ -11,7 +11,7 @@ from agent.memory.item_suggestions import REMEMBER
 from agent.ports.tools import Origin, ToolDefinition
 from agent.structured.arguments import SchemaArguments
 from agent.tools.definitions import TOOLS_PATTERNS, DefinitionReader, read_definition
-from agent.tools.proposing import ADD, UPDATE
+from agent.tools.memory_tools import ADD, UPDATE
 from agent.tools.settings import TOOLS_BYTES
 
 ARGUMENTS = SchemaArguments()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agent.errors import ModelFailed
-from agent.llm.noting import ModelNoter
+from agent.llm.note_reader import ModelNoter
 from agent.ports.memory import Remark, StoredTurn
 from agent.ports.note import MemoryNote, UnreadTurn
 from agent.testing.network import inline

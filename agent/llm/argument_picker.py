@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from ..numbers.number_tokens import Kind, NumberToken
 from ..text.words import split_words
-from .choosing import name_words, stems
+from .named_tools import name_words, stems
 from .parameters import Parameter, find_parameters
 from .values import COUNTS, TextValues, number_of
 

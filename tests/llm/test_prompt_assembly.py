@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from agent.config import CHARACTERS_PER_TOKEN, PROMPT_THREAD_BATCH, ROLE_CHARACTERS, RULES_BYTES
 from agent.errors import ModelFailed
 from agent.lang import LANGUAGES
-from agent.llm.assembling import (
+from agent.llm.prompt_assembly import (
     PROMPT_EVIDENCE,
     PROMPT_MESSAGE,
     PROMPT_THREAD,

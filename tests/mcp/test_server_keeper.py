@@ -14,8 +14,8 @@ from agent.actions.runner import Runner
 from agent.config import ACTION_TIMEOUT
 from agent.errors import ActionFailed, ActionUnknown, McpFailed, UsageError
 from agent.mcp.answers import MCP_ANSWER_MAX, MCP_ERROR_CHARACTERS
-from agent.mcp.keeper import MCP_PING_ANSWER, MCP_PING_EVERY, MCP_SETTLED, MCP_START
 from agent.mcp.open import MCP_START_WAIT, open_servers
+from agent.mcp.server_keeper import MCP_PING_ANSWER, MCP_PING_EVERY, MCP_SETTLED, MCP_START
 from agent.ports.action import Call, Executor, Outcome
 from agent.ports.mcp import McpServer
 from agent.storage.memory_ledger import MemoryLedger
