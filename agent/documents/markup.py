@@ -13,9 +13,78 @@ from itertools import accumulate
 
 from .cancellation import Breath
 from .clean_lines import Clean, Components, Where, columns
-from .mdx import Statements
-from .spans import Spans
 from .tags import INLINE, READ, UNSAID, Braces, Tag, literal, sentence, tag_at
+
+_TICKS = re.compile(r"`+")
+_BORDER = re.compile(r"\n(?=[ \t>]*(?:\n|[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t]|\||:::|`{3,}|~{3,}))")
+
+
+class Spans:
+    """The runs of backticks of one paragraph at a time: a span does not reach beyond its paragraph."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._end = 0
+        self._runs: dict[int, list[int]] = {}
+
+    def after(self, at: int) -> int:
+        """Return the offset after the span that begins at `at`, or after the run of backticks if none begins there."""
+        if at >= self._end:
+            self._load(at)
+        run = _TICKS.match(self._source, at)
+        if run is None:
+            return at + 1
+        length = run.end() - at
+        runs = self._runs.get(length, [])
+        after = bisect_right(runs, at)
+        return runs[after] + length if after < len(runs) else run.end()
+
+    def _load(self, at: int) -> None:
+        border = _BORDER.search(self._source, at)
+        self._end = border.end() if border else len(self._source)
+        self._runs = {}
+        for run in _TICKS.finditer(self._source, at, self._end):
+            self._runs.setdefault(run.end() - run.start(), []).append(run.start())
+
+
+_BEGINS = re.compile(
+    r"import\s+(?:[\w*{$][^\n]*?\sfrom\s+)?['\"]|import\s+(?:[\w$]+\s*,\s*)?\{[^}\n]*$"
+    r"|export\s+(?:(?:const|let|var|function|async|class)\s+[\w$*\[{]|default\s+(?:function|async|class|[({\[\"'`])|[{*])",
+    re.MULTILINE,
+)
+_SIGNS = re.compile(r"[()\[\]{}]")
+_LINES = 400
+_UNCLOSED = 20
+
+
+class Statements:
+    """The search for the import and export statements of one document."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = lines
+        self._unclosed = 0
+
+    def after(self, first: int) -> int:
+        """Return the line after the statement that begins on line `first`; `first` when none begins there.
+
+        A statement goes on to the end of its paragraph, and beyond it while its brackets are open. A document with many
+        statements that never close is treated as having none: looking for their ends would take too long.
+        """
+        if self._unclosed > _UNCLOSED or not _BEGINS.match(self._lines[first]):
+            return first
+        depth = blank = 0
+        last = min(len(self._lines), first + _LINES)
+        for line in range(first, last):
+            if not self._lines[line].strip():
+                if depth <= 0:
+                    return line
+                blank = blank or line
+            depth += sum(1 if sign in "([{" else -1 for sign in _SIGNS.findall(self._lines[line][:2_000]))
+        if depth <= 0:
+            return last
+        self._unclosed += 1
+        return blank or last
+
 
 _HIT = re.compile(r"[`~<{\[\\]")
 _BEGINS_TAG = re.compile(r"<[A-Za-z/!>]")

@@ -60,7 +60,7 @@ class Errors:
 
 @dataclass(frozen=True, slots=True)
 class Closings:
-    """The reasons for a closed connection that are worth a sentence; `agent.server.languages` maps codes to them."""
+    """The reasons for a closed connection that are worth a sentence; `agent.server.page_routes` maps codes to them."""
 
     gone: str
     unwelcome: str

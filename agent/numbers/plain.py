@@ -6,18 +6,119 @@ ASCII, dashes to "-", spaces to " ". The second works on markup: tags, links and
 meet across them (readers see one run) and nothing elsewhere; paired emphasis inside a digit run is stripped. Digits
 that markup hides (in a tag's attributes, a link's target, a comment) come back as `hidden` spans, and character
 references that are written with digits as `references`, so that no digit is ever lost.
+
+Resolves character references (`&#57;`, `&frac12;`), and tells which are written with digits.
+
+Whether a reference is resolved depends on the program that shows the text: a browser resolves numeric ones, and some
+names, also without the semicolon; Markdown only with it; plain text shows them as they are written. So a text is read
+with all of them resolved, and those that are written with digits are reported, because the character (a tab, a letter,
+an invisible one) need not be a part of any number.
 """
 
+import html
 import re
+from bisect import bisect_right
 from dataclasses import dataclass
+from html.entities import html5
+from typing import Final, TypeAlias
 
 from agent.lang import LANGUAGES
 from agent.text.words import normalize_text
 
 from .characters import FRACTION, SEAM, TABLE, plain_run
-from .edits import REPAIRS, Edit, Edits, TooMany, back
 from .number_words import classify
-from .references import AFTER_AMPERSAND, Reference, resolve_reference
+
+REPAIRS = 50_000
+"""Edits; a text that needs more is not read at all."""
+
+Edit: TypeAlias = tuple[int, int, int, bool]
+"""The length of the new characters, start and end of those replaced, and whether both match one to one."""
+
+
+def back(starts: list[int], edits: list[Edit], at: int, last: bool) -> int:
+    """Map one offset back over the edits of a pass; inside an edit, to its first original character.
+
+    `last`: to its last original character instead.
+    """
+    index = bisect_right(starts, at) - 1
+    if index < 0:
+        return at
+    length, begin, end, exact = edits[index]
+    inside = at - starts[index]
+    if inside < length:
+        if exact and length == end - begin:
+            return begin + inside
+        return max(begin, end - 1) if last else begin
+    return end + inside - length
+
+
+class Edits:
+    """The pieces of a text that is being rewritten, with the edits that lead back."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.pieces: list[str] = []
+        self.starts: list[int] = []
+        self.edits: list[Edit] = []
+        self.length = 0
+        self.done = 0
+
+    def put(self, start: int, end: int, new: str, exact: bool = True) -> None:
+        """Replace the text from `start` to `end` by `new`. `exact`: equal lengths match one to one."""
+        kept = self.text[self.done : start]
+        self.pieces += (kept, new)
+        self.length += len(kept)
+        self.starts.append(self.length)
+        self.edits.append((len(new), start, end, exact))
+        self.length += len(new)
+        self.done = end
+        if len(self.starts) > REPAIRS:
+            raise TooMany
+
+    def finish(self) -> str:
+        """Return the rewritten text."""
+        self.pieces.append(self.text[self.done :])
+        return "".join(self.pieces)
+
+
+class TooMany(Exception):
+    """The text needs more than `REPAIRS` edits."""
+
+
+AFTER_AMPERSAND: Final = (
+    r"(?:\#[0-9]{1,40}(?![0-9])|\#[xX][0-9a-fA-F]{1,40}(?![0-9a-fA-F])|[a-zA-Z][a-zA-Z0-9]{1,31});?"
+)
+"""Regex of the characters after a reference's `&`; names have at most 31 letters, and more digits are no character."""
+
+_NONE = frozenset(("", "\x00", "\ufffd"))  # the results of a number that stands for no character
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A reference that is written with digits, at `start` to `end` of the original text.
+
+    `closed`: it ends in a semicolon; without one, only some programs resolve it.
+    """
+
+    start: int
+    end: int
+    closed: bool
+
+
+def resolve_reference(written: str) -> tuple[str, int]:
+    """Resolve the reference in characters that match "&" and `AFTER_AMPERSAND`.
+
+    Return the resulting text and the number of characters that are the reference; 0 when there is none, and the text is
+    unchanged.
+    """
+    if written[1] == "#":
+        becomes = html.unescape(written)
+        return (written, 0) if becomes in _NONE else (becomes, len(written))
+    for size in range(len(written), 2, -1):  # the longest name at their start, as in a browser
+        if (becomes := html5.get(written[1:size], "")) != "":
+            return becomes + written[size:], size
+    return written, 0
+
 
 _LETTERS = "éÉ" + "".join(each.writing.letters + each.writing.letters.upper() for each in LANGUAGES.values())
 """Letters beyond ASCII that need no substitution: those of all languages, and the é of loan words."""

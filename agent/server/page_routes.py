@@ -3,19 +3,26 @@
 All answers come from memory, prepared before the server starts or held by the index: no thread, no file.
 Only metrics and readiness may take time: with several workers each request collects those of all.
 The page's files carry an ETag of their content, so that a browser that asks again gets 304 and no body.
+
+Makes the script with the page's languages and their texts, from `agent.lang`, when the server starts.
+
+Names that come over the wire (codes, actions, fields) keep their spelling; the page's own become camel case, as its
+scripts spell theirs.
 """
 
 import json
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from html import escape
 from importlib.resources import files
+from typing import Any
 from urllib.parse import parse_qs
 
 from ..lang import DEFAULT, LANGUAGES, Lang
+from ..lang.page import PageTexts
 from .etags import answer_tagged, make_tag
 from .guide import read_guide
-from .languages import make_script
 from .request_head import Head
 from .responses import JSON, Answer, plain_text
 from .service import DoorHandler
@@ -39,7 +46,7 @@ _ASSETS = {
     "icon.svg": "image/svg+xml",
 }
 GENERATED_ASSET = "languages.js"
-"""The one script that is no file: `languages.make_script` makes it."""
+"""The one script that is no file: `page_routes.make_script` makes it."""
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 UNKNOWN_PAGE = "There is nothing at this address; the chat page is at /.\n"
 _NO_UPGRADE = "This is the WebSocket: connect to it as ws://, or open the chat page at /.\n"
@@ -166,3 +173,27 @@ def _readiness(why: str, but: str) -> Answer:
     if why:
         return plain_text(f"not ready: {why}\n", 503)
     return plain_text(f"ready, but: {but}\n" if but else "ready\n")
+
+
+_STATUSES = {401: "locked", 404: "gone", 503: "unread"}
+_CLOSE_CODES = {1001: "gone", 1008: "unwelcome", 1009: "too_long", 1011: "broken", 1012: "restarting"}
+
+
+def make_script() -> bytes:
+    """Return the module `/static/languages.js` as UTF-8: `LANGUAGES` (name and words, by code) and `DEFAULT`."""
+    languages = {
+        code: {"name": language.name, "words": _words(language.page)} for code, language in LANGUAGES.items()
+    }
+    text = json.dumps(languages, ensure_ascii=False)
+    return f"export const LANGUAGES = {text};\nexport const DEFAULT = {json.dumps(DEFAULT)};\n".encode()
+
+
+def _words(page: PageTexts) -> dict[str, Any]:
+    texts = {_to_camel_case(name): value for name, value in asdict(page).items()}
+    texts["close"] = {code: texts["close"][name] for code, name in _CLOSE_CODES.items()}
+    texts["source"] |= {status: texts["source"][name] for status, name in _STATUSES.items()}
+    return texts
+
+
+def _to_camel_case(name: str) -> str:
+    return re.sub("_([a-z])", lambda found: found[1].upper(), name)

@@ -18,8 +18,10 @@ socket is closed. Each step has its deadline.
 
 import socket
 import struct
+from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from hashlib import sha1
 from typing import Any, TypeAlias, cast
 
 import structlog
@@ -38,9 +40,25 @@ from ..wire.meter import POLICY, TOO_BIG
 from ..wire.outbox import Outbox, WrittenCallback
 from .admission import SUBPROTOCOL
 from .client_policy import ClientPolicy, NoClientPolicy
-from .handshake import accept_upgrade
 from .library_stream import LibraryStream
 from .request_head import Head, hang_up
+
+_KEY_SUFFIX = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455, section 1.3
+
+
+def accept_upgrade(head: Head, agent_v1: bool) -> bytes:
+    """Return the answer that accepts the upgrade `head` (RFC 6455, section 4.2.2).
+
+    `agent_v1`: whether to confirm the subprotocol `agent.v1`.
+    """
+    (key,) = head.values(b"sec-websocket-key")
+    proof = b64encode(sha1(key + _KEY_SUFFIX, usedforsecurity=False).digest())
+    protocol = f"Sec-WebSocket-Protocol: {SUBPROTOCOL}\r\n".encode() if agent_v1 else b""
+    return (
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        b"Sec-WebSocket-Accept: " + proof + b"\r\n" + protocol + b"\r\n"
+    )
+
 
 _log = structlog.get_logger("agent.server")
 

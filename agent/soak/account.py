@@ -6,6 +6,7 @@ it. Open debts are checked by `check_settled`, once the client believes that not
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from .book import Book
@@ -13,9 +14,41 @@ from .consults import ANSWERS, Consults
 from .figures import Tally
 from .notes import CONFIRMED, REMEMBER, NoteWriter, digest_of
 from .pages import Pages
-from .sent_messages import SeenSuggestion, SentMessage
 from .uncited_numbers import MEMORY, citations_of, find_uncited
 from .wire import Frame
+
+
+@dataclass(slots=True, kw_only=True)
+class SentMessage:
+    """A message of the client. `cancelled_at`: when its cancel was sent, in seconds."""
+
+    at: float
+    said: str = ""
+    cancelled_at: float | None = None
+    ended: str | None = None  # the reason of its stream_end, or the code of its error
+    answered: bool = False
+    told: str = ""  # the number that it asks the server to remember
+    disowned: bool = False  # a cancel has taken back its consequences
+    behind: float | None = (
+        None  # seconds for which what its answer cites had been changed before it was asked
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class SeenSuggestion:
+    """A suggestion: how often the client decided on it, and how often the server reported an end."""
+
+    confirms: int = 0
+    confirmed_at: float = 0.0  # the last time
+    rejects: int = 0
+    answers: int = 0  # action_executed frames
+    closed: int = 0  # action_closed frames
+    ends: int = 0
+    live: bool = True
+    missing: tuple[str, ...] = ()  # fields that its confirm fills in
+    action: str = ""
+    payload: Mapping[str, Any] = field(default_factory=dict)
+
 
 BEHIND = 10.0  # seconds in which a change of the knowledge base must have been taken over
 _EXPECTED_ERRORS = ("busy", "rate_limited", "shutting_down", "unknown_suggestion")

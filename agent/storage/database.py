@@ -13,7 +13,7 @@ before it asks again.
 | another write, while its batch is written | is written whole, or not at all |
 | a record, at any time | stays, and is written |
 
-A caller that gives up on a disk that does not answer (`disk_watch.py`) leaves too, with an error. If its request has an
+A caller that gives up on a disk that does not answer (`DiskWatch`) leaves too, with an error. If its request has an
 `undo` and turns out to be written, the `undo` is written after it, so nothing of the request begins later.
 
 So no caller waits longer than its own deadline, and the thread that holds the connection is never abandoned before the
@@ -24,11 +24,20 @@ and outcomes are tried again every `LEDGER_RETRY` seconds. The callback `told` g
 works again. With `LEDGER_UNRECORDED` outcomes kept, no further claim is accepted. Closing tries once more for a short
 time, then logs the outcomes that are still unrecorded: their rows stay claimed, and the next process that opens the
 file marks them unknown (`settle.py`).
+
+`DiskWatch` is the patience of callers with the thread: the disk's time counts, the event loop's does not.
+
+A disk may hang for a minute, and a user who decides something must hear sooner. A loop may be late by seconds too,
+under more clients than it can serve: its answers are then late, and the disk is not at fault. So patience is counted in
+steps. A step counts if one call was in the database's thread for all of it; a call that ended says so in the thread
+itself, whenever the loop hears of it. Any other step begins the count anew.
+
+Once one caller has given up on a call, no other waits for that call.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from functools import partial
+from functools import partial, wraps
 from itertools import islice
 from math import inf
 from pathlib import Path
@@ -43,13 +52,84 @@ from ..ports.clock import Clock
 from ..ports.observe import Observer
 from ..ports.work import RunSync
 from .database_file import FAULTS, LOCK_WAIT, BatchReport, DatabaseFile, WriteRequest, reason
-from .disk_watch import DiskWatch
 from .file_contents import FileContents
 from .ledger import LEDGER
 from .pending_requests import Late, PendingRequest
 from .rows import ClaimRequest, OutcomeRequest
 from .stall_watch import StallWatch
 from .transaction import FunctionRequest, Read, ReadRequest, Write
+
+T = TypeVar("T")
+_STEPS = 8
+
+
+class DiskWatch:
+    """Runs the blocking calls of one database, one at a time, and knows which of them does not come back.
+
+    `since` is when the current call was handed over, in seconds on the loop's clock, `None` without one.
+    """
+
+    def __init__(self, run_sync: RunSync) -> None:
+        self._run_sync = run_sync
+        self._begun = 0  # calls
+        self._ended = 0  # the last of them that has, as its thread says
+        self._given_up = 0  # the last one for which a caller waits no more
+        self.since: float | None = None
+
+    async def run_call(self, work: Callable[[], T]) -> T:
+        """Return `work()` and raise its errors; raise `OSError` or `RuntimeError` if no thread could be started."""
+        self._begun += 1
+        number = self._begun
+
+        @wraps(work)
+        def call() -> T:
+            try:
+                return work()
+            finally:
+                self._ended = number
+
+        self.since = trio.current_time()
+        try:
+            return await self._run_sync(call)
+        finally:
+            self._ended = number
+            self.since = None
+
+    async def wait_for_event(self, event: trio.Event, patience: float) -> bool:
+        """Wait for `event`; return `False` once one call has kept the thread for `patience` seconds, which may be
+        infinite.
+        """
+        if patience == inf:
+            await event.wait()
+            return True
+        left, step, counted = _STEPS, patience / _STEPS, 0
+        while left and not self._is_given_up:
+            with trio.move_on_after(step):
+                await event.wait()
+                return True
+            silent = self._silent_for(0.9 * step)
+            if silent != counted:
+                left, counted = _STEPS, silent
+            left -= silent != 0
+        await trio.lowlevel.checkpoint()
+        if not event.is_set():
+            self._given_up = self._going_on
+        return event.is_set()
+
+    @property
+    def _going_on(self) -> int:
+        """The number of the call in the thread, 0 without one."""
+        return self._begun if self._begun != self._ended else 0
+
+    def _silent_for(self, seconds: float) -> int:
+        """Return the number of the call in the thread if it was handed over `seconds` ago or earlier, else 0."""
+        handed_over = trio.current_time() if self.since is None else self.since
+        return self._going_on if trio.current_time() - handed_over >= seconds else 0
+
+    @property
+    def _is_given_up(self) -> bool:
+        return self._going_on != 0 and self._going_on == self._given_up
+
 
 LEDGER_WAITING = 10_000  # claims and readers that wait for the ledger's file
 LEDGER_UNRECORDED = 10_000  # outcomes that wait for it; with so many nothing more is claimed
@@ -64,8 +144,6 @@ _CANCELLED: Mapping[str, Any] = {"cancelled": True}
 _SILENT = "its disk does not answer"
 _CLOSED = "it is closed"
 _NAMED = 100  # outcomes that the log names one by one when they could not be written
-
-T = TypeVar("T")
 
 
 class Database:

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 @dataclass(frozen=True, slots=True)
 class OwnerFunctions:
-    """The functions of a ledger file (`rows.py`), whose rows name the process that works on them (`owners.py`).
+    """The functions of a ledger file (`rows.py`), whose rows name the process that works on them (`database_file.py`).
 
     `anybody_at_work` returns whether any row names an owner; it reads a file of any version. `at_work` returns the ids
     of the owners that rows name. `settle` ends the work of these owners, at Unix milliseconds. `move` hands the rows of

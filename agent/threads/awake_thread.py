@@ -7,6 +7,7 @@ opens the file.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from math import inf
 
 import trio
@@ -14,6 +15,7 @@ import trio
 from ..actions.runner import Runner
 from ..config import RECORD_TIMEOUT
 from ..errors import AgentError, Conflict
+from ..ports.action import ActionHandle, BeginCheck, Call, Outcome
 from ..ports.brain import Proposal, Question
 from ..ports.calls import CallStore, StoredCall
 from ..ports.conversation import Scope
@@ -37,8 +39,30 @@ from ..session.turn import SessionContext
 from ..tools.edits import make_edit_check
 from .journal import Journal, TurnWaiter
 from .recorder import ThreadRecorder
-from .runner import ThreadRunner
 from .wire import ThreadWire
+
+
+class ThreadRunner:
+    """Runs one thread's calls (implements `agent.ports.action.Runs`).
+
+    `keep` stores a call; if it raises, the call fails and never runs. `still` returns the check whether a claimed call
+    may begin, which another process may withdraw.
+    """
+
+    def __init__(
+        self,
+        runner: Runner,
+        keep: Callable[[Call], Awaitable[None]],
+        still: Callable[[Call], BeginCheck],
+    ) -> None:
+        self._runner = runner
+        self._keep = keep
+        self._still = still
+
+    def start(self, call: Call, report: Callable[[Outcome], None]) -> ActionHandle:
+        """Start a confirmed call and return its handle at once; storing the call takes part of its claim's time."""
+        return self._runner.start(call, report, partial(self._keep, call), self._still(call))
+
 
 _CALM = ("idle", "awaiting_confirmation")
 

@@ -10,7 +10,7 @@ from agent.ports.work import Isolate
 from agent.retrieval.effort import Effort
 from agent.retrieval.foreign import ForeignFiles, open_foreign_files
 from agent.retrieval.load import Skipped, SourceFile
-from agent.testing.isolate import InProcess
+from agent.testing.network import InProcess
 from tests.documents.office import a_docx, a_pdf, an_empty_pdf
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.documents import sections
+from agent.documents import rst
 
 from . import md, only, texts, told, under
 
@@ -170,8 +170,8 @@ def test_a_long_rst_file_is_read_in_parts_as_in_one(monkeypatch: pytest.MonkeyPa
         for n in range(9)
     )
     whole = md(source, ".rst").blocks
-    monkeypatch.setattr(sections, "_PART", 60)
-    assert len(sections.cut_parts(source.split("\n"))) > 9
+    monkeypatch.setattr(rst, "_PART", 60)
+    assert len(rst.cut_parts(source.split("\n"))) > 9
     assert md(source, ".rst").blocks == whole
     assert whole[-1].path == ("Part 8", "Sub 2")
     assert {block.path for block in whole if block.text == "c"} == {

@@ -313,7 +313,7 @@ async def serve() -> dict[str, object]:
     from agent.protocol.asyncapi import document  # noqa: PLC0415
     from agent.retrieval.load import SourceFile  # noqa: PLC0415
     from agent.retrieval.search import KnowledgeBase  # noqa: PLC0415
-    from agent.server.languages import make_script  # noqa: PLC0415
+    from agent.server.page_routes import make_script  # noqa: PLC0415
     from agent.settings import Settings  # noqa: PLC0415
     from agent.testing.network import network  # noqa: PLC0415
     from agent.text.language import detect_language  # noqa: PLC0415

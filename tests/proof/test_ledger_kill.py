@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from agent.storage.owners import FOLDER
+from agent.storage.database_file import FOLDER
 
 from . import ledger_kill
 from .ledger_kill import BEFORE_CLAIM, BEFORE_RECORD, SPOTS, effects

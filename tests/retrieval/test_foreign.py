@@ -13,7 +13,7 @@ from agent.retrieval.effort import Effort
 from agent.retrieval.folder import FolderReader
 from agent.retrieval.foreign import FOREIGN_BYTES, ForeignFiles, is_foreign
 from agent.retrieval.load import Skipped, SourceFile
-from agent.testing.isolate import InProcess
+from agent.testing.network import InProcess
 
 from ..documents.office import a_pdf
 from ..logs import logged
@@ -98,7 +98,7 @@ def test_a_log_line_names_no_file_that_was_sent(files: ForeignFiles) -> None:
 def test_a_reply_that_is_none_counts_as_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a process says that was taken over."""
     for reply in (b"", b"\x00", b"\x92\xa8sections\xc4\x01\xff"):
-        monkeypatch.setattr("agent.testing.isolate.answer_request", lambda _, reply=reply: reply)
+        monkeypatch.setattr("agent.testing.network.answer_request", lambda _, reply=reply: reply)
         files = ForeignFiles(InProcess())
         assert files.read_sections(SourceFile("kb/a.pdf", b""), Effort()) == Skipped("kb/a.pdf", LIMITS)
 

@@ -16,8 +16,7 @@ from agent.intents.limits import FILLED_CHARACTERS
 from agent.intents.triggers import propose_actions
 from agent.protocol.codec import decode
 from agent.protocol.inbound import ConfirmAction
-from agent.server.languages import make_script
-from agent.server.page_routes import _ASSETS, GENERATED_ASSET
+from agent.server.page_routes import _ASSETS, GENERATED_ASSET, make_script
 
 STATIC = files("agent.server").joinpath("static")
 SOURCES = {

@@ -12,7 +12,7 @@ from agent.lang import LANGUAGES
 from agent.lang.language import Keywords
 from agent.lang.page import ActionTexts, Blockings, Confidences, Ends, Errors
 from agent.protocol.outbound import ActionClosed, Error, Response
-from agent.server.languages import make_script
+from agent.server.page_routes import make_script
 
 STATIC = files("agent.server").joinpath("static")
 PAGE = {

@@ -16,9 +16,8 @@ from trio_websocket import ConnectionClosed, WebSocketConnection, wrap_client_st
 from agent.config import CLOSE_TIMEOUT, FLUSH_TIMEOUT, WRITE_TIMEOUT
 from agent.errors import WireClosed
 from agent.ports.wire import Wire
-from agent.server.handshake import accept_upgrade
 from agent.server.request_head import Head, read_head
-from agent.server.websocket import Connection, serve_websocket
+from agent.server.websocket import Connection, accept_upgrade, serve_websocket
 from agent.testing.faults import pipe
 from agent.testing.wires import Inbox
 from agent.wire.outbox import OUTBOX_FRAMES

@@ -8,7 +8,7 @@ from agent.ports.brain import Proposal, Redraft, VerifiedPart
 from agent.ports.conversation import NO_SCOPE, Scope
 from agent.protocol.inbound import OpenThread, Recall
 from agent.protocol.outbound import ThreadFrame
-from agent.session.consults import CONSULTS_WAITING, RECALLS_PER_SECOND
+from agent.session.core import CONSULTS_WAITING, RECALLS_PER_SECOND
 from agent.session.effects import BeginTurn, DeclineItem, RecordExchange, RecordFact, RunAction
 from agent.session.settings import LIVE_SUGGESTIONS, QUEUED_MESSAGES
 

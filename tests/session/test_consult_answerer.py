@@ -16,7 +16,7 @@ from agent.ports.memory import Source
 from agent.ports.recall import Excerpt
 from agent.ports.remember import MemoryAccess
 from agent.session.consult_answerer import CONSULT_TIMEOUT, ITEMS_LISTED, SOURCES_LISTED
-from agent.session.consults import CONSULTS_WAITING
+from agent.session.core import CONSULTS_WAITING
 from agent.session.session import Session
 from agent.testing.fake_memory import FakeMemory, make_item
 from agent.testing.wires import MemoryWire

@@ -16,8 +16,8 @@ from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
 from agent.ports.requests import StoredAnswer
 from agent.storage import call_transitions, requests, turns
+from agent.storage.database_file import FOLDER as OWNERS
 from agent.storage.database_file import DatabaseFile
-from agent.storage.owners import FOLDER as OWNERS
 from agent.storage.rows import LOST, ClaimRequest
 from agent.storage.settings import TOMBSTONE_SECONDS
 from agent.storage.store import Store

@@ -23,11 +23,11 @@ from agent.ports.projects import HOUSE
 from agent.storage import database_file
 from agent.storage.connection import write_transaction
 from agent.storage.database import LEDGER_RETRY
+from agent.storage.database_file import FOLDER as OWNERS
 from agent.storage.ledger import LEDGER
 from agent.storage.memories.schema import MEMORY
 from agent.storage.memory_ledger import MemoryLedger
 from agent.storage.open import open_ledger, user_data_folder
-from agent.storage.owners import FOLDER as OWNERS
 from agent.storage.rows import LOST
 from agent.storage.schema import SCHEMA
 from agent.storage.settings import TOMBSTONE_SECONDS, StorageSettings

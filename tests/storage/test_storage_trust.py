@@ -13,9 +13,8 @@ from trio.testing import MockClock
 
 from agent.errors import AgentError
 from agent.storage.database import LEDGER_RETRY
-from agent.storage.database_file import DatabaseFile
-from agent.storage.owners import FOLDER as OWNERS
-from agent.storage.owners import LedgerOwner, is_dead_owner
+from agent.storage.database_file import FOLDER as OWNERS
+from agent.storage.database_file import DatabaseFile, LedgerOwner, is_dead_owner
 from agent.storage.rows import ClaimRequest, OutcomeRequest, newest_rows
 from agent.storage.sqlite import SqliteLedger, open_sqlite_ledger
 from agent.storage.trust import FILE, LOG, Trust, Untrusted

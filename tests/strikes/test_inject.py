@@ -13,8 +13,7 @@ from agent.actions.suggestions import Suggestion
 from agent.answering import calls
 from agent.server.websocket import Connection
 from agent.session import core
-from agent.session.consults import ConsultQueue
-from agent.session.core import make_engine
+from agent.session.core import ConsultQueue, make_engine
 from agent.session.effects import AskMemory
 from agent.session.session import Session
 from agent.session.states import TABLE, SessionDeed, SessionGuard, SessionRow, SessionState, SessionTrigger

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from agent.structured.arguments import ARGUMENT_WORK, ARGUMENT_WORK_TOLD, SchemaArguments
-from agent.structured.weight import weigh_schema
+from agent.structured.arguments import ARGUMENT_WORK, ARGUMENT_WORK_TOLD, SchemaArguments, weigh_schema
 
 MANY = {"a": [1] * 5000}
 WORDS = {"anyOf": [{"const": str(n)} for n in range(800)]}

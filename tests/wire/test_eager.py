@@ -11,7 +11,7 @@ import trio
 
 from agent.errors import WireClosed
 from agent.testing.faults import pipe
-from agent.wire.eager import find_eager_write
+from agent.wire.outbox import find_eager_write
 
 
 @pytest.fixture

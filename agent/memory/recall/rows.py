@@ -31,7 +31,36 @@ from .documents import (
 )
 from .place_directory import PlaceDirectory, reach_name
 from .query import ASSISTANT, USER
-from .texts import TextColumn
+
+_GONE: Final = b"\xff"  # no byte of UTF-8
+
+
+class TextColumn:
+    """Texts by number, from 0. One thread may add while others read."""
+
+    def __init__(self) -> None:
+        self._bytes = bytearray()
+        self._ends = array("Q", [0])
+
+    def __len__(self) -> int:
+        """Return the number of texts, including emptied ones."""
+        return len(self._ends) - 1
+
+    def __getitem__(self, at: int) -> str:
+        """Return a text, decoded anew; "" for an emptied one. Raises IndexError beyond the last."""
+        held = self._bytes[self._ends[at] : self._ends[at + 1]]
+        return "" if held[:1] == _GONE else held.decode(errors="surrogatepass")
+
+    def append(self, text: str) -> None:
+        """Add a text."""
+        self._bytes += text.encode(errors="surrogatepass")
+        self._ends.append(len(self._bytes))
+
+    def clear_text(self, at: int) -> None:
+        """Overwrite a text, so that its bytes are gone from memory."""
+        begin, end = self._ends[at], self._ends[at + 1]
+        self._bytes[begin:end] = _GONE * (end - begin)
+
 
 NONE: Final = -1
 _TIMED, _USERS, _LIVE = 1, 2, 4

@@ -23,8 +23,7 @@ from agent.ports.threads import StoredMessage, Thread, ThreadState
 from agent.retrieval.foreign import ForeignFiles
 from agent.server.api.context import ApiServices
 from agent.server.api.upload_reader import UploadReader
-from agent.testing.isolate import InProcess
-from agent.testing.network import inline
+from agent.testing.network import InProcess, inline
 
 T = TypeVar("T")
 
