@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from agent.text.sentences import find_sentences
 
 from .blocks import Block, Kind, Unreadable
-from .cancellation import Breath
 from .headings import Headings, TitleScope
 from .plain_lines import has_text, join_code, join_lines
 from .rows import Filled, row_text
+from .step_counter import StepCounter
 
 _PARENT = 300  # characters of a parent's text; more of it adds nothing
 _PARENTS = 8  # the innermost parents are kept
@@ -80,8 +80,8 @@ class TableRow:
 class Builder:
     """The blocks of a document so far, and the headings above the next one."""
 
-    def __init__(self, breath: Breath, title: str = "") -> None:
-        self.breath = breath
+    def __init__(self, step_counter: StepCounter, title: str = "") -> None:
+        self.step_counter = step_counter
         self.headings = Headings(title)
         self.blocks: list[Block] = []
         self._groups = 0
@@ -127,7 +127,7 @@ class Builder:
 
         `lines`: one entry for each line of the file.
         """
-        self.breath.draw()
+        self.step_counter.count_step()
         text, starts = join_lines(lines)
         if not has_text(text):
             return ""
@@ -136,7 +136,7 @@ class Builder:
 
     def code(self, lines: Sequence[str], first: int, place: BlockPlace = NOWHERE) -> None:
         """Add a block of code, without the blank lines at its ends."""
-        self.breath.draw()
+        self.step_counter.count_step()
         begin, end = 0, len(lines)
         while begin < end and not lines[begin].strip():
             begin += 1
@@ -148,7 +148,7 @@ class Builder:
 
     def row(self, row: TableRow, first: int, last: int, place: BlockPlace) -> None:
         """Add a row of a table that stands on the lines `first` to `last`."""
-        self.breath.draw()
+        self.step_counter.count_step()
         text, starts = row_text(row.places, row.header, first, last)
         if not has_text(text):
             return

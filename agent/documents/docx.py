@@ -20,10 +20,10 @@ from docx.text.paragraph import Paragraph
 
 from .blocks import Document, Unreadable
 from .builder import NOWHERE, BlockPlace, Builder, Lead, TableRow
-from .cancellation import Breath
 from .front_matter import language_of
 from .plain_lines import join_lines
 from .rows import Cell, Filled, Grid, join_header
+from .step_counter import StepCounter
 
 _UNPACKED = 64 * 1024 * 1024  # bytes
 _HEADING = re.compile(r"heading ([1-9])", re.IGNORECASE)
@@ -33,7 +33,7 @@ _LIST = re.compile(r"list (?:bullet|number|paragraph)?\s*(\d)?", re.IGNORECASE)
 _DEEPEST = 9
 
 
-def read_docx(file: str, data: bytes, breath: Breath) -> Document:
+def read_docx(file: str, data: bytes, step_counter: StepCounter) -> Document:
     """Read a DOCX file. Raises `Unreadable`, `GivenUp`, and any exception of python-docx."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -42,11 +42,11 @@ def read_docx(file: str, data: bytes, breath: Breath) -> Document:
         raise Unreadable("is not a DOCX file") from None
     if size > _UNPACKED:
         raise Unreadable(f"unpacks to more than {_UNPACKED} bytes")
-    breath.ask()
+    step_counter.check()
     body = docx.Document(io.BytesIO(data))
-    breath.ask()
+    step_counter.check()
     core = body.core_properties
-    reader = _DocxReader(breath)
+    reader = _DocxReader(step_counter)
     reader.run(body)
     builder = reader.builder
     return Document(
@@ -63,8 +63,8 @@ def read_docx(file: str, data: bytes, breath: Breath) -> Document:
 class _DocxReader:
     """The pass over the body of one document, which collects its lines and blocks."""
 
-    def __init__(self, breath: Breath) -> None:
-        self.builder = Builder(breath)
+    def __init__(self, step_counter: StepCounter) -> None:
+        self.builder = Builder(step_counter)
         self.lines: list[str] = []
         self.title = ""
         self._items: list[BlockPlace] = []  # the place of an item, by its depth in the open list
@@ -75,7 +75,7 @@ class _DocxReader:
     def run(self, body: Body) -> None:
         """Read the XML elements of `body`: they hold facts that python-docx's paragraphs and tables do not show."""
         for element in body.element.body.inner_content_elements:
-            self.builder.breath.draw()
+            self.builder.step_counter.count_step()
             if isinstance(element, CT_Tbl):
                 self._table(element, body)
             else:
@@ -148,7 +148,7 @@ class _DocxReader:
         head: list[list[Filled]] = []
         header_line = 0
         for index, row in enumerate(rows):
-            self.builder.breath.draw()
+            self.builder.step_counter.count_step()
             texts = _cells(row, table, above)
             line = self._line(" | ".join(text for text, _ in texts))
             places = grid.row([Cell((join_lines([text])[0],), line, across) for text, across in texts])

@@ -78,7 +78,7 @@ class Elements:
 
     def start(self, name: str, attributes: Mapping[str, str | None], line: int) -> None:
         """Open an element for a start tag."""
-        self._builder.breath.draw()
+        self._builder.step_counter.count_step()
         if name in _VOID:
             if not self._silent:
                 self._void(name, attributes, line)
@@ -102,7 +102,7 @@ class Elements:
 
     def end(self, name: str) -> None:
         """Close the element `name`, and the elements in it that are still open."""
-        self._builder.breath.draw()
+        self._builder.step_counter.count_step()
         if not self._count.get(name):
             return
         while True:
@@ -116,7 +116,7 @@ class Elements:
         """Collect `text`, which begins on `line`."""
         if self._silent:
             return
-        self._builder.breath.draw()
+        self._builder.step_counter.count_step()
         parts = [(line + index, part) for index, part in enumerate(text.split("\n"))]
         cell = self._tables[-1][1].cell if self._tables else None
         if cell is not None and self._contexts[-1].kind != "pre":

@@ -2,7 +2,7 @@
 
 Strategy: markdown-it's block rules are used with three changes. HTML and link definitions are removed before. A table
 is one token with its rows as they are written, since three tokens a cell are most of the time and memory of a large
-table, and cells beyond the header's are text too. The `Breath` is drawn before each block and at each line of a
+table, and cells beyond the header's are text too. The `StepCounter` is drawn before each block and at each line of a
 paragraph, so that reading can be cancelled there.
 """
 
@@ -17,8 +17,8 @@ from markdown_it.parser_block import RuleFuncBlockType
 from markdown_it.rules_block import StateBlock, blockquote, fence, heading, hr, list_block
 from markdown_it.token import Token
 
-from .cancellation import Breath
 from .clean_lines import Clean, columns
+from .step_counter import StepCounter
 
 # At debug level markdown-it logs a line for each rule it tries.
 logging.getLogger("markdown_it").setLevel(logging.WARNING)
@@ -30,8 +30,8 @@ _NESTING = 100  # markdown-it's levels: a list in a list takes two
 
 
 def _breathe(state: StateBlock, first: int, end: int, silent: bool) -> bool:
-    """Draw a breath; as a rule, match nothing."""
-    cast(Breath, state.env["breath"]).draw()
+    """Draw a step_counter; as a rule, match nothing."""
+    cast(StepCounter, state.env["step_counter"]).count_step()
     return False
 
 
@@ -125,7 +125,7 @@ _NO_INDENTED_CODE = _parser("code")
 
 
 def parse_blocks(
-    lines: Sequence[str], first: int, clean: Clean, breath: Breath, *, indented_code: bool
+    lines: Sequence[str], first: int, clean: Clean, step_counter: StepCounter, *, indented_code: bool
 ) -> list[Token]:
     """Return markdown-it's tokens for a part of a document; `first` is the number of its first line, from 0.
 
@@ -134,21 +134,21 @@ def parse_blocks(
     """
     parser = _INDENTED_CODE if indented_code else _NO_INDENTED_CODE
     tokens: list[Token] = []
-    state = StateBlock("", parser, {"breath": breath, "clean": clean, "first": first}, tokens)
-    _measure(state, lines, breath)
+    state = StateBlock("", parser, {"step_counter": step_counter, "clean": clean, "first": first}, tokens)
+    _measure(state, lines, step_counter)
     parser.block.tokenize(state, 0, state.lineMax)
     return tokens
 
 
-def _measure(state: StateBlock, lines: Sequence[str], breath: Breath) -> None:
-    """Set the fields that the constructor of `state` computes from its source, with pauses for `breath`."""
+def _measure(state: StateBlock, lines: Sequence[str], step_counter: StepCounter) -> None:
+    """Set the fields that the constructor of `state` computes from its source, with pauses for `step_counter`."""
     state.src = "\n".join(lines)
     state.bMarks = [0, *accumulate(len(line) + 1 for line in lines)]
     state.eMarks = [begin + len(line) for begin, line in zip(state.bMarks, lines, strict=False)]
     state.tShift = []
     state.sCount = []
     for line in lines:
-        breath.draw()
+        step_counter.count_step()
         shift = len(line) - len(line.lstrip(" \t"))
         state.tShift.append(shift)
         state.sCount.append(columns(line) if shift else 0)

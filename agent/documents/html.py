@@ -10,9 +10,9 @@ from html.parser import HTMLParser
 
 from .blocks import Document
 from .builder import NOWHERE, BlockPlace, Builder
-from .cancellation import Breath
 from .elements import Attributes, Elements
 from .source import decode_text, split_lines
+from .step_counter import StepCounter
 
 _TAG = re.compile(
     r"</?[A-Za-z](?:[^<>\"']++|\"[^\"]{0,8000}+\"|'[^']{0,8000}+'){0,400}+>|</?[A-Za-z][^<>]{0,8000}+>"
@@ -27,11 +27,11 @@ _LONGEST = (
 _DECLARATION = 2_000  # characters of <!...> and <?...?>
 
 
-def read_html(file: str, data: bytes, breath: Breath) -> Document:
+def read_html(file: str, data: bytes, step_counter: StepCounter) -> Document:
     """Read an HTML page. Raises `Unreadable`, and `GivenUp`."""
     named = _CHARSET.search(data, 0, _HEAD)
     lines = split_lines(decode_text(data, named[1].decode() if named else ""))
-    builder = Builder(breath)
+    builder = Builder(step_counter)
     elements = _feed_elements("\n".join(lines), 1, builder, lambda text: text, NOWHERE)
     title = builder.headings.first_of_level_1 or elements.title
     return Document(
@@ -60,7 +60,7 @@ def _feed_elements(
 ) -> Elements:
     elements = Elements(builder, plain, place)
     parser = _HtmlParser(elements, first - 1)
-    parser.feed(_harmless(source, builder.breath))
+    parser.feed(_harmless(source, builder.step_counter))
     parser.close()
     elements.finish()
     return elements
@@ -84,14 +84,14 @@ class _HtmlParser(HTMLParser):
         self._elements.data(data, self.getpos()[0] + self._lines_before)
 
 
-def _harmless(source: str, breath: Breath) -> str:
+def _harmless(source: str, step_counter: StepCounter) -> str:
     """Return `source`, with its lines unmoved, so that every "<" begins a tag and no reference becomes a line break."""
     source = _BREAK.sub(" ", source)
     out: list[str] = []
     ends: dict[str, int] = {}  # an end mark that was not found -> the offset the search began at
     at = 0
     while (begin := source.find("<", at)) >= 0:
-        breath.draw()
+        step_counter.count_step()
         out.append(source[at:begin])
         end = _silent_end(source, begin, ends)
         if end:

@@ -8,9 +8,9 @@ become scopes over their lines. The walk also records the lines at which the tex
 import re
 from dataclasses import dataclass
 
-from .cancellation import Breath
 from .clean_lines import Clean, columns
 from .headings import TitleScope
+from .step_counter import StepCounter
 
 _SPECIAL = re.compile(r"[ \t>]*(?:[:!?=]{3}|\*?\[)")
 _COLONS = re.compile(r"[ \t>]*(:{3,})[ \t]*(.*)$")
@@ -46,9 +46,9 @@ class _OpenMark:
 class Indents:
     """The walk over one document's lines; changes `clean` in place."""
 
-    def __init__(self, clean: Clean, breath: Breath) -> None:
+    def __init__(self, clean: Clean, step_counter: StepCounter) -> None:
         self._clean = clean
-        self._breath = breath
+        self._step_counter = step_counter
         self._open: list[_OpenMark] = []
         self._colons: list[tuple[int, int, str]] = []  # first line, length, title
         self._last = 0  # line with a text
@@ -71,7 +71,7 @@ class Indents:
             size += len(line) + 1
             if not line or line.isspace():
                 continue
-            self._breath.draw()
+            self._step_counter.count_step()
             while fence and fence[1] < at:
                 fence = next(fences, None)
             in_fence = fence is not None and fence[0] <= at

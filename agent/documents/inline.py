@@ -13,7 +13,7 @@ from markdown_it.common.utils import normalizeReference
 from markdown_it.rules_inline import StateInline, autolink, backtick, image, link
 from markdown_it.token import Token
 
-from .cancellation import Breath
+from .step_counter import StepCounter
 
 _MARKS = re.compile(r"[\\`*_~\[&<]")
 _REAL_MARKS = re.compile(r"[\\`*~\[&<]|(?<![^\W_])_|_(?![^\W_])")
@@ -87,12 +87,12 @@ _NO_LINKS = _parser("link", "image")
 class Inline:
     """The reader of one document's inline markup."""
 
-    def __init__(self, labels: Sequence[str], breath: Breath) -> None:
+    def __init__(self, labels: Sequence[str], step_counter: StepCounter) -> None:
         """Prepare for a document; `labels` are those of all its link definitions, as in `[label]: address`."""
         self._env = {
             "references": {normalizeReference(label): {"href": "#", "title": ""} for label in labels}
         }
-        self._breath = breath
+        self._step_counter = step_counter
 
     def lines(self, content: str) -> list[str]:
         """Return the plain text of each line of a paragraph."""
@@ -106,7 +106,7 @@ class Inline:
             return self._parse(content)
         lines = [""]
         for piece in _pieces(content):
-            self._breath.ask()
+            self._step_counter.check()
             first, *more = self._parse(piece) if _MARKS.search(piece) else piece.split("\n")
             lines[-1] += first
             lines += more
@@ -117,7 +117,7 @@ class Inline:
         return " ".join(self.lines(content)) if _MARKS.search(content) else content
 
     def _parse(self, content: str) -> list[str]:
-        self._breath.draw()
+        self._step_counter.count_step()
         parser = _NO_LINKS if content.count("[") > _NESTED and _too_deep(content) else _ALL
         tokens: list[Token] = []
         parser.inline.parse(content, parser, self._env, tokens)

@@ -10,7 +10,6 @@ from itertools import pairwise
 
 from .blocks import Document
 from .builder import Builder
-from .cancellation import Breath
 from .clean_lines import Clean
 from .front_matter import front_matter
 from .grammar import parse_blocks
@@ -19,9 +18,10 @@ from .inline import Inline
 from .markup import Markup
 from .outline import Outline
 from .source import decode_text, split_lines
+from .step_counter import StepCounter
 
 
-def read_markdown(file: str, data: bytes, breath: Breath, *, mdx: bool = False) -> Document:
+def read_markdown(file: str, data: bytes, step_counter: StepCounter, *, mdx: bool = False) -> Document:
     """Read a markdown file. `mdx`: braces hold expressions, and indented lines are no code.
 
     Raises `Unreadable`, and `GivenUp`.
@@ -29,13 +29,13 @@ def read_markdown(file: str, data: bytes, breath: Breath, *, mdx: bool = False) 
     lines = split_lines(decode_text(data))
     front = front_matter(lines)
     rest = [""] * front.after + lines[front.after :]
-    clean = Markup(rest, breath, mdx=mdx).run()
-    Indents(clean, breath).run()
-    builder = Builder(breath, front.title)
-    outline = Outline(builder, Inline(clean.labels, breath), clean)
+    clean = Markup(rest, step_counter, mdx=mdx).run()
+    Indents(clean, step_counter).run()
+    builder = Builder(step_counter, front.title)
+    outline = Outline(builder, Inline(clean.labels, step_counter), clean)
     for first, part in _parts(clean):
         outline.add_tokens(
-            parse_blocks(part, first, clean, breath, indented_code=not mdx),
+            parse_blocks(part, first, clean, step_counter, indented_code=not mdx),
             first,
             goes_on=first in clean.list_cuts,
         )

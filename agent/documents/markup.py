@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from html import escape
 from itertools import accumulate
 
-from .cancellation import Breath
 from .clean_lines import Clean, Components, Where, columns
+from .step_counter import StepCounter
 from .tags import INLINE, READ, UNSAID, Braces, Tag, literal, sentence, tag_at
 
 _TICKS = re.compile(r"`+")
@@ -112,7 +112,7 @@ _CONTEXT = 50  # lines before an indented one, among which the list it belongs t
 class Markup:
     """The pass over one document."""
 
-    def __init__(self, lines: Sequence[str], breath: Breath, *, mdx: bool) -> None:
+    def __init__(self, lines: Sequence[str], step_counter: StepCounter, *, mdx: bool) -> None:
         """Prepare for `lines`, with blank lines in place of the front matter.
 
         `mdx`: whether braces hold expressions.
@@ -120,7 +120,7 @@ class Markup:
         self._lines = lines
         self._source = "\n".join(lines)
         self._begins = [0, *accumulate(len(line) + 1 for line in lines)]
-        self._breath = breath
+        self._step_counter = step_counter
         self._mdx = mdx
         self._braces = Braces(self._source)
         self._spans = Spans(self._source)
@@ -157,7 +157,7 @@ class Markup:
                     at = self._statement(begin)
             if not hit:
                 break
-            self._breath.draw()
+            self._step_counter.count_step()
             if at <= found:
                 at = handlers[hit.group()](found)
         self._out.append(self._source[self._done :])

@@ -7,53 +7,53 @@ from pathlib import PurePosixPath
 from agent.errors import AgentError
 
 from .blocks import Document, GiveUp, NotInstalled, Unreadable
-from .cancellation import Breath
+from .step_counter import StepCounter
 
-Reader = Callable[[str, bytes, Breath], Document]
+Reader = Callable[[str, bytes, StepCounter], Document]
 
 
-def _markdown(file: str, data: bytes, breath: Breath) -> Document:
+def _markdown(file: str, data: bytes, step_counter: StepCounter) -> Document:
     from .markdown import read_markdown as reader
 
-    return reader(file, data, breath)
+    return reader(file, data, step_counter)
 
 
-def _mdx(file: str, data: bytes, breath: Breath) -> Document:
+def _mdx(file: str, data: bytes, step_counter: StepCounter) -> Document:
     from .markdown import read_markdown as reader
 
-    return reader(file, data, breath, mdx=True)
+    return reader(file, data, step_counter, mdx=True)
 
 
-def _text(file: str, data: bytes, breath: Breath) -> Document:
+def _text(file: str, data: bytes, step_counter: StepCounter) -> Document:
     from .text import read_text as reader
 
-    return reader(file, data, breath)
+    return reader(file, data, step_counter)
 
 
-def _html(file: str, data: bytes, breath: Breath) -> Document:
+def _html(file: str, data: bytes, step_counter: StepCounter) -> Document:
     from .html import read_html as reader
 
-    return reader(file, data, breath)
+    return reader(file, data, step_counter)
 
 
-def _rst(file: str, data: bytes, breath: Breath) -> Document:
+def _rst(file: str, data: bytes, step_counter: StepCounter) -> Document:
     from .rst import read_rst as reader
 
-    return reader(file, data, breath)
+    return reader(file, data, step_counter)
 
 
-def _pdf(file: str, data: bytes, breath: Breath) -> Document:
+def _pdf(file: str, data: bytes, step_counter: StepCounter) -> Document:
     _want("pypdfium2")
     from .pdf import read_pdf as reader
 
-    return reader(file, data, breath)
+    return reader(file, data, step_counter)
 
 
-def _docx(file: str, data: bytes, breath: Breath) -> Document:
+def _docx(file: str, data: bytes, step_counter: StepCounter) -> Document:
     _want("docx")
     from .docx import read_docx as reader
 
-    return reader(file, data, breath)
+    return reader(file, data, step_counter)
 
 
 def _want(module: str) -> None:
@@ -89,10 +89,10 @@ def parse_document(file: str, data: bytes, given_up: GiveUp = lambda: False) -> 
     reader = _READERS.get(suffix)
     if reader is None:
         raise Unreadable(f"is of a kind that is not read ({suffix or 'no suffix'})")
-    breath = Breath(given_up)
-    breath.ask()
+    step_counter = StepCounter(given_up)
+    step_counter.check()
     try:
-        return reader(file, data, breath)
+        return reader(file, data, step_counter)
     except (AgentError, MemoryError):
         raise
     except RecursionError:

@@ -19,9 +19,9 @@ from pypdfium2 import raw
 
 from .blocks import Document, Unreadable
 from .builder import NOWHERE, BlockPlace, Builder, Lead, TableRow
-from .cancellation import Breath
 from .plain_lines import has_text, join_lines, without_blobs
 from .rows import Filled, join_header
+from .step_counter import StepCounter
 
 _PAGES = 2_000
 _CHARACTERS = 8_000_000  # of a document
@@ -57,7 +57,7 @@ class _PdfLine:
     cells: tuple[str, ...]
 
 
-def read_pdf(file: str, data: bytes, breath: Breath) -> Document:
+def read_pdf(file: str, data: bytes, step_counter: StepCounter) -> Document:
     """Read a PDF file. Raises `Unreadable`, `GivenUp`, and any exception of PDFium."""
     with _ONE_AT_A_TIME:
         try:
@@ -67,12 +67,12 @@ def read_pdf(file: str, data: bytes, breath: Breath) -> Document:
             raise Unreadable("needs a password" if locked else "is not a PDF file that can be read") from None
         try:
             title = join_lines([pdf.get_metadata_value("Title")])[0]
-            lines = list(_lines(pdf, breath))
+            lines = list(_lines(pdf, step_counter))
         finally:
             pdf.close()
     if not lines:
         raise Unreadable("holds no text (scanned pages need OCR first)")
-    builder = Builder(breath)
+    builder = Builder(step_counter)
     _Paragraphs(builder, lines).run()
     return Document(
         file=file,
@@ -86,11 +86,11 @@ def read_pdf(file: str, data: bytes, breath: Breath) -> Document:
     )
 
 
-def _lines(pdf: pypdfium2.PdfDocument, breath: Breath) -> Iterator[_PdfLine]:
+def _lines(pdf: pypdfium2.PdfDocument, step_counter: StepCounter) -> Iterator[_PdfLine]:
     """Yield the lines that have a text, page by page."""
     total = 0
     for number in range(min(len(pdf), _PAGES)):
-        breath.ask()
+        step_counter.check()
         page = pdf[number]
         try:
             text = page.get_textpage()
@@ -98,21 +98,21 @@ def _lines(pdf: pypdfium2.PdfDocument, breath: Breath) -> Iterator[_PdfLine]:
                 total += text.count_chars()
                 if total > _CHARACTERS:
                     raise Unreadable(f"holds more than {_CHARACTERS} characters")
-                yield from _page(text, number + 1, breath)
+                yield from _page(text, number + 1, step_counter)
             finally:
                 text.close()
         finally:
             page.close()
 
 
-def _page(text: pypdfium2.PdfTextPage, number: int, breath: Breath) -> Iterator[_PdfLine]:
+def _page(text: pypdfium2.PdfTextPage, number: int, step_counter: StepCounter) -> Iterator[_PdfLine]:
     at = 0
     for piece in re.split("(\r\n|\r|\n)", text.get_text_range()):
         begin, at = at, at + len(piece)
         plain = " ".join(without_blobs(_SOFT.sub("", piece)).split())
         if not plain:
             continue
-        breath.draw()
+        step_counter.count_step()
         first = begin + len(piece) - len(piece.lstrip())
         last = begin + len(piece.rstrip()) - 1
         _, bottom, _, top = text.get_charbox(last)

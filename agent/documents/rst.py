@@ -21,12 +21,12 @@ from docutils.utils import new_document
 
 from .blocks import Document, Kind
 from .builder import NOWHERE, BlockPlace, Builder, Lead, TableRow
-from .cancellation import Breath
 from .dialect import TITLE, register_names
 from .headings import TitleScope
 from .plain_lines import has_text, join_lines
 from .rows import Cell, Filled, Grid, join_header
 from .source import decode_text, split_lines
+from .step_counter import StepCounter
 
 MARK = "part-of-a-document"
 """The text of a title that stands for a title of a previous part."""
@@ -97,16 +97,16 @@ _SILENT = (
 )
 
 
-def read_rst(file: str, data: bytes, breath: Breath) -> Document:
+def read_rst(file: str, data: bytes, step_counter: StepCounter) -> Document:
     """Read a reStructuredText file. Raises `Unreadable`, `GivenUp`, and any exception of docutils."""
     lines = split_lines(decode_text(data))
     register_names("\n".join(lines))
-    builder = Builder(breath)
+    builder = Builder(step_counter)
     walk = _Walk(builder, lines)
     styles: list[Sequence[str]] = []
     for first, part in cut_parts(lines):
         before = titles_to(styles, walk.depth)
-        tree, styles = _tree("\n".join([*before, *part]), breath)
+        tree, styles = _tree("\n".join([*before, *part]), step_counter)
         walk.run(tree, first - len(before))
     builder.settle()
     title = builder.headings.first_of_level_1
@@ -121,19 +121,19 @@ def read_rst(file: str, data: bytes, breath: Breath) -> Document:
     )
 
 
-def _tree(source: str, breath: Breath) -> tuple[nodes.document, list[Sequence[str]]]:
+def _tree(source: str, step_counter: StepCounter) -> tuple[nodes.document, list[Sequence[str]]]:
     """Return docutils' tree of `source`, and the styles of its titles."""
     settings = get_default_settings(Parser)
     for name, value in _SETTINGS.items():
         setattr(settings, name, value)
     tree = new_document("", settings)
-    tree.note_source = lambda *_: breath.draw()  # type: ignore[method-assign]
+    tree.note_source = lambda *_: step_counter.count_step()  # type: ignore[method-assign]
     inliner = states.Inliner()
     parse = inliner.parse
     styles: list[Sequence[str]] = []
 
     def parse_inline(text: str, lineno: int, memo: Any, parent: nodes.Element) -> Any:
-        breath.ask()
+        step_counter.check()
         nonlocal styles
         styles = memo.title_styles
         if len(text) > _LONGEST:

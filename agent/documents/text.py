@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from .blocks import Document
 from .builder import NOWHERE, BlockPlace, Builder, Lead
-from .cancellation import Breath
 from .clean_lines import columns
 from .source import decode_text, split_lines
+from .step_counter import StepCounter
 
 _UNDERLINE = re.compile(r"[ \t]*(?:=+|-+|~+|\*+|\^+|#+|_+|—+)[ \t]*")
 _ITEM = re.compile(r"[ \t]*(?:[-*+•‣▪●◦–]|\d{1,3}[.)]|\(?[a-z]\)|\(\d{1,3}\))[ \t]+(?=\S)")
@@ -28,8 +28,8 @@ class _ListItem:
 class _TextReader:
     """The pass over the lines of one text."""
 
-    def __init__(self, lines: list[str], breath: Breath) -> None:
-        self.builder = Builder(breath)
+    def __init__(self, lines: list[str], step_counter: StepCounter) -> None:
+        self.builder = Builder(step_counter)
         self._lines = lines
         self._levels: dict[str, int] = {}
         self._items: list[_ListItem] = []
@@ -41,7 +41,7 @@ class _TextReader:
         """Add the blocks of all lines to the builder."""
         at = 0
         while at < len(self._lines):
-            self.builder.breath.draw()
+            self.builder.step_counter.count_step()
             if not self._lines[at].strip() or _UNDERLINE.fullmatch(self._lines[at]):
                 at += 1
             elif self._is_heading(at):
@@ -72,7 +72,7 @@ class _TextReader:
         while at < len(self._lines) and self._lines[at].strip() and not _ITEM.match(self._lines[at]):
             if self._is_heading(at) or _UNDERLINE.fullmatch(self._lines[at]):
                 break
-            self.builder.breath.draw()
+            self.builder.step_counter.count_step()
             at += 1
         lines = self._lines[first:at]
         if item:
@@ -100,10 +100,10 @@ class _TextReader:
             )
 
 
-def read_text(file: str, data: bytes, breath: Breath) -> Document:
+def read_text(file: str, data: bytes, step_counter: StepCounter) -> Document:
     """Read a text file. Raises `Unreadable`, and `GivenUp`."""
     lines = split_lines(decode_text(data))
-    reader = _TextReader(lines, breath)
+    reader = _TextReader(lines, step_counter)
     reader.run()
     title = reader.builder.headings.first_of_level_1
     return Document(

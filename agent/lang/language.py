@@ -59,7 +59,7 @@ class Telling:
 
 
 @dataclass(frozen=True, slots=True)
-class AskedKinds:
+class QuestionPatterns:
     """Patterns of questions for each kind of thing (`agent.retrieval.parsed_question`). Money and time are numbers."""
 
     number: str
@@ -78,7 +78,7 @@ class Searching:
 
     stemmer: str
     empty_words: frozenset[str]
-    asking: AskedKinds
+    asking: QuestionPatterns
     joining: str
     referring: frozenset[str]
 

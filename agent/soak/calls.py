@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .figures import Tally
-from .notes import CONFIRMED, WITHDRAWN, NotedCall, NoteWriter, digest_of
+from .notes import CONFIRMED, WITHDRAWN, CallNotes, NoteWriter, digest_of
 from .server_file import CALLER
 from .tools import FREE
 
@@ -37,7 +37,7 @@ class Calls:
         self._note: NoteWriter = note or (lambda what, id, digest="", tool="": None)
         self._views: dict[str, View] = {}
         self._gone: set[str] = set()
-        self._said: dict[str, NotedCall] = {}
+        self._said: dict[str, CallNotes] = {}
         self._won: Counter[tuple[str, str]] = Counter()
 
     def of_status(self, *status: str) -> list[View]:
@@ -49,7 +49,7 @@ class Calls:
     def enter_approval(self, id: str, arguments: Mapping[str, Any]) -> str:
         """Enter an approval of `arguments` that is about to be sent; return their hash."""
         digest = digest_of(arguments)
-        self._said.setdefault(id, NotedCall()).said[digest] += 1
+        self._said.setdefault(id, CallNotes()).said[digest] += 1
         self._note(CONFIRMED, id, digest)
         return digest
 

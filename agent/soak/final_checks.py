@@ -8,7 +8,7 @@ an action whose outcome was lost, unless its caller has it.
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from .notes import REMEMBER, NotedCall
+from .notes import REMEMBER, CallNotes
 from .server_file import CALLER, ActionRow, ServerFile
 from .tools import FREE
 
@@ -41,7 +41,7 @@ _ENDED = ("done", "failed", "unknown")  # statuses that the ledger must have too
 
 
 def find_disagreements(
-    actions: Mapping[str, NotedCall], kept: ServerFile | None, effects_seen: bool = True
+    actions: Mapping[str, CallNotes], kept: ServerFile | None, effects_seen: bool = True
 ) -> Iterator[BrokenPromise]:
     """Yield each broken promise and its words.
 
@@ -50,7 +50,7 @@ def find_disagreements(
     """
     rows = kept.rows if kept is not None else {}
     for id in actions.keys() | rows.keys():
-        action, row = actions.get(id, NotedCall()), rows.get(id)
+        action, row = actions.get(id, CallNotes()), rows.get(id)
         yield from _find_unapproved(id, action, row)
         allowed, least, most = AGREES[action.told]
         seen = effects_seen and (row is None or row.tool != REMEMBER)
@@ -70,7 +70,7 @@ def find_disagreements(
         yield from _calls(actions, kept)
 
 
-def _find_unapproved(id: str, action: NotedCall, row: ActionRow | None) -> Iterator[BrokenPromise]:
+def _find_unapproved(id: str, action: CallNotes, row: ActionRow | None) -> Iterator[BrokenPromise]:
     """Yield the effects of a call that came twice, or without an approval of exactly their arguments."""
     if action.effects > 1:
         yield "S4", f"{id} took effect {action.effects} times"
@@ -94,10 +94,10 @@ def find_open(kept: ServerFile) -> Iterator[BrokenPromise]:
         yield "S1", f"message {id} is left pending"
 
 
-def _calls(actions: Mapping[str, NotedCall], kept: ServerFile) -> Iterator[BrokenPromise]:
+def _calls(actions: Mapping[str, CallNotes], kept: ServerFile) -> Iterator[BrokenPromise]:
     """Yield the disagreements of stored calls with the notes, the effects and the ledger."""
     for id, call in kept.calls.items():
-        action, row = actions.get(id, NotedCall()), kept.rows.get(id)
+        action, row = actions.get(id, CallNotes()), kept.rows.get(id)
         if call.free and call.tool not in FREE:
             yield "T1", f"call {id} of {call.tool} asked nobody"
         if call.status in _RAN and not call.free:
@@ -136,7 +136,7 @@ def find_miscounts(figures: Mapping[str, float], rows: Mapping[str, ActionRow]) 
             yield "S9", f"/metrics tells of {figures[name]:g} {name}"
 
 
-def summarize_calls(actions: Mapping[str, NotedCall], kept: ServerFile | None) -> dict[str, object]:
+def summarize_calls(actions: Mapping[str, CallNotes], kept: ServerFile | None) -> dict[str, object]:
     """Return the figures of a reckoning."""
     told = Counter(str(action.told or "nobody") for action in actions.values() if action.is_confirmed)
     figures: dict[str, object] = {

@@ -61,7 +61,7 @@ class StoredMemory:
 
 
 @dataclass(slots=True)
-class NotedNumbers:
+class NumberPlaces:
     """The notes about each number, by the kind of note (the constants of `book`).
 
     `offered`: the item of each suggestion.
@@ -71,9 +71,9 @@ class NotedNumbers:
     offered: dict[str, str] = field(default_factory=dict)
 
 
-def read_numbers(lines: Iterable[str]) -> NotedNumbers:
+def read_numbers(lines: Iterable[str]) -> NumberPlaces:
     """Return the notes of the memory among `lines`."""
-    said = NotedNumbers()
+    said = NumberPlaces()
     for line in lines:
         if line.startswith(OF_MEMORY):
             what, id, digest = line.split()[:3]
@@ -130,7 +130,7 @@ def find_file_numbers(folder: Path) -> frozenset[str]:
 
 
 def find_memory_faults(
-    memory: StoredMemory, said: NotedNumbers, rows: Mapping[str, ActionRow]
+    memory: StoredMemory, said: NumberPlaces, rows: Mapping[str, ActionRow]
 ) -> Iterator[BrokenPromise]:
     """Yield each broken promise and its words. `rows`: of the ledger, by suggestion."""
     numbers = said.numbers
@@ -172,7 +172,7 @@ def _item(id: str, item: StoredItem, numbers: Mapping[str, set[str]]) -> Iterato
         yield "M2", f"{id} is forgotten, and has words"
 
 
-def summarize_memory(memory: StoredMemory, said: NotedNumbers) -> dict[str, object]:
+def summarize_memory(memory: StoredMemory, said: NumberPlaces) -> dict[str, object]:
     """Return the figures of the memory for the report."""
     return {
         "items": dict(sorted(Counter(item.status for item in memory.items.values()).items())),

@@ -36,7 +36,7 @@ def digest_of(arguments: Mapping[str, Any]) -> str:
 
 
 @dataclass(slots=True)
-class NotedCall:
+class CallNotes:
     """One call that was confirmed, reported or carried out.
 
     `said`: how many approvals of arguments of each hash were not refused; "" is an approval of the present arguments.
@@ -75,15 +75,15 @@ class NoteFile:
         self.note(EFFECT, id, digest, tool)
 
 
-def read_notes(lines: Iterable[str]) -> dict[str, NotedCall]:
+def read_notes(lines: Iterable[str]) -> dict[str, CallNotes]:
     """Return the calls in the lines of notes, by id; of two ends the first counts."""
-    actions: dict[str, NotedCall] = {}
+    actions: dict[str, CallNotes] = {}
     for line in lines:
         if line.startswith(OF_MEMORY):
             continue
         what, id, digest, tool = (*line.split(), "-", "-")[:4]
         digest, tool = digest.strip("-"), tool.strip("-")
-        action = actions.setdefault(id, NotedCall())
+        action = actions.setdefault(id, CallNotes())
         if what == CONFIRMED:
             action.said[digest] += 1
         elif what == WITHDRAWN:

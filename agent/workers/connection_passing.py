@@ -50,7 +50,7 @@ def _receive(source: socket.socket) -> tuple[bytes, int | None]:
     return said, _FILE.unpack_from(rights[0][2])[0] if rights else None
 
 
-class HandedListener(trio.abc.Listener[trio.SocketStream]):
+class PassedConnections(trio.abc.Listener[trio.SocketStream]):
     """The connections that a worker is given, as a listener; some in a row come without a checkpoint between them.
 
     `source` is a socket that does not block. `at_once` returns how many may come in a row at that moment. When no file

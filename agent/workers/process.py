@@ -17,7 +17,7 @@ from ..heap import freeze_heap, freeze_so_far, share_heaps
 from ..host import shorten_switch_interval
 from ..server.lag import watch_loop
 from .channel import Channel
-from .connection_passing import HandedListener
+from .connection_passing import PassedConnections
 from .messages import BeginWork, ConnectionsEnded, ToWorker
 from .settings import unpack_settings
 from .worker import Worker, shared_rates
@@ -58,7 +58,7 @@ async def _run(messages: int, handed: int, rates: int) -> int:
         channel,
         begin,
         settings,
-        partial(HandedListener, source, lost),
+        partial(PassedConnections, source, lost),
         shared_rates(rates, settings),
         Adapters(watch_loop=watch_loop, probes_model=settings.model.is_probed),
     )

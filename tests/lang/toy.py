@@ -23,7 +23,7 @@ from agent.lang.counting import Cardinals
 from agent.lang.en import LANGUAGE as ENGLISH
 from agent.lang.language import (
     Acting,
-    AskedKinds,
+    QuestionPatterns,
     Calling,
     Completing,
     Courtesies,
@@ -91,7 +91,7 @@ LANGUAGE = Language(
     name="Esperanto",
     writing=Orthography(words("la kaj estas kiom kio por ne min"), "ĉĝĥĵŝŭ", words("ktp")),
     telling=Telling(words("saluton dankon prezo"), "ojn|oj|on|as|is", "aĵ|oj", ""),
-    searching=Searching("", words("diru"), AskedKinds("kiom|kiam", "kostas", "kiam"), "kaj", words("ĝi")),
+    searching=Searching("", words("diru"), QuestionPatterns("kiom|kiam", "kostas", "kiam"), "kaj", words("ĝi")),
     recalling=Recalling(
         asker=words("mi min mia"),
         agent=words("vi via"),

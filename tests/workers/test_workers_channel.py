@@ -12,7 +12,7 @@ import trio.testing
 from structlog.testing import capture_logs
 
 from agent.workers.channel import WORKER_MESSAGE, WORKER_WAITING, Channel
-from agent.workers.connection_passing import HandedListener, give_connection, take_connection_back
+from agent.workers.connection_passing import PassedConnections, give_connection, take_connection_back
 from agent.workers.messages import (
     BeginWork,
     ConnectionsEnded,
@@ -135,7 +135,7 @@ async def test_connections_are_handed_on_and_work() -> None:
     """In order, a handful without a turn for others; the giver may close its own end at once."""
     to, source = pair()
     lost: list[int] = []
-    listener = HandedListener(source, partial(lost.append, 1), lambda: 2, lambda: None)
+    listener = PassedConnections(source, partial(lost.append, 1), lambda: 2, lambda: None)
     clients = []
     for number in range(3):
         client, server = socket.socketpair()
@@ -181,7 +181,7 @@ async def test_what_a_worker_has_not_taken_can_be_taken_back() -> None:
     """Each connection comes once: to the worker, or back, also when its descriptor got lost on the way."""
     to, source = pair()
     theirs = source.dup()
-    listener = HandedListener(theirs, lambda: None, lambda: 9, lambda: None)
+    listener = PassedConnections(theirs, lambda: None, lambda: 9, lambda: None)
     ends = [socket.socketpair() for _ in range(3)]
     for number, (client, server) in enumerate(ends):
         assert give_connection(to, server)
@@ -209,7 +209,7 @@ async def test_a_connection_without_a_descriptor_left_is_counted_as_ended(
     """The kernel drops it; those that can be spared are asked to go, and the next one is taken."""
     to, source = pair()
     lost: list[str] = []
-    listener = HandedListener(
+    listener = PassedConnections(
         source, partial(lost.append, "lost"), lambda: 9, partial(lost.append, "relieve")
     )
     client, server = socket.socketpair()

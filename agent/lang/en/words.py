@@ -1,6 +1,6 @@
 """English words: letters and function words, features of the language, and words without content in a question."""
 
-from ..language import AskedKinds, Filing, Orthography, Recalling, Searching, Stating, Telling, words
+from ..language import Filing, Orthography, QuestionPatterns, Recalling, Searching, Stating, Telling, words
 
 _FUNCTION_WORDS = """
 a about above across after again against all along also although am among an and another any anybody anyone
@@ -60,7 +60,7 @@ wondering work works yes yesterday available happened allowed apply applies also
 SEARCHING = Searching(
     stemmer="english",
     empty_words=words(_EMPTY),
-    asking=AskedKinds(
+    asking=QuestionPatterns(
         number=(
             r"how (?:many|much|long|often|soon|old|big|large|late|early|far|high|low|fast|deep|wide|heavy|tall|thick"
             r"|few)"

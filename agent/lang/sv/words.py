@@ -1,6 +1,6 @@
 """Swedish words: letters and function words, features of the language, and words without content in a question."""
 
-from ..language import AskedKinds, Filing, Orthography, Recalling, Searching, Stating, Telling, words
+from ..language import Filing, Orthography, QuestionPatterns, Recalling, Searching, Stating, Telling, words
 
 _FUNCTION_WORDS = """
 aldrig all alla allt alltid alltså andra annan annat att av bara bli blir blev blivit bort både båda bör borde
@@ -58,7 +58,7 @@ tillgänglig tillåtet person personer ihop
 SEARCHING = Searching(
     stemmer="swedish",
     empty_words=words(_EMPTY),
-    asking=AskedKinds(
+    asking=QuestionPatterns(
         number=(
             r"hur (?:många|mycket|länge|ofta|snart|gammal|gammalt|stor|stort|stora|sent|tidigt|långt|lång|högt|hög"
             r"|lågt|snabbt|djupt|djup|brett|bred|tung|tjockt|tjock|dyrt|dyr|varmt|tätt|nära|få)"
