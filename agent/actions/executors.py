@@ -1,4 +1,4 @@
-"""The default executor: it carries nothing out and returns a record of the call."""
+"""The executors that this process runs by itself: `RecordExecutor` returns a record, `DispatchExecutor` chooses one."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import structlog
 import trio
 
-from ..ports.action import Call
+from ..ports.action import Call, Executor
 
 _log = structlog.get_logger(__name__)
 
@@ -32,3 +32,29 @@ class RecordExecutor:
         _log.info("action recorded", action=call.action, suggestionId=call.suggestion_id)
         await trio.sleep(self._after)
         return {"recorded": True, "action": call.action, "payload": dict(call.payload)}
+
+
+class DispatchExecutor:
+    """Hands a call to the executor of its action.
+
+    `by_name`: executors of single actions. `otherwise`: the executor of all other actions. `by_server`: executors of
+    MCP servers, for every action named by the server, a dot and any rest; such an action never goes to another
+    executor, even if the server has no tool of that name.
+    """
+
+    def __init__(
+        self,
+        by_name: Mapping[str, Executor],
+        otherwise: Executor,
+        by_server: Mapping[str, Executor] | None = None,
+    ) -> None:
+        self._by_name = dict(by_name)
+        self._otherwise = otherwise
+        self._by_server = dict(by_server or {})
+
+    async def run(self, call: Call, begin: Callable[[], None]) -> Mapping[str, Any]:
+        """Run the call with the executor of its action: result, errors and cancellation are that executor's."""
+        server, dot, _ = call.action.partition(".")
+        if dot and server in self._by_server:
+            return await self._by_server[server].run(call, begin)
+        return await self._by_name.get(call.action, self._otherwise).run(call, begin)

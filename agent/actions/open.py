@@ -15,8 +15,7 @@ from ..errors import UsageError
 from ..ports.action import Executor
 from ..ports.tools import RunsAt, ToolDefinition
 from ..protocol.url import is_web_address
-from .dispatch import DispatchExecutor
-from .executors import RecordExecutor
+from .executors import DispatchExecutor, RecordExecutor
 from .settings import ActionSettings
 
 

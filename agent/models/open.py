@@ -29,11 +29,9 @@ from . import anthropic, openai
 from .breaker import Breaker, Level
 from .cli import COMMAND, ClaudeCli
 from .custom import load_model
-from .fallback import Fallback
 from .health import WatchedModel
-from .patience import TimedModel
+from .model_wrappers import Fallback, RetryingModel, TimedModel
 from .record import RecordingModel, ReplayModel
-from .retry import RetryingModel
 from .settings import ModelName, ModelSettings, parse_model_name
 
 KEY = "AGENT_MODEL_KEY"

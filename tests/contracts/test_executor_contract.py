@@ -13,8 +13,7 @@ import structlog
 import trio
 from trio.testing import MockClock
 
-from agent.actions.dispatch import DispatchExecutor
-from agent.actions.executors import RecordExecutor
+from agent.actions.executors import DispatchExecutor, RecordExecutor
 from agent.actions.runner import BeginRefused, Runner
 from agent.actions.webhook import WebhookExecutor
 from agent.mcp.open import open_servers

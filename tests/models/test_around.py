@@ -10,9 +10,14 @@ from trio.testing import MockClock
 
 from agent.errors import ModelFailed, ModelFault
 from agent.models.breaker import MODEL_FAILURES, MODEL_REST, Breaker
-from agent.models.fallback import Fallback
-from agent.models.patience import TimedModel
-from agent.models.retry import MODEL_RETRIES, MODEL_RETRY_AFTER_MAX, MODEL_RETRY_PAUSE, RetryingModel
+from agent.models.model_wrappers import (
+    MODEL_RETRIES,
+    MODEL_RETRY_AFTER_MAX,
+    MODEL_RETRY_PAUSE,
+    Fallback,
+    RetryingModel,
+    TimedModel,
+)
 from agent.ports.model import CallDelta, Finish, LanguageModel, Piece, TextDelta
 from agent.server.metrics import Metrics
 from agent.testing.models import ASKED, FakeModel, Step, outcome_of

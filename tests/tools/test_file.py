@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from agent.actions.dispatch import DispatchExecutor
+from agent.actions.executors import DispatchExecutor
 from agent.commands.settings import read_settings
 from agent.compose.adapters import Adapters
 from agent.compose.composition import open_composition

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agent.actions.dispatch import DispatchExecutor
+from agent.actions.executors import DispatchExecutor
 from agent.actions.open import open_executor
 from agent.actions.settings import ActionSettings
 from agent.errors import UsageError
