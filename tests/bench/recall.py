@@ -449,7 +449,7 @@ async def _with_vectors(
         rows = drawn.standard_normal((min(4096, near.missing_count), width)).astype(np.float32)
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
         near._pack(width).put_vectors(range(first, first + len(rows)), rows)
-        near._reach(first + len(rows))
+        near._mark_known(first + len(rows))
     recall._near = near
     say(f"  vectors {label}: {_resident() - before:.0f} MiB more")
     took = []
