@@ -6,7 +6,7 @@ timers', and innermost the server's. A drain ends them from the inside out, each
 what a deadline leaves undone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import structlog
@@ -17,10 +17,11 @@ from .compose.adapters import Adapters
 from .compose.composition import Composition, open_composition
 from .compose.edge import Siblings, make_api_services, make_edge
 from .compose.readiness import Readiness
-from .compose.sessions import make_parts, make_thread_desk
+from .compose.sessions import make_parts, make_question_parts, make_thread_desk
 from .config import ACTION_TIMEOUT, CLOSE_TIMEOUT, DRAIN_TIMEOUT, FLUSH_TIMEOUT, RECORD_TIMEOUT
 from .host import WorkerThreads
 from .models.health import probe_model
+from .ports.draft import Charter
 from .server.accept import ListenerSource, open_listeners
 from .server.admission import Admission
 from .server.api.context import ApiServices
@@ -62,6 +63,7 @@ class App:
         self._admission: Admission | None = None
         self._edge: Edge | None = None
         self._api_services: ApiServices | None = None
+        self._question_parts: Callable[[Charter], SessionContext] | None = None
         self._drain = trio.Event()
         self._all = trio.CancelScope()
         self._streams: set[trio.CancelScope] = set()  # of connections that other tasks serve
@@ -124,6 +126,7 @@ class App:
                     pulse=self.pulse,
                     observer=self.metrics,
                 )
+                self._question_parts = make_question_parts(composition=composition, parts=parts)
                 if memory is not None:
                     actions.start_soon(memory.run)
                 async with trio.open_nursery() as timers:
@@ -248,10 +251,12 @@ class App:
 
     def _make_edge(self, parts: SessionContext) -> Edge:
         assert self._admission is not None
+        assert self._question_parts is not None
         return make_edge(
             settings=self.settings,
             admission=replace(self._admission, port=self.port),
             parts=parts,
+            question_parts=self._question_parts,
             readiness=self.readiness,
             metrics=self.metrics,
             api_services=self._api_services,

@@ -44,6 +44,10 @@ ASKED_CHARACTERS = (
     2000  # of a model's question, or its words beside a call; a longer one is replaced by a fixed one
 )
 
+MUST_CALL = (
+    "/mode: found NOOP; this request wants a call of a tool: ACT, or ASK for an argument that is missing"
+)
+
 _log = structlog.get_logger("agent.answering")
 
 Emit = Callable[[TurnEvent], None]
@@ -56,7 +60,7 @@ class TurnTools:
     `operator`: the operator's tools; they may change, and a turn uses those of the moment when it decides.
     read_tools: parses the tools that come with a message. `rounds`: most calls in one turn that need no approval.
     `approve_from`: the risk from which a call needs approval. `timeout`: seconds for a decision. `today`: returns the
-    date.
+    date. `proposes_items`: whether the tools that propose memory items are offered too, where there is a memory.
     """
 
     operator: Collection[ToolDefinition]
@@ -66,6 +70,7 @@ class TurnTools:
     approve_from: Risk
     timeout: float
     today: Callable[[], date]
+    proposes_items: bool = True
 
 
 class DecidingBrain:
@@ -90,7 +95,7 @@ class DecidingBrain:
         Cancelled, nothing more is emitted or begun, and the streams of its models are closed before it returns.
         """
         said = find_courtesy(question.text) is not None or self._grounded.is_order_to_remember(question)
-        if act is None or not self._decides(question) or said:
+        if act is None or not self._decides(question) or (said and not question.must_call):
             await self._plain.answer(question, emit, act)
             return
         turn = await self._begin(question)
@@ -139,7 +144,7 @@ class DecidingBrain:
     def _offer_tools(self, question: Question, found: TurnEvidence) -> tuple[Catalogue, TurnProposals]:
         """Return the tools that a turn may call, and the collector of its memory proposals."""
         operator = tuple(self._tools.operator)
-        memory = self._grounded.memory
+        memory = self._grounded.memory if self._tools.proposes_items else None
         tools = PROPOSING if memory is not None else ()
         return Catalogue((*operator, *tools), question.tools), TurnProposals(
             question=question, lang=found.lang, memory=memory, tools=tools
@@ -194,6 +199,12 @@ class _DecidingTurn:
         while True:
             decision = await self._next_decision(problems)
             problems = ()
+            if isinstance(decision, Noop) and self._must_call:
+                if "noop" not in self.mistakes_told:
+                    self._mend("noop")
+                    problems = (MUST_CALL,)
+                    continue
+                decision = Ask("")
             if isinstance(decision, Noop):
                 self._count("noop")
                 return decision
@@ -237,6 +248,7 @@ class _DecidingTurn:
             question=question.text,
             lang=found.lang,
             tools=self.catalogue.tools if self._has_rounds_left() else (),
+            must_call=self._must_call,
             evidence=found.hits,
             results=tuple(self.results),
             history=question.history,
@@ -279,6 +291,10 @@ class _DecidingTurn:
             self.hits += _hits_of(result, returned, self.found)
         self.results.append(result)
         return "\n".join(result.lines)
+
+    @property
+    def _must_call(self) -> bool:
+        return self.question.must_call and self._has_rounds_left()
 
     def _has_rounds_left(self) -> bool:
         return len(self.results) < self.tools.rounds

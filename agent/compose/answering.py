@@ -31,7 +31,7 @@ from ..llm.open import (
 from ..models.open import open_language_model
 from ..ports.brain import Brain
 from ..ports.decide import Decider
-from ..ports.draft import NO_CHARTER, Drafter
+from ..ports.draft import NO_CHARTER, Charter, Drafter
 from ..ports.fill import Filler
 from ..ports.model import LanguageModel
 from ..ports.observe import Observer
@@ -69,13 +69,15 @@ class AnswerSources:
 class Answering:
     """The opened brains.
 
-    `brain`: answers over sockets. `threads`: answers over HTTP. `prompts`: shows the prompt of a question over HTTP
+    `brain`: answers over sockets. `threads`: answers the threads over HTTP. `make_questions_brain`: returns the brain
+    that answers plain questions whose caller gave a charter. `prompts`: shows the prompt of a question over HTTP
     and asks no model; `None` where a brain of the adapters answers. `model`: the language model that the brains ask;
     `None` where they ask none.
     """
 
     brain: Brain
     threads: Brain
+    make_questions_brain: Callable[[Charter], Brain]
     prompts: PromptDebug | None = None
     model: LanguageModel | None = None
 
@@ -260,6 +262,9 @@ def _make_answering(
     return Answering(
         brain=brains.make_brain(toolbox.sockets, house),
         threads=ProjectsBrain(make_brain(house), indexes, make_brain),
+        make_questions_brain=lambda charter: brains.make_brain(
+            toolbox.questions, Holdings(knowledge, charter)
+        ),
         prompts=PromptViewer(
             make_prompting(house), indexes, make_prompting, draft_sections, decision_sections
         ),

@@ -121,7 +121,8 @@ async def _open_brains(
 ) -> AsyncGenerator[Answering, None]:
     """Open the brains over the other wings, or take the brain of `adapters`, which needs none of them."""
     if adapters.brain is not None:
-        yield Answering(brain=adapters.brain, threads=adapters.brain)
+        brain = adapters.brain
+        yield Answering(brain=brain, threads=brain, make_questions_brain=lambda _: brain)
         return
     assert documents.knowledge is not None
     async with open_answering(

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from ..fsm import draw_mermaid
+from ..ports.draft import Charter
 from ..ports.remember import NO_BACKLOG
 from ..ports.work import RunSync
 from ..protocol import asyncapi
@@ -82,12 +83,17 @@ def make_edge(
     settings: Settings,
     admission: Admission,
     parts: SessionContext,
+    question_parts: Callable[[Charter], SessionContext],
     readiness: Readiness,
     metrics: Metrics,
     api_services: ApiServices | None,
     siblings: Siblings | None,
 ) -> Edge:
-    """Return the edge over the parts of the sessions. `api_services`: `None` where no store is kept."""
+    """Return the edge over the parts of the sessions.
+
+    `question_parts`: makes those of a plain question, by the charter of its caller. `api_services`: `None` where no
+    store is kept.
+    """
 
     def handle_connection(connection: Connection) -> Awaitable[None]:
         return Session(parts, connection, connection.agent_v1, user=connection.user).run()
@@ -95,9 +101,13 @@ def make_edge(
     limits = siblings.limits if siblings is not None else None
     connection_limits = ConnectionLimits.of(settings.server, settings.session.rate_limit, limits)
     contents = _make_contents(settings=settings, readiness=readiness, metrics=metrics, siblings=siblings)
-    services = _make_services(
-        settings=settings, parts=parts, readiness=readiness, metrics=metrics, api_services=api_services
-    )
+    explain, limit = readiness.explain_unanswerable, settings.answers.limit + settings.model.first_wait
+    services: dict[Shape, RouteService] = {
+        "openai": Questions(parts, question_parts, explain, limit, settings.server.name)
+    }
+    if api_services is not None:
+        pace = settings.session.pace_ms / 1000
+        services["problem"] = HttpApi(api_services, metrics, explain, lambda: readiness.gate.draining, pace)
     projects = api_services.projects if api_services is not None else None
     return Edge(
         admission=admission,
@@ -115,24 +125,6 @@ def make_edge(
         observer=metrics,
         gate=readiness.gate,
     )
-
-
-def _make_services(
-    *,
-    settings: Settings,
-    parts: SessionContext,
-    readiness: Readiness,
-    metrics: Metrics,
-    api_services: ApiServices | None,
-) -> dict[Shape, RouteService]:
-    """Return the services of plain questions and, over `api_services`, of the HTTP API, by their shape."""
-    explain = readiness.explain_unanswerable
-    limit = settings.answers.limit + settings.model.first_wait
-    services: dict[Shape, RouteService] = {"openai": Questions(parts, explain, limit, settings.server.name)}
-    if api_services is not None:
-        pace = settings.session.pace_ms / 1000
-        services["problem"] = HttpApi(api_services, metrics, explain, lambda: readiness.gate.draining, pace)
-    return services
 
 
 def _make_contents(

@@ -1,11 +1,12 @@
 """Makes the shared parts of sessions, and the threads over HTTP, from the opened wings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ..actions.runner import Runner
 from ..errors import BadTool
+from ..ports.draft import Charter
 from ..ports.observe import Observer
 from ..ports.remember import NO_RECORDER, Transcript
 from ..ports.tools import ToolDefinition
@@ -38,6 +39,20 @@ def make_parts(
         read_tools=composition.read_socket_tools or refuse_tools,
         recorder=memory.keeper if memory is not None else NO_RECORDER,
         memory=None if memory is None else memory.make_consulted(list_transcripts(composition, registry)),
+    )
+
+
+def make_question_parts(
+    *, composition: Composition, parts: SessionContext
+) -> Callable[[Charter], SessionContext]:
+    """Return a function that makes the parts of a plain question's turn, by the charter that its caller gave.
+
+    They share `parts` with the sockets, but for the brain, and the tools, which are the caller's own.
+    """
+    tools, answering = composition.toolbox.questions, composition.answering
+    read_tools = tools.read if tools is not None else _refuse_tools
+    return lambda charter: replace(
+        parts, brain=answering.make_questions_brain(charter), read_tools=read_tools
     )
 
 

@@ -23,13 +23,14 @@ class Toolbox:
 
     `operator`: the operator's tools. `arguments`: checks the arguments of a call; `None` where no tool can be called.
     `sockets`: tools of turns over a socket; `None` is no tools. `threads`: tools of turns over HTTP, where the caller
-    runs its own tools.
+    runs its own tools. `questions`: tools of plain questions, which are their callers' own and no others.
     """
 
     operator: Offering
     arguments: CheckerFactory | None = None
     sockets: TurnTools | None = None
     threads: TurnTools | None = None
+    questions: TurnTools | None = None
 
 
 def read_toolbox(*, settings: Settings, clock: Clock) -> Toolbox:
@@ -61,9 +62,16 @@ def read_toolbox(*, settings: Settings, clock: Clock) -> Toolbox:
         operator=operator.server_run,
         read=lambda given: check_request_tools(operator, definitions.read_list(given, "request", runs_at)),
     )
+    questions = replace(
+        threads,
+        operator=(),
+        read=lambda given: check_request_tools(Offering(), definitions.read_list(given, "request", "caller")),
+        proposes_items=False,
+    )
     return Toolbox(
         operator=operator,
         arguments=arguments,
         sockets=sockets if offers_tools else None,
         threads=threads,
+        questions=questions,
     )

@@ -43,7 +43,10 @@ class MockDecider:
         await trio.sleep(self._delay)
         if problems:
             return Ask(_ask_about_problems(briefing, problems))
-        return _decide_after_results(briefing) if briefing.results else await _decide_first(briefing)
+        decision = _decide_after_results(briefing) if briefing.results else await _decide_first(briefing)
+        if briefing.must_call and isinstance(decision, Noop) and len(briefing.tools) == 1:
+            return _call_only_tool(briefing)
+        return decision
 
 
 async def _decide_first(briefing: Briefing) -> Decision:
@@ -122,6 +125,16 @@ def _decide_after_results(briefing: Briefing) -> Decision:
             if picked.missing is None:
                 return _make_act(named.tools[0], picked)
     return Noop(_quote_results(briefing.lang, results))
+
+
+def _call_only_tool(briefing: Briefing) -> Decision:
+    """Return a call of the one tool that may be called, or the question for its first missing argument."""
+    (tool,) = briefing.tools
+    lines = [line for each in briefing.results for line in each.lines]
+    picked = pick_arguments(tool.parameters, normalize_text(briefing.question), lines)
+    if picked.missing is not None:
+        return Ask(_ask_for_parameter(briefing.lang, picked.missing))
+    return _make_act(tool, picked)
 
 
 def _make_act(tool: ToolDefinition, picked: PickedArguments) -> Act:

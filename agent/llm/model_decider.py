@@ -91,7 +91,7 @@ class _DecisionBuffer:
 def make_decision_request(briefing: Briefing, problems: Sequence[str], max_tokens: int) -> ModelRequest:
     """Return the request for a decision. Raises `ModelFailed` for a prompt over its budget."""
     messages = assemble_decision(briefing, problems).messages
-    tools = (make_decide_tool(briefing.tools), SEARCHED)
+    tools = (make_decide_tool(briefing.tools, briefing.must_call), SEARCHED)
     return ModelRequest(
         messages=messages, tools=tools, choice=NamedTool(DECIDE), max_tokens=max_tokens, stable=1
     )

@@ -159,9 +159,9 @@ def assemble_decision(briefing: Briefing, problems: Sequence[str] = ()) -> Assem
     return AssembledPrompt(sections, tuple(messages))
 
 
-def make_decide_tool(tools: Sequence[ToolDefinition]) -> Tool:
-    """Return the `decide` tool, whose arguments are a decision about `tools`."""
-    return _build_decide_tool([tool.name for tool in tools], bool(tools))
+def make_decide_tool(tools: Sequence[ToolDefinition], must_call: bool = False) -> Tool:
+    """Return the `decide` tool, whose arguments are a decision about `tools`; no answer where one `must_call`."""
+    return _build_decide_tool([tool.name for tool in tools], bool(tools), must_call)
 
 
 def cut_history(history: Sequence[Exchange]) -> Sequence[Exchange]:
@@ -282,9 +282,9 @@ def _format_tool(tool: ToolDefinition) -> str:
     )
 
 
-def _build_decide_tool(names: Sequence[str], acts: bool) -> Tool:
+def _build_decide_tool(names: Sequence[str], acts: bool, must_call: bool = False) -> Tool:
     """Return the `decide` tool. `names`: the tools that can be named; () leaves the name open."""
-    modes = ["ACT", "ASK", "NOOP"] if acts else ["ASK", "NOOP"]
+    modes = [*(["ACT"] if acts else []), "ASK", *([] if must_call else ["NOOP"])]
     properties: dict[str, Any] = {
         "mode": {"type": "string", "enum": modes},
         "message": {

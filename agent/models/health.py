@@ -7,14 +7,15 @@ import structlog
 import trio
 
 from ..errors import ModelFailed
-from ..ports.model import LanguageModel, ModelMessage, ModelRequest, Piece
+from ..ports.model import Finish, LanguageModel, ModelMessage, ModelRequest, Piece
+from ..ports.usage import METER
 
 _log = structlog.get_logger(__name__)
 _PROBE = ModelRequest(messages=(ModelMessage("user", "Answer with the word: ready"),), max_tokens=1)
 
 
 class WatchedModel:
-    """Asks another model, and logs and reports its failures (a `LanguageModel`).
+    """Asks another model, logs and reports its failures, and counts its tokens (a `LanguageModel`).
 
     Each failure is one warning line for the operator. `on_trouble`: called with a sentence when a request fails, and
     with "" when the model answers again. The sentence holds no secret and no word of the server: clients may see it.
@@ -33,6 +34,9 @@ class WatchedModel:
                     if self._fails:
                         self._fails = False
                         self._on_trouble("")
+                    meter = METER.get()
+                    if meter is not None and isinstance(piece, Finish):
+                        meter.add(piece.usage)
                     yield piece
         except ModelFailed as failure:
             self._fails = True

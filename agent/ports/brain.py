@@ -24,11 +24,11 @@ class Question:
     `lang` is the language that the client named, or None. `at` is the arrival in seconds on the loop's clock. `scope`
     is the scope of the author. `history` holds the earlier exchanges of this conversation, oldest first: context, never
     a source. `wishes` holds the wishes that the message before this one left open; None where no action can be
-    confirmed. `tools` came with the message, beside the operator's tools. `results` are of calls that ended after their
-    turn had; the answer tells of them. Where the question `is_continuation` of one of them, `text` is the message that
-    led to that call. `key` tells the message from every other one; it is "" where `id` does. The id of a socket's
-    message is its client's, and a client may use an id again. `unread` says that the conversation could not be read, so
-    that the message stands alone.
+    confirmed. `tools` came with the message, beside the operator's tools; `must_call` asks for a call of a tool in
+    place of an answer. `results` are of calls that ended after their turn had; the answer tells of them. Where the
+    question `is_continuation` of one of them, `text` is the message that led to that call. `key` tells the message from
+    every other one; it is "" where `id` does. The id of a socket's message is its client's, and a client may use an id
+    again. `unread` says that the conversation could not be read, so that the message stands alone.
     """
 
     id: str
@@ -39,6 +39,7 @@ class Question:
     history: tuple[Exchange, ...] = ()
     wishes: "tuple[Wish, ...] | None" = None
     tools: tuple[ToolDefinition, ...] = ()
+    must_call: bool = False
     results: tuple[CallResult, ...] = ()
     key: str = ""
     unread: bool = False

@@ -59,7 +59,8 @@ class CallResult:
 class Briefing:
     """The information for one decision.
 
-    `question` holds the user's own words. `tools` may be called; () when no call is left. `evidence` comes from a
+    `question` holds the user's own words. `tools` may be called; () when no call is left. `must_call` says that one of
+    them is to be called, or the user asked for its arguments. `evidence` comes from a
     search. `results` are of this turn's calls, oldest first. `history` holds the earlier exchanges, oldest first.
     `charter` comes from the project, `reminder` from memory.
     """
@@ -67,6 +68,7 @@ class Briefing:
     question: str
     lang: Lang
     tools: tuple[ToolDefinition, ...]
+    must_call: bool = False
     evidence: tuple[Hit, ...] = ()
     results: tuple[CallResult, ...] = ()
     history: tuple[Exchange, ...] = ()

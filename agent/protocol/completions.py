@@ -1,26 +1,18 @@
-"""Reads and writes questions over plain HTTP: OpenAI's chat completions, and `/ask`; pure.
+"""Reads questions over plain HTTP: OpenAI's chat completions, and `/ask`; pure.
 
     POST /v1/chat/completions  {"messages": [{"role": "user", "content": "..."}], "stream": false, "lang": "en"}
       the last `user` message is the question; the `user` and `assistant` messages before it are the history: context
-      for the model and for the search, never a source. `content` is a string, or a list of text parts.
-    -> {"id", "object": "chat.completion", "created", "model", "choices": [{"index": 0, "finish_reason": "stop",
-        "message": {"role": "assistant", "content", "citations", "blocked", "confidence"}}]}
-    -> with `"stream": true` events (`data: ` and a JSON object of type `chat.completion.chunk`): a delta with the role;
-       deltas with content; one with `citations`, `blocked` and `confidence`, and the finish_reason; then `[DONE]`.
-       A line that begins with a colon says only that the server is still there.
-    GET /v1/models -> {"object": "list", "data": [{"id", "object": "model", "created", "owned_by"}]}
+      for the model and for the search, never a source. `content` is a string, or a list of text parts. `system` and
+      `developer` messages are instructions, as a project's role statement is: part of the prompt, and no source.
+    {..., "tools": [...], "tool_choice": "auto"}
+      the tools run at the caller. The `assistant` messages with `tool_calls` and the `tool` messages behind the
+      question bring the results of its calls, which an answer may cite.
     POST /ask  {"text": "...", "lang": "en", "history": [{"question", "answer"}]}
-    -> {"text", "citations", "confidence", "blocked"}, the last only where the question was refused; "without_memory" is
-       true where some of what is remembered could not be read
-    an error, of any of these -> {"error": {"message", "type", "param", "code"}}, in a stream as its last event
 
-A refusal is a normal message whose `blocked` has the reason, and its `finish_reason` is `stop`: it was sent to its end.
-The other choice, `content_filter`, would say that content was left out, and clients drop such a message, which is the
-one that tells the user what to ask instead.
+`agent.protocol.completion_answers` makes the answers.
 
-A field that cannot be honoured and would change the meaning of an answer is an error: tools, several choices, a format
-of the answer. Fields that only tune a model (`temperature`, `max_tokens`, `model`, ...) are ignored, and so are
-`system` messages: the server has its own rules.
+A field that cannot be honoured and would change the meaning of an answer is an error: several choices, a format of the
+answer. Fields that only tune a model (`temperature`, `max_tokens`, `model`, ...) are ignored.
 
 Strategy: one strict msgspec call, whose complaints name places and types and never repeat a value that was sent. Fields
 that are not needed are skipped, not built, so that no body within the limits takes long: nesting ends in
@@ -29,92 +21,159 @@ that are not needed are skipped, not built, so that no body within the limits ta
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 from msgspec import Raw
 
-from ..config import MAX_TEXT
+from ..config import MAX_ID, MAX_TEXT, ROLE_CHARACTERS, ROUNDS_MOST
 from ..errors import BadRequest
 from ..lang import LANGUAGES, Lang, either
-from ..ports.brain import Blocked
 from ..ports.conversation import Exchange
+from .completion_answers import CompletionCall
 from .nul import json_without_nul
-from .outbound import Citation, Response
 
-_ROLES = ("system", "developer", "user", "assistant", "tool", "function")
-_NO_TOOLS = (
-    "Tools are not supported over HTTP: leave out tools, functions and their messages. Actions are suggested and "
-    "confirmed over the WebSocket only."
+_ROLES = ("system", "developer", "user", "assistant", "tool")
+_INSTRUCTIONS = ("system", "developer")
+_FUNCTIONS = "Offer tools in place of functions, and answer their calls with messages of the role tool."
+_FORMAT = (
+    "Answers are plain text: leave out response_format, or offer a tool whose parameters are the format, and name it "
+    "in tool_choice."
 )
+_CHOICE = "Set tool_choice to none, auto, required, or an object that names one function of tools."
+_NO_CHOICE = "Offer the tools that tool_choice asks for."
+_ANSWER_EACH = (
+    "Answer each of tool_calls with one message of the role tool, behind it, with its id as tool_call_id."
+)
+_CALL_ID = f"Send the id of each call as it came: at most {MAX_ID} letters, digits, and the marks . _ ~ -"
+_ARGUMENTS = "Send the arguments of each call as they came: a JSON object in a string."
 _JSON = "Send a JSON object in UTF-8; this body could not be read as one."
 _DEEP = "Nest arrays and objects less deeply."
-_NULL = Raw(b"null")
 _PLACE = re.compile(
-    r"Expected [^'\"]*|Object missing required field `(?:messages|text|question|answer|role|type)`.*"
+    r"Expected [^'\"]*|"
+    r"Object missing required field `(?:messages|text|question|answer|role|type|id|function|name|arguments)`.*"
 )
+_ID = re.compile(rf"[A-Za-z0-9._~-]{{1,{MAX_ID}}}")
 
 
 @dataclass(frozen=True, slots=True)
+class ToolReport:
+    """The result of a call that the caller has run. `result`: a JSON value, or the text that was no JSON."""
+
+    call_id: str
+    tool: str
+    arguments: Mapping[str, Any]
+    result: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """The tools of a question. `definitions`: as they were sent, () where none may be called.
+
+    `must_call`: a call is wanted in place of an answer. `named`: the one tool that may be called, "" for any.
+    `reports`: the results of the question's calls, oldest first.
+    """
+
+    definitions: tuple[Mapping[str, Any], ...] = ()
+    must_call: bool = False
+    named: str = ""
+    reports: tuple[ToolReport, ...] = ()
+
+
+NO_TOOLS = ToolUse()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HttpQuestion:
-    """A question over HTTP. `history` is oldest first. `stream` asks for the answer as events while it is made."""
+    """A question over HTTP. `history` is oldest first. `instructions`: the caller's, "" for none.
+
+    `stream` asks for the answer as events while it is made, `with_usage` for the tokens at their end.
+    """
 
     text: str
-    lang: Lang | None
-    history: tuple[Exchange, ...]
+    lang: Lang | None = None
+    history: tuple[Exchange, ...] = ()
+    instructions: str = ""
+    tool_use: ToolUse = NO_TOOLS
     stream: bool = False
+    with_usage: bool = False
 
 
-class _TextPart(msgspec.Struct, frozen=True):
+class TextPart(msgspec.Struct, frozen=True):
+    """A part of a message; only the type `text` is taken."""
+
     type: str
     text: str | None = None
 
 
-class _CompletionMessage(msgspec.Struct, frozen=True):
+class CompletionMessage(msgspec.Struct, frozen=True):
+    """A message of the role `system`, `developer`, `user`, `assistant` or `tool`."""
+
     role: str
-    content: str | list[_TextPart] | None = None
-    blocked: Raw = _NULL  # of an answer of ours that comes back
+    content: str | list[TextPart] | None = None
+    tool_calls: list[CompletionCall] | None = None
+    tool_call_id: str | None = None
+    blocked: Any = None  # of an answer of ours that comes back
 
 
-class _ResponseFormat(msgspec.Struct, frozen=True):
+class AnswerFormat(msgspec.Struct, frozen=True):
+    """The format of an answer; only the type `text` is taken."""
+
     type: str = "text"
 
 
-class _CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
-    messages: list[_CompletionMessage]
+class FunctionName(msgspec.Struct, frozen=True):
+    """The name of a tool."""
+
+    name: str
+
+
+class NamedFunction(msgspec.Struct, frozen=True):
+    """The choice of one tool, whose type is `function`."""
+
+    type: str
+    function: FunctionName | None = None
+
+
+class StreamOptions(msgspec.Struct, frozen=True):
+    """Options of a stream. `include_usage`: send the tokens that a language model counted, as the last event."""
+
+    include_usage: bool = False
+
+
+class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A question in the form of OpenAI's chat completions. Fields that tune a model are taken, and ignored."""
+
+    messages: list[CompletionMessage]
     stream: bool | None = None
+    stream_options: StreamOptions | None = None
     lang: str | None = None
     n: int | None = None
-    tools: list[Raw] | None = None
+    tools: list[dict[str, Any]] | None = None
+    tool_choice: str | NamedFunction | None = None
     functions: list[Raw] | None = None
-    response_format: _ResponseFormat | None = None
+    response_format: AnswerFormat | None = None
 
 
-class _AskExchange(msgspec.Struct, frozen=True):
+class AskExchange(msgspec.Struct, frozen=True):
+    """An earlier question with its answer."""
+
     question: str
     answer: str
 
 
-class _AskRequest(msgspec.Struct, frozen=True):
+class AskRequest(msgspec.Struct, frozen=True):
+    """A question of `/ask`, with the exchanges before it, oldest first."""
+
     text: str
     lang: str | None = None
-    history: list[_AskExchange] = []
+    history: list[AskExchange] = []
 
 
-class AskAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The answer of `/ask`."""
-
-    text: str
-    citations: tuple[Citation, ...]
-    confidence: str | None = None
-    blocked: Blocked | None = None
-    without_memory: bool = False
-
-
-_chat = msgspec.json.Decoder(_CompletionRequest, strict=True)
-_ask = msgspec.json.Decoder(_AskRequest, strict=True)
-_encode = msgspec.json.Encoder().encode
+_chat = msgspec.json.Decoder(CompletionRequest, strict=True)
+_ask = msgspec.json.Decoder(AskRequest, strict=True)
 
 
 def decode_chat(body: bytes) -> HttpQuestion:
@@ -122,20 +181,27 @@ def decode_chat(body: bytes) -> HttpQuestion:
     `body`.
     """
     chat = _decode(_chat, body)
-    if chat.tools or chat.functions or any(message.role in ("tool", "function") for message in chat.messages):
-        raise BadRequest("unsupported_tools", _NO_TOOLS)
+    if chat.functions or any(message.role == "function" for message in chat.messages):
+        raise BadRequest("unsupported_functions", _FUNCTIONS)
     if chat.n not in (None, 1):
         raise BadRequest("unsupported_n", "Ask for one choice: leave out n, or set it to 1.")
     if chat.response_format is not None and chat.response_format.type != "text":
-        raise BadRequest("unsupported_format", "Answers are plain text: leave out response_format.")
+        raise BadRequest("unsupported_format", _FORMAT)
     if not all(message.role in _ROLES for message in chat.messages):
-        raise BadRequest("bad_request", "Set the role of each message to system, user or assistant.")
+        raise BadRequest("bad_request", "Set the role of each message to system, user, assistant or tool.")
     questions = [place for place, message in enumerate(chat.messages) if message.role == "user"]
     if not questions:
         raise BadRequest("no_question", "Send at least one message with the role user: the question.")
-    text = _check_question("content of the last user message", _text_of(chat.messages[questions[-1]]))
-    history = _pair_exchanges(chat.messages[: questions[-1]])
-    return HttpQuestion(text, _check_lang(chat.lang), history, bool(chat.stream))
+    before, behind = chat.messages[: questions[-1]], chat.messages[questions[-1] + 1 :]
+    return HttpQuestion(
+        text=_check_question("content of the last user message", _text_of(chat.messages[questions[-1]])),
+        lang=_check_lang(chat.lang),
+        history=_pair_exchanges(before),
+        instructions=_join_instructions(chat.messages),
+        tool_use=_choose_tools(chat.tools or (), chat.tool_choice, _collect_reports(behind)),
+        stream=bool(chat.stream),
+        with_usage=chat.stream_options is not None and chat.stream_options.include_usage,
+    )
 
 
 def decode_ask(body: bytes) -> HttpQuestion:
@@ -144,87 +210,8 @@ def decode_ask(body: bytes) -> HttpQuestion:
     history = tuple(
         Exchange(_check_earlier_question(earlier.question), earlier.answer) for earlier in ask.history
     )
-    return HttpQuestion(_check_question("field text", ask.text), _check_lang(ask.lang), history)
-
-
-def encode_completion(id: str, model: str, created: int, answer: Response) -> bytes:
-    """Return a whole answer as a `chat.completion`. `created` is in Unix seconds."""
-    message = {"role": "assistant", "content": answer.text, **_source_fields(answer)}
-    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
-    return _encode(_make_object("chat.completion", id, model, created, choice))
-
-
-def encode_answer(answer: Response) -> bytes:
-    """Return a whole answer in the form of `/ask`."""
-    return _encode(
-        AskAnswer(answer.text, answer.citations, answer.confidence, answer.blocked, answer.without_memory)
-    )
-
-
-def encode_models(model: str, created: int) -> bytes:
-    """Return the list of the one model. `created` is in Unix seconds."""
-    one = {"id": model, "object": "model", "created": created, "owned_by": "agent"}
-    return _encode({"object": "list", "data": [one]})
-
-
-def encode_error(message: str, kind: str, code: str) -> bytes:
-    """Return an error: `message` says how to mend the request, `kind` is OpenAI's type, `code` the project's word for
-    it.
-    """
-    return _encode({"error": {"message": message, "type": kind, "param": None, "code": code}})
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkEncoder:
-    """Makes the events of one streamed answer. `created` is in Unix seconds."""
-
-    id: str
-    model: str
-    created: int
-
-    def encode_start(self) -> bytes:
-        """Return the first event, which names the role of the speaker."""
-        return self._event({"role": "assistant", "content": ""})
-
-    def encode_delta(self, delta: str) -> bytes:
-        """Return the event of a piece of the text."""
-        return self._event({"content": delta})
-
-    def encode_end(self, answer: Response) -> bytes:
-        """Return the events after the last piece: the sources, and the end."""
-        return self._event(_source_fields(answer), "stop") + _format_event(b"[DONE]")
-
-    def encode_failure(self, content: bytes) -> bytes:
-        """Return the last event of a stream that broke: an error, as `encode_error` makes it."""
-        return _format_event(content)
-
-    def _event(self, delta: Mapping[str, Any], finish: str | None = None) -> bytes:
-        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
-        return _format_event(
-            _encode(_make_object("chat.completion.chunk", self.id, self.model, self.created, choice))
-        )
-
-
-STILL_HERE = b":\n\n"
-"""A comment among the events: it keeps proxies from closing a stream in which nothing is sent for a while."""
-
-
-def _format_event(data: bytes) -> bytes:
-    return b"data: " + data + b"\n\n"
-
-
-def _make_object(kind: str, id: str, model: str, created: int, choice: Mapping[str, Any]) -> dict[str, Any]:
-    return {"id": id, "object": kind, "created": created, "model": model, "choices": [choice]}
-
-
-def _source_fields(answer: Response) -> dict[str, Any]:
-    unread = {"without_memory": True} if answer.without_memory else {}
-    return {
-        "citations": answer.citations,
-        "blocked": answer.blocked,
-        "confidence": answer.confidence,
-        **unread,
-    }
+    text = _check_question("field text", ask.text)
+    return HttpQuestion(text=text, lang=_check_lang(ask.lang), history=history)
 
 
 def _decode(decoder: "msgspec.json.Decoder[Any]", body: bytes) -> Any:
@@ -267,7 +254,24 @@ def _check_lang(lang: str | None) -> Lang | None:
     return known
 
 
-def _text_of(message: _CompletionMessage) -> str:
+def _choose_tools(
+    tools: Sequence[Mapping[str, Any]], choice: str | NamedFunction | None, reports: tuple[ToolReport, ...]
+) -> ToolUse:
+    if choice == "none":
+        return ToolUse(reports=reports)
+    if choice is None or choice == "auto":
+        return ToolUse(tuple(tools), reports=reports)
+    named = ""
+    if isinstance(choice, NamedFunction) and choice.type == "function" and choice.function is not None:
+        named = choice.function.name
+    if not named and choice != "required":
+        raise BadRequest("bad_tool_choice", _CHOICE)
+    if not tools:
+        raise BadRequest("bad_tool_choice", _NO_CHOICE)
+    return ToolUse(tuple(tools), True, named, reports)
+
+
+def _text_of(message: CompletionMessage) -> str:
     if message.content is None or isinstance(message.content, str):
         return message.content or ""
     if not all(part.type == "text" and part.text is not None for part in message.content):
@@ -275,17 +279,65 @@ def _text_of(message: _CompletionMessage) -> str:
     return "\n".join(part.text for part in message.content if part.text is not None)
 
 
-def _pair_exchanges(messages: Sequence[_CompletionMessage]) -> tuple[Exchange, ...]:
+def _join_instructions(messages: Sequence[CompletionMessage]) -> str:
+    parts = [_text_of(message).strip() for message in messages if message.role in _INSTRUCTIONS]
+    text = "\n\n".join(filter(None, parts))
+    if len(text) > ROLE_CHARACTERS:
+        shorten = (
+            f"Shorten the system and developer messages to at most {ROLE_CHARACTERS} characters together."
+        )
+        raise BadRequest("too_long", shorten)
+    return text
+
+
+def _pair_exchanges(messages: Sequence[CompletionMessage]) -> tuple[Exchange, ...]:
     """Return the exchanges of a history; as in a session, neither unanswered questions nor refused ones."""
     exchanges: list[Exchange] = []
     question, answers, refused = "", list[str](), False
-    for message in (*messages, _CompletionMessage("user")):
+    for message in (*messages, CompletionMessage("user")):
         if message.role == "assistant":
             answers.append(_text_of(message))
-            refused = refused or bytes(message.blocked) != b"null"
+            refused = refused or message.blocked is not None
         elif message.role == "user":
             answer = "\n".join(filter(None, answers))
             if question and answer and not refused:
                 exchanges.append(Exchange(question, answer))
             question, answers, refused = _check_earlier_question(_text_of(message)), [], False
     return tuple(exchanges)
+
+
+def _collect_reports(messages: Sequence[CompletionMessage]) -> tuple[ToolReport, ...]:
+    """Return the results of the calls in the `messages` behind the question; each call has one."""
+    calls: dict[str, CompletionCall] = {}
+    reports: dict[str, ToolReport] = {}
+    for message in messages:
+        for call in (message.tool_calls or ()) if message.role == "assistant" else ():
+            if _ID.fullmatch(call.id) is None or call.id in calls:
+                raise BadRequest("bad_call", _CALL_ID)
+            calls[call.id] = call
+        if message.role == "tool":
+            answered = calls.get(message.tool_call_id or "")
+            if answered is None or answered.id in reports:
+                raise BadRequest("bad_call", _ANSWER_EACH)
+            reports[answered.id] = _make_report(answered, _text_of(message))
+    if len(calls) > ROUNDS_MOST:
+        most = f"Bring the results of at most {ROUNDS_MOST} calls of one question, the newest ones."
+        raise BadRequest("too_many_calls", most)
+    if len(reports) < len(calls):
+        raise BadRequest("bad_call", _ANSWER_EACH)
+    return tuple(reports.values())
+
+
+def _make_report(call: CompletionCall, content: str) -> ToolReport:
+    arguments = _parse_json(call.function.arguments)
+    if not isinstance(arguments, dict) or len(call.function.name) > MAX_ID:
+        raise BadRequest("bad_call", _ARGUMENTS)
+    result = _parse_json(content) if content.lstrip()[:1] in ("{", "[") else content
+    return ToolReport(call.id, call.function.name, arguments, content if result is None else result)
+
+
+def _parse_json(text: str) -> Any:
+    """Return the value of a JSON `text`; None for any other text."""
+    with suppress(msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return msgspec.json.decode(json_without_nul(text))
+    return None

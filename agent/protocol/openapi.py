@@ -1,8 +1,9 @@
-"""Describes the HTTP API and the guide as an OpenAPI 3.1 document, built from their routes and the types in them; pure.
+"""Describes the routes of the server as an OpenAPI 3.1 document, built from them and the types in them; pure.
 
 Strategy: msgspec gives a JSON Schema for each Struct; around them stands an operation for each route, with the codes of
 its problems. A default as msgspec writes it may be no JSON value (a tuple), so the whole document goes through JSON
-once. Everything is sorted, so the same types give the same bytes.
+once. Everything is sorted, so the same types give the same bytes. Generators of clients read the document too, so a
+pair of numbers is an array of two: `items: false`, as msgspec writes it, is a schema that some of them cannot read.
 """
 
 import json
@@ -15,9 +16,10 @@ import msgspec
 
 from ..config import IDEMPOTENCY_KEY, MAX_ID
 from . import http as h
-from .paths import GUIDE
+from .completion_answers import ErrorAnswer
+from .paths import DESCRIBED
 from .problems import FAULTS, KIND, Problem, make_problem
-from .routes import ROUTES, Route
+from .routes import Route
 
 _SCHEMAS = "#/components/schemas/"
 _ANY = (
@@ -35,6 +37,13 @@ _BODY = ("bad_json", "too_large", "unsupported_media_type")
 _POST = ("in_progress", "key_reused")
 _WRITE = ("shutting_down",)
 _LIST = ("bad_cursor",)
+_OPENAI = (400, 401, 403, 413, 415, 421, 429, 431, 500, 503, 504)
+"""The statuses of errors in the form of OpenAI's services."""
+_TOKEN: list[dict[str, list[str]]] = [{"bearer": []}]
+_CHUNKS = (
+    "With `stream`: the answer as objects of the type `chat.completion.chunk`, then `[DONE]`. Closing the connection "
+    "cancels."
+)
 _EVENTS = (
     "The frames of the WebSocket as they come, each as an event of its own type; then `result` with the answer as "
     "JSON, or `problem` with the failure. A comment says now and then that the server is still there. Closing the "
@@ -45,8 +54,22 @@ _EVENTS = (
 @cache
 def document() -> bytes:
     """Return the document as indented UTF-8 JSON with sorted keys and a final line break; made once in a process."""
-    plain = msgspec.json.decode(msgspec.json.encode(_document()))
+    plain = _with_plain_arrays(msgspec.json.decode(msgspec.json.encode(_document())))
     return (json.dumps(plain, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode()
+
+
+def _with_plain_arrays(value: Any) -> Any:
+    """Return a JSON value in which each array schema of a fixed length states the one schema of its items."""
+    if isinstance(value, list):
+        return [_with_plain_arrays(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    plain = {key: _with_plain_arrays(each) for key, each in value.items()}
+    if plain.get("items") is False:
+        first, *rest = plain.pop("prefixItems")
+        assert all(each == first for each in rest), "a tuple of several types needs a schema of its own"
+        plain["items"] = first
+    return plain
 
 
 def problem_statuses(route: Route) -> dict[int, list[str]]:
@@ -78,22 +101,23 @@ def _problem_codes(route: Route) -> Iterator[str]:
 
 
 def _document() -> dict[str, Any]:
-    structs: list[type[msgspec.Struct]] = [*_collect_structs(), Problem]
+    structs: list[type[msgspec.Struct]] = [*_collect_structs(), Problem, ErrorAnswer]
     references, schemas = msgspec.json.schema_components(structs, ref_template=_SCHEMAS + "{name}")
     names: dict[type[msgspec.Struct], Any] = dict(zip(structs, references, strict=True))
     schemas = {name: schema for name, schema in schemas.items() if name != h.Upload.__name__}
     schemas[h.Upload.__name__] = _upload_schema()
     paths: dict[str, dict[str, Any]] = {}
-    for route in (*ROUTES, *GUIDE):
-        paths.setdefault(route.path, {})[route.method.lower()] = _describe_operation(route, names)
+    for route in DESCRIBED:
+        paths.setdefault(route.template, {})[route.method.lower()] = _describe_operation(route, names)
     return {
         "openapi": "3.1.0",
         "info": {
             "title": "agent",
             "version": "1.0.0",
-            "description": "Threads, decisions, approvals and tools over HTTP. A connection carries one request after "
-            "the other; a request that is sent too early closes it after the earlier answer. Failures come as "
-            f"{KIND}, with a code, and repeat no value that was sent. Another project's data does not exist.",
+            "description": "Questions, threads, decisions, approvals and tools over HTTP. A connection carries one "
+            "request after the other; a request that is sent too early closes it after the earlier answer. Failures "
+            f"come as {KIND}, under /v1 and /ask as OpenAI's errors, with a code, and repeat no value that was sent. "
+            "Another project's data does not exist.",
         },
         "servers": [{"url": "http://127.0.0.1:8787", "description": "The default address of `agent serve`."}],
         "security": [{"key": []}, {"bearer": []}],
@@ -101,7 +125,7 @@ def _document() -> dict[str, Any]:
         "x-problems": {code: msgspec.structs.asdict(make_problem(code)) for code in FAULTS},
         "components": {
             "schemas": schemas,
-            "responses": _problem_responses(),
+            "responses": {**_problem_responses(), **_error_responses()},
             "securitySchemes": {
                 "key": {"type": "apiKey", "in": "header", "name": "X-AGENT-KEY"},
                 "bearer": {"type": "http", "scheme": "bearer"},
@@ -112,7 +136,7 @@ def _document() -> dict[str, Any]:
 
 def _collect_structs() -> list[type[msgspec.Struct]]:
     structs: dict[type[msgspec.Struct], None] = {}
-    for route in ROUTES:
+    for route in DESCRIBED:
         for struct in (route.body, *route.answers.values()):
             if struct is not None:
                 structs[struct] = None
@@ -122,6 +146,8 @@ def _collect_structs() -> list[type[msgspec.Struct]]:
 def _describe_operation(route: Route, names: Mapping[type[msgspec.Struct], Any]) -> dict[str, Any]:
     if route.shape == "plain":
         return _describe_page(route)
+    if route.shape == "openai":
+        return _describe_question(route, names)
     operation: dict[str, Any] = {
         "operationId": route.name,
         "summary": route.summary,
@@ -141,27 +167,73 @@ def _describe_operation(route: Route, names: Mapping[type[msgspec.Struct], Any])
     return operation
 
 
+def _describe_question(route: Route, names: Mapping[type[msgspec.Struct], Any]) -> dict[str, Any]:
+    content: dict[str, Any] = {"application/json": {"schema": names[_only_struct(route)]}}
+    if route.events:
+        content["text/event-stream"] = {"schema": {"type": "string", "description": _CHUNKS}}
+    missing = [404] if route.names else []
+    errors = {
+        str(status): {"$ref": f"#/components/responses/Error{status}"} for status in (*_OPENAI, *missing)
+    }
+    operation: dict[str, Any] = {
+        "operationId": route.name,
+        "summary": route.summary,
+        "x-who": route.access,
+        "parameters": _path_parameters(route),
+        "responses": {"200": {"description": "OK", "content": content}, **errors},
+        "security": _TOKEN,
+    }
+    if route.body is not None:
+        body = {"application/json": {"schema": names[route.body]}}
+        operation["requestBody"] = {"required": True, "content": body}
+    return operation
+
+
+def _only_struct(route: Route) -> type[msgspec.Struct]:
+    (struct,) = route.answers.values()
+    assert struct is not None
+    return struct
+
+
 def _describe_page(route: Route) -> dict[str, Any]:
-    responses = {"200": _text_response("A page", "text/html")}
-    if route.names:
-        responses["404"] = _text_response("There is no such page", "text/plain")
+    schema = {"type": "string"} if route.kind.startswith("text/") else {}
+    responses = {
+        str(status): {
+            "description": HTTPStatus(status).phrase,
+            "content": {route.kind if status == HTTPStatus.OK else "text/plain": {"schema": schema}},
+        }
+        for status in route.answers
+    }
     return {
         "operationId": route.name,
         "summary": route.summary,
         "x-who": route.access,
         "parameters": _path_parameters(route),
         "responses": responses,
-        "security": [],
+        "security": [] if route.access == "open" else _TOKEN,
     }
 
 
-def _text_response(description: str, kind: str) -> dict[str, Any]:
-    return {"description": description, "content": {kind: {"schema": {"type": "string"}}}}
+def _error_responses() -> dict[str, Any]:
+    """Return a response for each status of an error in the form of OpenAI's services."""
+    content = {"application/json": {"schema": {"$ref": f"{_SCHEMAS}{ErrorAnswer.__name__}"}}}
+    return {
+        f"Error{status}": {"description": HTTPStatus(status).phrase, "content": content}
+        for status in (*_OPENAI, 404)
+    }
 
 
 def _path_parameters(route: Route) -> list[dict[str, Any]]:
-    schema = {"type": "string", "minLength": 1, "maxLength": MAX_ID, "pattern": "^[A-Za-z0-9._~-]+$"}
-    return [{"name": name, "in": "path", "required": True, "schema": schema} for name in route.names]
+    name_schema = {"type": "string", "minLength": 1, "maxLength": MAX_ID, "pattern": "^[A-Za-z0-9._~-]+$"}
+    return [
+        {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "schema": {"type": "string"} if f"{{{name}:path}}" in route.path else name_schema,
+        }
+        for name in route.names
+    ]
 
 
 def _query_parameters(route: Route) -> list[dict[str, Any]]:

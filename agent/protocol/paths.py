@@ -1,42 +1,68 @@
 """Lists every route of the server in one table, and finds the route of a path; pure.
 
-    GUIDE      the guide, which the OpenAPI document describes too
     PAGE       the chat page and its files, sources, guide, probes, figures, descriptions of the wire
     QUESTIONS  plain questions, and those of OpenAI's clients
     ROUTES     the HTTP API
 
-Percent escapes are read here and nowhere else. The page's paths, where a file's name may hold any character, are
-compared without them; those of the API and of questions as they are sent, so that each has one spelling.
+`DESCRIBED` are those that the OpenAPI document describes: all but the files of the page, and the WebSocket.
+
+The page's percent escapes are read here, those of a model's name by its handler, and no others. The page's paths, where
+a file's name may hold any character, are compared without them; those of the API and of questions as they are sent, so
+that each has one spelling.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
+from .completion_answers import AskAnswer, Completion, ModelInfo, ModelList
+from .completions import AskRequest, CompletionRequest
 from .routes import ROUTES, Access, Route, Shape, is_api_path
 
 
-def _page_route(name: str, path: str, summary: str, access: Access = "open") -> Route:
+def _page_route(
+    name: str,
+    path: str,
+    summary: str,
+    kind: str = "text/plain",
+    access: Access = "open",
+    refusals: tuple[int, ...] = (),
+) -> Route:
+    answers = dict.fromkeys((200, *refusals))
     return Route(
-        name=name, method="GET", path=path, summary=summary, access=access, answers={200: None}, shape="plain"
+        name=name,
+        method="GET",
+        path=path,
+        summary=summary,
+        access=access,
+        answers=answers,
+        shape="plain",
+        kind=kind,
     )
 
 
-GUIDE: tuple[Route, ...] = (
-    _page_route("guide", "/guide", "The list of the guide's pages, as HTML"),
-    _page_route("guide_page", "/guide/{page}", "A page of the guide, as HTML"),
-)
+_HTML, _JSON = "text/html", "application/json"
 PAGE: tuple[Route, ...] = (
-    _page_route("page", "/", "The chat page, or its WebSocket"),
-    _page_route("asset", "/static/{asset}", "A file of the chat page"),
-    _page_route("icon", "/favicon.ico", "The page's icon"),
+    _page_route("page", "/", "The chat page, or its WebSocket", _HTML),
+    _page_route("asset", "/static/{asset}", "A file of the chat page", refusals=(404,)),
+    _page_route("icon", "/favicon.ico", "The page's icon", "image/svg+xml"),
     _page_route("healthz", "/healthz", "Whether the process lives"),
-    _page_route("readyz", "/readyz", "Whether new clients are welcome"),
-    _page_route("metrics", "/metrics", "The figures, for Prometheus", "token"),
-    _page_route("openers", "/openers.json", "Questions to begin with", "user"),
-    _page_route("source", "/source/{file:path}", "A file of the knowledge base around some lines", "user"),
-    *GUIDE,
-    _page_route("asyncapi", "/asyncapi.json", "The WebSocket's frames"),
+    _page_route("readyz", "/readyz", "Whether new clients are welcome", refusals=(503,)),
+    _page_route("metrics", "/metrics", "The figures, for Prometheus", access="token", refusals=(401,)),
+    _page_route(
+        "openers", "/openers.json", "Questions to begin with", _JSON, access="user", refusals=(401, 503)
+    ),
+    _page_route(
+        "source",
+        "/source/{file:path}",
+        "A file of the knowledge base around some lines; JSON where the request accepts that",
+        _HTML,
+        access="user",
+        refusals=(400, 401, 404, 503),
+    ),
+    _page_route("guide", "/guide", "The list of the guide's pages, as HTML", _HTML),
+    _page_route("guide_page", "/guide/{page}", "A page of the guide, as HTML", _HTML, refusals=(404,)),
+    _page_route("asyncapi", "/asyncapi.json", "The WebSocket's frames", _JSON),
     _page_route("session_diagram", "/session.mmd", "A session's states"),
     _page_route("socket", "/ws", "The WebSocket"),
 )
@@ -47,10 +73,10 @@ QUESTIONS: tuple[Route, ...] = (
         path="/ask",
         summary="Ask a question",
         access="token",
-        answers={200: None},
+        answers={200: AskAnswer},
+        body=AskRequest,
         turn=True,
         shape="openai",
-        takes_raw_body=True,
     ),
     Route(
         name="chat_completions",
@@ -58,23 +84,36 @@ QUESTIONS: tuple[Route, ...] = (
         path="/v1/chat/completions",
         summary="Ask a question as OpenAI's clients do",
         access="token",
-        answers={200: None},
+        answers={200: Completion},
+        body=CompletionRequest,
         turn=True,
+        events=True,
         shape="openai",
-        takes_raw_body=True,
     ),
     Route(
         name="list_models",
         method="GET",
         path="/v1/models",
-        summary="The model that answers",
+        summary="The model that answers, in a list",
         access="token",
-        answers={200: None},
+        answers={200: ModelList},
+        shape="openai",
+    ),
+    Route(
+        name="get_model",
+        method="GET",
+        path="/v1/models/{model:path}",
+        summary="The model that answers, by its name",
+        access="token",
+        answers={200: ModelInfo},
         shape="openai",
     ),
 )
 TABLE: tuple[Route, ...] = (*PAGE, *QUESTIONS, *ROUTES)
 """All routes of the server."""
+DESCRIBED: tuple[Route, ...] = tuple(
+    route for route in TABLE if route.name not in ("asset", "icon", "socket")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +134,9 @@ class PathMatch:
         return ", ".join(sorted({*self.routes, *(["HEAD"] if "GET" in self.routes else [])}))
 
 
+_OPENAI = b"/v1"
 _EXACT: dict[str, Route] = {route.path: route for route in (*PAGE, *QUESTIONS) if "{" not in route.path}
-_PARTED = tuple(route for route in PAGE if "{" in route.path)
+_PARTED = tuple(route for route in (*PAGE, *QUESTIONS) if "{" in route.path)
 
 
 def match_path(path: bytes) -> PathMatch:
@@ -106,16 +146,24 @@ def match_path(path: bytes) -> PathMatch:
         matches = [(route, match) for route in ROUTES if (match := route.pattern.fullmatch(sent)) is not None]
         names = matches[0][1].groupdict() if matches else {}
         return PathMatch("problem", {route.method: route for route, _ in matches}, names)
-    exact = _EXACT.get(sent)
-    if exact is not None and exact.shape == "openai":
-        return PathMatch("openai", {exact.method: exact})
+    found = _match_shape(sent, "openai")
+    if found.routes or path == _OPENAI or path.startswith(_OPENAI + b"/"):
+        return found
     spelled = unquote(sent)
-    exact = _EXACT.get(spelled)
-    if exact is not None and exact.shape == "plain":
-        return PathMatch("plain", {exact.method: exact})
-    for route in _PARTED:
-        match = route.pattern.fullmatch(spelled)
-        if match is not None:
-            return PathMatch("plain", {route.method: route}, match.groupdict())
+    found = _match_shape(spelled, "plain")
+    if found.routes:
+        return found
     before = _EXACT.get(spelled[:-1]) if spelled.endswith("/") else None
     return PathMatch("plain", elsewhere=before.path if before is not None and before.shape == "plain" else "")
+
+
+def _match_shape(spelled: str, shape: Shape) -> PathMatch:
+    """Return the match of a path among the routes of a shape outside the API."""
+    exact = _EXACT.get(spelled)
+    if exact is not None and exact.shape == shape:
+        return PathMatch(shape, {exact.method: exact})
+    for route in _PARTED:
+        match = route.pattern.fullmatch(spelled) if route.shape == shape else None
+        if match is not None:
+            return PathMatch(shape, {route.method: route}, match.groupdict())
+    return PathMatch(shape)

@@ -61,11 +61,11 @@ def _part_pattern(part: str) -> str:
 class Route:
     """One method of one path.
 
-    `name` is of its handler, and its operation. `answers` maps each good status to its Struct, None for an empty body.
-    `access` is, unless given, a key of the project or the operator. `problems` are codes beyond those of every request.
-    `turn` says that it may take as long as a turn does, and ends with its client. `events` says that the answer can be
-    had as events. `body_optional` says that its body may be left out. `shape` is of its errors. `takes_raw_body` says
-    that it has a body that no Struct describes.
+    `name` is of its handler, and its operation. `answers` maps each good status to its Struct, None for an empty body
+    or one that no Struct describes; those of a page are all of its statuses. `access` is, unless given, a key of the
+    project or the operator. `problems` are codes beyond those of every request. `turn` says that it may take as long as
+    a turn does, and ends with its client. `events` says that the answer can be had as events. `body_optional` says that
+    its body may be left out. `shape` is of its errors, `kind` the media type of its answers.
     """
 
     name: str
@@ -81,12 +81,17 @@ class Route:
     events: bool = False
     body_optional: bool = False
     shape: Shape = "problem"
-    takes_raw_body: bool = False
+    kind: str = "application/json"
 
     @property
     def pattern(self) -> "re.Pattern[str]":
         """The pattern of its path, with a group for each name in it."""
         return _path_pattern(self.path)
+
+    @property
+    def template(self) -> str:
+        """The path as the OpenAPI document writes it."""
+        return self.path.replace(":path}", "}")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -96,7 +101,7 @@ class Route:
     @property
     def has_body(self) -> bool:
         """Whether a body is read."""
-        return self.takes_raw_body or self.body is not None
+        return self.body is not None
 
     @property
     def uploads(self) -> bool:

@@ -59,6 +59,7 @@ _CUT_SHORT = Refusal(400, "Send the whole body: it ended before its end.", code=
 _TOO_LATE = Refusal(503, "This took too long; try again in a moment.", {"Retry-After": "2"})
 _NO_KEY = Refusal(401, "", code="unauthorized")
 _NOT_FOUND = Refusal(404, "", code="not_found")
+_NO_ROUTE = "There is nothing at this address; /v1/chat/completions and /v1/models are."
 
 
 class HttpServer:
@@ -298,6 +299,8 @@ def _answer_unknown(match: PathMatch, head: Head) -> Refusal | Answer:
             return plain_text("Only GET and HEAD work here.\n", 405, allow)
         words = f"Use {match.allowed_methods} here." if match.shape == "openai" else ""
         return Refusal(405, words, allow, "method_not_allowed")
+    if match.shape == "openai":
+        return Refusal(404, _NO_ROUTE, code="not_found")
     if match.elsewhere and _method(head) == "GET":
         query = f"?{head.query.decode('ascii')}" if head.query else ""
         return plain_text("", 307, {"Location": match.elsewhere + query})

@@ -21,7 +21,7 @@ import trio
 
 from ..config import CLOSE_TIMEOUT, FLUSH_TIMEOUT, HEAD_MAX, HEAD_TIMEOUT
 from ..protocol import routes
-from ..protocol.completions import encode_error
+from ..protocol.completion_answers import encode_error
 
 METHODS = (b"GET", b"HEAD", b"POST")
 VERSIONS = (b"1.0", b"1.1")

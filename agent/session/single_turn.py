@@ -3,7 +3,8 @@
 A session's promises for a turn hold here too. Only verified text is sent, a word at a time, at the session's pace; a
 fault ends this turn alone, with a sentence that holds nothing of a draft; a cancel (the client leaves, the server ends)
 ends it at once. There is no next message, so there is no mailbox and no table: a turn runs once, to its answer or to
-the reason why it has none. The Brain's proposals are dropped, since this client could not confirm them.
+the reason why it has none. A call of a tool that came with the question is handed to its client, which runs it. The
+Brain's other proposals are dropped, since this client could not confirm them.
 
 `SingleTurn` never writes to a stream itself: `say` passes a piece on, and may wait for room.
 """
@@ -16,8 +17,10 @@ from typing import Literal
 import structlog
 import trio
 
+from ..ports.action import Outcome
 from ..ports.brain import (
     DraftCompleted,
+    Proposal,
     Question,
     Redraft,
     TurnEvent,
@@ -25,6 +28,8 @@ from ..ports.brain import (
     VerifiedPart,
     VerifiedText,
 )
+from ..ports.model import Usage
+from ..ports.usage import METER, UsageMeter
 from ..protocol.outbound import Response
 from ..text.words import split_deltas
 from .events import DrainStarted, Event, KillRequested
@@ -78,6 +83,8 @@ class SingleTurn:
         self._told = trio.Event()
         self._hurry = trio.Event()  # the server goes down: verified text is sent without a pace
         self._complete = False  # the Brain has emitted its last event
+        self._call: Proposal | None = None
+        self._meter = UsageMeter()
         self._failure: AnswerFailure | None = None
 
     def post(self, event: Event) -> None:
@@ -92,8 +99,16 @@ class SingleTurn:
         """Call the `keepalive` callback: the client has heard nothing for a while."""
         self._alive()
 
-    async def run(self) -> Response | AnswerFailure:
+    @property
+    def usage(self) -> Usage:
+        """The tokens that the language model's service has counted for this turn."""
+        return self._meter.usage
+
+    async def run(self) -> Response | Proposal | AnswerFailure:
         """Answer the question; return the whole answer once its last piece was passed on, or an `AnswerFailure`.
+
+        Return the `Proposal` of a call instead, where the turn ends with one that the client runs; no text of the turn
+        stands beside it.
 
         Takes at most `limit` seconds, and the time that `say` and the pace take. Cancelled, the Brain has unwound when
         this returns, and nothing is left.
@@ -110,7 +125,7 @@ class SingleTurn:
                     nursery.start_soon(self._think)
                     await self._say()
                     nursery.cancel_scope.cancel()  # after its last event a Brain has nothing more to do
-            ended = self._failure or make_response(self._text, self._said, self._question.id)
+            ended = self._end()
             outcome = _outcome_of(ended)
             return ended
         finally:
@@ -119,10 +134,15 @@ class SingleTurn:
             context.observer.count("turns", outcome)
             _log.info("turn ended", message=self._question.id, what=outcome)
 
+    def _end(self) -> Response | Proposal | AnswerFailure:
+        return self._failure or self._call or make_response(self._text, self._said, self._question.id)
+
     async def _think(self) -> None:
+        METER.set(self._meter)  # in this task's own context
+        act = _run_nothing if self._question.tools or self._question.results else None
         try:
             with trio.move_on_after(self._limit) as late:
-                await self._context.brain.answer(self._question, self._take_event)
+                await self._context.brain.answer(self._question, self._take_event, act)
             if late.cancelled_caught:
                 self._fail(_TOO_SLOW)
             elif not self._complete:
@@ -166,6 +186,11 @@ class SingleTurn:
             return
         if not isinstance(event.text, VerifiedText):
             raise TypeError("only verified text may be sent")
+        handed = [each for each in event.proposals if each.runs_at == "caller"]
+        if handed:
+            self._call, self._complete = handed[0], True
+            self._told.set()
+            return
         text = join_text(self._text, event.text)
         self._said.append(event.text)
         self._text += text
@@ -179,7 +204,14 @@ class SingleTurn:
         self._told.set()
 
 
-def _outcome_of(ended: Response | AnswerFailure) -> str:
+async def _run_nothing(proposal: Proposal) -> Outcome:
+    """Raise `TypeError`: the tools of a plain request run at its client."""
+    raise TypeError("no call runs inside a single turn")
+
+
+def _outcome_of(ended: Response | Proposal | AnswerFailure) -> str:
+    if isinstance(ended, Proposal):
+        return "answered"
     if isinstance(ended, AnswerFailure):
         return "cancelled" if ended is GOING_DOWN else ended.code
     return ended.blocked.code if ended.blocked else "answered"

@@ -8,23 +8,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.config import MAX_TEXT
+from agent.config import MAX_TEXT, ROLE_CHARACTERS
 from agent.errors import BadRequest
-from agent.ports.brain import Blocked
+from agent.ports.brain import Blocked, Proposal
 from agent.ports.conversation import Exchange
-from agent.protocol.completions import (
+from agent.ports.model import Usage
+from agent.protocol.completion_answers import (
     ChunkEncoder,
-    HttpQuestion,
-    decode_ask,
-    decode_chat,
+    HandedCall,
     encode_answer,
     encode_completion,
     encode_error,
+    encode_model,
     encode_models,
 )
+from agent.protocol.completions import HttpQuestion, ToolReport, ToolUse, decode_ask, decode_chat
 from agent.protocol.outbound import Citation, Response
 
 SECRET = "sentinel31337"
+TOOLS = [{"type": "function", "function": {"name": "look_up"}}]
 ANSWER = Response(
     text="It is 299 kr.",
     citations=(Citation(file="kb/a.md", snippet="299 kr", lines=(1, 1)),),
@@ -51,6 +53,17 @@ def said(text: Any, **fields: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": text, **fields}
 
 
+def called(*ids: str, arguments: str = '{"order": "A-17"}') -> dict[str, Any]:
+    """A message that calls a tool, once for each id."""
+    function = {"name": "look_up", "arguments": arguments}
+    return said(None, tool_calls=[{"id": id, "type": "function", "function": function} for id in ids])
+
+
+def returned(id: str, content: Any = "sent") -> dict[str, Any]:
+    """The result of a call."""
+    return {"role": "tool", "tool_call_id": id, "content": content}
+
+
 def chat(*messages: Any, **fields: Any) -> bytes:
     """The body of a chat completion."""
     return json.dumps({"model": "m", "messages": list(messages), **fields}).encode()
@@ -74,15 +87,17 @@ def chat(*messages: Any, **fields: Any) -> bytes:
 def test_the_last_user_message_is_the_question(messages: list[Any], history: tuple[Exchange, ...]) -> None:
     """Those before it are what was said, as in a session: without what was refused or had no answer."""
     asked = decode_chat(chat(*messages, stream=True, lang="sv"))
-    assert asked == HttpQuestion(asked.text, "sv", history, True)
+    assert (asked.lang, asked.history, asked.stream) == ("sv", history, True)
     assert asked.text.split() == ["And", "the", "price?"]
 
 
 def test_what_only_tunes_a_model_is_ignored() -> None:
     """So are fields that are null or empty, as clients send them."""
-    tuned = {"temperature": 0.2, "max_tokens": 5, "seed": 1, "stream_options": {"include_usage": True}}
+    tuned = {"temperature": 0.2, "max_tokens": 5, "seed": 1, "parallel_tool_calls": True}
     empty: dict[str, Any] = {
         "tools": [],
+        "tool_choice": None,
+        "stream_options": None,
         "functions": None,
         "n": None,
         "stream": None,
@@ -90,8 +105,10 @@ def test_what_only_tunes_a_model_is_ignored() -> None:
         "response_format": None,
     }
     plain = decode_chat(chat(user()))
-    assert plain == HttpQuestion("And the price?", None, ())
+    assert plain == HttpQuestion(text="And the price?")
     assert decode_chat(chat(user(), **tuned, **empty)) == plain
+    counted = decode_chat(chat(user(), stream_options={"include_usage": True}))
+    assert counted == HttpQuestion(text="And the price?", with_usage=True)
     assert decode_chat(chat(user(), n=1, response_format={"type": "text"})) == plain
 
 
@@ -106,7 +123,7 @@ def test_what_only_tunes_a_model_is_ignored() -> None:
         (b"{}", "bad_request", "missing required field `messages`"),
         (b'{"messages": "x"}', "bad_request", "Expected `array`, got `str` - at `$.messages`"),
         (chat({"content": SECRET}), "bad_request", "missing required field `role` - at `$.messages[0]`"),
-        (chat({"role": SECRET, "content": "x"}), "bad_request", "system, user or assistant"),
+        (chat({"role": SECRET, "content": "x"}), "bad_request", "system, user, assistant or tool"),
         (chat({"role": "user", "content": 5}), "bad_request", "$.messages[0].content"),
         (chat(), "no_question", "role user"),
         (chat(said(SECRET)), "no_question", "role user"),
@@ -115,16 +132,32 @@ def test_what_only_tunes_a_model_is_ignored() -> None:
         (chat(user("x" * (MAX_TEXT + 1))), "too_long", str(MAX_TEXT)),
         (chat(user("x" * (MAX_TEXT + 1)), said("Yes."), user()), "too_long", "earlier"),
         (chat(user([{"type": "image_url", "image_url": {"url": SECRET}}])), "unsupported_content", "text"),
-        (chat(user(), tools=[{"type": "function", "function": {"name": SECRET}}]), "unsupported_tools", "WebSocket"),
-        (chat(user(), functions=[{"name": SECRET}]), "unsupported_tools", "WebSocket"),
-        (chat(user(), {"role": "tool", "content": SECRET}), "unsupported_tools", "WebSocket"),
+        (chat({"role": "system", "content": "x" * (ROLE_CHARACTERS + 1)}, user()), "too_long", str(ROLE_CHARACTERS)),
+        (chat(user(), functions=[{"name": SECRET}]), "unsupported_functions", "tools"),
+        (chat(user(), {"role": "function", "content": SECRET}), "unsupported_functions", "tools"),
+        (chat(user(), tools=[SECRET]), "bad_request", "`$.tools[0]`"),
+        (chat(user(), tools=TOOLS, tool_choice=SECRET), "bad_tool_choice", "auto"),
+        (chat(user(), tools=TOOLS, tool_choice={"type": SECRET}), "bad_tool_choice", "auto"),
+        (chat(user(), tools=TOOLS, tool_choice={"type": "function"}), "bad_tool_choice", "auto"),
+        (chat(user(), tool_choice="required"), "bad_tool_choice", "Offer"),
+        (chat(user(), returned(SECRET)), "bad_call", "Answer each"),
+        (chat(user(), called("c"), returned("c"), returned("c")), "bad_call", "Answer each"),
+        (chat(user(), called("c", "d"), returned("c")), "bad_call", "Answer each"),
+        (chat(user(), called("c", "c"), returned("c")), "bad_call", "id of each call"),
+        (chat(user(), called(f"/{SECRET}"), returned(f"/{SECRET}")), "bad_call", "id of each call"),
+        (chat(user(), called("c", arguments=SECRET), returned("c")), "bad_call", "JSON object"),
+        (chat(user(), called("c", arguments="[]"), returned("c")), "bad_call", "JSON object"),
+        (chat(user(), said(None, tool_calls=[{"id": SECRET}])), "bad_request", "field `function`"),
+        (chat(user(), called(*"abcdefghi"), *map(returned, "abcdefghi")), "too_many_calls", "at most 8"),
         (chat(user(), n=2), "unsupported_n", "one choice"),
         (chat(user(), n=0), "unsupported_n", "one choice"),
         (chat(user(), response_format={"type": "json_object"}), "unsupported_format", "plain text"),
         (chat(user(), lang=SECRET), "bad_request", "field lang"),
         (b'{"x":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "bad_request", "deeply"),
         (b'{"messages":' + b'[{"role":' * 20_000, "bad_request", ""),
-        (b'{"tools":' + b"[" * 100_000, "bad_request", "deeply"),
+        (b'{"tools":' + b"[" * 100_000, "bad_request", "$.tools"),
+        (b'{"tools":[{"a":' + b"[" * 100_000, "bad_request", "deeply"),
+        (b'{"functions":' + b"[" * 100_000, "bad_request", "deeply"),
         (b"[" * 200_000, "bad_request", "Expected `object`"),
         (b'{"messages": [], "n": 1' + b"0" * 5000 + b"}", "bad_request", "wrong type"),
     ],
@@ -139,11 +172,65 @@ def test_what_cannot_be_answered_says_what_to_change(body: bytes, code: str, par
     assert wrong.value.__context__ is None
 
 
+def test_instructions_are_those_of_the_caller() -> None:
+    """All messages of the system and the developer, wherever they stand, and nothing of them is history."""
+    asked = decode_chat(
+        chat(
+            {"role": "system", "content": " Be brief. "},
+            user("Hi"),
+            said("Hello."),
+            {"role": "developer", "content": [{"type": "text", "text": "Be kind."}]},
+            {"role": "system", "content": ""},
+            user(),
+        )
+    )
+    assert (asked.instructions, asked.history) == ("Be brief.\n\nBe kind.", (Exchange("Hi", "Hello."),))
+
+
+@pytest.mark.parametrize(
+    ("choice", "use"),
+    [
+        (None, ToolUse(tuple(TOOLS))),
+        ("auto", ToolUse(tuple(TOOLS))),
+        ("none", ToolUse()),
+        ("required", ToolUse(tuple(TOOLS), True)),
+        ({"type": "function", "function": {"name": "x"}}, ToolUse(tuple(TOOLS), True, "x")),
+    ],
+)
+def test_the_choice_of_a_tool_is_read(choice: Any, use: ToolUse) -> None:
+    """The tools stay as they were sent; whether the named one is there is seen when they are read."""
+    assert decode_chat(chat(user(), tools=TOOLS, tool_choice=choice)).tool_use == use
+
+
+@pytest.mark.parametrize(
+    ("content", "result"),
+    [
+        ("sent on 4 May", "sent on 4 May"),
+        ('{"day": 4}', {"day": 4}),
+        (' ["a"]', ["a"]),
+        ("42", "42"),
+        ("{not JSON", "{not JSON"),
+        ("[" * 100_000, "[" * 100_000),
+        ([{"type": "text", "text": "sent"}], "sent"),
+        (None, ""),
+        ('{"a": "\\u0000"}', {"a": "\ufffd"}),
+    ],
+)
+def test_a_result_comes_back_with_its_call(content: Any, result: Any) -> None:
+    """As JSON where it is an object or an array, otherwise as text; results of earlier questions are history."""
+    before = (user("Where?"), called("old"), returned("old", "31337"), said("There."))
+    asked = decode_chat(chat(*before, user(), called("c"), returned("c", content)))
+    assert asked.history == (Exchange("Where?", "There."),)
+    assert asked.tool_use.reports == (ToolReport("c", "look_up", {"order": "A-17"}, result),)
+
+
 def test_a_plain_question_has_its_own_shape() -> None:
     """With what was said before as pairs."""
-    assert decode_ask(b'{"text": "Why?"}') == HttpQuestion("Why?", None, ())
+    assert decode_ask(b'{"text": "Why?"}') == HttpQuestion(text="Why?")
     body = {"text": "Why?", "lang": "en", "history": [{"question": "Q", "answer": "A"}], "more": 1}
-    assert decode_ask(json.dumps(body).encode()) == HttpQuestion("Why?", "en", (Exchange("Q", "A"),))
+    assert decode_ask(json.dumps(body).encode()) == HttpQuestion(
+        text="Why?", lang="en", history=(Exchange("Q", "A"),)
+    )
     for bad, code in (
         ({"text": ""}, "no_question"),
         ({}, "bad_request"),
@@ -155,8 +242,10 @@ def test_a_plain_question_has_its_own_shape() -> None:
         assert wrong.value.code == code
 
 
-KEYS = st.sampled_from(["role", "content", "type", "text", "blocked"])
-ROLES = st.sampled_from(["user", "assistant", "text"])
+KEYS = st.sampled_from(
+    ["role", "content", "type", "text", "blocked", "tool_calls", "id", "function", "name", "arguments"]
+)
+ROLES = st.sampled_from(["user", "assistant", "system", "tool", "text", "{}"])
 VALUES = st.recursive(
     st.none() | st.integers() | st.text(max_size=5) | ROLES,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
@@ -212,6 +301,54 @@ def test_a_stream_is_the_same_in_events() -> None:
     assert choices[2]["delta"]["blocked"] is None
 
 
+CALL = HandedCall(
+    "call_1",
+    Proposal(
+        action="look_up",
+        payload={"order": "A-17"},
+        risk="medium",
+        sources={"/order": "user"},
+        why=("definition",),
+        runs_at="caller",
+    ),
+)
+SENT_CALL = {
+    "id": "call_1",
+    "type": "function",
+    "function": {"name": "look_up", "arguments": '{"order":"A-17"}'},
+    "risk": "medium",
+    "requires_approval": True,
+    "why_approval": ["definition"],
+    "sources": {"/order": "user"},
+}
+
+
+def test_a_call_stands_in_the_place_of_an_answer() -> None:
+    """Whole and streamed, with what its user may want to know; it reads back as the call that it is."""
+    (choice,) = json.loads(encode_completion("c1", "agent", 7, CALL))["choices"]
+    assert choice["finish_reason"] == "tool_calls"
+    assert choice["message"] == {"role": "assistant", "content": None, "tool_calls": [SENT_CALL]}
+    last, done, _ = ChunkEncoder("c1", "agent", 7).encode_end(CALL).split(b"\n\n")
+    assert done == b"data: [DONE]"
+    (choice,) = json.loads(last.removeprefix(b"data: "))["choices"]
+    assert choice["finish_reason"] == "tool_calls"
+    assert choice["delta"] == {"tool_calls": [SENT_CALL | {"index": 0}]}
+    asked = decode_chat(chat(user(), {"role": "assistant", **choice["delta"]}, returned("call_1")))
+    assert asked.tool_use.reports[0].arguments == {"order": "A-17"}
+
+
+def test_tokens_are_those_that_were_counted() -> None:
+    """None are told where none were counted; a stream tells them after its last choice, where it is asked to."""
+    counted = {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}
+    assert json.loads(encode_completion("c1", "agent", 7, ANSWER, Usage(3, 4)))["usage"] == counted
+    assert "usage" not in json.loads(encode_completion("c1", "agent", 7, ANSWER))
+    chunks = ChunkEncoder("c1", "agent", 7)
+    *_, told, _, _ = chunks.encode_end(ANSWER, Usage(3, 4)).split(b"\n\n")
+    assert json.loads(told.removeprefix(b"data: "))["usage"] == counted
+    assert json.loads(told.removeprefix(b"data: "))["choices"] == []
+    assert chunks.encode_end(ANSWER, Usage()) == chunks.encode_end(ANSWER)
+
+
 def test_an_error_and_the_models_have_their_shapes() -> None:
     """As clients of OpenAI's read them."""
     told = json.loads(encode_error("Do this.", "server_error", "internal"))
@@ -222,3 +359,4 @@ def test_an_error_and_the_models_have_their_shapes() -> None:
     assert json.loads(encode_models("agent", 7))["data"] == [
         {"id": "agent", "object": "model", "created": 7, "owned_by": "agent"}
     ]
+    assert json.loads(encode_model("agent", 7))["id"] == "agent"

@@ -493,7 +493,8 @@ REFUSED = (
     (request("/ask", BODY, "Origin: http://evil.example"), 403, "forbidden"),
     (request("/ask", BODY, "Origin: null"), 403, "forbidden"),
     (request("/ask", BODY).replace(b"localhost", b"evil.example"), 421, "misdirected_request"),
-    (chat(tools=[{"type": "function"}]), 400, "unsupported_tools"),
+    (chat(tools=[{"type": "function"}]), 400, "bad_tool"),
+    (chat(tools=[{"name": "f"}], tool_choice={"type": "function", "function": {"name": "g"}}), 400, "bad_tool_choice"),
     (request("/ask", b'{"text": 1}'), 400, "bad_request"),
 )  # fmt: skip
 
@@ -567,7 +568,7 @@ async def test_however_a_path_is_spelt_nothing_is_answered_without_the_token(
     """A POST is 401 wherever it goes; and with the token, what is not exactly the path is not there."""
     async with network(quiet(token=TOKEN), ADAPTERS) as net:
         for path in PATHS:
-            ours = path.partition("?")[0] in ("/v1/chat/completions", "/ask", "/v1/models")
+            ours = path.partition("?")[0] == "/ask" or path.startswith("/v1/")
             headers = (shown,) if shown else ()
             status, headed, _ = await exchange(net, request(path, BODY, *headers))
             assert (status, headed["www-authenticate"]) == (401, "Bearer"), path
@@ -586,11 +587,34 @@ async def test_however_a_path_is_spelt_nothing_is_answered_without_the_token(
 async def test_other_paths_take_no_body_as_before(autojump_clock: trio.testing.MockClock) -> None:
     """It is dropped, not read as a request, and the answer is in plain words."""
     async with network(QUIET, ADAPTERS) as net:
-        for path in ("/", "/ws", "/metrics", "/v1/completions"):
+        for path in ("/", "/ws", "/metrics", "/completions"):
             status, headers, _ = await exchange(net, request(path, request("/ask", BODY)))
             assert status in (404, 405)
             assert headers["content-type"].startswith("text/plain")
         assert b"agent_messages_total 0.0" in net.app.metrics.text()
+
+
+async def test_every_error_under_v1_has_the_shape_of_openai_s(autojump_clock: trio.testing.MockClock) -> None:
+    """Paths that are not there too; a model has its name, as it is or with percent escapes."""
+    async with network(quiet(name="My Helper/2"), ADAPTERS) as net:
+        for path in (
+            "/v1",
+            "/v1/",
+            "/v1/completions",
+            "/v1/models/",
+            "/v1/models/gpt",
+            "/v1/chat%2Fcompletions",
+        ):
+            for method in ("GET", "POST", "DELETE"):
+                status, headers, body = await exchange(net, request(path, method=method))
+                there = "models/" in path and method == "POST"
+                assert status == (405 if there or method == "DELETE" else 404)
+                assert ("allow" in headers) == (status == 405)
+                error = json.loads(body)["error"]
+                assert error["code"] in ("not_found", "model_not_found", "method_not_allowed")
+                assert error["message"].endswith(".")
+        for path in ("/v1/models/My%20Helper/2", "/v1/models/My%20Helper%2F2"):
+            assert (await told(net, request(path, method="GET", length=False)))["id"] == "My Helper/2"
 
 
 async def test_answers_have_the_security_headers_and_allow_no_foreign_page(

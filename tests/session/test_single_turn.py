@@ -3,6 +3,8 @@
 import gc
 import weakref
 from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -11,11 +13,15 @@ import trio.testing
 from structlog.testing import capture_logs
 
 from agent.grounding.refusals import model_failed
-from agent.ports.brain import DraftCompleted, Question, Redraft, TurnRefusal, VerifiedPart
+from agent.models.health import WatchedModel
+from agent.ports.brain import DraftCompleted, Proposal, Question, Redraft, RunCall, TurnRefusal, VerifiedPart
 from agent.ports.conversation import Exchange
+from agent.ports.model import Finish, TextDelta, Usage
+from agent.ports.tools import ToolDefinition
 from agent.protocol.outbound import Response
 from agent.session.events import DrainStarted, KillRequested
 from agent.session.single_turn import GOING_DOWN, AnswerFailure, SingleTurn
+from agent.testing.models import ASKED, FakeModel
 
 from .driver import text
 from .harness import Emit, Script, World, hang, saying, world
@@ -45,7 +51,7 @@ class Heard:
 
 async def run(
     w: World, script: Script, say: Callable[[str], Awaitable[None]] | None = None
-) -> Response | AnswerFailure:
+) -> Response | Proposal | AnswerFailure:
     """Answer a question with a scripted Brain; nothing is left of it."""
     w.brain.script = script
     ended = await SingleTurn(w.parts, question(), LIMIT, say).run()
@@ -172,7 +178,7 @@ async def test_a_kill_ends_a_turn_that_a_drain_lets_be(
         w.brain.script = script
         heard = Heard(takes=2.0)
         asking = SingleTurn(w.parts, question(), LIMIT, heard.say)
-        ended: list[Response | AnswerFailure] = []
+        ended: list[Response | Proposal | AnswerFailure] = []
 
         async def ask() -> None:
             ended.append(await asking.run())
@@ -238,3 +244,57 @@ async def test_the_client_hears_now_and_then_that_it_is_not_forgotten(
             w.parts, question(), LIMIT, keepalive=lambda: heard.append(trio.current_time())
         ).run()
         assert heard == pytest.approx([20.0, 40.0])
+
+
+async def test_a_call_of_the_client_s_own_tool_ends_the_turn_without_words(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """Any other proposal is dropped; a Brain that would run one here is at fault, and runs nothing."""
+    mine = Proposal(action="look_up", payload={"order": "A-17"}, runs_at="caller")
+    ran: list[object] = []
+
+    async def hands_over(_: Question, emit: Emit, act: RunCall | None = None) -> None:
+        emit(DraftCompleted())
+        emit(VerifiedPart(text=text("I look it up."), proposals=(Proposal(action="ticket"), mine)))
+
+    async def runs(_: Question, emit: Emit, act: RunCall | None = None) -> None:
+        assert act is not None
+        ran.append(await act(mine))
+
+    offered = ToolDefinition(name="look_up", description="", parameters={"type": "object"})
+    for answer, code in ((hands_over, None), (runs, "internal")):
+        async with world() as w:
+            heard = Heard()
+            parts = replace(w.parts, brain=SimpleNamespace(answer=answer))
+            asked = replace(question(), tools=(offered,))
+            ended = await SingleTurn(parts, asked, LIMIT, heard.say).run()
+            w.nothing_is_left()
+        assert (ended == mine) == (code is None)
+        assert getattr(ended, "code", None) == code
+        assert heard.pieces == []
+    assert not ran
+
+
+async def test_the_tokens_of_a_turn_are_those_of_all_its_requests(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """And of no other turn that asks the same model meanwhile."""
+    model = WatchedModel(FakeModel([[TextDelta("Yes."), Finish("stop", Usage(10, 5))]] * 3), lambda _: None)
+
+    def asks(times: int) -> Script:
+        async def script(asked: Question, emit: Emit) -> None:
+            for _ in range(times):
+                async with aclosing(model.stream(ASKED)) as pieces:
+                    async for _ in pieces:
+                        await trio.sleep(1)
+            await saying("Yes.")(asked, emit)
+
+        return script
+
+    async with world() as one, world() as other:
+        one.brain.script, other.brain.script = asks(2), asks(1)
+        turns = [SingleTurn(w.parts, question(), LIMIT) for w in (one, other)]
+        async with trio.open_nursery() as nursery:
+            for turn in turns:
+                nursery.start_soon(turn.run)
+    assert [turn.usage for turn in turns] == [Usage(20, 10), Usage(10, 5)]

@@ -16,7 +16,7 @@ import trio
 
 from ...ports.observe import Observer
 from ...ports.thread_service import RoomCallback
-from ...protocol.completions import STILL_HERE
+from ...protocol.completion_answers import STILL_HERE
 from ..http_exchange import HttpExchange
 from ..responses import EVENTS, Answer, encode_chunk, render_head
 

@@ -1,32 +1,40 @@
 """Questions over plain HTTP: `POST /v1/chat/completions` and `POST /ask`; `GET /v1/models` names the model.
 
-`agent.protocol.completions` describes the requests and answers. A question counts against its address's messages. No
-action runs from here, because a plain request has no user to confirm one.
+`agent.protocol.completions` describes the requests, `agent.protocol.completion_answers` the answers. A question counts
+against its address's messages. No action runs from here, because a plain request has no user to confirm one. The tools
+of a request run at its caller: a call of one is the answer, and the next request brings its result.
 """
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
+from urllib.parse import unquote
 
 import trio
 
 from ...config import OUTBOX_DELTAS
-from ...ports.brain import Question
+from ...errors import BadRequest, BadTool
+from ...ports.brain import Proposal, Question
 from ...ports.conversation import Scope
-from ...protocol.completions import (
+from ...ports.decide import CallResult
+from ...ports.draft import Charter
+from ...ports.tools import ToolDefinition
+from ...protocol.completion_answers import (
     STILL_HERE,
     ChunkEncoder,
-    HttpQuestion,
-    decode_ask,
-    decode_chat,
+    HandedCall,
     encode_answer,
     encode_completion,
+    encode_model,
     encode_models,
 )
+from ...protocol.completions import HttpQuestion, ToolReport, ToolUse, decode_ask, decode_chat
 from ...protocol.outbound import Response
 from ...protocol.routes import Route
 from ...session.single_turn import AnswerFailure, SingleTurn
 from ...session.turn import SessionContext
+from ...tools.results import format_outcome
 from ..http_exchange import HttpExchange
 from ..request_head import Head, Refusal
 from ..responses import EVENTS, Answer, encode_chunk, render_head
@@ -44,63 +52,93 @@ _FAILED: Mapping[str, int] = {"internal": 500, "timeout": 504, "shutting_down": 
 class Questions:
     """Answers questions that come as plain requests (implements `agent.server.service.RouteService`).
 
-    `unready` returns the reason that no question can be answered now, or "". `limit`: seconds that a turn may think.
-    `name`: the operator's name for the server, and so the model's.
+    `parts_for`: makes the parts of a turn, by the charter of its caller. `unready` returns the reason that no question
+    can be answered now, or "". `limit`: seconds that a turn may think. `name`: the operator's name for the server, and
+    so the model's.
     """
 
     def __init__(
-        self, parts: SessionContext, unready: Callable[[], str], limit: float, name: str = ""
+        self,
+        parts: SessionContext,
+        parts_for: Callable[[Charter], SessionContext],
+        unready: Callable[[], str],
+        limit: float,
+        name: str = "",
     ) -> None:
         self._parts = parts
+        self._parts_for = parts_for
         self._unready = unready
         self._limit = limit
         self._model = name or DEFAULT_MODEL
         self._since = parts.clock.now_ms() // 1000
-        self.door_handlers: Mapping[str, DoorHandler] = {"list_models": self._models}
+        self.door_handlers: Mapping[str, DoorHandler] = {
+            "list_models": self._list_models,
+            "get_model": self._get_model,
+        }
 
-    async def _models(self, _: Head, __: Mapping[str, str]) -> Answer:
+    async def _list_models(self, _: Head, __: Mapping[str, str]) -> Answer:
         """Answer with the list of models, which holds one."""
         return Answer(status=200, content=encode_models(self._model, self._since))
+
+    async def _get_model(self, _: Head, names: Mapping[str, str]) -> Answer:
+        """Answer with the one model, if the path names it."""
+        if unquote(names["model"]) != self._model:
+            words = "There is no such model; GET /v1/models names the one that answers."
+            return answer_refusal(Refusal(404, words, code="model_not_found"), "openai")
+        return Answer(status=200, content=encode_model(self._model, self._since))
 
     def refuse(self, route: Route) -> Refusal | None:
         """Return the refusal of a question while none can be answered, or None."""
         why = self._unready() if route.turn else ""
         return Refusal(503, why, {"Retry-After": "2"}) if why else None
 
-    def decode(self, admitted: AdmittedRequest, body: bytes) -> HttpQuestion | Answer:
+    def decode(self, admitted: AdmittedRequest, body: bytes) -> "_PlainQuestion | Answer":
         """Return the question, or the `Answer` that refuses it while none can be answered."""
         refusal = self.refuse(admitted.route)
-        return _DECODERS[admitted.route.name](body) if refusal is None else answer_refusal(refusal, "openai")
+        if refusal is not None:
+            return answer_refusal(refusal, "openai")
+        sent = _DECODERS[admitted.route.name](body)
+        parts = self._parts_for(Charter(sent.instructions))
+        id = parts.new_id()
+        question = Question(
+            id=id,
+            text=sent.text,
+            lang=sent.lang,
+            at=trio.current_time(),
+            scope=Scope(parts.project, id),
+            history=sent.history,
+            tools=_read_tools(parts, sent.tool_use),
+            must_call=sent.tool_use.must_call,
+            results=tuple(map(_make_result, sent.tool_use.reports)),
+        )
+        return _PlainQuestion(parts, question, sent.stream, sent.with_usage)
 
     async def work(
         self,
         admitted: AdmittedRequest,
-        body: HttpQuestion,
+        body: "_PlainQuestion",
         exchange: HttpExchange,
         client_scope: trio.CancelScope,
     ) -> None:
         """Answer a question. If its client leaves, its turn has ended when this returns, and no task of it is left."""
-        id = self._parts.new_id()
-        scope = Scope(self._parts.project, id)
-        question = Question(
-            id=id, text=body.text, lang=body.lang, at=trio.current_time(), scope=scope, history=body.history
-        )
-        chunks = ChunkEncoder(f"chatcmpl-{id}", self._model, self._parts.clock.now_ms() // 1000)
+        chunks = ChunkEncoder(f"chatcmpl-{body.question.id}", self._model, self._parts.clock.now_ms() // 1000)
         if body.stream:
-            await self._stream_answer(exchange, question, chunks)
+            await self._stream_answer(exchange, body, chunks)
             return
-        outcome = await SingleTurn(self._parts, question, self._limit).run()
+        turn = SingleTurn(body.parts, body.question, self._limit)
+        outcome = self._hand_over(await turn.run())
         if isinstance(outcome, AnswerFailure):
             answer = answer_refusal(self._make_refusal(outcome), "openai")
-        elif admitted.route.name == "ask":
+        elif admitted.route.name == "ask" and isinstance(outcome, Response):
             answer = Answer(status=200, content=encode_answer(outcome))
         else:
-            answer = Answer(
-                status=200, content=encode_completion(chunks.id, chunks.model, chunks.created, outcome)
-            )
+            whole = encode_completion(chunks.id, chunks.model, chunks.created, outcome, turn.usage)
+            answer = Answer(status=200, content=whole)
         await exchange.answer(answer)
 
-    async def _stream_answer(self, exchange: HttpExchange, question: Question, chunks: ChunkEncoder) -> None:
+    async def _stream_answer(
+        self, exchange: HttpExchange, body: "_PlainQuestion", chunks: ChunkEncoder
+    ) -> None:
         """Stream an answer. The turn hands its pieces to a task that writes: no turn's scope holds a write."""
         chunked = exchange.head.version == b"1.1"
         framed = encode_chunk if chunked else bytes
@@ -118,20 +156,63 @@ class Questions:
             async with sender:
                 coding = {"Transfer-Encoding": "chunked"} if chunked else {}
                 sender.send_nowait(render_head({**EVENTS, **coding}) + framed(chunks.encode_start()))
-                outcome = await SingleTurn(self._parts, question, self._limit, send_delta, keep_alive).run()
-                last = self._encode_last(chunks, outcome)
+                turn = SingleTurn(body.parts, body.question, self._limit, send_delta, keep_alive)
+                outcome = self._hand_over(await turn.run())
+                if isinstance(outcome, AnswerFailure):
+                    last = chunks.encode_failure(self._make_refusal(outcome).as_error())
+                else:
+                    last = chunks.encode_end(outcome, turn.usage if body.with_usage else None)
                 await sender.send(framed(last) + (encode_chunk(b"") if chunked else b""))
 
-    def _encode_last(self, chunks: ChunkEncoder, outcome: Response | AnswerFailure) -> bytes:
-        if isinstance(outcome, AnswerFailure):
-            return chunks.encode_failure(self._make_refusal(outcome).as_error())
-        return chunks.encode_end(outcome)
+    def _hand_over(
+        self, outcome: Response | Proposal | AnswerFailure
+    ) -> Response | HandedCall | AnswerFailure:
+        """Return the end of a turn as it is sent: a call gets the id that its result comes back with."""
+        return (
+            HandedCall(f"call_{self._parts.new_id()}", outcome) if isinstance(outcome, Proposal) else outcome
+        )
 
     def _make_refusal(self, failure: AnswerFailure) -> Refusal:
         self._parts.observer.count("errors", failure.code)
         status = _FAILED[failure.code]
         headers = {"Retry-After": "2"} if status == 503 else {}
         return Refusal(status, failure.message, headers, failure.code)
+
+
+@dataclass(frozen=True, slots=True)
+class _PlainQuestion:
+    """A question with the parts of its turn. `stream`, `with_usage`: as its request asks."""
+
+    parts: SessionContext
+    question: Question
+    stream: bool
+    with_usage: bool
+
+
+def _read_tools(parts: SessionContext, use: ToolUse) -> tuple[ToolDefinition, ...]:
+    """Return the tools that a question may call. Raises `BadRequest`."""
+    try:
+        tools = parts.read_tools(use.definitions) if use.definitions else ()
+    except BadTool as bad:
+        raise BadRequest("bad_tool", f"Change the tools of the request: {bad}.") from None
+    if not use.named:
+        return tools
+    named = tuple(tool for tool in tools if tool.name == use.named)
+    if not named:
+        raise BadRequest("bad_tool_choice", "Offer the tool that tool_choice names.")
+    return named
+
+
+def _make_result(report: ToolReport) -> CallResult:
+    shown = format_outcome(True, {"data": report.result})
+    return CallResult(
+        call_id=report.call_id,
+        tool=report.tool,
+        arguments=report.arguments,
+        ok=True,
+        lines=shown.lines,
+        cut=shown.cut,
+    )
 
 
 async def _write_all(exchange: HttpExchange, pieces: "trio.MemoryReceiveChannel[bytes]") -> None:
