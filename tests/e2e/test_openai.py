@@ -24,10 +24,15 @@ def _port(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     workers: Flags = request.param
     folder = tmp_path_factory.mktemp("openai")
     with serve(folder, "--vectors", "off", "--name", "Helper", *workers) as (_, port):
-        until = time.monotonic() + PATIENCE
-        while not ready(port) and time.monotonic() < until:
-            time.sleep(0.01)
+        wait_until_ready(port)
         yield port
+
+
+def wait_until_ready(port: int) -> None:
+    """Wait until questions are answered."""
+    until = time.monotonic() + PATIENCE
+    while not ready(port) and time.monotonic() < until:
+        time.sleep(0.01)
 
 
 def ready(port: int) -> bool:
@@ -61,6 +66,7 @@ def test_the_openai_package_asks_and_reads_answers(port: int) -> None:
     with client(port) as ours:
         (model,) = ours.models.list().data
         assert model.id == "Helper"
+        assert ours.models.retrieve("Helper") == model
         asked = {
             "model": model.id,
             "messages": [said("Be brief.", "system"), said(QUESTION)],
@@ -72,6 +78,7 @@ def test_the_openai_package_asks_and_reads_answers(port: int) -> None:
         assert "299 kr" in choice.message.content
         assert choice.message.citations[0]["file"] == "kb/pricing.md"
         assert choice.message.blocked is None
+        assert (choice.message.tool_calls, whole.usage) == (None, None)  # it quotes: no model counts tokens
         chunks = list(ours.chat.completions.create(**asked, stream=True))
         assert "".join(each.choices[0].delta.content or "" for each in chunks) == choice.message.content
         assert len(chunks) > 10
@@ -84,14 +91,66 @@ def test_the_openai_package_asks_and_reads_answers(port: int) -> None:
         assert "599 kr" in follow.choices[0].message.content
 
 
+LOOK_UP: dict[str, Any] = {
+    "type": "function",
+    "function": {
+        "name": "get_order",
+        "description": "Gets an order.",
+        "parameters": {
+            "type": "object",
+            "properties": {"order_id": {"type": "string"}},
+            "required": ["order_id"],
+            "additionalProperties": False,
+        },
+    },
+}
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_openai_package_runs_its_own_tool(port: int, stream: bool) -> None:
+    """Its helpers put the call together; the result is cited."""
+    messages: list[Any] = [said("Get order A-17, please.")]
+    asked = {"model": "x", "tools": [LOOK_UP]}
+
+    def complete() -> Any:
+        if not stream:
+            return ours.chat.completions.create(**asked, messages=messages).choices[0]
+        with ours.chat.completions.stream(**asked, messages=messages) as events:
+            return events.get_final_completion().choices[0]
+
+    with client(port) as ours:
+        choice = complete()
+        assert choice.finish_reason == "tool_calls"
+        (call,) = choice.message.tool_calls
+        assert (call.type, call.function.name) == ("function", "get_order")
+        assert call.function.arguments == '{"order_id":"A-17"}'
+        messages += [
+            choice.message.model_dump(exclude={"parsed", "citations"}),
+            {"role": "tool", "tool_call_id": call.id, "content": '{"state": "sent on 4 May"}'},
+        ]
+        choice = complete()
+        assert choice.finish_reason == "stop"
+        assert "sent on 4 May" in choice.message.content
+        named = {"type": "function", "function": {"name": "get_order"}}
+        forced = ours.chat.completions.create(**asked, messages=[said("order id: B-2")], tool_choice=named)
+        assert forced.choices[0].message.tool_calls[0].function.arguments == '{"order_id":"B-2"}'
+
+
 @pytest.mark.proof
 def test_the_openai_package_reads_errors(port: int, tmp_path: Path) -> None:
     """As its own exceptions, with our sentence and our code."""
     with client(port) as ours:
-        tool = {"type": "function", "function": {"name": "f", "parameters": {}}}
+        tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "array"}}}
         with pytest.raises(openai.BadRequestError) as unsupported:
             ours.chat.completions.create(model="x", messages=[said(QUESTION)], tools=[tool])
-        assert unsupported.value.code == "unsupported_tools"
+        assert unsupported.value.code == "bad_tool"
+        with pytest.raises(openai.NotFoundError) as missing:
+            ours.models.retrieve("gpt")
+        assert missing.value.code == "model_not_found"
+        with pytest.raises(openai.NotFoundError) as nowhere:
+            ours.embeddings.create(model="x", input="x")
+        assert nowhere.value.code == "not_found"
         with pytest.raises(openai.APIStatusError) as large:
             ours.chat.completions.create(model="x", messages=[said("x" * 300_000)])
         assert (large.value.status_code, large.value.code) == (413, "too_large")

@@ -198,6 +198,19 @@ async def test_a_value_of_what_is_not_to_be_done_is_not_taken() -> None:
     )
 
 
+async def test_where_a_call_is_wanted_the_only_tool_needs_no_name() -> None:
+    """Its arguments come from the message or a result, or are asked for; none of several is guessed."""
+    assert await decided("A-17?", GET_ORDER) == Noop()
+    assert await decided("order id: A-17", GET_ORDER, must_call=True) == Act(
+        "get_order", {"order_id": "A-17"}
+    )
+    assert await decided("And now?", GET_ORDER, must_call=True, results=(SHOWN,)) == Act(
+        "get_order", {"order_id": "A-17"}
+    )
+    assert isinstance(await decided("Hello!", GET_ORDER, must_call=True), Ask)
+    assert await decided("Hello!", GET_ORDER, CANCEL, must_call=True) == Noop()
+
+
 @pytest.mark.parametrize("lang", LANGUAGES)
 async def test_what_is_missing_is_asked_for_without_a_number(lang: str) -> None:
     """By what its description says first, else by its name: nothing could be cited for a number."""

@@ -213,6 +213,16 @@ def test_without_tools_none_is_offered() -> None:
     assert asked.messages[-1].text == LANGUAGES["sv"].deciding.nothing
 
 
+def test_where_a_call_is_wanted_no_answer_is_offered() -> None:
+    """It may still ask; the rest of the prompt stays, so that a service can cache it."""
+    wanted, free = (
+        make_decision_request(Briefing(question="q", lang="en", tools=(OWN,), must_call=must), (), 100)
+        for must in (True, False)
+    )
+    assert wanted.tools[0].schema["properties"]["mode"]["enum"] == ["ACT", "ASK"]
+    assert wanted.messages == free.messages
+
+
 def test_services_take_it() -> None:
     """Each can write it, whatever the tools are called and their definitions hold, and names only what they allow."""
     half = ToolDefinition(name="a:b.c", description="\ud800", parameters={"x": "\udfff", "type": "object"})
