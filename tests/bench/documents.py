@@ -3,9 +3,11 @@
 DIR holds sets of documents and their questions (`labelled`).
 
 Every question goes through a turn as a client's does, with the mock, which quotes. An answer is right when its text
-holds one of `answer`, not within a longer word or number, and a citation overlaps `lines` or one of `also`. hit@k: one
-of the first k sections holds these lines. Each set is read by a process of its own, whose CPU seconds until it can
-answer and whose peak of resident memory are told. Both ways, with vectors and without, unless --vectors says which.
+holds one of `answer`, not within a longer word or number, and a citation overlaps `lines` or one of `also`. "first":
+the share of questions for which the first quoted statement alone does both. Words are those of a whole answer with
+its frame; sources are the sections that it cites. hit@k: one of the first k sections holds these lines. Each set is
+read by a process of its own, whose CPU seconds until it can answer and whose peak of resident memory are told. Both
+ways, with vectors and without, unless --vectors says which.
 
     --model replay:tests/data/smollm_documents      what a language model makes of them, beside the mock (`beside`)
 """
@@ -18,6 +20,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import trio
@@ -37,7 +40,7 @@ from agent.text.sentences import find_sentences
 from agent.text.words import split_words
 
 from . import beside
-from .labelled import Row, is_right, overlaps, rows_of, sets
+from .labelled import Row, holds, is_right, overlaps, rows_of, sets
 
 KS = (1, 3, 8)
 SURE = (("high", "high"), ("med", "med"), ("low", "low"))
@@ -59,6 +62,15 @@ def unheld(text: VerifiedText) -> int:
                 ):
                     missing += 1
     return missing
+
+
+def is_first_right(text: VerifiedText, row: Row) -> bool:
+    """Tell whether the cited statement that an answer quotes first answers the question by itself."""
+    places = [(text.text.find(each.said), each) for each in text.citations if each.said in text.text]
+    if not places:
+        return False
+    _, first = min(places, key=lambda place: place[0])
+    return holds(first.said, row["answer"]) and overlaps([first], row)
 
 
 async def measure(folder: Path, rows: Sequence[Row], vectors: str) -> dict[str, Any]:
@@ -94,9 +106,11 @@ async def measure(folder: Path, rows: Sequence[Row], vectors: str) -> dict[str, 
             where = next((at for at, found in enumerate(ranked) if overlaps(found.snippets, row)), max(KS))
             result["hits"] = [where < k for k in KS]
             result["right"] = answered and is_right(last.text, row)
+            result["first"] = answered and is_first_right(last.text, row)
         if answered:
             result["unheld"] = unheld(last.text)
-            result["characters"] = len(last.text.text)
+            result["words"] = len(last.text.text.split())
+            result["sources"] = len({(each.file, each.headings) for each in last.text.citations})
         results.append(result)
     took.sort()
     return {
@@ -129,7 +143,8 @@ def line(name: str, results: Sequence[Row]) -> str:
     )
     hit = [share([each["hits"][at] for each in asked]) for at in range(len(KS))]
     return (
-        f"{name:12} {len(asked):4}  {share([each['right'] for each in asked])}  "
+        f"{name:12} {len(asked):4}  {share([each['first'] for each in asked])}  "
+        f"{share([each['right'] for each in asked])}  "
         f"{share([each['answered'] and not each['right'] for each in asked])}  "
         f"{share([not each['answered'] for each in asked])}   {' '.join(hit)}   {share(near)} {share(far)}"
     )
@@ -138,20 +153,25 @@ def line(name: str, results: Sequence[Row]) -> str:
 def report(by_set: dict[str, dict[str, Any]], vectors: str) -> None:
     """Print everything of one way to search."""
     say(f"\nvectors: {vectors}; every search is made, none finds its hits kept")
-    say("set             n  right wrong refused  hit@1   3    8   near  far   off-topic refused, in %")
+    say("set             n  first right wrong refused  hit@1   3    8   near  far   off-topic refused, in %")
     everything: list[Row] = []
     for name, of in by_set.items():
         everything += of["results"]
         say(line(name, of["results"]))
     say(line("all", everything))
+    answered = [each for each in everything if each["answered"]]
     say("confidence: of the answers so called, off-topic questions too, so many were right")
     for sure, _ in SURE:
         so = [each for each in everything if each["answered"] and each["sure"] == sure]
-        say(f"  {sure:5} {sum(each.get('right', False) for each in so):4} of {len(so)}")
-    answered = [each for each in everything if each["answered"]]
+        say(
+            f"  {sure:5} {sum(each.get('right', False) for each in so):4} of {len(so)}, "
+            f"said of {100 * len(so) / max(1, len(answered)):.0f} %"
+        )
     say(f"sentences that no citation holds: {sum(each['unheld'] for each in answered)}")
     say(
-        f"characters of an answer: {sum(each['characters'] for each in answered) / max(1, len(answered)):.0f}"
+        f"an answer: median {median([each['words'] for each in answered] or [0]):.0f} words, "
+        f"{median([each['sources'] for each in answered] or [0]):.0f} sources, "
+        f"at most {max([each['sources'] for each in answered], default=0)}"
     )
     for name, of in by_set.items():
         p50, p99 = of["search ms"]
