@@ -60,11 +60,17 @@ class Telling:
 
 @dataclass(frozen=True, slots=True)
 class QuestionPatterns:
-    """Patterns of questions for each kind of thing (`agent.retrieval.parsed_question`). Money and time are numbers."""
+    """Patterns of questions for a kind of thing (`agent.retrieval.parsed_question`). Money and time are numbers too.
+
+    `^` is the beginning of a sentence. `counted`: stands before the name of the counted things. `share`: asks for a
+    share of something, which has no unit of its own.
+    """
 
     number: str
     money: str
     time: str
+    counted: str
+    share: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from agent.lexical.subject import subject_words
 from agent.numbers.language_tables import AM, PM
 from agent.numbers.number_words import classify
 from agent.numbers.units import CODES, CURRENCIES, SIGNS, UNITS
+from agent.numbers.vocabulary import MONTHS
 from agent.text.words import fold
 
 WORDS_MAX = 24
@@ -26,7 +27,10 @@ _READ = 2000  # characters of a question that are read
 Kind = Literal["number", "money", "time"]
 
 _ASKS: Final = {
-    lang: {kind: re.compile(rf"\b(?:{cue})\b") for kind, cue in table(language.searching.asking).items()}
+    lang: {
+        kind: re.compile(rf"\b(?:{cue})\b" + (r" (?P<unit>\w+)" if kind == "counted" else ""), re.MULTILINE)
+        for kind, cue in table(language.searching.asking).items()
+    }
     for lang, language in LANGUAGES.items()
 }
 
@@ -42,11 +46,14 @@ UNIT_WORDS: Final = _TIME_UNITS | _CURRENCY_WORDS
 """Folded words that count time or money, of every language."""
 _NOTHING: Final[frozenset[Kind]] = frozenset()
 _SIGN: Final = re.compile("[" + re.escape("".join(SIGNS)) + "]")
+_SENTENCE_END: Final = re.compile(r"[.!?:;]\s+")
 _TOKEN: Final = re.compile(r"[^\W\d_]+|\d+")
 _COUNTING: Final = frozenset(
     ("cardinal", "quantity", "fraction", "factor", "symbol")
 )  # sorts of number words that count something
 _CLOCK: Final = re.compile(rf"\b\d{{1,2}}[:.]\d{{2}}\b|\b\d{{1,2}}(?:{AM}|{PM})|\b(?:19|20)\d{{2}}\b")
+_MONTH: Final = "|".join(map(re.escape, MONTHS))
+_DATE: Final = re.compile(rf"\b(?:\d{{1,2}}\.?(?:st|nd|rd|th)? (?:{_MONTH})|(?:{_MONTH})\.? \d{{1,2}})\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +68,25 @@ def parse_question(question: str, lang: Lang) -> ParsedQuestion:
     """Return the subject words and the kind of a question; the work is bounded however long `question` is."""
     text = fold(question[:_READ])
     subject = list(dict.fromkeys(subject_words(text, lang)))
-    kind: Kind | None = None
+    return ParsedQuestion(tuple(subject[:WORDS_MAX]), _find_asked_kind(_SENTENCE_END.sub("\n", text), lang))
+
+
+def _find_asked_kind(text: str, lang: Lang) -> Kind | None:
+    """Return the kind of thing that a folded question asks for; each of its sentences is a line.
+
+    A unit that is counted ("how many weeks") and a question for a time decide, whatever else the question names: "how
+    long until I get my money back". A share of money is a number.
+    """
     asks = _ASKS[lang]
+    counted = asks["counted"].search(text)
+    if counted is not None:
+        unit = counted["unit"]
+        return "time" if unit in _TIME_UNITS else "money" if unit in _CURRENCY_WORDS else "number"
+    if asks["time"].search(text):
+        return "time"
     if asks["number"].search(text):
-        kind = "number"
-        if asks["money"].search(text):
-            kind = "money"
-        elif asks["time"].search(text):
-            kind = "time"
-    return ParsedQuestion(tuple(subject[:WORDS_MAX]), kind)
+        return "money" if asks["money"].search(text) and not asks["share"].search(text) else "number"
+    return None
 
 
 def find_kinds(statement: str) -> frozenset[Kind]:
@@ -83,7 +100,7 @@ def find_kinds(statement: str) -> frozenset[Kind]:
     found: set[Kind] = {"number"}
     if not units.isdisjoint(_CURRENCY_WORDS) or _SIGN.search(folded):
         found.add("money")
-    if not units.isdisjoint(_TIME_UNITS) or _CLOCK.search(folded):
+    if not units.isdisjoint(_TIME_UNITS) or _CLOCK.search(folded) or _DATE.search(folded):
         found.add("time")
     return frozenset(found)
 

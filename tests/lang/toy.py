@@ -91,7 +91,13 @@ LANGUAGE = Language(
     name="Esperanto",
     writing=Orthography(words("la kaj estas kiom kio por ne min"), "ĉĝĥĵŝŭ", words("ktp")),
     telling=Telling(words("saluton dankon prezo"), "ojn|oj|on|as|is", "aĵ|oj", ""),
-    searching=Searching("", words("diru"), QuestionPatterns("kiom|kiam", "kostas", "kiam"), "kaj", words("ĝi")),
+    searching=Searching(
+        "",
+        words("diru"),
+        QuestionPatterns("kiom|kiam", "kostas", "kiam", "kiom da", "procento"),
+        "kaj",
+        words("ĝi"),
+    ),
     recalling=Recalling(
         asker=words("mi min mia"),
         agent=words("vi via"),

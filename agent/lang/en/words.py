@@ -62,18 +62,29 @@ SEARCHING = Searching(
     empty_words=words(_EMPTY),
     asking=QuestionPatterns(
         number=(
-            r"how (?:many|much|long|often|soon|old|big|large|late|early|far|high|low|fast|deep|wide|heavy|tall|thick"
-            r"|few)"
-            r"|(?:what|which) (?:year|month|day|date|percentage|percent|share|size|number|age|price|cost|fee|rate"
-            r"|amount)"
-            r"|(?:what|which) limit"
-            r"|price|cost|costs|percentage|percent|when|minimum|maximum|limit|at most|at least"
+            r"how (?:many|much|long|often|soon|old|big|large|late|early|far|high|low|fast|quickly|slow|slowly|deep"
+            r"|wide|narrow|heavy|light|tall|thick|thin|steep|hot|warm|cold|strong|loud|close|near|few|little)"
+            r"|(?:what|which)(?: is the| are the|'s the)? (?:year|month|day|date|percentage|percent|share|size|number"
+            r"|age|price|cost|fee|rate|amount|sum|temperature|height|length|weight|width|depth|speed|distance|limit"
+            r"|most|least|lowest|highest|smallest|largest|longest|shortest)"
+            r"|(?:above|below|over|under|until|within|after|up to) (?:what|which)"
+            r"|what (?:can|do|does|did|may|must|will|would|should) (?:\w+ ){1,2}(?:pay|spend|charge|cost|earn|owe)"
+            r"|price|cost|costs|percentage|percent|minimum|maximum|limit|at most|at least"
         ),
         money=(
             r"costs?|prices?|pay|paid|charged?|fees?|money|spend|dollars?|euros?|salary|salaries|cheap|cheapest"
             r"|expensive"
         ),
-        time=r"how (?:long|often|soon|late|early|old)|when|what time|(?:what|which) (?:year|month|day|date)",
+        time=(
+            r"how (?:long|often|soon|late|early|old|quickly)|^when|(?:since|until|till|from|by|and|or|know) when"
+            r"|when (?:am|are|is|was|were|do|does|did|has|have|had|will|would|can|could|may|must|shall|should)"
+            r"|(?:what|which) (?:time|hours|year|month|months|day|days|date|dates)"
+        ),
+        counted=r"how many",
+        share=(
+            r"share|percentage|percent|how much of"
+            r"|(?:what|which|how (?:big|large) a) (?:part|portion|fraction|slice|cut)"
+        ),
     ),
     joining=r"and|but|or|also|then|so|(?:what|how) about|what if|same (?:for|with)|which of",
     referring=words(

@@ -60,19 +60,28 @@ SEARCHING = Searching(
     empty_words=words(_EMPTY),
     asking=QuestionPatterns(
         number=(
-            r"hur (?:många|mycket|länge|ofta|snart|gammal|gammalt|stor|stort|stora|sent|tidigt|långt|lång|högt|hög"
-            r"|lågt|snabbt|djupt|djup|brett|bred|tung|tjockt|tjock|dyrt|dyr|varmt|tätt|nära|få)"
-            r"|(?:vad|vilket|vilken) (?:år|månad|dag|datum|procent|andel|storlek|nummer|ålder|pris|kostnad|avgift)"
-            r"|kostar|kosta|pris|priset|procent|andel|när|högst|minst|gräns|gränsen|max"
+            r"hur (?:många|mycket|länge|ofta|snart|fort|snabbt|gammal|gammalt|stor|stort|stora|liten|litet|sent|tidigt"
+            r"|långt|lång|långa|kort|högt|hög|höga|lågt|låg|djupt|djup|brett|bred|smalt|smal|tungt|tung|tjockt|tjock"
+            r"|tunt|tunn|dyrt|dyr|varmt|varm|hett|het|kallt|kall|fuktigt|fuktig|torrt|torr|brant|starkt|stark|hårt"
+            r"|hård|tätt|tät|täta|nära|få|lite)"
+            r"|(?:vad|vilket|vilken)(?: är)?(?: det| den)? (?:år|månad|dag|datum|procent|andel|storlek|nummer|ålder"
+            r"|pris|kostnad|avgift|summa|temperatur|höjd|längd|vikt|bredd|djup|hastighet|avstånd|lutning"
+            r"|mesta|minsta|lägsta|högsta|största|längsta|kortaste)"
+            r"|(?:över|under|inom|efter|från|upp till) (?:vad|vilken|vilket)"
+            r"|kostar|kosta|pris|priset|procent|andel|högst|minst|gräns|gränsen|max"
         ),
         money=(
             r"kostar?|kostnad(?:en)?|pris(?:et|er)?|betala(?:r)?|avgift(?:en|er)?|kronor|belopp(?:et)?"
             r"|pengar|lön(?:en)?|dyrt?|billigt?|billigast"
         ),
         time=(
-            r"hur (?:länge|ofta|snart|sent|tidigt|gammal|gammalt)|när|vilken tid"
-            r"|(?:vad|vilket|vilken) (?:år|månad|dag|datum)"
+            r"hur (?:länge|ofta|snart|fort|sent|tidigt|gammal|gammalt|lång tid)|vilken tid"
+            r"|^när|(?:sedan|till|från|och|eller|vet) när"
+            r"|när (?:är|var|blir|kan|får|ska|skall|måste|bör|har|kommer|vill)"
+            r"|(?:vad|vilket|vilken|vilka) (?:år|månad|månader|dag|dagar|datum|tider)"
         ),
+        counted=r"hur många",
+        share=r"andel|procent|hur (?:mycket|stor del|många) av",
     ),
     joining=r"och|men|eller|också|då|så|hur är det med|hur blir det med|vad gäller|om|samma (?:för|med)|vilken av",
     referring=words("den det dess denna detta dessa de dem dom deras han hon honom henne båda"),
