@@ -7,14 +7,14 @@ thread. When a served model fails, questions are searched by their words alone, 
 """
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import structlog
 
 from agent.errors import EmbeddingFailed
 from agent.lexical.alike import WordMeanings
 from agent.ports.embed import Embedder, Encoder, TextRole, Vectors, WordVectors
-from agent.ports.search import Lang, Passage
+from agent.ports.search import Lang, Passage, Snippet
 
 from .index import KnowledgeIndex
 from .packed_sections import statement_texts
@@ -152,6 +152,14 @@ class KnowledgeEmbedder:
         row: Vectors = self._at_once.encode([text], "question")[0]
         return row
 
+    def compare_statements(self, question: Any, statements: Sequence[Snippet]) -> Sequence[float]:
+        """Return the cosine of each statement with a question, whose vector is given; 0 where that takes a thread."""
+        if self._at_once is None or not statements:
+            return [0.0] * len(statements)
+        rows = self._at_once.encode([*map(embedded_statement, statements)], "passage")
+        cosines: list[float] = (rows @ question).tolist()
+        return cosines
+
     def embeds(self, lang: Lang) -> bool:
         """Tell whether questions in `lang` have vectors, unless a server fails."""
         return self._embedder.langs is None or lang in self._embedder.langs
@@ -184,3 +192,8 @@ def embedded_text(passage: Passage) -> str:
     """Return the text by which a section is embedded: its headings, then its statements."""
     text = "\n".join(statement_texts(passage))
     return f"{' > '.join(passage.headings)}\n{text}"
+
+
+def embedded_statement(snippet: Snippet) -> str:
+    """Return the text by which a statement is embedded: its headings, its leading line, then its words."""
+    return f"{' > '.join(snippet.headings)}\n{snippet.lead}\n{snippet.said}"

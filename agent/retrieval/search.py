@@ -12,6 +12,7 @@ invalidated, and they are dropped with it.
 
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from math import exp
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -23,7 +24,7 @@ from .follow_up import follows, newest_first
 from .index import KnowledgeIndex
 from .load import Skipped, SourceFile
 from .meaning import KnowledgeEmbedder
-from .ranking import WITH_SENTENCES, WITH_WORDS, WITHOUT, Ranking, SignalWeights, rank_sections
+from .ranking import NO_NEARNESS, WITH_SENTENCES, WITH_WORDS, QuestionNearness, Ranking, rank_sections
 from .read import passages_of
 from .vectors import SectionVectors
 
@@ -38,14 +39,8 @@ _HitKey: TypeAlias = tuple[str, str, Lang, int]
 class SnapshotVectors(Protocol):
     """The vectors of one snapshot."""
 
-    @property
-    def sections(self) -> SectionVectors:
-        """Return the vectors of its sections."""
-        ...
-
-    @property
-    def weights(self) -> SignalWeights:
-        """Return the weights of signals for vectors of this kind."""
+    def nearness_of(self, vector: object) -> QuestionNearness:
+        """Return the nearness of a question, whose vector is given, to its sections and statements."""
         ...
 
     def embeds(self, lang: Lang) -> bool:
@@ -61,10 +56,15 @@ class _EmbedderVectors:
     """The vectors of one snapshot, made by an embedder (implements `SnapshotVectors`)."""
 
     def __init__(self, sections: SectionVectors, meaning: KnowledgeEmbedder) -> None:
-        self.sections = sections
-        self.weights = WITH_SENTENCES if meaning.of_sentences else WITH_WORDS
+        self._sections = sections
+        self._compare = meaning.compare_statements
+        self._weights = WITH_SENTENCES if meaning.of_sentences else WITH_WORDS
         self.embeds = meaning.embeds
         self.question = meaning.embed_question
+
+    def nearness_of(self, vector: object) -> QuestionNearness:
+        """Return the nearness of a question, whose vector is given, to its sections and statements."""
+        return QuestionNearness(self._weights, self._sections, vector, partial(self._compare, vector))
 
 
 class SearchResult(NamedTuple):
@@ -228,9 +228,9 @@ class KnowledgeBase:
         """
         if limit < 1:
             return ()
-        weights, sections = self._select_weights(vector)
-        least = weights.floor if floor is None else floor
-        best = rank_sections(query, self._index, lang, weights, sections, vector, least)
+        nearness = self._nearness_of(vector)
+        least = nearness.weights.floor if floor is None else floor
+        best = rank_sections(query, self._index, lang, nearness, least)
         return () if best is None or best.sure < least else self._make_hits(best, limit)
 
     async def embed_question(self, question: str, lang: Lang) -> object:
@@ -245,15 +245,13 @@ class KnowledgeBase:
 
     def find_sections(self, query: str, lang: Lang, limit: int, vector: object = None) -> tuple[Passage, ...]:
         """Return the at most `limit` best sections, best first, with no floor. `vector`: as in `find_hits`."""
-        ranked = rank_sections(query, self._index, lang, *self._select_weights(vector), vector, most=limit)
+        ranked = rank_sections(query, self._index, lang, self._nearness_of(vector), most=limit)
         found = [self._index.sections[number] for number in ranked.sections[:limit]] if ranked else ()
         return tuple([section.passage for section in found if section is not None])
 
-    def _select_weights(self, vector: object) -> tuple[SignalWeights, SectionVectors | None]:
-        """Return the weights of signals, and the vectors of sections, for a question with `vector` or without one."""
-        if self._vectors is None or vector is None:
-            return WITHOUT, None
-        return self._vectors.weights, self._vectors.sections
+    def _nearness_of(self, vector: object) -> QuestionNearness:
+        """Return the nearness of a question with `vector`, or of one without a vector."""
+        return NO_NEARNESS if self._vectors is None or vector is None else self._vectors.nearness_of(vector)
 
     def _make_hits(self, ranked: Ranking, limit: int) -> tuple[Hit, ...]:
         """Return the first `limit` statements of a ranking as hits, with scores relative to the best statement."""

@@ -2,14 +2,22 @@
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
-from agent.ports.search import Lang
+from agent.ports.search import Lang, Snippet
 from agent.retrieval.base import IndexedSection
 from agent.retrieval.index import KnowledgeIndex
 from agent.retrieval.parsed_question import parse_question
-from agent.retrieval.ranking import ANSWERING, CLOSELY, rank_sections
+from agent.retrieval.ranking import (
+    ANSWERING,
+    CLOSELY,
+    COMPARED,
+    NO_NEARNESS,
+    WITH_WORDS,
+    rank_sections,
+)
 from agent.retrieval.signals import IndexedQuestion, StatementSignals
 
 from ..examples import sample
@@ -75,6 +83,29 @@ def test_what_cannot_be_among_the_best_is_not_read(
     ranked = rank_sections("zebra okapi tapir", index, "en")
     assert ranked is not None
     assert len(ranked.sections) == ANSWERING <= len(read) < CLOSELY / 2
+
+
+def test_of_statements_with_the_same_words_the_nearest_is_first() -> None:
+    """The vectors of statements are compared with the question, for the likeliest of them only."""
+    told = "\n".join(f"- A zebra eats grass {name}." for name in "abcdefgh")
+    index = KnowledgeIndex(sections(f"# Zebra\n\n{told}\n"))
+    seen: list[Snippet] = []
+
+    def compare(snippets: Sequence[Snippet]) -> list[float]:
+        seen.extend(snippets)
+        return [float(" f." in each.said) for each in snippets]
+
+    ranked = rank_sections(
+        "zebra grass", index, "en", replace(NO_NEARNESS, weights=WITH_WORDS, compare=compare)
+    )
+    assert ranked is not None
+    first = index.sections[ranked.statements[0].section]
+    assert first is not None
+    assert first.passage.snippets[ranked.statements[0].place].said == "A zebra eats grass f."
+    assert len(seen) == min(COMPARED, 8)
+    assert [each.score for each in ranked.statements] == sorted(
+        [each.score for each in ranked.statements], reverse=True
+    )
 
 
 def by_reading(question: IndexedQuestion, index: KnowledgeIndex, number: int) -> float:
