@@ -39,7 +39,8 @@ def find_used(said: str, snippets: Sequence[Snippet]) -> tuple[int, ...]:
 
     `snippets`: best first, which decides among equals. A snippet is quoted when its words stand in the answer one for
     one, from the beginning of a sentence or a line on. Each sentence of the rest uses the snippet that says most of it;
-    a sentence that no snippet says, a lead-in or a greeting, uses none.
+    a sentence that no snippet says, such as a greeting, uses none, and neither does one that ends in a colon, since it
+    only leads into what follows.
     """
     found: dict[int, None] = {}
     rest = said
@@ -52,7 +53,7 @@ def find_used(said: str, snippets: Sequence[Snippet]) -> tuple[int, ...]:
     names = [names_of(snippet.text) for snippet in snippets]
     for sentence in sentences_of(rest.replace(_QUOTED, "\n")):
         wanted = names_of(sentence)
-        if not wanted:
+        if not wanted or sentence.rstrip().endswith(":"):
             continue
         most = max([len(wanted & its) for its in names], default=0)
         if most >= SAYS * len(wanted):

@@ -105,6 +105,11 @@ def test_among_equals_the_one_that_is_quoted_is_used() -> None:
     assert find_used("The plan costs 300 kr.", found) == (0,)
 
 
+def test_a_line_that_leads_into_others_uses_none() -> None:
+    """The heading that an answer names before a quotation is not a claim of another snippet."""
+    assert find_used("From “The keypad has batteries”:\nReturns are free.", FOUND) == (2,)
+
+
 def test_a_sentence_that_no_snippet_says_uses_none() -> None:
     """Less than half of its content words is no saying; a sentence without one names nothing."""
     assert SAYS == 0.5

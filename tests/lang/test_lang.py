@@ -229,7 +229,7 @@ def spoken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 def test_a_language_is_added_by_a_folder(spoken: dict[str, Any]) -> None:
     """Its pages are read as such; it is asked with its code and without, and answers, refuses and greets in it."""
-    prices = "El “Prezoj › Pakaĵoj”:\nLa norma pakaĵo kostas 29 eŭrojn. La granda pakaĵo kostas 59 eŭrojn."
+    prices = "El “Prezoj › Pakaĵoj”:\nLa norma pakaĵo kostas 29 eŭrojn."
     assert spoken["langs"] == ["eo", "eo", "sv"]
     assert spoken["given"] == spoken["told"] == prices
     assert spoken["refused"] == spoken["by setting"] == "Mi trovas nenion pri tio."
@@ -244,7 +244,8 @@ def test_an_added_language_counts(spoken: dict[str, Any]) -> None:
 
 def test_an_added_language_acts(spoken: dict[str, Any]) -> None:
     """On its keywords, unless they are negated in it."""
-    assert spoken["acted"] == spoken["not acted"] == spoken["told"]
+    assert spoken["acted"] == spoken["not acted"]
+    assert spoken["acted"].startswith("El “Prezoj › Pakaĵoj”:\nLa granda pakaĵo kostas 59 eŭrojn.")
     assert spoken["actions"] == ["schedule_callback"]
     assert spoken["payloads"] == [{"phone": "23456789"}]
 

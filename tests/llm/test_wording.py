@@ -1,5 +1,7 @@
 """What an answer without a model quotes, in which order, and that no number is made by putting quotes together."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,9 +9,11 @@ from hypothesis import strategies as st
 from agent.grounding.verify import verify
 from agent.lang import LANGUAGES
 from agent.llm.wording import (
+    MEMORY_ITEMS,
     QUOTE_CHARS,
-    SECTIONS,
+    STATEMENTS,
     TOLD_CHARS,
+    WORDS,
     choose_quotes,
     compose_answer,
 )
@@ -42,19 +46,69 @@ def section(
 
 
 def test_the_best_is_quoted_however_long() -> None:
-    """More than QUOTE_CHARS are quoted of the best statement only; what is too long is passed over."""
+    """More than WORDS are quoted of the best statement only; a statement that is too long is passed over."""
     long = section("word " * 400)[0]
     assert choose_quotes([long, *section("Short.")]) == [long]
-    first, middle, last = section("a" * 400, "b" * 400, "c" * 300)
+    first, middle, last = section("a " * 60, "b " * 60, "c " * 30)
     assert choose_quotes([first, middle, last]) == [first, last]
-    assert QUOTE_CHARS == 700
+    assert WORDS == 100
 
 
-def test_statements_of_three_sections_are_quoted() -> None:
-    """One of a fourth is not; another of the first three is."""
+def test_three_statements_are_quoted() -> None:
+    """In the order of their rank, from one section or from three."""
     sections = [section(f"Statement {name} one.", f"Statement {name} two.") for name in "abcd"]
     best = [hits[0] for hits in sections]
-    assert choose_quotes([*best, sections[1][1]]) == [*best[:SECTIONS], sections[1][1]]
+    assert choose_quotes([*best, sections[1][1]]) == best[:STATEMENTS]
+    assert choose_quotes([sections[0][1], sections[0][0], best[2], best[3]]) == [
+        sections[0][1],
+        best[0],
+        best[2],
+    ]
+
+
+def test_a_statement_that_is_far_less_likely_is_not_quoted() -> None:
+    """Where the search is sure of the best, the answer is that alone."""
+    best, likely, unlikely = section("It costs 5 kr.", "It is paid at once.", "It is red.")
+    hits = [best, replace(likely, score=best.score / 2), replace(unlikely, score=best.score / 4)]
+    assert choose_quotes(hits) == hits[:2]
+
+
+def test_the_statement_that_the_best_refers_to_stands_before_it() -> None:
+    """Where it is as good as likely; the lines that the best leads into follow it, however they are ranked."""
+    limit, each, other = section("The limit is 50 tokens.", "It counts for each call.", "Calls are logged.")
+    assert choose_quotes([each, other, limit]) == [limit, each, other]
+    assert choose_quotes([limit, other, each]) == [limit, other, each]
+    lead, ours, theirs = section("There are two plans:", ("item", "Basic"), ("item", "Standard"))
+    (best,) = section("Plans differ.", headings=("Top",))
+    assert choose_quotes([lead, best, ours, replace(theirs, score=0.1)]) == [
+        lead,
+        ours,
+        replace(theirs, score=0.1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "headings", "is_aside"),
+    [
+        ("- [Prices](#prices)", ("Plans",), True),
+        ("[Home](/) | [Prices](prices.md)", ("Plans",), True),
+        ("See [prices](prices.md).", ("Plans",), False),
+        ("It costs 5 kr.", ("Changes", "[1.2.0] 2024-05-01"), True),
+        ("It costs 5 kr.", ("Changes", "v2.1"), True),
+        ("It costs 5 kr.", ("Changes", "v3.4.0"), False),
+        ("It costs 5 kr.", ("2024 prices",), False),
+    ],
+)
+def test_links_and_other_versions_are_not_quoted_first(
+    text: str, headings: tuple[str, ...], is_aside: bool
+) -> None:
+    """A list of links answers nothing, and neither do the notes of a version that the question does not name."""
+    snippet = Snippet(file="kb/b.md", text=text, first=1, last=1, said=text, headings=headings)
+    hit = Hit(snippet, Passage("kb/b.md", headings, "en", (snippet,)), 0.9)
+    (other,) = section("Prices rise.")
+    question = "What does 3.4.0 cost?"
+    assert choose_quotes([hit, other], question) == ([other, hit] if is_aside else [hit, other])
+    assert choose_quotes([hit], question) == [hit]
 
 
 def test_nothing_is_quoted_twice() -> None:
@@ -78,12 +132,14 @@ def test_nothing_to_quote_is_said_without_a_number() -> None:
 # --- how it is put
 
 
-def test_statements_stand_in_the_order_of_their_page() -> None:
-    """The best section comes first; within a section the page's order counts, not the rank."""
+def test_the_best_statement_comes_first() -> None:
+    """In the best section too; a statement that does not follow the one before it on its page is a paragraph."""
     one, two, three = section("First.", "Second.", "Third.")
     (other,) = section("Best.", headings=("Top",))
-    assert compose_answer([other, three, one], "en") == "From “Top”:\nBest.\n\nFrom “Plans”:\nFirst. Third."
-    assert compose_answer([two, other], "en").startswith("From “Plans”:\nSecond.")
+    assert (
+        compose_answer([other, three, one], "en") == "From “Top”:\nBest.\n\nFrom “Plans”:\nThird.\n\nFirst."
+    )
+    assert compose_answer([two, three, other], "en").startswith("From “Plans”:\nSecond. Third.\n\n")
 
 
 @pytest.mark.parametrize(
@@ -170,17 +226,17 @@ def test_no_number_goes_on_in_the_next_statement(
     assert verify(compose_answer(hits, "en"), hits).refused == ()
 
 
-WORDS = st.sampled_from(
+TOKENS = st.sampled_from(
     ["5", "14", "2,5", "000", "kr", "Days", "dagar", "%", "-", "–", "and", "och", "of", "Till", "18.", "May", "maj",
      "12:30", "ends.", "at", "fem", "twenty", "two", "x", "1 000", "EUR", "halv", "hundra", "3-5", "Plan"]
 )  # fmt: skip
-STATEMENTS = st.tuples(
+QUOTATIONS = st.tuples(
     st.sampled_from(["paragraph", "item", "row", "code"]),
-    st.lists(WORDS, min_size=1, max_size=4).map(" ".join),
+    st.lists(TOKENS, min_size=1, max_size=4).map(" ".join),
 )
 
 
-@given(st.lists(STATEMENTS, min_size=1, max_size=4))
+@given(st.lists(QUOTATIONS, min_size=1, max_size=4))
 def test_quotes_of_anything_stand(said: list[tuple[str, str]]) -> None:
     """Numbers, units and small words in any order: what is quoted says no number that its snippets do not."""
     hits = [
@@ -263,7 +319,7 @@ def test_all_that_is_remembered_is_quoted_where_nothing_else_is_asked_for() -> N
     """As much of it as an answer quotes of documents."""
     much = [told(f"i{at}", f"My door {at} is {'x' * 90}") for at in range(20)]
     assert choose_quotes(much, "What do you remember about me?") == much[: QUOTE_CHARS // 103]
-    assert choose_quotes(much, "What is the door?") == much[:SECTIONS]
+    assert choose_quotes(much, "What is the door?") == much[:MEMORY_ITEMS]
 
 
 def test_much_that_fits_leaves_the_documents_their_place() -> None:
