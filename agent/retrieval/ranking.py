@@ -18,6 +18,10 @@ kinds of questions as they are read now, on three English sets and a Swedish one
 puts a right statement first for 45 % of the questions in place of 41 %; its length, its place, its neighbours and its
 form (item, row) gained nothing. Without vectors the earlier weights are as good as any.
 
+The confidence has a second look, fitted in the same way: how high the best statement scores, and how many others are
+as likely. Together they part right answers from all others better than the first look (area under the curve 0.82 in
+place of 0.76). Whether a quoted statement holds the question's rarest word gained nothing beside them.
+
 Sections are ranked in two passes: the index alone orders all candidates, and the first of them are examined closely.
 Only the statements of the best sections are weighed one by one.
 """
@@ -65,13 +69,16 @@ _ROUNDING = 1e-9  # difference between sums of the same terms in another order
 
 
 class SignalWeights(NamedTuple):
-    """The weight of each signal. `sure_*`: the weights of the confidence, on the scale of a logistic function.
+    """The weight of each signal. `sure_*`: the weights of the first look's confidence, on the scale of a logistic
+    function. `look_*`: those of the second look.
 
-    `floor`: how sure the best statement must be, 0..1; below it nothing was found. `general`: how many sections the
+    `floor`: how sure the best statement must be after both looks, 0..1; below it nothing was found. `first_floor`: the
+    same for the first look alone. `general`: how many sections the
     weight of a word in any text counts as (`Lexicon.word_weight`); 0 where it was not tried.
     """
 
     floor: float
+    first_floor: float
     general: int
     grams: float
     near: float
@@ -96,26 +103,33 @@ class SignalWeights(NamedTuple):
     sure_grams: float
     sure_words: float
     sure_bias: float
+    look_sure: float
+    look_best: float
+    look_share: float
+    look_bias: float
 
 
 # fmt: off
 WITH_WORDS = SignalWeights(
-    0.18, 300,
+    0.25, 0.18, 300,
     1.98, 2.68, 1.30, 1.45, 1.87, 1.72, 2.03,
     0.80, 1.50, 2.45, 4.30, -1.50, -0.50, 0.50, 5.20,
     1.02, 2.35, 2.55, -0.46, 1.0, 2.80, 3.94, -6.09,
+    0.50, 0.24, 1.52, -2.02,
 )
 WITH_SENTENCES = SignalWeights(
-    0.18, 0,
+    0.18, 0.18, 0,
     1.36, 4.73, 0.62, 2.13, 1.47, 1.17, 1.70,
     1.24, 1.62, 1.22, 2.33, -0.83, -0.11, 0.08, 0.0,
     -0.89, 3.70, 8.92, -0.17, 0.5, 0.32, 2.83, -7.11,
+    1.0, 0.0, 0.0, 0.0,
 )
 WITHOUT = SignalWeights(
-    0.13, 0,
+    0.20, 0.13, 0,
     2.93, 0.0, 1.74, 0.0, 1.81, 1.75, 2.16,
     0.79, 2.07, 2.34, 2.38, -0.70, -0.26, -0.20, 0.0,
     1.33, 1.07, 0.0, -1.03, 0.5, 4.38, 4.43, -5.33,
+    0.72, 0.27, 1.33, -1.07,
 )
 # fmt: on
 
@@ -308,7 +322,27 @@ def _rank_candidates(
         * (found.grams.scores.get(best, 0.0) / found.grams.most if found.grams.most else 0.0)
         + weights.sure_words * len(question.parsed.words) / 10
     )
-    return Ranking([number for _, number, _ in best_sections], statements, 1 / (1 + exp(-logit)))
+    return Ranking(
+        [number for _, number, _ in best_sections],
+        statements,
+        _look_again(logit, statements, weights),
+    )
+
+
+def _look_again(logit: float, statements: Sequence[RankedStatement], weights: SignalWeights) -> float:
+    """Return how likely the first statements answer, 0..1, from the first look and from the statements themselves.
+
+    `logit`: of the first look. A statement that answers holds the question's words and its kind of thing, which is
+    its score, and few others are as likely, which is its share.
+    """
+    first = 1 / (1 + exp(-logit))
+    best = statements[0].score
+    share = 1 / sum([exp(each.score - best) for each in statements[:COMPARED]])
+    second = (
+        weights.look_bias + weights.look_sure * logit + weights.look_best * best + weights.look_share * share
+    )
+    sure = 1 / (1 + exp(-second))
+    return sure if first >= weights.first_floor else min(first, sure)
 
 
 def _look_closely(

@@ -62,7 +62,7 @@ async def test_an_answer_is_told_in_all_its_parts() -> None:
     assert told[draft + 3 :] == [
         "number '299 kr': held by kb/a.md:6: | Plan | Price | | Standard | 299 kr | Plans",
         "number '149 kr': held by kb/a.md:5: | Plan | Price | | Basic | 149 kr | Plans",
-        "answered: confidence low, 2 citations",
+        "answered: confidence med, 2 citations",
     ]
 
 

@@ -19,10 +19,10 @@ from agent.retrieval.search import KnowledgeBase
 EVERYDAY = Path(__file__).parents[1] / "kb" / "everyday.jsonl"
 HITS = 5
 
-NOTHING = {("off", "en"): 4, ("off", "sv"): 9, ("static", "en"): 4, ("static", "sv"): 7}
+NOTHING = {("off", "en"): 6, ("off", "sv"): 9, ("static", "en"): 6, ("static", "sv"): 10}
 """Of 30 questions a language, how many find nothing, as measured. Wanted: at most 6."""
 
-FIRST = {("off", "en"): 18, ("off", "sv"): 16, ("static", "en"): 21, ("static", "sv"): 16}
+FIRST = {("off", "en"): 16, ("off", "sv"): 16, ("static", "en"): 19, ("static", "sv"): 16}
 """Of 30, how many have the right file first, as measured."""
 
 ASTRAY = {"off": 3, "static": 2}

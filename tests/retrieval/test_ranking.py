@@ -108,6 +108,18 @@ def test_of_statements_with_the_same_words_the_nearest_is_first() -> None:
     )
 
 
+def test_a_statement_among_many_as_likely_is_less_sure() -> None:
+    """The second look: the same best statement answers less surely where others say as much."""
+    alone = KnowledgeIndex(sections("# Zebra\n\n- A zebra eats grass.\n- The keeper sleeps.\n- It rains.\n"))
+    among = KnowledgeIndex(
+        sections("# Zebra\n\n- A zebra eats grass.\n- No zebra eats grass.\n- Each zebra eats grass.\n")
+    )
+    sure, unsure = [rank_sections("zebra eats grass", index, "en") for index in (alone, among)]
+    assert sure is not None
+    assert unsure is not None
+    assert sure.sure > unsure.sure
+
+
 def by_reading(question: IndexedQuestion, index: KnowledgeIndex, number: int) -> float:
     """Return the coverage of a section by reading all of its words, one for one."""
     section = index.sections[number]
