@@ -1,10 +1,11 @@
 """Drafts without a model: quotes the evidence, and invents a number in a given share of drafts.
 
 Every draft follows from the seed, the question and the attempt, so the same seed gives the same drafts in any order of
-questions. A draft quotes the best statements (`wording`), so every number in it stands in a snippet. In the share
-`hallucinate` of drafts, `inventions` adds a number that does not. For the form `claims`, each statement is one claim,
-and an invention is part of a claim or a claim of its own. Where the prompt lets it ask back, the mock asks when the
-best snippet scores below a bound. Drafts come in small pieces that cut through words and numbers.
+questions. A draft quotes the best statements (`wording`), so every number in it stands in a snippet; where one does
+not, the redraft quotes the others. In the share `hallucinate` of drafts, `inventions` adds a number that does not. For
+the form `claims`, each statement is one claim, and an invention is part of a claim or a claim of its own. Where the
+prompt lets it ask back, the mock asks when the best snippet scores below a bound. Drafts come in small pieces that cut
+through words and numbers.
 """
 
 import re
@@ -14,6 +15,7 @@ from random import Random
 import msgspec
 import trio
 
+from ..grounding.verify import verify
 from ..lang import LANGUAGES
 from ..ports.draft import Delta, Prompt
 from ..ports.search import Hit
@@ -60,7 +62,7 @@ class MockModel:
         elif prompt.form == "claims":
             draft = self._draft_claims(prompt, evidence, is_invented, rng)
         else:
-            draft = compose_answer(choose_quotes(evidence, prompt.question), prompt.lang)
+            draft = compose_answer(_choose_supported(prompt, evidence), prompt.lang)
             if is_invented:
                 draft = self._add_invention(draft, prompt, evidence, rng)
         for number, piece in enumerate(_cut_pieces(draft, rng)):
@@ -77,7 +79,7 @@ class MockModel:
     def _draft_claims(self, prompt: Prompt, evidence: Sequence[Hit], is_invented: bool, rng: Random) -> str:
         """Return claims as a JSON array; an invention names the evidence of the claim that it was made from."""
         claims: list[tuple[str, int]] = []
-        for hit in choose_quotes(evidence, prompt.question):
+        for hit in _choose_supported(prompt, evidence):
             claims.append((statement_text(hit), evidence.index(hit) + 1))
         if is_invented:
             at = rng.randrange(len(claims)) if claims else 0
@@ -89,6 +91,17 @@ class MockModel:
                 claims[at : at + 1] = [(invented, number)]
         objects = [{"text": text, "evidence": [number]} for text, number in claims]
         return msgspec.json.encode(objects).decode()
+
+
+def _choose_supported(prompt: Prompt, evidence: Sequence[Hit]) -> list[Hit]:
+    """Return the statements to quote; for a redraft, those of them whose numbers stand in their own snippets, if any.
+
+    One statement that is shown otherwise than it is read then costs that statement, and not the answer.
+    """
+    quotes = choose_quotes(evidence, prompt.question)
+    if not prompt.attempt:
+        return quotes
+    return [hit for hit in quotes if verify(statement_text(hit), [hit]).is_supported] or quotes
 
 
 def _cut_pieces(draft: str, rng: Random) -> Iterator[str]:

@@ -15,6 +15,7 @@ from agent.config import DRAFT_MAX
 from agent.errors import ModelFailed
 from agent.grounding import evidence
 from agent.grounding.binding import cached_rows
+from agent.llm.mock import MockModel
 from agent.numbers.source_numbers import SourceNumbers
 from agent.ports.brain import DraftCompleted, Proposal, Question, TurnEvent, TurnRefusal, VerifiedPart
 from agent.ports.draft import Delta, Prompt
@@ -79,6 +80,20 @@ def shape(events: Sequence[TurnEvent]) -> list[str]:
 
 
 # --- the paths
+
+
+async def test_a_quotation_that_does_not_stand_costs_only_itself() -> None:
+    """Without a model the redraft quotes the other statements; where none stands, the answer is refused."""
+    wrong = Snippet(file="kb/a.md", text="Basic costs 149 kr.", first=1, last=1, said="Basic costs 199 kr.")
+    other = Hit(wrong, Passage("kb/a.md", (), "en", (wrong,)), 0.9)
+    events = await told(GroundedBrain(FakeRetriever((other, HIT)), MockModel(), AnswerSettings()))
+    assert shape(events)[-1] == "VerifiedPart"
+    last = events[-1]
+    assert isinstance(last, VerifiedPart)
+    assert last.text.text.endswith(SNIPPET.text)
+    assert "199" not in last.text.text
+    alone = await told(GroundedBrain(FakeRetriever((other,)), MockModel(), AnswerSettings()))
+    assert shape(alone)[-1] == "number_mismatch"
 
 
 async def test_a_draft_that_stands_is_answered() -> None:
