@@ -85,7 +85,8 @@ export function finish({ item, entry, drawing }) {
   if (entry.blocked) {
     item.classList.add("blocked");
     item.append(element("p", "remark", words().blocked[entry.blocked.code] || entry.blocked.message));
-  } else if (entry.confidence) {
+  } else if (entry.confidence && entry.citations?.length) {
+    // A greeting, a note and an action cite nothing: there is nothing to be sure of.
     item.append(element("p", "confidence", words().confidence[entry.confidence]));
   }
   if (entry.withoutMemory) item.append(element("p", "remark", words().unread));
