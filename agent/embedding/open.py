@@ -160,7 +160,14 @@ def _meaning(choice: Choice, embedder: Embedder, words: WordVectors | None) -> K
     if isinstance(embedder, Threaded):
         at_once = embedder.encoder if choice.kind == "static" else None
         return KnowledgeEmbedder(
-            embedder, embedder.encoder.encode, words, SectionMatrix, VocabularyMeanings, at_once, unpack_rows
+            embedder,
+            embedder.encoder.encode,
+            words,
+            SectionMatrix,
+            VocabularyMeanings,
+            at_once,
+            unpack_rows,
+            of_statements=at_once is None,
         )
     return KnowledgeEmbedder(
         embedder,

@@ -51,11 +51,11 @@ class SectionMatrix:
         )
 
 
-def unpack_rows(content: bytes, rows: int) -> Sequence[Matrix]:
-    """Return the number `rows` of vectors in `content`; () where the bytes do not fit that number."""
-    if not rows or len(content) % (4 * rows):
+def unpack_rows(content: bytes, rows: int, size: int = 4) -> Sequence[Matrix]:
+    """Return the number `rows` of vectors in `content`, of floats of `size` bytes; () where the bytes do not fit."""
+    if not rows or len(content) % (size * rows):
         return ()
-    return list(np.frombuffer(content, np.float32).reshape(rows, -1))
+    return list(np.frombuffer(content, f"f{size}").reshape(rows, -1))
 
 
 def _find_highest(scores: Matrix) -> Matrix:

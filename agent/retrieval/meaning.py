@@ -1,9 +1,11 @@
 """The vectors of a knowledge base's sections and words, and of questions, from one embedder.
 
 Strategy: sections are embedded with their headings in the reader's thread, when an index is built; sections of
-unchanged files keep their rows. A model of sentences takes minutes for a large knowledge base: until all rows exist,
-questions are searched by their words. A static embedder makes a question's vector in 0.1 ms, which is not worth a
-thread. When a served model fails, questions are searched by their words alone, and one line in the log says so.
+unchanged files keep their rows. A local model of sentences embeds each statement too, with its headings and leading
+line, and these vectors are kept as halves, since only few are compared with a question. A model of sentences takes
+minutes for a large knowledge base: until all rows exist, questions are searched by their words. A static embedder
+makes a question's vector in 0.1 ms, which is not worth a thread, and that of a statement when it is compared. When a
+served model fails, questions are searched by their words alone, and one line in the log says so.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,6 +21,8 @@ from agent.ports.search import Lang, Passage, Snippet
 from .index import KnowledgeIndex
 from .packed_sections import statement_texts
 from .vectors import SectionVectors
+
+_WHOLE, _HALF = 4, 2  # bytes of a number in the vector of a section, and in that of a statement
 
 _log = structlog.get_logger("agent.retrieval")
 
@@ -37,7 +41,8 @@ class KnowledgeEmbedder:
     `embedder`: embeds questions. `encode`: embeds sections. `words`: vectors of single words, or None. `matrix`,
     `meanings`: make the structures in which ranking and likeness look vectors up; they need numpy. `at_once`: embeds
     questions on the event loop instead, for which only means of word vectors are quick enough. `unpacked`: makes rows
-    from bytes, or () where they do not fit.
+    of numbers of some bytes each from bytes, or () where they do not fit. `of_statements`: whether a model of
+    sentences also embeds each statement beforehand.
 
     `of_sentences`: whether a model of sentences makes the vectors. `is_unfinished`: whether the last call left
     sections without vectors.
@@ -51,9 +56,11 @@ class KnowledgeEmbedder:
         matrix: Callable[[Sequence[Vectors], Sequence[int]], SectionVectors],
         meanings: Callable[[WordVectors, Sequence[str]], WordMeanings],
         at_once: Encoder | None = None,
-        unpacked: Callable[[bytes, int], Sequence[Vectors]] | None = None,
+        unpacked: Callable[[bytes, int, int], Sequence[Vectors]] | None = None,
+        of_statements: bool = False,
     ) -> None:
         self.of_sentences = at_once is None
+        self.of_statements = of_statements
         self.is_unfinished = False
         self._embedder = embedder
         self._encode = encode
@@ -62,6 +69,9 @@ class KnowledgeEmbedder:
         self._matrix = matrix
         self._meanings = meanings
         self._rows: dict[Passage, Vectors] = {}  # replaced as a whole, since two threads may use it
+        self._statements: dict[
+            Passage, Sequence[Any]
+        ] = {}  # a row of halves for each statement; replaced likewise
         self._unpacked = unpacked
         self._last_error: str | None = None  # why there are no vectors, while there are none
 
@@ -80,6 +90,7 @@ class KnowledgeEmbedder:
             self._meanings,
             self._at_once,
             self._unpacked,
+            self.of_statements,
         )
 
     @property
@@ -92,15 +103,32 @@ class KnowledgeEmbedder:
         return all(passage in self._rows for passage in passages)
 
     def pack_vectors(self, passages: Sequence[Passage]) -> bytes | None:
-        """Return the vectors of `passages` as bytes; None when one has no vector."""
+        """Return the vectors of `passages` and of their statements as bytes; None when one has no vector."""
         rows = [row for row in map(self._rows.get, passages) if row is not None]
-        return b"".join([row.data for row in rows]) if len(rows) == len(passages) else None
+        if len(rows) != len(passages):
+            return None
+        if self.of_statements:
+            rows += [row for each in passages for row in self._statements[each]]
+        return b"".join([row.tobytes() for row in rows])
 
     def adopt_vectors(self, passages: Sequence[Passage], content: bytes) -> None:
         """Take over the vectors that `pack_vectors` wrote for these sections."""
-        rows = self._unpacked(content, len(passages)) if self._unpacked is not None else ()
-        if len(rows) == len(passages) and self._embedder.dimension in (0, *map(len, rows[:1])):
-            self._rows.update(zip(passages, rows, strict=True))
+        if self._unpacked is None:
+            return
+        counts = [len(each.held) for each in passages] if self.of_statements else []
+        single = len(passages) * _WHOLE + sum(counts) * _HALF  # bytes for each number of a row
+        sections = len(content) // single * len(passages) * _WHOLE if single else 0
+        rows = self._unpacked(content[:sections], len(passages), _WHOLE)
+        halves = self._unpacked(content[sections:], sum(counts), _HALF) if counts else ()
+        if len(rows) != len(passages) or len(halves) != sum(counts):
+            return
+        if self._embedder.dimension not in (0, *map(len, rows[:1])):
+            return
+        self._rows.update(zip(passages, rows, strict=True))
+        at = 0
+        for passage, count in zip(passages, counts, strict=False):
+            self._statements[passage] = halves[at : at + count]
+            at += count
 
     def embed_sections(
         self, index: KnowledgeIndex, given_up: Callable[[], bool], most: int | None = None
@@ -117,15 +145,22 @@ class KnowledgeEmbedder:
         self.is_unfinished = self.of_sentences and most is not None and len(new) > most
         if self.is_unfinished:
             new = new[:most]
+        stated = [
+            embedded_statement(snippet)
+            for passage in (new if self.of_statements else ())
+            for snippet in passage.snippets
+        ]
         try:  # the texts are freed right after; "" stands for the sections that are gone
-            found = self._encode([*map(embedded_text, new), ""], "passage", given_up)
+            found = self._encode([*map(embedded_text, new), *stated, ""], "passage", given_up)
         except EmbeddingFailed as error:
             self.is_unfinished = False
             self._warn_once(error)
             return None
         if new:
             self._last_error = None
-        rows = dict(zip(new, found[:-1], strict=True)) | {each: rows[each] for each in living if each in rows}
+        rows = dict(zip(new, found, strict=False)) | {each: rows[each] for each in living if each in rows}
+        if self.of_statements:
+            self._add_statements(living, new, found[len(new) : -1])
         if self.is_unfinished:
             self._rows = rows
             return None
@@ -141,6 +176,17 @@ class KnowledgeEmbedder:
         }
         return matrix
 
+    def _add_statements(self, living: Sequence[Passage], new: Sequence[Passage], rows: Vectors) -> None:
+        """Hold the vectors of the statements of `new` sections, and drop those of sections that are gone."""
+        tables: dict[Passage, Any] = {
+            each: self._statements[each] for each in living if each in self._statements
+        }
+        at = 0
+        for passage in new:
+            tables[passage] = rows[at : at + len(passage.held)].astype("float16")
+            at += len(passage.held)
+        self._statements = tables
+
     def word_meanings(self, known: Sequence[str]) -> WordMeanings | None:
         """Return the vectors of the words that an index knows, or None without word vectors. Blocks."""
         return None if self._words is None else self._meanings(self._words, known)
@@ -152,13 +198,20 @@ class KnowledgeEmbedder:
         row: Vectors = self._at_once.encode([text], "question")[0]
         return row
 
-    def compare_statements(self, question: Any, statements: Sequence[Snippet]) -> Sequence[float]:
-        """Return the cosine of each statement with a question, whose vector is given; 0 where that takes a thread."""
-        if self._at_once is None or not statements:
-            return [0.0] * len(statements)
-        rows = self._at_once.encode([*map(embedded_statement, statements)], "passage")
-        cosines: list[float] = (rows @ question).tolist()
-        return cosines
+    def compare_statements(self, question: Any, statements: Sequence[tuple[Passage, int]]) -> Sequence[float]:
+        """Return the cosine of each statement with a question, whose vector is given.
+
+        `statements`: the section and the place in it of each. 0 where a vector would take a thread.
+        """
+        if self._at_once is not None and statements:
+            texts = [embedded_statement(passage.snippets[place]) for passage, place in statements]
+            cosines: list[float] = (self._at_once.encode(texts, "passage") @ question).tolist()
+            return cosines
+        tables = self._statements
+        return [
+            float(tables[passage][place] @ question) if passage in tables else 0.0
+            for passage, place in statements
+        ]
 
     def embeds(self, lang: Lang) -> bool:
         """Tell whether questions in `lang` have vectors, unless a server fails."""

@@ -38,7 +38,7 @@ from agent.lang import LANGUAGES
 from agent.lexical.searcher import RankedDocuments
 from agent.lexical.stems import stem
 from agent.lexical.subject import subject_stems
-from agent.ports.search import Lang, Snippet
+from agent.ports.search import Lang, Passage
 from agent.text.words import split_words
 
 from .base import IndexedSection
@@ -124,6 +124,12 @@ WITH_SENTENCES = SignalWeights(
     -0.89, 3.70, 8.92, -0.17, 0.5, 0.32, 2.83, -7.11,
     1.0, 0.0, 0.0, 0.0,
 )
+WITH_STATEMENTS = WITH_SENTENCES._replace(
+    floor=0.30, first_floor=0.13,
+    single_section=1.15, single_own=1.20, single_all=1.10, single_kind=2.40,
+    single_leads=-1.20, single_asks=-0.35, single_code=0.80, single_near=4.30,
+    look_sure=0.37, look_best=0.25, look_share=1.46, look_bias=-1.45,
+)
 WITHOUT = SignalWeights(
     0.20, 0.13, 0,
     2.93, 0.0, 1.74, 0.0, 1.81, 1.75, 2.16,
@@ -168,8 +174,9 @@ class _Candidates(NamedTuple):
     cosines: Mapping[int, float]
 
 
-CompareStatements: TypeAlias = Callable[[Sequence[Snippet]], Sequence[float]]
-"""Returns the cosine with the question of each of some statements, read with its headings and leading line."""
+CompareStatements: TypeAlias = Callable[[Sequence[tuple[Passage, int]]], Sequence[float]]
+"""Returns the cosine with the question of each of some statements, given by section and place, and read with its
+headings and leading line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +193,7 @@ class QuestionNearness:
     compare: CompareStatements
 
 
-NO_NEARNESS = QuestionNearness(WITHOUT, NoVectors(), None, lambda snippets: [0.0] * len(snippets))
+NO_NEARNESS = QuestionNearness(WITHOUT, NoVectors(), None, lambda statements: [0.0] * len(statements))
 """A question that is searched by its words alone."""
 
 _Answering: TypeAlias = tuple[float, int, list[StatementSignals]]
@@ -435,10 +442,10 @@ def _compare_statements(
 ) -> list[RankedStatement]:
     """Return the first `COMPARED` statements ranked by their vectors too, and after them the others in their order."""
     compared = ranked[:COMPARED]
-    snippets = [_living_section(index, each.section).passage.snippets[each.place] for each in compared]
+    places = [(_living_section(index, each.section).passage, each.place) for each in compared]
     found = [
         each._replace(score=each.score + nearness.weights.single_near * cosine)
-        for each, cosine in zip(compared, nearness.compare(snippets), strict=True)
+        for each, cosine in zip(compared, nearness.compare(places), strict=True)
     ]
     found.sort(key=itemgetter(2), reverse=True)
     least = found[-1].score

@@ -24,7 +24,15 @@ from .follow_up import follows, newest_first
 from .index import KnowledgeIndex
 from .load import Skipped, SourceFile
 from .meaning import KnowledgeEmbedder
-from .ranking import NO_NEARNESS, WITH_SENTENCES, WITH_WORDS, QuestionNearness, Ranking, rank_sections
+from .ranking import (
+    NO_NEARNESS,
+    WITH_SENTENCES,
+    WITH_STATEMENTS,
+    WITH_WORDS,
+    QuestionNearness,
+    Ranking,
+    rank_sections,
+)
 from .read import passages_of
 from .vectors import SectionVectors
 
@@ -59,6 +67,8 @@ class _EmbedderVectors:
         self._sections = sections
         self._compare = meaning.compare_statements
         self._weights = WITH_SENTENCES if meaning.of_sentences else WITH_WORDS
+        if meaning.of_statements:
+            self._weights = WITH_STATEMENTS
         self.embeds = meaning.embeds
         self.question = meaning.embed_question
 

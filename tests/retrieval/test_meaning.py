@@ -17,7 +17,7 @@ from agent.retrieval.effort import Effort
 from agent.retrieval.folder import FolderReader, Update
 from agent.retrieval.live_knowledge import EMBED_BREAK, READ_AGAIN_FIRST, READ_AGAIN_MOST, LiveKnowledge
 from agent.retrieval.load import SourceFile
-from agent.retrieval.matrix import SectionMatrix
+from agent.retrieval.matrix import SectionMatrix, unpack_rows
 from agent.retrieval.meaning import KnowledgeEmbedder, embedded_text
 from agent.retrieval.search import KnowledgeBase, make_snapshot
 from agent.testing.network import inline
@@ -108,6 +108,38 @@ async def test_what_means_the_same_is_found(kb: Path, meaning: KnowledgeEmbedder
         ("a pony?", "question"),
         ("giraffe", "question"),
     ]
+
+
+async def test_each_statement_is_embedded_beforehand(kb: Path, served: Served) -> None:
+    """With its headings and leading line; its vector is kept with that of its section and orders the hits."""
+    (kb / "b.md").write_text("# Animals\n\nThere are:\n\n- A gnu here.\n- An okapi here.\n")
+    meaning, again = [
+        KnowledgeEmbedder(
+            served,
+            served.encode,
+            None,
+            SectionMatrix,
+            VocabularyMeanings,
+            None,
+            unpack_rows,
+            of_statements=True,
+        )
+        for _ in range(2)
+    ]
+    knowledge = must(FolderReader(kb, meaning=meaning).update())
+    assert ("Animals\nThere are:\nA gnu here.", "passage") in served.asked
+    assert len(served.asked) == len(knowledge.passages) + knowledge.statement_count
+    assert await best(knowledge, "giraffe here") == "An okapi here."
+    animals = next(each for each in knowledge.passages if each.headings == ("Animals",))
+    content = meaning.pack_vectors([animals])
+    assert content is not None
+    again.adopt_vectors([animals], content)
+    assert again.pack_vectors([animals]) == content
+    question = await meaning.embed_question("giraffe", "en")
+    for each in (meaning, again):
+        assert list(each.compare_statements(question, [(animals, 1), (animals, 2)])) == [0, 1]
+    again.adopt_vectors([animals], content[:-2])
+    assert again.pack_vectors([animals]) == content
 
 
 def test_the_text_of_a_section_is_what_it_says_below_its_headings() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from agent.ports.search import Lang, Snippet
+from agent.ports.search import Lang, Passage
 from agent.retrieval.base import IndexedSection
 from agent.retrieval.index import KnowledgeIndex
 from agent.retrieval.parsed_question import parse_question
@@ -89,11 +89,11 @@ def test_of_statements_with_the_same_words_the_nearest_is_first() -> None:
     """The vectors of statements are compared with the question, for the likeliest of them only."""
     told = "\n".join(f"- A zebra eats grass {name}." for name in "abcdefgh")
     index = KnowledgeIndex(sections(f"# Zebra\n\n{told}\n"))
-    seen: list[Snippet] = []
+    seen: list[tuple[Passage, int]] = []
 
-    def compare(snippets: Sequence[Snippet]) -> list[float]:
-        seen.extend(snippets)
-        return [float(" f." in each.said) for each in snippets]
+    def compare(statements: Sequence[tuple[Passage, int]]) -> list[float]:
+        seen.extend(statements)
+        return [float(" f." in passage.snippets[place].said) for passage, place in statements]
 
     ranked = rank_sections(
         "zebra grass", index, "en", replace(NO_NEARNESS, weights=WITH_WORDS, compare=compare)
