@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
 Risk: TypeAlias = Literal["low", "medium", "high"]
-RunsAt: TypeAlias = Literal["record", "webhook", "mcp", "caller"]
+RunsAt: TypeAlias = Literal["record", "webhook", "mcp", "caller", "function"]
 Origin: TypeAlias = Literal["operator", "request"]
 
 
@@ -16,8 +16,8 @@ class ToolDefinition:
     `parameters` is the JSON Schema of its arguments, an object; both notations of definitions have become this.
     `requires_approval` is set by the definition; other rules can ask for approval too, and nothing can lower it.
     `runs_at` names the executor. A request's tool runs where the operator's actions do or, in a thread, at the caller,
-    which takes each call and reports its result; a tool of an MCP server is named `SERVER.TOOL` and runs there. `url`
-    is the tool's own webhook.
+    which takes each call and reports its result; a tool of an MCP server is named `SERVER.TOOL` and runs there; a tool
+    of the operator's Python module runs as its `function`. `url` is the tool's own webhook.
     """
 
     name: str
@@ -28,6 +28,19 @@ class ToolDefinition:
     runs_at: RunsAt = "record"
     url: str | None = None
     origin: Origin = "request"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFunction:
+    """A Python function that carries out the calls of a tool.
+
+    `read_arguments` returns its keyword arguments, in its types, from a call's arguments, and raises
+    `msgspec.ValidationError` when they do not fit. `is_async`: the function runs on Trio's event loop.
+    """
+
+    function: Callable[..., Any]
+    read_arguments: Callable[[Mapping[str, Any]], dict[str, Any]]
+    is_async: bool = False
 
 
 @dataclass(frozen=True, slots=True)

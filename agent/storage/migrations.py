@@ -51,7 +51,13 @@ def _add_owners(connection: sa.Connection) -> None:
     )
 
 
-LEDGER_STEPS: Final[Mapping[int, Step]] = {2: _add_leases, 3: _add_owners}
+def _add_functions(connection: sa.Connection) -> None:
+    """Let calls run as Python functions."""
+    old, new = "'mcp', 'caller')", "'mcp', 'caller', 'function')"
+    rebuild_table(connection, "calls", lambda statement: statement.replace(old, new))
+
+
+LEDGER_STEPS: Final[Mapping[int, Step]] = {2: _add_leases, 3: _add_owners, 4: _add_functions}
 """The steps of the ledger's file. Schema 2 also brought all tables but `actions`, and schema 3 indexes by age."""
 
 

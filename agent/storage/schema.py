@@ -51,7 +51,7 @@ MOVES = frozenset(
 CATEGORIES = ("FACTS", "RULES", "STATE")
 MESSAGE_ROLES = ("user", "assistant", "tool")
 MESSAGE_STATUSES = ("pending", "done", "cancelled", "refused", "failed")
-RUNS_AT = ("record", "webhook", "mcp", "caller")
+RUNS_AT = ("record", "webhook", "mcp", "caller", "function")
 RISKS = ("low", "medium", "high")
 CALL_STATUSES = (
     "suggested",

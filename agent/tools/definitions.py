@@ -34,7 +34,9 @@ NAME = re.compile(rf"[A-Za-z][A-Za-z0-9_.:-]{{0,{TOOL_NAME - 1}}}")
 _PARAMETERS = ("parameters", "input_schema", "inputSchema")  # ours and OpenAI's, Anthropic's, MCP's
 _OURS = frozenset(("name", "description", "requires_approval", "risk", "runs_at", "url"))
 _OPERATORS = ("runs_at", "url")
-_PLACES = tuple(word for word in get_args(RunsAt) if word != "mcp")  # that a definition can name
+_PLACES = tuple(
+    word for word in get_args(RunsAt) if word not in ("mcp", "function")
+)  # that a definition can name
 _BESIDE = frozenset(
     (
         *("type", "strict", "defer_loading"),  # OpenAI, and the last of these Anthropic
