@@ -1,0 +1,20 @@
+"""A realtime agent server on Trio. Gives a program's own code `tool`; everything else is in the package's rooms.
+
+A public name is imported when it is used, so `import agent` imports no other module, not even `typing`.
+"""
+
+from importlib import import_module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # which type checkers take to be true
+    from .tools.functions import tool as tool
+
+_MODULES = {"tool": "agent.tools.functions"}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name from its module. Raises AttributeError for any other name."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(_MODULES[name]), name)
+    return value

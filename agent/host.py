@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import structlog
 import trio
@@ -46,7 +46,9 @@ class WallClock:
 
 
 class WorkerThreads:
-    """Runs blocking work in worker threads, a few at a time (implements `agent.ports.work.RunSync`).
+    """Runs blocking work in worker threads, a few at a time.
+
+    Implements `agent.ports.work.RunSync` and `agent.ports.work.RunActionSync`.
 
     `size`: the number of threads. An abandoned thread keeps its place until its function returns.
     """
@@ -54,8 +56,14 @@ class WorkerThreads:
     def __init__(self, size: int = _THREADS) -> None:
         self._limiter = trio.CapacityLimiter(size)
 
-    async def __call__(self, function: Callable[[], T]) -> T:
-        """Return `function()`. Cancelled, this raises at once; a call that has begun goes on, and is logged."""
+    async def __call__(self, function: Callable[[], T], begin: Callable[[], None] | None = None) -> T:
+        """Return `function()`. Cancelled, this raises at once; a call that has begun goes on, and is logged.
+
+        `begin`: called once a thread is free, in the step that starts it; when it raises, `function` is not called.
+        """
+        limiter = (
+            self._limiter if begin is None else cast(trio.CapacityLimiter, _BeginGate(self._limiter, begin))
+        )
         began = trio.current_time()
         running = False
 
@@ -68,7 +76,7 @@ class WorkerThreads:
                 running = False
 
         try:
-            return await trio.to_thread.run_sync(call, limiter=self._limiter, abandon_on_cancel=True)
+            return await trio.to_thread.run_sync(call, limiter=limiter, abandon_on_cancel=True)
         except trio.Cancelled:
             if running:
                 seconds = round(trio.current_time() - began, 1)
@@ -76,6 +84,25 @@ class WorkerThreads:
                     "blocking call left behind", function=find_function_name(function), seconds=seconds
                 )
             raise
+
+
+class _BeginGate:
+    """A limiter that calls `begin` when it grants a place; Trio starts the thread in the same step."""
+
+    def __init__(self, limiter: trio.CapacityLimiter, begin: Callable[[], None]) -> None:
+        self._limiter = limiter
+        self._begin = begin
+
+    async def acquire_on_behalf_of(self, borrower: object) -> None:
+        await self._limiter.acquire_on_behalf_of(borrower)
+        try:
+            self._begin()
+        except BaseException:
+            self._limiter.release_on_behalf_of(borrower)
+            raise
+
+    def release_on_behalf_of(self, borrower: object) -> None:
+        self._limiter.release_on_behalf_of(borrower)
 
 
 def find_function_name(function: Callable[..., object]) -> str:

@@ -39,7 +39,8 @@ class DispatchExecutor:
 
     `by_name`: executors of single actions. `otherwise`: the executor of all other actions. `by_server`: executors of
     MCP servers, for every action named by the server, a dot and any rest; such an action never goes to another
-    executor, even if the server has no tool of that name.
+    executor, even if the server has no tool of that name. `functions`: the executor of every call that was proposed to
+    run as a function, even if no function has its name any more.
     """
 
     def __init__(
@@ -47,13 +48,17 @@ class DispatchExecutor:
         by_name: Mapping[str, Executor],
         otherwise: Executor,
         by_server: Mapping[str, Executor] | None = None,
+        functions: Executor | None = None,
     ) -> None:
         self._by_name = dict(by_name)
         self._otherwise = otherwise
         self._by_server = dict(by_server or {})
+        self._functions = functions
 
     async def run(self, call: Call, begin: Callable[[], None]) -> Mapping[str, Any]:
         """Run the call with the executor of its action: result, errors and cancellation are that executor's."""
+        if call.runs_at == "function" and self._functions is not None:
+            return await self._functions.run(call, begin)
         server, dot, _ = call.action.partition(".")
         if dot and server in self._by_server:
             return await self._by_server[server].run(call, begin)

@@ -25,12 +25,14 @@ async def open_executor(
     tools: Iterable[ToolDefinition] = (),
     by_server: Mapping[str, Executor] | None = None,
     own: Mapping[str, Executor] | None = None,
+    functions: Executor | None = None,
 ) -> AsyncGenerator[Executor, None]:
     """Open the executor for the time of a block: the webhook if it has a URL, else one that only records.
 
     `tools`: the operator's tools. One that its caller runs is skipped, one with its own URL is posted there, one whose
-    `runs_at` is in `places` goes to the executor there; every other action goes to the default. `by_server`: the
-    executors of MCP servers. `own`: executors of the server's own actions, whose names no tool may have.
+    `runs_at` is in `places` goes to the executor there, and a function goes to `functions`; every other action goes to
+    the default. `by_server`: the executors of MCP servers. `own`: executors of the server's own actions, whose names no
+    tool may have. `functions`: the executor of all calls that run as functions.
 
     Raises `agent.errors.UsageError`, without the URL's text, if the URL is not a web address, httpx is not installed,
     or a tool runs at a webhook without a URL.
@@ -49,7 +51,7 @@ async def open_executor(
             raise UsageError(
                 f"the tool {tool.name} has the name of one of the server's own actions: rename it"
             )
-        if tool.runs_at == "caller":
+        if tool.runs_at in ("caller", "function"):
             continue
         if tool.runs_at in places:
             by_name[tool.name] = places[tool.runs_at]
@@ -59,7 +61,8 @@ async def open_executor(
             raise UsageError(
                 f"the tool {tool.name} runs at a webhook: give it a url, or set action-webhook for all tools"
             )
-    yield DispatchExecutor(by_name, otherwise, by_server) if by_name or by_server else otherwise
+    named = by_name or by_server or functions
+    yield DispatchExecutor(by_name, otherwise, by_server, functions) if named else otherwise
 
 
 def can_post() -> bool:

@@ -273,8 +273,8 @@ class Suggestion:
 
     `id`: unguessable. `asked`: the message that led to it. `deadline`: seconds on the loop's clock; a confirm at or
     after it is late. `payload`: the arguments of the run, once confirmed. `missing`: the fields that a confirm must
-    fill in. `scope`: its owner. `answer`: the user's message in place of a yes. `theirs`: the caller runs it, not the
-    server. `item`: the memory item that it would make live. The table's guards read `late` and `draining`, which
+    fill in. `scope`: its owner. `answer`: the user's message in place of a yes. `runs_at`: names its executor.
+    `item`: the memory item that it would make live. The table's guards read `late` and `draining`, which
     `set_conditions` sets, and `incomplete` and `edit_invalid`, which `read_payload` sets.
     """
 
@@ -295,11 +295,11 @@ class Suggestion:
         "needs_approval",
         "payload",
         "risk",
+        "runs_at",
         "scope",
         "sources",
         "spoiled",
         "state",
-        "theirs",
         "tools",
         "was_confirmed",
     )
@@ -319,7 +319,7 @@ class Suggestion:
         self.draining = False
         self.missing = proposal.missing
         self.needs_approval = proposal.needs_approval
-        self.theirs = proposal.runs_at == "caller"
+        self.runs_at = proposal.runs_at
         self.risk = proposal.risk
         self.sources = proposal.sources
         self.item = proposal.item

@@ -3,12 +3,18 @@
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 
+from ..actions.function_executor import FunctionExecutor
 from ..actions.open import open_executor
+from ..host import WorkerThreads
 from ..mcp.open import open_servers
 from ..ports.action import Executor
 from ..settings import Settings
 from .adapters import Adapters
 from .tools import Toolbox
+
+_FUNCTIONS_AT_ONCE = (
+    16  # in threads; a function that hangs keeps its thread, and more calls wait before they begin
+)
 
 
 @asynccontextmanager
@@ -31,7 +37,9 @@ async def open_actions(
         return
     async with _open_servers(adapters=adapters, toolbox=toolbox) as by_server:
         tools = toolbox.operator.own
-        async with open_executor(settings.actions, tools, by_server, memory_executors) as executor:
+        run_sync = adapters.run_action_sync or WorkerThreads(_FUNCTIONS_AT_ONCE)
+        functions = FunctionExecutor(toolbox.functions, run_sync)
+        async with open_executor(settings.actions, tools, by_server, memory_executors, functions) as executor:
             yield executor
 
 

@@ -14,7 +14,7 @@ from ..ports.ledger import Ledger
 from ..ports.mcp import McpConnect
 from ..ports.note import Noter
 from ..ports.observe import Observer
-from ..ports.work import Isolate, RunSync
+from ..ports.work import Isolate, RunActionSync, RunSync
 from ..retrieval.search import KnowledgeBase
 from ..retrieval.watch import Watch
 from ..storage.store import Store
@@ -29,10 +29,11 @@ class Adapters:
     nothing else is kept, and the HTTP API has no threads.
 
     `run_sync`: does blocking work. The system's watcher of the documents uses a thread of its own, so with `run_sync`
-    the folder is watched only when `watch` is given. `remember_sync`: does the blocking work of the memory's database,
-    two pieces at a time. `isolate`: reads documents that other people wrote. `watch_loop`: measures the event loop on
-    real time while the server runs; `None` measures nothing. `probes_model`: whether the language model is asked for
-    one token at the start, so that the log says at once when it does not answer.
+    the folder is watched only when `watch` is given. `run_action_sync`: runs the Python functions that are tools.
+    `remember_sync`: does the blocking work of the memory's database, two pieces at a time. `isolate`: reads documents
+    that other people wrote. `watch_loop`: measures the event loop on real time while the server runs; `None` measures
+    nothing. `probes_model`: whether the language model is asked for one token at the start, so that the log says at
+    once when it does not answer.
     """
 
     model: Drafter | None = None
@@ -47,6 +48,7 @@ class Adapters:
     store: Store | None = None
     clock: Clock | None = None
     run_sync: RunSync | None = None
+    run_action_sync: RunActionSync | None = None
     remember_sync: RunSync | None = None
     isolate: Isolate | None = None
     watch_loop: Callable[[Observer], Awaitable[None]] | None = None

@@ -3,30 +3,34 @@
 The MCP servers behind some of them are started with the actions (`agent.compose.actions`), which carry the calls out.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from ..answering.deciding_brain import TurnTools
 from ..ports.clock import Clock
-from ..ports.tools import CheckerFactory, RunsAt
+from ..ports.tools import CheckerFactory, RunsAt, ToolFunction
 from ..settings import Settings
 from ..structured.open import LazyArguments, can_check, open_arguments
 from ..tools.catalogue import check_request_tools
 from ..tools.definitions import DefinitionReader
 from ..tools.file import read_tools
 from ..tools.offering import Offering
+from ..tools.python_module import is_module_name, read_module
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Toolbox:
     """The tools that a turn can call, by its transport.
 
-    `operator`: the operator's tools. `arguments`: checks the arguments of a call; `None` where no tool can be called.
-    `sockets`: tools of turns over a socket; `None` is no tools. `threads`: tools of turns over HTTP, where the caller
-    runs its own tools. `questions`: tools of plain questions, which are their callers' own and no others.
+    `operator`: the operator's tools. `functions`: the Python functions among them, by name. `arguments`: checks the
+    arguments of a call; `None` where no tool can be called. `sockets`: tools of turns over a socket; `None` is no
+    tools. `threads`: tools of turns over HTTP, where the caller runs its own tools. `questions`: tools of plain
+    questions, which are their callers' own and no others.
     """
 
     operator: Offering
+    functions: Mapping[str, ToolFunction] = field(default_factory=dict)
     arguments: CheckerFactory | None = None
     sockets: TurnTools | None = None
     threads: TurnTools | None = None
@@ -34,19 +38,27 @@ class Toolbox:
 
 
 def read_toolbox(*, settings: Settings, clock: Clock) -> Toolbox:
-    """Return the tools that turns may call. Blocks while it reads the operator's file; starts no MCP server.
+    """Return the tools that turns may call. Blocks while it reads the operator's file or imports the operator's
+    module; starts no MCP server.
 
     A tool that does not say where it runs goes to the place of the operator's actions; a tool of a message over HTTP
-    goes to its caller. Raises `agent.errors.UsageError` when the file cannot be used. jsonschema-rs is needed only
-    where the settings offer tools.
+    goes to its caller. Raises `agent.errors.UsageError` when the file or module cannot be used. jsonschema-rs
+    is needed only where the settings offer tools.
     """
-    file = settings.tools.tools
-    offers_tools = file is not None or settings.tools.client_tools
+    given = settings.tools.tools
+    offers_tools = given is not None or settings.tools.client_tools
     if not offers_tools and not can_check():
         return Toolbox(operator=Offering())
     runs_at: RunsAt = "record" if settings.actions.action_webhook is None else "webhook"
     arguments = open_arguments() if offers_tools else LazyArguments()
-    operator = read_tools(file, arguments, runs_at) if file is not None else Offering()
+    functions: Mapping[str, ToolFunction] = {}
+    if given is None:
+        operator = Offering()
+    elif is_module_name(given):
+        tools, functions = read_module(str(given), arguments)
+        operator = Offering(tools)
+    else:
+        operator = read_tools(given, arguments, runs_at)
     definitions = DefinitionReader(arguments)
     threads = TurnTools(
         operator=operator,
@@ -70,6 +82,7 @@ def read_toolbox(*, settings: Settings, clock: Clock) -> Toolbox:
     )
     return Toolbox(
         operator=operator,
+        functions=functions,
         arguments=arguments,
         sockets=sockets if offers_tools else None,
         threads=threads,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
 from .conversation import NO_SCOPE, Scope
-from .tools import Risk
+from .tools import Risk, RunsAt
 
 EndStatus = Literal["done", "failed", "cancelled", "unknown"]
 
@@ -17,8 +17,8 @@ Payload: TypeAlias = Mapping[str, Any]
 class Call:
     """A confirmed action, in the form that an `Executor` receives.
 
-    `message` is the id of the message that led to it. `risk` and `sources` are those of a tool call, as it was
-    proposed. `scope` is the scope of the user who confirmed it.
+    `message` is the id of the message that led to it. `risk`, `sources` and `runs_at` are those of a tool call, as it
+    was proposed. `scope` is the scope of the user who confirmed it.
     """
 
     suggestion_id: str
@@ -27,6 +27,7 @@ class Call:
     message: str = ""
     risk: Risk | None = None
     sources: Mapping[str, str] = field(default_factory=dict)
+    runs_at: RunsAt = "record"
     scope: Scope = NO_SCOPE
 
 

@@ -18,6 +18,18 @@ class RunSync(Protocol):
         ...
 
 
+class RunActionSync(Protocol):
+    """Runs a blocking function that has an effect in a worker thread; tests on virtual time replace it as above."""
+
+    async def __call__(self, function: Callable[[], T], begin: Callable[[], None]) -> T:
+        """Return `function()`, after `begin()`, which is called on the event loop in the step that starts `function`.
+
+        Cancelled before `begin()`, or when that raises, `function` is never called. Cancelled after it, this raises at
+        once; the function goes on and its result is lost.
+        """
+        ...
+
+
 class Isolate(Protocol):
     """Answers requests in a place where hostile content can do no harm, one at a time. All methods block; any thread
     may call.

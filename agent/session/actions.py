@@ -202,6 +202,7 @@ class SessionActions:
             message=suggestion.message,
             risk=suggestion.risk,
             sources=suggestion.sources,
+            runs_at=suggestion.runs_at,
             scope=suggestion.scope,
         )
         self._out.add(RunAction(call))
@@ -348,7 +349,7 @@ GUARDS: dict[SuggestionGuard, Callable[[Suggestion], bool]] = {
     SuggestionGuard.WAS_CONFIRMED: lambda suggestion: suggestion.was_confirmed,
     SuggestionGuard.EDIT_INVALID: lambda suggestion: suggestion.edit_invalid,
     SuggestionGuard.NEEDS_APPROVAL: lambda suggestion: suggestion.needs_approval,
-    SuggestionGuard.THEIRS: lambda suggestion: suggestion.theirs,
+    SuggestionGuard.THEIRS: lambda suggestion: suggestion.runs_at == "caller",
 }
 DEEDS: dict[SuggestionDeed, Callable[[SessionActions, Suggestion], None]] = {
     SuggestionDeed.EXPIRED_UNSEEN: SessionActions.expire_late_confirm,

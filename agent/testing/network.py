@@ -53,9 +53,10 @@ class InProcess:
 T = TypeVar("T")
 
 
-async def inline(function: Callable[[], T]) -> T:
-    """Do blocking work here and now (implements `agent.ports.work.RunSync` for virtual time)."""
+async def inline(function: Callable[[], T], begin: Callable[[], None] = lambda: None) -> T:
+    """Do blocking work here and now (`agent.ports.work.RunSync` and `RunActionSync` for virtual time)."""
     await trio.lowlevel.checkpoint()
+    begin()
     return function()
 
 
@@ -120,6 +121,8 @@ async def network(
     parts = adapters or Adapters()
     if parts.run_sync is None:
         parts = replace(parts, run_sync=inline)
+    if parts.run_action_sync is None:
+        parts = replace(parts, run_action_sync=inline)
     if parts.isolate is None:
         parts = replace(parts, isolate=InProcess())
     if documents and parts.knowledge is None:

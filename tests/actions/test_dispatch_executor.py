@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 
 from agent.actions.executors import DispatchExecutor
+from agent.actions.function_executor import FunctionExecutor
 from agent.actions.open import open_executor
 from agent.actions.settings import ActionSettings
-from agent.errors import UsageError
+from agent.errors import ActionFailed, UsageError
 from agent.ports.action import Call
-from agent.ports.tools import RunsAt, ToolDefinition
+from agent.ports.tools import RunsAt, ToolDefinition, ToolFunction
+from agent.testing.network import inline
 
 
 class Named:
@@ -28,10 +30,9 @@ def tool(name: str, runs_at: RunsAt, url: str | None = None) -> ToolDefinition:
     )
 
 
-async def ran(executor: Any, action: str) -> Mapping[str, Any]:
-    result: Mapping[str, Any] = await executor.run(
-        Call(suggestion_id="s1", action=action, payload={}), lambda: None
-    )
+async def ran(executor: Any, action: str, runs_at: RunsAt = "record") -> Mapping[str, Any]:
+    call = Call(suggestion_id="s1", action=action, payload={}, runs_at=runs_at)
+    result: Mapping[str, Any] = await executor.run(call, lambda: None)
     return result
 
 
@@ -43,6 +44,16 @@ async def test_an_action_goes_to_the_executor_of_its_name() -> None:
         {"by": "rest"},
         {"by": "rest"},
     ]
+
+
+async def test_a_call_of_a_function_goes_nowhere_else() -> None:
+    """Its place as it was proposed decides: not a webhook's, nor a function's that has the name of another tool."""
+    functions = FunctionExecutor({"a": ToolFunction(lambda: {"by": "function"}, dict)}, inline)
+    async with open_executor(ActionSettings(), (tool("a", "function"),), functions=functions) as executor:
+        assert await ran(executor, "a", "function") == {"by": "function"}
+        assert (await ran(executor, "a", "record"))["recorded"] is True
+        with pytest.raises(ActionFailed, match="no function of this name any more"):
+            await ran(executor, "b", "function")
 
 
 async def test_tools_run_where_they_say(monkeypatch: pytest.MonkeyPatch) -> None:

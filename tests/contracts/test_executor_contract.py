@@ -5,7 +5,7 @@ Each is made so that it waits a second before `begin()` and a second after its e
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 import pytest
@@ -14,17 +14,21 @@ import trio
 from trio.testing import MockClock
 
 from agent.actions.executors import DispatchExecutor, RecordExecutor
+from agent.actions.function_executor import FunctionExecutor
 from agent.actions.runner import BeginRefused, Runner
 from agent.actions.webhook import WebhookExecutor
 from agent.mcp.open import open_servers
 from agent.ports.action import Call, Executor, Outcome
 from agent.ports.mcp import McpServer
+from agent.ports.tools import ToolFunction
 from agent.storage.memory_ledger import MemoryLedger
 from agent.structured.arguments import SchemaArguments
 from agent.testing.fakes import Figures, Noon
 from agent.testing.mcp import FakeMcpServers
+from agent.testing.network import inline
 from agent.tools.offering import Offering
 
+T = TypeVar("T")
 Effect = Callable[[], None]
 CALL = Call(suggestion_id="s1", action="send_sms", payload={"phone": "070-1234567"})
 
@@ -71,11 +75,51 @@ def _mcp(effect: Effect) -> Executor:
     return Started()
 
 
+def _function(effect: Effect) -> Executor:
+    async def in_thread(function: Callable[[], T], begin: Callable[[], None]) -> T:
+        await trio.sleep(1.0)
+        begin()
+        result = function()
+        await trio.sleep(1.0)
+        return result
+
+    def send_sms(phone: str) -> dict[str, bool]:
+        effect()
+        return {"sent": True}
+
+    return FunctionExecutor({"send_sms": ToolFunction(send_sms, dict)}, in_thread)
+
+
+def _async_function(effect: Effect) -> Executor:
+    async def send_sms(phone: str) -> dict[str, bool]:
+        effect()
+        await trio.sleep(1.0)
+        return {"sent": True}
+
+    class Late:
+        """Calls the function a second later: there is nothing that it waits for before it begins."""
+
+        async def run(self, call: Call, begin: Callable[[], None]) -> Mapping[str, Any]:
+            await trio.sleep(1.0)
+            executor = FunctionExecutor({"send_sms": ToolFunction(send_sms, dict, is_async=True)}, inline)
+            return await executor.run(call, begin)
+
+    return Late()
+
+
 def _no_tool(effect: Effect) -> Executor:
     return DispatchExecutor({"create_ticket": RecordExecutor()}, _record(effect))
 
 
-EXECUTORS = {"record": _record, "webhook": _webhook, "mcp": _mcp, "tool": _tool, "no tool": _no_tool}
+EXECUTORS = {
+    "record": _record,
+    "webhook": _webhook,
+    "mcp": _mcp,
+    "function": _function,
+    "async function": _async_function,
+    "tool": _tool,
+    "no tool": _no_tool,
+}
 
 
 class Rig:

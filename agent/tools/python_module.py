@@ -1,0 +1,141 @@
+"""Reads the tools of a Python module: the functions that `functions.tool` marks.
+
+Strategy: a signature becomes a `msgspec.Struct`, the one source of both the JSON Schema of a tool's parameters and the
+conversion of a call's arguments, so that the two cannot differ. The definition then passes the same checks as a tool of
+a file. Descriptions come from the docstring. Every fault is found at the start and names the function and the remedy.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from functools import partial
+from importlib import import_module
+from inspect import Parameter, getdoc, isasyncgenfunction, iscoroutinefunction, isgeneratorfunction, signature
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated, Any, get_type_hints
+
+import docstring_parser
+import msgspec
+
+from ..errors import BadTool, UsageError
+from ..ports.tools import CheckerFactory, ToolDefinition, ToolFunction
+from ..text.terminal import printable_line
+from .catalogue import Catalogue
+from .definitions import NAME, DefinitionReader
+from .functions import find_mark
+
+_ERROR_CHARACTERS = 300  # of a foreign exception's text
+_TYPES = "use types that JSON has: str, int, float, bool, list[...], dict[str, ...], Literal, a date or a dataclass"
+
+
+def is_module_name(given: Path) -> bool:
+    """Return whether `--tools` names a module and not a file: `package.module`, or a `.py` file by mistake."""
+    if given.suffix in (".py", ".json"):
+        return given.suffix == ".py"
+    return all(part.isidentifier() for part in str(given).split(".")) and not given.is_file()
+
+
+def read_module(
+    name: str, arguments: CheckerFactory
+) -> tuple[tuple[ToolDefinition, ...], Mapping[str, ToolFunction]]:
+    """Import a module and return the tools of its marked functions, in order of name, and the functions by name.
+
+    Modules are found where Python finds them and, after that, in the current folder. Raises
+    `agent.errors.UsageError`, one line that names the module, the function and the remedy.
+    """
+    module = _import_module(name)
+    marked = {id(value): value for value in vars(module).values() if find_mark(value) is not None}
+    if not marked:
+        place = getattr(module, "__file__", None) or "built in"
+        raise UsageError(f"tools {name}: no function of the module ({place}) is marked: put @tool above each")
+    described = [_describe_function(f"tools {name}: {_name_of(each)}", each) for each in marked.values()]
+    try:
+        reader = DefinitionReader(arguments)
+        tools = Catalogue(reader.read_list([raw for raw, _ in described], "operator", "function")).tools
+    except BadTool as bad:
+        raise UsageError(f"tools {name}: {bad}") from None
+    return tools, {raw["name"]: function for raw, function in described}
+
+
+def _import_module(name: str) -> ModuleType:
+    if name.endswith(".py"):
+        raise UsageError(f"tools {name}: name the module without .py, with dots for folders")
+    folder = os.getcwd()
+    if folder not in sys.path:
+        sys.path.append(folder)  # the last, so that no file there takes the place of the server's own imports
+    try:
+        return import_module(name)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  code of the operator: its fault becomes one line
+        raise UsageError(f"tools {name}: cannot be imported ({_describe_error(error)})") from None
+
+
+def _describe_error(error: BaseException) -> str:
+    return printable_line(f"{type(error).__name__}: {error}"[:_ERROR_CHARACTERS])
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+def _describe_function(where: str, function: Callable[..., Any]) -> tuple[dict[str, Any], ToolFunction]:
+    """Return the definition of a function, as JSON has it, and the function. `where`: begins the text of an error."""
+    name = _name_of(function)
+    if NAME.fullmatch(name) is None:
+        raise UsageError(f"{where}: rename the function: a letter, then letters, digits or _, of A-Z and a-z")
+    if isgeneratorfunction(function) or isasyncgenfunction(function):
+        raise UsageError(f"{where}: the function yields: return one value, such as a list")
+    try:
+        documented = docstring_parser.parse(getdoc(function) or "")
+        described = {each.arg_name: " ".join((each.description or "").split()) for each in documented.params}
+        struct = _make_struct(where, name, function, described)
+        schema = _make_schema(struct)
+    except UsageError:
+        raise
+    except Exception as error:  # noqa: BLE001  annotations are code of the operator, which raises anything
+        raise UsageError(f"{where}: cannot be described ({_describe_error(error)}); {_TYPES}") from None
+    mark = find_mark(function)
+    assert mark is not None
+    raw = {
+        "name": name,
+        "description": documented.description or "",
+        "parameters": schema,
+        "requires_approval": mark.requires_approval,
+        "risk": mark.risk,
+    }
+    return raw, ToolFunction(function, partial(_read_arguments, struct), iscoroutinefunction(function))
+
+
+def _make_struct(
+    where: str, name: str, function: Callable[..., Any], described: Mapping[str, str]
+) -> type[msgspec.Struct]:
+    """Return a type with a field for each parameter. `described`: the descriptions of parameters, by name."""
+    hints = get_type_hints(function, include_extras=True)
+    fields: list[tuple[str, Any, Any]] = []
+    for each in signature(function).parameters.values():
+        if each.kind not in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY):
+            raise UsageError(f"{where}: the parameter {each} cannot be given by name: list named parameters")
+        if each.name not in hints:
+            raise UsageError(f"{where}: the parameter {each.name} has no type: write {each.name}: str")
+        hint = hints[each.name]
+        notes = [note for note in getattr(hint, "__metadata__", ()) if isinstance(note, str)]
+        if text := " ".join(notes) or described.get(each.name):
+            hint = Annotated[hint, msgspec.Meta(description=text)]
+        default = msgspec.NODEFAULT if each.default is Parameter.empty else each.default
+        fields.append((each.name, hint, default))
+    return msgspec.defstruct(name, fields, kw_only=True, forbid_unknown_fields=True)
+
+
+def _make_schema(struct: type[msgspec.Struct]) -> dict[str, Any]:
+    """Return the JSON Schema of a type, an object's. Raises TypeError for types that JSON does not have."""
+    msgspec.json.Decoder(struct)  # finds types that have a schema and cannot be read
+    (root,), parts = msgspec.json.schema_components([struct], ref_template="#/$defs/{name}")
+    schema = parts.pop(root["$ref"].removeprefix("#/$defs/"))
+    del schema["title"]
+    return {**schema, "$defs": parts} if parts else schema
+
+
+def _read_arguments(struct: type[msgspec.Struct], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keyword arguments of a call, in the types of the function; those not `given` keep their defaults."""
+    read = msgspec.convert(given, struct)
+    return {name: getattr(read, name) for name in given}
