@@ -3,8 +3,9 @@
 Strategy: a synchronous function runs in a worker thread, and `begin()` is called in the very step in which a thread is
 free for it, so a call that waits for a thread has had no effect. An asynchronous function runs on the event loop. The
 runner's deadline ends the wait for either; a thread cannot be stopped, so it goes on, its result is lost, and the
-outcome is unknown. An exception means that the function did nothing; a function that knows better raises
-`ActionUnknown`. Its type and text are for the log alone, since they may hold anything.
+outcome is unknown. So it is after an exception of a function that needs an approval: it may come from the answer to a
+request that had its effect. A function that knows better raises `ActionFailed`. The type and text of other exceptions
+are for the log alone, since they may hold anything.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -41,9 +42,10 @@ class FunctionExecutor:
         """Call the function and return its result: an object unchanged, `None` as {}, another value under `answer`.
 
         Raises `ActionFailed` when there is no such function (a call may be approved after a restart with another
-        module), the arguments do not fit its types or it raises an exception, and
-        `ActionUnknown` when its result is no JSON value, has over `FUNCTION_RESULT_MAX` bytes or is over `MAX_NESTING`
-        deep. The text of these two errors, raised by the function itself, is kept. On cancel a thread is left behind.
+        module), when the arguments do not fit its types, and when a function that only reads raises an exception.
+        Raises `ActionUnknown` when another function raises an exception, and when a result is no JSON value, has over
+        `FUNCTION_RESULT_MAX` bytes or is over `MAX_NESTING` deep. The text of these two errors, raised by the function
+        itself, is kept. On cancel a thread is left behind.
         """
         await trio.lowlevel.checkpoint()
         tool = self._functions.get(call.action)
@@ -56,13 +58,13 @@ class FunctionExecutor:
             raise ActionFailed("The arguments do not fit the function.") from None
         if tool.is_async:
             begin()
-            with _map_faults(call):
+            with _map_faults(call, tool):
                 result = await tool.function(**arguments)
             return _read_result(call, result)
 
         @wraps(tool.function)
         def work() -> Mapping[str, Any]:
-            with _map_faults(call):
+            with _map_faults(call, tool):
                 result = tool.function(**arguments)
             return _read_result(call, result)
 
@@ -70,7 +72,7 @@ class FunctionExecutor:
 
 
 @contextmanager
-def _map_faults(call: Call) -> Iterator[None]:
+def _map_faults(call: Call, tool: ToolFunction) -> Iterator[None]:
     """Make an exception of the operator's code an outcome. SystemExit, too: it would end the server."""
     try:
         yield
@@ -80,7 +82,11 @@ def _map_faults(call: Call) -> Iterator[None]:
         raise ActionUnknown(str(error)[:FUNCTION_ERROR_CHARACTERS]) from None
     except (Exception, SystemExit) as error:  # noqa: BLE001  the edge of one action: a fault becomes its outcome
         _log_fault("function failed", call, error)
-        raise ActionFailed("The function failed; the server's log says why.") from None
+        if tool.only_reads:
+            raise ActionFailed("The function failed; the server's log says why.") from None
+        raise ActionUnknown(
+            "The function failed, perhaps after it had an effect; the server's log says why."
+        ) from None
 
 
 def _log_fault(event: str, call: Call, error: BaseException) -> None:

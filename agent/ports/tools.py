@@ -35,12 +35,14 @@ class ToolFunction:
     """A Python function that carries out the calls of a tool.
 
     `read_arguments` returns its keyword arguments, in its types, from a call's arguments, and raises
-    `msgspec.ValidationError` when they do not fit. `is_async`: the function runs on Trio's event loop.
+    `msgspec.ValidationError` when they do not fit. `is_async`: the function runs on Trio's event loop. `only_reads`: an
+    exception leaves no effect behind.
     """
 
     function: Callable[..., Any]
     read_arguments: Callable[[Mapping[str, Any]], dict[str, Any]]
     is_async: bool = False
+    only_reads: bool = False
 
 
 @dataclass(frozen=True, slots=True)

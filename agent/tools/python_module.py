@@ -103,7 +103,12 @@ def _describe_function(where: str, function: Callable[..., Any]) -> tuple[dict[s
         "requires_approval": mark.requires_approval,
         "risk": mark.risk,
     }
-    return raw, ToolFunction(function, partial(_read_arguments, struct), iscoroutinefunction(function))
+    return raw, ToolFunction(
+        function,
+        partial(_read_arguments, struct),
+        is_async=iscoroutinefunction(function),
+        only_reads=not mark.requires_approval,
+    )
 
 
 def _make_struct(

@@ -17,6 +17,7 @@ from agent.config import ACTION_TIMEOUT
 from agent.errors import ActionFailed, ActionUnknown
 from agent.host import WorkerThreads
 from agent.ports.action import Call, Outcome
+from agent.ports.tools import ToolFunction
 from agent.ports.work import RunActionSync
 from agent.storage.memory_ledger import MemoryLedger
 from agent.testing.fakes import Figures, Noon
@@ -149,12 +150,28 @@ async def test_an_asynchronous_function_has_the_same_deadline(
     assert trio.current_time() - began == pytest.approx(ACTION_TIMEOUT)
 
 
+MAY_HAVE_HAPPENED = "The function failed, perhaps after it had an effect; the server's log says why."
+
+
+async def test_an_exception_of_a_function_that_needs_no_approval_is_a_failure() -> None:
+    """It only reads, so nothing has happened, and it may be called again."""
+
+    def find_order() -> NoReturn:
+        raise KeyError("A-17")
+
+    functions = {"find_order": ToolFunction(find_order, dict, only_reads=True)}
+    executor = FunctionExecutor(functions, WorkerThreads(1))
+    call = Call(suggestion_id="s", action="find_order", payload={}, runs_at="function")
+    with pytest.raises(ActionFailed, match="the server's log says why"):
+        await executor.run(call, lambda: None)
+
+
 @pytest.mark.parametrize("is_async", [False, True])
 @pytest.mark.parametrize(
     ("fault", "status", "error"),
     [
-        (ValueError("order\n4711"), "failed", "The function failed; the server's log says why."),
-        (SystemExit(4711), "failed", "The function failed; the server's log says why."),
+        (ValueError("order\n4711"), "unknown", MAY_HAVE_HAPPENED),
+        (SystemExit(4711), "unknown", MAY_HAVE_HAPPENED),
         (
             ActionFailed("There is no such order." + 2000 * "."),
             "failed",
