@@ -73,8 +73,8 @@ class SignalWeights(NamedTuple):
     function. `look_*`: those of the second look.
 
     `floor`: how sure the best statement must be after both looks, 0..1; below it nothing was found. `first_floor`: the
-    same for the first look alone. `general`: how many sections the
-    weight of a word in any text counts as (`Lexicon.word_weight`); 0 where it was not tried.
+    same for the first look alone. `general`: how many sections the weight of a word in any text counts as
+    (`Lexicon.word_weight`); 0 where it was not tried.
     """
 
     floor: float
@@ -111,18 +111,24 @@ class SignalWeights(NamedTuple):
 
 # fmt: off
 WITH_WORDS = SignalWeights(
-    0.25, 0.18, 300,
-    1.98, 2.68, 1.30, 1.45, 1.87, 1.72, 2.03,
-    0.80, 1.50, 2.45, 4.30, -1.50, -0.50, 0.50, 5.20,
-    1.02, 2.35, 2.55, -0.46, 1.0, 2.80, 3.94, -6.09,
-    0.50, 0.24, 1.52, -2.02,
+    floor=0.25, first_floor=0.18, general=300,
+    grams=1.98, near=2.68, file_grams=1.30, file_near=1.45,
+    coverage=1.87, best=1.72, kind=2.03,
+    single_section=0.80, single_own=1.50, single_all=2.45, single_kind=4.30,
+    single_leads=-1.50, single_asks=-0.50, single_code=0.50, single_near=5.20,
+    sure_all=1.02, sure_coverage=2.35, sure_cosine=2.55, sure_unknown=-0.46,
+    sure_meant=1.0, sure_grams=2.80, sure_words=3.94, sure_bias=-6.09,
+    look_sure=0.50, look_best=0.24, look_share=1.52, look_bias=-2.02,
 )
 WITH_SENTENCES = SignalWeights(
-    0.18, 0.18, 0,
-    1.36, 4.73, 0.62, 2.13, 1.47, 1.17, 1.70,
-    1.24, 1.62, 1.22, 2.33, -0.83, -0.11, 0.08, 0.0,
-    -0.89, 3.70, 8.92, -0.17, 0.5, 0.32, 2.83, -7.11,
-    1.0, 0.0, 0.0, 0.0,
+    floor=0.18, first_floor=0.18, general=0,
+    grams=1.36, near=4.73, file_grams=0.62, file_near=2.13,
+    coverage=1.47, best=1.17, kind=1.70,
+    single_section=1.24, single_own=1.62, single_all=1.22, single_kind=2.33,
+    single_leads=-0.83, single_asks=-0.11, single_code=0.08, single_near=0.0,
+    sure_all=-0.89, sure_coverage=3.70, sure_cosine=8.92, sure_unknown=-0.17,
+    sure_meant=0.5, sure_grams=0.32, sure_words=2.83, sure_bias=-7.11,
+    look_sure=1.0, look_best=0.0, look_share=0.0, look_bias=0.0,
 )
 WITH_STATEMENTS = WITH_SENTENCES._replace(
     floor=0.30, first_floor=0.13,
@@ -131,11 +137,14 @@ WITH_STATEMENTS = WITH_SENTENCES._replace(
     look_sure=0.37, look_best=0.25, look_share=1.46, look_bias=-1.45,
 )
 WITHOUT = SignalWeights(
-    0.20, 0.13, 0,
-    2.93, 0.0, 1.74, 0.0, 1.81, 1.75, 2.16,
-    0.79, 2.07, 2.34, 2.38, -0.70, -0.26, -0.20, 0.0,
-    1.33, 1.07, 0.0, -1.03, 0.5, 4.38, 4.43, -5.33,
-    0.72, 0.27, 1.33, -1.07,
+    floor=0.20, first_floor=0.13, general=0,
+    grams=2.93, near=0.0, file_grams=1.74, file_near=0.0,
+    coverage=1.81, best=1.75, kind=2.16,
+    single_section=0.79, single_own=2.07, single_all=2.34, single_kind=2.38,
+    single_leads=-0.70, single_asks=-0.26, single_code=-0.20, single_near=0.0,
+    sure_all=1.33, sure_coverage=1.07, sure_cosine=0.0, sure_unknown=-1.03,
+    sure_meant=0.5, sure_grams=4.38, sure_words=4.43, sure_bias=-5.33,
+    look_sure=0.72, look_best=0.27, look_share=1.33, look_bias=-1.07,
 )
 # fmt: on
 
