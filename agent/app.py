@@ -52,7 +52,7 @@ class App:
     ) -> None:
         self.settings = settings
         self.metrics = Metrics()
-        self.registry = Registry()
+        self.registry = Registry(settings.session.confirm_time)
         self.pulse = Pulse()
         self.readiness = Readiness()
         self.runner: Runner | None = None

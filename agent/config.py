@@ -35,7 +35,7 @@ OUTBOX_DELTAS = 8  # of one turn, waiting
 WRITE_TIMEOUT = 10.0  # for one frame that was begun, with or without progress
 
 # --- the session
-CONFIRM_SECONDS = 30.0
+CONFIRM_SECONDS = 120.0  # in which a suggestion can be confirmed, unless the settings say otherwise
 
 # --- a turn
 CHARACTERS_PER_TOKEN = 3  # an estimate: English has about 4, Swedish about 3; the lower is safe

@@ -86,6 +86,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         "approve-from",
         "client-tools",
         "rounds",
+        "confirm-time",
         "approval-time",
         "lease-time",
         "calm-time",

@@ -48,11 +48,12 @@ class SessionActions:
     `engine`: runs the suggestions' table. `fills_in`: the client can fill in fields that a suggestion lacks, and no
     confirm runs before it has. `scope`: of a text that answers a suggestion in place of a yes. `stored_seconds`:
     seconds in which a suggestion can be confirmed, where suggestions are stored: then the store says when one has
-    expired, and none ends with the session. `None` means `CONFIRM_SECONDS`, and none outlives the session. `live`: the
-    suggestions that can be confirmed, oldest first.
+    expired, and none ends with the session. `None` means `confirm_time` seconds, and none outlives the session. `live`:
+    the suggestions that can be confirmed, oldest first.
     """
 
     __slots__ = (
+        "_confirm_time",
         "_engine",
         "_fills_in",
         "_out",
@@ -74,6 +75,7 @@ class SessionActions:
         fills_in: bool,
         scope: Scope,
         stored_seconds: float | None = None,
+        confirm_time: float = CONFIRM_SECONDS,
     ) -> None:
         self._out = out
         self._react = react
@@ -81,8 +83,9 @@ class SessionActions:
         self._fills_in = fills_in
         self.scope = scope
         self._stored_seconds = stored_seconds
+        self._confirm_time = confirm_time
         self.notices: SuggestionNotices = SuggestionNotices(
-            out, CONFIRM_SECONDS if stored_seconds is None else stored_seconds
+            out, confirm_time if stored_seconds is None else stored_seconds
         )
         self.live: dict[str, Suggestion] = {}
         self._suggestions: dict[str, Suggestion] = {}  # those whose ids are still known, oldest first
@@ -164,7 +167,7 @@ class SessionActions:
             self._make_live(Suggestion(suggestion_id, proposal, asked, self._deadline()))
 
     def _deadline(self) -> float:
-        return inf if self._stored_seconds is not None else self._out.now + CONFIRM_SECONDS
+        return inf if self._stored_seconds is not None else self._out.now + self._confirm_time
 
     def _make_live(self, suggestion: Suggestion) -> None:
         self._track(suggestion)

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, TypeAlias, get_args
 from weakref import ref
 
-from ..config import BAD_FRAMES, BAD_FRAMES_WINDOW, FRAMES_PER_SECOND
+from ..config import BAD_FRAMES, BAD_FRAMES_WINDOW, CONFIRM_SECONDS, FRAMES_PER_SECOND
 from ..fsm import Engine
 from ..ports.action import CANCELLED, Outcome
 from ..ports.brain import Question
@@ -117,8 +117,8 @@ class Core:
     session. `engine`, `suggestion_engine`: run the two tables; tests pass engines with rows left out. `fills_in`: the
     client can fill in fields that a suggestion lacks (it offered the subprotocol), so no confirm runs with a required
     field missing. `stored_seconds`: seconds in which a suggestion can be confirmed, where suggestions are stored and
-    outlive the session; `None` where they end with it. Raises nothing for anything a client or a Brain does. A core
-    without a reference left is freed at once.
+    outlive the session; `None` where they end with it, and `confirm_time` counts. Raises nothing for anything a client
+    or a Brain does. A core without a reference left is freed at once.
     """
 
     __slots__ = (
@@ -146,13 +146,16 @@ class Core:
         suggestion_engine: SuggestionEngine | None = None,
         fills_in: bool = True,
         stored_seconds: float | None = None,
+        confirm_time: float = CONFIRM_SECONDS,
     ) -> None:
         self.state = TABLE.initial
         self.out = CoreOutput()
         react = _hold_weakly(self)
         self.turns = SessionTurns(self.out, react, History(history))
         self.consults: ConsultQueue = ConsultQueue(self.out, scope)
-        self.actions = SessionActions(self.out, react, suggestion_engine, fills_in, scope, stored_seconds)
+        self.actions = SessionActions(
+            self.out, react, suggestion_engine, fills_in, scope, stored_seconds, confirm_time
+        )
         self._engine = engine or ENGINE
         self._queue: list[Question] = []  # QUEUED_MESSAGES at most
         self._rate = Bucket(rate_limit, 2 * rate_limit)

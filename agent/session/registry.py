@@ -1,7 +1,7 @@
 """The connected sessions, and the two timers they share.
 
-Every suggestion lives equally long and every connection is pinged equally often, so each timer is a queue in the
-order of its deadlines: arming, disarming and the earliest deadline cost O(1), and one task serves all sessions.
+Every suggestion of a server lives equally long and every connection is pinged equally often, so each timer is a queue
+in the order of its deadlines: arming, disarming and the earliest deadline cost O(1), and one task serves all sessions.
 """
 
 from collections.abc import Iterator
@@ -28,9 +28,13 @@ class RegistryMember(Protocol):
 
 
 class Registry:
-    """The sessions of one server, and its turns without a session. `draining`: the server is going down."""
+    """The sessions of one server, and its turns without a session.
 
-    def __init__(self) -> None:
+    `confirm_time`: seconds in which a suggestion can be confirmed. `draining`: the server is going down.
+    """
+
+    def __init__(self, confirm_time: float = CONFIRM_SECONDS) -> None:
+        self._confirm_time = confirm_time
         self.draining = False
         self._members: dict[
             RegistryMember, set[str] | None
@@ -74,10 +78,10 @@ class Registry:
             await self._empty.wait()
 
     def arm_expiry(self, member: RegistryMember, suggestion_id: str) -> None:
-        """Post `SuggestionExpired` to `member`, which must have been added, in `CONFIRM_SECONDS`."""
+        """Post `SuggestionExpired` to `member`, which must have been added, in `confirm_time` seconds."""
         armed = self._members[member] = self._members[member] or set()
         armed.add(suggestion_id)
-        self._expiries[member, suggestion_id] = trio.current_time() + CONFIRM_SECONDS
+        self._expiries[member, suggestion_id] = trio.current_time() + self._confirm_time
         self._wake.set()
 
     def disarm_expiry(self, member: RegistryMember, suggestion_id: str) -> None:

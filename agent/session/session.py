@@ -17,7 +17,7 @@ from weakref import WeakMethod
 import structlog
 import trio
 
-from ..config import CONFIRM_SECONDS, MAX_FRAME, MAX_TEXT
+from ..config import MAX_FRAME, MAX_TEXT
 from ..errors import BadFrame, BadTool, WireClosed
 from ..ports.action import ActionHandle, Outcome
 from ..ports.brain import Proposal, Question
@@ -124,6 +124,7 @@ class Session:
             scope,
             fills_in=fills_in,
             stored_seconds=stored_seconds,
+            confirm_time=settings.confirm_time,
         )
         self._mail: list[Event] = []
         self._handling = False
@@ -384,6 +385,6 @@ def _make_limits(settings: SessionSettings) -> Limits:
         max_text=MAX_TEXT,
         queued_messages=QUEUED_MESSAGES,
         live_suggestions=LIVE_SUGGESTIONS,
-        confirm_seconds=CONFIRM_SECONDS,
+        confirm_seconds=settings.confirm_time,
         rate_limit=settings.rate_limit,
     )

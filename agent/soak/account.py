@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from ..config import CONFIRM_SECONDS
 from .book import Book
 from .consults import ANSWERS, Consults
 from .figures import Tally
@@ -73,6 +74,7 @@ class Account:
         self.consults = Consults(name, tally, book)
         self.suggestions: dict[str, SeenSuggestion] = {}
         self.guesses = 0  # unanswered confirms of ids that this client was never given
+        self.confirm_seconds = CONFIRM_SECONDS  # as the server says in `welcome`
         self._name = name
         self._tally = tally
         self._became = note or (lambda what, id, digest="", tool="": None)
@@ -206,6 +208,7 @@ class Account:
     def _welcome(self, frame: Frame, at: float) -> None:
         if self._came > 1:
             self._report("S7", "welcome is not the first frame")
+        self.confirm_seconds = frame["limits"]["confirmSeconds"]
 
     def _stream(self, frame: Frame, at: float) -> None:
         asked = self._message(frame)

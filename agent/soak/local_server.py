@@ -35,6 +35,7 @@ HALLUCINATED = 0.2  # the share of drafts with an invented number
 MODEL_DELAY_MS = 1.0  # before each piece of a draft, so that there is a draft to cancel
 LEDGER_ROWS = 128
 AT_ONCE = 3  # requests of one user over HTTP, and some whose client has left
+CONFIRM_TIME = 30.0  # seconds in which a suggestion can be confirmed: a run of a minute sees some expire
 CALM = 1.0  # seconds after which a thread sleeps; the last census waits until all threads sleep
 LEASE = 10.0  # seconds in which a caller reports, so that some do not
 SETTLED = 15.0  # seconds in which everything of clients that have left must be gone
@@ -168,6 +169,7 @@ async def run_server(
         memory="off" if ground.remembered is None else "on",
         tools=ground.tools if can_check() else None,
         calm_time=CALM,
+        confirm_time=CONFIRM_TIME,
         lease_time=LEASE,
     )
     stopwatch, over = Stopwatch(), trio.Event()

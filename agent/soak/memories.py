@@ -10,7 +10,6 @@ from typing import ClassVar, Protocol
 
 import trio
 
-from ..config import CONFIRM_SECONDS
 from .book import LIVE, MARK, Book, View
 from .consults import Consults
 from .wire import Frame
@@ -61,6 +60,7 @@ class TalkAccount(Protocol):
     """The part of an `Account` that `MemoryActs` uses."""
 
     consults: Consults
+    confirm_seconds: float
 
     def disown_message(self, id: str) -> None:
         """Enter that the server took the cancel of an answered message."""
@@ -117,7 +117,7 @@ class MemoryActs:
     async def _state_and_wait(self) -> None:
         """State something to remember, and let its suggestion expire."""
         await self._state()
-        await self._talks.wait(CONFIRM_SECONDS + SOON)
+        await self._talks.wait(self._talks.account.confirm_seconds + SOON)
 
     async def _state_and_take_back(self) -> None:
         """State something to remember, and cancel its suggestion once the message is answered."""

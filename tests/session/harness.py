@@ -126,7 +126,7 @@ class World:
         self.brain = ScriptedBrain()
         self.executor = FakeExecutor()
         self.ledger = MemoryLedger()
-        self.registry = Registry()
+        self.registry = Registry(settings.confirm_time)
         self.pulse = Pulse()
         self.counts = Counts()
         self.runner = Runner(nursery, self.ledger, self.executor, FixedClock(), self.counts)

@@ -13,7 +13,7 @@ Frame = dict[str, Any]
 
 LIVE = 8
 QUEUE = 8
-CONFIRM_SECONDS = 30
+CONFIRM_SECONDS = 120
 BAD_FRAMES, BAD_WINDOW = 3, 10.0
 CONSULTS = 1 + 8  # asked of what is remembered: one is answered, the others wait
 RECALLS = 10  # a second, and at once

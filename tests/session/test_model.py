@@ -24,6 +24,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from agent.config import CONFIRM_SECONDS
 from agent.ports.action import EndStatus, Outcome, Payload
 from agent.ports.brain import (
     Blocked,
@@ -349,7 +350,7 @@ class SessionMachine(RuleBasedStateMachine):
         for frame in did.frames:
             if frame["type"] == "action_suggestion":
                 self.issued.append(frame["suggestionId"])
-                self.deadlines[frame["suggestionId"]] = self.now + 30
+                self.deadlines[frame["suggestionId"]] = self.now + CONFIRM_SECONDS
 
     @rule(id=st.sampled_from(MESSAGES), often=st.integers(0, 2))
     def offered_later(self, id: str, often: int) -> None:
@@ -370,7 +371,7 @@ class SessionMachine(RuleBasedStateMachine):
         )
         if any(frame["type"] == "action_suggestion" for frame in did.frames):
             self.issued.append(suggestion)
-            self.deadlines[suggestion] = self.now + 30
+            self.deadlines[suggestion] = self.now + CONFIRM_SECONDS
 
     # --- the runner, time and the server
 
@@ -389,7 +390,10 @@ class SessionMachine(RuleBasedStateMachine):
             lambda: self.model.reported(claimed, status, result),
         )
 
-    @rule(seconds=st.sampled_from((0.5, 1.0, 9.5, 10.0, 29.5, 30.0)), tell=st.booleans())
+    @rule(
+        seconds=st.sampled_from((0.5, 1.0, 9.5, 10.0, CONFIRM_SECONDS - 0.5, CONFIRM_SECONDS)),
+        tell=st.booleans(),
+    )
     def wait(self, seconds: float, tell: bool) -> None:
         """Time passes; the timer may be late, and may speak of what has been closed since."""
         self.now += seconds

@@ -6,7 +6,7 @@ import pytest
 import trio
 import trio.testing
 
-from agent.config import CONFIRM_SECONDS, KEEPALIVE_EVERY, WRITE_TIMEOUT
+from agent.config import KEEPALIVE_EVERY, WRITE_TIMEOUT
 from agent.ports.brain import DraftCompleted, Proposal, Question, TurnEvent, TurnRefusal, VerifiedPart
 from agent.session.events import DrainStarted
 from agent.wire.outbox import OUTBOX_FRAMES
@@ -291,7 +291,7 @@ async def test_an_action_runs_once_however_often_it_is_confirmed(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     """Duplicate confirms are ignored, also long after; the effect begins once."""
-    async with world() as w:
+    async with world(confirm_time=30.0) as w:
         w.brain.script = saying("word", proposals=1)
         w.executor.after = 1.0
         wire = await w.connect()
@@ -301,7 +301,7 @@ async def test_an_action_runs_once_however_often_it_is_confirmed(
         sid = suggestion["suggestionId"]
         for _ in range(3):
             wire.push(confirm(sid))
-        await trio.sleep(CONFIRM_SECONDS + 1)
+        await trio.sleep(31)
         wire.push(confirm(sid))
         await trio.sleep(1)
         results = [frame["result"] for frame in wire.sent("action_executed")]
@@ -371,16 +371,21 @@ async def test_a_client_of_the_core_confirms_what_it_was_shown(
         assert w.executor.told == [{}]
 
 
-async def test_a_suggestion_expires_after_thirty_seconds(autojump_clock: trio.testing.MockClock) -> None:
-    """It is told when its time is over, and a confirm after that runs nothing."""
-    async with world() as w:
+@pytest.mark.parametrize("seconds", [30.0, 5.0])
+async def test_a_suggestion_expires_after_its_time(
+    seconds: float, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Of the setting; it is told when its time is over, and a confirm after that runs nothing."""
+    async with world(confirm_time=seconds) as w:
         w.brain.script = saying("word", proposals=1)
         wire = await w.connect()
         wire.push(ask())
-        sid = (await wire.until("action_suggestion"))["suggestionId"]
+        suggestion = await wire.until("action_suggestion")
+        sid = suggestion["suggestionId"]
+        assert suggestion["expiresAt"] == 1_700_000_000_000 + seconds * 1000
         closed = await wire.until("action_closed")
         assert closed == {"type": "action_closed", "suggestionId": sid, "reason": "expired"}
-        assert trio.current_time() == CONFIRM_SECONDS
+        assert trio.current_time() == seconds
         wire.push(confirm(sid))
         assert (await wire.until("action_executed"))["result"] == {"expired": True}
         assert w.executor.begun == []

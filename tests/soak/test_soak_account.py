@@ -48,6 +48,7 @@ def error(code: str, **more: str) -> dict[str, Any]:
     return {"type": "error", "code": code, "message": "No.", **more}
 
 
+WELCOME = {"type": "welcome", "limits": {"confirmSeconds": 30.0}}
 SAID = [stream("299 "), stream("kr"), end("done"), response("299 kr")]
 SUGGESTED = [*SAID, suggestion()]
 Step = dict[str, Any] | tuple[str, ...]
@@ -81,7 +82,7 @@ def judge(
     "steps",
     [
         SAID,
-        [{"type": "welcome"}, *SAID],
+        [WELCOME, *SAID],
         [stream("299 "), ("cancel",), stream("kr"), end("cancelled")],
         [("cancel",), *SAID],
         [*SUGGESTED, closed("expired")],
@@ -141,7 +142,7 @@ def test_what_is_right_is_not_noted(steps: list[Step]) -> None:
         ("S5", [*SUGGESTED, ("confirm", "s"), closed(), executed(success=True, data={})]),
         ("S5", [*SUGGESTED, ("confirm", "s"), executed(expired=True)]),
         ("S5", [*SAID, ("confirm", "guess")]),
-        ("S7", [*SAID, {"type": "welcome"}]),
+        ("S7", [*SAID, WELCOME]),
         ("S7", [*SAID, {"type": "gossip"}]),
         ("S7", [*SAID, stream("not mine", "2")]),
         ("S7", [*SAID, response("not mine", "2")]),
