@@ -2,7 +2,8 @@
 
 The evidence is fetched first, and a question without evidence is refused before a model is asked. No client sees a
 draft; only the text that `grounding` verifies, or a refusal, is emitted. The user's words choose the actions to propose
-and the evidence to look for, and are never a source. A courtesy (a greeting, thanks) has a fixed answer.
+and the evidence to look for, and are never a source. A courtesy (a greeting, thanks) has a fixed answer, and so has a
+request for an action that no document is about. Where no action can be confirmed, none is proposed.
 
 A draft becomes an answer in one of three ways (`draft_ways.py`): whole, sentence by sentence, or as claims. This module
 has their common parts: the evidence, the redraft and the refusals.
@@ -20,8 +21,10 @@ from ..errors import ModelFailed, StorageFailed, Withdrawn
 from ..grounding import refusals
 from ..grounding.binding import Binding
 from ..grounding.courtesies import acknowledge_statement, answer_courtesy, confirm_order
+from ..grounding.questions import ask_approval
 from ..grounding.verify import read_ahead
 from ..intents.triggers import propose_actions, remove_requests
+from ..intents.wishes import asks_besides
 from ..lang import LANGUAGES
 from ..numbers.number_tokens import NumberToken
 from ..ports.brain import (
@@ -136,7 +139,7 @@ class GroundedBrain:
         `on_evidence`: called with the evidence before the draft. Cancelled, nothing more is emitted, and the model's
         stream is closed before this returns (closing is shielded for `UNWIND_TIMEOUT` seconds at most).
         """
-        asked_for = propose_actions(question.text)
+        asked_for = propose_actions(question.text) if question.wishes is not None else ()
         said = find_courtesy(question.text)
         if said is not None:
             retriever = await self._library.load_snapshot()
@@ -249,12 +252,15 @@ class GroundedBrain:
         self, found: TurnEvidence, emit: Callable[[TurnEvent], None], asked_for: tuple[Proposal, ...]
     ) -> None:
         beside = "suggested" if asked_for else found.beside
-        last: VerifiedPart | TurnRefusal = TurnRefusal(
-            refusals.no_sources(found.lang, beside, found.unread), asked_for
-        )
+        last: VerifiedPart | TurnRefusal
         if found.only_states:
-            emit(DraftCompleted())
             last = VerifiedPart(text=acknowledge_statement(found.lang), proposals=asked_for)
+        elif asked_for and not asks_besides(found.text, asked_for):
+            last = VerifiedPart(text=ask_approval(found.lang), proposals=asked_for, announces=True)
+        else:
+            last = TurnRefusal(refusals.no_sources(found.lang, beside, found.unread), asked_for)
+        if isinstance(last, VerifiedPart):
+            emit(DraftCompleted())
         self._explain(describe_end, last.text)
         emit(last)
 

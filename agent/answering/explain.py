@@ -89,7 +89,7 @@ def describe_end(text: VerifiedText) -> list[str]:
     """Return the line for the end of a turn."""
     if text.blocked is not None:
         return [f"refused: {text.blocked.code} ({text.blocked.message})"]
-    return [f"answered: confidence {text.confidence}, {_count_of(len(text.citations), 'citation')}"]
+    return [f"answered: confidence {text.confidence or 'none'}, {_count_of(len(text.citations), 'citation')}"]
 
 
 def describe_failure(error: Exception) -> list[str]:

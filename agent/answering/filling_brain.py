@@ -140,10 +140,13 @@ class EventRelay:
         self.cited: list[Snippet] = []
 
     def pass_on(self, event: TurnEvent) -> None:
-        """Pass on an event, marking the last text as not last; a refusal is held back, since it ends a turn."""
+        """Pass on an event, marking the last text as not last.
+
+        A refusal is held back, since it ends a turn, and so is a text that only announces the proposals.
+        """
         if isinstance(event, VerifiedPart | TurnRefusal):
             self.cited += event.text.citations
-        if isinstance(event, TurnRefusal):
+        if isinstance(event, TurnRefusal) or (isinstance(event, VerifiedPart) and event.announces):
             self.last = event
         elif isinstance(event, VerifiedPart) and event.last:
             self.last = event
@@ -167,6 +170,9 @@ class EventRelay:
                 )  # no action is suggested after all
             self._emit(TurnRefusal(questions.join_refusal(last.text, missing, lang), proposed, left))
             return
+        if last.announces:
+            text = last.text if proposed else questions.acknowledge_details(lang)
+            self._emit(VerifiedPart(text=text, last=False))
         self._emit(DraftCompleted())
         self._emit(
             VerifiedPart(

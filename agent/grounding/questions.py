@@ -54,19 +54,19 @@ def ask_parameters(names: Collection[str], lang: Lang) -> VerifiedText:
     plain = [name for name in said if name and all(each.isalpha() or each == " " for each in name)]
     plain = [name for name in plain if not tokens(name)][:NAMED]
     asked = tooling.question.format(names=tooling.joining.join(plain)) if plain else tooling.anything
-    return VerifiedText(asked, (), "low")
+    return VerifiedText(asked, (), None)
 
 
 def ask_approval(lang: Lang) -> VerifiedText:
-    """Return the text beside a call that waits for approval, for when the model's own text is not verified."""
-    return VerifiedText(LANGUAGES[lang].tooling.confirm, (), "low")
+    """Return the text beside an action that waits for approval, where there is no other verified text."""
+    return VerifiedText(LANGUAGES[lang].tooling.confirm, (), None)
 
 
 def announce_hand_over(lang: Lang) -> VerifiedText:
     """Return the text beside a call that goes to the caller, for when the model's own text is not verified."""
-    return VerifiedText(LANGUAGES[lang].tooling.hand_over, (), "low")
+    return VerifiedText(LANGUAGES[lang].tooling.hand_over, (), None)
 
 
 def acknowledge_details(lang: Lang) -> VerifiedText:
     """Return the answer to a message that only gives the fields that were asked for."""
-    return VerifiedText(LANGUAGES[lang].completing.received, (), "low")
+    return VerifiedText(LANGUAGES[lang].completing.received, (), None)

@@ -15,6 +15,7 @@ from ..lang import LANGUAGES
 from ..ports.brain import Proposal, Wish
 from ..protocol.payload import is_valid_payload
 from ..text.courtesy import find_courtesy
+from ..text.sentences import find_line_sentences
 from ..text.words import FUNCTION_WORDS, normalize_text, split_words
 from .fields import REQUIRED
 from .limits import FILLED_CHARACTERS
@@ -66,6 +67,19 @@ def only_completes(text: str, found: Sequence[Wish]) -> bool:
         for word in split_words(str(each.proposal.payload.get(name, "")))
     }
     return sum(word not in beside for word in split_words(remove_phone_numbers(text))) <= _BESIDE
+
+
+def asks_besides(text: str, proposals: Sequence[Proposal]) -> bool:
+    """Return whether a message asks a question besides requesting the actions `proposals`.
+
+    A sentence that requests an action is no question, nor is the text that is to be sent.
+    """
+    text = normalize_text(text)
+    for proposal in proposals:
+        if "text" in proposal.payload:
+            text = text.replace(str(proposal.payload["text"]), " ")
+    sentences = (text[start:end] for start, end in find_line_sentences(text))
+    return any(_is_question(each) and not propose_actions(each) for each in sentences)
 
 
 def _renew_wish(proposal: Proposal, before: Wish | None, text: str) -> Wish:

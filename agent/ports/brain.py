@@ -94,19 +94,20 @@ class Blocked:
 class VerifiedText:
     """Text that may reach a client: every number in it stands in one of `citations`.
 
-    `unread` says that part of the memory could not be read for it. Only `verify`, `refusals` and `courtesies` of
+    `confidence` is None for a text that answers no question, such as a greeting. `unread` says that part of the memory
+    could not be read for it. Only `verify`, `refusals` and `courtesies` of
     `agent.grounding` construct it.
     """
 
     text: str
     citations: tuple[Snippet, ...]
-    confidence: Confidence
+    confidence: Confidence | None
     blocked: Blocked | None = None
     unread: bool = False
 
     def without_memory(self) -> "VerifiedText":
-        """Return the text as made without part of the memory, which makes its confidence `low`."""
-        return replace(self, confidence="low", unread=True)
+        """Return the text as made without part of the memory, which makes a confidence `low`."""
+        return replace(self, confidence="low" if self.confidence else None, unread=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,6 +169,7 @@ class VerifiedPart:
 
     `proposals`, the `wishes` left open for the next message, and the memory drafts that a model `remembers` come with
     the last part. `asks` says that the text is a question to the user, for the missing fields of a tool call.
+    `announces` says that the text only asks the user to confirm the proposals.
     """
 
     text: VerifiedText
@@ -175,6 +177,7 @@ class VerifiedPart:
     proposals: tuple[Proposal, ...] = ()
     wishes: tuple[Wish, ...] = ()
     asks: bool = False
+    announces: bool = False
     remembers: tuple[Draft, ...] = ()
 
     def without_memory(self) -> "VerifiedPart":

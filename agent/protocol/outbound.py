@@ -54,8 +54,9 @@ class StreamEnd(_OutboundFrame, frozen=True, tag="stream_end"):
 class Response(_OutboundFrame, frozen=True, tag="response", kw_only=True):
     """The whole text (exactly its joined deltas) and its sources.
 
-    `asks` says that it asks the user for missing arguments of a tool call. `withoutMemory` says that part of the memory
-    could not be read, or stored, so that facts missing from the answer may be known all the same.
+    `confidence` is left out of a text that answers no question: a greeting, a note, a request to confirm. `asks` says
+    that it asks the user for missing arguments of a tool call. `withoutMemory` says that part of the memory could not
+    be read, or stored, so that facts missing from the answer may be known all the same.
     """
 
     text: str

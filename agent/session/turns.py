@@ -319,7 +319,7 @@ def make_response(text: str, said: list[VerifiedText], message: str, asks: bool 
         text=text,
         citations=collect_citations(said),
         id=message,
-        confidence="low" if unread else last.confidence,
+        confidence="low" if unread and last.confidence else last.confidence,
         blocked=last.blocked,
         asks=asks,
         without_memory=unread,

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import pytest
@@ -13,7 +14,7 @@ from agent.answering.drafting import UNWIND_TIMEOUT
 from agent.answering.settings import READ_AT_ONCE, AnswerSettings
 from agent.config import DRAFT_MAX
 from agent.errors import ModelFailed
-from agent.grounding import evidence
+from agent.grounding import evidence, refusals
 from agent.grounding.binding import cached_rows
 from agent.llm.mock import MockModel
 from agent.numbers.source_numbers import SourceNumbers
@@ -60,7 +61,7 @@ def brain(
 
 
 def ask(text: str = "What does Standard cost?", lang: Lang | None = "en") -> Question:
-    return Question(id="m1", text=text, lang=lang, at=0.0)
+    return Question(id="m1", text=text, lang=lang, at=0.0, wishes=())
 
 
 async def told(of: GroundedBrain, question: Question | None = None) -> list[TurnEvent]:
@@ -237,6 +238,31 @@ async def test_proposals_come_with_the_last_event(model: FakeDrafter, hits: tupl
     carrying = [event for event in events if isinstance(event, VerifiedPart | TurnRefusal)]
     assert carrying == events[-1:]
     assert carrying[0].proposals == (Proposal(action="schedule_callback", payload={"phone": "08-123 45 67"}),)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("call me on 0701740605", "Please confirm this."),
+        ("Ring mig på 0701740605", "Bekräfta det här, tack."),
+        ("Could you call me on 0701740605?", "Please confirm this."),
+        ("I am stuck. Send an SMS to 0701740605: hello! Are you in?", "Please confirm this."),
+    ],
+)
+async def test_a_request_for_an_action_is_no_refusal(text: str, said: str) -> None:
+    """Where no document is about it; its user is asked to confirm, without a confidence."""
+    last = (await told(brain(FakeDrafter(), FakeRetriever(())), ask(text, None)))[-1]
+    assert isinstance(last, VerifiedPart)
+    assert (last.text.text, last.text.blocked, last.text.confidence) == (said, None, None)
+    assert len(last.proposals) == 1
+
+
+async def test_where_no_action_can_be_confirmed_none_is_proposed() -> None:
+    """Such a request is refused as any other that no document is about."""
+    question = replace(ask("call me on 0701740605"), wishes=None)
+    (last,) = await told(brain(FakeDrafter(), FakeRetriever(())), question)
+    assert isinstance(last, TurnRefusal)
+    assert (last.text.text, last.proposals) == (refusals.no_sources("en").text, ())
 
 
 # --- bounds
@@ -525,7 +551,7 @@ async def test_what_is_no_question_has_a_fixed_answer(text: str, lang: Lang | No
     assert isinstance(drafted, DraftCompleted)
     assert isinstance(said, VerifiedPart)
     assert said.text.text.startswith(begins)
-    assert (said.text.citations, said.text.confidence, said.proposals) == ((), "low", ())
+    assert (said.text.citations, said.text.confidence, said.proposals) == ((), None, ())
     assert (retriever.asked, model.prompts, len(retriever.told)) == ([], [], 1)
 
 

@@ -231,6 +231,22 @@ async def test_a_refusal_asks_too(text: str, question: str) -> None:
     assert (last.proposals, len(last.wishes)) == ((), len(scene.counts.labels))
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"I have nothing. Call me on {PHONE}", "Please confirm this."),
+        ("I have nothing. Call me", f"Thank you.\n\n{QUESTION}"),
+    ],
+)
+async def test_a_confirm_is_asked_for_where_there_is_something_to_confirm(text: str, said: str) -> None:
+    """Where no document is about the request; what it lacks is asked for first."""
+    scene = Scene(says({}))
+    last = await scene.ask(text)
+    assert scene.text == said
+    assert isinstance(last, VerifiedPart)
+    assert (len(last.proposals), len(last.wishes)) == ((1, 0) if PHONE in text else (0, 1))
+
+
 async def test_the_next_message_tells_it() -> None:
     """The model fills in the rest from the messages of the wish; a message that only tells has no other answer."""
     scene = Scene(says({"phone": PHONE, "name": "Anna", "when": "tomorrow"}))

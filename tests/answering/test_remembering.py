@@ -95,7 +95,7 @@ def drafts(text: str, settings: AnswerSettings) -> FakeDrafter:
 
 
 def ask(text: str) -> Question:
-    return Question(id="m1", text=text, lang="en", at=0.0)
+    return Question(id="m1", text=text, lang="en", at=0.0, wishes=())
 
 
 async def told(of: GroundedBrain, question: Question) -> list[TurnEvent]:

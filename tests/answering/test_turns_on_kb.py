@@ -116,7 +116,11 @@ async def test_the_words_about_an_action_are_no_words_of_the_question(
     events: list[TurnEvent] = []
     await brain.answer(
         Question(
-            id="m", text="what does the standard plan cost? call me at 070-123 45 67", lang=None, at=0.0
+            id="m",
+            text="what does the standard plan cost? call me at 070-123 45 67",
+            lang=None,
+            at=0.0,
+            wishes=(),
         ),
         events.append,
     )

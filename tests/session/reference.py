@@ -49,7 +49,7 @@ class Words:
 
     text: str
     citations: tuple[Frame, ...]
-    confidence: str
+    confidence: str | None
     blocked: Frame | None = None
 
 

@@ -18,7 +18,7 @@ TOOLING = Tooling(
     question="To do that I also need to know: {names}.",
     joining=", ",
     anything="What exactly should I do? Please tell me a little more.",
-    confirm="Please look at this and confirm it before anything is done.",
+    confirm="Please confirm this.",
     hand_over="I have passed this on.",
 )
 

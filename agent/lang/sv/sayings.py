@@ -18,7 +18,7 @@ TOOLING = Tooling(
     question="För att göra det behöver jag också veta: {names}.",
     joining=", ",
     anything="Vad exakt ska jag göra? Berätta gärna lite mer.",
-    confirm="Titta på det här och bekräfta innan något görs.",
+    confirm="Bekräfta det här, tack.",
     hand_over="Jag har lämnat det vidare.",
 )
 
