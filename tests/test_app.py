@@ -11,7 +11,9 @@ import trio
 import trio.testing
 
 from agent.app import App
+from agent.client.chat import ask_once
 from agent.client.client import connect_over
+from agent.client.descriptions import TO_CONFIRM
 from agent.compose.adapters import Adapters
 from agent.config import DRAIN_TIMEOUT
 from agent.errors import UsageError, WireClosed
@@ -23,6 +25,21 @@ from agent.testing.network import inline, network
 
 KB = (SourceFile.of("kb/pricing.md", "# Pricing\n\nThe Standard plan costs 299 kr a month.\n"),)
 QUIET = Settings.of(pace_ms=0, rate_limit=0)
+
+
+async def test_ask_prints_every_suggestion_of_an_answer(autojump_clock: trio.testing.MockClock) -> None:
+    """They follow the answer, and are taken before the client leaves."""
+    printed: list[str] = []
+    async with network(QUIET, documents=KB) as net, net.connect() as client:
+        text = "Call me on 070-174 06 05. Send an SMS to 070-174 06 05: hello."
+        assert await ask_once(client, text, printed.append, printed.append) == 0
+    lines = "".join(printed).splitlines()
+    assert [line.partition(" (")[0] for line in lines] == [
+        "Please confirm this.",
+        "Suggested, not done: schedule_callback",
+        "Suggested, not done: send_sms",
+        TO_CONFIRM,
+    ]
 
 
 def hanging(folder: Path) -> str:
@@ -63,7 +80,7 @@ async def test_a_greeting_is_answered_with_what_the_documents_are_about(
         await client.ask("Hello!")
         said = (await client.frames_until("response"))[-1]
         assert said["text"].endswith("They are about:\n• Pricing")
-        assert (said["citations"], said["confidence"]) == ([], "low")
+        assert (said["citations"], "confidence" in said) == ([], False)
 
 
 async def test_a_drain_closes_idle_sessions_at_once(autojump_clock: trio.testing.MockClock) -> None:

@@ -468,6 +468,10 @@ class FakeClient:
         """Take the question."""
         return "1"
 
+    async def ping(self) -> None:
+        """Answer at once."""
+        await trio.lowlevel.checkpoint()
+
     async def next_frame(self) -> dict[str, Any]:
         """Return the next frame, then hang up."""
         await trio.lowlevel.checkpoint()

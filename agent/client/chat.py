@@ -8,6 +8,7 @@ from a pipe wait for the answer before them.
 
 import time
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from typing import ClassVar
 
 import trio
@@ -17,11 +18,12 @@ from ..text.terminal import printable, printable_line
 from .client import Client, Frame
 from .descriptions import (
     CLOSED,
+    describe_action,
     describe_close,
     describe_missing,
     describe_outcome,
     describe_response,
-    describe_value,
+    describe_suggestions,
     parse_fields,
 )
 from .memory import COMMANDS, REMEMBER, MemoryCommands, describe_proposal, describe_usage, is_remembered
@@ -38,6 +40,7 @@ lacks is typed with it: /confirm 1 phone=070-123 45 67
 /quit or Ctrl-C twice leaves."""
 TWICE = 2.0  # seconds within which a second Ctrl-C leaves
 LULL = 0.5  # seconds without a frame after which no suggestion follows an answer: a server sends them right behind it
+AT_HAND = 0.05  # seconds to take the frames that are here already
 
 ANSWERED, FAILED, REFUSED = 0, 1, 3  # exit statuses
 _DIGITS = 6  # of a number that a person types
@@ -239,7 +242,7 @@ class TerminalChat:
         number = len(self._suggested)
         left = max(0, round(frame.get("expiresAt", 0) / 1000 - self._now()))
         countdown = f"; {left} s left" if "expiresAt" in frame else ""
-        asked = [f"{printable_line(frame['action'])} ({describe_value(frame['payload'])})"]
+        asked = [describe_action(frame)]
         if frame["action"] == REMEMBER and "text" in frame["payload"]:
             asked = describe_proposal(frame["payload"])
         self._write_lines(
@@ -250,8 +253,7 @@ class TerminalChat:
 
     def _show_executed(self, frame: Frame) -> None:
         if "action" in frame:  # a call that its turn made by itself, and the turn goes on
-            named = f"{printable_line(frame['action'])} ({describe_value(frame['payload'])})"
-            self._write_lines(f"= {named}: {describe_outcome(frame['result'])}")
+            self._write_lines(f"= {describe_action(frame)}: {describe_outcome(frame['result'])}")
         else:
             self._settle_suggestion(frame, describe_outcome(frame["result"]))
 
@@ -311,7 +313,7 @@ def _parse_place(number: str, count: int) -> int | None:
 async def ask_once(
     client: Client, question: str, write: Write, complain: Write, lang: str | None = None
 ) -> int:
-    """Ask one question, write the answer as it comes and its sources, and return the exit status.
+    """Ask one question, write the answer as it comes, its sources and the actions suggested; return the exit status.
 
     0 answered, 3 refused, 1 when there was no answer; `complain` gets one line with the reason.
     """
@@ -325,6 +327,8 @@ async def ask_once(
             write(printable(frame["delta"]))
         elif kind == "response":
             write("\n" + "".join(f"{line}\n" for line in describe_response(frame)))
+            suggested = await _collect_suggestions(client)
+            write("".join(f"{line}\n" for line in describe_suggestions(suggested)))
             return REFUSED if "blocked" in frame else ANSWERED
         elif kind == "error" and frame["code"] != "internal":
             complain(f"{printable_line(frame['message'])} ({printable_line(str(frame['code']))})\n")
@@ -332,3 +336,16 @@ async def ask_once(
         elif kind == "stream_end" and frame["reason"] == "cancelled":
             complain("the server stopped the answer\n")
             return FAILED
+
+
+async def _collect_suggestions(client: Client) -> list[Frame]:
+    """Return the suggestions that the server sent with an answer; waits `LULL` seconds at most."""
+    found: list[Frame] = []
+    with suppress(WireClosed), trio.move_on_after(LULL) as waiting:
+        await client.ping()
+        waiting.deadline = trio.current_time() + AT_HAND
+        while True:
+            frame = await client.next_frame()
+            if frame["type"] == "action_suggestion":
+                found.append(frame)
+    return found

@@ -96,6 +96,13 @@ class Client:
         frame: Frame = json.loads(message)
         return frame
 
+    async def ping(self) -> None:
+        """Wait for the answer to a ping; frames sent before that answer are here then. Raises `WireClosed`."""
+        try:
+            await self._connection.ping()
+        except ConnectionClosed as closed:
+            raise WireClosed(_close_code(closed)) from None
+
     async def frames_until(self, kind: str) -> list[Frame]:
         """Return the frames up to and including the next one of type `kind`; raises `WireClosed`."""
         frames = [await self.next_frame()]

@@ -24,6 +24,7 @@ CLOSED = {
     "rejected": "declined",
     "answered": "answered in other words",
 }
+TO_CONFIRM = "To confirm it, ask in agent chat, on the chat page or over HTTP: POST /chat, then POST /calls/ID/approve."
 DEEPEST = 4  # levels of an action's result that are shown
 UNAUTHORISED = 4401  # closes a WebSocket without its token
 
@@ -52,6 +53,21 @@ def describe_response(response: Frame, numbered: bool = False) -> list[str]:
         lines.append(f"  {mark}{printable_line(citation['file'])}{place}{heading}")
         lines += [f"    {line}" for line in printable(citation["snippet"]).splitlines()]
     return lines
+
+
+def describe_suggestions(suggestions: Sequence[Frame]) -> list[str]:
+    """Return the lines for the actions that were suggested and can not be confirmed here; none for no suggestion."""
+    lines = []
+    for each in suggestions:
+        lacking = ", ".join(map(printable_line, each.get("missing", ())))
+        lacks = f"; still needed: {lacking}" if lacking else ""
+        lines.append(f"Suggested, not done: {describe_action(each)}{lacks}")
+    return [*lines, TO_CONFIRM] if lines else []
+
+
+def describe_action(frame: Frame) -> str:
+    """Return an action and its payload in words."""
+    return f"{printable_line(frame['action'])} ({describe_value(frame['payload'])})"
 
 
 def describe_missing(missing: Sequence[str]) -> str:

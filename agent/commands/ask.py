@@ -16,7 +16,7 @@ from cyclopts import Parameter
 from .. import log
 from ..client import chat as terminal
 from ..client.client import DEFAULT_URL, CannotConnect, connect
-from ..client.descriptions import describe_close, describe_response
+from ..client.descriptions import describe_close, describe_response, describe_suggestions
 from ..compose.adapters import Adapters
 from ..compose.answering import AnswerSources, open_answering
 from ..compose.knowledge import make_knowledge
@@ -42,7 +42,7 @@ async def ask(
 ) -> int:
     """Ask one question, in quotes or as plain words, and print the answer and its sources.
 
-    Exit status: 0 answered, 3 refused, 1 no answer.
+    An action that it asks for is suggested, and not done. Exit status: 0 answered, 3 refused, 1 no answer.
 
     Example: agent ask what does the standard plan cost
 
@@ -97,7 +97,9 @@ async def _answer_here(text: str, lang: Lang | None, kb: Path | None) -> int:
             explain=_write_reasons,
         ) as answering:
             await knowledge.read()
-            await answering.brain.answer(Question(id="1", text=text, lang=lang, at=trio.current_time()), hear)
+            await answering.brain.answer(
+                Question(id="1", text=text, lang=lang, at=trio.current_time(), wishes=()), hear
+            )
     texts = [event.text for event in said]
     blocked = texts[-1].blocked
     cited = msgspec.to_builtins(collect_citations(texts))
@@ -105,7 +107,11 @@ async def _answer_here(text: str, lang: Lang | None, kb: Path | None) -> int:
     answered = "".join(each.text for each in texts if each.blocked is None)
     gap = " " if answered and blocked is not None and not answered[-1].isspace() else ""
     write("\n" + printable(answered + (gap + texts[-1].text if blocked is not None else "")) + "\n")
-    write("".join(f"{line}\n" for line in describe_response(answer)))
+    proposed = [
+        {"action": each.action, "payload": each.payload, "missing": each.missing}
+        for each in said[-1].proposals
+    ]
+    write("".join(f"{line}\n" for line in [*describe_response(answer), *describe_suggestions(proposed)]))
     return OK if blocked is None else REFUSED
 
 

@@ -12,7 +12,7 @@ import trio.testing
 
 from agent.client.chat import HELP, TerminalChat, ask_once
 from agent.client.client import Client, Frame
-from agent.client.descriptions import describe_outcome, describe_response
+from agent.client.descriptions import TO_CONFIRM, describe_outcome, describe_response
 from agent.client.source_view import CannotOpen
 from agent.client.stdin import read_stdin_lines
 from agent.errors import WireClosed
@@ -56,6 +56,10 @@ class Wire:
         await trio.lowlevel.checkpoint()
         self.sent.append(text if lang is None else (text, lang))
         return str(sum(isinstance(each, str) for each in self.sent))
+
+    async def ping(self) -> None:
+        """Answer at once."""
+        await trio.lowlevel.checkpoint()
 
     async def cancel(self, id: str | None = None) -> None:
         """Note a cancel."""
@@ -438,6 +442,23 @@ async def test_ask_prints_answer_and_sources() -> None:
     )
     assert (status, err) == (0, "")
     assert out == "It costs.\nSources:\n  kb/pricing.md:11\n    | Standard | 299 kr |\n"
+
+
+async def test_ask_prints_what_is_suggested_and_how_to_confirm_it() -> None:
+    """Behind the answer; it is answered, and nothing is confirmed here."""
+    status, out, err = await asked(
+        {"type": "stream", "delta": "Please confirm this.", "id": "0"},
+        {"type": "response", "id": "0", "text": "Please confirm this.", "citations": []},
+        SUGGESTED,
+        SUGGESTED | {"payload": {}, "missing": ["phone", "text"]},
+    )
+    assert (status, err) == (0, "")
+    assert out == (
+        "Please confirm this.\n"
+        "Suggested, not done: send_sms (to: 070)\n"
+        "Suggested, not done: send_sms (); still needed: phone, text\n"
+        f"{TO_CONFIRM}\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from agent import cli
+from agent.client.descriptions import TO_CONFIRM
 from agent.commands import ask as asking
 
 
@@ -57,6 +58,15 @@ def test_a_question_without_an_answer_is_explained(capsys: pytest.CaptureFixture
     why, _, answer = capsys.readouterr().out.partition("\n\n")
     assert "query (sv): vem vann hockeyguldet?\nfound: nothing that is sure enough\nnearest" in why
     assert answer.startswith("Jag hittar inget stöd i kunskapsbasen.\n")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_request_for_an_action_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    """With what is suggested and how to confirm it; it is no refusal."""
+    assert cli.main(["ask", "--explain", "call me on 0701740605"]) == 0
+    answer = capsys.readouterr().out.partition("\n\n")[2]
+    suggested = "Suggested, not done: schedule_callback (phone: 0701740605)"
+    assert answer == f"Please confirm this.\n{suggested}\n{TO_CONFIRM}\n"
 
 
 def test_another_folder_can_be_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -133,6 +133,10 @@ class Hostile:
         """Take the question."""
         return "1"
 
+    async def ping(self) -> None:
+        """Answer at once."""
+        await trio.lowlevel.checkpoint()
+
     async def next_frame(self) -> dict[str, Any]:
         """Return the next frame, then hang up."""
         await trio.lowlevel.checkpoint()
@@ -178,7 +182,7 @@ def answering(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 @pytest.mark.parametrize("end", ENDS)
 def test_an_answer_cannot_steer(end: dict[str, Any], answering: Callable[..., None], capsys: Out) -> None:
     """`agent ask`, with all that a server can say."""
-    answering(end)
+    answering(end, MORE[0] | {"missing": [BAD]})
     cli.main(["ask", "x"])
     safe(capsys, says="OWNED")
 
