@@ -253,6 +253,7 @@ class PageTexts:
     lost: str
     confirm: str
     decline: str
+    ask_again: str
     left: str
     waiting: str
     unfilled: str

@@ -32,6 +32,7 @@ _ASSETS = {
     "index.html": "text/html; charset=utf-8",
     "app.js": "text/javascript; charset=utf-8",
     "answer.js": "text/javascript; charset=utf-8",
+    "cards.js": "text/javascript; charset=utf-8",
     "details.js": "text/javascript; charset=utf-8",
     "openers.js": "text/javascript; charset=utf-8",
     "source.js": "text/javascript; charset=utf-8",

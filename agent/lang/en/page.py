@@ -56,6 +56,7 @@ PAGE = PageTexts(
     lost="The connection was lost; whether this was carried out is not known here.",
     confirm="Confirm",
     decline="Decline",
+    ask_again="Ask again",
     left="{seconds} s left",
     waiting="Confirmed; waiting for the result…",
     unfilled="Nothing was done yet: fill in every field. A phone number has 7 to 15 digits.",

@@ -56,6 +56,7 @@ PAGE = PageTexts(
     lost="Förbindelsen bröts; om detta utfördes är inte känt här.",
     confirm="Bekräfta",
     decline="Avböj",
+    ask_again="Fråga igen",
     left="{seconds} s kvar",
     waiting="Bekräftat; väntar på resultatet…",
     unfilled="Inget är gjort än: fyll i alla fält. Ett telefonnummer har 7 till 15 siffror.",

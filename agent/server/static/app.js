@@ -1,11 +1,10 @@
 // The chat page: one WebSocket, one list of messages (list.js). The session's state is derived from the frames that
 // pass, never asked for. Whatever comes over the wire is put into the page as text.
 
-import { element } from "/static/answer.js";
-import { confirmation, inputs, pairs } from "/static/details.js";
+import { anyCard, beginCards, cardFailed, cardFrames, cardsLost, clearCards, noteMessage, tickCards } from "/static/cards.js";
 import { Kept } from "/static/kept.js";
 import { code, language, words } from "/static/language.js";
-import { clear, finish, follow, followAgain, isToRemember, restore, settle, show, takeAway } from "/static/list.js";
+import { clear, finish, follow, followAgain, restore, show, takeAway } from "/static/list.js";
 import { begin, keepThread, memoryFailed, memoryFrames, memoryLost, refresh } from "/static/memory.js";
 import { greeting, name, offer } from "/static/openers.js";
 
@@ -22,10 +21,8 @@ let attempts = 0;
 let retryAt = 0;
 let asleep = false; // closed because nothing was asked; the person's next move connects again
 let token = sessionStorage.getItem("token");
-let confirmSeconds = 120;
 let counter = 0;
 const turns = new Map(); // message id -> what is shown of it, until it has ended
-const cards = new Map(); // suggestion id -> what is shown of it
 const kept = new Kept(sessionStorage);
 
 // --- words
@@ -50,12 +47,11 @@ function state() {
   if (asleep) return "asleep";
   if (!socket || socket.readyState !== WebSocket.OPEN) return retryAt ? "disconnected" : "connecting";
   const open = [...turns.values()];
-  const running = [...cards.values()].filter((card) => card.status === "confirmed");
   if (open.some((turn) => turn.entry.text)) return "streaming";
   if (open.some((turn) => !turn.queued)) return "buffering";
-  if (running.length) return "executing";
+  if (anyCard("confirmed")) return "executing";
   if (open.length) return "buffering";
-  if ([...cards.values()].some((card) => card.status === "live")) return "awaiting_confirmation";
+  if (anyCard("live")) return "awaiting_confirmation";
   return "idle";
 }
 
@@ -68,7 +64,7 @@ function showState() {
   shown.dataset.state = now;
   byId("stop").disabled = !["buffering", "streaming", "awaiting_confirmation", "executing"].includes(now);
   byId("send").disabled = ["disconnected", "connecting", "asleep"].includes(now);
-  const open = turns.size > 0 || [...cards.values()].some((card) => card.status !== "ended");
+  const open = turns.size > 0 || anyCard("live", "confirmed", "lapsed");
   byId("clear").disabled = open || !kept.entries.length;
 }
 
@@ -82,18 +78,21 @@ function note(text) {
 function ask(text) {
   const id = `m${++counter}`;
   followAgain();
+  noteMessage(id, text);
   const message = { type: "message", id, text };
   if (language.value) message.lang = language.value;
   show.mine(kept.add({ kind: "mine", text }));
   const queued = state() === "executing";
   turns.set(id, { ...show.answer(kept.add({ kind: "answer", text: "" })), queued });
   send(message);
+  return id;
 }
 
+// Ask, and return the message's id; nothing where nothing can be sent now.
 function pick(text) {
-  if (byId("send").disabled) return;
-  ask(text);
+  if (byId("send").disabled) return undefined;
   question.focus();
+  return ask(text);
 }
 
 function send(frame) {
@@ -131,7 +130,7 @@ function endTurn(id, text) {
 const frames = {
   welcome(frame) {
     attempts = 0;
-    confirmSeconds = frame.limits.confirmSeconds;
+    beginCards(frame.limits.confirmSeconds, send, pick, kept);
     offer(pick);
     begin(frame.memory === true, send, forget);
   },
@@ -160,113 +159,17 @@ const frames = {
     follow();
   },
 
-  action_suggestion(frame) {
-    cards.set(frame.suggestionId, makeCard(frame));
-  },
-
-  action_executed(frame) {
-    const card = cards.get(frame.suggestionId) || (frame.action && ranCard(frame));
-    if (!card) return;
-    const result = frame.result;
-    const kind = ["ignored", "expired", "cancelled", "unknown"].find((key) => result[key]) || (result.success ? "done" : "failed");
-    if (kind === "ignored" && card.status !== "live") return; // the first confirm's own result is what counts
-    const noted = kind === "done" && result.data?.recorded === true;
-    endCard(card, noted ? words().recorded : words().result[kind], kind === "done" ? "good" : "bad", result);
-  },
-
-  action_closed(frame) {
-    const card = cards.get(frame.suggestionId);
-    if (card) endCard(card, words().closed[frame.reason], "quiet");
-  },
+  ...cardFrames,
 
   error(frame) {
     if (memoryFailed(frame)) return;
     const known = words().error[frame.code];
     const text = frame.code === "internal" || !known ? `${known || ""} ${frame.message}`.trim() : known;
-    const card = cards.get(frame.suggestionId);
-    if (card?.status === "confirmed" && frame.code === "bad_message") card.again(words().unfilled);
-    else if (card) endCard(card, text, "bad");
-    else if (turns.has(frame.id) && frame.code !== "internal") endTurn(frame.id, text); // a broken turn still answers
+    if (cardFailed(frame, text)) return;
+    if (turns.has(frame.id) && frame.code !== "internal") endTurn(frame.id, text); // a broken turn still answers
     else note(text);
   },
 };
-
-// --- suggestions
-
-function makeCard(frame) {
-  const entry = kept.add({ kind: "card", action: frame.action, payload: frame.payload });
-  const item = show.card(entry);
-  const form = element("form");
-  const { box, values } = inputs(frame.missing || [], words());
-  const problem = element("p", "remark");
-  const buttons = element("div", "buttons");
-  const confirm = element("button", "confirm", words().confirm);
-  const decline = element("button", "", words().decline);
-  const left = element("span", "left");
-  decline.type = "button"; // the other one submits
-  problem.setAttribute("role", "alert");
-  buttons.append(confirm, decline, left);
-  const asked = frame.missing?.length ? [box, problem, buttons] : [buttons];
-  form.append(...asked);
-  item.append(form);
-  // The two clocks may disagree; what is left can never be more than the whole time, nor already over on arrival.
-  const remaining = frame.expiresAt === undefined ? NaN : frame.expiresAt - Date.now();
-  const believable = remaining > 0 && remaining <= confirmSeconds * 1000;
-  const expiresAt = Date.now() + (believable ? remaining : confirmSeconds * 1000);
-  const card = { item, entry, form, left, expiresAt, status: "live" };
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    const filled = frame.missing?.length ? values() : {};
-    card.status = "confirmed";
-    Object.assign(entry, { confirmed: true, filled });
-    kept.save();
-    form.replaceChildren(pairs(filled, words()), element("span", "left", words().waiting));
-    send(confirmation(frame, filled));
-    question.focus();
-  });
-  card.again = (why) => {
-    card.status = "live"; // nothing was run, and the suggestion can still be confirmed
-    Object.assign(entry, { confirmed: false, filled: undefined });
-    kept.save();
-    form.replaceChildren(...asked);
-    problem.textContent = why;
-    form.querySelector("input, textarea")?.focus();
-  };
-  decline.addEventListener("click", () => {
-    send({ type: "reject_action", suggestionId: frame.suggestionId });
-    question.focus();
-  });
-  tick(card);
-  follow();
-  return card;
-}
-
-// What an answer called by itself: there is nothing to confirm.
-function ranCard(frame) {
-  const entry = kept.add({ kind: "card", action: frame.action, payload: frame.payload, confirmed: true });
-  const item = show.card(entry);
-  const form = element("form");
-  item.append(form);
-  return { item, entry, form, status: "confirmed" };
-}
-
-function tick(card) {
-  const seconds = Math.max(0, Math.ceil((card.expiresAt - Date.now()) / 1000));
-  card.left.textContent = words().left(seconds);
-  if (seconds === 0) for (const each of card.form.elements) each.disabled = true;
-}
-
-function endCard(card, text, look, { error, data } = {}) {
-  card.status = "ended";
-  if (card.entry.filled) card.form.replaceWith(pairs(card.entry.filled, words()));
-  else card.form.remove();
-  card.entry.outcome = { text, look, error, data: isToRemember(card.entry) ? undefined : data }; // it is shown already
-  if (isToRemember(card.entry)) refresh();
-  settle(card.item, card.entry.outcome);
-  kept.save();
-  follow();
-  byId("said").textContent = text;
-}
 
 // --- the connection
 
@@ -292,11 +195,7 @@ function connect() {
 
 function disconnected(event) {
   for (const id of [...turns.keys()]) endTurn(id, words().interrupted);
-  for (const card of cards.values()) {
-    if (card.status === "live") endCard(card, words().closed.cancelled, "quiet");
-    if (card.status === "confirmed") endCard(card, words().lost, "bad"); // it may have begun, and goes on without us
-  }
-  cards.clear();
+  cardsLost();
   memoryLost();
   if (event.code === UNAUTHORISED) {
     lock(token ? words().wrongToken : "");
@@ -355,7 +254,7 @@ byId("stop").addEventListener("click", () => {
 
 byId("clear").addEventListener("click", () => {
   kept.clear();
-  cards.clear();
+  clearCards();
   clear();
   showState();
   question.focus();
@@ -389,7 +288,7 @@ function grow() {
 question.addEventListener("input", grow);
 
 setInterval(() => {
-  for (const card of cards.values()) if (card.status === "live") tick(card);
+  tickCards();
   if (retryAt) showState();
 }, 250);
 

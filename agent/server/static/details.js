@@ -65,7 +65,7 @@ export function pairs(data, words) {
   return list;
 }
 
-// A labelled input for each field that a suggestion lacks; values() is what they hold, by the names of fields.
+// A labelled input for each field that a suggestion lacks; values() is what they hold, by the names of fields, and fill() sets them.
 export function inputs(missing, words) {
   const box = element("div", "missing");
   const made = missing.map((name) => {
@@ -78,7 +78,11 @@ export function inputs(missing, words) {
     box.append(row);
     return input;
   });
-  return { box, values: () => Object.fromEntries(made.map((input) => [input.name, input.value.trim()])) };
+  return {
+    box,
+    values: () => Object.fromEntries(made.map((input) => [input.name, input.value.trim()])),
+    fill: (given) => made.forEach((input) => (input.value = given[input.name] || "")),
+  };
 }
 
 // The frame that confirms a suggestion, with what was filled in where it lacks something.
