@@ -27,6 +27,19 @@ KB = (SourceFile.of("kb/pricing.md", "# Pricing\n\nThe Standard plan costs 299 k
 QUIET = Settings.of(pace_ms=0, rate_limit=0)
 
 
+@pytest.mark.parametrize(("model", "quotes"), [("mock", b"yes"), ("openai:m", b"")])
+async def test_the_page_says_that_no_language_model_is_set(
+    model: str, quotes: bytes, autojump_clock: trio.testing.MockClock
+) -> None:
+    """And nothing of it where a model is set."""
+    settings = Settings.of(model=model, base_url=None if quotes else "http://localhost:9/v1")
+    async with network(settings, documents=KB) as net:
+        pipe = net.open()
+        await pipe.send_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        page = b"".join([part async for part in pipe])
+    assert b'<meta name="agent-quotes" content="%s">' % quotes in page
+
+
 async def test_ask_prints_every_suggestion_of_an_answer(autojump_clock: trio.testing.MockClock) -> None:
     """They follow the answer, and are taken before the client leaves."""
     printed: list[str] = []

@@ -229,6 +229,7 @@ class PageTexts:
     title: str
     conversation: str
     hint: str
+    quotes: str
     openers: str
     language: str
     auto: str

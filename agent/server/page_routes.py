@@ -60,8 +60,9 @@ class PageContents:
     `asyncapi`: the wire's description, as JSON bytes. `session_diagram`: the state diagram, as Mermaid text.
     `metrics` returns the Prometheus text. `unready` returns the reason to send new clients elsewhere, or "".
     `sections` returns the sections of a file of the knowledge base. `openers` returns questions to begin with, in a
-    language; None while the documents are being read. `name`: the page's title. `greeting`: its first text. `trouble`
-    returns the trouble of a server that still welcomes clients, or "".
+    language; None while the documents are being read. `name`: the page's title. `greeting`: its first text.
+    `quotes`: no language model is set, and the page says so. `trouble` returns the trouble of a server that still
+    welcomes clients, or "".
     """
 
     asyncapi: bytes
@@ -72,6 +73,7 @@ class PageContents:
     openers: Callable[[Lang], Sequence[str] | None] = lambda _: ()
     name: str = ""
     greeting: str = ""
+    quotes: bool = False
     trouble: Callable[[], str] = lambda: ""
 
 
@@ -144,11 +146,12 @@ def _asset(name: str) -> bytes:
 
 
 def _page(contents: PageContents) -> bytes:
-    """Return the chat page with the operator's `name` and `greeting`, escaped."""
+    """Return the chat page with the operator's `name` and `greeting`, escaped, and with `quotes`."""
     page = _asset("index.html").decode()
     if contents.name:
         page = page.replace("<title>Ask</title>", f"<title>{escape(contents.name)}</title>")
-    for field, value in (("name", contents.name), ("greeting", contents.greeting)):
+    quotes = "yes" if contents.quotes else ""
+    for field, value in (("name", contents.name), ("greeting", contents.greeting), ("quotes", quotes)):
         page = page.replace(f'"agent-{field}" content=""', f'"agent-{field}" content="{escape(value)}"')
     return page.encode()
 

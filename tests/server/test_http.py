@@ -97,8 +97,10 @@ async def test_the_page_has_the_name_and_the_greeting_of_its_operator() -> None:
         assert b"<title>Help &amp; &quot;more&quot; &lt;b&gt;</title>" in page
         assert b'<meta name="agent-name" content="Help &amp; &quot;more&quot; &lt;b&gt;">' in page
         assert b'<meta name="agent-greeting" content="Hello &lt;script&gt;!">' in page
-    _, page = await told(CONTENTS, "/")
+        assert b'<meta name="agent-quotes" content="">' in page
+    _, page = await told(replace(CONTENTS, quotes=True), "/")
     assert b"<title>Ask</title>" in page
+    assert b'<meta name="agent-quotes" content="yes">' in page
     assert b'"agent-greeting" content=""' in page
 
 

@@ -22,6 +22,7 @@ PAGE = PageTexts(
     title="Ask the knowledge base",
     conversation="Conversation",
     hint="Ask a question. Every number in an answer stands in a source that you can open.",
+    quotes="No language model is set: answers are quotations from the documents.",
     openers="Questions to begin with",
     language="Language",
     auto="Auto",

@@ -22,6 +22,7 @@ PAGE = PageTexts(
     title="Fråga kunskapsbasen",
     conversation="Samtal",
     hint="Ställ en fråga. Varje tal i ett svar står i en källa som du kan öppna.",
+    quotes="Ingen språkmodell är inställd: svaren är citat ur dokumenten.",
     openers="Frågor att börja med",
     language="Språk",
     auto="Auto",

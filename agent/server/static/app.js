@@ -6,7 +6,7 @@ import { Kept } from "/static/kept.js";
 import { code, language, words } from "/static/language.js";
 import { clear, finish, follow, followAgain, restore, show, takeAway } from "/static/list.js";
 import { begin, keepThread, memoryFailed, memoryFrames, memoryLost, refresh } from "/static/memory.js";
-import { greeting, name, offer } from "/static/openers.js";
+import { greeting, name, offer, quotes } from "/static/openers.js";
 
 const BACKOFF = [500, 1000, 2000, 4000, 8000, 15000]; // ms before the next attempt; then always the last
 const UNAUTHORISED = 4401;
@@ -38,6 +38,7 @@ function speak() {
   document.title = name || words().title;
   byId("greeting").textContent = greeting;
   byId("greeting").hidden = !greeting;
+  byId("quotes").hidden = !quotes;
   showState();
 }
 

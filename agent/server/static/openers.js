@@ -1,4 +1,5 @@
-// What stands on the page before anything was asked: the operator's name and greeting, and questions to begin with.
+// What stands on the page before anything was asked: the operator's name and greeting, that there is no
+// language model, and questions to begin with.
 
 import { element } from "/static/answer.js";
 import { code } from "/static/language.js";
@@ -11,6 +12,7 @@ let asked = 0;
 
 export const name = meta("name");
 export const greeting = meta("greeting");
+export const quotes = meta("quotes") === "yes";
 
 // Offer questions; `ask` is called with the one that the person picks. A page without them works as well.
 export async function offer(ask) {
