@@ -230,6 +230,8 @@ def test_of_many_keywords_the_first_are_looked_at() -> None:
         ("skapa ärende om min faktura", "om min faktura"),
         ("Ring mig", ""),
         ("don't call me, what is the price of 12 months?", "don't call me, what is the price of 12 months?"),
+        ("Please call me back on 070-123 45 67", "Please   on"),
+        ("Ring mig tillbaka på 070-123 45 67", "på"),
     ],
 )
 def test_what_is_asked_is_the_text_without_what_the_action_is_about(text: str, rest: str) -> None:

@@ -4,7 +4,7 @@ from ..language import Acting, Calling, Keywords, Mood, words
 
 ACTING = Acting(
     keywords=Keywords(
-        schedule_callback=("call me", "call person", "call back"),
+        schedule_callback=("call me", "call me back", "call person", "call back"),
         send_sms=("sms", "text me"),
         create_ticket=("ticket",),
     ),

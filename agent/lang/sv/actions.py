@@ -4,7 +4,7 @@ from ..language import Acting, Calling, Keywords, Mood, words
 
 ACTING = Acting(
     keywords=Keywords(
-        schedule_callback=("ring mig", "ring upp"),
+        schedule_callback=("ring mig", "ring mig tillbaka", "ring upp"),
         send_sms=("sms", "sms:a"),
         create_ticket=("skapa ärende", "skapa ett ärende", "öppna ärende", "öppna ett ärende"),
     ),
