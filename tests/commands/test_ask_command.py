@@ -1,5 +1,6 @@
 """`agent ask --explain`: the same brain on the operator's own terminal, without a server."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -7,11 +8,15 @@ import pytest
 from agent import cli
 from agent.client.descriptions import TO_CONFIRM
 from agent.commands import ask as asking
+from tests.logs import logged
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder as a server's, with its settings and its documents; no server can be asked."""
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder as a server's, with its settings and its documents; no server can be asked.
+
+    The command sets up logging, which is left afterwards as it was found.
+    """
     (tmp_path / "docs").mkdir()
     text = "# Plans\n\nThe Standard plan costs 299 kr a month, \x1b[2Jand more.\n"
     (tmp_path / "docs" / "a.md").write_text(text)
@@ -22,7 +27,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         raise AssertionError
 
     monkeypatch.setattr(asking, "connect", connect)
-    return tmp_path
+    with logged():
+        yield tmp_path
 
 
 @pytest.mark.usefixtures("folder")
