@@ -142,8 +142,8 @@ class Units:
     letters. `glued`: units directly after a number that are other words after a space. `joined`: units of two letters
     that may end a number word. `per`: by the word after "/". `powers`: of a length, by the word before it. `working`:
     words before a day that make it a workday. `calendar`: words that make it a calendar day. `fillers`: words before a
-    unit that do not change it. `below_zero`, `above_zero`: words for degrees. `idioms`: units that count nothing after
-    an article.
+    unit that do not change it. `below_zero`, `above_zero`: words for degrees, and phrases after them. `idioms`: units
+    that count nothing after an article.
     """
 
     words: Mapping[str, str]

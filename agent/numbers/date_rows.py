@@ -67,7 +67,7 @@ def time_row(r: NumberReader, place: Digits) -> tuple[NumberMatch, ...]:
     if place.end - at > 2 or (not hint and not _TIMELY.match(s, at)):
         return ()
     span = time_range_at(s, at)
-    if span is not None and r.border(span[0]) and not _is_amount(s, span[0]):
+    if span is not None and r.border(span[0]) and (_ends_in_half(s, span[0]) or not _is_amount(s, span[0])):
         end, low, high, hours = span
         whole = (str(low // 3600), str(high // 3600)) if low % 3600 == high % 3600 == 0 else None
         found = keys.hours(_span(low, high), (low, high), whole, True, (at, end), zone_after(s, end))
@@ -103,6 +103,11 @@ def _whole_hours(r: NumberReader, at: int) -> NumberMatch | None:
 
 def _span(low: int, high: int) -> str:
     return f"{clock(low)}-{clock(high)}"
+
+
+def _ends_in_half(s: str, end: int) -> bool:
+    """Tell whether a time ends in "am" or "pm", so that a letter after it ("4 p.m. A notice") is no unit of it."""
+    return not s[end - 1].isdecimal()
 
 
 def _is_amount(s: str, end: int) -> bool:

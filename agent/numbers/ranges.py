@@ -18,10 +18,15 @@ _CONNECTOR = re.compile(
     re.I,
 )
 _BETWEEN = unite_words(lambda each: each.joints.between)
+_LAKHS = re.compile(r"[1-9]\d?(?:,\d\d){1,7},\d{3}(?![\d,])(?:\.\d++)?")
+"""Indian grouping of a sum: thousands, then two digits a group, `₹1,50,000`; without a currency it may be a list."""
 _WORD = re.compile(r"[^\W\d_]++")
 _STARTS = frozenset("- \n")
 _POINTED = frozenset(("USD", "GBP"))
 """Currencies with a decimal point: in a line of unknown language, a comma in such a sum parts its thousands."""
+_PARTING = {True: ",", False: "."}
+"""The mark that parts the thousands of a sum in a line of unknown language, by whether its currency stands before it:
+`€1,299` and `1.299 €` are written by the same two customs, one of which has a decimal comma."""
 _ACCOUNT = 7
 """Digits; two falling numbers with at least as many form the number of an account rather than a range."""
 _NUMBERED = re.compile(rf"\w*(?:{either(lambda each: each.labels.accounts)})", re.I)
@@ -32,7 +37,7 @@ def digits_amount(
     r: NumberReader, at: int, sign: bool = False, currency: str = "", point: bool = False
 ) -> Amount | None:
     """Read the digits at `at` and the unit after them, with a minus, currency or point already read before them."""
-    amount = digits_at(r.s, at, r.decimal_mark(at))
+    amount = _lakhs_at(r.s, at, currency) or digits_at(r.s, at, r.decimal_mark(at))
     if amount is None:
         return None
     if point:
@@ -46,13 +51,21 @@ def digits_amount(
     if sign:
         negate(amount)
     suffix(r.s, amount)
-    if (
-        len(amount.values) > 1
-        and amount.sort is Sort.MONEY
-        and amount.unit in _POINTED
-        and "," in r.s[at : amount.end]
-    ):
-        amount.values = amount.values[:1]
+    if len(amount.values) > 1 and amount.sort is Sort.MONEY:
+        parting = "," if amount.unit in _POINTED else _PARTING[amount.prefixed]
+        if parting in r.s[at : amount.end]:
+            amount.values = amount.values[:1]
+    return amount
+
+
+def _lakhs_at(s: str, at: int, currency: str) -> Amount | None:
+    """Read the digits of `₹1,50,000`; `None` for digits without a currency on either side."""
+    found = _LAKHS.match(s, at)
+    if found is None:
+        return None
+    amount = Amount(found.end(), (canonical(found.group().replace(",", "")),))
+    if not currency and suffix(s, Amount(found.end(), ("0",))).sort is not Sort.MONEY:
+        return None
     return amount
 
 
@@ -72,6 +85,8 @@ def read_range(r: NumberReader, first: Amount, start: int) -> NumberMatch | None
         return None
     if joint["dash"] and _is_account(r, first, last, start):
         return None
+    if last.values[0][0] == "-" and s[joint.end()] != "-":  # 10-20 degrees below zero
+        negate(first)
     return span(first, last, start)
 
 

@@ -11,7 +11,8 @@ from typing import Final
 
 from agent.lang.language import words
 
-from .language_tables import AM, AND, BY, OF, OR, PER, PM, THE, TO
+from .amounts import negate
+from .language_tables import AM, AND, BY, OF, OR, PER, PM, THE, TO, pattern
 from .number_words import classify, value_of
 from .suffix_rows import LEADING, ROWS, SYMBOL, Follower, Row, become, take_sign
 from .token import Amount, Sort
@@ -36,6 +37,10 @@ from .vocabulary import SLANG
 _AFTER = re.compile(rf"([ \n]?)(-?)([^\W\d_]++|[%‰°{''.join(SIGNS)}])")
 _DASH_MONEY = re.compile(r"(?: ?:|,)-(?![\d-])|\.-(?![\w-])")
 _TWICE = re.compile(r" \(([^\W\d_]++)\)(?=[ \n-])")
+_BELOW, _ABOVE = ([each for each in side if " " in each] for side in (BELOW_ZERO, ABOVE_ZERO))
+_SIDE = re.compile(rf"[ \n](?:({pattern(_BELOW)})|{pattern(_ABOVE)})(?![^\W_])", re.I)
+_SIDES = tuple(sorted({f"{space}{each.split()[0]} " for each in (*_BELOW, *_ABOVE) for space in " \n"}))
+_TEMPERATURES = frozenset(("", "degree?", "degC", "degF"))
 _SUPER = re.compile(r"\^?([23])(?![\w^])")
 _WORDS = words("p") | GLUED.keys() | PER | POINT_WORDS | BELOW_ZERO | ABOVE_ZERO | SLANG.keys()
 
@@ -53,7 +58,19 @@ def suffix(s: str, amount: Amount) -> Amount:
     for _ in range(3):
         if not _suffix_once(s, amount):
             break
+    if s.startswith(_SIDES, amount.end) and amount.unit in _TEMPERATURES:
+        _take_side(s, amount)
     return amount
+
+
+def _take_side(s: str, amount: Amount) -> None:
+    """Read the side of zero after degrees, `20 degrees below zero`; a bare number in front of it is one of degrees."""
+    side = _SIDE.match(s, amount.end)
+    if side is None or amount.sort not in (Sort.BARE, Sort.QUANTITY):
+        return
+    if side[1]:
+        negate(amount)
+    become(amount, Sort.QUANTITY, amount.unit or "degree?", side.end())
 
 
 def _suffix_once(s: str, amount: Amount) -> bool:
@@ -121,7 +138,7 @@ def simple(word: str) -> tuple[Sort, str] | None:
 
 
 _JOINING: Final = words("x e pp p") | {
-    re.split(r"\W", phrase)[0] for phrase in (*TO, *OR, *AND, *BY, *GLUED, *PER, *OF, *THE)
+    re.split(r"\W", phrase)[0] for phrase in (*TO, *OR, *AND, *BY, *GLUED, *PER, *OF, *THE, *_BELOW, *_ABOVE)
 }
 _HALVES: Final = re.compile(f"(?:{AM}|{PM})", re.I)
 _FIRM: Final = frozenset((Sort.MONEY, Sort.QUANTITY))

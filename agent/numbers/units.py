@@ -55,6 +55,7 @@ CALENDAR: Final = unite_words(lambda each: each.units.calendar)
 FILLERS: Final = unite_words(lambda each: each.units.fillers)
 BELOW_ZERO: Final = unite_words(lambda each: each.units.below_zero)
 ABOVE_ZERO: Final = unite_words(lambda each: each.units.above_zero)
+"""Words for degrees on one side of zero, and phrases that tell the side."""
 
 CURRENCIES: Final = {
     "sek": "SEK", "usd": "USD", "eur": "EUR", "gbp": "GBP", "nok": "NOK", "dkk": "DKK", "chf": "CHF", "jpy": "JPY",

@@ -83,8 +83,8 @@ UNITS = Units(
     fillers=words(
         "full whole long complete consecutive extra more additional short straight entire calendar other further solid"
     ),
-    below_zero=frozenset(),
-    above_zero=frozenset(),
+    below_zero=frozenset(("below zero",)),
+    above_zero=frozenset(("above zero",)),
     idioms=frozenset(),
 )
 

@@ -88,8 +88,8 @@ UNITS = Units(
     fillers=words(
         "fulla hel hela långa sammanhängande extra fler mer ytterligare korta raka kalender kompletta"
     ),
-    below_zero=words("minusgrader"),
-    above_zero=words("plusgrader"),
+    below_zero=words("minusgrader") | {"under noll"},
+    above_zero=words("plusgrader") | {"över noll"},
     idioms=words("byte vardag"),
 )  # fmt: skip
 
