@@ -191,11 +191,8 @@ def _amount_needs(amount: Amount) -> Needs:
     return tuple(needs)
 
 
-def _amount_gives(amount: Amount, low: bool = True, high: bool = True) -> tuple[Key, ...]:
-    """Return the keys that a source's amount gives.
-
-    `low`, `high`: the ends of an answer's range that it may support.
-    """
+def _amount_gives(amount: Amount, lone: bool = True) -> tuple[Key, ...]:
+    """Return the keys that a source's amount gives. `lone`: it is no end of a range, so it may be one in an answer."""
     sort, unit = amount.sort, amount.unit
     gives: list[Key] = []
     if amount.written:
@@ -215,11 +212,8 @@ def _amount_gives(amount: Amount, low: bool = True, high: bool = True) -> tuple[
             gives += (f"{sort} {v} {unit}", f"n {v}")
         else:
             gives.append(f"{sort} {v}")
-        if sort in _ENDING:
-            if low:
-                gives.append(End(v, sort, unit, False))
-            if high:
-                gives.append(End(v, sort, unit, True))
+        if lone and sort in _ENDING:
+            gives += (End(v, sort, unit, False), End(v, sort, unit, True))
         if sort in SIZED and v[0] != "=":
             gives.append(f"magnitude {magnitude(v)}")
     return tuple(gives)
@@ -235,7 +229,7 @@ def magnitude(value: str) -> int:
 
 
 def _range_needs(low: Amount, high: Amount) -> Needs:
-    """Return the keys that an answer's range needs: the same range, or both ends with one known unit in one snippet."""
+    """Return the keys that an answer's range needs: the same range, or two lone numbers of one unit in one snippet."""
     sort, unit = high.sort, high.unit
     needs: list[tuple[Key, ...]] = []
     for lows, highs in product(low.options(), high.options()):
@@ -265,4 +259,4 @@ def _range_gives(low: Amount, high: Amount) -> tuple[Key, ...]:
             gives.append(f"range {sort} {unit} {a} {b}")
             if sort in SIZED:
                 gives.append(f"range {a} {b}")
-    return (*gives, *_amount_gives(low, high=False), *_amount_gives(high, low=False))
+    return (*gives, *_amount_gives(low, lone=False), *_amount_gives(high, lone=False))

@@ -11,7 +11,7 @@ class SourceNumbers:
     """The keys that the numbers of a source give together, in the form that an answer's keys are looked up in.
 
     `keys`: all of them. `rated`: for keys that only numbers with a rate gave, the rates of those numbers. `lows`,
-    `highs`: by value, the units with which it may be that end of a range. `amounts`: bare values.
+    `highs`: by value, the units with which a lone number may be that end of a range. `amounts`: bare values.
     """
 
     keys: frozenset[Key]

@@ -124,6 +124,7 @@ PASS = {
         ("149 kr. 299 kr.", "149–299 kr"),
         ("1-2 million", "1,000,000 to 2,000,000 of the"),
         ("-9°C to 1°C", "(-9 °C to 1 °C)"),
+        ("3 days or more, 5 days at most", "3-5 days"),
     ],
     "phone": [
         ("08-123 45 67", "08-12 34 567"),
@@ -416,6 +417,10 @@ BLOCK = {
         ("5 dagar", "3–5 dagar"),
         ("3-5 days, 7-9 days", "5-7 days"),
         ("between 3 and 5", "between 3 and 6"),
+        ("3-5 days, 10-14 days", "3-14 days"),
+        ("$100-$300 and $400-$500", "$100-$500"),
+        ("3-5 days, 10 days", "3-10 days"),
+        ("3 days, 5-14 days", "3-14 days"),
     ],
     "phone": [
         ("08-123 45 67", "08-123 45 68"),
