@@ -122,7 +122,8 @@ def check_numbers(
     uses instead, for each sentence the snippet that says most of it. `binding`: as in `verify`. `headings`: those
     above each snippet, in the order of `snippets`; empty when they are unknown.
     """
-    said = bullets(without_source_marks(answer, len(snippets)))
+    texts = (text for each in snippets for text in (each.text, each.said))
+    said = bullets(without_source_marks(answer, len(snippets), texts))
     evidence = [evidence_for(snippet) for snippet in snippets]
     found = tokens(said, rates=any(one.rated for one in evidence))
     if len(found) > TOO_MANY:

@@ -6,9 +6,12 @@ A list marker is layout rather than a number when it counts up from 1 in its lis
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
+
+from agent.text.words import FUNCTION_WORDS
 
 from .language_tables import AND, COUNTINGS, OR, TO, either, pattern, unite_words
 
@@ -150,24 +153,65 @@ _MARK: Final = re.compile(
     re.I,
 )
 _COUNTED: Final = re.compile(r"\d+")
+_LAST_WORD: Final = re.compile(r"(\w++)\W*+\Z")
+_NEXT_WORD: Final = re.compile(r"\s(\w+)")
+_REACH: Final = 40
+"""Characters beside a mark in which its neighbours are looked for."""
 
 
-def without_source_marks(text: str, sources: int) -> str:
+def without_source_marks(text: str, sources: int, texts: Iterable[str]) -> str:
     """Remove from an answer the marks that count its sources: `[1]`, `(source 2)`, or `(1)` behind a statement.
 
-    `sources`: the number of sources. A mark that counts beyond them, or stands in code, is left, and is a number.
+    `sources`: the number of sources; `texts`: their texts, read only when there is a mark. A mark that counts beyond
+    the sources, that stands in code, or that stands beside the same word in a source, is left, and is a number. So is
+    a number in parentheses before a noun: "within (5) days".
     """
     if not sources or ("[" not in text and "(" not in text):
         return text
+    standing: frozenset[tuple[str, str]] | None = None
     pieces: list[str] = []
     done = ticks = 0
     for found in _MARK.finditer(text):
         start = found.start()
         ticks += text.count("`", done, start)
-        counts = all(0 < int(n) <= sources for n in _COUNTED.findall(found.group()))
-        pieces += (text[done:start], "" if counts and ticks % 2 == 0 else found.group())
+        counts = ticks % 2 == 0 and all(0 < int(n) <= sources for n in _COUNTED.findall(found.group()))
+        if counts:
+            if standing is None:
+                standing = frozenset([place for source in texts for place in _find_marks(source)])
+            counts = not _is_of_noun(found) and standing.isdisjoint(_name_neighbours(found))
+        pieces += (text[done:start], "" if counts else found.group())
         done = found.end()
     return "".join(pieces) + text[done:] if pieces else text
+
+
+def _find_marks(source: str) -> Iterator[tuple[str, str]]:
+    """Yield the marks of a source, except those of footnotes, with the word before each and with the word behind it."""
+    for found in _MARK.finditer(without_markers(source)):
+        yield from _name_neighbours(found)
+
+
+def _name_neighbours(found: "re.Match[str]") -> list[tuple[str, str]]:
+    """Return a mark with the word before it, and with the word behind it; a word of grammar counts only alone."""
+    text, start = found.string, found.start()
+    mark = found.group().strip()
+    before = _LAST_WORD.search(text[max(0, start - _REACH) : start])
+    behind = _NEXT_WORD.match(text, found.end())
+    named = [(before[1].lower(), mark)] if before is not None else []
+    if behind is not None and (not named or behind[1].lower() not in FUNCTION_WORDS):
+        named.append((mark, behind[1].lower()))
+    return named
+
+
+def _is_of_noun(found: "re.Match[str]") -> bool:
+    """Tell whether a number that stands alone in parentheses counts the noun behind it."""
+    behind = _NEXT_WORD.match(found.string, found.end())
+    return (
+        behind is not None
+        and found.group().lstrip()[1].isdecimal()
+        and found.group().lstrip()[0] == "("
+        and behind[1].islower()
+        and behind[1] not in FUNCTION_WORDS
+    )
 
 
 DECIMAL_MARKS: Final = {code: each.decimal for code, each in COUNTINGS.items()}
