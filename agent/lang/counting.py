@@ -53,6 +53,10 @@ class Ordinals:
     `words`: by place. `ends`: endings of a number word; `digit_ends`: pattern of those after digits.
     `parts_too`: words below the fourth that also name a part ("a third"). `before_part`: pattern of the words before
     which one of these names a part after an article; `before_any_part`: the same for ordinals from the fourth on.
+    `every`: words before an ordinal that make it an interval; `other`: pattern of the words behind them that stand for
+    the second. The first three are often plain words: `determiners`: words before one of them that make it count the
+    noun behind it; `counted`: by the word, pattern of the nouns before which it needs none; `others`: those of them
+    that mean "other" before another noun; `idioms`: pattern of the phrases in which one counts nothing.
     """
 
     words: Mapping[str, int]
@@ -61,6 +65,12 @@ class Ordinals:
     parts_too: frozenset[str]
     before_part: str
     before_any_part: str
+    every: frozenset[str]
+    other: str
+    determiners: frozenset[str]
+    counted: Mapping[str, str]
+    others: frozenset[str]
+    idioms: str
 
 
 @dataclass(frozen=True, slots=True)

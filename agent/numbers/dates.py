@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from .language_tables import AM, AND, OR, PM, THE, TO, either, pattern, unite_words
-from .vocabulary import MONTHS
+from .vocabulary import CAPITAL, MONTHS
 
 _MONTH_WORD = rf"(?i:{pattern(MONTHS)})(?![^\W_])"
 _DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
@@ -22,6 +22,9 @@ _DAY_MONTH = re.compile(
 _MONTH_DAY = re.compile(
     rf"({_MONTH_WORD}){_DOT}[ \n-](?:(?:{_THE}) )?(\d{{1,2}}){_NTH}(?![\w%°]|[.,:]\d)"
     r"(?:,?[ \n](\d{4})(?![\d:]|[.,]\d))?"
+)
+_OF_MONTH = re.compile(
+    rf"(?:[ \n](?:{_DAY_OF}))?[ \n]({_MONTH_WORD}){_DOT}(?:,?[ \n](\d{{4}})(?![\d:]|[.,]\d))?"
 )
 _MONTH_YEAR = re.compile(rf"({_MONTH_WORD}){_DOT},?[ \n](?:(?:{_DAY_OF}) )?(\d{{4}})(?![\w%°]|[.,:]\d)")
 _DAY_LIST = re.compile(
@@ -91,6 +94,15 @@ def day_first_at(s: str, at: int) -> tuple[Date, ...]:
     if not _valid(year, month, day):
         return ()
     return (Date(at, found.end(), year, month, day),)
+
+
+def month_at(s: str, start: int, end: int, day: int) -> Date | None:
+    """Read the month after the ordinal `day` at `start` to `end`: `the third of May 2025`, `den tredje maj`."""
+    found = _OF_MONTH.match(s, end) if day <= 31 else None
+    if found is None or (found[1].lower() in CAPITAL and found[1].islower()):
+        return None
+    year, month = int(found[2] or 0), _month(found[1])
+    return Date(start, found.end(), year, month, day) if _valid(year, month, day) else None
 
 
 def month_first_at(s: str, at: int) -> tuple[Date, ...]:

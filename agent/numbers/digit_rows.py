@@ -15,6 +15,7 @@ from .digit_places import Digits, digits_place
 from .identifiers import CALLS, dimension_at, dotted_at, phone_at, run_at
 from .language_tables import AM, AND, BY, OR, PM, TO, either, pattern, unite_words
 from .number_words import classify
+from .ordinals import EVERY, read_interval
 from .ranges import digits_amount, read_range, span
 from .reader import NumberReader
 from .suffixes import simple
@@ -200,7 +201,10 @@ def _dotted_row(r: NumberReader, place: Digits) -> tuple[NumberMatch, ...]:
 def _ordinal_row(r: NumberReader, place: Digits) -> tuple[NumberMatch, ...]:
     """Read `5th`, `5:e`."""
     found = _ORDINAL.match(r.s, place.at) if place.follow not in _NO_END else None
-    return (keys.ordinal(canonical(found[1]), place.at, found.end()),) if found is not None else ()
+    if found is None:
+        return ()
+    every = read_interval(r, place.at, found.end(), int(found[1])) if place.after(EVERY) else None
+    return (every or keys.ordinal(canonical(found[1]), place.at, found.end()),)
 
 
 def _decade_row(r: NumberReader, place: Digits) -> tuple[NumberMatch, ...]:

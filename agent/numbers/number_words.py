@@ -17,6 +17,7 @@ from agent.lang.language import words
 from .language_tables import MINUS, unite_words
 from .units import JOINED, JOINED_MONEY, JOINED_MONEY_STEMS, PERCENT_STEMS, POINT_STEMS, unit_of
 from .vocabulary import (
+    ALTERNATING,
     ATOMS,
     CAPITAL,
     CARDINALS,
@@ -47,7 +48,7 @@ from .vocabulary import (
 
 Sort = Literal[
     "cardinal", "article", "ordinal", "fraction", "third", "factor", "quantity", "magnitude", "month", "sign", "symbol",
-    "roman", "letter", "lookalike", "vague", "opaque", "slang",
+    "roman", "letter", "lookalike", "vague", "opaque", "slang", "every",
 ]  # fmt: skip
 
 
@@ -102,6 +103,7 @@ _KNOWN: Final[dict[str, Word]] = {
     **{word: Word("cardinal", (value,)) for word, value in CARDINALS.items()},
     **{word: Word("article", (1,), value="" if word in _PRONOUNS else word) for word in ONES},
     **{word: Word("sign") for word in MINUS},
+    **{word: Word("every") for word in ALTERNATING},
     **{word: Word("slang", value=str(10**power)) for word, power in SLANG.items()},
 }
 """The readings of whole words; where two tables hold a word, the later one here decides."""

@@ -11,6 +11,8 @@ CARDINALS: Final = merge_tables(lambda each: each.cardinals.words) | merge_table
     lambda each: each.cardinals.whole
 )
 ORDINALS: Final = merge_tables(lambda each: each.ordinals.words)
+ALTERNATING: Final = unite_words(lambda each: each.ordinals.every if each.ordinals.other else ())
+"""Words that make an interval of "other" behind them."""
 ORDINAL_ENDS: Final = unite_words(lambda each: each.ordinals.ends)
 PARTS_TOO: Final = unite_words(lambda each: each.ordinals.parts_too)
 FRACTIONS: Final = merge_tables(lambda each: each.parts.words)

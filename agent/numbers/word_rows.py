@@ -10,6 +10,7 @@ from .date_rows import match_dates
 from .dates import month_first_at
 from .language_tables import ARTICLES, COUNTINGS, MINUS, OF, PARTS, either, merge_tables, pattern, unite_words
 from .number_words import Word
+from .ordinals import read_alternate, read_ordinal
 from .ranges import read_range, same_unit, span
 from .reader import Before, NumberReader
 from .runs import run_at
@@ -127,6 +128,12 @@ def _lookalike(r: NumberReader, place: WordPlace) -> tuple[NumberMatch, ...]:
     return ()
 
 
+def _every(r: NumberReader, place: WordPlace) -> tuple[NumberMatch, ...]:
+    """Read `every other week`."""
+    found = read_alternate(r, place.start, place.end)
+    return (found,) if found is not None else ()
+
+
 def _opaque(r: NumberReader, place: WordPlace) -> tuple[NumberMatch, ...]:
     return (r.exact(Kind.UNREAD, place.start, place.end),)
 
@@ -185,10 +192,7 @@ def _run(r: NumberReader, place: WordPlace) -> tuple[NumberMatch, ...]:
     if run.what == "exempt":
         return ()
     if run.what == "ordinal":
-        if run.ordinal > 3 or r.source:
-            return (keys.ordinal(str(run.ordinal), start, run.end),)
-        r.at = run.end
-        return ()
+        return read_ordinal(r, start, run.end, run.ordinal)
     if run.amount is None or run.what == "unread":
         return (r.exact(Kind.UNREAD, start, run.end),)
     if run.low is not None:
@@ -205,5 +209,6 @@ _ROWS: Final[dict[str, Row]] = {
     "cardinal": _run, "article": _run, "ordinal": _run, "third": _run, "fraction": _run, "month": _month,
     "factor": _factor, "quantity": _magnitude, "vague": _magnitude, "magnitude": _magnitude, "symbol": _symbols,
     "roman": _roman, "letter": _letter, "lookalike": _lookalike, "opaque": _opaque, "slang": _thousand,
+    "every": _every,
 }  # fmt: skip
 """The row that reads a word, by the word's `sort`."""

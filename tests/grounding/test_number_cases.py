@@ -13,6 +13,9 @@ FILES = [SHARED / "data" / name for name in ("number_cases.jsonl", "number_cases
 CASES = [json.loads(line) for file in FILES if file.exists() for line in file.read_text("utf-8").splitlines()]
 
 
+SUPERSEDED = {"rate: var tredje"}
+"""Cases that were labelled when no ordinal below the fourth was a number: "varje dag" supports no "var tredje dag"."""
+
 LACKING = pytest.mark.skipif(not CASES, reason="number_cases*.jsonl of the shared data are absent")
 
 
@@ -35,4 +38,4 @@ def test_no_case_leaks() -> None:
 @LACKING
 def test_good_cases_pass() -> None:
     """Of the shared good answers none is blocked."""
-    assert _wrong("pass") == []
+    assert {*_wrong("pass")} == SUPERSEDED

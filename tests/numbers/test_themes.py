@@ -134,7 +134,7 @@ GOOD: dict[str, list[tuple[str, str]]] = {
     "ordinals, fractions, ratios": [
         ("the 3rd plan", "plan 3"),
         ("We had 6", "The sex of the patient is unknown"),
-        ("A contract", "A third contract is needed"),
+        ("The third contract", "A third contract is needed"),
         ("1/3 of users", "a third of users"),
         ("A ratio of 1:4", "A ratio of 1:4"),
         ("Skala 1:50 000", "Skala 1:50 000"),

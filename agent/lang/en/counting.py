@@ -58,6 +58,15 @@ COUNTING = Counting(
             r"of|off|less|more|the|as|to|or|and|in|is|are|was|at|on|by|for|than|from|between|per|[^\W\d_]{3,12}er"
         ),
         before_any_part="of|off|less|more",
+        every=words("every"),
+        other="other",
+        determiners=words("the this that my your our his her its their each"),
+        counted={},
+        others=frozenset(),
+        idioms=(
+            "first (?:aid|class|hand|names?|place|things?|time)|second (?:hand|later|nature|opinion|thoughts?)"
+            "|third part(?:y|ies)"
+        ),
     ),
     parts=Parts(
         words={"half": 2, "halves": 2, "quarter": 4, "quarters": 4, "thirds": 3}

@@ -20,6 +20,10 @@ _PARTS = {
     "åttondedel": 8, "niondel": 9, "niondedel": 9, "tiondel": 10, "tiondedel": 10, "elftedel": 11, "tolftedel": 12,
     "sextondel": 16, "sextondedel": 16, "tjugondel": 20, "hundradel": 100, "tusendel": 1000, "miljondel": 10**6,
 }  # fmt: skip
+_DEFINITE = r"\w{2,}(?:an|en|et)"
+"""Nouns in the definite form: without a determiner, an ordinal before another noun is a set phrase, "i första hand"."""
+_SINGULAR = r"\w*(?:\w\w(?:an|et)|ingen|[io]nen|naden|dagen|timmen)"
+"""Of these the ones that cannot be plural ("ärenden"), before which "andra" means "other"."""
 
 COUNTING = Counting(
     cardinals=Cardinals(
@@ -70,6 +74,12 @@ COUNTING = Counting(
         parts_too=frozenset(),
         before_part="",
         before_any_part="",
+        every=words("var vart varje"),
+        other="",
+        determiners=words("min mitt din ditt sin sitt vår vårt er ert hans hennes dess deras varje"),
+        counted={"första": _DEFINITE, "förste": _DEFINITE, "tredje": _DEFINITE, "andra": _SINGULAR},
+        others=words("andra"),
+        idioms="första (?:början|gången|hjälpen)|andra sidan|(?:andra|tredje) (?:part|man)(?:en|nen)?",
     ),
     parts=Parts(
         words={"halv": 2, "halva": 2, "halvt": 2, "hälft": 2, "hälften": 2, "hälfter": 2}
@@ -97,7 +107,7 @@ COUNTING = Counting(
     groups=Groups(
         counts={
             "par": "2", "dussin": "12", "dussinet": "12", "halvdussin": "6", "tjog": "20", "halvannan": "1.5",
-            "halvannat": "1.5",
+            "halvannat": "1.5", "varannan": "2", "vartannat": "2", "varannat": "2",
         },
         quantities={
             "decennium": ("10", "year"), "decennier": ("10", "year"), "årtionde": ("10", "year"),
