@@ -45,23 +45,23 @@ from .wire import ThreadWire
 class ThreadRunner:
     """Runs one thread's calls (implements `agent.ports.action.Runs`).
 
-    `keep` stores a call; if it raises, the call fails and never runs. `still` returns the check whether a claimed call
-    may begin, which another process may withdraw.
+    `keep` stores a call; if it raises, the call fails and never runs. `make_begin_check` returns the check whether a
+    claimed call may begin, which another process may withdraw.
     """
 
     def __init__(
         self,
         runner: Runner,
         keep: Callable[[Call], Awaitable[None]],
-        still: Callable[[Call], BeginCheck],
+        make_begin_check: Callable[[Call], BeginCheck],
     ) -> None:
         self._runner = runner
         self._keep = keep
-        self._still = still
+        self._make_begin_check = make_begin_check
 
     def start(self, call: Call, report: Callable[[Outcome], None]) -> ActionHandle:
         """Start a confirmed call and return its handle at once; storing the call takes part of its claim's time."""
-        return self._runner.start(call, report, partial(self._keep, call), self._still(call))
+        return self._runner.start(call, report, partial(self._keep, call), self._make_begin_check(call))
 
 
 _CALM = ("idle", "awaiting_confirmation")

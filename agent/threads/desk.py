@@ -54,7 +54,7 @@ class ThreadDesk:
     """The threads of one server. Run it in a nursery; it takes requests once that has started.
 
     `parts` are shared by its sessions, which have no pace: a listener sets it. `runner` runs calls; its ledger is in
-    the database of `stores`. `operator` holds the tools that every thread may call. `read` parses the tools of a
+    the database of `stores`. `operator` holds the tools that every thread may call. `read_tools` parses the tools of a
     message. `arguments` checks edited arguments; it is `None` where no tool can be called.
     """
 
@@ -65,14 +65,14 @@ class ThreadDesk:
         runner: Runner,
         settings: ThreadSettings,
         operator: Collection[ToolDefinition],
-        read: ReadTools,
+        read_tools: ReadTools,
         arguments: CheckerFactory | None,
     ) -> None:
         self._stores = stores
         self._parts = parts
         self._settings = settings
         self._operator = operator
-        self._read = read
+        self._read_tools = read_tools
         self._arguments = arguments
         self._waking = AwakeThreads(stores, parts, runner, settings, arguments)
         self._beginning: dict[tuple[str, str], trio.Event] = {}  # threads in which a turn is being begun
@@ -90,29 +90,31 @@ class ThreadDesk:
 
     # --- asking
 
-    async def chat(self, asked: ChatRequest, listener: Listener | None = None) -> Reply:
-        """Take a message, and return the reply once it is kept (see `agent.ports.thread_service.Desk.chat`)."""
-        tools = self._read(asked.tools) if asked.tools else ()
+    async def chat(self, request: ChatRequest, listener: Listener | None = None) -> Reply:
+        """Take a message, and return the reply once it is stored (see `agent.ports.thread_service.ThreadService`)."""
+        tools = self._read_tools(request.tools) if request.tools else ()
         self._check_open()
-        id, new = self._parts.new_id(), asked.thread is None
-        thread = asked.thread or self._parts.new_id()
-        if asked.interrupt and not new:
-            await self.cancel_turn(asked.project, thread)
+        id, new = self._parts.new_id(), request.thread is None
+        thread = request.thread or self._parts.new_id()
+        if request.interrupt and not new:
+            await self.cancel_turn(request.project, thread)
         opening = TurnOpening(
-            project=asked.project,
+            project=request.project,
             thread=thread,
-            user=asked.user,
+            user=request.user,
             id=id,
-            content=asked.text,
+            content=request.text,
             at=self._now(),
             new=new,
         )
 
         def start_turn(awake: AwakeThread, results: tuple[CallResult, ...]) -> TurnWaiter:
-            return awake.ask(id, asked.text, asked.lang, tools, self._tools_by_name(tools), listener, results)
+            return awake.ask(
+                id, request.text, request.lang, tools, self._tools_by_name(tools), listener, results
+            )
 
         reply = await self._run_turn(opening, start_turn, listener)
-        return await self._hand_over(reply) if asked.begin else reply
+        return await self._hand_over(reply) if request.begin else reply
 
     async def preview_question(
         self, project: str, user: str, text: str, thread: str | None = None
@@ -133,12 +135,12 @@ class ThreadDesk:
     ) -> Reply:
         """Answer a suggested call with words, which become the thread's next message; return the reply."""
         self._check_open()
-        kept = await self._stores.calls.call(project, call)
-        # So that its session knows the call, which will not be live any more.
-        await self._waking.wake(project, kept.thread)
+        stored_call = await self._stores.calls.call(project, call)
+        # Woken before the call is closed, the session knows the call.
+        await self._waking.wake(project, stored_call.thread)
         opening = TurnOpening(
             project=project,
-            thread=kept.thread,
+            thread=stored_call.thread,
             user=user,
             id=call,
             content=text,
@@ -147,7 +149,7 @@ class ThreadDesk:
         )
 
         def start_turn(awake: AwakeThread, results: tuple[CallResult, ...]) -> TurnWaiter:
-            awake.learn(kept, self._arguments)
+            awake.learn(stored_call, self._arguments)
             return awake.answer(call, text, self._tools_by_name(()), listener)
 
         return await self._run_turn(opening, start_turn, listener)
@@ -160,17 +162,17 @@ class ThreadDesk:
 
         There is a reply only with `go_on`.
         """
-        kept, known = await self._stores.calls.report_call(report)
-        if kept.status == "rejected":
-            self._waking.tell_session(kept, inbound.RejectAction(kept.id))
-        if not go_on or known or kept.status not in _RAN:
-            return kept, known, None
-        return kept, known, await self.continue_turn(kept, listener)
+        stored_call, known = await self._stores.calls.report_call(report)
+        if stored_call.status == "rejected":
+            self._waking.tell_session(stored_call, inbound.RejectAction(stored_call.id))
+        if not go_on or known or stored_call.status not in _RAN:
+            return stored_call, known, None
+        return stored_call, known, await self.continue_turn(stored_call, listener)
 
     async def continue_turn(self, call: StoredCall, listener: Listener | None = None) -> Reply:
         """Begin a turn about the outcome of a call, under the call's id; return the reply."""
         self._check_open()
-        asked = await self._stores.threads.message(call.project, call.message)
+        message = await self._stores.threads.message(call.project, call.message)
         content = msgspec.json.encode(call.result).decode()
         now = self._now()
         opening = TurnOpening(
@@ -185,8 +187,12 @@ class ThreadDesk:
         )
 
         def start_turn(awake: AwakeThread, results: tuple[CallResult, ...]) -> TurnWaiter:
-            every = results if call.id in [each.call_id for each in results] else (*results, result_of(call))
-            return awake.ask(call.id, asked.content, None, (), self._tools_by_name(()), listener, every)
+            all_results = (
+                results if call.id in [each.call_id for each in results] else (*results, result_of(call))
+            )
+            return awake.ask(
+                call.id, message.content, None, (), self._tools_by_name(()), listener, all_results
+            )
 
         return await self._run_turn(opening, start_turn, listener)
 
@@ -204,10 +210,10 @@ class ThreadDesk:
         """Approve a call; return it as it is after `wait` seconds at most (see
         `agent.ports.thread_service.ThreadService.approve_call`).
         """
-        kept = await self._stores.calls.call(project, call)
-        if kept.runs_at != "caller":
+        stored_call = await self._stores.calls.call(project, call)
+        if stored_call.runs_at != "caller":
             self._check_open()
-        filled = self._check_edit(kept, arguments)
+        filled = self._check_edit(stored_call, arguments)
         approval = CallApproval(
             project=project,
             call=call,
@@ -217,22 +223,24 @@ class ThreadDesk:
             arguments_hash=None if filled is None else digest(filled),
             seen=seen,
         )
-        ended, kept = await self._waking.run_to_end(partial(self._approve, approval, arguments))
+        ended, stored_call = await self._waking.run_to_end(partial(self._approve, approval, arguments))
         if ended is not None:
             with trio.move_on_after(wait):
                 await ended.wait()
-            with suppress(StorageFailed, NotFound):  # it is approved, however it stands, and deleted or not
-                kept = await self._stores.calls.call(project, call)
-        return kept
+            with suppress(
+                StorageFailed, NotFound
+            ):  # the approval stands, also when the call cannot be read or was deleted
+                stored_call = await self._stores.calls.call(project, call)
+        return stored_call
 
     async def reject_call(self, project: str, call: str, by: str | None = None) -> StoredCall:
-        """Decline a suggested call, or cancel an approved one that has not begun. `by` is the user id of the decision.
-        decision.
-        """
-        kept = await self._stores.calls.close_call(project, call, "rejected", self._now(), by)
-        if kept.status == "rejected" or kept.runs_at != "caller":  # its session has let go of any other
-            self._waking.tell_session(kept, inbound.RejectAction(call))
-        return kept
+        """Decline a suggested call, or cancel an approved call that has not begun. `by`: the user who decided."""
+        stored_call = await self._stores.calls.close_call(project, call, "rejected", self._now(), by)
+        if (
+            stored_call.status == "rejected" or stored_call.runs_at != "caller"
+        ):  # the session no longer tracks a released call of its caller
+            self._waking.tell_session(stored_call, inbound.RejectAction(call))
+        return stored_call
 
     async def begin_call(self, project: str, call: str) -> StoredCall:
         """Claim an approved call for its caller: exactly one gets it, with its arguments and a lease."""
@@ -269,11 +277,11 @@ class ThreadDesk:
         calls = calls_of is not None
         claimed = await self._stores.threads.cancel_turn(project, thread, self._now(), calls)
         if calls_of is not None:
-            calls_of.cancel()  # calls approved meanwhile, and claimed here before the rows refused that
+            calls_of.cancel()  # calls that were approved, and claimed here, before the rows refused a claim
         with trio.move_on_after(BEGIN_SURE):
             while claimed:
                 await trio.sleep(BEGIN_LOOK)
-                with suppress(StorageFailed):  # then for all of that time
+                with suppress(StorageFailed):  # a store that cannot be read: wait until the time is over
                     claimed = tuple([each for each in claimed if await self._is_claimed(project, each)])
 
     async def _is_claimed(self, project: str, call: str) -> bool:
@@ -319,7 +327,9 @@ class ThreadDesk:
         self._beginning[key] = trio.Event()
         try:
             begun = await self._stores.threads.begin_turn(opening)
-            await self._stop_turn(awake)  # its turn was cancelled elsewhere, or this one could not have begun
+            await self._stop_turn(
+                awake
+            )  # another process has cancelled its turn, else this turn could not begin
             awake = await self._waking.wake(
                 opening.project, opening.thread, begun.thread, begun.thread.turn - 1
             )
@@ -327,7 +337,7 @@ class ThreadDesk:
                 raise Conflict("shutting_down")
             waiter = begin(awake, tuple(result_of(each) for each in begun.ended))
         except BaseException as error:
-            if begun is not None or not isinstance(error, AgentError):  # it is kept, or may be
+            if begun is not None or not isinstance(error, AgentError):  # the message is stored, or may be
                 self._abandon_message(opening)
             raise
         finally:
@@ -359,7 +369,7 @@ class ThreadDesk:
         self._waking.start(partial(self._keep_cancelled, opening))
 
     async def _keep_cancelled(self, opening: TurnOpening) -> None:
-        said = TurnStep(
+        step = TurnStep(
             project=opening.project,
             thread=opening.thread,
             message=opening.id,
@@ -368,9 +378,12 @@ class ThreadDesk:
         )
         with trio.move_on_after(RECORD_TIMEOUT, shield=True):  # also where the server goes down at once
             try:
-                await self._stores.threads.record_step(said)
+                await self._stores.threads.record_step(step)
             except (NotFound, Conflict, StorageFailed) as error:
-                _log.warning("message left pending", **describe_error(error))
+                _log.warning(
+                    "cancelled message could not be stored; it stays pending until its thread wakes",
+                    **describe_error(error),
+                )
 
     async def _hand_over(self, reply: Reply) -> Reply:
         """Begin the calls of a reply that its caller runs without an approval, so that the reply hands them over."""
@@ -379,7 +392,7 @@ class ThreadDesk:
             if call.runs_at == "caller" and call.status == "confirmed":
                 try:
                     call = await self.begin_call(call.project, call.id)
-                except Conflict:  # it was taken back meanwhile
+                except Conflict:  # the call was cancelled before it was claimed
                     call = await self._stores.calls.call(call.project, call.id)
             calls.append(call)
         return replace(reply, calls=tuple(calls))
@@ -389,47 +402,47 @@ class ThreadDesk:
 
     # --- an approval
 
-    def _check_edit(self, kept: StoredCall, arguments: Payload | None) -> Payload | None:
+    def _check_edit(self, call: StoredCall, arguments: Payload | None) -> Payload | None:
         """Return the arguments in place of the suggested ones, or `None` to run those. Raises `BadEdit`."""
-        if arguments is None and not kept.missing:
+        if arguments is None and not call.missing:
             return None
         if not is_valid_payload(arguments or {}):
             raise BadEdit("The arguments are too large or too deep.")
-        if kept.parameters is None:
-            return self._fill_missing(kept, arguments or {})
-        wrong = proposal_of(kept, self._arguments).accepts
-        if wrong is None:
+        if call.parameters is None:
+            return self._fill_missing(call, arguments or {})
+        find_fault = proposal_of(call, self._arguments).accepts
+        if find_fault is None:
             raise BadEdit("This server cannot check other arguments; approve the call as it is.")
-        why = wrong(arguments or {})
+        why = find_fault(arguments or {})
         if why is not None:
             raise BadEdit(why)
         return arguments
 
-    def _fill_missing(self, kept: StoredCall, filled: Mapping[str, Any]) -> Payload:
-        why = explain_mismatch(kept.missing, filled)
+    def _fill_missing(self, call: StoredCall, filled: Mapping[str, Any]) -> Payload:
+        why = explain_mismatch(call.missing, filled)
         if why is not None:
             raise BadEdit(why)
-        return {**kept.arguments, **{name: value.strip() for name, value in filled.items()}}
+        return {**call.arguments, **{name: value.strip() for name, value in filled.items()}}
 
     async def _approve(
         self, approval: CallApproval, arguments: Payload | None
     ) -> tuple[trio.Event | None, StoredCall]:
         """Approve a call and let the thread's session run it; return the event of its end, and the call."""
-        kept = await self._stores.calls.approve_call(approval)
-        confirm = inbound.ConfirmAction(kept.id, dict(arguments) if arguments is not None else None)
-        if kept.runs_at == "caller":
-            self._waking.tell_session(kept, confirm)
-            return None, kept
-        awake = await self._waking.wake(kept.project, kept.thread)
-        awake.learn(kept, self._arguments)
-        ended = awake.end_event(kept.id)
+        call = await self._stores.calls.approve_call(approval)
+        confirm = inbound.ConfirmAction(call.id, dict(arguments) if arguments is not None else None)
+        if call.runs_at == "caller":
+            self._waking.tell_session(call, confirm)
+            return None, call
+        awake = await self._waking.wake(call.project, call.thread)
+        awake.learn(call, self._arguments)
+        ended = awake.end_event(call.id)
         awake.post(FrameReceived(confirm, trio.current_time()))
         if awake.is_closed:  # the server is going down: it was approved, and will never run
-            move = CallTransition(kept.id, "cancelled")
+            move = CallTransition(call.id, "cancelled")
             await self._stores.threads.record_step(
                 TurnStep(
-                    project=kept.project,
-                    thread=kept.thread,
+                    project=call.project,
+                    thread=call.thread,
                     message=None,
                     status=None,
                     at=self._now(),
@@ -437,7 +450,7 @@ class ThreadDesk:
                 )
             )
             ended.set()
-        return ended, kept
+        return ended, call
 
     # --- helpers
 
@@ -451,8 +464,13 @@ class ThreadDesk:
 
 def result_of(call: StoredCall) -> CallResult:
     """Return the outcome of a call in the form that a turn's prompt has."""
-    done = call.status == "done"
-    seen = format_outcome(done, call.result or {})
+    succeeded = call.status == "done"
+    formatted = format_outcome(succeeded, call.result or {})
     return CallResult(
-        call_id=call.id, tool=call.tool, arguments=call.arguments, ok=done, lines=seen.lines, cut=seen.cut
+        call_id=call.id,
+        tool=call.tool,
+        arguments=call.arguments,
+        ok=succeeded,
+        lines=formatted.lines,
+        cut=formatted.cut,
     )

@@ -73,14 +73,14 @@ class _CurrentTurn:
     calls: list[str] = field(default_factory=list)
     suggested: bool = False
     position: int = 0
-    ended: bool = False  # and that is kept
+    ended: bool = False  # and its end is stored
 
 
 class Journal:
     """The journal of one thread, fed by its `ThreadWire`.
 
-    `kept_for` is how many seconds a suggested call can be approved, or a handed over call taken. `recorder` remembers
-    the exchange.
+    `kept_for`: the seconds for which a suggested call can be approved, or a call handed over be claimed. `recorder`
+    remembers the exchange.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class Journal:
         return self._ends.setdefault(call, trio.Event())
 
     def fail(self, error: AgentError) -> None:
-        """Wake all waiting tasks: nothing more will come."""
+        """Fail the turn's waiter with `error`, and wake the tasks that wait for the end of a call."""
         turn, self._turn = self._turn, None
         if turn is not None:
             turn.waiter.fail(error)
@@ -150,8 +150,8 @@ class Journal:
             self._note_frame(step, frame)
         goes_on = True
         if step.has_content:
-            said = step.to_turn_step(self._project, self._thread)
-            goes_on = await self._threads.record_step(said, partial(_tell_of_the_disk, turn))
+            turn_step = step.to_turn_step(self._project, self._thread)
+            goes_on = await self._threads.record_step(turn_step, partial(_fail_waiter, turn))
         for call in step.ended:
             event = self._ends.pop(call, None)
             if event is not None:
@@ -171,22 +171,22 @@ class Journal:
         turn = self._turn
         hashed = digest(call.payload)
         if turn is None or turn.ended or call.message != turn.message:
-            kept = await self._calls.call(self._project, call.suggestion_id)
+            stored_call = await self._calls.call(self._project, call.suggestion_id)
         else:
-            made = self._call(turn, call.suggestion_id, call.action, call.payload, hashed)
-            made = replace(
-                made,
+            new_call = self._call(turn, call.suggestion_id, call.action, call.payload, hashed)
+            new_call = replace(
+                new_call,
                 status="confirmed",
                 needs_approval=False,
                 approved_by="definition",
-                approved_at=made.created_at,
-                risk=call.risk or made.risk,
+                approved_at=new_call.created_at,
+                risk=call.risk or new_call.risk,
                 sources=call.sources,
             )
-            await self._calls.keep_call(made)
-            turn.calls.append(made.id)
-            kept = await self._calls.call(self._project, made.id)
-        if kept.arguments_hash != hashed:
+            await self._calls.keep_call(new_call)
+            turn.calls.append(new_call.id)
+            stored_call = await self._calls.call(self._project, new_call.id)
+        if stored_call.arguments_hash != hashed:
             raise Conflict("arguments_changed")
 
     def begin_check(self, call: Call) -> BeginCheck:
@@ -222,8 +222,8 @@ class Journal:
         elif isinstance(frame, ActionExecuted):
             status = _status(frame.result)
             if status is not None:
-                told = None if status in _CLOSED else dict(frame.result)
-                step.move(CallTransition(frame.suggestion_id, status, told))
+                result = None if status in _CLOSED else dict(frame.result)
+                step.move(CallTransition(frame.suggestion_id, status, result))
                 if status == "failed":  # one that could not be claimed has not run
                     step.move(CallTransition(frame.suggestion_id, "cancelled"))
                 if status not in _CLOSED:
@@ -326,29 +326,29 @@ class Journal:
     # --- the end of a turn
 
     async def _end(self, turn: _CurrentTurn, step: "_FrameStep") -> None:
-        said = step.response
-        remembered = await self._recorder.record_end(turn.message) if said is not None else ()
+        response = step.response
+        remembered = await self._recorder.record_end(turn.message) if response is not None else ()
         calls = tuple([await self._calls.call(self._project, call) for call in turn.calls])
-        if self._turn is turn:  # and no other has begun meanwhile
+        if self._turn is turn:  # no later turn has begun
             self._turn = None  # only now: until here `fail` must find the waiter
-        if said is None:
+        if response is None:
             turn.waiter.fail(Conflict(step.error or "cancelled"))
             return
-        mode: Mode = "ACT" if turn.suggested else "ASK" if said.asks else "NOOP"
+        mode: Mode = "ACT" if turn.suggested else "ASK" if response.asks else "NOOP"
         turn.waiter.answer(
             Reply(
                 thread=self._thread,
                 message=turn.message,
                 mode=mode,
-                text=said.text,
-                citations=tuple(msgspec.to_builtins(each) for each in said.citations),
-                confidence=said.confidence,
-                blocked={"code": said.blocked.code, "message": said.blocked.message}
-                if said.blocked
+                text=response.text,
+                citations=tuple(msgspec.to_builtins(each) for each in response.citations),
+                confidence=response.confidence,
+                blocked={"code": response.blocked.code, "message": response.blocked.message}
+                if response.blocked
                 else None,
                 calls=calls,
                 remembered=remembered or (),
-                without_memory=said.without_memory or remembered is None,
+                without_memory=response.without_memory or remembered is None,
             )
         )
 
@@ -393,7 +393,7 @@ class _FrameStep:
         )
 
 
-def _tell_of_the_disk(turn: _CurrentTurn | None) -> None:
+def _fail_waiter(turn: _CurrentTurn | None) -> None:
     """Fail the waiter of a turn that cannot be stored now."""
     if turn is not None:
         turn.waiter.fail(StorageFailed("its disk does not answer"))

@@ -14,13 +14,13 @@ class ThreadRecorder:
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self._held: dict[
+        self._unrecorded: dict[
             str, tuple[Question, FinishedAnswer]
         ] = {}  # by message; a thread has one turn at a time
 
     def record_exchange(self, question: Question, answered: FinishedAnswer, offer: Offer) -> None:
         """Hold an exchange; its proposals come with the reply, so `offer` is not called."""
-        self._held[question.id] = question, answered
+        self._unrecorded[question.id] = question, answered
 
     def decline_item(self, scope: Scope, item: str) -> None:
         """Pass on that a user does not want an item remembered."""
@@ -34,5 +34,5 @@ class ThreadRecorder:
 
     async def record_end(self, message: str) -> tuple[ProposalOutcome, ...] | None:
         """Remember the exchange of a turn that has a stored end; return its proposals, or `None` if it is lost."""
-        held = self._held.pop(message, None)
-        return await self.record_and_propose(*held) if held is not None else ()
+        exchange = self._unrecorded.pop(message, None)
+        return await self.record_and_propose(*exchange) if exchange is not None else ()

@@ -89,24 +89,24 @@ class AwakeThreads:
 
     async def run_to_end(self, work: Callable[[], Awaitable[T]]) -> T:
         """Run `work` and return its result; `work` goes on when the caller is cancelled."""
-        assert self._nursery is not None, "the desk is not running"
-        done = trio.Event()
-        came: list[T] = []
-        went: list[Exception] = []
+        assert self._nursery is not None, "`ThreadDesk.run` has not started"
+        finished = trio.Event()
+        results: list[T] = []
+        errors: list[Exception] = []
 
-        async def see() -> None:
+        async def run_work() -> None:
             try:
-                came.append(await work())
+                results.append(await work())
             except Exception as error:  # noqa: BLE001 - raised in the caller, if it still waits
-                went.append(error)
+                errors.append(error)
             finally:
-                done.set()
+                finished.set()
 
-        self._nursery.start_soon(see)
-        await done.wait()
-        if went:
-            raise went[0]
-        return came[0]
+        self._nursery.start_soon(run_work)
+        await finished.wait()
+        if errors:
+            raise errors[0]
+        return results[0]
 
     def tell_session(self, call: StoredCall, frame: inbound.Inbound) -> None:
         """Pass a decision about a call to the session of its thread, if that is awake."""
@@ -117,7 +117,10 @@ class AwakeThreads:
     async def wake(
         self, project: str, thread: str, known: Thread | None = None, turn: int | None = None
     ) -> AwakeThread:
-        """Return a thread, awake and as far as its rows. `turn` is the number of its past turns."""
+        """Wake a thread, or wake it anew when its rows hold turns of another process.
+
+        `turn`: how many turns have begun in it.
+        """
         async with self._one_at_a_time:
             awake = self._awake.get((project, thread))
             if known is None:
@@ -128,7 +131,7 @@ class AwakeThreads:
                 if not awake.is_closed and not (awake.behind and awake.is_calm):
                     awake.turn = expected
                     return awake
-                awake.sleep()  # others have begun turns meanwhile, or it is about to be over
+                awake.sleep()  # another process has begun turns in it, or it is about to end
                 await awake.over.wait()
             if len(self._awake) >= THREADS_AWAKE and not self._make_room():
                 raise Conflict("too_many_threads")
@@ -137,7 +140,7 @@ class AwakeThreads:
                 woken = await self._stores.threads.load_state(project, thread, THREAD_WAKES_WITH)
             awake = AwakeThread(project, thread, known.user, expected)
             self._awake[project, thread] = awake
-            assert self._nursery is not None, "the desk is not running"
+            assert self._nursery is not None, "`ThreadDesk.run` has not started"
             await self._nursery.start(self._keep_awake, awake, woken)
             return awake
 
@@ -196,11 +199,11 @@ class AwakeThreads:
 
     async def _end_cancelled(self) -> None:
         """End the turns that another process has cancelled in their rows."""
-        going = {(awake.scope.project, awake.message): awake for awake in self._awake.values()}
-        named = [(project, message) for project, message in going if message is not None]
-        if not named:
+        threads_by_message = {(awake.scope.project, awake.message): awake for awake in self._awake.values()}
+        messages = [(project, message) for project, message in threads_by_message if message is not None]
+        if not messages:
             return
         with suppress(StorageFailed):  # the next look is soon enough
-            for key in await self._stores.threads.cancelled_messages(named):
-                if going[key].message == key[1]:
-                    going[key].cancel(key[1])
+            for key in await self._stores.threads.cancelled_messages(messages):
+                if threads_by_message[key].message == key[1]:
+                    threads_by_message[key].cancel(key[1])

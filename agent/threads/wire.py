@@ -78,13 +78,13 @@ class ThreadWire:
         """Whether a listener is set."""
         return self.listener is not None
 
-    def call_when_room(self, told: Written) -> None:
-        """Call `told` once there is room, unless the turn was purged meanwhile, or no listener is set any more."""
+    def call_when_room(self, callback: Written) -> None:
+        """Call `callback` once there is room, unless its turn was purged before, or its listener has left."""
         turn = self._turn
 
         def go_on() -> None:
             if self._turn == turn:
-                told()
+                callback()
 
         self._wants_room = go_on
         self.flush()
