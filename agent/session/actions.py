@@ -34,7 +34,10 @@ SUGGESTIONS_REMEMBERED = 1024  # closed suggestions a session can still answer f
 
 SuggestionEngine: TypeAlias = Engine[SuggestionState, SuggestionStep, SuggestionGuard, SuggestionDeed]
 
-NOT_APPROVED: Mapping[str, Any] = {"success": False, "error": "This needs its user's approval."}
+NOT_APPROVED: Mapping[str, Any] = {
+    "success": False,
+    "error": "This call needs its user's approval; suggest it first.",
+}
 _FINAL = frozenset(SuggestionState) - {
     SuggestionState.SUGGESTED,
     SuggestionState.CONFIRMED,
@@ -146,9 +149,9 @@ class SessionActions:
         if suggestion is not None:
             self._fire_step(suggestion, SuggestionStep.EXPIRE)
 
-    def suggest(self, suggestion_id: str, proposal: Proposal, asked: Question) -> None:
+    def suggest(self, suggestion_id: str, proposal: Proposal, question: Question) -> None:
         """Suggest a proposal, or hand it over when the caller runs it and no approval is needed."""
-        suggestion = Suggestion(suggestion_id, proposal, asked, self._deadline())
+        suggestion = Suggestion(suggestion_id, proposal, question, self._deadline())
         if proposal.handed_over:
             self.notices.send_suggestion(suggestion, proposal)
             self._fire_step(suggestion, SuggestionStep.GRANT)
@@ -157,14 +160,14 @@ class SessionActions:
             self._give_up(next(iter(self.live.values())))
         self._make_live(suggestion)
         self.notices.send_suggestion(suggestion, proposal)
-        self._out.record_fact("suggestions", "made", asked.id, suggestion_id)
+        self._out.record_fact("suggestions", "made", question.id, suggestion_id)
 
     def restore_live(self, live: Sequence[LiveSuggestion]) -> None:
-        """Add suggestions of another session that are not known here; the client has been told of them."""
-        for suggestion_id, proposal, asked in live:
+        """Add suggestions of another session that are not known here; their client has seen them already."""
+        for suggestion_id, proposal, question in live:
             if suggestion_id in self._suggestions:
                 continue
-            self._make_live(Suggestion(suggestion_id, proposal, asked, self._deadline()))
+            self._make_live(Suggestion(suggestion_id, proposal, question, self._deadline()))
 
     def _deadline(self) -> float:
         return inf if self._stored_seconds is not None else self._out.now + self._confirm_time
@@ -175,9 +178,9 @@ class SessionActions:
         if self._stored_seconds is None:
             self._out.add(ArmExpiry(suggestion.id))
 
-    def grant_call(self, asked: CallRequested, question: Question) -> None:
+    def grant_call(self, request: CallRequested, question: Question) -> None:
         """Run the call that a turn waits for, before confirmed actions; a call that needs approval is refused."""
-        suggestion = Suggestion(asked.suggestion_id, asked.proposal, question, self._out.now)
+        suggestion = Suggestion(request.suggestion_id, request.proposal, question, self._out.now)
         self._track(suggestion)
         self._fire_step(suggestion, SuggestionStep.GRANT)
 

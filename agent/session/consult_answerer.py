@@ -13,11 +13,11 @@ import trio
 
 from ..errors import BadItem, Conflict, NotFound, StorageFailed
 from ..lang import Lang
-from ..ports import memory as kept
+from ..ports import memory as memory_port
 from ..ports.clock import Clock
 from ..ports.conversation import Scope
 from ..ports.pages import Window
-from ..ports.recall import Excerpt as Found
+from ..ports.recall import Excerpt as Excerpt
 from ..ports.recall import RecallQuery
 from ..ports.remember import MEMORY_FILES, MemoryAccess
 from ..protocol.inbound import (
@@ -47,19 +47,19 @@ from ..text.language import detect_language
 from .events import ConsultAnswered
 from .turn import describe_error
 
-CONSULT_TIMEOUT = 10.0  # for one question to the memory
-ITEMS_LISTED = 20  # in one frame, which takes 100 KiB at the worst: those that may wait fit into an outbox
-SOURCES_LISTED = 8  # of one item, the first of them
+CONSULT_TIMEOUT = 10.0  # seconds for one request to the memory
+ITEMS_LISTED = 20  # in one frame of at most 100 KiB: the answers to all waiting requests fit into an outbox
+SOURCES_LISTED = 8  # of one item: its first sources
 
 _log = structlog.get_logger("agent.session")
 
-_OFF = "This server remembers nothing; nothing was done."
-_NO_THREAD = "There is no such thread; leave the field thread out to be told the present one."
+_OFF = "This server has no memory, and nothing was done; ask its operator to start it with a memory."
+_NO_THREAD = "There is no such thread; leave the field thread out to get the id of the current thread."
 _NO_ITEM = "There is no such item; send memory_list to see what there is."
-_FAILED = "What is remembered cannot be read or changed just now; list it, then try again."
+_FAILED = "The memory cannot be read or changed now; send memory_list, then try again."
 _CONFLICTS = {
-    "changed": "The item, or what it replaces, is not what was seen; list it again, then decide.",
-    "refused": "The item is not in a status for that; list it to see how it stands.",
+    "changed": "The item, or an item that it replaces, has changed; list it again, then decide.",
+    "refused": "The status of the item does not allow that; list it to see its status.",
 }
 
 
@@ -86,26 +86,26 @@ class ConsultAnswerer:
         try:
             with trio.fail_after(CONSULT_TIMEOUT):
                 complete = await self._memory.backlog.wait_caught_up(scope)
-                told = await self._ANSWER[type(frame)](self, frame, scope)
-            if not complete and isinstance(told, RecallFrame | MemoryFrame):
-                told = told.as_incomplete()
-            if isinstance(told, ThreadFrame):
-                moved = scope.in_thread(told.thread)
+                reply = await self._ANSWER[type(frame)](self, frame, scope)
+            if not complete and isinstance(reply, RecallFrame | MemoryFrame):
+                reply = reply.as_incomplete()
+            if isinstance(reply, ThreadFrame):
+                moved = scope.in_thread(reply.thread)
         except (StorageFailed, trio.TooSlowError):
-            told = _make_error(frame, "memory_failed", _FAILED)
+            reply = _make_error(frame, "memory_failed", _FAILED)
         except NotFound:
-            told = _make_error(frame, "unknown_item", _NO_ITEM)
+            reply = _make_error(frame, "unknown_item", _NO_ITEM)
         except Conflict as conflict:
-            told = _make_error(frame, conflict.code, _CONFLICTS[conflict.code])
+            reply = _make_error(frame, conflict.code, _CONFLICTS[conflict.code])
         except BadItem as bad:
-            told = _make_error(frame, "bad_item", f"{bad.message[0].upper()}{bad.message[1:]}.")
-        except Exception as broken:  # noqa: BLE001 - the edge of one question to what is remembered
+            reply = _make_error(frame, "bad_item", f"{bad.message[0].upper()}{bad.message[1:]}.")
+        except Exception as broken:  # noqa: BLE001 - the edge of one request to the memory
             fault = self._new_id()
-            _log.error("question to memory broke", fault=fault, **describe_error(broken))
-            told = _make_error(
+            _log.error("memory request broke", fault=fault, **describe_error(broken))
+            reply = _make_error(
                 frame, "internal", f"Something broke here; ask again, or report fault {fault}."
             )
-        return ConsultAnswered(told, trio.current_time(), moved if moved != scope else None)
+        return ConsultAnswered(reply, trio.current_time(), moved if moved != scope else None)
 
     async def _open(self, frame: OpenThread, scope: Scope) -> Outbound:
         thread = frame.thread or scope.thread
@@ -121,11 +121,11 @@ class ConsultAnswerer:
             at=self._clock.now_ms(),
             limit=frame.limit,
         )
-        found = await self._memory.recaller.recall(search)
+        result = await self._memory.recaller.recall(search)
         return RecallFrame(
-            tuple(map(_make_excerpt, found.excerpts[: frame.limit])),
-            found.score,
-            tuple((MEMORY_FILES + old, MEMORY_FILES + new) for old, new in found.disagreements),
+            tuple(map(_make_excerpt, result.excerpts[: frame.limit])),
+            result.score,
+            tuple((MEMORY_FILES + old, MEMORY_FILES + new) for old, new in result.disagreements),
             frame.id,
         )
 
@@ -137,8 +137,8 @@ class ConsultAnswerer:
             )
         statuses = () if frame.status is None else (frame.status,)
         page = await self._memory.desk.items(scope, Window(ITEMS_LISTED, frame.after), statuses)
-        shown = [await self._present_item(scope, each) for each in page.entries]
-        return MemoryFrame(tuple(shown), page.after, (), frame.id)
+        items = [await self._present_item(scope, each) for each in page.entries]
+        return MemoryFrame(tuple(items), page.after, (), frame.id)
 
     async def _decide(self, frame: MemoryDecide, scope: Scope) -> Outbound:
         item = await self._memory.desk.decide_item(
@@ -158,13 +158,15 @@ class ConsultAnswerer:
         return await self._report_change(scope, forgotten.item, (), frame.id)
 
     async def _report_change(
-        self, scope: Scope, item: kept.Item, replaced: Sequence[str], id: str | None
+        self, scope: Scope, item: memory_port.Item, replaced: Sequence[str], id: str | None
     ) -> Outbound:
-        others = [(await self._memory.desk.item(scope, each))[0] for each in replaced if each != item.id]
-        shown = [await self._present_item(scope, each) for each in (item, *others)]
-        return MemoryChanged(shown[0], tuple(shown[1:]), id)
+        replaced_items = [
+            (await self._memory.desk.item(scope, each))[0] for each in replaced if each != item.id
+        ]
+        changed_items = [await self._present_item(scope, each) for each in (item, *replaced_items)]
+        return MemoryChanged(changed_items[0], tuple(changed_items[1:]), id)
 
-    async def _present_item(self, scope: Scope, item: kept.Item) -> FrameItem:
+    async def _present_item(self, scope: Scope, item: memory_port.Item) -> FrameItem:
         contradicted = (
             await self._memory.desk.conflicting_items(scope, item.id) if item.status == "proposed" else ()
         )
@@ -184,7 +186,7 @@ class ConsultAnswerer:
 
 
 def refuse_consult(frame: Consult) -> ConsultAnswered:
-    """Return the answer of a server that remembers nothing."""
+    """Return the answer of a server without a memory."""
     return ConsultAnswered(_make_error(frame, "memory_off", _OFF), trio.current_time())
 
 
@@ -193,7 +195,9 @@ def _make_error(frame: Consult, code: Any, message: str) -> Error:
 
 
 def _make_item(
-    item: kept.Item, conflicts: Sequence[kept.Item], decisions: tuple[kept.ItemDecision, ...]
+    item: memory_port.Item,
+    conflicts: Sequence[memory_port.Item],
+    decisions: tuple[memory_port.ItemDecision, ...],
 ) -> FrameItem:
     return from_record(
         FrameItem,
@@ -204,13 +208,13 @@ def _make_item(
     )
 
 
-def _make_source(source: kept.Source) -> ItemSource:
+def _make_source(source: memory_port.Source) -> ItemSource:
     return from_record(ItemSource, source, lines=(source.first, source.last) if source.first else None)
 
 
-def _make_change(change: kept.Change) -> FrameChange:
+def _make_change(change: memory_port.Change) -> FrameChange:
     return from_record(FrameChange, change)
 
 
-def _make_excerpt(found: Found) -> FrameExcerpt:
-    return from_record(FrameExcerpt, found, source=MEMORY_FILES + found.id)
+def _make_excerpt(excerpt: Excerpt) -> FrameExcerpt:
+    return from_record(FrameExcerpt, excerpt, source=MEMORY_FILES + excerpt.id)

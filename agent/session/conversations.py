@@ -24,8 +24,8 @@ class Conversations:
         refs = frozenset([*(turn.id for turn in turns), *([item] if item else [])])
         self._registry.post_all(MemoryErased(messages, refs, trio.current_time()))
 
-    async def forget_repeats(self, scope: Scope, again: RepeatMatcher) -> None:
-        """Remove exchanges that match `again` from the histories of the sessions that `scope` includes."""
+    async def forget_repeats(self, scope: Scope, repeats: RepeatMatcher) -> None:
+        """Remove exchanges that match `repeats` from the histories of the sessions that `scope` includes."""
         await trio.lowlevel.checkpoint()
         none: frozenset[str] = frozenset()
-        self._registry.post_all(MemoryErased(none, none, trio.current_time(), scope, again))
+        self._registry.post_all(MemoryErased(none, none, trio.current_time(), scope, repeats))

@@ -5,14 +5,12 @@ handlers below find the subject of an event and hand it to a table. The table na
 on facts (is there a turn, does a confirm wait), never on the name of the state.
 
 A core is composed of the turn in progress (`turns.py`) and of suggestions and actions (`actions.py`). Both write to one
-`CoreOutput` and ask the session's table through `react`. The client's requests to the memory (`core.py`) stand
-beside them, since no state concerns them. This module has the rest: the client's frames and their limits, the
-messages that wait, and the ways in which a session ends.
+`CoreOutput` and ask the session's table through `react`. This module has the rest: the client's frames and their
+limits, the messages that wait, and the ways in which a session ends.
 
-A client's requests to the memory: one at a time, in their order, beside the session's turn.
-
-They neither read nor change the session's state: a turn continues beside them, and a cancel does not reach them. So
-each request sees the changes of those before it, and a client with many requests keeps no other client waiting.
+`ConsultQueue` sends a client's requests to the memory, one at a time and in their order. They neither read nor change
+the session's state: a turn continues beside them, and a cancel does not reach them. So each request sees the changes of
+the requests before it, and a client with many requests keeps no other client waiting.
 """
 
 from collections.abc import Callable
@@ -58,16 +56,16 @@ from .settings import QUEUED_MESSAGES
 from .states import TABLE, SessionDeed, SessionGuard, SessionState, SessionTable, SessionTrigger
 from .turns import SessionTurns
 
-CONSULTS_WAITING = 8  # of one client's questions to the memory, behind the one that is being answered
-RECALLS_PER_SECOND = 10.0  # of one client, and so many at once
+CONSULTS_WAITING = 8  # requests of one client to the memory, behind the request that is being answered
+RECALLS_PER_SECOND = 10.0  # of one client; the burst is as large
 
 _GOING_DOWN = "The server is going down; connect again in a moment."
-_TOO_MUCH = "Too much is asked of what is remembered at once; wait for an answer, then ask again."
-_TOO_FAST = "Too many searches of what was said; wait a second, then search again."
+_TOO_MUCH = "Too many requests to the memory are waiting; wait for an answer, then ask again."
+_TOO_FAST = "Too many searches of the memory; wait a second, then search again."
 
 
 class ConsultQueue:
-    """The unanswered requests of one client. `scope`: the session's user and thread, as the last answer has left it."""
+    """The unanswered requests of one client to the memory. `scope`: the user and thread, as of the last answer."""
 
     __slots__ = ("_frames", "_out", "_recalls", "scope")
 
@@ -92,7 +90,7 @@ class ConsultQueue:
                 self._out.add(AskMemory(frame, self.scope))
 
     def finish_first(self, reply: ConsultAnswered) -> None:
-        """Send the answer to the first request, and ask for the next one's."""
+        """Send the answer to the first request, and have the next request answered."""
         self._frames.pop(0)
         self.scope = reply.scope or self.scope
         self._out.send_frame(reply.frame)
@@ -295,7 +293,7 @@ class Core:
 
     def turn_away(self, question: Question) -> None:
         """Refuse a message: the server is going down."""
-        self._refuse("shutting_down", "The server is going down; connect again in a moment.", question)
+        self._refuse("shutting_down", _GOING_DOWN, question)
 
     def slow_down(self, question: Question) -> None:
         """Refuse a message that comes too fast."""
@@ -327,9 +325,9 @@ class Core:
         if call is not None:
             self.actions.grant_call(*call)
 
-    def turn_down(self, asked: CallRequested) -> None:
+    def turn_down(self, request: CallRequested) -> None:
         """Refuse the call that a turn asks for: the server is going down."""
-        self.turns.end_call(Outcome(asked.suggestion_id, True, "cancelled", CANCELLED))
+        self.turns.end_call(Outcome(request.suggestion_id, True, "cancelled", CANCELLED))
 
     def begin_drain(self) -> None:
         """Accept no new work from here on."""
@@ -389,10 +387,10 @@ class Core:
 
 def _hold_weakly(core: Core) -> React:
     """Return the core's `react` for its parts by a weak reference, so that no cycle needs the garbage collector."""
-    known = ref(core)
+    weak_core = ref(core)
 
     def react(trigger: SessionTrigger, subject: object = None) -> bool:
-        alive = known()
+        alive = weak_core()
         return alive is not None and alive.react(trigger, subject)
 
     return react
@@ -410,7 +408,7 @@ GUARDS: dict[SessionGuard, Callable[[Core], bool]] = {
 }
 DEEDS: dict[SessionDeed, Callable[[Core, Any], None]] = {
     SessionDeed.BEGIN_TURN: lambda core, question: core.turns.begin_turn(question),
-    SessionDeed.SPEAK: lambda core, told: core.turns.speak_text(told),
+    SessionDeed.SPEAK: lambda core, part: core.turns.speak_text(part),
     SessionDeed.HEAR_MORE: lambda core, _: core.turns.take_waiting_events(),
     SessionDeed.CANCEL_TURN: lambda core, _: core.turns.cancel_turn(),
     SessionDeed.FINISH_TURN: lambda core, _: core.finish_turn(),

@@ -1,8 +1,8 @@
 """Drops exchanges that another process has forgotten from a question's history.
 
-A session learns at once of items that are forgotten in its own process (`conversations.py`). It is not told of those
-that another process forgets (a worker beside it, or the command line), so each turn checks before it uses its history:
-one read, by primary keys, of the exchanges in it.
+`conversations.py` tells a session at once of items that its own process forgets. Nothing tells it of items that another
+process forgets (another worker, or the command line), so each turn reads the exchanges of its history from the store
+before it uses them: one read, by primary keys.
 """
 
 import structlog
@@ -22,13 +22,13 @@ async def drop_forgotten(question: Question, desk: MemoryService) -> tuple[Quest
     When the store cannot be read within `MEMORY_READ` seconds, the question stands alone and says so, and no id is
     returned. Cancelled, nothing is left.
     """
-    said = {each.message: each.cites for each in question.history if each.message}
-    if not said:
+    cites_by_message = {each.message: each.cites for each in question.history if each.message}
+    if not cites_by_message:
         return question, frozenset()
     try:
         with trio.fail_after(MEMORY_READ):
-            gone = await desk.forgotten_messages(question.scope, said)
+            forgotten = await desk.forgotten_messages(question.scope, cites_by_message)
     except (StorageFailed, trio.TooSlowError):
-        _log.warning("what was forgotten cannot be read now, a question is asked without its conversation")
+        _log.warning("forgotten exchanges cannot be read, a question is asked without its history")
         return question.without_history(), frozenset()
-    return question.without_messages(gone), gone
+    return question.without_messages(forgotten), forgotten

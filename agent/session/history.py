@@ -21,11 +21,11 @@ class History:
     `most`: the budget in tokens, estimated; 0 keeps nothing. `exchanges`: oldest first.
     """
 
-    __slots__ = ("_freed", "_left", "_most", "exchanges")
+    __slots__ = ("_freed", "_most", "_tokens_left", "exchanges")
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._left = most
+        self._tokens_left = most
         self._freed = int(most * HISTORY_FREED)
         self.exchanges: tuple[Exchange, ...] = ()
 
@@ -36,43 +36,45 @@ class History:
         free. The newest stays when it fits. An exchange that is larger than the budget empties the history: exchanges
         before a gap would read as if they had just been said.
         """
-        kept = (*self.exchanges, exchange)
-        self._left -= _count_tokens(exchange)
-        while self._left < 0 and len(kept) >= PROMPT_THREAD_BATCH + HISTORY_LEFT:
-            self._left += sum(map(_count_tokens, kept[:PROMPT_THREAD_BATCH]))
-            kept = kept[PROMPT_THREAD_BATCH:]
+        exchanges = (*self.exchanges, exchange)
+        self._tokens_left -= _count_tokens(exchange)
+        while self._tokens_left < 0 and len(exchanges) >= PROMPT_THREAD_BATCH + HISTORY_LEFT:
+            self._tokens_left += sum(map(_count_tokens, exchanges[:PROMPT_THREAD_BATCH]))
+            exchanges = exchanges[PROMPT_THREAD_BATCH:]
         dropped = 0
-        if self._left < 0:
-            while dropped < len(kept) and self._left < (self._freed if dropped < len(kept) - 1 else 0):
-                self._left += _count_tokens(kept[dropped])
+        if self._tokens_left < 0:
+            while dropped < len(exchanges) and self._tokens_left < (
+                self._freed if dropped < len(exchanges) - 1 else 0
+            ):
+                self._tokens_left += _count_tokens(exchanges[dropped])
                 dropped += 1
-        self.exchanges = kept[dropped:]
+        self.exchanges = exchanges[dropped:]
 
     def make_empty(self) -> "History":
         """Return an empty history with the same budget."""
         return History(self._most)
 
     def forget_messages(
-        self, messages: Collection[str], refs: Collection[str] = (), again: RepeatMatcher | None = None
+        self, messages: Collection[str], refs: Collection[str] = (), repeats: RepeatMatcher | None = None
     ) -> bool:
-        """Drop the exchanges of `messages`, those that cite any of `refs`, and those that match `again`.
+        """Drop the exchanges of `messages`, those that cite any of `refs`, and those that match `repeats`.
 
         Return whether any was dropped.
         """
-        left = tuple(
+        remaining = tuple(
             each
             for each in self.exchanges
             if not (each.message and each.message in messages)
             and not any(cited in refs for cited in each.cites)
             and not (
-                again is not None
-                and (again.matches_user_text(each.question) or again.matches_agent_text(each.answer))
+                repeats is not None
+                and (repeats.matches_user_text(each.question) or repeats.matches_agent_text(each.answer))
             )
         )
-        self._left += sum(map(_count_tokens, self.exchanges)) - sum(map(_count_tokens, left))
-        gone = len(left) < len(self.exchanges)
-        self.exchanges = left
-        return gone
+        self._tokens_left += sum(map(_count_tokens, self.exchanges)) - sum(map(_count_tokens, remaining))
+        any_dropped = len(remaining) < len(self.exchanges)
+        self.exchanges = remaining
+        return any_dropped
 
     def withdraw_last(self) -> None:
         """Mark the last exchange as withdrawn, so that the next message cannot complete its request."""

@@ -67,14 +67,14 @@ from .turn import LiveTurn, SessionContext, describe_error
 _log = structlog.get_logger("agent.session")
 _LOG_LINES = {
     "messages": "message taken",
-    "memory_unread": "answered without some of what is remembered",
+    "memory_unread": "answered without some of the memory",
     "turns": "turn ended",
     "cancels": "cancel",
-    "errors": "error told",
+    "errors": "error sent",
     "suggestions": "suggestion",
     "confirms": "confirm",
     "confirms_ended": "action reported",
-    "consults": "memory asked",
+    "consults": "memory request",
 }  # the log line of each counted fact, by its metric
 
 
@@ -92,7 +92,7 @@ class Session:
         "_context",
         "_core",
         "_handling",
-        "_left",
+        "_has_left",
         "_mail",
         "_pinged_at",
         "_running",
@@ -128,7 +128,7 @@ class Session:
         )
         self._mail: list[Event] = []
         self._handling = False
-        self._left = False
+        self._has_left = False
         self._since = 0.0  # when the event being handled arrived
         self._consulting: trio.CancelScope | None = None  # of the request to the memory
         self._turn: LiveTurn | None = None
@@ -157,7 +157,7 @@ class Session:
 
         Never blocks and never raises: a fault in here closes this session and no other.
         """
-        if self._left:
+        if self._has_left:
             return
         self._mail.append(event)
         if self._handling:
@@ -325,26 +325,26 @@ class Session:
         """Have the memory answer a request, and post the answer, unless the session has ended."""
         context = self._context
         with scope:
-            asked = ConsultAnswerer(memory, context.clock, context.new_id, context.lang)
-            self.post(await asked.answer(ask.frame, ask.scope))
+            answerer = ConsultAnswerer(memory, context.clock, context.new_id, context.lang)
+            self.post(await answerer.answer(ask.frame, ask.scope))
 
     def _close(self, effect: CloseConnection) -> None:
         self._wire.close(effect.code, effect.reason)
         self._leave(None)
 
     def _leave(self, _: LeaveClient | None) -> None:
-        self._left = True
+        self._has_left = True
         self._mail.clear()
         if self._consulting is not None:
             self._consulting.cancel()
 
     def _record_fact(self, note: RecordFact) -> None:
         self._context.observer.count(note.metric, note.label)
-        named = {"what": note.label or None, "message": note.message, "suggestion": note.suggestion_id}
+        fields = {"what": note.label or None, "message": note.message, "suggestion": note.suggestion_id}
         _log.info(
             _LOG_LINES[note.metric],
             session=self.id,
-            **{key: value for key, value in named.items() if value is not None},
+            **{key: value for key, value in fields.items() if value is not None},
         )
 
     _PERFORM: ClassVar[dict[type[Effect], Callable[["Session", Any], None]]] = {

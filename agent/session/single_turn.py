@@ -77,10 +77,10 @@ class SingleTurn:
         self._deliver = say
         self._alive = keepalive
         self._scope = trio.CancelScope()
-        self._said: list[VerifiedText] = []
+        self._sent_texts: list[VerifiedText] = []
         self._text = ""
-        self._unsaid: deque[str] = deque()
-        self._told = trio.Event()
+        self._unsent: deque[str] = deque()
+        self._news = trio.Event()
         self._hurry = trio.Event()  # the server goes down: verified text is sent without a pace
         self._complete = False  # the Brain has emitted its last event
         self._call: Proposal | None = None
@@ -96,7 +96,7 @@ class SingleTurn:
             self._scope.cancel()
 
     def keepalive(self) -> None:
-        """Call the `keepalive` callback: the client has heard nothing for a while."""
+        """Call the `keepalive` callback: no piece was sent to the client for a while."""
         self._alive()
 
     @property
@@ -135,7 +135,7 @@ class SingleTurn:
             _log.info("turn ended", message=self._question.id, what=outcome)
 
     def _end(self) -> Response | Proposal | AnswerFailure:
-        return self._failure or self._call or make_response(self._text, self._said, self._question.id)
+        return self._failure or self._call or make_response(self._text, self._sent_texts, self._question.id)
 
     async def _think(self) -> None:
         METER.set(self._meter)  # in this task's own context
@@ -161,12 +161,12 @@ class SingleTurn:
         pace = self._context.settings.pace_ms / 1000
         first = True
         while True:
-            while not (self._unsaid or self._complete or self._failure):
-                self._told = trio.Event()
-                await self._told.wait()
-            if not self._unsaid:
+            while not (self._unsent or self._complete or self._failure):
+                self._news = trio.Event()
+                await self._news.wait()
+            if not self._unsent:
                 return
-            text = self._unsaid.popleft()
+            text = self._unsent.popleft()
             for delta in split_deltas(text) if self._deliver is not None else ():
                 if pace and not first:
                     with trio.move_on_after(pace):
@@ -186,22 +186,22 @@ class SingleTurn:
             return
         if not isinstance(event.text, VerifiedText):
             raise TypeError("only verified text may be sent")
-        handed = [each for each in event.proposals if each.runs_at == "caller"]
-        if handed:
-            self._call, self._complete = handed[0], True
-            self._told.set()
+        caller_calls = [each for each in event.proposals if each.runs_at == "caller"]
+        if caller_calls:
+            self._call, self._complete = caller_calls[0], True
+            self._news.set()
             return
         text = join_text(self._text, event.text)
-        self._said.append(event.text)
+        self._sent_texts.append(event.text)
         self._text += text
-        self._unsaid.append(text)
+        self._unsent.append(text)
         self._complete = isinstance(event, TurnRefusal) or event.last
-        self._told.set()
+        self._news.set()
 
     def _fail(self, failure: AnswerFailure) -> None:
         if not self._complete and self._failure is None:
             self._failure = failure
-        self._told.set()
+        self._news.set()
 
 
 async def _run_nothing(proposal: Proposal) -> Outcome:

@@ -54,7 +54,7 @@ class SuggestionNotices:
         """Send the result of a confirm, or of a call inside a turn."""
         if suggestion.needs_approval:
             self._out.send_frame(ActionExecuted(suggestion.id, result))
-        else:  # the client has not been told of it yet
+        else:  # the client has seen no suggestion of this call
             self._out.send_frame(
                 ActionExecuted(
                     suggestion.id, result, suggestion.action, suggestion.payload, suggestion.message

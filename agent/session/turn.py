@@ -182,7 +182,7 @@ class LiveTurn:
     def stop_brain(self) -> None:
         """Stop a Brain that emitted an event out of order; the refusal that follows is still streamed."""
         self._thinking.cancel()
-        self._fault(RuntimeError("the Brain spoke out of order"))
+        self._fault(RuntimeError("the Brain emitted an event out of order"))
 
     def step(self, now: float) -> float | None:
         """Hand over the piece that is due, or a few where there is no pace; return when the next piece is due.
@@ -195,9 +195,9 @@ class LiveTurn:
         pace = 0.0 if self._context.registry.draining else self._pace
         if not pace:
             self._due = 0.0
-        left = 1 if pace else DELTAS_A_PASS
-        while left:
-            left -= 1
+        passes_left = 1 if pace else DELTAS_A_PASS
+        while passes_left:
+            passes_left -= 1
             if not self._pieces and not self._has_piece():
                 break
             if deltas.room <= 0:
@@ -230,9 +230,9 @@ class LiveTurn:
         memory = self._context.memory
         if memory is None:
             return self.question
-        question, gone = await drop_forgotten(self.question, memory.desk)
-        if gone:
-            self._post(MemoryErased(gone, frozenset(), trio.current_time()))
+        question, forgotten = await drop_forgotten(self.question, memory.desk)
+        if forgotten:
+            self._post(MemoryErased(forgotten, frozenset(), trio.current_time()))
         return question
 
     def _go_on(self) -> None:
@@ -307,7 +307,7 @@ class LiveTurn:
         if not is_valid_payload(proposal.payload):
             raise TypeError("a payload is a JSON object, neither large nor deep")
         if proposal.needs_approval:
-            raise TypeError("what needs approval is suggested")
+            raise TypeError("a call that needs approval is suggested, not run inside the turn")
         if self._waiting is not None or self._last_word:
             raise TypeError("a turn waits for one call at a time, before its last word")
         resumed = trio.Event()

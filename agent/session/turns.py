@@ -38,9 +38,8 @@ from .history import History
 from .settings import LIVE_SUGGESTIONS
 from .states import SessionTrigger
 
-BrainOutput: TypeAlias = (
-    BrainEvent | CallRequested | BrainFailed
-)  # events that wait while a text is streamed or a call runs
+BrainOutput: TypeAlias = BrainEvent | CallRequested | BrainFailed
+"""The events of a turn that wait while a text is streamed or a call runs."""
 
 _TRIGGERS: dict[type[TurnEvent], SessionTrigger] = {
     DraftCompleted: SessionTrigger.DRAFTED,
@@ -55,16 +54,17 @@ class TurnInProgress:
     """The turn in progress.
 
     `complete`: the Brain has emitted its last event. `asks`: that event asks the user for arguments that a call lacks.
-    `acting`: the call that the turn waits for. `unsaid`: events that arrived while a text was streamed or a call ran.
+    `acting`: the call that the turn waits for. `pending_events`: events that arrived while a text was streamed or a
+    call ran.
     """
 
     number: int
     question: Question
     history: History  # of the turn's thread
-    said: list[VerifiedText] = field(default_factory=list)
+    texts: list[VerifiedText] = field(default_factory=list)
     text: str = ""  # the streamed text so far, as the client has it
     offers: tuple[LiveSuggestion, ...] = ()
-    unsaid: deque[BrainOutput] = field(default_factory=deque)
+    pending_events: deque[BrainOutput] = field(default_factory=deque)
     acting: CallRequested | None = None
     speaking: int = 0  # texts handed out and not yet written
     complete: bool = False
@@ -85,7 +85,7 @@ class SessionTurns:
         self._history = history
         self._turn: TurnInProgress | None = None
         self._begun = 0
-        self._answered: tuple[str, ...] = ()  # messages whose answers may still lead to something
+        self._answered: tuple[str, ...] = ()  # messages whose answers may still lead to a suggestion
         self._wishes: tuple[Wish, ...] = ()  # open until the next message begins, or a cancel
 
     @property
@@ -109,9 +109,9 @@ class SessionTurns:
         """Take an event of the Brain; it waits while a text is being streamed or a call runs."""
         turn = self._turn
         if turn is None or turn.number != event.turn or turn.complete:
-            return  # of a turn that has ended
+            return  # the event of a turn that has ended
         if turn.speaking or turn.acting:
-            turn.unsaid.append(event)
+            turn.pending_events.append(event)
             return
         self._handle_event(turn, event)
 
@@ -127,20 +127,20 @@ class SessionTurns:
             turn.acting = None
             self._out.add(StopBrain(turn.number))
             return False
-        told = event.event
-        if not self._react(_TRIGGERS[type(told)], told):
+        turn_event = event.event
+        if not self._react(_TRIGGERS[type(turn_event)], turn_event):
             self._out.add(StopBrain(turn.number))
             return False
-        if isinstance(told, VerifiedPart | TurnRefusal):
-            turn.complete = isinstance(told, TurnRefusal) or told.last
-            if told.proposals:
+        if isinstance(turn_event, VerifiedPart | TurnRefusal):
+            turn.complete = isinstance(turn_event, TurnRefusal) or turn_event.last
+            if turn_event.proposals:
                 turn.offers = tuple(
                     (suggestion_id, proposal, turn.question)
-                    for suggestion_id, proposal in zip(event.ids, told.proposals, strict=True)
+                    for suggestion_id, proposal in zip(event.ids, turn_event.proposals, strict=True)
                 )
-            turn.wishes = told.wishes
-            turn.remembers = told.remembers
-            turn.asks = isinstance(told, VerifiedPart) and told.asks
+            turn.wishes = turn_event.wishes
+            turn.remembers = turn_event.remembers
+            turn.asks = isinstance(turn_event, VerifiedPart) and turn_event.asks
         return True
 
     def fail_turn(self, event: BrainFailed) -> None:
@@ -148,9 +148,9 @@ class SessionTurns:
         turn = self._turn
         if turn is None or turn.number != event.turn or turn.complete:
             return
-        turn.unsaid.clear()
+        turn.pending_events.clear()
         if turn.acting:
-            turn.unsaid.append(event)
+            turn.pending_events.append(event)
             return
         self._refuse_turn(turn, event)
 
@@ -201,9 +201,9 @@ class SessionTurns:
 
     def erase_memory(self, event: MemoryErased, scope: Scope) -> None:
         """Drop forgotten exchanges, and an answer in progress that cites them. `scope`: of this session."""
-        again = event.again if event.scope.includes(scope) else None
-        if self._history.forget_messages(event.messages, event.refs, again):
-            self._wishes = ()  # they may hold the same words
+        repeats = event.again if event.scope.includes(scope) else None
+        if self._history.forget_messages(event.messages, event.refs, repeats):
+            self._wishes = ()  # a wish may hold the words of a forgotten exchange
         if self._turn is not None:
             self._turn.forgotten |= event.refs
 
@@ -243,33 +243,35 @@ class SessionTurns:
         if turn is None:
             return ()
         self._turn = None
-        last = turn.said[-1]
+        last = turn.texts[-1]
         message = turn.question.id
         self._out.send_frame(StreamEnd(reason="done", id=message))
-        self._out.send_frame(make_response(turn.text, turn.said, message, turn.asks))
-        if any(each.unread for each in turn.said):
+        self._out.send_frame(make_response(turn.text, turn.texts, message, turn.asks))
+        if any(each.unread for each in turn.texts):
             self._out.record_fact("memory_unread", message=message)
         self._out.record_fact("turns", last.blocked.code if last.blocked else "answered", message)
-        kept = make_answered(turn.text, turn.said, turn.remembers)
-        self._out.add(RecordExchange(turn.question, kept))
+        answered = make_answered(turn.text, turn.texts, turn.remembers)
+        self._out.add(RecordExchange(turn.question, answered))
         self._answered = (*self._answered, message)[-LIVE_SUGGESTIONS:]
-        if not last.blocked and turn.forgotten.isdisjoint(kept.cites):
-            said = Exchange(turn.question.text, turn.text, message=turn.question.key_or_id, cites=kept.cites)
-            turn.history.add(said)
+        if not last.blocked and turn.forgotten.isdisjoint(answered.cites):
+            exchange = Exchange(
+                turn.question.text, turn.text, message=turn.question.key_or_id, cites=answered.cites
+            )
+            turn.history.add(exchange)
         if turn.history is self._history:
             self._wishes = turn.wishes
         return turn.offers
 
-    def speak_text(self, told: VerifiedPart | TurnRefusal) -> None:
+    def speak_text(self, part: VerifiedPart | TurnRefusal) -> None:
         """Stream a verified text; a refusal follows earlier text after a space."""
         turn = self._turn
         if turn is None:
             return
-        text = join_text(turn.text, told.text)
-        turn.said.append(told.text)
+        text = join_text(turn.text, part.text)
+        turn.texts.append(part.text)
         turn.text += text
         turn.speaking += 1
-        last = isinstance(told, TurnRefusal) or told.last
+        last = isinstance(part, TurnRefusal) or part.last
         self._out.add(SpeakText(turn.number, text, last))
 
     def find_pending_call(self) -> tuple[CallRequested, Question] | None:
@@ -287,10 +289,10 @@ class SessionTurns:
         self.take_waiting_events()
 
     def take_waiting_events(self) -> None:
-        """Handle the Brain's events that arrived meanwhile."""
+        """Handle the Brain's events that arrived while a text was streamed or a call ran."""
         turn = self._turn
-        while turn and turn is self._turn and turn.unsaid and not turn.speaking and not turn.acting:
-            if not self._handle_event(turn, turn.unsaid.popleft()):
+        while turn and turn is self._turn and turn.pending_events and not turn.speaking and not turn.acting:
+            if not self._handle_event(turn, turn.pending_events.popleft()):
                 return
 
     def abandon_turn(self) -> None:
@@ -301,23 +303,23 @@ class SessionTurns:
             self._turn = None
 
 
-def join_text(said: str, text: VerifiedText) -> str:
-    """Return `text` as it continues the text `said` before it; a refusal follows after a space."""
-    return f" {text.text}" if text.blocked and said and not said[-1].isspace() else text.text
+def join_text(earlier: str, text: VerifiedText) -> str:
+    """Return `text` as it continues `earlier`, the text before it; a refusal follows after a space."""
+    return f" {text.text}" if text.blocked and earlier and not earlier[-1].isspace() else text.text
 
 
-def make_response(text: str, said: list[VerifiedText], message: str, asks: bool = False) -> Response:
+def make_response(text: str, texts: list[VerifiedText], message: str, asks: bool = False) -> Response:
     """Return the `Response` to a message: the whole text, its sources, and the confidence of the last text.
 
     The confidence is `low` when some of the memory could not be read for any of the texts.
 
-    `said`: the verified texts. `message`: the message's id. `asks`: the text asks the user for arguments that a call
+    `texts`: the verified texts. `message`: the message's id. `asks`: the text asks the user for arguments that a call
     lacks.
     """
-    last, unread = said[-1], any(each.unread for each in said)
+    last, unread = texts[-1], any(each.unread for each in texts)
     return Response(
         text=text,
-        citations=collect_citations(said),
+        citations=collect_citations(texts),
         id=message,
         confidence="low" if unread and last.confidence else last.confidence,
         blocked=last.blocked,
@@ -326,16 +328,16 @@ def make_response(text: str, said: list[VerifiedText], message: str, asks: bool 
     )
 
 
-def make_answered(text: str, said: list[VerifiedText], drafts: tuple[Draft, ...] = ()) -> FinishedAnswer:
+def make_answered(text: str, texts: list[VerifiedText], drafts: tuple[Draft, ...] = ()) -> FinishedAnswer:
     """Return the whole answer in the form that the memory records. `drafts`: memory items that a model proposes."""
-    files = [each.file for piece in said for each in piece.citations if each.file.startswith(MEMORY_FILES)]
+    files = [each.file for piece in texts for each in piece.citations if each.file.startswith(MEMORY_FILES)]
     cites = tuple(each.removeprefix(MEMORY_FILES) for each in dict.fromkeys(files))
-    return FinishedAnswer(text, said[-1].blocked is not None, cites, drafts)
+    return FinishedAnswer(text, texts[-1].blocked is not None, cites, drafts)
 
 
-def collect_citations(said: list[VerifiedText]) -> tuple[Citation, ...]:
-    """Return the sources of the texts `said`, each once, in the order of their first citation."""
-    every = [
+def collect_citations(texts: list[VerifiedText]) -> tuple[Citation, ...]:
+    """Return the sources of the verified `texts`, each once, in the order of their first citation."""
+    citations = [
         Citation(
             file=each.file,
             snippet=each.text,
@@ -344,7 +346,7 @@ def collect_citations(said: list[VerifiedText]) -> tuple[Citation, ...]:
             when=each.when or None,
             by=each.by or None,
         )
-        for piece in said
+        for piece in texts
         for each in piece.citations
     ]
-    return tuple(dict.fromkeys(every))
+    return tuple(dict.fromkeys(citations))
