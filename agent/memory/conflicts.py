@@ -89,8 +89,8 @@ def _denies(text: str) -> bool:
 def _contradicts(draft: Draft | Item, item: Item) -> bool:
     if draft.slot == item.slot:
         return True  # `compare_draft` has already ruled out that both say the same
-    (mine, named, kinds), (theirs, its_name, its_kinds) = split_slot(draft.slot), split_slot(item.slot)
-    if not kinds or not its_kinds or named != its_name or {mine, theirs} == {"<", ">"}:
+    (mine, named, kinds), (item_number, its_name, its_kinds) = split_slot(draft.slot), split_slot(item.slot)
+    if not kinds or not its_kinds or named != its_name or {mine, item_number} == {"<", ">"}:
         return False
     if kinds == its_kinds:
         return not numbers_agree(draft.numbers, item.numbers)

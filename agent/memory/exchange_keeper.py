@@ -34,16 +34,14 @@ from .proposal_settler import FAILED, DeclinedItem, ProposalSettler, QueuedExcha
 from .settings import MEMORY_ASKED
 
 MEMORY_WAITING = 4096  # exchanges that wait to be kept; one more is a gap
-MEMORY_BATCH = 64  # of them that are kept in one transaction
-MEMORY_TRIES = 3  # of a batch, with a pause between them of ...
-MEMORY_RETRY = 1.0
-MEMORY_ANSWER = 5.0  # that the answer to a plain request waits for its message's proposals
-MEMORY_CAUGHT_UP = (
-    8.0  # that a turn waits besides for its user's earlier exchanges; it then says that some are missing
-)
-MEMORY_LEFT_OUT = 600.0  # in which turns say that earlier exchanges of their user could not be kept
-NOTE_TRIES = 3  # of a message that a model reads for items
-EXPIRE_EVERY = 60.0  # between two looks for items past their end
+MEMORY_BATCH = 64  # exchanges that are stored in one transaction
+MEMORY_TRIES = 3  # tries to store a batch
+MEMORY_RETRY = 1.0  # seconds between two tries
+MEMORY_ANSWER = 5.0  # seconds that the answer to a plain request waits for its message's proposals
+MEMORY_CAUGHT_UP = 8.0  # seconds that a turn waits for its user's earlier exchanges; after that it says that some are missing
+MEMORY_LEFT_OUT = 600.0  # seconds in which turns say that earlier exchanges of their user could not be kept
+NOTE_TRIES = 3  # tries of a model to read a message for items
+EXPIRE_EVERY = 60.0  # seconds between two looks for items past their end
 
 _log = structlog.get_logger("agent.memory")
 
@@ -51,8 +49,8 @@ _log = structlog.get_logger("agent.memory")
 class ExchangeKeeper:
     """Remembers the exchanges that sessions hand over. Run it in a nursery that outlives the sessions.
 
-    `hear`: reads the items that a user's words propose. `observer`: counts exchanges kept and lost. `transcript`: also
-    holds the words of messages, or None. `noting`: has a model read the words as well, or None.
+    `read_items`: reads the items that a user's words propose. `observer`: counts exchanges kept and lost.
+    `transcript`: also holds the words of messages, or None. `noting`: has a model read the words as well, or None.
     """
 
     def __init__(
@@ -60,7 +58,7 @@ class ExchangeKeeper:
         store: MemoryStore,
         clock: Clock,
         observer: Observer,
-        hear: ItemReader,
+        read_items: ItemReader,
         transcript: Transcript | None = None,
         noting: NoteTaker | None = None,
     ) -> None:
@@ -69,7 +67,7 @@ class ExchangeKeeper:
         self._store = store
         self._clock = clock
         self._observer = observer
-        self._hear = hear
+        self._item_reader = read_items
         self._waiting: deque[QueuedExchange | DeclinedItem] = deque()
         self._writing = False
         self._unwritten = 0  # exchanges of the batch that is being written
@@ -102,7 +100,7 @@ class ExchangeKeeper:
         """
         await trio.lowlevel.checkpoint()
         complete = True
-        for exchange in reversed((*self._batch, *self._waiting)):  # they end in queue order
+        for exchange in reversed((*self._batch, *self._waiting)):  # exchanges end in the order of the queue
             if isinstance(exchange, QueuedExchange) and scope.includes(exchange.question.scope):
                 complete = await self._wait_for(exchange, MEMORY_CAUGHT_UP)
                 break
@@ -119,7 +117,7 @@ class ExchangeKeeper:
     def _has_left_out(self, scope: Scope) -> bool:
         """Return whether a message of `scope` was lost within the last `MEMORY_LEFT_OUT` seconds."""
         now = trio.current_time()
-        while self._left_out and next(iter(self._left_out.values())) <= now:  # they are in that order
+        while self._left_out and next(iter(self._left_out.values())) <= now:  # in the order of their ends
             del self._left_out[next(iter(self._left_out))]
         return any(scope.includes(each) for each in self._left_out)
 
@@ -173,37 +171,40 @@ class ExchangeKeeper:
         self._batch = self._take_batch()
         exchanges = [each for each in self._batch if isinstance(each, QueuedExchange)]
         self._unwritten = len(exchanges)
-        heard = [self._read_items(each) for each in exchanges]
+        items = [self._read_items(each) for each in exchanges]
         tries = 0 if self._noting is None else NOTE_TRIES
-        kept = [_make_record(each, its, tries) for each, its in zip(exchanges, heard, strict=True)]
-        found = await self._write_records(kept) if kept else ()
+        records = [
+            _make_record(each, message_items, tries)
+            for each, message_items in zip(exchanges, items, strict=True)
+        ]
+        outcomes = await self._write_records(records) if records else ()
         self._unwritten = 0
-        became: dict[QueuedExchange, tuple[MessageItems, tuple[ProposalOutcome, ...]]] = {}
-        if found is FAILED:
+        settling: dict[QueuedExchange, tuple[MessageItems, tuple[ProposalOutcome, ...]]] = {}
+        if outcomes is FAILED:
             self._count_lost(exchanges)
         elif exchanges:
-            became = dict(zip(exchanges, zip(heard, found, strict=True), strict=True))
+            settling = dict(zip(exchanges, zip(items, outcomes, strict=True), strict=True))
             self._trouble = False
             await self._note_gaps()
-        following: dict[tuple[str, str, str], list[QueuedExchange | DeclinedItem]] = {}
+        follow_ups: dict[tuple[str, str, str], list[QueuedExchange | DeclinedItem]] = {}
         for each in self._batch:
             if not isinstance(each, QueuedExchange):
-                following.setdefault(_owner_of(each), []).append(each)
-            elif each in became:
-                its, proposed = became[each]
+                follow_ups.setdefault(_owner_of(each), []).append(each)
+            elif each in settling:
+                message_items, proposed = settling[each]
                 if (
                     proposed
-                    or its.finished_keys
-                    or its.recent_stems
+                    or message_items.finished_keys
+                    or message_items.recent_stems
                     or each.answered.cites
-                    or _owner_of(each) in following
+                    or _owner_of(each) in follow_ups
                 ):
-                    following.setdefault(_owner_of(each), []).append(each)
+                    follow_ups.setdefault(_owner_of(each), []).append(each)
                 else:
                     self._end_exchange(each, ())
         async with trio.open_nursery() as nursery:
-            for ones in following.values():
-                nursery.start_soon(self._follow_up, ones, became)
+            for entries in follow_ups.values():
+                nursery.start_soon(self._follow_up, entries, settling)
 
     def _take_batch(self) -> list[QueuedExchange | DeclinedItem]:
         """Take one batch off the queue, ending before an exchange that follows a decline of the same user."""
@@ -220,14 +221,14 @@ class ExchangeKeeper:
 
     async def _follow_up(
         self,
-        ones: Sequence[QueuedExchange | DeclinedItem],
-        became: Mapping[QueuedExchange, tuple[MessageItems, tuple[ProposalOutcome, ...]]],
+        entries: Sequence[QueuedExchange | DeclinedItem],
+        settling: Mapping[QueuedExchange, tuple[MessageItems, tuple[ProposalOutcome, ...]]],
     ) -> None:
         """Do the follow-up of one user's exchanges and declines, in order."""
-        for each in ones:
+        for each in entries:
             if isinstance(each, QueuedExchange):
                 await self._settler.unsay_answer(each)
-                self._end_exchange(each, await self._settler.settle(each, *became[each]))
+                self._end_exchange(each, await self._settler.settle(each, *settling[each]))
             else:
                 await self._settler.decline(each)
 
@@ -240,14 +241,14 @@ class ExchangeKeeper:
             self._noting.add_message(exchange.question, exchange.offer, MEMORY_ASKED - exchange.asked)
 
     async def _write_records(
-        self, kept: Sequence[ExchangeRecord]
+        self, records: Sequence[ExchangeRecord]
     ) -> "tuple[tuple[ProposalOutcome, ...], ...] | StoreFailure":
         for attempt in range(MEMORY_TRIES):
             if attempt:
                 await trio.sleep(MEMORY_RETRY)
-            found = await try_store(self._store.keep_exchanges(kept, self._clock.now_ms()))
-            if found is not FAILED:
-                return found
+            outcomes = await try_store(self._store.keep_exchanges(records, self._clock.now_ms()))
+            if outcomes is not FAILED:
+                return outcomes
         return FAILED
 
     def _read_items(self, exchange: QueuedExchange) -> MessageItems:
@@ -256,9 +257,12 @@ class ExchangeKeeper:
         if question.is_continuation:  # the user said nothing new
             return MessageItems()
         try:
-            return self._hear(question, exchange.at)
+            return self._item_reader(question, exchange.at)
         except Exception as error:  # noqa: BLE001 - the edge of one exchange
-            _log.error("a message could not be read for items to remember", kind=type(error).__name__)
+            _log.error(
+                "a message could not be read for memory items; its words are stored",
+                kind=type(error).__name__,
+            )
             return MessageItems()
 
     def _count_lost(self, lost: Sequence[QueuedExchange]) -> None:
@@ -272,7 +276,7 @@ class ExchangeKeeper:
             exchange.over.set()
         if not self._trouble:
             self._trouble = True
-            _log.warning("exchanges cannot be remembered now")
+            _log.warning("exchanges cannot be stored; their users' turns say so for a while")
 
     def _log_lost(self) -> None:
         waiting = sum(isinstance(each, QueuedExchange) for each in self._waiting)
@@ -298,25 +302,25 @@ class ExchangeKeeper:
             await trio.sleep(EXPIRE_EVERY)
 
 
-def _owner_of(one: QueuedExchange | DeclinedItem) -> tuple[str, str, str]:
+def _owner_of(entry: QueuedExchange | DeclinedItem) -> tuple[str, str, str]:
     """Return the key of the user, or of an unknown user's thread, that an exchange or a decline belongs to."""
-    scope = one.question.scope if isinstance(one, QueuedExchange) else one[0]
+    scope = entry.question.scope if isinstance(entry, QueuedExchange) else entry[0]
     return scope.project, scope.user, "" if scope.user else scope.thread
 
 
-def _make_record(exchange: QueuedExchange, heard: MessageItems, tries: int) -> ExchangeRecord:
+def _make_record(exchange: QueuedExchange, items: MessageItems, tries: int) -> ExchangeRecord:
     """Return the record to store; without the user's message if the turn continued after a tool result.
 
     `tries`: how often a model may try to read the user's words.
     """
     question, answered = exchange.question, exchange.answered
     id = question.key_or_id
-    asked = (
+    user_remarks = (
         ()
         if question.is_continuation
         else (Remark(message=id, role="user", text=question.text, at=exchange.at),)
     )
-    said = Remark(
+    answer_remark = Remark(
         message=id,
         role="assistant",
         text=answered.text,
@@ -324,5 +328,5 @@ def _make_record(exchange: QueuedExchange, heard: MessageItems, tries: int) -> E
         blocked=answered.blocked,
         cites=answered.cites,
     )
-    drafts = (*(each.draft for each in heard.drafts), *answered.drafts)
-    return ExchangeRecord(question.scope, (*asked, said), drafts, tries)
+    drafts = (*(each.draft for each in items.drafts), *answered.drafts)
+    return ExchangeRecord(question.scope, (*user_remarks, answer_remark), drafts, tries)

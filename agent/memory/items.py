@@ -97,7 +97,7 @@ def draft_edit(item: Item, text: str, lang: Lang, at: int) -> Draft:
 
 def draft_correction(item: Item, text: str, lang: Lang, at: int, sources: tuple[Source, ...]) -> Draft:
     """Return a draft with another `text` and the key and validity of `item`. Raises `agent.errors.BadItem`."""
-    made = make_draft(
+    draft = make_draft(
         Candidate(
             type=item.type,
             subject=" ".join(item.key),
@@ -109,7 +109,7 @@ def draft_correction(item: Item, text: str, lang: Lang, at: int, sources: tuple[
         ),
         at,
     )
-    return replace(made, key=item.key)
+    return replace(draft, key=item.key)
 
 
 def numbers_of(text: str) -> tuple[Number, ...]:
@@ -122,13 +122,13 @@ def numbers_agree(one: Sequence[Number], other: Sequence[Number]) -> bool:
 
     Digits that have two readings ("1.234") agree with both.
     """
-    left = [*other]
+    unmatched = [*other]
     for number in one:
-        found = next((each for each in left if numbers_match(number, each)), None)
-        if found is None:
+        match = next((each for each in unmatched if numbers_match(number, each)), None)
+        if match is None:
             return False
-        left.remove(found)
-    return not left
+        unmatched.remove(match)
+    return not unmatched
 
 
 def numbers_match(one: Number, other: Number) -> bool:
@@ -157,8 +157,10 @@ def same_wording(one: str, other: str) -> bool:
     return split_words(one) == split_words(other)
 
 
-def _typed_numbers(found: Iterable[NumberToken]) -> tuple[Number, ...]:
-    return tuple(sorted((_kind_of(token), token.value) for token in found if token.kind not in _NO_VALUES))
+def _typed_numbers(number_tokens: Iterable[NumberToken]) -> tuple[Number, ...]:
+    return tuple(
+        sorted((_kind_of(token), token.value) for token in number_tokens if token.kind not in _NO_VALUES)
+    )
 
 
 def _kind_of(token: NumberToken) -> str:

@@ -71,24 +71,24 @@ def read_items(question: Question, at: int) -> MessageItems:
     """
     lang = question.lang or detect_language(question.text) or DEFAULT
     noted: list[ProposedDraft] = []
-    done: list[tuple[str, ...]] = []
+    finished_keys: list[tuple[str, ...]] = []
     for proposed in propose_items(question.text, lang, question.key_or_id, local_day(at)):
         candidate = proposed.candidate
         with suppress(BadItem):
             if candidate.finishes:
-                done.append(key_of(candidate.subject, candidate.lang))
+                finished_keys.append(key_of(candidate.subject, candidate.lang))
             else:
                 noted.append(ProposedDraft(make_draft(candidate, at), proposed.ordered))
     before: tuple[frozenset[str], ...] = ()
     if ends_unnamed_loop(question.text, lang):
         before = tuple(_stems(each) for each in reversed(question.history[-_BEFORE:]))
-    return MessageItems(tuple(noted), tuple(done), before)
+    return MessageItems(tuple(noted), tuple(finished_keys), before)
 
 
 def _stems(exchange: Exchange) -> frozenset[str]:
     """Return the stems of an exchange's words, in every language, to compare with item keys."""
-    said = {*split_words(exchange.question[:_TOLD]), *split_words(exchange.answer[:_TOLD])}
-    return frozenset(stem(lang, word) for word in said for lang in LANGUAGES)
+    words = {*split_words(exchange.question[:_TOLD]), *split_words(exchange.answer[:_TOLD])}
+    return frozenset(stem(lang, word) for word in words for lang in LANGUAGES)
 
 
 def is_only_orders(question: Question, lang: Lang, at: int) -> bool:
@@ -96,8 +96,8 @@ def is_only_orders(question: Question, lang: Lang, at: int) -> bool:
 
     Such a question needs no search. `lang`: the language of the question.
     """
-    found = _read_whole(question, lang, at)
-    return bool(found) and all(each.ordered for each in found)
+    reading = _read_whole(question, lang, at)
+    return bool(reading) and all(each.ordered for each in reading)
 
 
 def is_only_statements(question: Question, lang: Lang, at: int) -> bool:
@@ -105,8 +105,8 @@ def is_only_statements(question: Question, lang: Lang, at: int) -> bool:
 
     If a search for it finds nothing, no answer is missing. `lang`: the language of the question.
     """
-    found = _read_whole(question, lang, at)
-    return bool(found) and not any(each.candidate.finishes for each in found)
+    reading = _read_whole(question, lang, at)
+    return bool(reading) and not any(each.candidate.finishes for each in reading)
 
 
 def find_notice(question: Question, lang: Lang, at: int) -> MemoryNotice | None:
@@ -127,18 +127,18 @@ def _read_whole(question: Question, lang: Lang, at: int) -> tuple[ItemProposal, 
     """Return the proposals of `question` if they are sound and, courtesies aside, make up all of it; else ()."""
     if len(question.text) > _TOLD or question.results:
         return ()
-    found = propose_items(question.text, lang, question.key_or_id, local_day(at))
+    proposals = propose_items(question.text, lang, question.key_or_id, local_day(at))
     try:
-        for each in found:
+        for each in proposals:
             make_draft(each.candidate, at)
     except BadItem:
         return ()
     rest = question.text
-    for each in found:
+    for each in proposals:
         rest = rest.replace(each.candidate.sources[0].quote, " ")
     pieces = [rest[start:end] for start, end in find_line_sentences(rest)]
     more = any(any(map(str.isalnum, each)) and find_courtesy(each) is None for each in pieces)
-    return () if more else found
+    return () if more else proposals
 
 
 def local_day(at: int) -> date:

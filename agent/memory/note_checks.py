@@ -26,38 +26,40 @@ BY_RULE: Final[frozenset[ItemType]] = frozenset({"event", "metric"})
 
 
 def check_notes(
-    found: Sequence[MemoryNote], turn: StoredTurn, known: Sequence[Item], at: int
+    notes: Sequence[MemoryNote], turn: StoredTurn, known: Sequence[Item], at: int
 ) -> tuple[Draft, ...]:
-    """Return the drafts to propose from the notes in `found`, `PROPOSALS_PER_TURN` at most.
+    """Return the drafts to propose from the notes in `notes`, `PROPOSALS_PER_TURN` at most.
 
     `turn`: the message that the model read. `known`: the items that the model was shown. `at`: now, Unix milliseconds.
     """
-    said = split_words(turn.remark.text)
+    words = split_words(turn.remark.text)
     numbers = numbers_of(turn.remark.text)
     drafts: list[Draft] = []
-    for each in found:
+    for each in notes:
         quote = split_words(each.quote)
-        if not quote or not is_within(quote, said) or not _are_held(numbers, (each.text, each.subject)):
+        if not quote or not is_within(quote, words) or not _are_held(numbers, (each.text, each.subject)):
             continue
         with suppress(BadItem):
-            made = _make_draft(each, turn, known, at)
-            if made is not None and not any((made.key, made.slot) == (one.key, one.slot) for one in drafts):
-                drafts.append(made)
+            draft = _make_draft(each, turn, known, at)
+            if draft is not None and not any(
+                (draft.key, draft.slot) == (one.key, one.slot) for one in drafts
+            ):
+                drafts.append(draft)
     return tuple(drafts[:PROPOSALS_PER_TURN])
 
 
-def _make_draft(found: MemoryNote, turn: StoredTurn, known: Sequence[Item], at: int) -> Draft | None:
-    """Return the draft of the note `found`; None if its type is in `BY_RULE`. Raises `BadItem`."""
+def _make_draft(note: MemoryNote, turn: StoredTurn, known: Sequence[Item], at: int) -> Draft | None:
+    """Return the draft of the note `note`; None if its type is in `BY_RULE`. Raises `BadItem`."""
     lang = detect_language(turn.remark.text) or DEFAULT
-    sources = (Source("message", turn.remark.message, quote=clean_line(found.quote)[:ITEM_QUOTE]),)
-    item = next((each for each in known if each.id == found.replaces and each.status in LIVE), None)
-    if (found.type if item is None else item.type) in BY_RULE:
+    sources = (Source("message", turn.remark.message, quote=clean_line(note.quote)[:ITEM_QUOTE]),)
+    item = next((each for each in known if each.id == note.replaces and each.status in LIVE), None)
+    if (note.type if item is None else item.type) in BY_RULE:
         return None
     if item is None:  # also for an unknown id in `replaces`: conflicts are found by the key
         return make_draft(
-            Candidate(type=found.type, subject=found.subject, text=found.text, lang=lang, sources=sources), at
+            Candidate(type=note.type, subject=note.subject, text=note.text, lang=lang, sources=sources), at
         )
-    return replace(draft_correction(item, found.text, lang, at, sources), replaces=item.id)
+    return replace(draft_correction(item, note.text, lang, at, sources), replaces=item.id)
 
 
 def _are_held(numbers: Sequence[Number], texts: Sequence[str]) -> bool:

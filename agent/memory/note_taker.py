@@ -53,7 +53,7 @@ class _OpenOffer:
 
     question: Question
     offer: Offer
-    left: int
+    offers_left: int
 
 
 class NoteTaker:
@@ -76,13 +76,14 @@ class NoteTaker:
         self._pause = NOTE_AGAIN
         self._rests = float("-inf")  # until when reading pauses, because the service failed
 
-    def add_message(self, question: Question, offer: Offer | None, left: int) -> None:
+    def add_message(self, question: Question, offer: Offer | None, offers_left: int) -> None:
         """Register that the message of `question` is stored and can be read. Never blocks.
 
-        `offer`: asks the user; None without a session to ask. `left`: how many items the user may still be asked about.
+        `offer`: asks the user; None without a session to ask. `offers_left`: how many items the user may still be
+        asked about.
         """
-        if offer is not None and left > 0:
-            self._asking[_key(question)] = _OpenOffer(question, offer, left)
+        if offer is not None and offers_left > 0:
+            self._asking[_key(question)] = _OpenOffer(question, offer, offers_left)
             if len(self._asking) > NOTE_OFFERS:
                 self._asking.popitem(last=False)
         self._wanted.set()
@@ -106,65 +107,65 @@ class NoteTaker:
                 return await self._unread.take_unread(most, now, now + round(NOTE_TAKEN * 1000))
         return ()
 
-    async def _note_message(self, taken: UnreadTurn) -> None:
+    async def _note_message(self, turn: UnreadTurn) -> None:
         """Read one message and propose the items found in it."""
         try:
             with suppress(StorageFailed):
-                await self._read_message(taken)
+                await self._read_message(turn)
         finally:
             self._reading -= 1
             self._wanted.set()
 
-    async def _read_message(self, taken: UnreadTurn) -> None:
+    async def _read_message(self, unread: UnreadTurn) -> None:
         now = self._clock.now_ms()
         drafts: Sequence[Draft] = ()
         known: Sequence[Item] = ()
         try:
-            if taken.turn.remark.text:  # else it was forgotten
-                known = await self._load_known(taken)
+            if unread.turn.remark.text:  # else it was forgotten
+                known = await self._load_known(unread)
                 with trio.fail_after(NOTE_TIMEOUT):
-                    drafts = check_notes(await self._noter.find_notes(taken, known), taken.turn, known, now)
+                    drafts = check_notes(await self._noter.find_notes(unread, known), unread.turn, known, now)
                 self._pause = NOTE_AGAIN
         except ModelFailed as error:
-            await self._record_failure(taken, error)
+            await self._record_failure(unread, error)
             return
         except StorageFailed:
             raise
         except Exception as error:  # noqa: BLE001 - the edge of one message
             _log.warning("a message could not be read by the memory model", kind=type(error).__name__)
-            await self._record_failure(taken, None)
+            await self._record_failure(unread, None)
             return
-        shown = [each.id for each in known]
-        proposed = await self._unread.record_reading(taken, drafts, self._clock.now_ms(), shown)
+        known_ids = [each.id for each in known]
+        proposed = await self._unread.record_reading(unread, drafts, self._clock.now_ms(), known_ids)
         if proposed is not None:
             self._observer.count("notes", "read")
-            self._ask_user(taken, proposed)
+            self._ask_user(unread, proposed)
 
-    async def _load_known(self, taken: UnreadTurn) -> tuple[Item, ...]:
+    async def _load_known(self, unread: UnreadTurn) -> tuple[Item, ...]:
         """Return the items of the same user that the model is shown."""
-        scope = taken.turn.scope
+        scope = unread.turn.scope
         live = await self._store.live_items(scope, self._clock.now_ms(), most=NOTE_KNOWN)
         waiting = await self._store.items(scope, Window(NOTE_KNOWN), _PROPOSED)
         return (*live, *waiting.entries)
 
-    async def _record_failure(self, taken: UnreadTurn, error: ModelFailed | None) -> None:
+    async def _record_failure(self, unread: UnreadTurn, error: ModelFailed | None) -> None:
         """Return a message to the queue. `error`: the model's failure; None for a fault of the message or a timeout."""
         elsewhere = error is not None and error.kind in _ELSEWHERE
         if error is not None and elsewhere and self._rests <= trio.current_time():
             _log.warning("the memory model cannot be reached now", why=str(error))
-            asked = min(error.retry_after or 0.0, NOTE_AGAIN_MOST)
-            self._rests = trio.current_time() + max(self._pause, asked)
+            retry_after = min(error.retry_after or 0.0, NOTE_AGAIN_MOST)
+            self._rests = trio.current_time() + max(self._pause, retry_after)
             self._pause = min(2 * self._pause, NOTE_AGAIN_MOST)
-        left = await self._unread.record_failure(taken, not elsewhere)
-        self._observer.count("notes", "failed" if left else "given_up")
+        tries_remain = await self._unread.record_failure(unread, not elsewhere)
+        self._observer.count("notes", "failed" if tries_remain else "given_up")
 
-    def _ask_user(self, taken: UnreadTurn, proposed: Sequence[ProposalOutcome]) -> None:
+    def _ask_user(self, unread: UnreadTurn, proposed: Sequence[ProposalOutcome]) -> None:
         """Ask the user about the proposed items, up to the number allowed."""
-        scope = taken.turn.scope
-        asking = self._asking.pop((scope.project, scope.thread, scope.user, taken.turn.remark.message), None)
+        scope = unread.turn.scope
+        asking = self._asking.pop((scope.project, scope.thread, scope.user, unread.turn.remark.message), None)
         waiting = [each for each in proposed if each.item.status == "proposed"]
         for at, each in enumerate(waiting):
-            asked = asking is not None and at < asking.left
+            asked = asking is not None and at < asking.offers_left
             self._observer.count("items", "asked" if asked else "listed")
             if asking is not None and asked:
                 asking.offer(asking.question, make_suggestion(each))

@@ -94,9 +94,11 @@ class OwnMemory:
         """Return the items that accepting `id` now would replace, oldest first."""
         return await self._store.conflicting_items(scope, id)
 
-    async def forgotten_messages(self, scope: Scope, said: Mapping[str, Collection[str]]) -> frozenset[str]:
+    async def forgotten_messages(
+        self, scope: Scope, cites_by_message: Mapping[str, Collection[str]]
+    ) -> frozenset[str]:
         """Return the messages of a thread with forgotten content, by any process."""
-        return await self._store.forgotten_messages(scope, said)
+        return await self._store.forgotten_messages(scope, cites_by_message)
 
     async def is_known(self, scope: Scope) -> bool:
         """Return whether the store holds anything of the scope."""

@@ -45,10 +45,10 @@ class Picture:
 
 def make_picture(live: Iterable[Item], scope: Scope, at: int) -> Picture:
     """Return the items to tell a model at time `at` (Unix ms), for any question. `live`: the store's live items."""
-    told = {item.id: item for item in live if _may_be_told(item, scope, at)}
+    items_by_id = {item.id: item for item in live if _may_be_told(item, scope, at)}
 
     def of(kind: ItemType, by: Callable[[Item], Any]) -> Iterator[Item]:
-        return iter(sorted((item for item in told.values() if item.type == kind), key=by))
+        return iter(sorted((item for item in items_by_id.values() if item.type == kind), key=by))
 
     standing = _take_fitting(
         (item for kind in _STANDING for item in of(kind, _latest)), PICTURE_STANDING, PICTURE_STANDING_TOKENS
@@ -85,11 +85,11 @@ def _may_be_told(item: Item, scope: Scope, at: int) -> bool:
 
     A known user's items count in every thread; an unknown user's only in their own thread.
     """
-    theirs = (scope.project, scope.user, scope.thread if not scope.user else "")
-    its = (item.scope.project, item.scope.user, item.scope.thread if not item.scope.user else "")
+    reader = (scope.project, scope.user, scope.thread if not scope.user else "")
+    owner = (item.scope.project, item.scope.user, item.scope.thread if not item.scope.user else "")
     ends = (item.valid_to, item.expires_at)
     return (
-        its == theirs
+        owner == reader
         and item.status in LIVE
         and item.valid_from <= at
         and all(end is None or at < end for end in ends)
@@ -110,14 +110,14 @@ def _pressing(item: Item) -> tuple[date, int, str]:
 
 def _take_fitting(items: Iterable[Item], most: int, tokens: int) -> list[Item]:
     """Return the first items that fit a budget of `tokens` together, at most `most` of them."""
-    left = tokens
+    tokens_left = tokens
 
     def fits(item: Item) -> bool:
-        nonlocal left
+        nonlocal tokens_left
         cost = -(-len(_format_line(item)) // CHARACTERS_PER_TOKEN)
-        if cost > left:
+        if cost > tokens_left:
             return False
-        left -= cost
+        tokens_left -= cost
         return True
 
     return list(islice(filter(fits, items), most))

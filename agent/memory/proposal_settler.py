@@ -74,14 +74,14 @@ class ProposalSettler:
         self._transcript = transcript
 
     async def settle(
-        self, exchange: QueuedExchange, heard: MessageItems, found: Sequence[ProposalOutcome]
+        self, exchange: QueuedExchange, items: MessageItems, outcomes: Sequence[ProposalOutcome]
     ) -> tuple[ProposalOutcome, ...]:
         """Accept ordered items, end finished loops and ask about the rest; return the proposals as they stand now."""
         scope = exchange.question.scope
         settled: list[ProposalOutcome] = []
-        for proposed in found:
+        for proposed in outcomes:
             item = proposed.item
-            if item.status == "proposed" and heard.orders_item(item) and not proposed.conflicts:
+            if item.status == "proposed" and items.orders_item(item) and not proposed.conflicts:
                 accepting = self._store.accept_item(scope, item.id, self._clock.now_ms(), replaces=())
                 accepted = await try_store(accepting)
                 item = item if accepted is FAILED else accepted
@@ -92,18 +92,18 @@ class ProposalSettler:
                 exchange.asked += 1
                 self._observer.count("items", "asked")
                 exchange.offer(exchange.question, make_suggestion(proposed))
-        if heard.finished_keys or heard.recent_stems:
-            await self._finish_loops(scope, heard)
+        if items.finished_keys or items.recent_stems:
+            await self._finish_loops(scope, items)
         return tuple(settled)
 
-    async def _finish_loops(self, scope: Scope, heard: MessageItems) -> None:
+    async def _finish_loops(self, scope: Scope, items: MessageItems) -> None:
         """End the open loops reported as done; skip those where several loops match."""
         now = self._clock.now_ms()
         live = await try_store(self._store.live_items(scope, now, _LOOPS))
         if live is not FAILED:
-            ended = [find_finished_loop(key, live) for key in heard.finished_keys]
+            ended = [find_finished_loop(key, live) for key in items.finished_keys]
             for loop in {
-                each.id: each for each in (*ended, find_mentioned_loop(heard.recent_stems, live)) if each
+                each.id: each for each in (*ended, find_mentioned_loop(items.recent_stems, live)) if each
             }.values():
                 await try_store(self._store.decide_item(scope, loop.id, "finish", now))
                 self._observer.count("items", "finished")
@@ -118,8 +118,8 @@ class ProposalSettler:
         cites = exchange.answered.cites
         if self._transcript is None or not cites:
             return
-        gone = await try_store(self._store.forgotten_ids(cites))
-        if gone:
+        forgotten = await try_store(self._store.forgotten_ids(cites))
+        if forgotten:
             question = exchange.question
             late = StoredTurn(
                 0,

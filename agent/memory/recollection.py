@@ -91,7 +91,7 @@ class Recollection:
         complete = await self._backlog.wait_caught_up(question.scope)
         now = self._clock.now_ms()
         everything = asks_for_everything(text, lang)
-        shown = frozenset(each.message for each in question.history if each.message)
+        shown_messages = frozenset(each.message for each in question.history if each.message)
         search = RecallQuery(
             text=text,
             lang=lang,
@@ -99,7 +99,7 @@ class Recollection:
             at=now,
             limit=RECALLED,
             tokens=RECALLED_TOKENS,
-            shown=shown,
+            shown=shown_messages,
         )
         with trio.move_on_after(MEMORY_READ), suppress(StorageFailed):
             if everything:
@@ -109,11 +109,11 @@ class Recollection:
             live = _select_pictured(recalled.items)
             if live is None:
                 live = await self._store.live_items(question.scope, now, PICTURED, PICTURE_READ)
-            said = [each.id for each in (*recalled.excerpts, *recalled.shown) if each.citable]
-            standing = await self._store.citable_ids(said, now) if said else frozenset()
-            found = _build_memory(question, live, recalled, standing, lang, now)
+            cited_ids = [each.id for each in (*recalled.excerpts, *recalled.shown) if each.citable]
+            standing = await self._store.citable_ids(cited_ids, now) if cited_ids else frozenset()
+            turn_memory = _build_memory(question, live, recalled, standing, lang, now)
             self._trouble = False
-            return replace(found, asked=everything, unread=not complete)
+            return replace(turn_memory, asked=everything, unread=not complete)
         if not self._trouble:
             _log.warning("memory cannot be read now; turns go on without it and say so")
         self._trouble = True
@@ -160,16 +160,18 @@ class Recollection:
         `about`: the type of a new item, or the item that it corrects. `sources`: those besides the question itself.
         """
         now = self._clock.now_ms()
-        asked = Source("message", question.key_or_id, quote=clean_line(question.text)[:ITEM_QUOTE])
-        every = (asked, *sources)
+        message_source = Source("message", question.key_or_id, quote=clean_line(question.text)[:ITEM_QUOTE])
+        all_sources = (message_source, *sources)
         if (about.type if isinstance(about, Item) else about) in BY_RULE:
             raise BadItem(
                 "by_rule",
                 "only the user's own words can make an item of this type, which takes effect at once",
             )
         if isinstance(about, Item):
-            return replace(draft_correction(about, text, lang, now, every), replaces=about.id)
-        return make_draft(Candidate(type=about, subject=subject, text=text, lang=lang, sources=every), now)
+            return replace(draft_correction(about, text, lang, now, all_sources), replaces=about.id)
+        return make_draft(
+            Candidate(type=about, subject=subject, text=text, lang=lang, sources=all_sources), now
+        )
 
     async def are_citable(self, files: Collection[str]) -> bool:
         """Return whether all of `files` may still be cited; raises `StorageFailed` if the store cannot be read."""
@@ -201,8 +203,8 @@ def _build_memory(
     """Return the memory of a turn from its parts. `standing`: the ids that may be cited."""
     pictured = make_picture(live, question.scope, now)
     # Of a turn that goes on with a call, the message that led to it has been kept: its words are the question's.
-    asked = {each.message for each in question.history if each.question == question.text}
-    before = [each for each in recalled.shown if each.message not in asked]
+    repeated_messages = {each.message for each in question.history if each.question == question.text}
+    before = [each for each in recalled.shown if each.message not in repeated_messages]
     best, shown = (
         sorted((each for each in some if each.id in standing), key=lambda excerpt: -excerpt.score)
         for some in (recalled.excerpts, before)
@@ -223,8 +225,8 @@ def _build_memory(
 
 def _repeats_item(text: str, items: Iterable[Sequence[str]]) -> bool:
     """Return whether `text` only repeats one of `items`, with no more around it than an order to remember it."""
-    said = split_words(text)
-    return any(len(said) - len(item) <= _AROUND and is_within(item, said) for item in items)
+    words = split_words(text)
+    return any(len(words) - len(item) <= _AROUND and is_within(item, words) for item in items)
 
 
 def cut_questions(text: str) -> str:
@@ -252,12 +254,12 @@ def _make_hit(excerpt: Excerpt, text: str, lang: Lang, shown: bool) -> Hit:
 
 def _describe_unciteable(recalled: RecallResult, standing: Collection[str], lang: Lang) -> str:
     """Return the excerpts that are told but are no evidence: the agent's own words, and notes on disagreements."""
-    said = LANGUAGES[lang].prompting
+    prompting = LANGUAGES[lang].prompting
     own = [each for each in recalled.excerpts if not each.citable]
     lines = [f"[{each.id} {_format_day(each.at)} {each.by}] {' '.join(each.text.split())}" for each in own]
-    parts = [f"{said.said}\n{fence_text(chr(10).join(lines))}"] if lines else []
+    parts = [f"{prompting.said}\n{fence_text(chr(10).join(lines))}"] if lines else []
     parts += [
-        said.disagree.format(older=older, newer=newer)
+        prompting.disagree.format(older=older, newer=newer)
         for older, newer in recalled.disagreements
         if {older, newer} <= set(standing)
     ]

@@ -30,8 +30,8 @@ class _SoughtText:
     """
 
     rare: str
-    said: str
-    told: str
+    user_words: str
+    agent_words: str
     alone: bool
 
 
@@ -43,15 +43,18 @@ class Repeats:
 
     def matches_user_text(self, text: str) -> bool:
         """Return whether a user's `text` repeats one of the texts."""
-        return any(each.said == said if each.alone else each.said in said for each, said in self._near(text))
+        return any(
+            each.user_words == words if each.alone else each.user_words in words
+            for each, words in self._near(text)
+        )
 
     def matches_agent_text(self, text: str) -> bool:
         """Return whether a text by the agent, or derived from messages, repeats one of the texts."""
         if self.matches_user_text(text):
             return True
         return any(
-            each.told and each.told in _join_spaced(_mark_grammar(said.split()))
-            for each, said in self._near(text)
+            each.agent_words and each.agent_words in _join_spaced(_mark_grammar(words.split()))
+            for each, words in self._near(text)
         )
 
     def blank_repeats(self, value: Any) -> Any:
@@ -72,8 +75,8 @@ class Repeats:
         """Return the texts that `text` may hold, each with the words of `text`; most texts are not split into words."""
         folded = fold(text)
         near = [each for each in self._sought if each.rare in folded]
-        said = _join_spaced(split_words(text)) if near else ""
-        return [(each, said) for each in near]
+        words = _join_spaced(split_words(text)) if near else ""
+        return [(each, words) for each in near]
 
 
 def item_wordings(item: Item) -> tuple[str, ...]:
@@ -84,9 +87,9 @@ def item_wordings(item: Item) -> tuple[str, ...]:
     if not item.text:
         return ()
     own = _content_words(split_words(item.text))
-    said = (each.quote for each in item.sources if each.kind == "message")
+    quotes = (each.quote for each in item.sources if each.kind == "message")
     return tuple(
-        dict.fromkeys([item.text, *(quote for quote in said if own & _content_words(split_words(quote)))])
+        dict.fromkeys([item.text, *(quote for quote in quotes if own & _content_words(split_words(quote)))])
     )
 
 
@@ -95,22 +98,22 @@ def is_within(few: Sequence[str], many: Sequence[str]) -> bool:
     return _join_spaced(few) in _join_spaced(many)
 
 
-def _prepare_text(said: Sequence[str]) -> _SoughtText:
-    content = _content_words(said)
+def _prepare_text(words: Sequence[str]) -> _SoughtText:
+    content = _content_words(words)
     known = len(content) >= _CONTENT
-    rare = max(content or said, key=lambda word: (len(word), word))
+    rare = max(content or words, key=lambda word: (len(word), word))
     return _SoughtText(
-        rare, _join_spaced(said), _join_spaced(_mark_grammar(said)) if known else "", len(said) < _SENTENCE
+        rare, _join_spaced(words), _join_spaced(_mark_grammar(words)) if known else "", len(words) < _SENTENCE
     )
 
 
-def _join_spaced(said: Sequence[str]) -> str:
-    return f" {' '.join(said)} "
+def _join_spaced(words: Sequence[str]) -> str:
+    return f" {' '.join(words)} "
 
 
-def _mark_grammar(said: Sequence[str]) -> list[str]:
-    return [_GRAMMAR if word in FUNCTION_WORDS else word for word in said]
+def _mark_grammar(words: Sequence[str]) -> list[str]:
+    return [_GRAMMAR if word in FUNCTION_WORDS else word for word in words]
 
 
-def _content_words(said: Sequence[str]) -> set[str]:
-    return {*said} - FUNCTION_WORDS
+def _content_words(words: Sequence[str]) -> set[str]:
+    return {*words} - FUNCTION_WORDS

@@ -89,7 +89,7 @@ def test_what_is_said_again_of_it_is_let_go() -> None:
         ("", "I said the code is quetzal", "So?"),
     ):
         history.add(Exchange(question, answer, message=message))
-    assert history.forget_messages([], again=Repeats(["The code is Quetzal"]))
+    assert history.forget_messages([], repeats=Repeats(["The code is Quetzal"]))
     assert [each.message for each in history.exchanges] == ["c"]
 
 

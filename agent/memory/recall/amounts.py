@@ -23,17 +23,17 @@ _DIGITS: Final = re.compile(
 )
 
 
-def find_amounts(text: str, said: Sequence[str]) -> list[str]:
-    """Return the terms of the amounts in `text` ("14_day", "299_SEK"). `said`: its folded words, without "_"."""
-    found: list[str] = []
+def find_amounts(text: str, words: Sequence[str]) -> list[str]:
+    """Return the terms of the amounts in `text` ("14_day", "299_SEK"). `words`: its folded words, without "_"."""
+    amounts: list[str] = []
     for match in _DIGITS.finditer(text):
-        before, of = text[max(0, match.start() - 2) : match.start()].rstrip()[-1:], match[1]
-        if before in _SIGNS or (of is not None and _is_unit(of)):
-            found += _terms(before + match.group() if before in _SIGNS else match.group())
-    if not _SPELT.isdisjoint(said):
-        for words in _spelt(said):
-            found += _terms(words)
-    return found
+        before, unit = text[max(0, match.start() - 2) : match.start()].rstrip()[-1:], match[1]
+        if before in _SIGNS or (unit is not None and _is_unit(unit)):
+            amounts += _terms(before + match.group() if before in _SIGNS else match.group())
+    if not _SPELT.isdisjoint(words):
+        for amount in _spelt(words):
+            amounts += _terms(amount)
+    return amounts
 
 
 def _is_unit(word: str) -> bool:
@@ -42,18 +42,18 @@ def _is_unit(word: str) -> bool:
     return unit_of(word) is not None or currency_of(word) is not None
 
 
-def _spelt(said: Sequence[str]) -> Iterator[str]:
-    for at, word in enumerate(said[:-1]):
-        if word in _SPELT and _is_unit(said[at + 1]):
-            yield f"{word} {said[at + 1]}"
+def _spelt(words: Sequence[str]) -> Iterator[str]:
+    for at, word in enumerate(words[:-1]):
+        if word in _SPELT and _is_unit(words[at + 1]):
+            yield f"{word} {words[at + 1]}"
 
 
 @lru_cache(maxsize=4096)
 def _terms(text: str) -> tuple[str, ...]:
     """Return the terms of a short text around an amount; both values for digits with two readings."""
-    found: list[str] = []
+    terms: list[str] = []
     for token in tokens(text, rates=False):
         value, _, unit = token.value.partition(" ")
         if token.kind in _TYPED and unit:
-            found += [f"{each}_{unit.replace(' ', '_')}" for each in value.split("|")]
-    return tuple(found)
+            terms += [f"{each}_{unit.replace(' ', '_')}" for each in value.split("|")]
+    return tuple(terms)

@@ -55,7 +55,7 @@ class RowVectors:
     """The vectors of rows. For one thread, except the work that the embedder does in its own.
 
     `embedder`: embeds texts, awaited. `run_sync`: compares with many rows. `at_once`: an encoder that needs no thread,
-    such as means of word vectors; those vectors are made faster than read, and not stored. `kept`: the store of
+    such as means of word vectors; those vectors are made faster than read, and not stored. `store`: the store of
     vectors, or None.
     """
 
@@ -65,18 +65,18 @@ class RowVectors:
         embedder: Embedder,
         run_sync: RunSync,
         at_once: Encoder | None = None,
-        kept: VectorStore | None = None,
+        store: VectorStore | None = None,
     ) -> None:
         self._rows = rows
         self._run_sync = run_sync
         self._embedder = embedder
         self._at_once = at_once
-        self._kept = kept if at_once is None else None
+        self._store = store if at_once is None else None
         self._packed: PackedVectors | None = None
         self._known = 0  # rows 0 to this one have vectors
-        self._unkept: list[int] = []  # rows whose vectors are to be kept
+        self._unsaved: list[int] = []  # rows whose vectors are to be kept
         self._try_again = 0.0  # when to try a failed store again
-        self._told = False  # whether the current failure was logged
+        self._failure_logged = False  # whether the current failure was logged
         self._numbers: dict[frozenset[int], tuple[int, RowNumbers]] = {}
 
     @property
@@ -104,7 +104,7 @@ class RowVectors:
                 some, lacking = lacking[:AT_ONCE], lacking[AT_ONCE:]
                 await self._embed_rows(some)
                 self._mark_known(lacking[0] if lacking else end)
-                if len(self._unkept) >= KEPT:
+                if len(self._unsaved) >= KEPT:
                     await self.save_vectors()
             self._mark_known(end)
 
@@ -116,37 +116,39 @@ class RowVectors:
     async def _restore(self, end: int) -> list[int]:
         """Read the stored vectors of the rows up to `end`; return the rows without one."""
         rows = [row for row in range(self._known, end) if self._rows.is_live(row)]
-        if self._kept is None or not rows:
+        if self._store is None or not rows:
             return rows
-        of = {self._rows.id(row): row for row in rows}
+        row_of = {self._rows.id(row): row for row in rows}
         dimension = self._embedder.dimension
-        if not dimension:  # a served model tells it with its first answer, and is not asked for blanks
+        if (
+            not dimension
+        ):  # the first answer of a served model gives its dimension; blank texts are not sent to it
             text = next((text for row in rows if (text := self._rows.texts[row]).strip()), "")
             dimension = (await self._embedder.embed([text])).shape[1]
         kind = VectorKind(self._embedder.name, dimension)
-        kept: Sequence[PackedVector] = ()
+        stored_vectors: Sequence[PackedVector] = ()
         with self._store_may_fail():
-            kept = await self._kept.vectors(kind, [*of])
-        found = [each for each in kept if self._rows.is_live(of[each.id])]
-        if found:
-            steps = b"".join([each.steps for each in found])
+            stored_vectors = await self._store.vectors(kind, [*row_of])
+        live_vectors = [each for each in stored_vectors if self._rows.is_live(row_of[each.id])]
+        if live_vectors:
+            steps = b"".join([each.steps for each in live_vectors])
             self._pack(dimension).restore_vectors(
-                [of[each.id] for each in found], steps, [each.scale for each in found]
+                [row_of[each.id] for each in live_vectors], steps, [each.scale for each in live_vectors]
             )
-        there = {each.id for each in kept}
-        return [row for id, row in of.items() if id not in there]
+        stored_ids = {each.id for each in stored_vectors}
+        return [row for id, row in row_of.items() if id not in stored_ids]
 
     async def _embed_rows(self, rows: Sequence[int]) -> None:
-        """Embed rows. A row that is forgotten meanwhile gets no vector."""
+        """Embed rows. A row that is forgotten before its vector arrives gets none."""
         texts = [self._rows.texts[row] for row in rows]
-        found = await self._embedder.embed(texts, "passage")
-        if not found.shape[1]:  # blank texts, before the served model was first asked
+        vectors = await self._embedder.embed(texts, "passage")
+        if not vectors.shape[1]:  # blank texts, before the served model was first asked
             return
-        still = [at for at, row in enumerate(rows) if self._rows.is_live(row)]
-        living = [rows[at] for at in still]
-        self._pack(found.shape[1]).put_vectors(living, found[still])
-        if self._kept is not None:
-            self._unkept += living
+        live_positions = [at for at, row in enumerate(rows) if self._rows.is_live(row)]
+        live_rows = [rows[at] for at in live_positions]
+        self._pack(vectors.shape[1]).put_vectors(live_rows, vectors[live_positions])
+        if self._store is not None:
+            self._unsaved += live_rows
 
     def _pack(self, dimension: int) -> PackedVectors:
         if self._packed is None:
@@ -159,25 +161,27 @@ class RowVectors:
         A failure is logged once and tried again after AGAIN seconds; searches use the vectors all the same. For one
         task.
         """
-        while self._unkept and trio.current_time() >= self._try_again:
-            assert self._kept is not None
+        while self._unsaved and trio.current_time() >= self._try_again:
+            assert self._store is not None
             assert self._packed is not None
-            some = self._unkept[:KEPT]
+            some = self._unsaved[:KEPT]
             packed = [
                 PackedVector(self._rows.id(row), *self._packed.vector_bytes(row))
                 for row in some
                 if self._rows.is_live(row)
             ]
             with self._store_may_fail():
-                await self._kept.keep_vectors(VectorKind(self._embedder.name, self._packed.dimension), packed)
-                self._told = False
-                del self._unkept[: len(some)]
-        return len(self._unkept)
+                await self._store.keep_vectors(
+                    VectorKind(self._embedder.name, self._packed.dimension), packed
+                )
+                self._failure_logged = False
+                del self._unsaved[: len(some)]
+        return len(self._unsaved)
 
     @contextmanager
     def _store_may_fail(self) -> Iterator[None]:
         """Carry on if the store fails or is silent for `MEMORY_WRITE` seconds; log that once until a save succeeds."""
-        why = "it does not answer"
+        why = "the store does not answer"
         with trio.move_on_after(MEMORY_WRITE):
             try:
                 yield
@@ -186,9 +190,9 @@ class RowVectors:
             else:
                 return
         self._try_again = trio.current_time() + AGAIN
-        if not self._told:
-            self._told = True
-            _log.warning("vectors of messages are not stored; the next start makes them again", why=why)
+        if not self._failure_logged:
+            self._failure_logged = True
+            _log.warning("vectors of messages are not stored; the next start computes them again", why=why)
 
     def drop_vector(self, row: int) -> None:
         """Remove the vector of `row`."""
@@ -211,23 +215,23 @@ class RowVectors:
         return QueryVector(vector, await self._run_sync(lambda: packed.find_nearest(among, vector, NEAR)))
 
     def measure_cosines(
-        self, look: QueryVector, seen: Callable[[int], bool], candidates: Collection[int]
+        self, look: QueryVector, is_visible: Callable[[int], bool], candidates: Collection[int]
     ) -> tuple[Mapping[int, float], Mapping[int, float]]:
         """Return the cosines of candidates and of the nearest rows: of each alone, and with its neighbours.
 
-        `seen`: whether a row may be found.
+        `is_visible`: whether a row may be found.
         """
         if self._packed is None or not len(look.nearest):
             return {}, {}
-        wanted = [row for row in {*look.nearest.tolist(), *candidates} if seen(row)]
+        wanted = [row for row in {*look.nearest.tolist(), *candidates} if is_visible(row)]
         if not wanted:
             return {}, {}
         beside = np.array([(row, *self._rows.neighbours(row)) for row in wanted], np.int64).T
         known = (beside != NONE) & (beside < self._known)
-        found = np.zeros(beside.shape)
-        found[known] = self._packed.cosines(beside[known], look.vector)
-        own = np.maximum(found[0], 0.0)
-        around = np.maximum(found.sum(axis=0) / (beside != NONE).sum(axis=0), 0.0)
+        cosines = np.zeros(beside.shape)
+        cosines[known] = self._packed.cosines(beside[known], look.vector)
+        own = np.maximum(cosines[0], 0.0)
+        around = np.maximum(cosines.sum(axis=0) / (beside != NONE).sum(axis=0), 0.0)
         return dict(zip(wanted, own.tolist(), strict=True)), dict(zip(wanted, around.tolist(), strict=True))
 
     def _rows_among(self, places: frozenset[int]) -> RowNumbers:
@@ -235,8 +239,8 @@ class RowVectors:
         known = self._numbers.get(places)
         if known is None or known[0] != self._known:
             place = np.frombuffer(self._rows.place, np.uint32, self._known).copy()
-            found = np.flatnonzero(np.isin(place, np.fromiter(places, np.uint32)))
+            rows = np.flatnonzero(np.isin(place, np.fromiter(places, np.uint32)))
             if len(self._numbers) > _SCOPES_KEPT:
                 self._numbers.clear()
-            known = self._numbers[places] = self._known, found
+            known = self._numbers[places] = self._known, rows
         return known[1]

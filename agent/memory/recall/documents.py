@@ -82,30 +82,30 @@ class TextTerms:
 
 def read_terms(text: str, lang: Lang) -> TextTerms:
     """Return the terms of `text`. `lang`: the language of its stems."""
-    kept: list[str] = []
+    content: list[str] = []
     parts: list[int] = []
-    said: list[str] = []
+    words: list[str] = []
     asking = sentences = 0
     for start, end in find_line_sentences(text):
         sentence = text[start:end]
-        if len(said) >= READ:
+        if len(words) >= READ:
             break
-        if not parts or len(kept) - parts[-1] >= PART:
-            parts.append(len(kept))
+        if not parts or len(content) - parts[-1] >= PART:
+            parts.append(len(content))
         all_words = split_words(sentence)
-        said += all_words
-        kept += content_words(all_words)
-        kept += find_amounts(sentence, all_words)
+        words += all_words
+        content += content_words(all_words)
+        content += find_amounts(sentence, all_words)
         sentences += 1
         asking += sentence.endswith("?")
     return TextTerms(
         lang=lang,
-        words=tuple(kept),
-        stems=tuple([word if "_" in word else comparison_form(lang, word) for word in kept]),
-        size=len(said),
+        words=tuple(content),
+        stems=tuple([word if "_" in word else comparison_form(lang, word) for word in content]),
+        size=len(words),
         asks=asking / sentences if sentences else 0.0,
-        timed=_gives_time(said),
-        parts=tuple(at for at in parts if at < len(kept)) if len(said) > LONG else (),
+        timed=_gives_time(words),
+        parts=tuple(at for at in parts if at < len(content)) if len(words) > LONG else (),
     )
 
 
@@ -148,22 +148,22 @@ def split_sentences(text: str) -> tuple[SentenceSpan, ...]:
     )
 
 
-def content_words(said: Sequence[str]) -> list[str]:
-    """Return the content words of `said`: no function words, no single letters."""
+def content_words(words: Sequence[str]) -> list[str]:
+    """Return the content words of `words`: no function words, no single letters."""
     return [
         word[:WORD_MAX]
-        for word in said
+        for word in words
         if word not in FUNCTION_WORDS and not (len(word) == 1 and word.isalpha())
     ]
 
 
-def _gives_time(said: Sequence[str]) -> bool:
+def _gives_time(words: Sequence[str]) -> bool:
     """Tell whether folded words give a time."""
-    if not _TIMES.isdisjoint(said):
+    if not _TIMES.isdisjoint(words):
         return True
-    if _PHRASES_BEGIN.isdisjoint(said):
+    if _PHRASES_BEGIN.isdisjoint(words):
         return False
-    text = f" {' '.join(said)} "
+    text = f" {' '.join(words)} "
     return any(phrase in text for phrase in _TIME_PHRASES)
 
 
@@ -179,10 +179,10 @@ def window_terms(
     return [*(list(own) * OWN), *before, *after, *about]
 
 
-def part_terms(said: Sequence[str], starts: Sequence[int], about: Sequence[str]) -> Iterator[list[str]]:
+def part_terms(words: Sequence[str], starts: Sequence[int], about: Sequence[str]) -> Iterator[list[str]]:
     """Yield the terms of each part's document of a long message."""
-    for start, end in pairwise((*starts, len(said))):
-        yield window_terms(said[start:end], (), (), about)
+    for start, end in pairwise((*starts, len(words))):
+        yield window_terms(words[start:end], (), (), about)
 
 
 @lru_cache(maxsize=4096)

@@ -31,11 +31,11 @@ def estimate_tokens(text: str) -> int:
 
 def cut_excerpt(
     text: str,
-    said: Collection[str],
+    question_words: Collection[str],
     cut: Callable[[], Sequence[SentenceSpan]] | None = None,
     most: int = EXCERPT,
 ) -> str:
-    """Return `text`, or the part of it that holds most of the words `said`.
+    """Return `text`, or the part of it that holds most of the words `question_words`.
 
     `cut`: returns its sentences, if they are cached. `most`: tokens, estimated.
     """
@@ -45,9 +45,9 @@ def cut_excerpt(
     spans = split_sentences(text) if cut is None else cut()
     if not spans:
         return text[:room]
-    wanted = set(said)
-    held = [len(wanted & each.words) for each in spans]
-    first = last = held.index(max(held))
+    wanted = set(question_words)
+    shared_counts = [len(wanted & each.words) for each in spans]
+    first = last = shared_counts.index(max(shared_counts))
     grown = True
     while grown:
         grown = False
@@ -61,16 +61,16 @@ def cut_excerpt(
 
 def select_excerpts(excerpts: Iterable[Excerpt], limit: int, budget: int) -> tuple[Excerpt, ...]:
     """Return those of `excerpts`, best first, that fit: `limit` at most, of `budget` tokens together (0 for any)."""
-    kept: list[Excerpt] = []
-    left = budget
+    selected: list[Excerpt] = []
+    tokens_left = budget
     for each in excerpts:
         size = estimate_tokens(each.text)
-        if not budget or size <= left:
-            left -= size
-            kept.append(each)
-        if len(kept) >= limit:
+        if not budget or size <= tokens_left:
+            tokens_left -= size
+            selected.append(each)
+        if len(selected) >= limit:
             break
-    return tuple(sorted(kept, key=lambda each: (each.at, each.id)))
+    return tuple(sorted(selected, key=lambda each: (each.at, each.id)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class NumberClaim:
 
 def find_disagreements(claims: Sequence[NumberClaim]) -> tuple[tuple[str, str], ...]:
     """Return the pairs of ids with different numbers for one key, the older first."""
-    found: list[tuple[str, str]] = []
+    pairs: list[tuple[str, str]] = []
     claims = sorted(claims, key=lambda each: (each.at, each.id))[:_LOOKED_AT]
     for at, one in enumerate(claims):
         for other in claims[at + 1 :]:
@@ -100,8 +100,8 @@ def find_disagreements(claims: Sequence[NumberClaim]) -> tuple[tuple[str, str], 
                 and _is_about(other, about)
                 and _numbers_differ(one.numbers, other.numbers)
             ):
-                found.append((one.id, other.id))
-    return tuple(found)
+                pairs.append((one.id, other.id))
+    return tuple(pairs)
 
 
 def _is_about(claim: NumberClaim, key: tuple[str, ...]) -> bool:
@@ -120,9 +120,9 @@ def _numbers_differ(one: Collection[Number], other: Collection[Number]) -> bool:
 
 def numbers_of(text: str) -> tuple[Number, ...]:
     """Return the numbers of `text` with kind and unit, sorted, without those that are names."""
-    found = [
+    numbers = [
         (f"{token.kind} {':' if ':' in token.value else token.value.partition(' ')[2]}".strip(), token.value)
         for token in numbers_in(text, source=True)
         if token.kind not in _NAMES
     ]
-    return tuple(sorted(found))
+    return tuple(sorted(numbers))

@@ -57,7 +57,7 @@ class IndexBatch:
     """The rows to write into the index, each with the time of its last change, and the rows to remove (`gone`)."""
 
     rows: Mapping[int, int]
-    gone: tuple[int, ...]
+    removed: tuple[int, ...]
 
 
 class ReachCounts:
@@ -103,7 +103,7 @@ class RecallIndex:
         self._has_parts = False
         self._lengths = [0, 0]  # words and 4-grams of all documents
         self._waiting: dict[int, int] = {}  # row -> number of its last change
-        self._gone: list[int] = []
+        self._removed: list[int] = []
         self._old: set[int] = set()  # rows that the index holds in an old state
         self._changes = 0
         self._items = False  # whether an item was ever added
@@ -113,7 +113,7 @@ class RecallIndex:
     @property
     def waiting_count(self) -> int:
         """The number of rows whose current state is not in the index."""
-        return len(self._waiting) + len(self._gone)
+        return len(self._waiting) + len(self._removed)
 
     def add_turn(self, turn: StoredTurn, later: bool = False) -> None:
         """Add a turn, which can be found at once; skip one that is there or was refused. Some 50 µs.
@@ -154,7 +154,7 @@ class RecallIndex:
     def _remove_row(self, row: int) -> None:
         self._waiting.pop(row, None)
         self._tail.remove(row)
-        self._gone.append(row)
+        self._removed.append(row)
         self._old.add(row)
 
     def _queue_row(self, row: int, later: bool = False) -> None:
@@ -168,7 +168,7 @@ class RecallIndex:
 
     def make_batch(self) -> IndexBatch:
         """Return the waiting rows, for `write_batch`."""
-        return IndexBatch(dict(self._waiting), tuple(self._gone))
+        return IndexBatch(dict(self._waiting), tuple(self._removed))
 
     def write_batch(self, batch: IndexBatch) -> Searcher:
         """Write a batch into the index and return a searcher of the result. Blocks; the old searcher stays usable
@@ -176,7 +176,7 @@ class RecallIndex:
         """
         writer = self._tantivy.writer(_HEAP * 2 if len(batch.rows) > _LARGE else _HEAP, 1)
         if self._documents:
-            for row in (*batch.gone, *batch.rows):
+            for row in (*batch.removed, *batch.rows):
                 writer.delete_documents_by_term(_ROW, str(row))
         for row in batch.rows:
             if self.rows.is_live(row):
@@ -190,12 +190,12 @@ class RecallIndex:
         """Search with the result of `write_batch` from now on; rows that changed since then keep waiting."""
         self._searcher = searcher
         self._counts.clear()
-        del self._gone[: len(batch.gone)]
+        del self._removed[: len(batch.removed)]
         written = batch.rows
         self._waiting = {row: at for row, at in self._waiting.items() if written.get(row) != at}
         for row in [each for each in self._tail if each not in self._waiting]:
             self._tail.remove(row)
-        self._old = {*self._tail, *self._gone}
+        self._old = {*self._tail, *self._removed}
 
     def commit(self) -> None:
         """Write all waiting rows into the index. Blocks."""
@@ -261,16 +261,16 @@ class RecallIndex:
 
         return is_visible
 
-    def find(self, asked: AnalyzedQuestion, reach: Reach, scope: Scope, at: int) -> ArmScores:
+    def find(self, question: AnalyzedQuestion, reach: Reach, scope: Scope, at: int) -> ArmScores:
         """Return the best rows of each arm, within the reach and valid at `at`."""
         counts = self.counts(reach, scope)
         must = [] if counts.whole else [name_filter(_SCHEMA, reach, reach_name(scope, reach))]
         if self._items:
             must += [range_filter(_SCHEMA, "valid_from", 0, at), range_filter(_SCHEMA, "valid_to", at + 1)]
-        weights = {(WORDS, term): weight * counts.weight(term) for term, weight in asked.terms.items()}
+        weights = {(WORDS, term): weight * counts.weight(term) for term, weight in question.terms.items()}
         arm = PART_ARM if self._has_parts else ARM
         words = self._searcher.find_best(weights, arm, _POSTINGS, weights, must).scores
-        terms = list(gram_terms(asked.words, GRAMS))
+        terms = list(gram_terms(question.words, GRAMS))
         grams = self._searcher.find_best(terms, GRAM_ARM, _POSTINGS, None, must).scores
         windows: dict[int, float] = {}
         parts: dict[int, float] = {}
@@ -284,31 +284,31 @@ class RecallIndex:
         lettered = {row: score for each, score in grams.items() if (row := row_of[each]) not in old}
         if self._tail:
             self._search_tail(
-                asked, [gram for _, gram in terms], (windows, parts, lettered), reach, scope, at
+                question, [gram for _, gram in terms], (windows, parts, lettered), reach, scope, at
             )
         return ArmScores(self._join_parts(windows, parts) if parts else windows, lettered)
 
     def _search_tail(
         self,
-        asked: AnalyzedQuestion,
+        question: AnalyzedQuestion,
         grams: list[str],
         into: tuple[dict[int, float], ...],
         reach: Reach,
         scope: Scope,
         at: int,
     ) -> None:
-        places, there, rows = self.places(reach, scope), self.visibility_at(at), self.rows
+        places, is_visible, rows = self.places(reach, scope), self.visibility_at(at), self.rows
         average = self._lengths[0] / len(self._documents) if self._documents else 0.0
         wide = self._lengths[1] / (self._is_part.count(0) or 1)
-        found = self._tail.score_rows(
-            asked.terms,
+        tail_scores = self._tail.score_rows(
+            question.terms,
             grams,
-            lambda row: rows.place[row] in places and there(row),
+            lambda row: rows.place[row] in places and is_visible(row),
             self._searcher.frequency,
             self._searcher.documents,
             (average, wide),
         )
-        for to, scores in zip(into, found, strict=True):
+        for to, scores in zip(into, tail_scores, strict=True):
             to.update(scores)
 
     def _join_parts(self, windows: dict[int, float], parts: dict[int, float]) -> dict[int, float]:

@@ -49,19 +49,19 @@ class ChangeFeed(Protocol):
 class IndexFollower:
     """Follows a store with an index.
 
-    `run_sync`: writes the index. `gone`: called with each row that is removed. `come`: set when rows have come or gone;
-    a waiter replaces it. `beginning`: the first read has not reached the end yet.
+    `run_sync`: writes the index. `drop_row`: called with each row that is removed. `come`: set when rows
+    were added or removed; a waiter replaces it. `beginning`: the first read has not reached the end yet.
     """
 
     def __init__(
-        self, store: ChangeFeed, index: RecallIndex, run_sync: RunSync, gone: Callable[[int], None]
+        self, store: ChangeFeed, index: RecallIndex, run_sync: RunSync, drop_row: Callable[[int], None]
     ) -> None:
         self.come = trio.Event()
         self.beginning = True
         self._store = store
         self._index = index
         self._run_sync = run_sync
-        self._gone = gone
+        self._drop_row = drop_row
         self._upto = 0
         self._looks = self._ended = 0  # looks begun, and the last that reached the end
         self._reading = trio.Lock()
@@ -153,7 +153,7 @@ class IndexFollower:
 
     def _report_gone(self, row: int) -> None:
         if row != NONE:
-            self._gone(row)
+            self._drop_row(row)
 
     def _wake_writer(self) -> None:
         """Wake the writer: at once for a full batch, else after a quiet while."""

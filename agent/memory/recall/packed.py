@@ -48,16 +48,16 @@ class PackedVectors:
             self._scales.append(np.zeros(_PIECE, np.float32))
             self._steps.append(np.zeros((_PIECE, self.dimension), np.int8))
 
-    def put_vectors(self, rows: Sequence[int], found: Vectors) -> None:
-        """Store the vectors `found` of `rows`, in the same order."""
-        most = np.abs(found).max(axis=1, initial=0.0)
-        steps = np.rint(found / np.where(most > 0, most, 1.0)[:, np.newaxis] * _STEPS)
+    def put_vectors(self, rows: Sequence[int], vectors: Vectors) -> None:
+        """Store the vectors `vectors` of `rows`, in the same order."""
+        most = np.abs(vectors).max(axis=1, initial=0.0)
+        steps = np.rint(vectors / np.where(most > 0, most, 1.0)[:, np.newaxis] * _STEPS)
         self._put(rows, steps.astype(np.int8), most / np.float32(_STEPS))
 
     def restore_vectors(self, rows: Sequence[int], steps: bytes, scales: Sequence[float]) -> None:
         """Store vectors in the form that `vector_bytes` returns, their bytes concatenated."""
-        held = np.frombuffer(steps, np.int8).reshape(len(rows), self.dimension)
-        self._put(rows, held, np.array(scales, np.float32))
+        vectors = np.frombuffer(steps, np.int8).reshape(len(rows), self.dimension)
+        self._put(rows, vectors, np.array(scales, np.float32))
 
     def _put(self, rows: Sequence[int], steps: "NDArray[np.int8]", scales: Vectors) -> None:
         self.make_room(max(rows, default=-1) + 1)
@@ -82,15 +82,15 @@ class PackedVectors:
 
     def cosines(self, rows: Rows, vector: Vectors) -> Vectors:
         """Return the cosine of each row to `vector`, which has length 1."""
-        found = np.empty(len(rows), np.float32)
+        cosines = np.empty(len(rows), np.float32)
         for piece, some, places in _by_piece(rows):
-            held, scales = self._steps[piece], self._scales[piece]
+            piece_steps, scales = self._steps[piece], self._scales[piece]
             of = np.empty(len(places), np.float32)
             for start in range(0, len(places), _FLOATS):
                 few = places[start : start + _FLOATS]
-                of[start : start + _FLOATS] = held.take(few, 0).astype(np.float32) @ vector
-            found[some] = of * scales[places]
-        return found
+                of[start : start + _FLOATS] = piece_steps.take(few, 0).astype(np.float32) @ vector
+            cosines[some] = of * scales[places]
+        return cosines
 
     def find_nearest(self, among: Rows, vector: Vectors, most: int) -> Rows:
         """Return the `most` nearest of `among`, in no order; of more than MANY, only those that agree most in sign."""
@@ -104,13 +104,16 @@ class PackedVectors:
 
     def _count_disagreements(self, vector: Vectors) -> "NDArray[np.uint16]":
         """Return, for each row, the number of signs that differ from those of `vector`."""
-        wanted, held = self._signs_of(vector[np.newaxis])[:, 0], self._signs[:]  # there may be more meanwhile
-        found = np.zeros(len(held) * _PIECE, np.uint16)
-        for piece, signs in enumerate(held):
-            of = found[piece * _PIECE : (piece + 1) * _PIECE]
+        wanted, row_signs = (
+            self._signs_of(vector[np.newaxis])[:, 0],
+            self._signs[:],
+        )  # there may be more meanwhile
+        counts = np.zeros(len(row_signs) * _PIECE, np.uint16)
+        for piece, signs in enumerate(row_signs):
+            of = counts[piece * _PIECE : (piece + 1) * _PIECE]
             for word, bits in zip(signs, wanted, strict=True):
                 of += np.bitwise_count(word ^ bits)
-        return found
+        return counts
 
     def _signs_of(self, numbers: "NDArray[np.int8] | Vectors") -> "NDArray[np.uint64]":
         """Return a column per row, with one bit per number: whether it is above 0."""

@@ -42,7 +42,7 @@ class PlaceDirectory:
         self.scopes: list[Scope] = []
         self._names: list[tuple[str, ...]] = []  # of each place, by REACHES
         self._numbers: dict[Scope, int] = {}
-        self._seen: dict[tuple[Reach, str], _ReachView] = {}
+        self._views: dict[tuple[Reach, str], _ReachView] = {}
 
     def place(self, scope: Scope) -> int:
         """Return the number of a scope, adding it if it is new."""
@@ -56,11 +56,11 @@ class PlaceDirectory:
     def add_speaker(self, place: int, speaker: str) -> None:
         """Record that `speaker` spoke in `place`."""
         for key in zip(REACHES, self._names[place], strict=True):
-            seen = self._seen.get(key)
-            if seen is None:
-                seen = self._seen[key] = _ReachView()
-            seen.places[place] = None
-            seen.speakers[speaker] = None
+            view = self._views.get(key)
+            if view is None:
+                view = self._views[key] = _ReachView()
+            view.places[place] = None
+            view.speakers[speaker] = None
 
     def names(self, place: int) -> tuple[str, ...]:
         """Return the names of a place, in the order of REACHES."""
@@ -68,7 +68,7 @@ class PlaceDirectory:
 
     def view_of(self, reach: Reach, scope: Scope) -> tuple[frozenset[int], frozenset[str]]:
         """Return the places in a search's reach, and the names of their speakers."""
-        return self._seen.get((reach, reach_name(scope, reach)), _EMPTY_VIEW).freeze()
+        return self._views.get((reach, reach_name(scope, reach)), _EMPTY_VIEW).freeze()
 
 
 @lru_cache(maxsize=1024)

@@ -107,13 +107,13 @@ def read_query(
     """
     text = text[:READ]
     folded = fold(text)
-    said = split_words(text)
-    left = split_words(_REQUESTS[lang].sub(" ", folded))
-    kept = (content_words(left) or content_words(said))[:WORDS_MAX]
+    words = split_words(text)
+    words_left = split_words(_REQUESTS[lang].sub(" ", folded))
+    content = (content_words(words_left) or content_words(words))[:WORDS_MAX]
     empty = stop_words(lang)
     terms: dict[str, float] = {}
     stems: dict[tuple[str, ...], None] = {}
-    for word in kept:
+    for word in content:
         counts = EMPTY if word in empty else 1.0
         written = tuple({comparison_form(each, word): None for each in (lang, *langs)})
         for each in written:
@@ -126,13 +126,13 @@ def read_query(
             for each in parts:
                 terms.setdefault(each, OF_TWO)
         stems[written] = None
-    for each in find_amounts(text, said):
+    for each in find_amounts(text, words):
         terms[each] = AMOUNT
-    spans, months = _find_dates(text, folded, said, at)
+    spans, months = _find_dates(text, folded, words, at)
     return AnalyzedQuestion(
-        words=tuple(kept),
+        words=tuple(content),
         terms=terms,
-        by=_find_speakers(said, left, lang, speakers, asker),
+        by=_find_speakers(words, words_left, lang, speakers, asker),
         stems=tuple(stems),
         when=_WHEN[lang].search(folded) is not None,
         spans=spans,
@@ -165,14 +165,14 @@ def _split_compound(word: str, lang: Lang, known: Callable[[str], object]) -> tu
 
 
 def _find_speakers(
-    said: list[str], left: list[str], lang: Lang, speakers: Collection[str], asker: str
+    words: list[str], words_left: list[str], lang: Lang, speakers: Collection[str], asker: str
 ) -> frozenset[str]:
     """Return the speakers that a question is about: those it names, else the asker for "I", the other party for "you".
 
-    If both occur, the first one counts ("what have I told you", "what did you tell me"). `left`: the question's words
-    without phrases that only ask for an answer.
+    If both occur, the first one counts ("what have I told you", "what did you tell me"). `words_left`: the
+    question's words without phrases that only ask for an answer.
     """
-    plain = {word.removesuffix("'s") for word in said}
+    plain = {word.removesuffix("'s") for word in words}
     plain |= {word.removesuffix("s") for word in plain if len(word) > _GENITIVE}
     called = _speakers_by_word(frozenset(speakers))
     named = frozenset([each for word in plain if word in called for each in called[word]])
@@ -180,7 +180,7 @@ def _find_speakers(
         return named
     recalling = LANGUAGES[lang].recalling
     both = recalling.agent | recalling.asker
-    first = next((word for word in left if word in both), None)
+    first = next((word for word in words_left if word in both), None)
     if first is None:
         return frozenset()
     return frozenset((ASSISTANT if first in recalling.agent else asker or USER,)).intersection(speakers)
@@ -192,11 +192,11 @@ _GENITIVE: Final = 3  # letters of a word that may be a name with a Swedish geni
 @lru_cache(maxsize=64)
 def _speakers_by_word(speakers: frozenset[str]) -> Mapping[str, Collection[str]]:
     """Return the words of the speakers' names, each with the speakers that it may name."""
-    found: dict[str, list[str]] = {}
+    speakers_of: dict[str, list[str]] = {}
     for speaker in speakers - {USER, ASSISTANT}:
         for word in set(content_words(split_words(speaker))):
-            found.setdefault(word, []).append(speaker)
-    return found
+            speakers_of.setdefault(word, []).append(speaker)
+    return speakers_of
 
 
 # --- dates
@@ -229,12 +229,12 @@ _DAY: Final = timedelta(days=1)
 
 
 def _find_dates(
-    text: str, folded: str, said: list[str], at: int
+    text: str, folded: str, words: list[str], at: int
 ) -> tuple[tuple[DaySpan, ...], frozenset[int]]:
     """Return the dates that a question names. `at`: now."""
     spans: list[DaySpan] = []
-    months = {_MONTHS[word] for word in said if word in _MONTHS and word not in _CAPITAL}
-    if not _CAPITAL.isdisjoint(said):
+    months = {_MONTHS[word] for word in words if word in _MONTHS and word not in _CAPITAL}
+    if not _CAPITAL.isdisjoint(words):
         months |= {_MONTHS[fold(word)] for word in _capital_words(text) if fold(word) in _CAPITAL}
     if any(each.isdigit() for each in text) or _AGO.search(folded):
         spans += _find_numbered_dates(text, day_of(at).date())
@@ -257,17 +257,17 @@ def _capital_words(text: str) -> list[str]:
 
 def _find_numbered_dates(text: str, today: date) -> list[DaySpan]:
     """Return the days and months with a year that `text` names, and those it counts back from `today`."""
-    found: list[DaySpan] = []
+    spans: list[DaySpan] = []
     for token in tokens(text, rates=False):
         if token.kind is Kind.DATE and re.fullmatch(r"\d{4}-\d\d(?:-\d\d)?", token.value):
             parts = [int(each) for each in token.value.split("-")]
             try:
-                whole = _month_span(parts[0], parts[1])
+                month = _month_span(parts[0], parts[1])
                 if len(parts) == 2:
-                    found.append(whole)
+                    spans.append(month)
                 else:
                     day = date(*parts)
-                    found += [DaySpan(day, day), DaySpan(whole.first, whole.last, SAME_MONTH)]
+                    spans += [DaySpan(day, day), DaySpan(month.first, month.last, SAME_MONTH)]
             except ValueError:
                 continue
         elif token.kind is Kind.QUANTITY and _AGO.match(fold(text[token.end : token.end + _NEAR]).lstrip()):
@@ -275,8 +275,8 @@ def _find_numbered_dates(text: str, today: date) -> list[DaySpan]:
             days = _LENGTHS.get(unit, 0)
             if days and count.isdecimal() and int(count) * days < today.toordinal() - 366:
                 day = today - int(count) * days * _DAY
-                found.append(DaySpan(day - days // 2 * _DAY, day + days // 2 * _DAY))
-    return found
+                spans.append(DaySpan(day - days // 2 * _DAY, day + days // 2 * _DAY))
+    return spans
 
 
 def _month_span(year: int, month: int, counts: float = 1.0) -> DaySpan:

@@ -2,7 +2,7 @@
 
 Strategy: read the question, let the arms propose candidates, rank them, estimate how surely any of them fits, and
 return the best within the budget: a millisecond for 100,000 turns, on the event loop. The vector of a question is
-awaited if its embedder takes a thread. If vectors are missing, or a served model fails, words alone find.
+awaited if its embedder takes a thread. If vectors are missing, or a served model fails, words alone decide.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -69,7 +69,7 @@ class VectorArm(Protocol):
         ...
 
     def measure_cosines(
-        self, look: Any, seen: Callable[[int], bool], candidates: Collection[int]
+        self, look: Any, is_visible: Callable[[int], bool], candidates: Collection[int]
     ) -> tuple[Mapping[int, float], Mapping[int, float]]:
         """Return the cosines of candidates and of the nearest rows: of each alone, and with its neighbours."""
         ...
@@ -97,7 +97,7 @@ class IndexRecaller:
         self._near = None if near is None else near(self.index)
         self._weights = weights
         self._off = short_penalties(weights)
-        self._told: str | None = None  # the reason that was logged for missing vectors
+        self._logged_reason: str | None = None  # the reason that was logged for missing vectors
 
     # --- following the store and embedding rows
 
@@ -148,7 +148,7 @@ class IndexRecaller:
         if self._near is not None:
             try:
                 await self._near.catch_up()
-                self._told = None
+                self._logged_reason = None
             except EmbeddingFailed as error:
                 self._log_missing(error)
 
@@ -157,9 +157,9 @@ class IndexRecaller:
         return 0 if self._near is None else await self._near.save_vectors()
 
     def _log_missing(self, error: EmbeddingFailed) -> None:
-        """Log that vectors are missing, once per reason until there are some again."""
-        if self._told != str(error):
-            self._told = str(error)
+        """Log that vectors are missing, once per reason until rows are embedded again."""
+        if self._logged_reason != str(error):
+            self._logged_reason = str(error)
             _log.warning("no vectors from the served model, words alone recall", why=str(error))
 
     # --- searching
@@ -182,21 +182,21 @@ class IndexRecaller:
                 look = await near.find_nearest(search.text, self.index.places(search.reach, search.scope))
             except EmbeddingFailed as error:
                 self._log_missing(error)
-        found = self.search_index(search, look)
-        both = (*found.excerpts, *found.shown)
-        if self._following.beginning and both:  # the first read reaches later forgets last
-            found = found.without_excerpts(await self._store.forgotten_ids([each.id for each in both]))
-        return replace(found, items=self._valid_items(search)) if complete else found
+        result = self.search_index(search, look)
+        both = (*result.excerpts, *result.shown)
+        if self._following.beginning and both:  # the first read may not have reached the latest forgets
+            result = result.without_excerpts(await self._store.forgotten_ids([each.id for each in both]))
+        return replace(result, items=self._valid_items(search)) if complete else result
 
     def _valid_items(self, search: RecallQuery) -> tuple[Item, ...]:
         """Return the items that are live and valid at the time of the search."""
-        there = self.index.rows.items(search.scope)
-        return tuple([each for each in there if each.valid_from <= search.at < item_end(each)])
+        items = self.index.rows.items(search.scope)
+        return tuple([each for each in items if each.valid_from <= search.at < item_end(each)])
 
     def search_index(self, search: RecallQuery, look: Any = None) -> RecallResult:
         """Return the excerpts that fit, from the index. `look`: the result of `VectorArm.find_nearest`, or None."""
         rows = self.index.rows
-        asked = read_query(
+        question = read_query(
             search.text,
             search.lang,
             self.index.speakers(search.reach, search.scope),
@@ -205,60 +205,63 @@ class IndexRecaller:
             rows.langs,
             rows.stem_number,
         )
-        if not asked.words:
+        if not question.words:
             return NOTHING_RECALLED
-        ranked = self._rank_rows(search, asked, look)
+        ranked = self._rank_rows(search, question, look)
         if not search.shown:
-            return self._select_best(search, asked, ranked)
-        shown = {row for _, row in ranked if self._is_shown(search, row)}
-        found = self._select_best(search, asked, [each for each in ranked if each[1] not in shown])
+            return self._select_best(search, question, ranked)
+        shown_rows = {row for _, row in ranked if self._is_shown(search, row)}
+        result = self._select_best(search, question, [each for each in ranked if each[1] not in shown_rows])
         rows = self.index.rows
-        wanted = {rows.stem_number(term) for term in asked.terms}
+        wanted = {rows.stem_number(term) for term in question.terms}
         citable = [
             (score, row)
             for score, row in ranked
-            if row in shown and rows.is_citable(row) and not wanted.isdisjoint(rows.words(row))
+            if row in shown_rows and rows.is_citable(row) and not wanted.isdisjoint(rows.words(row))
         ]
-        before = self._select_best(replace(search, limit=RECALLED_SHOWN, tokens=0), asked, citable)
-        return replace(found, shown=before.excerpts)
+        before = self._select_best(replace(search, limit=RECALLED_SHOWN, tokens=0), question, citable)
+        return replace(result, shown=before.excerpts)
 
     def _select_best(
-        self, search: RecallQuery, asked: AnalyzedQuestion, found: Sequence[tuple[float, int]]
+        self, search: RecallQuery, question: AnalyzedQuestion, ranked: Sequence[tuple[float, int]]
     ) -> RecallResult:
         """Return the best of the ranked rows, if any fits surely enough."""
-        if not found:
+        if not ranked:
             return NOTHING_RECALLED
-        sure = estimate_sureness(self._measure_coverage(search, asked, [row for _, row in found]))
+        sure = estimate_sureness(self._measure_coverage(search, question, [row for _, row in ranked]))
         if sure < (self.floor if search.floor is None else search.floor):
             return RecallResult((), sure)
-        top = found[0][0]
+        top = ranked[0][0]
         scale = sure / top if top > 0 else 0.0
         excerpts = select_excerpts(
             (
-                self._make_excerpt(row, max(0.0, score * scale), asked)
-                for score, row in found[: search.limit * 2]
+                self._make_excerpt(row, max(0.0, score * scale), question)
+                for score, row in ranked[: search.limit * 2]
             ),
             search.limit,
             search.tokens,
         )
-        return RecallResult(excerpts, sure, self._find_disagreements(excerpts, found))
+        return RecallResult(excerpts, sure, self._find_disagreements(excerpts, ranked))
 
     def _rank_rows(
-        self, search: RecallQuery, asked: AnalyzedQuestion, look: Any = None
+        self, search: RecallQuery, question: AnalyzedQuestion, look: Any = None
     ) -> list[tuple[float, int]]:
-        """Return the candidates of all arms with their scores, best first; of equals the later one."""
+        """Return the candidates of all arms with their scores, best first; of equal scores the later row first."""
         rows, weights = self.index.rows, self._weights
-        found = self.index.find(asked, search.reach, search.scope, search.at)
-        arms: list[tuple[float, Arm]] = [(weights.window, found.words), (weights.grams, found.grams)]
+        arm_scores = self.index.find(question, search.reach, search.scope, search.at)
+        arms: list[tuple[float, Arm]] = [
+            (weights.window, arm_scores.words),
+            (weights.grams, arm_scores.grams),
+        ]
         if look is not None and self._near is not None:
             own, around = self._near.measure_cosines(
-                look, self.index.visibility_at(search.at), found.words.keys() | found.grams.keys()
+                look, self.index.visibility_at(search.at), arm_scores.words.keys() | arm_scores.grams.keys()
             )
             arms += [(weights.own, own), (weights.around, around)]
-        by = rows.spoken_by(asked.by)
+        by = rows.spoken_by(question.by)
         ranking: list[tuple[float, int]] = []
         sizes, asks, spoke, off = rows.sizes, rows.asks, rows.by, self._off
-        timed, when, dated = rows.is_timed, asked.when, asked.has_dates
+        timed, when, dated = rows.is_timed, question.when, question.has_dates
         for row, score in sum_arms(arms).items():
             size = sizes[row]
             if size < ASKING:
@@ -268,7 +271,7 @@ class IndexRecaller:
             if when and timed(row):
                 score += weights.time
             if dated:
-                score += weights.date * asked.fit_time(rows.at[row])
+                score += weights.date * question.fit_time(rows.at[row])
             ranking.append((score, row))
         ranking.sort(reverse=True)
         return ranking
@@ -279,24 +282,24 @@ class IndexRecaller:
         return rows.messages[row] in search.shown and rows.scope(row) == search.scope
 
     def _measure_coverage(
-        self, search: RecallQuery, asked: AnalyzedQuestion, found: Sequence[int]
+        self, search: RecallQuery, question: AnalyzedQuestion, ranked_rows: Sequence[int]
     ) -> QuestionCoverage:
         """Return the shares of a question that the best candidates hold, of the speakers in question and of others."""
         rows = self.index.rows
         counts = self.index.counts(search.reach, search.scope)
-        names = {rows.stems[each] for name in asked.by for each in rows.name_stems(name)}
-        told = [
+        names = {rows.stems[each] for name in question.by for each in rows.name_stems(name)}
+        weighted_stems = [
             (
                 rows.stem_number(term),
-                asked.terms[term] * word_rarity(counts.documents, counts.frequency(term)),
+                question.terms[term] * word_rarity(counts.documents, counts.frequency(term)),
             )
-            for term in self._known_stems(asked)
+            for term in self._known_stems(question)
             if term not in names
         ]
-        mass = QuestionMass(told, counts.documents)
-        by = rows.spoken_by(asked.by)
-        right = list(islice((row for row in found if not by or rows.by[row] in by), LOOKED_AT))
-        wrong = list(islice((row for row in found if rows.by[row] not in by), LOOKED_AT)) if by else []
+        mass = QuestionMass(weighted_stems, counts.documents)
+        by = rows.spoken_by(question.by)
+        right = list(islice((row for row in ranked_rows if not by or rows.by[row] in by), LOOKED_AT))
+        wrong = list(islice((row for row in ranked_rows if rows.by[row] not in by), LOOKED_AT)) if by else []
         return QuestionCoverage(
             mass.known,
             mass.largest_share([rows.words(row)] for row in right),
@@ -304,25 +307,25 @@ class IndexRecaller:
             mass.largest_share([rows.words(row)] for row in wrong) if by else None,
         )
 
-    def _known_stems(self, asked: AnalyzedQuestion) -> dict[str, None]:
+    def _known_stems(self, question: AnalyzedQuestion) -> dict[str, None]:
         """Return the known stems of each word of a question, or any one stem for a word that is unknown.
 
         In a talk of two languages a word is written in one of them: its absence from the other means nothing.
         """
         number = self.index.rows.stem_number
-        found: dict[str, None] = {}
-        for written in asked.stems:
+        stems: dict[str, None] = {}
+        for written in question.stems:
             known = [each for each in written if number(each) is not None]
-            found.update(dict.fromkeys(known or written[:1]))
-        return found
+            stems.update(dict.fromkeys(known or written[:1]))
+        return stems
 
-    def _make_excerpt(self, row: int, score: float, asked: AnalyzedQuestion) -> Excerpt:
+    def _make_excerpt(self, row: int, score: float, question: AnalyzedQuestion) -> Excerpt:
         rows = self.index.rows
         item = rows.item(row)
         return Excerpt(
             id=rows.id(row),
             kind="turn" if item is None else "item",
-            text=cut_excerpt(rows.texts[row], asked.words, partial(rows.sentences, row)),
+            text=cut_excerpt(rows.texts[row], question.words, partial(rows.sentences, row)),
             at=rows.at[row],
             by=rows.speakers[rows.by[row]],
             thread=rows.scope(row).thread,
@@ -332,13 +335,13 @@ class IndexRecaller:
         )
 
     def _find_disagreements(
-        self, excerpts: Sequence[Excerpt], found: Sequence[tuple[float, int]]
+        self, excerpts: Sequence[Excerpt], ranked: Sequence[tuple[float, int]]
     ) -> tuple[tuple[str, str], ...]:
         """Return the pairs of excerpts that give different numbers for the key of an item."""
         rows = self.index.rows
         if not any(each.kind == "item" for each in excerpts):
             return ()
-        row_of = {rows.id(row): row for _, row in found}
+        row_of = {rows.id(row): row for _, row in ranked}
         claims: list[NumberClaim] = []
         for each in excerpts[:_COMPARED]:
             item = rows.item(row_of[each.id])

@@ -107,8 +107,8 @@ class RecallRows:
         self._items: dict[int, Item] = {}
         self._item_rows: dict[str, int] = {}
         self._of_scope: dict[str, dict[str, Item]] = {}  # items by id, by the name of their scope
-        self._said = array("q")  # numbers of turns, ascending, ...
-        self._said_rows = array("I")  # ... and the row of each: a tenth of what a dict takes
+        self._turn_numbers = array("q")  # numbers of turns, ascending, ...
+        self._turn_rows = array("I")  # ... and the row of each: a tenth of what a dict takes
         self._before = array("i")
         self._after = array("i")
         self._lang_of = array("H")
@@ -131,13 +131,13 @@ class RecallRows:
         row = len(self)
         before = thread.last if thread.last != NONE and thread.sitting == remark.sitting else NONE
         thread.last, thread.sitting = row, remark.sitting
-        at = bisect_left(self._said, turn.n)  # the end, nearly always
-        self._said.insert(at, turn.n)
-        self._said_rows.insert(at, row)
+        at = bisect_left(self._turn_numbers, turn.n)  # the end, nearly always
+        self._turn_numbers.insert(at, turn.n)
+        self._turn_rows.insert(at, row)
         speaker = self._number_speaker(remark.speaker or remark.role, place)
-        said = read_terms(remark.text, thread.lang)
-        marks = _LIVE | (_USERS if remark.role == USER else 0) | (_TIMED if said.timed else 0)
-        self._add_row(remark.text, remark.message, remark.at, place, speaker, said, marks)
+        terms = read_terms(remark.text, thread.lang)
+        marks = _LIVE | (_USERS if remark.role == USER else 0) | (_TIMED if terms.timed else 0)
+        self._add_row(remark.text, remark.message, remark.at, place, speaker, terms, marks)
         self._turns.append(turn.n)
         self._before.append(before)
         self._after.append(NONE)
@@ -159,20 +159,20 @@ class RecallRows:
 
     def _row_of(self, n: int) -> int:
         """Return the row of turn `n`, or NONE."""
-        at = bisect_left(self._said, n)
-        return self._said_rows[at] if at < len(self._said) and self._said[at] == n else NONE
+        at = bisect_left(self._turn_numbers, n)
+        return self._turn_rows[at] if at < len(self._turn_numbers) and self._turn_numbers[at] == n else NONE
 
     def add_item(self, item: Item) -> int:
         """Add an item, replacing its earlier state, and return its row."""
         self.drop_item(item.id)
         place = self.whose.place(item.scope)
-        said = read_terms(item.text, detect_language(item.text) or DEFAULT)
-        keyed = replace(said, stems=(*said.stems, *[trim_stem(said.lang, each) for each in item.key]))
+        terms = read_terms(item.text, detect_language(item.text) or DEFAULT)
+        keyed = replace(terms, stems=(*terms.stems, *[trim_stem(terms.lang, each) for each in item.key]))
         row = len(self)
         self._item_rows[item.id], self._items[row] = row, item
         self._of_scope.setdefault(reach_name(item.scope, "scope"), {})[item.id] = item
         speaker = self._number_speaker("", place)
-        marks = _LIVE | _USERS | (_TIMED if said.timed else 0)
+        marks = _LIVE | _USERS | (_TIMED if terms.timed else 0)
         self._add_row(item.text, "", item.created_at, place, speaker, keyed, marks)
         self._turns.append(0)
         self._before.append(NONE)
@@ -195,26 +195,26 @@ class RecallRows:
         self._letters.pop(row, None)
 
     def _add_row(
-        self, text: str, message: str, at: int, place: int, speaker: int, said: TextTerms, marks: int
+        self, text: str, message: str, at: int, place: int, speaker: int, terms: TextTerms, marks: int
     ) -> None:
-        self.langs.setdefault(said.lang)
-        numbers = [*map(self._numbers.get, said.stems)]
+        self.langs.setdefault(terms.lang)
+        numbers = [*map(self._numbers.get, terms.stems)]
         self._words.extend(
             self._number_stem(term) if at is None else at
-            for term, at in zip(said.stems, numbers, strict=True)
+            for term, at in zip(terms.stems, numbers, strict=True)
         )
-        self._letters[len(self)] = " ".join(said.words)
-        if said.parts:
-            self._parts[len(self)] = said.parts
+        self._letters[len(self)] = " ".join(terms.words)
+        if terms.parts:
+            self._parts[len(self)] = terms.parts
         self._ends.append(len(self._words))
-        self._lang_of.append(list(self.langs).index(said.lang))
+        self._lang_of.append(list(self.langs).index(terms.lang))
         shared = self.messages[-1:] == [message]  # a question and its answer
         self.messages.append(self.messages[-1] if shared else message)
         self.at.append(at)
         self.place.append(place)
         self.by.append(speaker)
-        self.sizes.append(min(said.size, _MANY))
-        self.asks.append(round(said.asks * 255))
+        self.sizes.append(min(terms.size, _MANY))
+        self.asks.append(round(terms.asks * 255))
         self._marks.append(marks)
         self.texts.append(text)
 
@@ -335,16 +335,16 @@ class RecallRows:
         return self._rows_holding(row, self._before)
 
     def _rows_holding(self, row: int, links: "array[int]") -> list[int]:
-        found: list[int] = []
+        rows: list[int] = []
         between = 0
         at = links[row]
         while at != NONE and between < _FARTHEST:
             own = self._ends[at + 1] - self._ends[at]
             if between < reach_of(own):
-                found.append(at)
+                rows.append(at)
             between += own
             at = links[at]
-        return found
+        return rows
 
     def context_terms(self, row: int) -> Sequence[str]:
         """Return the terms of a row's speaker and time; none for an item."""

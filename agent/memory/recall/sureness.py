@@ -48,42 +48,48 @@ def word_rarity(documents: int, frequency: int) -> float:
 class QuestionMass:
     """The words of a question with their weights.
 
-    `told`: pairs of a stem number, None for a stem that no document holds, and its weight. `documents`: how many there
-    are. `known`: the share of the weight that some document holds.
+    `weighted_stems`: pairs of a stem number, None for a stem that no document holds, and its weight. `documents`:
+    how many there are. `known`: the share of the weight that some document holds.
     """
 
-    def __init__(self, told: Iterable[tuple[int | None, float]], documents: int) -> None:
-        self._told: dict[int, float] = {}
+    def __init__(self, weighted_stems: Iterable[tuple[int | None, float]], documents: int) -> None:
+        self._weights: dict[int, float] = {}
         total = 0.0
-        for number, telling in told:
+        for number, telling in weighted_stems:
             if number is None:
                 total += telling * documents / (documents + FEW)
             else:
                 total += telling
-                self._told[number] = telling
+                self._weights[number] = telling
         self._total = total or 1.0
-        self.known = sum(self._told.values()) / self._total
+        self.known = sum(self._weights.values()) / self._total
 
     def largest_share(self, documents: Iterable[Sequence[Sequence[int]]]) -> float:
         """Return the largest share of the question that one of `documents` holds, 0..1.
 
         `documents`: the stem numbers of each, in any number of parts.
         """
-        best, told = 0.0, self._told
+        best, weights = 0.0, self._weights
         for parts in documents:
-            held = told.keys() & chain.from_iterable(parts)
-            best = max(best, sum([told[each] for each in held]) / self._total)
+            shared = weights.keys() & chain.from_iterable(parts)
+            best = max(best, sum([weights[each] for each in shared]) / self._total)
             if best >= self.known:  # no document holds more
                 break
         return best
 
 
-def estimate_sureness(held: QuestionCoverage) -> float:
+def estimate_sureness(coverage: QuestionCoverage) -> float:
     """Return how surely anything fits, 0..1."""
-    others = UNOPPOSED * held.own if held.others is None else held.others
+    others = UNOPPOSED * coverage.own if coverage.others is None else coverage.others
     return 1 / (
         1
         + math.exp(
-            -(_KNOWN * held.known + _OWN * held.own + _AROUND * held.around + _OTHERS * others + _BIAS)
+            -(
+                _KNOWN * coverage.known
+                + _OWN * coverage.own
+                + _AROUND * coverage.around
+                + _OTHERS * others
+                + _BIAS
+            )
         )
     )

@@ -73,17 +73,17 @@ class Tail:
         self,
         words: Terms,
         grams: Collection[str],
-        seen: Callable[[int], bool],
+        is_visible: Callable[[int], bool],
         frequency: Callable[[Term], int],
         documents: int,
         lengths: tuple[float, float],
     ) -> tuple[dict[int, float], dict[int, float], dict[int, float]]:
         """Return scores by row: of windows, of the best part of long messages, of 4-grams.
 
-        `seen`: whether a row may be found. `frequency`: of a term in the index. `documents`: those in the index.
+        `is_visible`: whether a row may be found. `frequency`: of a term in the index. `documents`: those in the index.
         `lengths`: the average number of words and of 4-grams of its documents; 0 if it has none.
         """
-        here = [row for row in self._windows if seen(row)]
+        here = [row for row in self._windows if is_visible(row)]
         if not here:
             return {}, {}, {}
         cut = {row: self._cut_row(row) for row in here}
@@ -98,8 +98,8 @@ class Tail:
             for row in windows
             if (of := cut[row][1:])
         }
-        every = dict.fromkeys(grams, 1.0)
-        weights = _weigh_terms(every, of_grams, lambda term: frequency((GRAMS, term)), total)
+        gram_weights = dict.fromkeys(grams, 1.0)
+        weights = _weigh_terms(gram_weights, of_grams, lambda term: frequency((GRAMS, term)), total)
         lettered = _score_bags(of_grams, weights, lengths[1] or _mean_size(of_grams.values()))
         return windows, {row: score for row, score in parts.items() if score > 0}, lettered
 
@@ -127,9 +127,9 @@ def _weigh_terms(
     """Return the weight of each term that one of `bags` holds. `total`: of documents, including these."""
     weights: dict[str, float] = {}
     for term, counts in terms.items():
-        held = sum([term in bag.counts for bag in bags.values()])
-        if held:
-            weights[term] = counts * bm25_rarity(total, frequency(term) + held)
+        holding = sum([term in bag.counts for bag in bags.values()])
+        if holding:
+            weights[term] = counts * bm25_rarity(total, frequency(term) + holding)
     return weights
 
 
