@@ -96,9 +96,9 @@ class RunningAction:
         "_begun",
         "_refused",
         "_report",
+        "_reported",
         "_scope",
         "_stopping",
-        "_told",
         "_unsure",
         "before",
         "call",
@@ -123,7 +123,7 @@ class RunningAction:
         self._begun = False
         self._refused = False  # begin() was called and refused
         self._stopping = trio.Event()  # stop() was called before begin()
-        self._told = False
+        self._reported = False
 
     @property
     def has_begun(self) -> bool:
@@ -154,7 +154,7 @@ class RunningAction:
             raise BeginRefused("begin() came after a stop or a deadline")
         if self.still is not None and trio.current_time() - self.sure_at > BEGIN_SURE:
             self._refused = self._unsure = True
-            raise BeginRefused("the last check that it may begin is too old")
+            raise BeginRefused("the last check that the action may begin is too old")
         self._begun = True
         self._scope.deadline = trio.current_time() + ACTION_TIMEOUT
 
@@ -197,12 +197,12 @@ class RunningAction:
         """Report the outcome unless one was reported; return False if no report was left to call."""
         report, self._report = self._report, None
         if report is not None:
-            self._told = True
+            self._reported = True
             try:
                 report(outcome)
             except Exception as error:  # noqa: BLE001  the same edge: a session's fault is not the runner's
                 _log_error("action report broke", self.call, error)
-        return self._told
+        return self._reported
 
 
 class Runner:

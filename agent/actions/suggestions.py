@@ -271,7 +271,7 @@ TABLE: SuggestionTable = StateTable(
 class Suggestion:
     """An action that waits for its user's confirmation, or runs without one if its definition allows.
 
-    `id`: unguessable. `asked`: the message that led to it. `deadline`: seconds on the loop's clock; a confirm at or
+    `id`: unguessable. `question`: the message that led to it. `deadline`: seconds on the loop's clock; a confirm at or
     after it is late. `payload`: the arguments of the run, once confirmed. `missing`: the fields that a confirm must
     fill in. `scope`: its owner. `answer`: the user's message in place of a yes. `runs_at`: names its executor.
     `item`: the memory item that it would make live. The table's guards read `late` and `draining`, which
@@ -280,7 +280,7 @@ class Suggestion:
 
     __slots__ = (
         "_accepts",
-        "_heard",
+        "_confirmed_payload",
         "action",
         "answer",
         "deadline",
@@ -304,14 +304,14 @@ class Suggestion:
         "was_confirmed",
     )
 
-    def __init__(self, suggestion_id: str, proposal: Proposal, asked: Question, deadline: float) -> None:
+    def __init__(self, suggestion_id: str, proposal: Proposal, question: Question, deadline: float) -> None:
         self.id = suggestion_id
         self.action = proposal.action
         self.payload = proposal.payload
-        self.message = asked.id
-        self.lang = asked.lang
-        self.scope = asked.scope
-        self.tools = asked.tools
+        self.message = question.id
+        self.lang = question.lang
+        self.scope = question.scope
+        self.tools = question.tools
         self.deadline = deadline
         self.state = SuggestionState.SUGGESTED
         self.was_confirmed = False
@@ -327,7 +327,7 @@ class Suggestion:
         self.spoiled: str | None = None
         self.answer = ""
         self._accepts = proposal.accepts
-        self._heard: Payload = proposal.payload
+        self._confirmed_payload: Payload = proposal.payload
 
     @property
     def incomplete(self) -> bool:
@@ -339,28 +339,28 @@ class Suggestion:
         """Whether the last confirm has edited arguments that the tool does not accept."""
         return self.spoiled is not None
 
-    def read_payload(self, payload: Mapping[str, Any] | None, held: bool) -> None:
+    def read_payload(self, payload: Mapping[str, Any] | None, fills_in: bool) -> None:
         """Read the payload of a confirm; `lacks` or `spoiled` then hold the sentence that explains a refusal.
 
-        For a tool's call the payload replaces the arguments; otherwise it fills in fields by name. `held`: the
+        For a tool's call the payload replaces the arguments; otherwise it fills in fields by name. `fills_in`: the
         client knows of missing fields, so that a confirm without a payload fills in nothing; otherwise such a confirm
         accepts the suggestion as shown. The payload takes effect only in `apply_payload`.
         """
-        self._heard, self.lacks, self.spoiled = self.payload, None, None
+        self._confirmed_payload, self.lacks, self.spoiled = self.payload, None, None
         if self._accepts is not None:
             self._read_edit(payload)
-        elif payload is not None or held:
+        elif payload is not None or fills_in:
             self._read_filled(payload or {})
 
     def apply_payload(self) -> None:
         """Make the payload of the confirm the suggestion's own: once, since a confirmed suggestion does not change."""
-        self.payload = self._heard
+        self.payload = self._confirmed_payload
 
     def release_data(self) -> None:
         """Drop the data that only a call that may still run needs: many suggestions are kept, to answer late
         confirms.
         """
-        self.payload, self._heard, self.sources, self.tools, self.answer = {}, {}, {}, (), ""
+        self.payload, self._confirmed_payload, self.sources, self.tools, self.answer = {}, {}, {}, (), ""
         self._accepts = self.spoiled = None
 
     def _read_edit(self, payload: Mapping[str, Any] | None) -> None:
@@ -368,14 +368,14 @@ class Suggestion:
             return
         self.spoiled = self._accepts(payload) if is_valid_payload(payload) else TOO_LARGE
         if self.spoiled is None:
-            self._heard = payload
+            self._confirmed_payload = payload
 
     def _read_filled(self, filled: Mapping[str, Any]) -> None:
         self.lacks = explain_mismatch(self.missing, filled)
         if self.lacks is None:
-            heard = {**self.payload, **{name: value.strip() for name, value in filled.items()}}
-            if is_valid_payload(heard):
-                self._heard = heard
+            payload = {**self.payload, **{name: value.strip() for name, value in filled.items()}}
+            if is_valid_payload(payload):
+                self._confirmed_payload = payload
             else:
                 self.lacks = TOO_LARGE
 

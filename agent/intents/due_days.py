@@ -12,8 +12,8 @@ def find_coming_day(text: str, today: date) -> date | None:
 
     None where there is no such day, or where the words may mean several.
     """
-    meant = [each for each in _days(text, today) if each > today]
-    return meant[0] if len(meant) == 1 and meant[0] in _days(text, today, sure=True) else None
+    days = [each for each in _days(text, today) if each > today]
+    return days[0] if len(days) == 1 and days[0] in _days(text, today, sure=True) else None
 
 
 def find_due_day(text: str, today: date) -> date | None:
@@ -21,12 +21,12 @@ def find_due_day(text: str, today: date) -> date | None:
 
     None for days that come again and again ("every Monday").
     """
-    meant = _days(text, today)
-    return min((each for each in meant if each > today), default=today if today in meant else None)
+    days = _days(text, today)
+    return min((each for each in days if each > today), default=today if today in days else None)
 
 
 def _days(text: str, today: date, sure: bool = False) -> frozenset[date]:
-    found = tokens(text, source=True)
-    said = days.find_mentions(fold(text), text, found)
-    meant = [each.meaning for each in said if not each.often and (each.sure or not sure)]
-    return days.find_dates(text, found) | days.all_days(meant, today)
+    number_tokens = tokens(text, source=True)
+    mentions = days.find_mentions(fold(text), text, number_tokens)
+    meant = [each.meaning for each in mentions if not each.often and (each.sure or not sure)]
+    return days.find_dates(text, number_tokens) | days.all_days(meant, today)

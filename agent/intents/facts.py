@@ -101,8 +101,8 @@ class FactReader:
         match = self._being.match(clause.text)
         if match is None:
             return None
-        what = re.split(r"[,;.!:–]", clause.text[match.start("said") :])[0]
-        about = remove_numbers(what)
+        trait = re.split(r"[,;.!:–]", clause.text[match.start("said") :])[0]
+        about = remove_numbers(trait)
         if all(
             word in FUNCTION_WORDS for word in split_words(about)
         ):  # of a number with its unit that is all

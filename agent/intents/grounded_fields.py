@@ -50,32 +50,37 @@ class NumberSource:
 
 
 def ground_fields(
-    wish: Wish, by_model: Mapping[str, Any], said: Sequence[NumberSource], cited: Sequence[NumberSource] = ()
+    wish: Wish,
+    by_model: Mapping[str, Any],
+    sources: Sequence[NumberSource],
+    cited: Sequence[NumberSource] = (),
 ) -> Proposal:
     """Return the proposal of a wish: the fields that its words gave, and those of the model's that stand.
 
-    `by_model`: the fields as the model wrote them. `said`: the user's messages of this conversation, oldest first, the
+    `by_model`: the fields as the model wrote them. `sources`: the user's messages in this thread, oldest first, the
     one that is answered last. `cited`: the snippets that the answer cites. `missing` names the fields to ask for.
     """
     proposal = wish.proposal
-    kept = dict(proposal.payload)
+    payload = dict(proposal.payload)
     was_asked = len(wish.words) > 1
     for name in describe_action(proposal.action)[1]["properties"]:
         if name == "subject" and not was_asked:
-            kept.pop(name, None)
-        if name in kept and name != "subject":
+            payload.pop(name, None)
+        if name in payload and name != "subject":
             continue
-        value = _ground_value(name, by_model.get(name), said, cited)
-        if value and is_valid_payload({**kept, name: value}):
-            kept[name] = value
+        value = _ground_value(name, by_model.get(name), sources, cited)
+        if value and is_valid_payload({**payload, name: value}):
+            payload[name] = value
     return Proposal(
         action=proposal.action,
-        payload=kept,
-        missing=tuple(name for name in REQUIRED[proposal.action] if name not in kept),
+        payload=payload,
+        missing=tuple(name for name in REQUIRED[proposal.action] if name not in payload),
     )
 
 
-def _ground_value(name: str, value: Any, said: Sequence[NumberSource], cited: Sequence[NumberSource]) -> str:
+def _ground_value(
+    name: str, value: Any, sources: Sequence[NumberSource], cited: Sequence[NumberSource]
+) -> str:
     """Return the value of a field as it may be proposed; "" where it does not stand."""
     if not isinstance(value, str):
         return ""
@@ -83,10 +88,10 @@ def _ground_value(name: str, value: Any, said: Sequence[NumberSource], cited: Se
     if not _is_plain(value, name in OF_THE_USER or name == "subject"):
         return ""
     if name == "phone":
-        return find_given_numbers([each.text for each in said]).get(read_digits(value), "")
+        return find_given_numbers([each.text for each in sources]).get(read_digits(value), "")
     if name in OF_THE_USER:
-        return value if _is_worded_by(value, said) and is_supported(value, said) else ""
-    return value if is_supported(value, (*said, *cited)) else ""
+        return value if _is_worded_by(value, sources) and is_supported(value, sources) else ""
+    return value if is_supported(value, (*sources, *cited)) else ""
 
 
 def _is_plain(value: str, is_line: bool) -> bool:
@@ -98,18 +103,18 @@ def _is_plain(value: str, is_line: bool) -> bool:
     )
 
 
-def _is_worded_by(value: str, said: Sequence[NumberSource]) -> bool:
+def _is_worded_by(value: str, sources: Sequence[NumberSource]) -> bool:
     """Return whether each word of a field is one of the user's."""
-    theirs = {word for each in said for word in _WORDS.findall(normalize_text(each.text).casefold())}
-    return theirs.issuperset(_WORDS.findall(value.casefold()))
+    source_words = {word for each in sources for word in _WORDS.findall(normalize_text(each.text).casefold())}
+    return source_words.issuperset(_WORDS.findall(value.casefold()))
 
 
 def is_supported(value: str, sources: Sequence[NumberSource]) -> bool:
     """Return whether each number of `value`, and each run of its digits, stands in one of `sources`."""
-    found = tokens(value)
-    if not all(any(source.numbers.holds(token) for source in sources) for token in found):
+    number_tokens = tokens(value)
+    if not all(any(source.numbers.holds(token) for source in sources) for token in number_tokens):
         return False
-    runs = {*_RUNS.findall(_in_digits(value)), *_in_a_row(value, found)}
+    runs = {*_RUNS.findall(_in_digits(value)), *_in_a_row(value, number_tokens)}
     symbols = {char for char in value if char.isnumeric() and not char.isdecimal()}
     texts = [_in_digits(each.text) for each in sources] if runs or symbols else []
     return all(any(_holds(text, run) for text in texts) for run in runs | symbols)
@@ -122,17 +127,17 @@ def _holds(text: str, run: str) -> bool:
     return run in text
 
 
-def _in_a_row(value: str, found: Sequence[NumberToken]) -> list[str]:
+def _in_a_row(value: str, number_tokens: Sequence[NumberToken]) -> list[str]:
     """Return the rows of single numbers with no word between ("nine, nine, nine"), as they would stand in a source."""
     rows: list[str] = []
     first = 0
-    for at, token in enumerate(found):
+    for at, token in enumerate(number_tokens):
         if not _is_single(token):
             first = at + 1
-        elif at and _WORDS.search(value, found[at - 1].end, token.start):
+        elif at and _WORDS.search(value, number_tokens[at - 1].end, token.start):
             first = at
         if at - first + 1 >= _RUN:
-            rows.append(_in_digits(value[found[first].start : token.end]))
+            rows.append(_in_digits(value[number_tokens[first].start : token.end]))
     return rows
 
 

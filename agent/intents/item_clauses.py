@@ -70,30 +70,30 @@ class ClauseReader:
         rest = clause.after(begins)
         if self._recalling.match(rest.text) or len(split_words(rest.text)) < _LEAST:
             return None
-        said = self.read_clause(rest, sure=True) or self._read_any_fact(rest)
+        proposal = self.read_clause(rest, sure=True) or self._read_any_fact(rest)
         sure = not self._loops.is_of_others(rest.text) and "?" not in clause.text
-        return replace(said, ordered=sure) if self._preferences.has_subject(said.subject) else None
+        return replace(proposal, ordered=sure) if self._preferences.has_subject(proposal.subject) else None
 
     def read_order_at_end(self, sentence: Clause) -> ClauseProposal | None:
         """Return the item of a `sentence` that ends with an order to remember it ("..., remember that")."""
-        asked = self._kept.search(sentence.text)
-        if asked is None:
+        match = self._kept.search(sentence.text)
+        if match is None:
             return None
-        of = sentence.until(asked.start())
+        of = sentence.until(match.start())
         of = of.after(self._opening.find_end(of.text))
-        said = self.read_clause(of, sure=True) or self._read_any_fact(of)
-        if not self._preferences.has_subject(said.subject) or len(split_words(of.text)) < _LEAST:
+        proposal = self.read_clause(of, sure=True) or self._read_any_fact(of)
+        if not self._preferences.has_subject(proposal.subject) or len(split_words(of.text)) < _LEAST:
             return None
-        return replace(said, ordered=not self._loops.is_of_others(of.text))
+        return replace(proposal, ordered=not self._loops.is_of_others(of.text))
 
     def read_clause(self, clause: Clause, sure: bool, first: bool = True) -> ClauseProposal | None:
         """Return the item that `clause` proposes by itself.
 
         `sure`: no word before it says that it is not meant. `first`: it begins its sentence, as an order does.
         """
-        said = self._orders.read_rule(clause) if first else None
+        proposal = self._orders.read_rule(clause) if first else None
         clause = self.moods.cut_doubt(clause)
-        if said is None and sure and not self.moods.saying.search(clause.text):
+        if proposal is None and sure and not self.moods.saying.search(clause.text):
             kinds = (
                 self._preferences.read_preference,
                 self._preferences.read_decision,
@@ -102,8 +102,8 @@ class ClauseReader:
                 self._loops.read_duty,
                 self._facts.read_fact,
             )
-            said = next((found for kind in kinds if (found := kind(clause)) is not None), None)
-        return said if said is not None and self._preferences.has_subject(said.subject) else None
+            proposal = next((found for kind in kinds if (found := kind(clause)) is not None), None)
+        return proposal if proposal is not None and self._preferences.has_subject(proposal.subject) else None
 
     def _read_any_fact(self, clause: Clause) -> ClauseProposal:
         """Return all of `clause` as a fact, without a condition on its content."""

@@ -46,11 +46,11 @@ def propose_items(text: str, lang: Lang, message: str, today: date) -> tuple[Ite
     """
     masked, written = mask_quotations(text[:MAX_TEXT])
     for code in (lang, *(each for each in LANGUAGES if each != lang)):
-        found = _read_text(clause_reader(code), masked, written, today)
-        if found:
+        clause_proposals = _read_text(clause_reader(code), masked, written, today)
+        if clause_proposals:
             return tuple(
                 ItemProposal(_make_candidate(said, code, quote, message, today), said.ordered)
-                for said, quote in found
+                for said, quote in clause_proposals
             )[:PROPOSALS_PER_TURN]
     return ()
 
@@ -74,7 +74,7 @@ def _read_text(
     reader: ClauseReader, masked: str, written: str, today: date
 ) -> list[tuple[ClauseProposal, str]]:
     """Return the proposals of a text, each with its sentence. `masked`: the text with a mask over its quotations."""
-    found: list[tuple[ClauseProposal, str]] = []
+    proposals: list[tuple[ClauseProposal, str]] = []
     moods = reader.moods
     for start, end in islice(find_line_sentences(masked), _SENTENCES):
         sentence = Clause(masked[start:end], written[start:end], today)
@@ -89,49 +89,49 @@ def _read_text(
         ):
             proposed = _read_sentence(reader, sentence)
             fitting = (each for each in proposed if len(each.text) + len(_DATED) <= ITEM_TEXT)
-            found += [(each, sentence.written) for each in fitting]
-        if len(found) >= PROPOSALS_PER_TURN or moods.leads_in(sentence.text):
+            proposals += [(each, sentence.written) for each in fitting]
+        if len(proposals) >= PROPOSALS_PER_TURN or moods.leads_in(sentence.text):
             break
-    return found
+    return proposals
 
 
 def _read_sentence(reader: ClauseReader, sentence: Clause) -> list[ClauseProposal]:
     """Return the proposals of the clauses of `sentence`; each ends where the next clause that proposes begins."""
     moods = reader.moods
     breaks = [match.span() for match in moods.separator.finditer(sentence.text)][:_CLAUSES]
-    theirs = moods.saying.search(sentence.text)
-    starts = [(0, 0), *(each for each in breaks if theirs is None or each[1] <= theirs.start())]
+    reported = moods.saying.search(sentence.text)
+    starts = [(0, 0), *(each for each in breaks if reported is None or each[1] <= reported.start())]
     ordered = reader.read_order_at_end(sentence)
     if ordered is not None:
         return [ordered]
-    found: list[ClauseProposal] = []
+    proposals: list[ClauseProposal] = []
     for end, at in starts:
         if moods.find_memory_order(sentence.text[at:]) is not None:
             ordered = reader.read_order(sentence.after(at))
-            found = [ordered] if ordered is not None else []
+            proposals = [ordered] if ordered is not None else []
             sentence = sentence.until(end)
             break
     for end, at in reversed(starts):
         sure = moods.supposing.search(sentence.text, 0, at) is None
-        said = reader.read_clause(sentence.after(at), sure, at == 0)
-        if said is not None:
-            found.insert(0, said)
+        proposal = reader.read_clause(sentence.after(at), sure, at == 0)
+        if proposal is not None:
+            proposals.insert(0, proposal)
             sentence = sentence.until(end)
-    return found
+    return proposals
 
 
-def _make_candidate(said: ClauseProposal, lang: Lang, quote: str, message: str, today: date) -> Candidate:
-    text = said.text[:1].upper() + said.text[1:].rstrip(" .,;!")
-    day = said.due or (find_coming_day(text, today) if said.type == "fact" else None)
+def _make_candidate(proposal: ClauseProposal, lang: Lang, quote: str, message: str, today: date) -> Candidate:
+    text = proposal.text[:1].upper() + proposal.text[1:].rstrip(" .,;!")
+    day = proposal.due or (find_coming_day(text, today) if proposal.type == "fact" else None)
     if day is not None and day.isoformat() not in text:
         text += f" ({day.isoformat()})"
     sources = (Source("message", message, quote=quote[:ITEM_QUOTE]),)
     return Candidate(
-        type=said.type,
-        subject=said.subject.strip(),
+        type=proposal.type,
+        subject=proposal.subject.strip(),
         text=text,
         lang=lang,
         sources=sources,
-        finishes=said.finishes,
-        single=said.single,
+        finishes=proposal.finishes,
+        single=proposal.single,
     )

@@ -216,12 +216,12 @@ def _permits(modal: str, leads: list[str], words: MoodWords) -> bool:
     """Return whether a subject and a modal verb ask ("you can call me") and do not report ("said you could")."""
     if not leads or leads[0] in words.speakers:
         return False
-    said = next((word for word in leads[1:] if word not in words.linking), "")
-    if said and leads[1] in words.linking - words.conditions and said not in words.wanting:
+    leading = next((word for word in leads[1:] if word not in words.linking), "")
+    if leading and leads[1] in words.linking - words.conditions and leading not in words.wanting:
         return False  # "good that you can"
     if modal in words.promising and not words.conditions.intersection(leads[1:2]):
         return False
-    return not words.past(said)
+    return not words.past(leading)
 
 
 def _is_called_upon(subject: str, leads: list[str], words: MoodWords) -> bool:

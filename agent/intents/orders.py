@@ -66,11 +66,11 @@ class OrderReader:
     def find_standing_order(self, text: str) -> str | None:
         """Return the order for good that `text` is, without its opening words; None where `text` is none."""
         order = text[self._opening.find_end(text) :]
-        said = order.partition(":")[0]  # the object of the order follows the colon
-        first = split_words(said[: 2 * WHEN])[:_EARLY]
+        object_text = order.partition(":")[0]  # the object of the order follows the colon
+        first = split_words(object_text[: 2 * WHEN])[:_EARLY]
         lasting = [self._standing.fullmatch(word) is not None for word in first]
         orders = [word in self._say.ordering for word in first]
-        if orders[:1] == [True] and (any(lasting) or self._some_henceforth.search(said)):
+        if orders[:1] == [True] and (any(lasting) or self._some_henceforth.search(object_text)):
             return order
         return order if lasting[:1] == [True] and orders[1:2] == [True] and len(first) > _LEAST else None
 

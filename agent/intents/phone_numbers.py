@@ -147,18 +147,22 @@ def find_phone_numbers(
         if keyword.action in calling and not (gap and _is_anothers(text, number)):
             rank = (gap, not number.sure, number.start < keyword.start, not number.reached, number.start)
             owned.setdefault(keyword.action, []).append((rank, text[number.start : number.end]))
-    found = {action: min(numbers)[1] for action, numbers in owned.items()}
+    phone_numbers = {action: min(numbers)[1] for action, numbers in owned.items()}
     for one, other in pairwise(requested):
         for first, second in ((one, other), (other, one)):
-            if first.action in found and second.action in calling - found.keys() and _share(text, one, other):
-                found[second.action] = found[first.action]
-    return found
+            if (
+                first.action in phone_numbers
+                and second.action in calling - phone_numbers.keys()
+                and _share(text, one, other)
+            ):
+                phone_numbers[second.action] = phone_numbers[first.action]
+    return phone_numbers
 
 
 def find_told_number(text: str) -> str:
     """Return the only usable phone number of an answer, as it was written last; "" for none, and for several."""
-    found = {number_key(each): each for each in _find_answers(text)}
-    return next(iter(found.values())) if len(found) == 1 else ""
+    numbers = {number_key(each): each for each in _find_answers(text)}
+    return next(iter(numbers.values())) if len(numbers) == 1 else ""
 
 
 def find_given_numbers(texts: Sequence[str]) -> dict[str, str]:
@@ -166,14 +170,14 @@ def find_given_numbers(texts: Sequence[str]) -> dict[str, str]:
 
     A number that any of the messages says to be something else, or not to be used, is left out, in every writing.
     """
-    found: dict[str, str] = {}
+    numbers: dict[str, str] = {}
     doubtful: set[str] = set()
     for text in texts:
         usable = [*_find_answers(text)]
-        found |= {read_digits(each): each for each in usable}
+        numbers |= {read_digits(each): each for each in usable}
         every = (number_key(match.group()) for match in islice(_PHONE.finditer(text), NUMBERS))
         doubtful |= set(every) - set(map(number_key, usable))
-    return {key: each for key, each in found.items() if number_key(each) not in doubtful}
+    return {key: each for key, each in numbers.items() if number_key(each) not in doubtful}
 
 
 def read_digits(written: str) -> str:

@@ -84,14 +84,14 @@ class PreferenceReader:
         rather = self._rather.search(rest)
         if rather is not None:
             return rest
-        said = split_words(rest)
-        content = [word for word in said if word not in self._function]
+        words = split_words(rest)
+        content = [word for word in words if word not in self._function]
         if not content:
             return ""
-        begins = said.index(content[0])
-        of = next((at for at in range(begins, len(said)) if said[at] in self._function), len(said))
-        kind = said[begins] if linked else said[of - 1]
-        return " ".join([kind, *(word for word in said[of:] if word not in self._function)])
+        begins = words.index(content[0])
+        of = next((at for at in range(begins, len(words)) if words[at] in self._function), len(words))
+        kind = words[begins] if linked else words[of - 1]
+        return " ".join([kind, *(word for word in words[of:] if word not in self._function)])
 
     def _make_choice(
         self, type: ItemType, of: str, about: str, clause: Clause, match: re.Match[str]

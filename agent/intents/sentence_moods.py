@@ -54,11 +54,11 @@ class SentenceMoods:
 
     def is_question(self, sentence: str) -> bool:
         """Tell whether `sentence` is a question, with its mark or without."""
-        told = self._telling.match(sentence)
-        if told is not None and told["requested"]:
+        telling = self._telling.match(sentence)
+        if telling is not None and telling["requested"]:
             return False
         first = split_words(sentence[self._opening.find_end(sentence) :][:WHEN])[:1]
-        begins = bool(first) and first[0] in self._question_openers and told is None
+        begins = bool(first) and first[0] in self._question_openers and telling is None
         return (begins and not self._orders.is_conditional(sentence)) or "?" in sentence
 
     def find_statement_end(self, sentence: str) -> int:
@@ -69,8 +69,8 @@ class SentenceMoods:
 
     def find_memory_order(self, clause: str) -> int | None:
         """Return where the words after "remember that" begin in `clause`; None where it has no such opening."""
-        asked = self._telling.match(clause)
-        return None if asked is None else asked.end()
+        telling = self._telling.match(clause)
+        return None if telling is None else telling.end()
 
     def leads_in(self, sentence: str) -> bool:
         """Tell whether `sentence` leads in a text, of which the next sentences may be a part."""

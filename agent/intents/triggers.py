@@ -115,12 +115,12 @@ def remove_requests(text: str) -> str:
     empty.
     """
     text = normalize_text(text)
-    kept: list[str] = []
+    pieces: list[str] = []
     at = 0
     for each in _find_requested(text):
-        kept.append(text[at : each.start])
+        pieces.append(text[at : each.start])
         at = max(at, each.end)
-    return remove_phone_numbers(" ".join([*kept, text[at:]])).strip()
+    return remove_phone_numbers(" ".join([*pieces, text[at:]])).strip()
 
 
 def _find_requested(text: str) -> list[RequestedKeyword]:
@@ -130,14 +130,14 @@ def _find_requested(text: str) -> list[RequestedKeyword]:
     """
     folded = text.casefold()
     quotations: list[tuple[int, int]] | None = None
-    found: list[RequestedKeyword] = []
+    requested: list[RequestedKeyword] = []
     for action, pattern in _PATTERNS.items():
         if not any(word in folded for word in _FIRST_WORDS[action]):
             continue
         if quotations is None:
             quotations = [match.span() for match in islice(QUOTED.finditer(text), _QUOTATIONS)]
-        found += islice(_of_action(action, pattern, text, quotations), _REQUESTED)
-    return sorted(found, key=lambda each: each.start)
+        requested += islice(_of_action(action, pattern, text, quotations), _REQUESTED)
+    return sorted(requested, key=lambda each: each.start)
 
 
 def _of_action(

@@ -32,19 +32,19 @@ _BESIDE = 2  # words beside a phone number that still tell nothing else
 _WORDED = ("text", "subject")
 
 
-def read_wishes(text: str, left: Sequence[Wish] = ()) -> tuple[Wish, ...]:
+def read_wishes(text: str, open_wishes: Sequence[Wish] = ()) -> tuple[Wish, ...]:
     """Return the wishes of a message, each action at most once, in the order of asking.
 
-    `left`: the wishes that the message before it left open.
+    `open_wishes`: the wishes that the message before it left open.
     """
     own = propose_actions(text)
     if own:
-        before = {each.proposal.action: each for each in left}
+        before = {each.proposal.action: each for each in open_wishes}
         return tuple(_renew_wish(each, before.get(each.action), text) for each in own)
     return tuple(
-        Wish(_fill_fields(each.proposal, told), (*each.words, text)[-WISH_MESSAGES:])
-        for each in left
-        if (told := _read_missing(text, each.proposal.missing))
+        Wish(_fill_fields(each.proposal, fields), (*each.words, text)[-WISH_MESSAGES:])
+        for each in open_wishes
+        if (fields := _read_missing(text, each.proposal.missing))
     )
 
 
@@ -90,8 +90,8 @@ def _renew_wish(proposal: Proposal, before: Wish | None, text: str) -> Wish:
     return Wish(_make_proposal(proposal.action, payload), (*before.words, text)[-WISH_MESSAGES:])
 
 
-def _fill_fields(proposal: Proposal, told: Mapping[str, str]) -> Proposal:
-    return _make_proposal(proposal.action, {**proposal.payload, **told})
+def _fill_fields(proposal: Proposal, fields: Mapping[str, str]) -> Proposal:
+    return _make_proposal(proposal.action, {**proposal.payload, **fields})
 
 
 def _make_proposal(action: str, payload: Mapping[str, Any]) -> Proposal:
@@ -109,18 +109,18 @@ def _read_missing(text: str, missing: Sequence[str]) -> dict[str, str]:
     text = normalize_text(text)
     if find_courtesy(text) is not None or _WITHDRAWN.match(text):
         return {}
-    told: dict[str, str] = {}
+    fields: dict[str, str] = {}
     phone = find_told_number(text) if "phone" in missing and not has_keyword(text) else ""
     if phone:
-        told["phone"] = phone
+        fields["phone"] = phone
     for name in _WORDED:
         if name in missing:
-            said = find_text_to_send(text, phone)
-            if not said and "phone" not in missing and not _is_question(text):
-                said = text.strip()
-            if said:
-                told[name] = said
-    return told
+            text_to_send = find_text_to_send(text, phone)
+            if not text_to_send and "phone" not in missing and not _is_question(text):
+                text_to_send = text.strip()
+            if text_to_send:
+                fields[name] = text_to_send
+    return fields
 
 
 def _is_question(text: str) -> bool:

@@ -38,7 +38,9 @@ MEMORY_BATCH = 64  # exchanges that are stored in one transaction
 MEMORY_TRIES = 3  # tries to store a batch
 MEMORY_RETRY = 1.0  # seconds between two tries
 MEMORY_ANSWER = 5.0  # seconds that the answer to a plain request waits for its message's proposals
-MEMORY_CAUGHT_UP = 8.0  # seconds that a turn waits for its user's earlier exchanges; after that it says that some are missing
+MEMORY_CAUGHT_UP = (
+    8.0  # seconds that a turn waits for its user's earlier exchanges, before it says that some are missing
+)
 MEMORY_LEFT_OUT = 600.0  # seconds in which turns say that earlier exchanges of their user could not be kept
 NOTE_TRIES = 3  # tries of a model to read a message for items
 EXPIRE_EVERY = 60.0  # seconds between two looks for items past their end

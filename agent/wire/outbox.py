@@ -239,11 +239,11 @@ class Outbox:
         assert self._write is not None
         chunks = self._chunks
         try:
-            taken = self._write(self._stream, chunks[0].data if len(chunks) == 1 else self._join_chunks())
+            written = self._write(self._stream, chunks[0].data if len(chunks) == 1 else self._join_chunks())
         except WireClosed:
             self._give_up(False)
             return False
-        return self._note_written(taken)
+        return self._note_written(written)
 
     async def _write_the_rest(self) -> None:
         """Write until the queue is empty, waiting for the stream. Cancelled, half a frame may have been written."""
@@ -280,43 +280,43 @@ class Outbox:
                 break
         return b"".join(offered)
 
-    def _note_written(self, taken: int) -> bool:
-        """Account for `taken` bytes that the stream took; return whether a frame was finished."""
-        if taken == self._bytes:
-            gone, self._chunks = self._chunks, []
+    def _note_written(self, written: int) -> bool:
+        """Account for `written` bytes that the stream took; return whether a frame was finished."""
+        if written == self._bytes:
+            finished, self._chunks = self._chunks, []
             self._bytes = 0
             self.room = OUTBOX_DELTAS
             self._begun = False
         else:
-            gone = self._remove_written(taken)
-        for chunk in gone:
+            finished = self._remove_written(written)
+        for chunk in finished:
             if chunk.written is not None:
                 chunk.written()
         if self._room is not None and self.room > 0:
-            told, self._room = self._room, None
-            told()
+            callback, self._room = self._room, None
+            callback()
         if self._empty is not None and not self._chunks:
             self._empty.set()
-        return bool(gone)
+        return bool(finished)
 
-    def _remove_written(self, taken: int) -> list[OutboxChunk]:
-        """Remove the first `taken` bytes of the queue; return the chunks that were finished."""
+    def _remove_written(self, written: int) -> list[OutboxChunk]:
+        """Remove the first `written` bytes of the queue; return the chunks that were finished."""
         if not self._chunks:  # dropped meanwhile
             return []
-        self._bytes -= taken
-        whole = 0
+        self._bytes -= written
+        count = 0
         for chunk in self._chunks:
-            if len(chunk.data) > taken:
+            if len(chunk.data) > written:
                 break
-            taken -= len(chunk.data)
-            whole += 1
+            written -= len(chunk.data)
+            count += 1
             self.room += chunk.turn > 0
-        gone, self._chunks = self._chunks[:whole], self._chunks[whole:]
-        if whole:
+        finished, self._chunks = self._chunks[:count], self._chunks[count:]
+        if count:
             self._begun = False
-        if taken:
-            self._mark_begun(self._chunks[0].data[taken:], self._chunks[0])
-        return gone
+        if written:
+            self._mark_begun(self._chunks[0].data[written:], self._chunks[0])
+        return finished
 
     def _mark_begun(self, rest: bytes, chunk: OutboxChunk) -> None:
         """Mark the first chunk as begun: its `rest` is no delta any more."""

@@ -127,12 +127,12 @@ class Pulse:
                 continue
             del ticks[voice]
             try:
-                again = voice.step(now)
+                next_due = voice.step(now)
             except Exception as error:  # noqa: BLE001 - the edge of one voice
                 voice.fail(error)
                 continue
-            if again is not None:
-                self.add(voice, again)
+            if next_due is not None:
+                self.add(voice, next_due)
 
 
 def _tick_of(now: float) -> int:

@@ -31,7 +31,7 @@ class Channel(Generic[Got]):
         self._stream = stream
         self._decoder: msgspec.msgpack.Decoder[Got] = msgspec.msgpack.Decoder(got)
         self._waiting = bytearray()
-        self._held = bytearray()
+        self._received = bytearray()
         self._wanted = trio.Event()
         self._written = trio.Event()
         self._written.set()
@@ -52,13 +52,13 @@ class Channel(Generic[Got]):
     async def receive(self) -> Got | None:
         """Return the next message, `None` when no more come. Cancelled, no message is lost."""
         while True:
-            size = int.from_bytes(self._held[:_LENGTH], "big") if len(self._held) >= _LENGTH else None
+            size = int.from_bytes(self._received[:_LENGTH], "big") if len(self._received) >= _LENGTH else None
             if size is not None and size > WORKER_MESSAGE:
                 self._end_broken()
                 return None
-            if size is not None and len(self._held) >= _LENGTH + size:
-                data = bytes(self._held[_LENGTH : _LENGTH + size])
-                del self._held[: _LENGTH + size]
+            if size is not None and len(self._received) >= _LENGTH + size:
+                data = bytes(self._received[_LENGTH : _LENGTH + size])
+                del self._received[: _LENGTH + size]
                 try:
                     return self._decoder.decode(data)
                 except msgspec.DecodeError:
@@ -70,7 +70,7 @@ class Channel(Generic[Got]):
                 return None
             if not received:
                 return None
-            self._held += received
+            self._received += received
 
     async def write(self) -> None:
         """Write queued messages until the other end closes or hangs, or until cancelled; then close the stream."""

@@ -35,10 +35,10 @@ def take_connection_back(source: socket.socket) -> socket.socket | None:
     """
     try:
         while True:
-            said, file = _receive(source)
+            data, file = _receive(source)
             if file is not None:
                 return socket.socket(fileno=file)
-            if not said:
+            if not data:
                 return None
     except OSError:  # none, or no file descriptor is left for it
         return None
@@ -46,8 +46,8 @@ def take_connection_back(source: socket.socket) -> socket.socket | None:
 
 def _receive(source: socket.socket) -> tuple[bytes, int | None]:
     """Receive one byte and its descriptor, if there is one. `socket.recv_fds` ignores its flags."""
-    said, rights, _, _ = source.recvmsg(len(_ONE), socket.CMSG_SPACE(_FILE.size), _CLOSED_ON_EXEC)
-    return said, _FILE.unpack_from(rights[0][2])[0] if rights else None
+    data, rights, _, _ = source.recvmsg(len(_ONE), socket.CMSG_SPACE(_FILE.size), _CLOSED_ON_EXEC)
+    return data, _FILE.unpack_from(rights[0][2])[0] if rights else None
 
 
 class PassedConnections(trio.abc.Listener[trio.SocketStream]):
@@ -77,14 +77,14 @@ class PassedConnections(trio.abc.Listener[trio.SocketStream]):
             await trio.lowlevel.checkpoint()
         while True:
             try:
-                said, file = _receive(self._source)
+                data, file = _receive(self._source)
             except BlockingIOError:
                 self._in_a_row = 0
                 await trio.lowlevel.wait_readable(self._source)
                 continue
             except ConnectionResetError:
-                said, file = b"", None
-            if not said:
+                data, file = b"", None
+            if not data:
                 await trio.sleep_forever()
             if file is not None:
                 self._in_a_row += 1

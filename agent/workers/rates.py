@@ -36,8 +36,8 @@ def make_rates() -> int:
     if hasattr(os, "memfd_create"):
         file = os.memfd_create("agent-rates")
     else:
-        with tempfile.TemporaryFile() as made:
-            file = os.dup(made.fileno())
+        with tempfile.TemporaryFile() as temporary:
+            file = os.dup(temporary.fileno())
     content = secrets.token_bytes(_KEY) + bytes(
         _SIZE - _KEY
     )  # written, so that the disk cannot be full later
@@ -91,14 +91,20 @@ class SharedRates:
     def _take(self, name: bytes, begin: int, rate: float, tokens: int) -> bool:
         now, most = self._clock(), rate * self._burst
         entries = [(*_ENTRY.unpack_from(self._memory, at), at) for at in self._set(begin)]
-        left, since, at = next(
-            ((left, since, at) for found, left, since, at in entries if found == name),
+        tokens_left, since, at = next(
+            (
+                (tokens_left, since, at)
+                for entry_name, tokens_left, since, at in entries
+                if entry_name == name
+            ),
             (most, now, min((since, at) for *_, since, at in entries)[1]),
         )
-        left = min(most, left + max(0.0, now - since) * rate)
-        taken = left >= tokens
-        _ENTRY.pack_into(self._memory, at, name, min(most, left - tokens) if taken else left, now)
-        return taken
+        tokens_left = min(most, tokens_left + max(0.0, now - since) * rate)
+        granted = tokens_left >= tokens
+        _ENTRY.pack_into(
+            self._memory, at, name, min(most, tokens_left - tokens) if granted else tokens_left, now
+        )
+        return granted
 
     def _set(self, begin: int) -> range:
         return range(begin, begin + WAYS * _ENTRY.size, _ENTRY.size)

@@ -1,7 +1,7 @@
-"""The supervisor's services to workers: it keeps the places of all, and answers questions about all.
+"""The supervisor's services to workers: it keeps the places of all workers, and answers questions about all of them.
 
-Every message is answered in the step in which it came. The exception is a question about all workers: each of them is
-asked, and a worker that is silent for `WORKER_ANSWER` seconds is left out.
+Every message is answered in the step in which it came. The exception is a question about all workers: the desk
+asks each of them, and leaves out a worker that is silent for `WORKER_ANSWER` seconds.
 """
 
 from collections.abc import Callable
@@ -44,8 +44,8 @@ class _DeskWorker:
 class _OpenQuestion:
     """A question about all workers, while their answers come."""
 
-    def __init__(self, asked: set[int]) -> None:
-        self.missing = asked
+    def __init__(self, workers: set[int]) -> None:
+        self.missing = workers
         self.unready: dict[int, str] = {}
         self.answered = trio.Event()
         self._look()
@@ -118,7 +118,7 @@ class SupervisorDesk:
             case WorkerReport():
                 self._take_report(number, message)
             case _:
-                pass  # about a place that was given away meanwhile
+                pass  # the message is about a place that was given away before
 
     def _enter(self, worker: _DeskWorker, message: PlaceRequest) -> None:
         greedy = self._places.is_full_for(message.address)
@@ -133,7 +133,7 @@ class SupervisorDesk:
         if worker.places.pop(place, None) is not None:
             worker.send(GiveWay(place))
 
-    async def _answer_question(self, send: Send, asked: int, figures: bool) -> None:
+    async def _answer_question(self, send: Send, question_number: int, figures: bool) -> None:
         """Ask all workers, and answer the worker that asked."""
         self._last += 1
         number = self._last
@@ -146,7 +146,7 @@ class SupervisorDesk:
         finally:
             del self._questions[number]
         text = self._sums.text(collect_families(self._metrics)) if figures else b""
-        send(WorkersAnswer(asked, text, question.describe_unready()))
+        send(WorkersAnswer(question_number, text, question.describe_unready()))
 
     def _take_report(self, number: int, report: WorkerReport) -> None:
         if report.figures is not None:

@@ -108,7 +108,7 @@ class Worker:
         self._up = False
         self._ready = False  # the supervisor knows; before, it prefers other workers
         self._numbers = count(LAST + 1)
-        self._asked: dict[int, tuple[trio.Event, list[WorkersAnswer]]] = {}
+        self._open_questions: dict[int, tuple[trio.Event, list[WorkersAnswer]]] = {}
 
     def connection_ended(self) -> None:
         """Tell the supervisor that a connection has ended."""
@@ -158,8 +158,8 @@ class Worker:
                     self._places.drop_place(place)
                 case ReportRequest(question=question, figures=figures):
                     self._report(question, figures)
-                case WorkersAnswer(question=question) if question in self._asked:
-                    answered, answers = self._asked[question]
+                case WorkersAnswer(question=question) if question in self._open_questions:
+                    answered, answers = self._open_questions[question]
                     answers.append(message)
                     answered.set()
                 case AliveProbe():
@@ -198,13 +198,13 @@ class Worker:
     async def _ask(self, what: Literal["figures", "unready"]) -> WorkersAnswer | None:
         """Ask the supervisor about all workers; return `None` if it does not answer."""
         number = next(self._numbers)
-        answered, answers = self._asked[number] = trio.Event(), []
+        answered, answers = self._open_questions[number] = trio.Event(), []
         self._channel.send(WorkersQuestion(number, what))
         try:
             with trio.move_on_after(2 * WORKER_ANSWER):  # once for the other workers
                 await answered.wait()
         finally:
-            del self._asked[number]
+            del self._open_questions[number]
         return answers[0] if answers else None
 
 
