@@ -67,16 +67,16 @@ class MemoryArchive(Protocol):
         ...
 
     async def items(
-        self, whose: ScopeFilter, window: Window, statuses: Collection[ItemStatus] = ()
+        self, scope_filter: ScopeFilter, window: Window, statuses: Collection[ItemStatus] = ()
     ) -> Page[Item]:
         """Return items in the order of their creation; empty `statuses` means all statuses."""
         ...
 
-    async def entries(self, whose: ScopeFilter, window: Window) -> Page[ArchiveEntry]:
+    async def entries(self, scope_filter: ScopeFilter, window: Window) -> Page[ArchiveEntry]:
         """Return items of every status with their history, in the order of their creation."""
         ...
 
-    async def turns(self, whose: ScopeFilter, window: Window) -> Page[StoredTurn]:
+    async def turns(self, scope_filter: ScopeFilter, window: Window) -> Page[StoredTurn]:
         """Return the stored turns in their order; a forgotten turn has the text ""."""
         ...
 

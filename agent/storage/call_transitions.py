@@ -260,34 +260,39 @@ def begin_call(
     return _move(transaction, call, "claimed", None, lease_until=lease_until)
 
 
-def record_report(transaction: Transaction, said: CallReport) -> tuple[StoredCall, bool]:
+def record_report(transaction: Transaction, report: CallReport) -> tuple[StoredCall, bool]:
     """Record how a claimed call ended for its caller; return it, and whether the same report came before."""
-    call = find_call(transaction.connection, said.project, said.call)
+    call = find_call(transaction.connection, report.project, report.call)
     if call.result_hash is not None:
-        if call.result_hash != said.digest:
+        if call.result_hash != report.digest:
             raise Conflict("already_reported")
         return call_of(call), True
-    if call.status in _NEVER_RAN and not said.ok and (call.status == "suggested" or call.runs_at == CALLER):
-        if call.deadline <= said.at:
+    if call.status in _NEVER_RAN and not report.ok and (call.status == "suggested" or call.runs_at == CALLER):
+        if call.deadline <= report.at:
             raise Conflict("expired")
         declined: CallStatus = "rejected" if call.status == "suggested" else "cancelled"
-        return _move(transaction, call, declined, said.at, result_hash=said.digest), False
+        return _move(transaction, call, declined, report.at, result_hash=report.digest), False
     if call.status != "claimed" or call.runs_at != CALLER:
-        raise Conflict(_why_not_reported(call, said.at))
-    if call.lease_until <= said.at:
+        raise Conflict(_why_not_reported(call, report.at))
+    if call.lease_until <= report.at:
         raise Conflict("lease_over")
-    if said.seen is not None and said.seen != call.arguments_hash:
+    if report.seen is not None and report.seen != call.arguments_hash:
         raise Conflict("arguments_changed")
-    status: Literal["done", "failed"] = "done" if said.ok else "failed"
+    status: Literal["done", "failed"] = "done" if report.ok else "failed"
     OutcomeRequest(
-        suggestion_id=said.call, status=status, result=said.result, at=said.at, attempt=None, owner=CALLER
+        suggestion_id=report.call,
+        status=status,
+        result=report.result,
+        at=report.at,
+        attempt=None,
+        owner=CALLER,
     ).write(transaction)
     transaction.connection.execute(
         sa.update(calls)
-        .where(calls.c.id == said.call, calls.c.status == status)
-        .values(result_hash=said.digest)
+        .where(calls.c.id == report.call, calls.c.status == status)
+        .values(result_hash=report.digest)
     )
-    return call_of(find_call(transaction.connection, said.project, said.call)), False
+    return call_of(find_call(transaction.connection, report.project, report.call)), False
 
 
 def move_call(transaction: Transaction, project: str, thread: str, move: CallTransition, at: int) -> None:

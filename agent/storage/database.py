@@ -102,15 +102,15 @@ class DiskWatch:
         if patience == inf:
             await event.wait()
             return True
-        left, step, counted = _STEPS, patience / _STEPS, 0
-        while left and not self._is_given_up:
+        time_left, step, counted = _STEPS, patience / _STEPS, 0
+        while time_left and not self._is_given_up:
             with trio.move_on_after(step):
                 await event.wait()
                 return True
             silent = self._silent_for(0.9 * step)
             if silent != counted:
-                left, counted = _STEPS, silent
-            left -= silent != 0
+                time_left, counted = _STEPS, silent
+            time_left -= silent != 0
         await trio.lowlevel.checkpoint()
         if not event.is_set():
             self._given_up = self._going_on
@@ -153,9 +153,9 @@ class Database:
     database cannot do its work.
 
     `run_sync` does the blocking work. `clock` stamps rows that have no other time. `observer` gets the gauge
-    `actions_unrecorded`. `told` gets the reason why nothing can be claimed, and "" when claims work again; it never
-    blocks. `contents` describes the file; only a ledger has claims and outcomes. `beside` says that another `Database`
-    of this process has the file open. `impatient` refuses reads for as long as the disk stalls.
+    `actions_unrecorded`. `report_trouble` gets the reason why nothing can be claimed, and "" when claims work again;
+    it never blocks. `contents` describes the file; only a ledger has claims and outcomes. `beside` says that another
+    `Database` of this process has the file open. `impatient` refuses reads for as long as the disk stalls.
     """
 
     def __init__(
@@ -164,7 +164,7 @@ class Database:
         run_sync: RunSync,
         clock: Clock,
         observer: Observer | None = None,
-        told: Callable[[str], None] = lambda _: None,
+        report_trouble: Callable[[str], None] = lambda _: None,
         contents: FileContents = LEDGER,
         beside: bool = False,
         impatient: bool = False,
@@ -177,7 +177,7 @@ class Database:
         self._watch = DiskWatch(run_sync)
         self._clock = clock
         self._observer = observer
-        self._told = told
+        self._report_to = report_trouble
         self._file = DatabaseFile(data, clock, contents, beside)
         self._stall = StallWatch(self._file.progress, self._refuse_reads if impatient else None)
         self._waiting: dict[PendingRequest, None] = {}  # writes and reads, in their order
@@ -275,71 +275,71 @@ class Database:
 
     # --- callers
 
-    async def _keep_until_written(self, what: WriteRequest) -> None:
+    async def _keep_until_written(self, work: WriteRequest) -> None:
         if len(self._unrecorded) >= 2 * LEDGER_UNRECORDED:  # claims within the limit find room here
             raise self._make_error("too many outcomes wait to be recorded")
         if self._closing:
             raise self._make_error(_CLOSED)
-        asked = self._keep_outcome(what)
+        request = self._keep_outcome(work)
         if self._trouble:
             await trio.lowlevel.checkpoint()
             return
         try:
-            if not await self._watch.wait_for_event(asked.answered, self._contents.patience):
+            if not await self._watch.wait_for_event(request.answered, self._contents.patience):
                 self._suspect_disk()
         except trio.Cancelled:
             self._suspect_disk()
             raise
-        if asked.error:
-            raise self._make_error(asked.error)
+        if request.error:
+            raise self._make_error(request.error)
 
-    async def _ask(self, asked: PendingRequest, late: Late | None) -> Any:
+    async def _ask(self, request: PendingRequest, late: Late | None) -> Any:
         """Wait for the answer to a request; a caller that is cancelled or gives up leaves."""
         if self._closing:
             raise self._make_error(_CLOSED)
         if len(self._waiting) >= LEDGER_WAITING:
-            raise self._make_error("too many wait for it")
-        self._waiting[asked] = None
+            raise self._make_error("too many requests wait for it; try again in a moment")
+        self._waiting[request] = None
         self._wanted.set()
         try:
-            asked.given_up = not await self._watch.wait_for_event(asked.answered, self._contents.patience)
-            if asked.given_up and late is not None:
-                asked.given_up = False
+            request.given_up = not await self._watch.wait_for_event(request.answered, self._contents.patience)
+            if request.given_up and late is not None:
+                request.given_up = False
                 late()
-                await asked.answered.wait()
+                await request.answered.wait()
         except trio.Cancelled:
-            self._leave(asked)
+            self._leave(request)
             raise
-        if asked.given_up:
-            self._leave(asked)
+        if request.given_up:
+            self._leave(request)
             raise self._make_error(_SILENT)
-        if asked.error:
-            raise self._make_error(asked.error)
-        if asked.refused is not None:
-            raise asked.refused
-        return asked.answer
+        if request.error:
+            raise self._make_error(request.error)
+        if request.refused is not None:
+            raise request.refused
+        return request.answer
 
     def _make_error(self, why: str) -> StorageFailed:
         return StorageFailed(f"the {self._contents.name}: {why}")
 
-    def _leave(self, asked: PendingRequest) -> None:
-        asked.left = True
-        self._waiting.pop(asked, None)  # it is not there once its batch has begun
+    def _leave(self, request: PendingRequest) -> None:
+        request.left = True
+        self._waiting.pop(request, None)  # it is not there once its batch has begun
         self._suspect_disk()
-        if asked.answered.is_set():  # in the instant between the cancel and its delivery
-            self._end_unless_run(asked)
+        if request.answered.is_set():  # in the instant between the cancel and its delivery
+            self._end_unless_run(request)
 
     def _suspect_disk(self) -> None:
         """Report the disk when a caller has waited longer than a lock can take."""
         if self._watch.since is not None and trio.current_time() - self._watch.since > LOCK_WAIT:
             self._report_trouble(_SILENT)
 
-    def _keep_outcome(self, what: WriteRequest) -> PendingRequest:
-        asked = PendingRequest(what=what)
-        self._unrecorded[asked] = None
+    def _keep_outcome(self, work: WriteRequest) -> PendingRequest:
+        request = PendingRequest(what=work)
+        self._unrecorded[request] = None
         self._change_gauge(1)
         self._wanted.set()
-        return asked
+        return request
 
     # --- the committer
 
@@ -376,10 +376,10 @@ class Database:
         first = next(iter(self._waiting), None)
         overdue = self._trouble and trio.current_time() >= self._try_again  # however much is read meanwhile
         if first is not None and isinstance(first.what, ReadRequest) and not overdue:
-            reads = (asked for asked in self._waiting if isinstance(asked.what, ReadRequest))
+            reads = (request for request in self._waiting if isinstance(request.what, ReadRequest))
             await self._read_batch([*islice(reads, LEDGER_READS)])
             return True
-        writes = (asked for asked in self._waiting if not isinstance(asked.what, ReadRequest))
+        writes = (request for request in self._waiting if not isinstance(request.what, ReadRequest))
         batch = [*islice(self._unrecorded, LEDGER_BATCH), *islice(writes, LEDGER_BATCH)]
         if not batch and not self._trouble:
             return False
@@ -387,9 +387,9 @@ class Database:
         return bool(batch)
 
     async def _read_batch(self, batch: list[PendingRequest]) -> None:
-        for asked in batch:
-            del self._waiting[asked]
-        works = [asked.what.work for asked in batch if isinstance(asked.what, ReadRequest)]
+        for request in batch:
+            del self._waiting[request]
+        works = [request.what.work for request in batch if isinstance(request.what, ReadRequest)]
         self._reading = batch
         self._stall.begin()
         try:
@@ -402,56 +402,58 @@ class Database:
         finally:
             self._reading = []
             self._stall.end()
-        for asked, answer in zip(batch, answers, strict=True):
+        for request, answer in zip(batch, answers, strict=True):
             if isinstance(answer, AgentError):
-                asked.refused = answer
+                request.refused = answer
             elif isinstance(answer, Exception):
-                asked.error = reason(answer)
+                request.error = reason(answer)
             else:
-                asked.answer = answer
-            asked.answered.set()
+                request.answer = answer
+            request.answered.set()
 
     async def _write_batch(self, batch: list[PendingRequest]) -> None:
-        for asked in batch:
-            self._waiting.pop(asked, None)
-        requests = [asked.what for asked in batch if not isinstance(asked.what, ReadRequest)]
+        for request in batch:
+            self._waiting.pop(request, None)
+        requests = [request.what for request in batch if not isinstance(request.what, ReadRequest)]
         self._stall.begin()
         try:
             report = await self._watch.run_call(partial(self._file.commit, requests))
         except trio.Cancelled:
-            self._fail_requests((asked for asked in batch if asked not in self._unrecorded), _CLOSED)
+            self._fail_requests((request for request in batch if request not in self._unrecorded), _CLOSED)
             raise
         except (OSError, RuntimeError) as error:  # a thread could not be started
             report = BatchReport([None] * len(batch), trouble=reason(error))
         finally:
             self._stall.end()
-        for place, asked in enumerate(batch):
-            asked.refused = report.refused.get(place)
-            self._settle(asked, report.answers[place], report.faults.get(place, ""), report.trouble)
+        for place, request in enumerate(batch):
+            request.refused = report.refused.get(place)
+            self._settle(request, report.answers[place], report.faults.get(place, ""), report.trouble)
         self._try_again = trio.current_time() + LEDGER_RETRY
         self._report_trouble(report.trouble)
 
-    def _settle(self, asked: PendingRequest, answer: Any, fault: str, trouble: str) -> None:
+    def _settle(self, request: PendingRequest, answer: Any, fault: str, trouble: str) -> None:
         """Answer one request of a batch; a kept outcome that was not written stays."""
-        asked.error = fault or trouble
-        if asked not in self._unrecorded:
-            asked.answer = answer
-            self._end_unless_run(asked)
+        request.error = fault or trouble
+        if request not in self._unrecorded:
+            request.answer = answer
+            self._end_unless_run(request)
         elif not trouble:
-            del self._unrecorded[asked]
+            del self._unrecorded[request]
             self._change_gauge(-1)
-            if fault and isinstance(asked.what, OutcomeRequest):
-                _log.error("outcome can never be recorded", suggestionId=asked.what.suggestion_id, why=fault)
+            if fault and isinstance(request.what, OutcomeRequest):
+                _log.error(
+                    "outcome can never be recorded", suggestionId=request.what.suggestion_id, why=fault
+                )
         else:
-            asked.error = ""  # the outcome is kept, as its caller asked
-        asked.answered.set()
+            request.error = ""  # the outcome is kept, as its caller asked
+        request.answered.set()
 
-    def _end_unless_run(self, asked: PendingRequest) -> None:
+    def _end_unless_run(self, request: PendingRequest) -> None:
         """Keep the reversal of a request that its caller left: a cancelled record for a claim, or its `undo`."""
-        if asked.given_up and asked.undo is not None and asked.refused is None:
-            self._keep_outcome(asked.undo)
-        if isinstance(asked.what, ClaimRequest) and asked.answer and (asked.left or asked.error):
-            claim, now = asked.what, self._clock.now_ms()
+        if request.given_up and request.undo is not None and request.refused is None:
+            self._keep_outcome(request.undo)
+        if isinstance(request.what, ClaimRequest) and request.answer and (request.left or request.error):
+            claim, now = request.what, self._clock.now_ms()
             self._keep_outcome(
                 OutcomeRequest(
                     suggestion_id=claim.suggestion_id,
@@ -462,8 +464,8 @@ class Database:
                 )
             )
 
-    def _fail_requests(self, asked: Iterable[PendingRequest], why: str) -> None:
-        for each in asked:
+    def _fail_requests(self, requests: Iterable[PendingRequest], why: str) -> None:
+        for each in requests:
             each.error = why
             each.answered.set()
 
@@ -476,7 +478,7 @@ class Database:
             _log.error(f"{self._contents.name} does not work", why=trouble, unrecorded=len(self._unrecorded))
         else:
             _log.warning(f"{self._contents.name} works again", unrecorded=len(self._unrecorded))
-        self._told(trouble)
+        self._report_to(trouble)
 
     def _log_unrecorded(self) -> None:
         if not self._closed:
@@ -486,7 +488,7 @@ class Database:
             _log.error(
                 f"{self._contents.name} closed with outcomes unrecorded", unrecorded=len(self._unrecorded)
             )
-        outcomes = (asked.what for asked in self._unrecorded if isinstance(asked.what, OutcomeRequest))
+        outcomes = (request.what for request in self._unrecorded if isinstance(request.what, OutcomeRequest))
         for record in islice(outcomes, _NAMED):
             _log.error("outcome not recorded", suggestionId=record.suggestion_id, status=record.status)
         self._change_gauge(-len(self._unrecorded))

@@ -75,12 +75,12 @@ class LedgerOwner:
     @property
     def has_lock_file(self) -> bool:
         """Whether the lock's file is still there, so that other processes see that this owner lives."""
-        ours = os.fstat(self._file)
+        opened = os.fstat(self._file)
         try:
-            found = os.stat(self._path)
+            named = os.stat(self._path)
         except OSError:
             return False
-        return (found.st_dev, found.st_ino) == (ours.st_dev, ours.st_ino)
+        return (named.st_dev, named.st_ino) == (opened.st_dev, opened.st_ino)
 
     def leave(self, tidy: bool) -> None:
         """Give up the lock. With `tidy` remove its file too; without, the next process to open the ledger finds this
@@ -107,14 +107,14 @@ def is_dead_owner(data: Path, owner: str) -> bool:
 
 def find_abandoned(data: Path) -> list[Path]:
     """Return the files with a free lock. Remove them only once no row is claimed by their owners."""
-    found = []
+    abandoned = []
     for path in (data / FOLDER).iterdir():
         with suppress(OSError):
             file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
             if _is_unlocked(file):
-                found.append(path)
+                abandoned.append(path)
             os.close(file)
-    return found
+    return abandoned
 
 
 def _is_unlocked(file: int) -> bool:

@@ -64,7 +64,7 @@ class LazyStorage(Generic[T]):
         """Close the storage, if it was opened."""
         self._over.set()
 
-    def stand_in(self, part: Callable[[T], object] = lambda kept: kept) -> Any:
+    def stand_in(self, part: Callable[[T], object] = lambda opened: opened) -> Any:
         """Return a stand-in for a `part` of the storage: calling any of its methods opens the storage first."""
         return _StandIn(self, part)
 

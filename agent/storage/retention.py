@@ -131,26 +131,28 @@ def delete_unused(kept: int, now: int, most: int, transaction: Transaction) -> i
     """Delete up to `most` rows of threads that were unused for `kept` milliseconds, oldest threads first."""
     connection = transaction.connection
     before, claims = now - kept, now - round(TOMBSTONE_SECONDS * 1000)
-    left = most
+    rows_left = most
     of: dict[str, Any] = {"before": before, "ended": min(before, claims), "most": most}
     for project, thread in connection.execute(_UNUSED, of).all():
-        left -= _delete_rows(connection, {"project": project, "thread": thread, "ended": claims}, left)
-        if not left:
+        rows_left -= _delete_rows(
+            connection, {"project": project, "thread": thread, "ended": claims}, rows_left
+        )
+        if not rows_left:
             break
-    return most - left
+    return most - rows_left
 
 
 def _delete_rows(connection: sa.Connection, of: dict[str, Any], most: int) -> int:
     """Delete up to `most` rows of a thread, the thread itself last; return their number."""
-    left = most
-    deleted = connection.execute(_CALLS, {**of, "most": left}).scalars().all()
+    rows_left = most
+    deleted = connection.execute(_CALLS, {**of, "most": rows_left}).scalars().all()
     if deleted:  # only now: a trigger keeps the ledger's row of a call that exists
         connection.execute(_CLAIM, [{"call": id, "ended": of["ended"]} for id in deleted])
-    left -= len(deleted)
-    left -= connection.execute(_MESSAGES, {**of, "most": left}).rowcount
-    if left:
-        left -= connection.execute(_THREAD, of).rowcount
-    return most - left
+    rows_left -= len(deleted)
+    rows_left -= connection.execute(_MESSAGES, {**of, "most": rows_left}).rowcount
+    if rows_left:
+        rows_left -= connection.execute(_THREAD, of).rowcount
+    return most - rows_left
 
 
 def delete_answers(now: int, most: int, transaction: Transaction) -> int:

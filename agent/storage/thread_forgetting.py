@@ -139,7 +139,7 @@ class RepeatingRows:
 
 
 def find_repeats(
-    scope: Scope, again: RepeatMatcher, before: RepeatingRows, connection: sa.Connection
+    scope: Scope, repeats: RepeatMatcher, before: RepeatingRows, connection: sa.Connection
 ) -> tuple[RepeatingRows, bool]:
     """Search the next rows of a user's threads; return all matches so far, and whether there are more rows."""
     last = int(connection.execute(_LAST).scalar_one())
@@ -151,15 +151,17 @@ def find_repeats(
     said = [
         row.number
         for row in connection.execute(_MESSAGES, of).all()
-        if _is_repeat(row, again) or again.matches_json(row.citations)
+        if _is_repeat(row, repeats) or repeats.matches_json(row.citations)
     ]
     made = [
         row.number
         for row in connection.execute(_CALLS, of).all()
-        if again.matches_json([row.arguments, row.result])
+        if repeats.matches_json([row.arguments, row.result])
     ]
     ran = [
-        row.suggestion_id for row in connection.execute(_ACTIONS, of).all() if again.matches_json(row.result)
+        row.suggestion_id
+        for row in connection.execute(_ACTIONS, of).all()
+        if repeats.matches_json(row.result)
     ]
     found = RepeatingRows(
         before.messages.union(said), before.calls.union(made), before.actions.union(ran), upto
@@ -168,30 +170,30 @@ def find_repeats(
 
 
 def empty_repeats(
-    scope: Scope, again: RepeatMatcher, found: RepeatingRows, at: int, transaction: Transaction
+    scope: Scope, repeats: RepeatMatcher, found: RepeatingRows, at: int, transaction: Transaction
 ) -> None:
     """Empty the rows that repeat some words (see `forget_repeats` of the port). `found` holds the matches so far."""
     connection = transaction.connection
     dead = _end_dead(scope, transaction)
     found = replace(
-        found, messages=found.messages.union(row.number for row in dead if _is_repeat(row, again))
+        found, messages=found.messages.union(row.number for row in dead if _is_repeat(row, repeats))
     )
     more = True
     while more:
-        found, more = find_repeats(scope, again, found, connection)
+        found, more = find_repeats(scope, repeats, found, connection)
     told: list[str] = []
     for number in sorted(found.messages):
-        said = connection.execute(_MESSAGE, {"of": number}).one_or_none()
-        if said is not None:  # its thread may have been deleted meanwhile
-            told += _empty_message(connection, said, again)
+        message = connection.execute(_MESSAGE, {"of": number}).one_or_none()
+        if message is not None:  # its thread may have been deleted meanwhile
+            told += _empty_message(connection, message, repeats)
     for number in sorted(found.calls):
         call = connection.execute(_CALL, {"of": number}).one_or_none()
         if call is not None and call.status != "confirmed":  # nor has it been approved meanwhile
             told.append(call.id)
-            _empty_call(transaction, call, again, at)
+            _empty_call(transaction, call, repeats, at)
     for id in sorted(found.actions):
         told.append(id)
-        _empty_outcome(connection, id, again)
+        _empty_outcome(connection, id, repeats)
     _empty_answers(connection, told)
     transaction.erases = bool(told)
 
@@ -233,41 +235,41 @@ def _empty_answers(connection: sa.Connection, ids: Iterable[str]) -> None:
         connection.execute(_UNTELL, {"id": f'"{id}"'.encode()})
 
 
-def _empty_message(connection: sa.Connection, said: Any, again: RepeatMatcher) -> list[str]:
+def _empty_message(connection: sa.Connection, message: Any, repeats: RepeatMatcher) -> list[str]:
     """Empty a message, and with a user's message its turn; a message that only cites the words loses those citations.
 
     Return the ids of the messages that may stand in a stored answer.
     """
-    if not _is_repeat(said, again):
-        connection.execute(_UNCITE, {"of": said.number, "cited": again.blank_repeats(said.citations)})
-    elif said.role == "user":
-        _empty_messages(connection, said.project_id, said.thread_id, said.id, whole=True)
+    if not _is_repeat(message, repeats):
+        connection.execute(_UNCITE, {"of": message.number, "cited": repeats.blank_repeats(message.citations)})
+    elif message.role == "user":
+        _empty_messages(connection, message.project_id, message.thread_id, message.id, whole=True)
     else:
-        connection.execute(_UNSAY_ONE, {"of": said.number})
-    of = {"project": said.project_id, "thread": said.thread_id, "turn": said.turn}
+        connection.execute(_UNSAY_ONE, {"of": message.number})
+    of = {"project": message.project_id, "thread": message.thread_id, "turn": message.turn}
     return [*connection.execute(_SAME_TURN, of).scalars()]
 
 
-def _empty_call(transaction: Transaction, call: Any, again: RepeatMatcher, at: int) -> None:
+def _empty_call(transaction: Transaction, call: Any, repeats: RepeatMatcher, at: int) -> None:
     """Empty the matching texts of a call and of its result in the ledger."""
     connection = transaction.connection
     if call.status == "suggested":
         call_transitions.close_call(transaction, call.project_id, call.id, "cancelled", at)
-    left = {"said": again.blank_repeats(call.arguments), "came": again.blank_repeats(call.result)}
+    left = {"said": repeats.blank_repeats(call.arguments), "came": repeats.blank_repeats(call.result)}
     connection.execute(_EMPTY_CALL, {"of": call.id, **left})
-    _empty_outcome(connection, call.id, again)
+    _empty_outcome(connection, call.id, repeats)
 
 
-def _empty_outcome(connection: sa.Connection, id: str, again: RepeatMatcher) -> None:
+def _empty_outcome(connection: sa.Connection, id: str, repeats: RepeatMatcher) -> None:
     """Empty the matching texts of an action's result."""
     for outcome in connection.execute(_OUTCOME, {"of": id}).scalars().all():
-        connection.execute(_EMPTY_OUTCOME, {"of": id, "came": again.blank_repeats(outcome)})
+        connection.execute(_EMPTY_OUTCOME, {"of": id, "came": repeats.blank_repeats(outcome)})
 
 
-def _is_repeat(message: Any, again: RepeatMatcher) -> bool:
+def _is_repeat(message: Any, repeats: RepeatMatcher) -> bool:
     if message.role == "user":
-        return again.matches_user_text(message.content)
+        return repeats.matches_user_text(message.content)
     if message.role == "tool":
         with suppress(JSONDecodeError):
-            return again.matches_json(loads(message.content))
-    return again.matches_agent_text(message.content)
+            return repeats.matches_json(loads(message.content))
+    return repeats.matches_agent_text(message.content)

@@ -37,9 +37,9 @@ class SqliteThreads:
             partial(turns.begin_turn, opening), partial(turns.abandon_turn, opening)
         )
 
-    async def record_step(self, said: TurnStep, late: Late = wait_on) -> bool:
+    async def record_step(self, step: TurnStep, late: Late = wait_on) -> bool:
         """Write a step of a turn; return `False` for a turn that ended otherwise before. Idempotent."""
-        return await self._database.write(partial(turns.record_step, said, self._kb), late=late)
+        return await self._database.write(partial(turns.record_step, step, self._kb), late=late)
 
     async def cancel_turn(self, project: str, thread: str, at: int, calls: bool = False) -> tuple[str, ...]:
         """End the pending message as cancelled; return the calls that other processes have claimed."""

@@ -205,22 +205,22 @@ def abandon_turn(opening: TurnOpening, transaction: Transaction) -> None:
     transaction.connection.execute(_END, {**of, "to": "cancelled"})
 
 
-def record_step(said: TurnStep, kb: str | None, transaction: Transaction) -> bool:
+def record_step(step: TurnStep, kb: str | None, transaction: Transaction) -> bool:
     """Write a step of a turn (see `record_step` of the port `ThreadStore`)."""
     connection = transaction.connection
-    touched = connection.execute(_TOUCH, {"project": said.project, "thread": said.thread, "at": said.at})
+    touched = connection.execute(_TOUCH, {"project": step.project, "thread": step.thread, "at": step.at})
     if not touched.rowcount:
         raise NotFound("there is no such thing")
-    goes_on = _end_message(said, transaction)
+    goes_on = _end_message(step, transaction)
     if goes_on:
-        if said.answer is not None:
-            connection.execute(_INSERT_ONCE, _row(said.project, said.answer))
-        for call in said.calls:
+        if step.answer is not None:
+            connection.execute(_INSERT_ONCE, _row(step.project, step.answer))
+        for call in step.calls:
             call_transitions.keep_call(transaction, call, kb)
-    for message in said.tools:
-        connection.execute(_INSERT_ONCE, _row(said.project, message))
-    for move in said.moves:
-        call_transitions.move_call(transaction, said.project, said.thread, move, said.at)
+    for message in step.tools:
+        connection.execute(_INSERT_ONCE, _row(step.project, message))
+    for move in step.moves:
+        call_transitions.move_call(transaction, step.project, step.thread, move, step.at)
     return goes_on
 
 
@@ -371,12 +371,12 @@ def _row(project: str, message: StoredMessage, owner: str | None = None) -> dict
     }
 
 
-def _end_message(said: TurnStep, transaction: Transaction) -> bool:
+def _end_message(step: TurnStep, transaction: Transaction) -> bool:
     """End the message of a step if the step ends it; return `False` if it had ended otherwise before."""
-    if said.message is None:
+    if step.message is None:
         return True
-    of = {"project": said.project, "thread": said.thread, "message": said.message}
-    if said.status is not None and transaction.connection.execute(_END, {**of, "to": said.status}).rowcount:
+    of = {"project": step.project, "thread": step.thread, "message": step.message}
+    if step.status is not None and transaction.connection.execute(_END, {**of, "to": step.status}).rowcount:
         return True
-    kept = require_row(transaction.connection.execute(_MESSAGE, of).one_or_none())
-    return bool(kept.status in ("pending", said.status))
+    stored = require_row(transaction.connection.execute(_MESSAGE, of).one_or_none())
+    return bool(stored.status in ("pending", step.status))

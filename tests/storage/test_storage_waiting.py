@@ -197,7 +197,7 @@ async def test_what_cannot_be_remembered_is_not_taken(
             for name in ("b", "c"):
                 nursery.start_soon(rig.ledger.claim, name, "x", NOW)
             await wait_all_tasks_blocked()
-            with pytest.raises(AgentError, match="too many wait"):
+            with pytest.raises(AgentError, match="too many requests wait"):
                 await rig.ledger.claim("d", "x", NOW)
             nursery.start_soon(rig.ledger.record_outcome, "a", "done", {}, NOW)
             nursery.start_soon(

@@ -77,7 +77,7 @@ class WatchedSession(Session):
 
     def post(self, event: Event) -> None:
         """Note what a client sent, and what ends a session, after it was handled."""
-        turn, left = self.current_message, self._left
+        turn, left = self.current_message, self._has_left
         token = SIDE.set(self.side)
         try:
             super().post(event)

@@ -87,7 +87,7 @@ def never(*_: Any) -> Approval:
 
 def takes_any(suggestion: Suggestion, payload: Any) -> None:
     """Take any edit."""
-    suggestion._heard = payload or suggestion.payload
+    suggestion._confirmed_payload = payload or suggestion.payload
 
 
 def at_a_time(consults: ConsultQueue, frame: Any) -> None:

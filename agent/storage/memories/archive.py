@@ -23,8 +23,8 @@ from ...ports.work import RunSync
 from ..database import Database
 from ..database_file import reason
 from . import FILE, unread_turns, vectors
-from . import items as kept
-from . import turns as said
+from . import items as item_rows
+from . import turns as turn_rows
 from .item_decisions import find_replaced
 from .listing import load_line_history
 from .schema import MEMORY, items, scopes, turn_words, turns
@@ -52,27 +52,29 @@ class SqliteArchive:
 
     async def scope(self, id: str) -> Scope:
         """Return the scope of an item."""
-        return await self._database.read(lambda connection: kept.find_any_item(connection, id).item.scope)
+        return await self._database.read(
+            lambda connection: item_rows.find_any_item(connection, id).item.scope
+        )
 
     async def entry(self, id: str) -> ArchiveEntry:
         """Return an item with its history, both of the same moment."""
         return await self._database.read(
-            lambda connection: _entry(connection, kept.find_any_item(connection, id))
+            lambda connection: _entry(connection, item_rows.find_any_item(connection, id))
         )
 
     async def items(
-        self, whose: ScopeFilter, window: Window, statuses: Collection[ItemStatus] = ()
+        self, scope_filter: ScopeFilter, window: Window, statuses: Collection[ItemStatus] = ()
     ) -> Page[Item]:
         """Return a page of items in the order they were made."""
-        return await self._database.read(partial(_items, whose, window, statuses))
+        return await self._database.read(partial(_items, scope_filter, window, statuses))
 
-    async def entries(self, whose: ScopeFilter, window: Window) -> Page[ArchiveEntry]:
+    async def entries(self, scope_filter: ScopeFilter, window: Window) -> Page[ArchiveEntry]:
         """Return a page of items of every status with their history, in the order they were made."""
-        return await self._database.read(partial(_entries, whose, window))
+        return await self._database.read(partial(_entries, scope_filter, window))
 
-    async def turns(self, whose: ScopeFilter, window: Window) -> Page[StoredTurn]:
+    async def turns(self, scope_filter: ScopeFilter, window: Window) -> Page[StoredTurn]:
         """Return a page of turns in the order they were kept."""
-        return await self._database.read(partial(_turns, whose, window))
+        return await self._database.read(partial(_turns, scope_filter, window))
 
     async def tally(self) -> ArchiveTally:
         """Return the numbers of kept rows."""
@@ -97,8 +99,8 @@ async def open_sqlite_archive(
         yield SqliteMemory(database, database), SqliteArchive(database)
 
 
-def _of(whose: ScopeFilter) -> list[sa.ColumnElement[bool]]:
-    names = (("project", whose.project), ("user", whose.user), ("thread", whose.thread))
+def _of(scope_filter: ScopeFilter) -> list[sa.ColumnElement[bool]]:
+    names = (("project", scope_filter.project), ("user", scope_filter.user), ("thread", scope_filter.thread))
     return [scopes.c[column] == name for column, name in names if name is not None]
 
 
@@ -109,37 +111,40 @@ def _page(found: list[T], window: Window, numbers: list[int]) -> Page[T]:
 
 
 def _rows(
-    connection: sa.Connection, whose: ScopeFilter, window: Window, statuses: Collection[ItemStatus] = ()
-) -> tuple[kept.ItemRow, ...]:
-    wanted = kept.SELECT.where(items.c.number > window.after, *_of(whose))
+    connection: sa.Connection,
+    scope_filter: ScopeFilter,
+    window: Window,
+    statuses: Collection[ItemStatus] = (),
+) -> tuple[item_rows.ItemRow, ...]:
+    wanted = item_rows.SELECT.where(items.c.number > window.after, *_of(scope_filter))
     if statuses:
         wanted = wanted.where(items.c.status.in_(sorted(statuses)))
     found = connection.execute(wanted.order_by(items.c.number).limit(window.limit + 1)).all()
-    return kept.load_items(connection, found)
+    return item_rows.load_items(connection, found)
 
 
 def _items(
-    whose: ScopeFilter, window: Window, statuses: Collection[ItemStatus], connection: sa.Connection
+    scope_filter: ScopeFilter, window: Window, statuses: Collection[ItemStatus], connection: sa.Connection
 ) -> Page[Item]:
-    rows = _rows(connection, whose, window, statuses)
+    rows = _rows(connection, scope_filter, window, statuses)
     return _page([row.item for row in rows], window, [row.number for row in rows])
 
 
-def _entries(whose: ScopeFilter, window: Window, connection: sa.Connection) -> Page[ArchiveEntry]:
-    rows = _rows(connection, whose, window)
+def _entries(scope_filter: ScopeFilter, window: Window, connection: sa.Connection) -> Page[ArchiveEntry]:
+    rows = _rows(connection, scope_filter, window)
     return _page([_entry(connection, row) for row in rows], window, [row.number for row in rows])
 
 
-def _entry(connection: sa.Connection, row: kept.ItemRow) -> ArchiveEntry:
+def _entry(connection: sa.Connection, row: item_rows.ItemRow) -> ArchiveEntry:
     item = row.item
     replaces = find_replaced(connection, item) if item.status == "proposed" else ()
     return ArchiveEntry(item, load_line_history(connection, row.number), replaces)
 
 
-def _turns(whose: ScopeFilter, window: Window, connection: sa.Connection) -> Page[StoredTurn]:
-    wanted = said.SELECT.where(turns.c.number > window.after, *_of(whose))
+def _turns(scope_filter: ScopeFilter, window: Window, connection: sa.Connection) -> Page[StoredTurn]:
+    wanted = turn_rows.SELECT.where(turns.c.number > window.after, *_of(scope_filter))
     found: list[Any] = [*connection.execute(wanted.order_by(turns.c.number).limit(window.limit + 1))]
-    return _page([*said.turns_of(found)], window, [row.number for row in found])
+    return _page([*turn_rows.turns_of(found)], window, [row.number for row in found])
 
 
 def _tally(connection: sa.Connection) -> ArchiveTally:
@@ -147,7 +152,7 @@ def _tally(connection: sa.Connection) -> ArchiveTally:
     return ArchiveTally(
         items={row[0]: int(row[1]) for row in connection.execute(_BY_STATUS)},
         turns=connection.execute(_SAID).scalar_one(),
-        gaps=said.count_gaps(connection),
+        gaps=turn_rows.count_gaps(connection),
         vectors=vectors.count_vectors(connection),
         unread=unread,
         given_up=given_up,

@@ -19,7 +19,7 @@ from ...memory.repeats import Repeats, item_wordings
 from ...ports.conversation import Scope
 from ...ports.memory import ForgottenItem, StoredTurn
 from ..transaction import Transaction
-from . import items as kept
+from . import items as item_rows
 from . import scopes
 from .schema import item_sources, item_words, items, turn_cites, turn_words, turns
 from .schema import scopes as scopes_table
@@ -91,7 +91,7 @@ def find_repeats(
     `before` is the result of the last call, `None` at first. Raises `NotFound` for an item that does not exist.
     """
     if before is None:
-        before = RepeatingTurns(item_wordings(kept.find_item(connection, scope, id).item))
+        before = RepeatingTurns(item_wordings(item_rows.find_item(connection, scope, id).item))
     last = int(connection.execute(_LAST).scalar_one()) if before.texts else 0
     upto = min(last, before.upto + _LOOKED_AT)
     if upto <= before.upto:
@@ -108,13 +108,13 @@ def forget_item(
     `repeated` holds the repetitions that reads have found in advance.
     """
     connection = transaction.connection
-    row = kept.find_item(connection, scope, id)
+    row = item_rows.find_item(connection, scope, id)
     transaction.erases = True
     if row.item.status == "forgotten":
         known = _find_citing(connection, [id])
         of = known | _find_citing(connection, [f"t{number}" for number in known])
         return ForgottenItem(row.item, _load_turns(connection, sorted(of)))
-    kept.move_item(connection, row, "forget", at, "user")
+    item_rows.move_item(connection, row, "forget", at, "user")
     texts = item_wordings(row.item)
     if repeated.texts != texts:  # the item has another source since, so search from the start
         repeated = RepeatingTurns(texts)
@@ -136,7 +136,7 @@ def forget_item(
         connection.execute(_UNSAY, named)
     if of - citing:  # so that forgetting it again finds all of them
         connection.execute(_NOTE, [{"turn": number, "ref": id} for number in sorted(of - citing)])
-    return ForgottenItem(kept.find_item(connection, scope, id).item, _load_turns(connection, numbers))
+    return ForgottenItem(item_rows.find_item(connection, scope, id).item, _load_turns(connection, numbers))
 
 
 def _find_repeating(
@@ -144,14 +144,14 @@ def _find_repeating(
 ) -> set[int]:
     """Return the numbers of those turns of a user that repeat some words, with the answers to such messages."""
     of = {"project": scope.project, "user": scope.user, "thread": scope.thread, "after": after, "upto": upto}
-    found: set[int] = set()
+    numbers: set[int] = set()
     for turn in connection.execute(_SAID, of).all():
         if turn.role == "user" and repeats.matches_user_text(turn.text):
             exchange = {"scope": turn.scope, "message": turn.message}
-            found.update(connection.execute(_EXCHANGE, exchange).scalars())
+            numbers.update(connection.execute(_EXCHANGE, exchange).scalars())
         elif turn.role != "user" and repeats.matches_agent_text(turn.text):
-            found.add(turn.number)
-    return found
+            numbers.add(turn.number)
+    return numbers
 
 
 def _empty_quotes(connection: sa.Connection, scope: Scope, item: int, repeats: Repeats) -> None:
@@ -175,7 +175,7 @@ def _load_turns(connection: sa.Connection, numbers: list[int]) -> tuple[StoredTu
 
 def _find_citing(connection: sa.Connection, refs: list[str]) -> set[int]:
     """Return the numbers of the turns that cite any of these `refs`."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     for start in range(0, len(refs), _AT_ONCE):
-        found.update(connection.execute(_CITING, {"named": refs[start : start + _AT_ONCE]}).scalars().all())
-    return found
+        numbers.update(connection.execute(_CITING, {"named": refs[start : start + _AT_ONCE]}).scalars().all())
+    return numbers

@@ -125,9 +125,9 @@ def item_by_number(connection: sa.Connection, scope: int, number: int) -> ItemRo
     return load_items(connection, [connection.execute(_ONE, {"of": number, "scope": scope}).one()])[0]
 
 
-def find_about(connection: sa.Connection, scope: int, said: Draft | Item) -> tuple[ItemRow, ...]:
+def find_about(connection: sa.Connection, scope: int, stated: Draft | Item) -> tuple[ItemRow, ...]:
     """Return the live items of a scope with the same key, and proposed ones with the same slot; oldest first."""
-    of = {"scope": scope, "about": _digest(said.key), "place": _digest(said.key, said.slot)}
+    of = {"scope": scope, "about": _digest(stated.key), "place": _digest(stated.key, stated.slot)}
     return load_items(connection, connection.execute(_ABOUT, of).all())
 
 
@@ -135,10 +135,10 @@ def insert_item(
     connection: sa.Connection, scope: Scope, draft: Draft, at: int, supersedes: str | None
 ) -> ItemRow:
     """Insert a draft as a proposed item. `scope` includes the thread in which it was found."""
-    whose = scopes.ensure_scope(connection, scopes.item_scope(scope))
+    scope_number = scopes.ensure_scope(connection, scopes.item_scope(scope))
     ends = [end for end in (draft.valid_to, draft.expires_at) if end is not None]
     values = {
-        "scope": whose,
+        "scope": scope_number,
         "type": draft.type,
         "status": "proposed",
         "about": _digest(draft.key),
@@ -156,11 +156,11 @@ def insert_item(
     number = int(connection.execute(_MAKE, values).scalar_one())
     words = {"text": draft.text, "key": draft.key, "slot": draft.slot, "numbers": draft.numbers}
     connection.execute(_SAY, {"item": number, **words})
-    of = whose if scope == scopes.item_scope(scope) else scopes.ensure_scope(connection, scope)
+    of = scope_number if scope == scopes.item_scope(scope) else scopes.ensure_scope(connection, scope)
     for nth, source in enumerate(dict.fromkeys(draft.sources)):
         connection.execute(_ADD_SOURCE, {**_source(number, of, source), "nth": nth, "quote": source.quote})
     log_change(connection, number, at, "propose", None, "proposed", None)
-    return item_by_number(connection, whose, number)
+    return item_by_number(connection, scope_number, number)
 
 
 def add_source(connection: sa.Connection, number: int, scope: Scope, source: Source) -> None:
@@ -201,7 +201,7 @@ def move_item(
         decided = at
     supersedes = item.supersedes if replaced is None else replaced.item.id
     closed_by = item.superseded_by if successor is None else successor.item.id
-    made = connection.execute(
+    moved = connection.execute(
         _MOVE,
         {
             "of": row.number,
@@ -216,7 +216,7 @@ def move_item(
             "successor": None if closed_by is None else scopes.number_of(closed_by),
         },
     )
-    if made.rowcount != 1:
+    if moved.rowcount != 1:
         raise Conflict("changed")
     log_change(connection, row.number, at, trigger, item.status, changed.status, by)
     return changed

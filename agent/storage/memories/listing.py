@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from ...ports.conversation import Scope
 from ...ports.memory import Change, Changes, Item, ItemStatus, ItemType, StoredTurn
 from ...ports.pages import Page, Window
-from . import items as kept
+from . import items as item_rows
 from . import scopes, turns
 from .schema import IS_LIVE, feed, item_log, items
 from .schema import turns as turns_table
@@ -19,7 +19,7 @@ _TYPES: tuple[ItemType, ...] = get_args(ItemType)
 _OF: sa.BindParameter[int] = sa.bindparam("of")
 _AT: sa.BindParameter[int] = sa.bindparam("at")
 _NEWEST = (items.c.number + 0).desc()  # an expression: the index in this order is over all, not the live ones
-_LIVE = kept.SELECT.where(
+_LIVE = item_rows.SELECT.where(
     items.c.scope == _OF,
     sa.text(f"items.{IS_LIVE}"),
     items.c.type.in_(sa.bindparam("types", expanding=True)),  # always: the index over live ones has it
@@ -50,7 +50,7 @@ _WITHIN = (feed.c.number > _AFTER, feed.c.number <= sa.bindparam("upto"))
 _CHANGED_TURNS = turns.SELECT.where(
     turns_table.c.number.in_(sa.select(feed.c.turn).where(*_WITHIN, feed.c.turn.is_not(None)))
 ).order_by(turns_table.c.number)
-_CHANGED_ITEMS = kept.SELECT.where(
+_CHANGED_ITEMS = item_rows.SELECT.where(
     items.c.number.in_(sa.select(feed.c.item).where(*_WITHIN, feed.c.item.is_not(None)))
 ).order_by(items.c.number)
 
@@ -59,14 +59,14 @@ def load_page(
     scope: Scope, window: Window, statuses: Collection[ItemStatus], connection: sa.Connection
 ) -> Page[Item]:
     """Return a page of a scope's items in the order they were made."""
-    wanted = kept.SELECT.where(
+    wanted = item_rows.SELECT.where(
         items.c.scope == scopes.find_scope(connection, scopes.item_scope(scope)),
         items.c.number > window.after,
         items.c.status.in_(sorted(statuses)) if statuses else items.c.status != "forgotten",
     )
-    found = connection.execute(wanted.order_by(items.c.number).limit(window.limit + 1)).all()
-    shown = kept.load_items(connection, found[: window.limit])
-    more = len(found) > len(shown)
+    rows = connection.execute(wanted.order_by(items.c.number).limit(window.limit + 1)).all()
+    shown = item_rows.load_items(connection, rows[: window.limit])
+    more = len(rows) > len(shown)
     return Page(tuple(row.item for row in shown), shown[-1].number if more else None)
 
 
@@ -81,12 +81,12 @@ def load_live(
     }
     wanted, bound = (_LIVE, of) if most is None else (_NEWEST_LIVE, of | {"most": most})
     rows = connection.execute(wanted, bound).all()
-    return tuple(row.item for row in kept.load_items(connection, rows[::-1]))
+    return tuple(row.item for row in item_rows.load_items(connection, rows[::-1]))
 
 
 def load_history(scope: Scope, id: str, connection: sa.Connection) -> tuple[Change, ...]:
     """Return the history of an item and of the items that it replaced, oldest first."""
-    return load_line_history(connection, kept.find_item(connection, scope, id).number)
+    return load_line_history(connection, item_rows.find_item(connection, scope, id).number)
 
 
 def load_line_history(connection: sa.Connection, number: int) -> tuple[Change, ...]:
@@ -113,9 +113,9 @@ def load_changes(after: int, limit: int, connection: sa.Connection) -> Changes:
     upto = fed[-1].number
     within = {"after": after, "upto": upto}
     said: tuple[StoredTurn, ...] = ()
-    rows: tuple[kept.ItemRow, ...] = ()
+    rows: tuple[item_rows.ItemRow, ...] = ()
     if any(each.turn is not None for each in fed):
         said = turns.turns_of(connection.execute(_CHANGED_TURNS, within).all())
     if any(each.item is not None for each in fed):
-        rows = kept.load_items(connection, connection.execute(_CHANGED_ITEMS, within).all())
+        rows = item_rows.load_items(connection, connection.execute(_CHANGED_ITEMS, within).all())
     return Changes(said, tuple(row.item for row in rows), upto)

@@ -40,10 +40,10 @@ _GAPS = sa.select(sa.func.coalesce(sa.func.sum(gaps.c.count), 0))
 
 
 def keep_exchanges(
-    kept: Sequence[ExchangeRecord], at: int, transaction: Transaction
+    records: Sequence[ExchangeRecord], at: int, transaction: Transaction
 ) -> tuple[tuple[ProposalOutcome, ...], ...]:
     """Insert exchanges with their drafts (see `keep_exchanges` of the port `MemoryStore`)."""
-    return tuple(_keep_exchange(each, at, transaction) for each in kept)
+    return tuple(_keep_exchange(each, at, transaction) for each in records)
 
 
 def load_turns(after: int, limit: int, connection: sa.Connection) -> tuple[StoredTurn, ...]:
@@ -82,11 +82,11 @@ def turns_of(rows: Sequence[Any]) -> tuple[StoredTurn, ...]:
     )
 
 
-def _keep_exchange(kept: ExchangeRecord, at: int, transaction: Transaction) -> tuple[ProposalOutcome, ...]:
+def _keep_exchange(record: ExchangeRecord, at: int, transaction: Transaction) -> tuple[ProposalOutcome, ...]:
     connection = transaction.connection
-    scope = scopes.ensure_scope(connection, kept.scope)
-    new = [_insert_remark(connection, scope, remark, kept.tries) for remark in kept.remarks]
-    return propose_drafts(transaction, kept.scope, kept.drafts, at, anew=any(new) or not new)
+    scope = scopes.ensure_scope(connection, record.scope)
+    new = [_insert_remark(connection, scope, remark, record.tries) for remark in record.remarks]
+    return propose_drafts(transaction, record.scope, record.drafts, at, anew=any(new) or not new)
 
 
 def _insert_remark(connection: sa.Connection, scope: int, remark: Remark, tries: int) -> bool:

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from ...ports.memory import Draft, ProposalOutcome
 from ...ports.note import UnreadTurn
 from ..transaction import Transaction
-from . import items as kept
+from . import items as item_rows
 from .item_decisions import propose_drafts
 from .known_ids import find_forgotten
 from .schema import IS_UNREAD, item_sources, items, turn_words, turns
@@ -57,7 +57,7 @@ _MISSED = (
     .returning(turns.c.unread)
 )
 _OF_MESSAGE = (
-    kept.SELECT.join(item_sources, item_sources.c.item == items.c.number)
+    item_rows.SELECT.join(item_sources, item_sources.c.item == items.c.number)
     .join(turns, sa.and_(turns.c.scope == item_sources.c.scope, turns.c.message == item_sources.c.ref))
     .where(turns.c.number == _OF, item_sources.c.kind == "message")
     .distinct()
@@ -83,31 +83,31 @@ def has_free_turn(at: int, connection: sa.Connection) -> bool:
 
 
 def record_reading(
-    taken: UnreadTurn, drafts: Sequence[Draft], at: int, known: Collection[str], transaction: Transaction
+    unread: UnreadTurn, drafts: Sequence[Draft], at: int, known: Collection[str], transaction: Transaction
 ) -> tuple[ProposalOutcome, ...] | None:
     """Record that a turn was read and propose its `drafts` (see `record_reading` of the port `UnreadStore`)."""
-    connection, turn = transaction.connection, taken.turn
+    connection, turn = transaction.connection, unread.turn
     of = {"of": turn.n}
-    shown = [each.n for each in (turn, *taken.before) if each.remark.text]
+    shown = [each.n for each in (turn, *unread.before) if each.remark.text]
     if connection.execute(_EMPTIED, {"among": shown}).scalar_one() or find_forgotten(known, connection):
         connection.execute(_FREED, of)
         return None
     if connection.execute(_READ, of).scalar_one_or_none() is None:  # another has read it, too
         return ()
-    said = kept.load_items(connection, connection.execute(_OF_MESSAGE, of).all())
+    said = item_rows.load_items(connection, connection.execute(_OF_MESSAGE, of).all())
     told = {row.item.key for row in said}
     proposed = propose_drafts(transaction, turn.scope, [each for each in drafts if each.key not in told], at)
     return tuple(each for each in proposed if each.new)
 
 
-def record_failure(taken: UnreadTurn, counts: bool, transaction: Transaction) -> bool:
+def record_failure(unread: UnreadTurn, counts: bool, transaction: Transaction) -> bool:
     """Record that reading failed (see `record_failure` of the port `UnreadStore`)."""
-    of = {"of": taken.turn.n}
+    of = {"of": unread.turn.n}
     if not counts:
         transaction.connection.execute(_FREED, of)
         return True
-    left = transaction.connection.execute(_MISSED, of).scalar_one_or_none()
-    return left is not None and left > 0
+    tries_left = transaction.connection.execute(_MISSED, of).scalar_one_or_none()
+    return tries_left is not None and tries_left > 0
 
 
 def count_unread(connection: sa.Connection) -> tuple[int, int]:
