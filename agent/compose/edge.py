@@ -15,6 +15,7 @@ from ..server.admission import Admission
 from ..server.api.context import ApiServices
 from ..server.api.http_api import HttpApi
 from ..server.api.keys import Keys, make_key
+from ..server.api.mcp import McpTools
 from ..server.api.questions import Questions
 from ..server.api.upload_reader import UploadReader
 from ..server.http_server import HttpServer
@@ -102,9 +103,9 @@ def make_edge(
     connection_limits = ConnectionLimits.of(settings.server, settings.session.rate_limit, limits)
     contents = _make_contents(settings=settings, readiness=readiness, metrics=metrics, siblings=siblings)
     explain, limit = readiness.explain_unanswerable, settings.answers.limit + settings.model.first_wait
-    services: dict[Shape, RouteService] = {
-        "openai": Questions(parts, question_parts, explain, limit, settings.server.name)
-    }
+    questions = Questions(parts, question_parts, explain, limit, settings.server.name)
+    tools = McpTools(questions.answer, readiness.knowledge, explain, parts, settings.server.name)
+    services: dict[Shape, RouteService] = {"openai": questions, "rpc": tools}
     if api_services is not None:
         pace = settings.session.pace_ms / 1000
         services["problem"] = HttpApi(api_services, metrics, explain, lambda: readiness.gate.draining, pace)

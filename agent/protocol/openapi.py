@@ -17,9 +17,10 @@ import msgspec
 from ..config import IDEMPOTENCY_KEY, MAX_ID
 from . import http as h
 from .completion_answers import ErrorAnswer
+from .mcp import RpcAnswer
 from .paths import DESCRIBED
 from .problems import FAULTS, KIND, Problem, make_problem
-from .routes import Route
+from .routes import API_VERSION, Route, Shape
 
 _SCHEMAS = "#/components/schemas/"
 _ANY = (
@@ -37,8 +38,12 @@ _BODY = ("bad_json", "too_large", "unsupported_media_type")
 _POST = ("in_progress", "key_reused")
 _WRITE = ("shutting_down",)
 _LIST = ("bad_cursor",)
-_OPENAI = (400, 401, 403, 413, 415, 421, 429, 431, 500, 503, 504)
-"""The statuses of errors in the form of OpenAI's services."""
+_ERRORS: Mapping[Shape, tuple[str, type[msgspec.Struct]]] = {
+    "openai": ("Error", ErrorAnswer),
+    "rpc": ("RpcError", RpcAnswer),
+}
+"""The prefix of the names, and the type, of the errors in other forms than that of a problem."""
+_STATUSES = (400, 401, 403, 404, 413, 415, 421, 429, 431, 500, 503, 504)
 _TOKEN: list[dict[str, list[str]]] = [{"bearer": []}]
 _CHUNKS = (
     "With `stream`: the answer as objects of the type `chat.completion.chunk`, then `[DONE]`. Closing the connection "
@@ -113,11 +118,11 @@ def _document() -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {
             "title": "agent",
-            "version": "1.0.0",
+            "version": API_VERSION,
             "description": "Questions, threads, decisions, approvals and tools over HTTP. A connection carries one "
             "request after the other; a request that is sent too early closes it after the earlier answer. Failures "
-            f"come as {KIND}, under /v1 and /ask as OpenAI's errors, with a code, and repeat no value that was sent. "
-            "Another project's data does not exist.",
+            f"come as {KIND}, under /v1 and /ask as OpenAI's errors, under /mcp as JSON-RPC's, with a code, and repeat "
+            "no value that was sent. Another project's data does not exist.",
         },
         "servers": [{"url": "http://127.0.0.1:8787", "description": "The default address of `agent serve`."}],
         "security": [{"key": []}, {"bearer": []}],
@@ -146,7 +151,7 @@ def _collect_structs() -> list[type[msgspec.Struct]]:
 def _describe_operation(route: Route, names: Mapping[type[msgspec.Struct], Any]) -> dict[str, Any]:
     if route.shape == "plain":
         return _describe_page(route)
-    if route.shape == "openai":
+    if route.shape in _ERRORS:
         return _describe_question(route, names)
     operation: dict[str, Any] = {
         "operationId": route.name,
@@ -168,31 +173,32 @@ def _describe_operation(route: Route, names: Mapping[type[msgspec.Struct], Any])
 
 
 def _describe_question(route: Route, names: Mapping[type[msgspec.Struct], Any]) -> dict[str, Any]:
-    content: dict[str, Any] = {"application/json": {"schema": names[_only_struct(route)]}}
+    answers: dict[str, Any] = {}
+    for status, struct in route.answers.items():
+        answers[str(status)] = {"description": HTTPStatus(status).phrase}
+        if struct is not None:
+            answers[str(status)]["content"] = {"application/json": {"schema": names[struct]}}
     if route.events:
-        content["text/event-stream"] = {"schema": {"type": "string", "description": _CHUNKS}}
-    missing = [404] if route.names else []
+        stream = {"schema": {"type": "string", "description": _CHUNKS}}
+        answers["200"]["content"]["text/event-stream"] = stream
+    prefix, _ = _ERRORS[route.shape]
     errors = {
-        str(status): {"$ref": f"#/components/responses/Error{status}"} for status in (*_OPENAI, *missing)
+        str(status): {"$ref": f"#/components/responses/{prefix}{status}"}
+        for status in _STATUSES
+        if status != 404 or route.names
     }
     operation: dict[str, Any] = {
         "operationId": route.name,
         "summary": route.summary,
         "x-who": route.access,
         "parameters": _path_parameters(route),
-        "responses": {"200": {"description": "OK", "content": content}, **errors},
+        "responses": {**answers, **errors},
         "security": _TOKEN,
     }
     if route.body is not None:
         body = {"application/json": {"schema": names[route.body]}}
         operation["requestBody"] = {"required": True, "content": body}
     return operation
-
-
-def _only_struct(route: Route) -> type[msgspec.Struct]:
-    (struct,) = route.answers.values()
-    assert struct is not None
-    return struct
 
 
 def _describe_page(route: Route) -> dict[str, Any]:
@@ -215,11 +221,14 @@ def _describe_page(route: Route) -> dict[str, Any]:
 
 
 def _error_responses() -> dict[str, Any]:
-    """Return a response for each status of an error in the form of OpenAI's services."""
-    content = {"application/json": {"schema": {"$ref": f"{_SCHEMAS}{ErrorAnswer.__name__}"}}}
+    """Return a response for each status of an error in the forms of `_ERRORS`."""
     return {
-        f"Error{status}": {"description": HTTPStatus(status).phrase, "content": content}
-        for status in (*_OPENAI, 404)
+        f"{prefix}{status}": {
+            "description": HTTPStatus(status).phrase,
+            "content": {"application/json": {"schema": {"$ref": f"{_SCHEMAS}{struct.__name__}"}}},
+        }
+        for prefix, struct in _ERRORS.values()
+        for status in _STATUSES
     }
 
 

@@ -1,7 +1,7 @@
 """Lists every route of the server in one table, and finds the route of a path; pure.
 
     PAGE       the chat page and its files, sources, guide, probes, figures, descriptions of the wire
-    QUESTIONS  plain questions, and those of OpenAI's clients
+    QUESTIONS  plain questions, and those of OpenAI's and of MCP's clients
     ROUTES     the HTTP API
 
 `DESCRIBED` are those that the OpenAPI document describes: all but the files of the page, and the WebSocket.
@@ -17,6 +17,7 @@ from urllib.parse import unquote
 
 from .completion_answers import AskAnswer, Completion, ModelInfo, ModelList
 from .completions import AskRequest, CompletionRequest
+from .mcp import RpcAnswer, RpcMessage
 from .routes import ROUTES, Access, Route, Shape, is_api_path
 
 
@@ -91,6 +92,17 @@ QUESTIONS: tuple[Route, ...] = (
         shape="openai",
     ),
     Route(
+        name="mcp",
+        method="POST",
+        path="/mcp",
+        summary="Ask, search and read the documents as clients of the Model Context Protocol do",
+        access="token",
+        answers={200: RpcAnswer, 202: None},
+        body=RpcMessage,
+        turn=True,
+        shape="rpc",
+    ),
+    Route(
         name="list_models",
         method="GET",
         path="/v1/models",
@@ -146,24 +158,26 @@ def match_path(path: bytes) -> PathMatch:
         matches = [(route, match) for route in ROUTES if (match := route.pattern.fullmatch(sent)) is not None]
         names = matches[0][1].groupdict() if matches else {}
         return PathMatch("problem", {route.method: route for route, _ in matches}, names)
-    found = _match_shape(sent, "openai")
-    if found.routes or path == _OPENAI or path.startswith(_OPENAI + b"/"):
+    found = _match_shapes(sent, "openai", "rpc")
+    if found.routes:
         return found
+    if path == _OPENAI or path.startswith(_OPENAI + b"/"):
+        return PathMatch("openai")
     spelled = unquote(sent)
-    found = _match_shape(spelled, "plain")
+    found = _match_shapes(spelled, "plain")
     if found.routes:
         return found
     before = _EXACT.get(spelled[:-1]) if spelled.endswith("/") else None
     return PathMatch("plain", elsewhere=before.path if before is not None and before.shape == "plain" else "")
 
 
-def _match_shape(spelled: str, shape: Shape) -> PathMatch:
-    """Return the match of a path among the routes of a shape outside the API."""
+def _match_shapes(spelled: str, *shapes: Shape) -> PathMatch:
+    """Return the match of a path among the routes of some `shapes` outside the API."""
     exact = _EXACT.get(spelled)
-    if exact is not None and exact.shape == shape:
-        return PathMatch(shape, {exact.method: exact})
+    if exact is not None and exact.shape in shapes:
+        return PathMatch(exact.shape, {exact.method: exact})
     for route in _PARTED:
-        match = route.pattern.fullmatch(spelled) if route.shape == shape else None
+        match = route.pattern.fullmatch(spelled) if route.shape in shapes else None
         if match is not None:
-            return PathMatch(shape, {route.method: route}, match.groupdict())
-    return PathMatch(shape)
+            return PathMatch(route.shape, {route.method: route}, match.groupdict())
+    return PathMatch("plain")

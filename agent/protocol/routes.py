@@ -23,10 +23,13 @@ Access: TypeAlias = Literal["open", "user", "token", "project", "operator"]
 """The client that may use a route: any; one with the token or a user's own; one with the token; one with a key of the
 operator or of the project in question; one with a key of the operator.
 """
-Shape: TypeAlias = Literal["plain", "openai", "problem"]
-"""The form of a path's errors: words, an error in the form of OpenAI's services, or `application/problem+json`."""
+Shape: TypeAlias = Literal["plain", "openai", "rpc", "problem"]
+"""The form of a path's errors: words, an error in the form of OpenAI's services, an error of JSON-RPC, or
+`application/problem+json`.
+"""
 Method: TypeAlias = Literal["GET", "POST", "PUT", "DELETE"]
 
+API_VERSION = "1.0.0"
 PREFIXES = (
     b"/projects",
     b"/chat",

@@ -51,8 +51,10 @@ _MESSAGES = Refusal(
     "rate_limited",
 )
 _REQUESTS = Refusal(429, "", {"Retry-After": "10"}, "rate_limited")
+_QUESTION_LOST = Refusal(503, "Others are waiting and your question did not come.", {"Retry-After": "2"})
 _PLACE_LOST: Mapping[Shape, Refusal] = {
-    "openai": Refusal(503, "Others are waiting and your question did not come.", {"Retry-After": "2"}),
+    "openai": _QUESTION_LOST,
+    "rpc": _QUESTION_LOST,
     "problem": Refusal(503, "Others are waiting and your request did not come.", code="full"),
 }
 _CUT_SHORT = Refusal(400, "Send the whole body: it ended before its end.", code="bad_request")
@@ -188,12 +190,12 @@ class HttpServer:
             and not is_json(head)
             and not (route.body_optional and not head.values(b"content-type"))
         ):
-            refusal = _NOT_JSON if route.shape == "openai" else Refusal(415, "", code=_NOT_JSON.code)
+            refusal = Refusal(415, "", code=_NOT_JSON.code) if route.shape == "problem" else _NOT_JSON
         if refusal is None and route.has_body:
             refusal = check_announced_body(head, _bounds(route))
         if refusal is None and service is not None:
             refusal = service.refuse(route)
-        counts = refusal is None and route.shape == "openai" and route.has_body
+        counts = refusal is None and route.shape != "problem" and route.has_body
         if counts and not self._limits.messages.take(address, trio.current_time()):
             self._observer.count("limited", "messages")
             return _MESSAGES
@@ -288,7 +290,7 @@ def _access_of(match: PathMatch, route: Route | None, head: Head) -> Access:
         return route.access
     if match.shape == "problem":
         return "project"
-    return "token" if match.shape == "openai" or head.method == b"POST" else "open"
+    return "token" if match.shape != "plain" or head.method == b"POST" else "open"
 
 
 def _answer_unknown(match: PathMatch, head: Head) -> Refusal | Answer:
@@ -297,7 +299,7 @@ def _answer_unknown(match: PathMatch, head: Head) -> Refusal | Answer:
         allow = {"Allow": match.allowed_methods}
         if match.shape == "plain":
             return plain_text("Only GET and HEAD work here.\n", 405, allow)
-        words = f"Use {match.allowed_methods} here." if match.shape == "openai" else ""
+        words = "" if match.shape == "problem" else f"Use {match.allowed_methods} here."
         return Refusal(405, words, allow, "method_not_allowed")
     if match.shape == "openai":
         return Refusal(404, _NO_ROUTE, code="not_found")

@@ -22,6 +22,7 @@ import trio
 from ..config import CLOSE_TIMEOUT, FLUSH_TIMEOUT, HEAD_MAX, HEAD_TIMEOUT
 from ..protocol import routes
 from ..protocol.completion_answers import encode_error
+from ..protocol.mcp import encode_rpc_refusal
 
 METHODS = (b"GET", b"HEAD", b"POST")
 VERSIONS = (b"1.0", b"1.1")
@@ -51,9 +52,16 @@ class Refusal:
 
     def as_error(self) -> bytes:
         """Return the refusal in the shape of OpenAI's errors, as JSON."""
-        code = self.code or HTTPStatus(self.status).phrase.lower().replace(" ", "_")
         usual = "server_error" if self.status >= 500 else "invalid_request_error"
-        return encode_error(self.words, _ERRORS.get(self.status, usual), code)
+        return encode_error(self.words, _ERRORS.get(self.status, usual), self._word)
+
+    def as_rpc_error(self) -> bytes:
+        """Return the refusal in the shape of JSON-RPC's errors, as JSON."""
+        return encode_rpc_refusal(self.words, self._word)
+
+    @property
+    def _word(self) -> str:
+        return self.code or HTTPStatus(self.status).phrase.lower().replace(" ", "_")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

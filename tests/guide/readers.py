@@ -10,10 +10,12 @@ from collections.abc import Callable, Mapping
 from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import yaml
 
 from agent.commands.settings import read_settings
+from agent.protocol.paths import match_path
 from agent.server.users import read_users
 from agent.structured.open import open_arguments
 from agent.tools.file import read_tools
@@ -74,6 +76,12 @@ def check_imports(source: str, extras: set[str], packages: set[str]) -> None:
 def _read_tools(file: Path) -> None:
     offering = read_tools(file, open_arguments())
     assert offering.own or offering.servers
+
+
+def _read_editor(file: Path) -> None:
+    (server,) = json.loads(file.read_text("utf-8"))["mcpServers"].values()
+    assert server["type"] == "http"
+    assert match_path(urlsplit(server["url"]).path.encode()).routes["POST"].name == "mcp"
 
 
 def _read_settings(_: Path) -> None:
@@ -141,6 +149,7 @@ def _read_prometheus(file: Path) -> None:
 READERS: Final[Mapping[str, Callable[[Path], None]]] = {
     "tools.json": _read_tools,
     "mcp.json": _read_tools,
+    ".mcp.json": _read_editor,
     "agent.toml": _read_settings,
     "users.toml": _read_users,
     "answers.jsonl": _read_lines,

@@ -468,6 +468,18 @@ ATTACKS: Mapping[str, Attack] = {
         ),
         ("a question from a foreign page", asked(b"{}", "Origin: http://evil.example"), ("403",)),
         (
+            "a tool call from a foreign page",
+            request(lambda e: question(e, b"{}", "Origin: http://evil.example").replace(b"/ask", b"/mcp")),
+            ("403",),
+        ),
+        (
+            "a tool call as a form",
+            request(
+                lambda e: question(e, b"{}").replace(b"/ask", b"/mcp").replace(JSON.encode(), b"text/plain")
+            ),
+            ("415",),
+        ),
+        (
             "a question as a form",
             request(lambda e: question(e, b"{}").replace(JSON.encode(), b"text/plain")),
             ("415",),

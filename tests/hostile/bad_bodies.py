@@ -44,7 +44,7 @@ class Ids:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A route with a body, and a good one. kind: its type. openai: it speaks of errors as OpenAI does."""
+    """A route with a body, and a good one. kind: its type. openai: it speaks of errors with the words of OpenAI's."""
 
     method: str
     path: str
@@ -80,6 +80,7 @@ _GOOD = {
     "/result": (b'{"tool_call_id":"none","ok":true,"data":%s}', "not_found"),
     "/ask": (b'{"text":%s}', "bad_request"),
     "/completions": (b'{"messages":[{"role":"user","content":%s}]}', "bad_request"),
+    "/mcp": (b'{"jsonrpc":"2.0","method":"ping","id":%s}', "bad_request"),
 }
 _NO_JSON = {
     "NaN": b"NaN",
@@ -122,11 +123,11 @@ def said_wrongly(on: Target) -> Iterator[Bad]:
     if found is None:
         return
     body, usual = _GOOD[found]
-    broken = "400 bad_request" if on.openai else "400 bad_json"
+    broken = "400 bad_request" if on.openai and on.path != "/mcp" else "400 bad_json"
     for name, value in _NO_JSON.items():
         yield on.bad(name, broken, on.whole(body % value))
     for name, value in _NO_VALUE.items():
-        if name != "a field twice" or not on.openai:
+        if name != "a field twice" or not on.openai or on.path == "/mcp":
             yield on.bad(name, "400 bad_request", on.whole(body % value))
     status = 404 if usual == "not_found" else 400
     for name, value in _NO_FIT.items():

@@ -117,7 +117,8 @@ def bad_told(bad: Bad) -> Callable[[bytes], str]:
             value = held_to_the_document(method, bad.path, status, headers, body)
             return f"{status} {value['code']}"
         if kind == "application/json":
-            return f"{status} {(json.loads(body).get('error') or {'code': 'good'})['code']}"
+            error = json.loads(body).get("error") or {"code": "good"}
+            return f"{status} {error.get('data', error)['code']}"
         return f"{status} plain"
 
     return told

@@ -397,6 +397,31 @@ async def test_no_word_of_one_project_is_in_another(
     assert "agent_" in written
 
 
+async def test_the_tools_over_mcp_show_the_house_s_documents_alone(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """A project's document is in none of their results, and a project's key opens none of them."""
+    async with whole() as server:
+        project, key = await server.project("Theirs")
+        document = await server.put(
+            project, key, "FACTS", "plan.md", f"# Plan\n\nThe plan of {MARK} opens at 9."
+        )
+        files = ("plan.md", "docs/plan.md", f"{project}/plan.md", document["id"], "kb/plan.md")
+        calls: list[tuple[str, Mapping[str, str]]] = [("source", {"file": file}) for file in files]
+        calls += [(tool, {"text": f"When does the plan of {WORD} open?"}) for tool in ("ask", "search")]
+        for tool, arguments in (*calls, ("source", {"file": "kb/house.md"})):
+            params = {"name": tool, "arguments": arguments}
+            body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
+            status, _, answer = await server.raw(
+                request("POST", "/mcp", body, f"Authorization: Bearer {TOKEN}")
+            )
+            assert (status, NUMBER.encode() in answer) == (200, False)
+            status, _, _ = await server.raw(request("POST", "/mcp", body, f"Authorization: Bearer {key}"))
+            assert status == 401
+            await trio.sleep(10)  # or they are too many wrong tokens
+        assert b"opens at 8" in answer
+
+
 def opening(value: Any, name: str = "") -> Iterator[str]:
     """Every id in what a server told that is long enough to open anything by itself."""
     if isinstance(value, Mapping):

@@ -4,6 +4,6 @@
 of `events.py`. The handlers are in `projects.py`, `documents.py`, `threads.py`, `calls.py` and `memory.py`;
 `context.py` has their parameters, `views.py` and `pages.py` their results. `keys.py` finds the caller, `idempotency.py`
 answers repeated requests and `answers.py` makes the answers of failures. `questions.py` serves `POST /ask` and the
-OpenAI shape. Start reading in `http_api.py`. The handlers work on ports, and on `agent.protocol` for the shapes of the
-wire.
+OpenAI shape, `mcp.py` the tools of `POST /mcp`. Start reading in `http_api.py`. The handlers work on ports, and on
+`agent.protocol` for the shapes of the wire.
 """

@@ -49,6 +49,10 @@ def answer_refusal(refusal: Refusal, shape: Shape) -> Answer:
         return answer_problem(code_of(refusal.status, refusal.code), refusal.words, headers=refusal.headers)
     if shape == "openai":
         return Answer(status=refusal.status, content=refusal.as_error(), headers=refusal.headers, kind=JSON)
+    if shape == "rpc":
+        return Answer(
+            status=refusal.status, content=refusal.as_rpc_error(), headers=refusal.headers, kind=JSON
+        )
     return plain_text(f"{refusal.words}\n", refusal.status, refusal.headers)
 
 

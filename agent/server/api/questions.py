@@ -99,19 +99,16 @@ class Questions:
             return answer_refusal(refusal, "openai")
         sent = _DECODERS[admitted.route.name](body)
         parts = self._parts_for(Charter(sent.instructions))
-        id = parts.new_id()
-        question = Question(
-            id=id,
-            text=sent.text,
-            lang=sent.lang,
-            at=trio.current_time(),
-            scope=Scope(parts.project, id),
-            history=sent.history,
-            tools=_read_tools(parts, sent.tool_use),
-            must_call=sent.tool_use.must_call,
-            results=tuple(map(_make_result, sent.tool_use.reports)),
-        )
-        return _PlainQuestion(parts, question, sent.stream, sent.with_usage)
+        return _PlainQuestion(parts, _make_question(parts, sent), sent.stream, sent.with_usage)
+
+    async def answer(self, sent: HttpQuestion) -> Response | AnswerFailure:
+        """Answer a question without tools, for a client of another protocol. Cancelled, nothing of its turn is left."""
+        parts = self._parts_for(Charter(sent.instructions))
+        outcome = await SingleTurn(parts, _make_question(parts, sent), self._limit).run()
+        assert not isinstance(outcome, Proposal), "no call runs at the client of a question without tools"
+        if isinstance(outcome, AnswerFailure):
+            self._parts.observer.count("errors", outcome.code)
+        return outcome
 
     async def work(
         self,
@@ -187,6 +184,22 @@ class _PlainQuestion:
     question: Question
     stream: bool
     with_usage: bool
+
+
+def _make_question(parts: SessionContext, sent: HttpQuestion) -> Question:
+    """Return the question of a request, in a thread of its own. Raises `BadRequest` for its tools."""
+    id = parts.new_id()
+    return Question(
+        id=id,
+        text=sent.text,
+        lang=sent.lang,
+        at=trio.current_time(),
+        scope=Scope(parts.project, id),
+        history=sent.history,
+        tools=_read_tools(parts, sent.tool_use),
+        must_call=sent.tool_use.must_call,
+        results=tuple(map(_make_result, sent.tool_use.reports)),
+    )
 
 
 def _read_tools(parts: SessionContext, use: ToolUse) -> tuple[ToolDefinition, ...]:

@@ -33,6 +33,7 @@ def test_the_document_is_one_and_has_every_route() -> None:
     operations = {each["operationId"] for path in made["paths"].values() for each in path.values()}
     paths = {
         "/ask",
+        "/mcp",
         "/v1/chat/completions",
         "/v1/models",
         "/v1/models/{model}",
