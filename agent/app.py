@@ -1,9 +1,14 @@
 """The life of a server: from its settings to a server that runs, and down again.
 
-`agent.compose` opens the wings. Here nurseries nest in the order of shutdown. The ledger's is the outermost, inside the
-storage, so it outlives the actions that it records; inside it the actions', so they outlive the sessions; then the
-timers', and innermost the server's. A drain ends them from the inside out, each within its deadline, and the log says
-what a deadline leaves undone.
+`agent.compose` opens the wings. Here the nurseries nest in the order of shutdown, outermost first:
+
+1. the nursery of the ledger, inside the storage, so that the ledger outlives the actions that it records;
+2. the nursery of the actions, so that actions outlive the sessions;
+3. the nursery of the timers;
+4. the nursery of the server.
+
+A drain ends the nurseries from the inside out, each within its deadline, and the log lists the work that a deadline
+leaves undone.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,15 +41,14 @@ from .wire.pulse import Pulse
 
 _log = structlog.get_logger("agent.app")
 _MEMORY_DRAIN = 5.0  # seconds of a drain in which the memory keeps the exchanges that still wait
-_UPLOADS_READ_AT_ONCE = (
-    2  # by threads, each of which takes its turn at the interpreter before the event loop's
-)
+# Threads that read uploads; each of them may take its turn at the interpreter before the event loop.
+_UPLOADS_READ_AT_ONCE = 2
 
 
 class App:
     """One server. Start `run` in a nursery; the server is ready for connections once `run` has started.
 
-    `siblings`: given where this server is one of several, which do not listen themselves.
+    `siblings`: the parts that several servers share; a server with siblings does not listen itself.
     """
 
     def __init__(
@@ -65,20 +69,20 @@ class App:
         self._api_services: ApiServices | None = None
         self._question_parts: Callable[[Charter], SessionContext] | None = None
         self._drain = trio.Event()
-        self._all = trio.CancelScope()
-        self._streams: set[trio.CancelScope] = set()  # of connections that other tasks serve
+        self._run_scope = trio.CancelScope()
+        self._stream_scopes: set[trio.CancelScope] = set()  # of connections that other tasks serve
 
     async def run(
         self, listen: bool = True, task_status: "trio.TaskStatus[App]" = trio.TASK_STATUS_IGNORED
     ) -> None:
-        """Serve until drained or stopped. Started, with this `App`, once the server accepts connections.
+        """Serve until drained or stopped; calls `task_status.started(self)` once the server accepts connections.
 
-        The documents are read from then on, and questions wait until they are read (`ready`). `listen`: `False` opens
-        no socket: the server serves the streams of `serve_stream` alone, and reads the documents before it starts.
+        From then on the documents are read, and questions wait until all are read (`ready`). `listen`: `False` opens
+        no socket: the server serves only the streams of `serve_stream`, and reads the documents before it starts.
 
         Raises `UsageError` when the users' file, the data folder, the knowledge base, a model or the port cannot be
-        used; of documents that cannot be read, in an `ExceptionGroup`. Cancelled (or `stop`), every session and turn
-        ends at once; a running action is recorded within `RECORD_TIMEOUT`, and the ledger closes within
+        used; for documents that cannot be read, within an `ExceptionGroup`. Cancelled (or after `stop`), every session
+        and turn ends at once; a running action is recorded within `RECORD_TIMEOUT`, and the ledger closes within
         `LEDGER_CLOSE_TIMEOUT`. The log lists the sessions, connections and actions that a deadline leaves undone.
         """
         self._admission = Admission.of(self.settings.server)
@@ -110,7 +114,7 @@ class App:
     ) -> None:
         """Run the nurseries of the actions, the timers and the server; end them from the inside out."""
         memory = composition.memory
-        with self._all:
+        with self._run_scope:
             async with trio.open_nursery() as actions:
                 self.runner = Runner(
                     actions,
@@ -138,7 +142,7 @@ class App:
                         timers.start_soon(self._adapters.watch_loop, self.metrics)
                     await self._serve(parts, listeners, task_status)
                     timers.cancel_scope.cancel()
-                # claimed, time to begin, time to end, recorded
+                # An action may still be claimed, begin, end and be recorded.
                 with trio.move_on_after(2 * ACTION_TIMEOUT + 2 * RECORD_TIMEOUT) as late:
                     await self.runner.wait_idle()
                 if late.cancelled_caught:
@@ -172,12 +176,12 @@ class App:
 
     @property
     def unread(self) -> str:
-        """How far the reading of the documents is, as a sentence; "" once they are read."""
+        """The progress of reading the documents, as a sentence; "" once they are read."""
         return self.readiness.unread
 
     @property
     def unready(self) -> str:
-        """Why new clients should go elsewhere, as a sentence; "" when they are welcome."""
+        """The reason to send new clients elsewhere, as a sentence; "" when they are welcome."""
         return self.readiness.unready
 
     async def _read_documents(self) -> None:
@@ -199,13 +203,13 @@ class App:
         """
         assert self._edge is not None, "the server is not running"
         with trio.CancelScope() as scope:
-            if self._all.cancel_called:
+            if self._run_scope.cancel_called:
                 scope.cancel()
-            self._streams.add(scope)
+            self._stream_scopes.add(scope)
             try:
                 await serve_stream(self._edge, stream, peer)
             finally:
-                self._streams.discard(scope)
+                self._stream_scopes.discard(scope)
 
     def drain(self) -> None:
         """Begin to go down: accept no connection, and let turns and actions end. Idempotent, never blocks."""
@@ -219,10 +223,10 @@ class App:
 
     def stop(self) -> None:
         """End everything now. Idempotent, never blocks."""
-        if not self._all.cancel_called:
+        if not self._run_scope.cancel_called:
             self._log_undone("ended at once")
-        self._all.cancel()
-        for scope in self._streams:
+        self._run_scope.cancel()
+        for scope in self._stream_scopes:
             scope.cancel()
 
     async def _serve(
@@ -242,9 +246,8 @@ class App:
                 self._log_undone("sessions cut short")
             self.registry.post_all(KillRequested(1012, "going down", trio.current_time()))
             with trio.move_on_after(CLOSE_TIMEOUT + FLUSH_TIMEOUT) as late:
-                await (
-                    self._edge.limits.wait_unused()
-                )  # plain HTTP, and handshakes; their sessions get the request too
+                # Also plain HTTP requests and handshakes; a session that a handshake starts gets the kill request too.
+                await self._edge.limits.wait_unused()
             if late.cancelled_caught:
                 self._log_undone("connections cut off")
             serving.cancel_scope.cancel()

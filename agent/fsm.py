@@ -6,11 +6,13 @@ changed, and decide nothing. Guards and deeds are members of the table's own enu
 gives one function for each, in a dictionary that names the method, so that a type checker and a reader see the calls
 of a row. Both dictionaries are checked when the engine is made.
 
-`transitions` is here for the definition of a state machine, not for its speed. Its `Machine` is built from every table:
-it owns the states, rejects a row with an unknown one, and fixes the order and meaning of the transitions, so that a
-table means exactly what it means to `transitions`. `Engine` then reads the Machine's transitions back into a look-up by
-state and trigger, and runs that: a trigger costs a twentieth of the Machine's own. Models are never registered with the
-Machine: it would hold each one until it is removed, a leak per session.
+The library `transitions` is here for the definition of a state machine, not for its speed:
+
+- `Machine` is built from every table (`_build_machine`). It owns the states, rejects a row with an unknown state, and
+  fixes the order and meaning of the transitions, so a table means exactly what it means to `transitions`.
+- `Engine` reads the transitions of the `Machine` back into a look-up by state and trigger, and runs that look-up: a
+  trigger costs a twentieth of the Machine's own.
+- Models are never registered with the `Machine`, which would hold each model until it is removed: a leak per session.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -93,12 +95,12 @@ _CompiledRow: TypeAlias = tuple[
 
 
 class Engine(Generic[S, T, G, D]):
-    """Runs one table for any number of models, which keep their state in an attribute `state`.
+    """Runs one table for any number of models, each with its state in an attribute `state`.
 
-    `guards`: for each guard, the function that tells whether it holds for a model. `deeds`: for each deed, the function
-    that does it, given the doer and the trigger's subject. `machine`: the `Machine` that was built from the table.
-    Raises `ValueError` when a function is missing for a guard or deed of the table, or is there for one that the table
-    does not have, or when a row names an unknown state.
+    `guards`: for each guard, the function that tells whether the guard holds for a model. `deeds`: for each deed, the
+    function to call with the doer and the trigger's subject. `machine`: the `Machine` that was built from the table.
+    Raises `ValueError` when a guard or deed of the table has no function, when a function belongs to no guard or deed
+    of the table, or when a row names an unknown state.
     """
 
     def __init__(
@@ -110,17 +112,7 @@ class Engine(Generic[S, T, G, D]):
         _check_words(table.title, table.guards, guards, (row.guard for row in table.rows if row.guard))
         _check_words(table.title, table.deeds, deeds, (deed for row in table.rows for deed in row.does))
         self.table = table
-        self.machine = Machine(
-            model=None, states=table.states, initial=table.initial, auto_transitions=False, queued=False
-        )
-        for row in table.rows:
-            self.machine.add_transition(
-                row.trigger.name,
-                row.source,
-                row.target,
-                conditions=None if row.guard is None else str(row.guard.value),
-                after=[deed.value for deed in row.does],
-            )
+        self.machine = _build_machine(table)
         self._compiled: dict[tuple[S, T], tuple[_CompiledRow[S, T, G, D], ...]] = {
             (self._state(source), trigger): tuple(
                 self._compile_row(trigger, each, guards, deeds) for each in transitions
@@ -146,7 +138,7 @@ class Engine(Generic[S, T, G, D]):
         return holds, target, tuple(deeds[deed] for deed in does), row
 
     def _state(self, name: str) -> S:
-        """Return the Machine's state `name`; raises `ValueError` for an unknown one."""
+        """Return the Machine's state `name`. Raises `ValueError` for an unknown state."""
         state: Any = self.machine.get_state(name).value
         return cast("S", state)
 
@@ -159,35 +151,61 @@ class Engine(Generic[S, T, G, D]):
 
         Only the guards are called; a guard that raises leaves the state as it was.
         """
-        way = self._take_row(model, trigger)
-        return None if way is None else way[3]
+        compiled = self._take_row(model, trigger)
+        if compiled is None:
+            return None
+        _, _, _, row = compiled
+        return row
 
     def react(self, model: Model[S], doer: object, trigger: T, subject: object = None) -> bool:
         """Take the row for `trigger`, then do its deeds: each function is called with `doer` and `subject`.
 
         Return whether there was such a row. A deed that raises leaves the new state in place.
         """
-        way = self._take_row(model, trigger)
-        if way is None:
+        compiled = self._take_row(model, trigger)
+        if compiled is None:
             return False
-        for do in way[2]:
-            do(doer, subject)
+        _, _, deeds, _ = compiled
+        for deed in deeds:
+            deed(doer, subject)
         return True
 
     def _take_row(self, model: Model[S], trigger: T) -> _CompiledRow[S, T, G, D] | None:
-        for way in self._compiled.get((model.state, trigger), ()):
-            if way[0] is None or way[0](model):
-                if way[1] is not None:
-                    model.state = way[1]
-                return way
+        for compiled in self._compiled.get((model.state, trigger), ()):
+            holds, target, _, _ = compiled
+            if holds is None or holds(model):
+                if target is not None:
+                    model.state = target
+                return compiled
         return None
 
 
-def _check_words(title: str, known: type[Enum], given: Mapping[Any, Any], named: Iterable[Enum]) -> None:
-    """Raise `ValueError` unless `given` has every word of `known` and no other, and rows name only those."""
-    words, asked = set(known), set(named)
-    missing = {str(each) for each in words | asked if each not in given}
-    foreign = {str(each) for each in set(given) | asked if each not in words}
+def _build_machine(table: StateTable[Any, Any, Any, Any]) -> Machine:
+    """Return `table` as a `Machine` without models. Raises `ValueError` when a row names an unknown state."""
+    machine = Machine(
+        model=None, states=table.states, initial=table.initial, auto_transitions=False, queued=False
+    )
+    for row in table.rows:
+        machine.add_transition(
+            row.trigger.name,
+            row.source,
+            row.target,
+            conditions=None if row.guard is None else str(row.guard.value),
+            after=[deed.value for deed in row.does],
+        )
+    return machine
+
+
+def _check_words(
+    title: str, words_enum: type[Enum], functions: Mapping[Any, Any], used_words: Iterable[Enum]
+) -> None:
+    """Raise `ValueError` unless the keys of `functions` are exactly the words of the enumeration `words_enum`.
+
+    `used_words`: the words that rows name; a word outside the enumeration is an error, too.
+    """
+    words, used = set(words_enum), set(used_words)
+    missing = {str(each) for each in words | used if each not in functions}
+    foreign = {str(each) for each in set(functions) | used if each not in words}
     if missing or foreign:
         raise ValueError(
             f"{title}: no function is given for: {', '.join(sorted(missing)) or '-'}; "

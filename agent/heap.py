@@ -1,18 +1,19 @@
 """Keeps the memory of a process small that serves for weeks: three settings, each made once.
 
-glibc gives each thread that allocates a heap of its own, up to eight for each processor, and hardly ever gives one
-back. Each index of the knowledge base is written by new threads with a buffer of 15 MB, so a folder that is edited
-often would leave such a buffer in one heap after another: `agent serve` held 107 to 132 MB at some time of 40 edits of
-one page, and 70 with two heaps for all threads.
+Heaps of threads (`share_heaps`): glibc gives each thread that allocates its own heap, up to eight heaps for each
+processor, and hardly ever returns one to the system. Each index of the knowledge base is written by new threads with a
+buffer of 15 MB, so a folder that is edited often would leave such a buffer in one heap after another: `agent serve`
+held 107 to 132 MB at some time of 40 edits of one page, and 70 with two heaps for all threads.
 
-A full garbage collection visits every object that can hold a reference, and no client is served meanwhile: 40 to 50 ms
-of CPU for the server's own objects, before any client. `None` of these ever becomes garbage, so they are frozen
-(`gc.freeze`). Each client adds about 250 objects, and leaves none that needs a collection when it goes. Objects that do
-(some 65 of the HTTP client for each webhook) are mostly gone in the first two generations, which are small. So full
-collections are rare, and their survivors are frozen too: the next one visits only newer objects. When there are many
-new objects, as with a crowd of clients, a full collection is made at once: one that waited for 50,000 objects took
-54 ms. Objects that were in use then and became a cycle later, such as those of a webhook under way, wait for a
-collection of everything, every WHOLE_EVERYth time.
+Garbage collection (`freeze_heap`): a full collection visits every object that can hold a reference, and no client is
+served meanwhile. It takes 40 to 50 ms of CPU for the server's own objects, before any client. None of these objects
+ever becomes garbage, so they are frozen (`gc.freeze`). Each client adds about 250 objects, and none of them needs a
+collection when the client leaves. Objects that need one (some 65 of the HTTP client for each webhook) are mostly
+collected in the first two generations, which are small. So full collections are rare, and their survivors are frozen
+too: the next full collection visits only newer objects. When there are many new objects, as with a crowd of clients, a
+full collection is made at once: a collection that waited for 50,000 objects took 54 ms. Objects that were in use then
+and became a cycle later, such as those of a webhook under way, wait for a collection of everything, every
+`WHOLE_EVERY`th time.
 """
 
 import ctypes
@@ -43,10 +44,10 @@ def share_heaps() -> bool:
 def freeze_so_far() -> None:
     """Leave all present objects out of full collections, while documents are read; takes no time.
 
-    Without it, collections visit all of these again and again while documents are read. The objects that documents
-    leave are not visited by collections at all (`retrieval.kept`, `retrieval.base`), so many documents do not make a
-    collection of everything longer. Nothing is collected here, since clients may be connected: that took 110 ms beside
-    a crowd.
+    Without this call, collections visit all present objects again and again while documents are read. The objects that
+    documents leave are not visited by collections at all (`retrieval.packed_sections`, `retrieval.base`), so many
+    documents do not make a collection of everything longer. Nothing is collected here, since clients may be connected:
+    a collection took 110 ms beside a crowd.
     """
     gc.freeze()
 

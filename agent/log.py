@@ -3,12 +3,12 @@
 Strategy: callers log short fixed words with fields (`log.info("turn ended", reason="done")`) and bind the session and
 the message id with structlog's context variables. A single processor, `LogSanitiser`, then makes every value plain and
 small, and withholds private values: fields named for a person's or a model's words unless the level is debug, secrets
-at every level, and the message of an exception, which may quote a draft. Fields that hold an id (of a session, a
-thread, a project, a call, a message) are written as a `short_hash` of it: lines of the same id can be matched with each
-other, and with an id that the operator has, but a line gives nobody access. Only an exception's type and place are
-written; the object itself goes no further than that processor, so a log line keeps no session alive. Lines of libraries
-(`logging`) take the same way, and within `log_python_errors` the texts that Python itself would print on standard
-error.
+at every level, and the message of an exception, which may quote a draft. A field that holds an id (of a session, a
+thread, a project, a call, a message) is written as the `short_hash` of the id: lines of the same id can be matched with
+each other, and with an id that the operator has, but a line gives no reader access. Only an exception's type and place
+are written; the object itself goes no further than that processor, so a log line keeps no session alive. Lines of
+libraries (`logging`) pass the same processor, and so do, within `log_python_errors`, the texts that Python itself would
+print on standard error.
 
 No caller ever waits for a reader: lines to a stream with a file descriptor go through a `Spool`, whose thread writes
 them; lines that do not fit are dropped, counted and reported. A stream without a descriptor, such as a buffer in
@@ -45,18 +45,19 @@ WITHHELD = "[withheld]"
 VALUE_MAX = 300  # characters of one value; a line stays readable
 DEPTH_MAX = 4  # of nested values
 
-# Names of fields, or parts of them between underscores, for a person's words or data ...
+# Each pattern matches names of fields, or parts of a name between underscores.
+# Fields with a person's words or data, which only the debug level shows:
 _PRIVATE = re.compile(
     r"(?:^|_)(?:answer|body|citations?|data|deltas?|draft|evidence|frame|number|payload|phone|prompt|query"
     r"|question|result|snippet|subject|text)(?:_|$)",
     re.IGNORECASE,
 )
-# ... for secrets ...
+# Secrets, which no level shows:
 _SECRET = re.compile(
     r"(?:^|_)(?:authorization|bearer|cookie|credential|key|password|secret|token)(?:_|$)", re.IGNORECASE
 )
-# ... and for ids that give access; for a client's own ids too, which may hold any text.
-_OPENS = re.compile(
+# Ids that give access, and the client's own ids, which may hold any text; these are hashed:
+_ACCESS_ID = re.compile(
     r"(?:^|_)(?:call|document|item|message|project|scope|session|suggestion|thread|user)s?(?:_?ids?)?$",
     re.IGNORECASE,
 )
@@ -118,7 +119,7 @@ def configure(
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            LogSanitiser(open_=threshold <= logging.DEBUG),
+            LogSanitiser(shows_private=threshold <= logging.DEBUG),
             render,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(threshold),
@@ -179,8 +180,8 @@ def log_python_errors() -> Iterator[None]:
         log.warning("python warning", category=category.__name__, at=f"{Path(filename).name}:{lineno}")
 
     warnings.showwarning = log_warning
-    sys.unraisablehook = lambda given: log.error("exception in a finaliser", exc_info=given.exc_value)
-    threading.excepthook = lambda given: log.error("thread broke", exc_info=given.exc_value)
+    sys.unraisablehook = lambda failure: log.error("exception in a finaliser", exc_info=failure.exc_value)
+    threading.excepthook = lambda failure: log.error("thread broke", exc_info=failure.exc_value)
     try:
         yield
     finally:
@@ -188,12 +189,15 @@ def log_python_errors() -> Iterator[None]:
 
 
 class LineWriter:
-    """Writes lines to a stream; it is both structlog's factory and its logger. `present`: the one configured last."""
+    """Writes lines to a stream; serves structlog as the logger factory and as the logger.
+
+    `present`: the writer that was configured last.
+    """
 
     present: "LineWriter | None" = None
 
     def __init__(self, stream: TextIO | None, render: _Render, on_dropped: Callable[[], None]) -> None:
-        self._stream = stream  # also kept open by this, for the spool
+        self._stream = stream  # this reference also keeps the stream open for the spool
         descriptor = descriptor_of(stream)
         self._spool = (
             Spool(descriptor, lambda lines: _encode_line(_make_notice(lines, render)), on_dropped)
@@ -229,7 +233,8 @@ def _make_notice(lines: int, render: _Render) -> str:
     """Return the line that stands where `lines` lines are missing."""
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     event = {"timestamp": now, "level": "warning", "event": "log lines dropped", "lines": lines}
-    return render(None, "warning", event | {"why": "they were not read as fast as they came"})
+    why = "the reader of the log is slower than the server: speed it up, or raise log-level"
+    return render(None, "warning", event | {"why": why})
 
 
 def _render_for_worker(number: int, render: _Render) -> _Render:
@@ -237,25 +242,25 @@ def _render_for_worker(number: int, render: _Render) -> _Render:
 
 
 class LogSanitiser:
-    """Makes an event plain and safe to write. `open_`: people's words may be written (debug level)."""
+    """Makes an event plain and safe to write. `shows_private`: write private fields too (debug level)."""
 
-    def __init__(self, open_: bool) -> None:
-        self._open = open_
+    def __init__(self, shows_private: bool) -> None:
+        self._shows_private = shows_private
 
     def __call__(self, logger: object, method: str, event: MutableMapping[str, Any]) -> dict[str, Any]:
-        raised = _exception_of(event.pop("exc_info", None))
+        error = _exception_of(event.pop("exc_info", None))
         clean = {name: self._value(name, value, 0) for name, value in event.items()}
-        if raised is not None:
-            clean["error"] = _names_of(raised)
-            clean["at"] = _place_raised(raised)
-            if self._open:
-                clean["traceback"] = "".join(traceback.format_exception(raised))
+        if error is not None:
+            clean["error"] = _names_of(error)
+            clean["at"] = _place_raised(error)
+            if self._shows_private:
+                clean["traceback"] = "".join(traceback.format_exception(error))
         return clean
 
     def _value(self, name: str, value: object, depth: int) -> object:
-        if _SECRET.search(name) or (_PRIVATE.search(name) and not self._open):
+        if _SECRET.search(name) or (_PRIVATE.search(name) and not self._shows_private):
             return WITHHELD
-        if _OPENS.search(name):
+        if _ACCESS_ID.search(name):
             if isinstance(value, str):
                 return short_hash(value)
             if isinstance(value, list | tuple | set | frozenset):
@@ -299,11 +304,11 @@ def _exception_of(exc_info: object) -> BaseException | None:
     return sys.exception() if exc_info else None
 
 
-def _names_of(raised: BaseException) -> str:
+def _names_of(error: BaseException) -> str:
     """Return an exception's type, the types in a group, and those of its causes: `A(B, C) <- D`."""
     names = []
     seen: set[int] = set()
-    link: BaseException | None = raised
+    link: BaseException | None = error
     while link is not None and id(link) not in seen:
         seen.add(id(link))
         name = type(link).__name__
@@ -329,11 +334,11 @@ def place_of(steps: Iterable[tuple[CodeType, int | None]]) -> str:
     return ours or last
 
 
-def _place_raised(raised: BaseException) -> str:
-    """Return the place where `raised` was raised."""
-    while isinstance(raised, BaseExceptionGroup):
-        raised = raised.exceptions[0]
-    return place_of(_walk_traceback(raised.__traceback__))
+def _place_raised(error: BaseException) -> str:
+    """Return the place where `error` was raised."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return place_of(_walk_traceback(error.__traceback__))
 
 
 def _walk_traceback(step: TracebackType | None) -> Iterator[tuple[CodeType, int]]:

@@ -1,10 +1,11 @@
 """A process that works on untrusted data, and can be killed at any moment (`sandboxed.py` is its inside).
 
-Strategy: a new interpreter, not a fork: it inherits nothing of this process but the module search path. Its input and
-output are pipes; it has no other open descriptor of ours, no socket, an empty environment, and a process group of its
-own. It is started when it is first needed, is kept, and answers one request at a time. A request that ends the process,
-or that is not answered in time, costs that request and nothing else: the next one gets a new process. Everything here
-blocks, and is for worker threads; a request waits for the one before it.
+Strategy: the process is a new interpreter, not a fork: it inherits nothing of this process but the module search path.
+Its input and output are pipes; it has no other open descriptor of ours, no socket, an environment with only the
+variables that Python needs to start, and its own process group. The first request starts the process, which then
+answers one request at a time. A request that ends the process, or that is not answered in time, costs that request and
+nothing else: the next request gets a new process. Everything here blocks, and is for worker threads; a request waits
+for the request before it.
 """
 
 import os
@@ -24,16 +25,16 @@ from .sandboxed import REPLY, REQUEST
 SANDBOX_START = 30.0  # until the process answers; usually half a second
 
 _RUN = "import sys; sys.path[:] = sys.argv[3:]; __import__(sys.argv[1], fromlist=['main']).main(int(sys.argv[2]))"
-_NEEDED = (
+_PASSED_VARIABLES = (
     "LD_LIBRARY_PATH",
     "DYLD_LIBRARY_PATH",
     "PYTHONHOME",
-)  # of the environment, where Python needs them to start
-_LOOK = 0.05  # seconds between two checks whether the caller still waits
+)  # environment variables that Python needs to start on some systems
+_LOOK_INTERVAL = 0.05  # seconds between two checks whether the caller still waits
 _PIECE = 1 << 20
 
 WaitCheck = Callable[[], object]
-"""Called every few hundredths of a second; an exception of it ends the wait."""
+"""A function that is called every few hundredths of a second; an exception that it raises ends the wait."""
 
 
 def _do_nothing() -> None:
@@ -41,9 +42,10 @@ def _do_nothing() -> None:
 
 
 class Sandbox:
-    """Has requests answered by `main` of a module, in a process of its own (implements `agent.ports.work.Isolate`).
+    """Lets `main` of a module answer requests in another process (implements `agent.ports.work.Isolate`).
 
-    `module`: its `main` gets the number of a descriptor and calls `sandboxed.serve_requests` with it. For any thread.
+    `module`: the name of the module. Its `main` gets the number of a descriptor, and calls `sandboxed.serve_requests`
+    with that number. All methods may be called from any thread.
     """
 
     def __init__(self, module: str) -> None:
@@ -59,7 +61,7 @@ class Sandbox:
         return None if child is None else child.pid
 
     def start(self) -> None:
-        """Start the process, unless it runs, without waiting for it; `ask` reports a failure."""
+        """Start the process, unless it runs, and do not wait for it; `ask` reports a failure."""
         if self._turn.acquire(blocking=False):
             try:
                 with suppress(SandboxFailed, GivenUp):
@@ -75,7 +77,7 @@ class Sandbox:
         `SandboxFailed` when the process cannot be started, which is no fault of the request; `GivenUp` once the sandbox
         is closed; and the exceptions of `look`, with the process killed if the request has begun.
         """
-        while not self._turn.acquire(timeout=_LOOK):
+        while not self._turn.acquire(timeout=_LOOK_INTERVAL):
             look()
         try:
             child = self._ensure_child()
@@ -127,20 +129,20 @@ class Sandbox:
 
 
 class SandboxProcess:
-    """One process. For one thread at a time, except `kill`."""
+    """A running process and its pipes. Only one thread at a time may use it, except for `kill`."""
 
     def __init__(self, module: str) -> None:
         """Start the process. Raises OSError when that fails."""
-        held, self._lifeline = os.pipe()
+        child_end, self._lifeline = os.pipe()
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _RUN, module, str(held), *map(os.path.abspath, sys.path)],
+                [sys.executable, "-c", _RUN, module, str(child_end), *map(os.path.abspath, sys.path)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                pass_fds=(held,),
+                pass_fds=(child_end,),
                 cwd="/",
-                env={name: os.environ[name] for name in _NEEDED if name in os.environ},
+                env={name: os.environ[name] for name in _PASSED_VARIABLES if name in os.environ},
                 start_new_session=True,
                 bufsize=0,
             )
@@ -148,12 +150,12 @@ class SandboxProcess:
             os.close(self._lifeline)
             raise
         finally:
-            os.close(held)
+            os.close(child_end)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._input, self._output = self._process.stdin.fileno(), self._process.stdout.fileno()
         os.set_blocking(self._input, False)
-        self._until = monotonic() + SANDBOX_START
+        self._start_deadline = monotonic() + SANDBOX_START
         self._ready = False
 
     @property
@@ -174,19 +176,19 @@ class SandboxProcess:
         if self._ready:
             return
         try:
-            self._receive(REPLY.size, self._until, look)
+            self._receive(REPLY.size, self._start_deadline, look)
         except SandboxKilled:
             raise SandboxFailed("the process that reads files of others does not start") from None
         self._ready = True
 
-    def exchange(self, request: bytes, until: float, look: WaitCheck) -> tuple[bytes, bool]:
+    def exchange(self, request: bytes, deadline: float, look: WaitCheck) -> tuple[bytes, bool]:
         """Return the reply to a request, and whether the process ends with it."""
-        self._send(REQUEST.pack(len(request)), until, look)
-        self._send(request, until, look)
-        ends, length = REPLY.unpack(self._receive(REPLY.size, until, look))
+        self._send(REQUEST.pack(len(request)), deadline, look)
+        self._send(request, deadline, look)
+        ends, length = REPLY.unpack(self._receive(REPLY.size, deadline, look))
         if length > SANDBOX_REPLY:
             raise SandboxKilled("its answer is too long")
-        return self._receive(length, until, look), ends
+        return self._receive(length, deadline, look), ends
 
     def kill(self) -> None:
         """Kill the process and its children at once. For any thread; idempotent."""
@@ -202,13 +204,13 @@ class SandboxProcess:
                 with suppress(OSError):
                     pipe.close()
         os.close(self._lifeline)
-        with suppress(subprocess.TimeoutExpired):  # the system does not end it
+        with suppress(subprocess.TimeoutExpired):  # the system does not end the process
             self._process.wait(PROCESS_LEAVE_TIMEOUT)
 
-    def _send(self, data: bytes, until: float, look: WaitCheck) -> None:
+    def _send(self, data: bytes, deadline: float, look: WaitCheck) -> None:
         view = memoryview(data)
         while view:
-            self._wait(self._input, select.POLLOUT, until, look)
+            self._wait(self._input, select.POLLOUT, deadline, look)
             try:
                 view = view[os.write(self._input, view[:_PIECE]) :]
             except BlockingIOError:
@@ -216,23 +218,23 @@ class SandboxProcess:
             except BrokenPipeError:
                 raise SandboxKilled("the process has ended") from None
 
-    def _receive(self, length: int, until: float, look: WaitCheck) -> bytes:
+    def _receive(self, length: int, deadline: float, look: WaitCheck) -> bytes:
         data = bytearray()
         while len(data) < length:
-            self._wait(self._output, select.POLLIN, until, look)
+            self._wait(self._output, select.POLLIN, deadline, look)
             piece = os.read(self._output, min(length - len(data), _PIECE))
             if not piece:
                 raise SandboxKilled("the process has ended")
             data += piece
         return bytes(data)
 
-    def _wait(self, descriptor: int, event: int, until: float, look: WaitCheck) -> None:
+    def _wait(self, descriptor: int, event: int, deadline: float, look: WaitCheck) -> None:
         """Wait until a pipe is ready for `event`."""
         ready = select.poll()
         ready.register(descriptor, event)
         while True:
             look()
-            if monotonic() > until:
+            if monotonic() > deadline:
                 raise SandboxKilled("the process took too long")
-            if ready.poll(_LOOK * 1000):
+            if ready.poll(_LOOK_INTERVAL * 1000):
                 return

@@ -1,9 +1,9 @@
 """Queues lines for a file descriptor that may block, such as a pipe without a reader.
 
-Strategy: `put` only appends to a bounded queue; one daemon thread writes. Lines that do not fit are dropped and
+Strategy: `put` only appends to a bounded queue, and one daemon thread writes. Lines that do not fit are dropped and
 counted, until half of the queue is free again: then one notice stands in place of the missing lines. `close` waits for
-the thread for a limited time, and the interpreter's end does not wait at all: the thread writes the descriptor itself,
-since a thread inside `sys.stderr` would hold a lock that the interpreter needs to end.
+the thread for a limited time, and the end of the interpreter does not wait at all. The thread writes to the descriptor
+itself and not to `sys.stderr`: a thread inside `sys.stderr` would hold a lock that the interpreter needs to end.
 """
 
 import os
@@ -43,7 +43,7 @@ class Spool:
     ) -> None:
         self._descriptor = descriptor
         self._notice = notice
-        self._count = on_dropped
+        self._on_dropped = on_dropped
         self._lines = lines
         self._size = size
         self._reset()
@@ -51,16 +51,18 @@ class Spool:
     def _reset(self) -> None:
         self._pid = os.getpid()
         self._state = threading.Condition()  # reentrant: a collection of garbage inside it may log
-        self._queue: deque[tuple[bytes, int]] = deque()  # a line; of a notice, how many are missing there
-        self._waiting = 0  # bytes
-        self._missing = 0  # lines dropped since the last notice
+        self._queue: deque[tuple[bytes, int]] = (
+            deque()
+        )  # a line and 0, or a notice and the number of missing lines
+        self._bytes_waiting = 0
+        self._lines_missing = 0  # since the last notice
         self._full = False
         self._failing = False  # the last write failed
         self._writing = False
-        self._written = 0  # entries
-        self._gave_up_at = -1  # what `_written` was when a `close` last waited in vain
+        self._entries_written = 0
+        self._written_at_timeout = -1  # `_entries_written` when a `close` last waited in vain
         self._closing = False
-        self._torn = False  # the last write failed within a line
+        self._is_cut_line = False  # the last write failed within a line
         self._thread: threading.Thread | None = None
 
     def put(self, line: bytes) -> bool:
@@ -68,18 +70,18 @@ class Spool:
         if os.getpid() != self._pid:
             self._reset()
         with self._state:
-            taken = self._has_room(len(line))
-            if taken:
-                if self._missing:
+            has_room = self._has_room(len(line))
+            if has_room:
+                if self._lines_missing:
                     self._append_notice()
                 self._append(line, 0)
             else:
                 self._full = True
-                self._missing += 1
+                self._lines_missing += 1
             self._wake_thread()
-        if not taken:
-            self._count()
-        return taken
+        if not has_room:
+            self._on_dropped()
+        return has_room
 
     def close(self, seconds: float) -> bool:
         """Wait until every line is written, `seconds` at most; return whether all are.
@@ -92,31 +94,31 @@ class Spool:
         with self._state:
             self._closing = True
             self._wake_thread()
-            if self._gave_up_at == self._written:
+            if self._written_at_timeout == self._entries_written:
                 seconds = 0
-            written = self._state.wait_for(lambda: not self._at_work(), seconds)
-            self._gave_up_at = -1 if written else self._written
-        return written
+            is_done = self._state.wait_for(lambda: not self._at_work(), seconds)
+            self._written_at_timeout = -1 if is_done else self._entries_written
+        return is_done
 
     def _append(self, line: bytes, missing: int) -> None:
         self._queue.append((line, missing))
-        self._waiting += len(line)
+        self._bytes_waiting += len(line)
 
     def _append_notice(self) -> None:
-        self._append(self._notice(self._missing), self._missing)
-        self._missing = 0
+        self._append(self._notice(self._lines_missing), self._lines_missing)
+        self._lines_missing = 0
 
     def _has_room(self, more: int) -> bool:
         if self._full:
-            self._full = len(self._queue) > self._lines // 2 or self._waiting > self._size // 2
-        return not self._full and len(self._queue) < self._lines and self._waiting + more <= self._size
+            self._full = len(self._queue) > self._lines // 2 or self._bytes_waiting > self._size // 2
+        return not self._full and len(self._queue) < self._lines and self._bytes_waiting + more <= self._size
 
     def _at_work(self) -> bool:
         return bool(self._queue or self._writing or self._owes_a_notice())
 
     def _owes_a_notice(self) -> bool:
-        # After a write that failed a notice would fail too, again and again: it waits for the next line.
-        return self._missing > 0 and not self._failing
+        # After a failed write a notice would fail too, again and again, so the notice waits for the next line.
+        return self._lines_missing > 0 and not self._failing
 
     def _wake_thread(self) -> None:
         """Wake the writing thread, or start one when there is none or it has died."""
@@ -152,7 +154,7 @@ class Spool:
                 else:
                     self._state.wait()
             entry = self._queue.popleft()
-            self._waiting -= len(entry[0])
+            self._bytes_waiting -= len(entry[0])
             self._writing = True
             return entry
 
@@ -160,16 +162,16 @@ class Spool:
         with self._state:
             self._writing = False
             self._failing = not written
-            self._written += 1
+            self._entries_written += 1
             if not written:
-                self._missing += missing or 1
+                self._lines_missing += missing or 1
             self._state.notify_all()
         if not written and not missing:
-            self._count()
+            self._on_dropped()
 
     def _write_all(self, data: bytes) -> bool:
         """Write all of `data`, without a time limit; return whether that worked."""
-        rest = memoryview(b"\n" + data if self._torn else data)
+        rest = memoryview(b"\n" + data if self._is_cut_line else data)
         whole = len(rest)
         while rest:
             try:
@@ -179,7 +181,7 @@ class Spool:
                 ready.register(self._descriptor, select.POLLOUT)
                 ready.poll()
             except OSError:  # the reader has gone, the disk is full
-                self._torn = self._torn if len(rest) == whole else True
+                self._is_cut_line = self._is_cut_line if len(rest) == whole else True
                 return False
-        self._torn = False
+        self._is_cut_line = False
         return True
