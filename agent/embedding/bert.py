@@ -99,8 +99,8 @@ class Bert:
         if not text:
             return []
         whole = self._shape.prompts[role] + text
-        found = self._tokenizer.encode(whole.lower() if self._shape.lower else whole)
-        return found.ids if 0 in found.special_tokens_mask else []
+        encoding = self._tokenizer.encode(whole.lower() if self._shape.lower else whole)
+        return encoding.ids if 0 in encoding.special_tokens_mask else []
 
     def _pool(self, pack: Sequence[list[int]], given_up: Callable[[], bool]) -> Matrix:
         """Return one row for each text of a pack."""

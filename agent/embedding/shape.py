@@ -1,9 +1,9 @@
 """Reads the configuration beside a sentence model's weights, and checks that its shape is supported here.
 
-A folder is one that sentence-transformers saved (https://sbert.net): `config.json` and `tokenizer.json` of the
-transformer, `modules.json` for the modules after it, `1_Pooling/config.json` for the pooling, and optional files with
-the meaning they have there. A shape that is not supported is reported before the first text, in one line that names
-the file and the value.
+The folder has the files that sentence-transformers saves (https://sbert.net): `config.json` and `tokenizer.json` of the
+transformer, `modules.json` for the modules after the transformer, `1_Pooling/config.json` for the pooling, and optional
+files with the same meaning as in that library. A shape that is not supported is reported before the first text, in one
+line that names the file and the value.
 """
 
 from dataclasses import dataclass
@@ -35,8 +35,9 @@ class Shape:
     """A transformer and the modules after it. Sizes are numbers of floats unless the name says otherwise.
 
     `eps`: added to a variance before its root is taken. `positions`: rows of the position table; `first_position`: the
-    row of the first token. `max_tokens`: of one text, special tokens included. `dense`: the folder of a layer after the
-    pooling. `prompts`: the prefix of a text by its role. `lower`: whether texts are put in lower case first.
+    row of the first token. `max_tokens`: most tokens of one text, special tokens included. `dense`: the folder of the
+    dense layer after the pooling, if any. `prompts`: the prefix of a text by its role. `lower`: whether texts are put
+    in lower case first.
     """
 
     width: int
@@ -89,9 +90,9 @@ def read_shape(files: Files) -> Shape:
         raise UsageError(f"config.json is missing in {files.place}: it should be a sentence model's folder")
     first = 0 if config.model_type == "bert" else (config.pad_token_id or 0) + 1
     longest = config.max_position_embeddings - first
-    _check(files, config, longest)
+    _check_config(files, config, longest)
     sentence = _read_json(files, "sentence_bert_config.json", _SentenceConfig) or _SentenceConfig()
-    pooling, dense = _after(files)
+    pooling, dense = _read_modules(files)
     return Shape(
         width=config.hidden_size,
         heads=config.num_attention_heads,
@@ -104,12 +105,12 @@ def read_shape(files: Files) -> Shape:
         max_tokens=min(max(sentence.max_seq_length or longest, 8), longest),
         pooling=pooling,
         dense=dense,
-        prompts=_prompts(files),
+        prompts=_read_prompts(files),
         lower=sentence.do_lower_case,
     )
 
 
-def _check(files: Files, config: _TransformerConfig, longest: int) -> None:
+def _check_config(files: Files, config: _TransformerConfig, longest: int) -> None:
     sizes = (
         config.hidden_size,
         config.num_attention_heads,
@@ -140,17 +141,17 @@ def _check(files: Files, config: _TransformerConfig, longest: int) -> None:
         )
 
 
-def _after(files: Files) -> tuple[Pooling, str | None]:
+def _read_modules(files: Files) -> tuple[Pooling, str | None]:
     """Return the pooling after the transformer, and the folder of a dense layer if there is one."""
     modules = _read_json(files, "modules.json", list[_Module])
     if modules is None:
-        return _pooling(files, "1_Pooling"), None
+        return _read_pooling(files, "1_Pooling"), None
     pooling: Pooling = "mean"
     dense = None
     for module in modules:
         kind = module.type.rpartition(".")[2]
         if kind == "Pooling":
-            pooling = _pooling(files, module.path)
+            pooling = _read_pooling(files, module.path)
         elif kind == "Dense" and dense is None:
             dense = module.path
         elif kind not in ("Transformer", "Normalize"):
@@ -161,13 +162,13 @@ def _after(files: Files) -> tuple[Pooling, str | None]:
     return pooling, dense
 
 
-def _pooling(files: Files, folder: str) -> Pooling:
-    """Return the pooling that a folder's `config.json` names; without one, the mean, as in sentence-transformers."""
-    said = _read_json(files, f"{folder}/config.json", dict[str, Any])
-    if said is None:
+def _read_pooling(files: Files, folder: str) -> Pooling:
+    """Return the pooling in the `config.json` of a folder; without that file, the mean, as in sentence-transformers."""
+    pooling_config = _read_json(files, f"{folder}/config.json", dict[str, Any])
+    if pooling_config is None:
         return "mean"
-    on = {key.removeprefix("pooling_mode_") for key, value in said.items() if value is True}
-    on = on & {
+    modes = {key.removeprefix("pooling_mode_") for key, value in pooling_config.items() if value is True}
+    modes = modes & {
         "cls_token",
         "mean_tokens",
         "max_tokens",
@@ -175,29 +176,31 @@ def _pooling(files: Files, folder: str) -> Pooling:
         "weightedmean_tokens",
         "lasttoken",
     }
-    if "pooling_mode" in said:
-        on = {str(said["pooling_mode"])}
-    if on <= {"mean_tokens", "mean"} and on:
+    if "pooling_mode" in pooling_config:
+        modes = {str(pooling_config["pooling_mode"])}
+    if modes <= {"mean_tokens", "mean"} and modes:
         return "mean"
-    if on <= {"cls_token", "cls"} and on:
+    if modes <= {"cls_token", "cls"} and modes:
         return "cls"
     raise UsageError(
-        f"{folder}/config.json in {files.place} pools by {', '.join(sorted(on)) or 'nothing'}; "
+        f"{folder}/config.json in {files.place} pools by {', '.join(sorted(modes)) or 'nothing'}; "
         "supported: mean_tokens or cls_token"
     )
 
 
-def _prompts(files: Files) -> dict[TextRole, str]:
+def _read_prompts(files: Files) -> dict[TextRole, str]:
     """Return the prefixes that the model wants before a question and before a passage, where its files name them."""
-    named = (_read_json(files, "config_sentence_transformers.json", _Prompts) or _Prompts()).prompts
-    return {role: next((named[key] for key in keys if key in named), "") for role, keys in _READ_AS.items()}
+    prompts = (_read_json(files, "config_sentence_transformers.json", _Prompts) or _Prompts()).prompts
+    return {
+        role: next((prompts[key] for key in keys if key in prompts), "") for role, keys in _READ_AS.items()
+    }
 
 
-def _read_json(files: Files, name: str, kind: type[T]) -> T | None:
+def _read_json(files: Files, name: str, type_: type[T]) -> T | None:
     content = files.read_bytes(name)
     if content is None:
         return None
     try:
-        return msgspec.json.decode(content, type=kind)
+        return msgspec.json.decode(content, type=type_)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{name} in {files.place} cannot be read: {error}") from None

@@ -5,10 +5,10 @@ models, trained down to 256 numbers so that their plain mean shows the subject o
 languages of the tokenizer's alphabet are split into smaller pieces, which helps less and, on the Swedish sets tried,
 did no harm.
 
-Strategy: in this vocabulary no token reaches from one word into the next (only runs of spaces are tokens too), so a
-text's tokens are its words' tokens, one after the other. Each word is tokenized once and cached, and a text costs a
-look-up for each word and one mean: a third of tokenizing it. White space of any kind and length is one space, and
-characters that look like a special token (`<s>`) are text.
+Strategy: in this vocabulary no token reaches from one word into the next (only runs of spaces are tokens too), so the
+tokens of a text are the tokens of its words, in order. Each word is tokenized once and cached, and a text costs a
+look-up for each word and one mean: a third of the cost of tokenizing the text. White space of any kind and length is
+one space, and characters that look like a special token (`<s>`) are text.
 """
 
 from array import array
@@ -29,13 +29,13 @@ WEIGHTS = "weights/l2_supercat_256.safetensors"
 TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 _TOGETHER = 512  # words whose vectors are in memory at once, to compute their lengths
 _FEW = 4_000  # words; their vectors take 4 MB
-_LAYERS = 8  # tokens of a word that are added side by side with those of others; few words have more
+_LAYERS = 8  # tokens of a word that are added for all words at once; few words have more
 _LONG = 18.0
 """Length of a word's vector, before it is scaled to 1, from which the word has the weight 1.
 
-Training for plain means gave common words short vectors, so that they count little in a mean. Of the 1,210 English
-words of the questions that this was tried on, those used a hundred times in a million words (as `wordfreq` counts) or
-more are 10 to 12 long, and those used less than ten times 17 to 20; most Swedish words, being in pieces, are longer.
+Training for plain means gave common words short vectors, so that they count little in a mean. This was tried on the
+1,210 English words of a set of questions: words used a hundred times or more in a million words (as `wordfreq` counts)
+are 10 to 12 long, and words used less than ten times 17 to 20. Most Swedish words, being in pieces, are longer.
 """
 _WORDS = 64  # between two calls of `given_up`
 
@@ -64,12 +64,14 @@ class Static:
         self._spelling = tokenizer.model  # the normaliser only puts "▁" for spaces, and takes twice the time
         self.dimension = table.shape[1]
         self.name = "static:" + digest({"weights": weights, "tokenizer": spelling}, given_up)
-        self._known: dict[str, bytes] = {}  # uint32 each, as bytes: a quarter of a list's memory
+        self._token_cache: dict[
+            str, bytes
+        ] = {}  # tokens of a word as uint32 in bytes: a quarter of a list's memory
 
     def encode(
         self, texts: Sequence[str], role: TextRole = "passage", given_up: Callable[[], bool] = lambda: False
     ) -> Vectors:
-        """Return one row for each text: the sum of its tokens' vectors, scaled to length 1 like their mean would be."""
+        """Return one row for each text: the sum of its tokens' vectors, scaled to length 1, as a mean would be."""
         rows = np.zeros((len(texts), self.dimension), np.float32)
         since = 0
         for row, text in zip(rows, texts, strict=True):
@@ -79,11 +81,12 @@ class Static:
                 since = 0
                 if given_up():
                     raise GivenUp
-            known = map(self._known.get, words)
-            found = [
-                self._tokens(word) if its is None else its for its, word in zip(known, words, strict=True)
+            cached = map(self._token_cache.get, words)
+            tokens_of_words = [
+                self._tokens(word) if cached_tokens is None else cached_tokens
+                for cached_tokens, word in zip(cached, words, strict=True)
             ]
-            tokens = np.frombuffer(b"".join(found), np.uint32)
+            tokens = np.frombuffer(b"".join(tokens_of_words), np.uint32)
             if len(tokens):
                 np.add.reduce(self._table.take(tokens, 0), 0, out=row)
         return unit(rows)
@@ -99,23 +102,26 @@ class Static:
         return min(1.0, float(row @ row) / _LONG**2)
 
     def hold_words(self, words: Sequence[str]) -> HeldWords:
-        """Return words to compare with, as tokens when there are more than `_FEW`: their vectors would be large."""
+        """Return `words` ready to compare with; more than `_FEW` are held as tokens, since vectors would be large."""
         if len(words) <= _FEW:
             return WordRows(self.embed_words(words))
-        known, self._known = self._known, {}  # a large knowledge base has been embedded: 20 MB of words
-        tokens = [(known.get(each) or self._spell(each)) if each else b"" for each in map(readable, words)]
+        cached, self._token_cache = (
+            self._token_cache,
+            {},
+        )  # a large knowledge base has been embedded: 20 MB of words
+        tokens = [(cached.get(each) or self._spell(each)) if each else b"" for each in map(readable, words)]
         return _TokenizedWords(self._table, tokens)
 
     def _spell(self, word: str) -> bytes:
         return array("I", [token.id for token in self._spelling.tokenize(f"▁{word}")]).tobytes()
 
     def _tokens(self, word: str) -> bytes:
-        tokens = self._known.get(word)
+        tokens = self._token_cache.get(word)
         if tokens is None:
             tokens = self._spell(word)
-            if len(self._known) >= EMBED_WORDS_KEPT:
-                self._known = {}
-            self._known[word] = tokens
+            if len(self._token_cache) >= EMBED_WORDS_KEPT:
+                self._token_cache = {}
+            self._token_cache[word] = tokens
         return tokens
 
 
@@ -132,8 +138,8 @@ class _TokenizedWords:
         counts = np.fromiter(map(len, words), np.intp, len(words)) // np.dtype(np.uint32).itemsize
         self._order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
         counts = counts[self._order]
-        held = b"".join([words[at] for at in self._order])
-        used, tokens = np.unique(np.frombuffer(held, np.uint32), return_inverse=True)
+        all_tokens = b"".join([words[at] for at in self._order])
+        used, tokens = np.unique(np.frombuffer(all_tokens, np.uint32), return_inverse=True)
         self._table = table.take(used, 0)
         starts = np.cumsum(counts) - counts
         self._layers = [
@@ -141,8 +147,8 @@ class _TokenizedWords:
             for at in range(min(_LAYERS, counts.max(initial=0)))
         ]
         self._rest = tokens[np.arange(len(tokens)) - np.repeat(starts, counts) >= _LAYERS]
-        more = counts[counts > _LAYERS] - _LAYERS
-        self._rest_starts = np.cumsum(more) - more
+        counts_of_rest = counts[counts > _LAYERS] - _LAYERS
+        self._rest_starts = np.cumsum(counts_of_rest) - counts_of_rest
         self._per_length = np.zeros(len(counts), np.float32)
         ends = np.append(starts, len(tokens))
         for at in range(0, len(starts), _TOGETHER):
@@ -151,17 +157,17 @@ class _TokenizedWords:
                 self._table.take(tokens[first:last], 0), starts[at : at + _TOGETHER] - first, 0
             )
             lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-            found = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-            self._per_length[at : at + _TOGETHER] = found
+            per_length = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+            self._per_length[at : at + _TOGETHER] = per_length
 
     def cosines(self, row: Vectors) -> Vectors:
         """Return the cosine of each word with `row`."""
-        given = self._table @ row
+        products = self._table @ row
         sums = np.zeros_like(self._per_length)
         for tokens in self._layers:
-            sums[: len(tokens)] += given.take(tokens)
+            sums[: len(tokens)] += products.take(tokens)
         if len(self._rest):
-            sums[: len(self._rest_starts)] += np.add.reduceat(given.take(self._rest), self._rest_starts)
-        found = np.zeros(self._words, np.float32)
-        found[self._order] = sums * self._per_length
-        return found
+            sums[: len(self._rest_starts)] += np.add.reduceat(products.take(self._rest), self._rest_starts)
+        cosines = np.zeros(self._words, np.float32)
+        cosines[self._order] = sums * self._per_length
+        return cosines

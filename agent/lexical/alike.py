@@ -1,15 +1,15 @@
 """Finds the known words that a word of a question may stand for, with a confidence for each.
 
-Strategy: a question rarely has the very words of its answer. A word stands fully for itself and for every word with
-its stem. It stands less surely for a word that shares most of its runs of three letters (an inflection, a
-misspelling, a part of a compound), and, with word vectors, for a word that means nearly the same. Each likeness is a
-number 0..1, and the best one counts. Words that the operator's file of synonyms lists together stand for each other
-almost fully.
+Strategy: a question rarely has the very words of its answer. A word stands fully for itself and for every word with the
+same stem. It stands less surely for a word that shares most of its runs of three letters (an inflection, a misspelling,
+a part of a compound), and, with word vectors, for a word of nearly the same meaning. Each likeness is a number 0..1,
+and the best likeness of two words counts. Words that the operator's file of synonyms lists together stand for each
+other almost fully.
 
-When no known word is likely enough, the word is guessed: a misspelling of a known word, else a compound of known
-parts. Every spelling at a distance of one (a letter wrong, missing or added, or two swapped) is generated and looked
-up, which does not depend on how many words are known; so is every way to part the word in two. Short words are left
-alone, since they are near too many others.
+When no known word is likely enough, known words are guessed: words of which the word is a misspelling, else parts of
+which it is a compound. Every spelling at a distance of one (a letter wrong, missing or added, or two swapped) is
+generated and looked up, and so is every split of the word in two. The number of look-ups does not depend on the number
+of known words. Short words are not guessed, since they are near too many other words.
 """
 
 from collections import Counter, OrderedDict
@@ -49,14 +49,14 @@ _LETTERS = "".join(
 
 
 class WordMeanings(Protocol):
-    """Tells how near the meanings of words are, and how much each word tells in general."""
+    """Compares the meanings of words, and weighs a word in any text."""
 
     def find_near(self, word: str, least: float) -> Sequence[tuple[int, float]]:
         """Return (number, cosine) of the known words whose cosine with `word` is at least `least`."""
         ...
 
     def weight_of(self, word: str) -> float:
-        """Return how much `word` tells in any text, 0..1."""
+        """Return the weight of `word` in any text, 0..1."""
         ...
 
 
@@ -91,27 +91,29 @@ class WordLikeness:
         if cached is not None:
             self._likeness_cache.move_to_end(word)
             return cached
-        found = self._find_by_spelling(word)
+        likenesses = self._find_by_spelling(word)
         if self._meanings is not None:
             for number, cosine in self._meanings.find_near(word, MEANING):
-                found[number] = max(found.get(number, 0.0), cosine * MEANING_SURE)
+                likenesses[number] = max(likenesses.get(number, 0.0), cosine * MEANING_SURE)
         for number in self.find_synonyms(word):
-            found[number] = max(found.get(number, 0.0), SYNONYM)
+            likenesses[number] = max(likenesses.get(number, 0.0), SYNONYM)
         for stem in self.vocabulary.stem(word):
             for number in self.vocabulary.by_stem.get(stem):
-                found[number] = 1.0
-        own = self.vocabulary.number_of(word)
-        if own is not None:
-            found[own] = 1.0
-        if max(found.values(), default=0.0) < SURE:
-            self._add_guesses(word, found)
-        found = self._likeness_cache[word] = dict(sorted(found.items(), key=itemgetter(1), reverse=True))
+                likenesses[number] = 1.0
+        own_number = self.vocabulary.number_of(word)
+        if own_number is not None:
+            likenesses[own_number] = 1.0
+        if max(likenesses.values(), default=0.0) < SURE:
+            self._add_guesses(word, likenesses)
+        likenesses = self._likeness_cache[word] = dict(
+            sorted(likenesses.items(), key=itemgetter(1), reverse=True)
+        )
         if len(self._likeness_cache) > _KEPT:
             self._likeness_cache.popitem(last=False)
-        return found
+        return likenesses
 
     def general_weight(self, word: str) -> float | None:
-        """Return how much the folded `word` tells in any text, 0..1; None without `WordMeanings`."""
+        """Return the weight of the folded `word` in any text, 0..1; `None` without `WordMeanings`."""
         if self._meanings is None:
             return None
         weight = self._weight_cache.get(word)
@@ -129,28 +131,33 @@ class WordLikeness:
 
     def _add_guesses(self, word: str, likenesses: dict[int, float]) -> None:
         """Add to `likenesses` the known words that `word` may misspell, else those that it may be compounded from."""
-        meant = self.vocabulary.find_known(_generate_neighbours(word))
-        if not meant:
+        guesses = self.vocabulary.find_known(_generate_neighbours(word))
+        if not guesses:
             stems = {stem for part in _split_compound(word) for stem in self.vocabulary.stem(part)}
-            meant = [number for stem in stems for number in self.vocabulary.by_stem.get(stem)]
-        for number in meant:
+            guesses = [number for stem in stems for number in self.vocabulary.by_stem.get(stem)]
+        for number in guesses:
             likenesses[number] = max(likenesses.get(number, 0.0), GUESSED)
 
     def _listed_synonyms(self, word: str) -> Sequence[str]:
         """Return the operator's synonyms of `word`, or of a word with the same stem."""
         return self._synonyms.get(word) or next(
-            (found for stem in self.vocabulary.stem(word) if (found := self._synonyms_by_stem.get(stem))), ()
+            (
+                synonyms
+                for stem in self.vocabulary.stem(word)
+                if (synonyms := self._synonyms_by_stem.get(stem))
+            ),
+            (),
         )
 
     def _find_by_spelling(self, word: str) -> dict[int, float]:
-        """Return the words that share most of their runs of letters with `word`, with the likeness of each."""
+        """Return the words that share most of their runs of letters with `word`: number -> likeness 0..1."""
         runs, by_run = runs_of(word), self.vocabulary.by_run
         shared: Counter[int] = Counter()
         for run in runs:
             numbers = by_run.get(run)
             if len(numbers) <= _COMMON:
                 shared.update(numbers)
-        found: dict[int, float] = {}
+        likenesses: dict[int, float] = {}
         size, sizes = len(runs), self.vocabulary.runs
         # Most words share one run or two; both measures ask for more than half of the runs of the shorter word.
         near = [each for each in shared.items() if 2 * each[1] > size or 2 * each[1] > sizes[each[0]]]
@@ -163,8 +170,8 @@ class WordLikeness:
             if part > CONTAINED:
                 sure = max(sure, part * PART_SURE)
             if sure:
-                found[number] = sure
-        return found
+                likenesses[number] = sure
+        return likenesses
 
 
 def _generate_neighbours(word: str) -> Iterator[str]:

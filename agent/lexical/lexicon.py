@@ -1,10 +1,10 @@
-"""The words of one snapshot of some documents: which documents hold them, and how much they tell.
+"""The words of one snapshot of some documents, the documents that hold each word, and the weight of each word.
 
-Strategy: documents are numbered, and each counts a word once. The number of documents that hold a word gives its
-rarity. The lists of documents that ever held a word give how much of a question whole documents cover, without
-reading any of them. A snapshot shares those lists and the `Vocabulary` with the snapshots after it: a document number
-is never given twice, so a document that a later snapshot adds changes nothing for an earlier one. Which words may
-stand for a word is in `alike`.
+Strategy: documents are numbered, and each document counts a word once. The number of documents that hold a word gives
+the rarity of the word. The list of all documents that ever held a word (`Holders`) tells how much of a question a
+document covers, without reading the document. A snapshot shares these lists and the `Vocabulary` with the snapshots
+after it: a document number is never given twice, so a document that a later snapshot adds changes nothing for an
+earlier one. `alike` finds the words that may stand for a word.
 """
 
 import math
@@ -25,7 +25,8 @@ _SCANNED = 8  # entries of a list that are scanned in the time of one bisection 
 class Lexicon:
     """The words of one snapshot. Filled with `number_words` and `add_document`, then only read.
 
-    `live`: how many documents the snapshot has. `likeness`: which words may stand for a word; filled by its `learn`.
+    `live`: the number of documents in the snapshot. `likeness`: finds the words that may stand for a word, after its
+    `learn` was called.
     """
 
     def __init__(self, vocabulary: Vocabulary | None = None) -> None:
@@ -49,7 +50,7 @@ class Lexicon:
         return self._counts.tobytes(), self._holders.pack(), self.vocabulary.pack()
 
     def copy(self) -> "Lexicon":
-        """Return a lexicon that can be changed and has learned nothing; all structures that only grow are shared."""
+        """Return a copy that can be changed, without synonyms and meanings; structures that only grow are shared."""
         lexicon = Lexicon(self.vocabulary)
         lexicon._counts, lexicon._holders, lexicon.live = (
             array(NUMBERS, self._counts),
@@ -73,7 +74,7 @@ class Lexicon:
         return numbers
 
     def add_document(self, document: int, words: Collection[int]) -> None:
-        """Add `document`; its number is higher than any before it. `words`: the numbers of its words, each once."""
+        """Add `document`, a number higher than all before. `words`: the numbers of the document's words, each once."""
         for word in words:
             self._counts[word] += 1
         self._holders.add(words, document)
@@ -86,16 +87,16 @@ class Lexicon:
         self.live -= 1
 
     def rarity(self, word: int | None) -> float:
-        """Return log(1 + documents / (1 + documents that hold `word`)): how much the word tells in these documents."""
+        """Return log(1 + documents / (1 + documents that hold `word`)), the weight of `word` in these documents."""
         count = self._counts[word] if word is not None and word < len(self._counts) else 0
         return math.log(1 + self.live / (1 + count))
 
     def word_weight(self, word: str, general: int = 0) -> float:
-        """Return how much a folded word of a question tells: a mean of its rarity here and its weight in any text.
+        """Return the weight of a folded word of a question: a mean of its rarity here and its weight in any text.
 
-        `general`: how many documents the weight in any text counts as, beside the `live` ones. In few documents
-        hardly a word is seen twice, so a common word looks as rare as any other. Without knowledge of words in
-        general, the rarity is all.
+        `general`: the number of documents that the weight in any text counts as, beside the `live` documents. In few
+        documents hardly a word is seen twice, so a common word looks as rare as any other. Without `WordMeanings` the
+        weight is the rarity alone.
         """
         here = self.rarity(self.vocabulary.number_of(word))
         anywhere = self.likeness.general_weight(word) if general else None
@@ -122,27 +123,27 @@ class Lexicon:
         )
 
     def reword_text(self, text: str) -> str:
-        """Return `text` in which words of the documents replace those that only synonyms explain."""
+        """Return `text` with each word that no document holds replaced by a synonym that a document holds, if any."""
         return replace_words(text, self.spelled_as)
 
     def _is_held(self, word: int | None) -> bool:
         return word is not None and word < len(self._counts) and self._counts[word] > 0
 
     def find_surest(self, words: Mapping[int, float], among: Iterable[int]) -> dict[int, float]:
-        """Return the documents of `among` that hold a word of `words`, each with the confidence of its surest word.
+        """Return the documents of `among` that hold a word of `words`, with the confidence of the surest such word.
 
         `words`: word number -> confidence, the surest first. `among`: living documents.
         """
-        left, found = set(among), dict[int, float]()
-        long = len(left) * _SCANNED
+        remaining, sure_by_document = set(among), dict[int, float]()
+        long = len(remaining) * _SCANNED
         for word, sure in words.items():
             holders = self._holders.get(word)
             if len(holders) <= long:
-                here = left.intersection(holders)
+                holding = remaining.intersection(holders)
             else:
-                last = len(holders) - 1  # a later snapshot may be appending to the list
-                here = {each for each in left if holders[bisect_left(holders, each, 0, last)] == each}
-            if here:
-                found |= dict.fromkeys(here, sure)
-                left -= here
-        return found
+                last = len(holders) - 1  # a later snapshot may append to the list meanwhile
+                holding = {each for each in remaining if holders[bisect_left(holders, each, 0, last)] == each}
+            if holding:
+                sure_by_document |= dict.fromkeys(holding, sure)
+                remaining -= holding
+        return sure_by_document

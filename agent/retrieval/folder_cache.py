@@ -1,9 +1,8 @@
-"""Connects the reader of one folder to its cache, and holds the words of the files it has read.
+"""Connects the reader of one folder to its cache, and holds the words of the files that the reader has read.
 
 Strategy: entries are looked up while a folder is read for the first time, and missing entries are written when the
-reader has time. The cache itself knows which entries it has, so no record of that is kept here. The words of a file
-are needed for the index and for the cache, and are held no longer. The whole index is saved too, and the next start
-begins from it.
+reader has time. The cache itself knows its entries, so this module has no list of them. The words of a file are held
+until the index and the cache have them. The whole index is saved too, and the next start begins from the saved index.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,9 +31,9 @@ _LATER = 0.05
 
 
 class FolderCache:
-    """The cache as one reader uses it; for one thread at a time.
+    """The cache for one reader. Only one thread at a time may use it.
 
-    `cache`: None keeps nothing. `meaning`: makes the vectors that are stored.
+    `cache`: `None` stores nothing. `meaning`: makes the vectors to store.
     """
 
     def __init__(self, cache: Cache | None = None, meaning: KnowledgeEmbedder | None = None) -> None:
@@ -43,14 +42,14 @@ class FolderCache:
         self._meaning = meaning
         self._reader: CacheReader | None = None
         self._saved_files: frozenset[tuple[str, bytes]] | None = None  # the files of the saved index
-        self._began = False  # whether the saved index was compared with this start's files
+        self._has_compared = False  # whether the saved index was compared with this start's files
         self._written: frozenset[tuple[bytes, bool]] | None = (
             None  # the entries written last: key, and whether with vectors
         )
 
     @property
     def has_cache(self) -> bool:
-        """Whether anything is kept."""
+        """Whether there is a cache."""
         return self._cache is not None
 
     def restart(self) -> "FolderCache":
@@ -70,7 +69,7 @@ class FolderCache:
                 self._reader = None
 
     def load_index(self) -> SavedIndex | None:
-        """Return the index of the last start with all of its files; its vectors are known from then on."""
+        """Return the saved index of the last start with all its files; the embedder adopts its vectors."""
         if self._reader is None or self._cache is None:
             return None
         entry = self._reader.find_index(self._index_key(self._cache))
@@ -91,7 +90,7 @@ class FolderCache:
         return whole
 
     def make_place(self) -> OwnPlace | None:
-        """Return a folder for an index; None where nothing is kept, or the folder cannot be made."""
+        """Return a folder for an index; `None` without a cache, or when the folder cannot be made."""
         if self._cache is None:
             return None
         with suppress(OSError):
@@ -99,15 +98,16 @@ class FolderCache:
         return None
 
     def save_index(self, files: Sequence[IndexedFile], base: IndexData, effort: Effort) -> None:
-        """Save an index that has a folder: after a start if the saved one differs, later if much has changed.
+        """Save an index that has a folder, unless the saved index is nearly the same.
 
-        Raises as `effort.check` does.
+        After a start any difference counts; later, a change of more than `_LATER` of the files. Raises as
+        `effort.check` does.
         """
         now = _digests_of(files)
         few = self._saved_files is not None and len(self._saved_files ^ now) <= (
-            _LATER * len(now) if self._began else 0
+            _LATER * len(now) if self._has_compared else 0
         )
-        self._began = True
+        self._has_compared = True
         if self._cache is None or not isinstance(base.place, OwnPlace) or few:
             return
         living = [section.passage for section in base.sections if section is not None]
@@ -124,42 +124,42 @@ class FolderCache:
         return cache.key_of("", self._model.encode())
 
     def find_passages(self, file: str, digest: bytes) -> tuple[Passage, ...] | None:
-        """Return the sections of a file from the cache, as new objects; their vectors are known from then on."""
+        """Return the sections of a file from the cache, as new objects; the embedder adopts their vectors."""
         if self._reader is None or self._cache is None:
             return None
         key = self._cache.key_of(file, digest)
         content = self._reader.find_file(key)
         if content is None:
             return None
-        found = unpack_sections(file, content)
-        if found is None:
+        unpacked = unpack_sections(file, content)
+        if unpacked is None:
             self._reader.report_unusable()
             return None
-        passages, self._terms[file, digest] = found
+        passages, self._terms[file, digest] = unpacked
         vectors = self._reader.find_vectors(key)
         if vectors is not None and self._meaning is not None:
             self._meaning.adopt_vectors(passages, vectors)
         return passages
 
     def add_terms(self, file: str, digest: bytes, terms: FileTerms) -> None:
-        """Keep the words of a file that was read."""
+        """Hold the words of a file that was read."""
         if terms.sections:
             self._terms[file, digest] = terms
 
     def collect_terms(self, read: Iterable[ReadFile]) -> dict[str, FileTerms]:
-        """Return the known words of files, by file name; none for a name that two files share."""
-        found: dict[str, FileTerms] = {}
+        """Return the words of files by file name, without file names that two files share."""
+        terms_by_file: dict[str, FileTerms] = {}
         names: set[str] = set()
         for file, digest, _ in read:
             terms = self._terms.get((file, digest))
             if terms is not None and file not in names:
-                found[file] = terms
+                terms_by_file[file] = terms
             elif file in names:
-                found.pop(file, None)
+                terms_by_file.pop(file, None)
             names.add(file)
         if self._cache is None:
             self._terms = {}
-        return found
+        return terms_by_file
 
     def save_files(self, read: Iterable[ReadFile], effort: Effort) -> None:
         """Write the entries that the cache lacks, and delete those of other files. Raises as `effort.check` does."""

@@ -7,16 +7,16 @@ those of the best sections, and of a right answer, where questions that the docu
 -m tests.bench.documents` prints the results on each set. The weight of an operator's synonyms was set by hand: 6 % of
 268 off-topic questions find something in `kb/` with them, and 9 % without vectors.
 
-In a small knowledge base hardly a word is seen twice, so the weight of a word in any text counts beside its rarity.
-That was tried with word vectors only, on seven public sets, small parts of them and `kb/`: of a question that is
-answered and one that is not, the first is surer in slightly more pairs (0.913 to 0.914), and 200 to 500 sections are
-alike. Most of the effect is on the few dozen sections of `kb/`: of 30 everyday questions in English 4 find nothing in
-place of 7.
+In a small knowledge base hardly a word is seen twice, so the weight of a word in any text (`general`) counts beside the
+rarity of the word. This was tried with word vectors only, on seven public sets, small parts of these sets, and `kb/`.
+Over all pairs of an answered and an unanswered question, the answered question is surer in slightly more pairs (0.914
+in place of 0.913), and any `general` from 200 to 500 sections gives the same. Most of the effect is on the few dozen
+sections of `kb/`: of 30 everyday questions in English 4 find nothing in place of 7.
 
-A statement is also compared with the question by vectors, with the headings and the line above it. Fitted with the
-kinds of questions as they are read now, on three English sets and a Swedish one, each left out in turn, this
-puts a right statement first for 45 % of the questions in place of 41 %; its length, its place, its neighbours and its
-form (item, row) gained nothing. Without vectors the earlier weights are as good as any.
+A statement is also compared with the question by vectors, with the headings and the line above the statement. Fitted
+with the present kinds of questions, on three English sets and a Swedish one, each left out in turn, this comparison
+puts a right statement first for 45 % of the questions in place of 41 %. The length, place, neighbours and form (item,
+row) of a statement gained nothing. Without vectors the earlier weights are as good as any.
 
 The confidence has a second look, fitted in the same way: how high the best statement scores, and how many others are
 as likely. Together they part right answers from all others better than the first look (area under the curve 0.82 in
@@ -69,12 +69,12 @@ _ROUNDING = 1e-9  # difference between sums of the same terms in another order
 
 
 class SignalWeights(NamedTuple):
-    """The weight of each signal. `sure_*`: the weights of the first look's confidence, on the scale of a logistic
-    function. `look_*`: those of the second look.
+    """The weight of each signal.
 
-    `floor`: how sure the best statement must be after both looks, 0..1; below it nothing was found. `first_floor`: the
-    same for the first look alone. `general`: how many sections the weight of a word in any text counts as
-    (`Lexicon.word_weight`); 0 where it was not tried.
+    `sure_*`: weights of the first look's confidence, on the scale of a logistic function. `look_*`: weights of the
+    second look. `floor`: the least confidence of the best statement after both looks, 0..1; below the floor the search
+    returns nothing. `first_floor`: the same for the first look alone. `general`: the number of sections that the weight
+    of a word in any text counts as (`Lexicon.word_weight`); 0 where this was not tried.
     """
 
     floor: float
@@ -150,9 +150,9 @@ WITHOUT = SignalWeights(
 
 
 class RankedStatement(NamedTuple):
-    """A statement that may answer.
+    """A statement that may answer the question.
 
-    `section`: the number of its section. `place`: its place there. `score`: on any scale.
+    `section`: the number of the statement's section. `place`: its index in the section. `score`: on any scale.
     """
 
     section: int
@@ -173,9 +173,10 @@ class Ranking:
 
 
 class _Candidates(NamedTuple):
-    """The sections that may answer. `first`: the score of each by the index alone. `grams`: the result of the 4-grams.
+    """The sections that may answer.
 
-    `cosines`: by section number; {} without vectors.
+    `first`: the score of each section by the index alone. `grams`: the sections that the 4-grams find. `cosines`: by
+    section number; {} without vectors.
     """
 
     first: dict[int, float]
@@ -184,16 +185,17 @@ class _Candidates(NamedTuple):
 
 
 CompareStatements: TypeAlias = Callable[[Sequence[tuple[Passage, int]]], Sequence[float]]
-"""Returns the cosine with the question of each of some statements, given by section and place, and read with its
-headings and leading line."""
+"""Returns the cosine of the question with each statement, read with its headings and leading line.
+
+A statement is given by its section and its index there."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionNearness:
     """The vectors with which one question is searched.
 
-    `weights`: fitted to vectors of this kind. `sections`: those of sections. `vector`: of the question, for
-    `sections`. `compare`: compares statements with the question.
+    `weights`: fitted to vectors of this kind. `sections`: the vectors of all sections. `vector`: the vector of the
+    question, to compare with `sections`. `compare`: compares statements with the question.
     """
 
     weights: SignalWeights
@@ -217,49 +219,50 @@ def rank_sections(
     floor: float | None = None,
     most: int = ANSWERING,
 ) -> Ranking | None:
-    """Return the sections and statements for a question, or None when nothing matches at all.
+    """Return the sections and statements for a question, or `None` when nothing matches at all.
 
-    `nearness`: of the question to sections and statements. `floor`: how sure a statement in the question's own
-    language must be, 0..1, for no other language to be searched; None ranks all languages alike. `most`: sections to
+    `nearness`: the vectors to search with. `floor`: the confidence, 0..1, from which a statement in the question's own
+    language stops the search of other languages; `None` ranks all languages alike. `most`: the number of sections to
     return, at least `ANSWERING` and at most `CLOSELY`, if there are so many.
     """
     subject = parse_question(question, lang)
-    found = _find_candidates(subject.words, index, lang, nearness)
+    candidates = _find_candidates(subject.words, index, lang, nearness)
     indexed_question = IndexedQuestion(subject, index, nearness.weights.general)
     if floor is None:
         return (
-            _rank_candidates(found.first, found, indexed_question, index, nearness, most)
-            if found.first
+            _rank_candidates(candidates.first, candidates, indexed_question, index, nearness, most)
+            if candidates.first
             else None
         )
     ranked: Ranking | None = None
-    own = [number for number in found.first if index.langs[number] == lang]
-    if own:
-        ranked = _rank_candidates(own, found, indexed_question, index, nearness, most)
+    own_numbers = [number for number in candidates.first if index.langs[number] == lang]
+    if own_numbers:
+        ranked = _rank_candidates(own_numbers, candidates, indexed_question, index, nearness, most)
         if (
             ranked.sure < floor
             and index.live <= FEW
-            and _is_headed(question, lang, ranked, indexed_question, index)
+            and _names_best_heading(question, lang, ranked, indexed_question, index)
         ):
             ranked = Ranking(ranked.sections, ranked.statements, floor)
         if ranked.sure >= floor:
             return ranked
-    if len(own) < len(found.first):
-        ranked = _rank_candidates(found.first, found, indexed_question, index, nearness, most)
+    if len(own_numbers) < len(candidates.first):
+        ranked = _rank_candidates(candidates.first, candidates, indexed_question, index, nearness, most)
         if ranked.sure >= floor:
             return ranked
     return _rank_other_languages(question, index, lang, most) or ranked
 
 
-def _is_headed(
+def _names_best_heading(
     question: str, lang: Lang, ranked: Ranking, indexed_question: IndexedQuestion, index: KnowledgeIndex
 ) -> bool:
-    """Tell whether a question names the heading of the best section of few, and nothing contradicts that.
+    """Tell whether a question names the heading of the best section, and nothing contradicts that.
 
-    In few sections each of their words is as common as can be, and hardly any other is known, so rarity says nothing
-    of "the main features that we need"; the subject stands in the heading. A name or a number that no section holds,
-    or an answer of another kind, shows that the question is about something else. Each section of `kb/` by itself
-    answers the same 16 of 8,576 off-topic questions with this rule as without, and `kb/` as a whole 9 of 268.
+    Used for knowledge bases of at most `FEW` sections. There each known word is as common as can be, and hardly any
+    other word is known, so rarity says nothing about "the main features that we need"; the subject stands in the
+    heading. A name or a number that no section holds, or an answer of another kind, shows that the question is about
+    another subject. Each section of `kb/` by itself answers the same 16 of 8,576 off-topic questions with this rule as
+    without it, and `kb/` as a whole 9 of 268.
     """
     best = ranked.statements[0]
     section = _living_section(index, best.section)
@@ -276,17 +279,17 @@ def _is_headed(
 
 def _rank_other_languages(question: str, index: KnowledgeIndex, lang: Lang, most: int) -> Ranking | None:
     """Return the ranking for a question's names and numbers in other languages, if the best statement may answer."""
-    for other in [each for each in LANGUAGES if each != lang]:
-        asked = read_cross_language(question, lang, other, index.has_word)
-        if asked is None:
+    for other_lang in [each for each in LANGUAGES if each != lang]:
+        cross_language = read_cross_language(question, lang, other_lang, index.has_word)
+        if cross_language is None:
             continue
-        found = _find_candidates(asked.parsed.words, index, other, NO_NEARNESS)
-        numbers = [number for number in found.first if index.langs[number] == other]
+        candidates = _find_candidates(cross_language.parsed.words, index, other_lang, NO_NEARNESS)
+        numbers = [number for number in candidates.first if index.langs[number] == other_lang]
         if numbers:
-            indexed_question = IndexedQuestion(asked.parsed, index)
-            ranked = _rank_candidates(numbers, found, indexed_question, index, NO_NEARNESS, most)
+            indexed_question = IndexedQuestion(cross_language.parsed, index)
+            ranked = _rank_candidates(numbers, candidates, indexed_question, index, NO_NEARNESS, most)
             if ranked.sure >= WITHOUT.floor and _may_answer(
-                ranked.statements[0], asked, indexed_question, index, other
+                ranked.statements[0], cross_language, indexed_question, index, other_lang
             ):
                 return ranked
     return None
@@ -294,33 +297,35 @@ def _rank_other_languages(question: str, index: KnowledgeIndex, lang: Lang, most
 
 def _may_answer(
     best: RankedStatement,
-    asked: CrossLanguageQuestion,
+    cross_language: CrossLanguageQuestion,
     question: IndexedQuestion,
     index: KnowledgeIndex,
     lang: Lang,
 ) -> bool:
-    """Tell whether the best statement of another language has the question's subject and the kind it asks for."""
+    """Tell whether the best statement in another language has the subject and the kind of answer that is asked for."""
     section = _living_section(index, best.section)
-    if asked.parsed.kind is not None and not question.score_statements(section)[best.place].kind:
+    if cross_language.parsed.kind is not None and not question.score_statements(section)[best.place].kind:
         return False
     above = {stem(lang, word) for word in split_words(" ".join(section.passage.headings))}
-    return asked.has_name or above.issuperset([stem(lang, word) for word in asked.parsed.words])
+    return cross_language.has_name or above.issuperset(
+        [stem(lang, word) for word in cross_language.parsed.words]
+    )
 
 
 def _rank_candidates(
     numbers: Iterable[int],
-    found: _Candidates,
+    candidates: _Candidates,
     question: IndexedQuestion,
     index: KnowledgeIndex,
     nearness: QuestionNearness,
     most: int,
 ) -> Ranking:
-    """Return the ranking of some candidates, of which there is at least one."""
+    """Return the ranking of the sections `numbers`, at least one, which are among the `candidates`."""
     weights = nearness.weights
-    closely = sorted(numbers, key=found.first.__getitem__, reverse=True)[:CLOSELY]
+    closely = sorted(numbers, key=candidates.first.__getitem__, reverse=True)[:CLOSELY]
     covered = question.coverage(closely)
-    best_sections = _look_closely(
-        closely, covered, found.first, question, index, weights, max(most, ANSWERING)
+    best_sections = _examine_sections(
+        closely, covered, candidates.first, question, index, weights, max(most, ANSWERING)
     )
     answering = best_sections[:ANSWERING]
     statements = _compare_statements(_rank_statements(answering, weights), index, nearness)
@@ -331,37 +336,37 @@ def _rank_candidates(
         weights.sure_bias
         + weights.sure_all * first.all
         + weights.sure_coverage * covered[best]
-        + weights.sure_cosine * found.cosines.get(best, 0.0)
+        + weights.sure_cosine * candidates.cosines.get(best, 0.0)
         + weights.sure_unknown * question.unknown
         + weights.sure_meant * question.meant
         + weights.sure_grams
-        * (found.grams.scores.get(best, 0.0) / found.grams.most if found.grams.most else 0.0)
+        * (candidates.grams.scores.get(best, 0.0) / candidates.grams.most if candidates.grams.most else 0.0)
         + weights.sure_words * len(question.parsed.words) / 10
     )
     return Ranking(
         [number for _, number, _ in best_sections],
         statements,
-        _look_again(logit, statements, weights),
+        _revise_confidence(logit, statements, weights),
     )
 
 
-def _look_again(logit: float, statements: Sequence[RankedStatement], weights: SignalWeights) -> float:
-    """Return how likely the first statements answer, 0..1, from the first look and from the statements themselves.
+def _revise_confidence(logit: float, statements: Sequence[RankedStatement], weights: SignalWeights) -> float:
+    """Return the confidence, 0..1, that the first statements answer, from the first look and from the statements.
 
-    `logit`: of the first look. A statement that answers holds the question's words and its kind of thing, which is
-    its score, and few others are as likely, which is its share.
+    `logit`: the confidence of the first look, before the logistic function. A statement that answers has a high score,
+    since it holds the question's words and kind of thing, and a high share, since few other statements are as likely.
     """
-    first = 1 / (1 + exp(-logit))
+    first_sure = 1 / (1 + exp(-logit))
     best = statements[0].score
     share = 1 / sum([exp(each.score - best) for each in statements[:COMPARED]])
-    second = (
+    second_logit = (
         weights.look_bias + weights.look_sure * logit + weights.look_best * best + weights.look_share * share
     )
-    sure = 1 / (1 + exp(-second))
-    return sure if first >= weights.first_floor else min(first, sure)
+    sure = 1 / (1 + exp(-second_logit))
+    return sure if first_sure >= weights.first_floor else min(first_sure, sure)
 
 
-def _look_closely(
+def _examine_sections(
     closely: Iterable[int],
     covered: Mapping[int, float],
     first: Mapping[int, float],
@@ -370,11 +375,10 @@ def _look_closely(
     weights: SignalWeights,
     most: int,
 ) -> list[_Answering]:
-    """Return the `most` best of some sections, best first, by all their signals.
+    """Return the `most` best of the sections `closely`, best first, by all their signals.
 
-    No statement covers more than its section does, so the score of a section is bounded by the case of one statement
-    that covers as much as the section: when that bound is below the `most` best scores, none of the remaining
-    sections is read.
+    No statement covers more than its section does, so a section scores at most as if one statement covered as much as
+    the whole section. Once this bound is below the `most` best scores, none of the remaining sections is read.
     """
     bounds = []
     for number in closely:
@@ -398,7 +402,7 @@ def _best_first(section: _Answering) -> tuple[float, int]:
 
 
 def _living_section(index: KnowledgeIndex, number: int) -> IndexedSection:
-    """Return a section that a search found; it is therefore not removed."""
+    """Return the section with the number `number`, which a search found and which is therefore not removed."""
     section = index.sections[number]
     assert section is not None
     return section
@@ -422,28 +426,30 @@ def _find_candidates(
     files = {number: index.file_of[number] for number in numbers if index.langs[number] is not None}
     from_grams = _normalize_scores(grams.scores, files)
     from_file = _normalize_scores(_sum_by_file(grams, index), files.values())
-    first = {
+    index_scores = {
         number: weights.grams * from_grams[number] + weights.file_grams * from_file[file]
         for number, file in files.items()
     }
     if near is None:
-        return _Candidates(first, grams, {})
+        return _Candidates(index_scores, grams, {})
     for number, of_section, of_file in zip(near.numbers, near.near, near.file, strict=True):
-        if number in first:
-            first[number] += weights.near * of_section + weights.file_near * of_file
-    return _Candidates(first, grams, dict(zip(near.numbers, near.cosine, strict=True)))
+        if number in index_scores:
+            index_scores[number] += weights.near * of_section + weights.file_near * of_file
+    return _Candidates(index_scores, grams, dict(zip(near.numbers, near.cosine, strict=True)))
 
 
 def _rank_statements(answering: Sequence[_Answering], weights: SignalWeights) -> list[RankedStatement]:
     """Return the statements of the best sections, best first."""
     best = answering[0][0]
-    found: list[RankedStatement] = []
+    statements: list[RankedStatement] = []
     for score, number, signals in answering:
         section = weights.single_section * (score - best)
         scores = {id(single): section + _weigh_statement(single, weights) for single in signals}
-        found += [RankedStatement(number, place, scores[id(single)]) for place, single in enumerate(signals)]
-    found.sort(key=itemgetter(2), reverse=True)
-    return found
+        statements += [
+            RankedStatement(number, place, scores[id(single)]) for place, single in enumerate(signals)
+        ]
+    statements.sort(key=itemgetter(2), reverse=True)
+    return statements
 
 
 def _compare_statements(
@@ -452,13 +458,13 @@ def _compare_statements(
     """Return the first `COMPARED` statements ranked by their vectors too, and after them the others in their order."""
     compared = ranked[:COMPARED]
     places = [(_living_section(index, each.section).passage, each.place) for each in compared]
-    found = [
+    rescored = [
         each._replace(score=each.score + nearness.weights.single_near * cosine)
         for each, cosine in zip(compared, nearness.compare(places), strict=True)
     ]
-    found.sort(key=itemgetter(2), reverse=True)
-    least = found[-1].score
-    return found + [each._replace(score=min(each.score, least)) for each in ranked[COMPARED:]]
+    rescored.sort(key=itemgetter(2), reverse=True)
+    least = rescored[-1].score
+    return rescored + [each._replace(score=min(each.score, least)) for each in ranked[COMPARED:]]
 
 
 def _weigh_statement(single: StatementSignals, weights: SignalWeights) -> float:
@@ -486,12 +492,12 @@ def _normalize_scores(scores: Mapping[int, float], wanted: Iterable[int]) -> dic
     }
 
 
-def _sum_by_file(found: RankedDocuments, index: KnowledgeIndex) -> dict[int, float]:
+def _sum_by_file(sections: RankedDocuments, index: KnowledgeIndex) -> dict[int, float]:
     """Return, by file, the sum of the scores of its `_FILE_TOP` best sections."""
     sums: dict[int, float] = {}
     counted: dict[int, int] = {}  # for files with more than one section
     langs, file_of = index.langs, index.file_of
-    for number, score in found.scores.items():
+    for number, score in sections.scores.items():
         if langs[number] is None:
             continue
         file = file_of[number]

@@ -41,13 +41,13 @@ _AHEAD = 4000  # characters after a statement in which the next one must begin
 
 
 class CitableLines:
-    """The lines of a file as they can be cited. Ask for statements in their order, which keeps the work linear."""
+    """The citable lines of a file. Statements must be cited in their order, which keeps the work linear."""
 
     def __init__(self, lines: Sequence[str], effort: Effort) -> None:
         self._lines = lines
         self._effort = effort
-        self._first = 0  # line of the last statement; `_at`: where in it the next one may begin
-        self._at = 0
+        self._first = 0  # first line of the last statement
+        self._at = 0  # offset in that line from which the next statement may begin
 
     def cite_lines(self, first: int, last: int, most: int = SNIPPET_CHARACTERS) -> str:
         """Return the lines `first` to `last` (from 1, inclusive), or as much of them as can be cited."""
@@ -57,9 +57,9 @@ class CitableLines:
         return next(split_line(text.replace("\n", " "), self._effort, most), "")
 
     def cite_statement(self, first: int, last: int, statement: str) -> str:
-        """Return the lines `first` to `last`, or the part of long lines that `statement` was read from.
+        """Return the lines `first` to `last`, or the part of long lines from which `statement` was read.
 
-        Returns `statement` itself where that part cannot be found or holds a blob.
+        Return `statement` itself when that part is not found or holds a blob.
         """
         text = "\n".join(self._lines[first - 1 : last])
         if len(text) <= _LINE and not _has_blob(text):
@@ -71,8 +71,8 @@ class CitableLines:
             return statement
         self._at = place[1]
         wide = _widen(text, *place, self._effort)
-        found = text[wide[0] : wide[1]] if wide else ""
-        return found if found and not _has_blob(found) else statement
+        part = text[wide[0] : wide[1]] if wide else ""
+        return part if part and not _has_blob(part) else statement
 
 
 def shows_statement(text: str, statement: str) -> bool:
@@ -93,13 +93,15 @@ def _find_words(text: str, statement: str, at: int) -> tuple[int, int] | None:
     while start >= 0:
         end = start + len(words[0])
         for word in words[1:]:
-            found = text.find(word, end, end + _REACH + len(word))
-            if found < 0:
+            next_at = text.find(word, end, end + _REACH + len(word))
+            if next_at < 0:
                 break
-            end = found + len(word)
+            end = next_at + len(word)
         else:
             return start, end
-        if end - start > _REACH:  # the statement begins here, and goes on in a form that cannot be followed
+        if (
+            end - start > _REACH
+        ):  # the statement begins at `start`, and continues in a form that this search cannot follow
             return start, min(len(text), start + 2 * len(statement))
         start = text.find(words[0], start + 1, until)
     return None
@@ -165,7 +167,7 @@ def _find_last_cut(line: str, start: int, reach: int, effort: Effort) -> int | N
         if pattern is None:
             places = [begins for _, begins in find_borders(line, near, reach + 1)]
         else:
-            places = [found.end() for found in pattern.finditer(line, start, reach + 1)]
+            places = [match.end() for match in pattern.finditer(line, start, reach + 1)]
         for at in reversed(places):
             if start < at <= reach and _can_cut(line, at):
                 return at
@@ -174,10 +176,10 @@ def _find_last_cut(line: str, start: int, reach: int, effort: Effort) -> int | N
 
 def _find_next_cut(line: str, start: int, end: int, effort: Effort) -> int:
     """Return the first place to cut from `start` on, or `end` without such a place."""
-    for found in _SPACE.finditer(line, start, end):
+    for match in _SPACE.finditer(line, start, end):
         effort.check()
-        if _can_cut(line, found.end()):
-            return found.end()
+        if _can_cut(line, match.end()):
+            return match.end()
     return end
 
 

@@ -143,7 +143,7 @@ def test_an_address_that_nothing_would_use_is_refused(setting: str) -> None:
 
 async def test_each_kind_opens_as_what_it_is(tmp_path: Path) -> None:
     """Local ones in threads, with the encoder for whoever is in a thread; a served one as it is."""
-    static = await open_embedder(Choice("static", module._folder("wordllama")), inline)
+    static = await open_embedder(Choice("static", module._package_folder("wordllama")), inline)
     assert isinstance(static, Threaded)
     assert isinstance(static.encoder, Static)
     assert (static.name, static.dimension, static.langs) == (static.encoder.name, 256, None)
@@ -234,7 +234,7 @@ from agent.ports.embed import Vectors
 chosen = embedding.choose("auto")
 heavy = {"numpy", "tokenizers", "wordllama", "httpx", "safetensors"} & set(sys.modules)
 assert not heavy, heavy
-encoder = embedding._load(chosen)
+encoder = embedding._load_encoder(chosen)
 encoder.encode(["some text"] * 100)
 import numpy
 numpy.ones((400, 400), "f4") @ numpy.ones((400, 400), "f4")
