@@ -15,9 +15,9 @@ class Clean:
     `lines`: as many as the file has. `fences`: first and last line of fenced code. `edges`: lines before which a
     paragraph must end. `scopes`: titles over lines. `indents`: (first, last, columns), the indentation of a component's
     content. `begins`: lines after which a component's content begins. `wholes`: (first, last, source) of elements for
-    the HTML reader. `said`: (first, last, text) of components without content whose attributes hold text. `labels`: the
-    labels of link definitions. `cuts`: lines at which the text can be cut without a change of meaning. `list_cuts`:
-    those of `cuts` that are inside a list.
+    the HTML reader. `attribute_texts`: (first, last, text) of components without content whose attributes hold text.
+    `labels`: the labels of link definitions. `cuts`: lines at which the text can be cut without a change of meaning.
+    `list_cuts`: those of `cuts` that are inside a list.
     """
 
     lines: list[str]
@@ -27,7 +27,7 @@ class Clean:
     indents: list[tuple[int, int, int]] = field(default_factory=list)
     wholes: list[tuple[int, int, str]] = field(default_factory=list)
     begins: list[int] = field(default_factory=list)
-    said: list[tuple[int, int, str]] = field(default_factory=list)
+    attribute_texts: list[tuple[int, int, str]] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
     cuts: list[int] = field(default_factory=list)
     list_cuts: set[int] = field(default_factory=set)

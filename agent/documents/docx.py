@@ -135,8 +135,8 @@ class _DocxReader:
             self._lead.after("")
         depth = min(depth, len(self._items) - 1)
         place = self._items[depth]
-        told = self.builder.text("item", [text], line, place)
-        self._items[depth + 1 :] = [BlockPlace(place.below(told), self._group, depth + 1)]
+        item_text = self.builder.text("item", [text], line, place)
+        self._items[depth + 1 :] = [BlockPlace(place.below(item_text), self._group, depth + 1)]
 
     def _table(self, element: CT_Tbl, body: Body) -> None:
         self._items = []

@@ -1,8 +1,9 @@
 """Turns HTML's tags into blocks.
 
-Strategy: one stack holds the open elements, and a second one those that decide the kind of a text (heading, item,
-term, quote, ...). Text is collected until a tag ends the paragraph. Text around the page's own (navigation, headers,
-footers, forms, hidden elements) is not collected. End tags that HTML allows to be left out are put in.
+Strategy: one stack holds the open elements, and a second stack the open elements that decide the kind of a text
+(heading, item, term, quote, ...). Text is collected until a tag ends the paragraph. Text outside the page's own text
+(navigation, headers, footers, forms, hidden elements) is not collected. End tags that HTML allows authors to leave out
+are added.
 """
 
 import re
@@ -15,12 +16,12 @@ from .front_matter import language_of
 from .headings import TitleScope
 from .plain_lines import has_text, join_lines
 from .tables import Table
-from .tags import INLINE, UNSAID, names
+from .tags import INLINE, NON_TEXT, names
 
 Attributes = list[tuple[str, str | None]]
 
 _VOID = names("area base br col embed hr img input link meta param source track wbr")
-_AROUND = UNSAID | names("nav footer select button textarea dialog datalist menu")
+_OUTSIDE = NON_TEXT | names("nav footer select button textarea dialog datalist menu")
 _ROLES = names("navigation search contentinfo menu menubar toolbar dialog")
 _BESIDE = re.compile(r"nav|toc|sidebar|menu|breadcrumb", re.IGNORECASE)
 _ANCHOR = re.compile(r"headerlink|hash-link|anchor", re.IGNORECASE)
@@ -43,9 +44,10 @@ _FOREVER = 1 << 62
 
 @dataclass(slots=True)
 class _Context:
-    """An element that decides the kind of its text.
+    """An open element that decides the kind of its text.
 
-    `at`: the number of elements open around it. `mark`: the heading depth.
+    `at`: the depth of the element among the open elements. `fresh`: the element has no text yet. `mark`: the heading
+    depth before the element.
     """
 
     kind: str
@@ -81,24 +83,24 @@ class Elements:
         self._builder.step_counter.count_step()
         if name in _VOID:
             if not self._silent:
-                self._void(name, attributes, line)
+                self._read_void(name, attributes, line)
             return
         if not self._silent:
-            self._imply(name)
+            self._close_implied(name)
         self._open.append(name)
         self._count[name] = self._count.get(name, 0) + 1
         if self._silent:
             return
         if name == "html":
             self.lang = self.lang or language_of(attributes.get("lang") or "")
-        if self._is_around(name, attributes):
-            self._flush()
+        if self._is_outside(name, attributes):
+            self._flush_text()
             self._silent = len(self._open)
         elif name in ("b", "strong"):
             self._bold += 1
         elif name not in INLINE:
-            self._flush()
-            self._begin(name, attributes)
+            self._flush_text()
+            self._begin_element(name, attributes)
 
     def end(self, name: str) -> None:
         """Close the element `name`, and the elements in it that are still open."""
@@ -108,7 +110,7 @@ class Elements:
         while True:
             popped = self._open.pop()
             self._count[popped] -= 1
-            self._leave(popped)
+            self._leave_element(popped)
             if popped == name:
                 return
 
@@ -132,22 +134,22 @@ class Elements:
     def finish(self) -> None:
         """Close all elements at the end of the source."""
         while self._open:
-            self._leave(self._open.pop())
-        self._flush()
+            self._leave_element(self._open.pop())
+        self._flush_text()
 
     # --- elements
 
-    def _void(self, name: str, attributes: Mapping[str, str | None], line: int) -> None:
+    def _read_void(self, name: str, attributes: Mapping[str, str | None], line: int) -> None:
         if name == "br":
             self.data(" ", line)
         elif name == "hr":
-            self._flush()
+            self._flush_text()
         elif name == "meta":
             key = (attributes.get("name") or attributes.get("property") or "").lower()
             if key in ("description", "og:description"):
                 self.description = self.description or join_lines([attributes.get("content") or ""])[0]
 
-    def _imply(self, name: str) -> None:
+    def _close_implied(self, name: str) -> None:
         """Close the open elements whose end tag may be left out before the tag `name`."""
         if name not in INLINE and _HEADING.fullmatch(self._contexts[-1].kind):
             self.end(self._contexts[-1].kind)
@@ -159,24 +161,24 @@ class Elements:
                 self.end(open_)
                 return
 
-    def _is_around(self, name: str, attributes: Mapping[str, str | None]) -> bool:
+    def _is_outside(self, name: str, attributes: Mapping[str, str | None]) -> bool:
         """Return whether an element is not part of the page's own text."""
-        if name in _AROUND or "hidden" in attributes or (attributes.get("role") or "") in _ROLES:
+        if name in _OUTSIDE or "hidden" in attributes or (attributes.get("role") or "") in _ROLES:
             return True
         if _HIDDEN.search(attributes.get("style") or ""):
             return True
-        named = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"
+        class_and_id = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"
         if name == "aside":
-            return _BESIDE.search(named) is not None
+            return _BESIDE.search(class_and_id) is not None
         return name == "a" and _ANCHOR.search(attributes.get("class") or "") is not None
 
-    def _begin(self, name: str, attributes: Mapping[str, str | None]) -> None:
+    def _begin_element(self, name: str, attributes: Mapping[str, str | None]) -> None:
         context = self._contexts[-1]
         at = len(self._open)
         if name == "table":
             self._begin_table(at, context)
         elif self._tables and name in ("tr", "td", "th", "thead", "tbody", "tfoot"):
-            self._in_table(name, attributes)
+            self._read_table_tag(name, attributes)
         elif name in ("ul", "ol", "dl"):
             group = context.place.group or self._builder.group()
             depth = context.place.depth + 1 if context.kind in ("li", "dd") else 0
@@ -201,7 +203,7 @@ class Elements:
         self._tables.append((at, Table(self._builder, BlockPlace(context.place.below(self._lead.line)))))
         self._lead.after("")
 
-    def _in_table(self, name: str, attributes: Mapping[str, str | None]) -> None:
+    def _read_table_tag(self, name: str, attributes: Mapping[str, str | None]) -> None:
         table = self._tables[-1][1]
         if name in ("td", "th"):
             table.open_cell(name, attributes)
@@ -210,7 +212,7 @@ class Elements:
         else:
             table.in_head = name == "thead"
 
-    def _leave(self, name: str) -> None:
+    def _leave_element(self, name: str) -> None:
         """Leave `name`, the innermost element, which has just been popped."""
         at = len(self._open) + 1
         if self._silent:
@@ -220,7 +222,7 @@ class Elements:
         if name in ("b", "strong"):
             self._bold -= 1
         elif name not in INLINE:
-            self._flush()
+            self._flush_text()
         context = self._contexts[-1]
         if context.at == at and context.kind:
             self._contexts.pop()
@@ -229,7 +231,7 @@ class Elements:
                 self._builder.headings.back_to(context.mark)
             elif context.kind == "dl" and self._term:
                 self._parts, self._term = self._term, []
-                self._flush()
+                self._flush_text()
             if context.kind in ("ul", "ol", "dl", "pre"):
                 self._lead.after("")
         if self._tables and self._tables[-1][0] == at:
@@ -241,7 +243,7 @@ class Elements:
 
     # --- text
 
-    def _flush(self) -> None:
+    def _flush_text(self) -> None:
         """Turn the collected text into a block, a heading, a title or a term, by the element around it."""
         if self._tables and self._tables[-1][1].cell is not None and self._contexts[-1].kind != "pre":
             self._tables[-1][1].cell.parts.append((0, " "))
@@ -249,13 +251,13 @@ class Elements:
         parts, self._parts = self._parts, []
         context = self._contexts[-1]
         if context.kind == "pre":
-            self._code(parts, context)
+            self._add_code(parts, context)
             return
         parts = _trim_parts(parts)
         if not parts:
             return
         first = parts[0][0]
-        lines = [self._plain(line) for line in _lines(parts)]
+        lines = [self._plain(line) for line in _join_by_line(parts)]
         heading = _HEADING.fullmatch(context.kind)
         if heading:
             self._builder.heading(int(heading[1]), " ".join(lines))
@@ -271,9 +273,9 @@ class Elements:
         elif context.kind == "dt":
             self._term += [*parts, (parts[-1][0], " ")]
         elif context.kind != "header":
-            self._say(parts, lines, context)
+            self._add_text(parts, lines, context)
 
-    def _say(self, parts: list[tuple[int, str]], lines: list[str], context: _Context) -> None:
+    def _add_text(self, parts: list[tuple[int, str]], lines: list[str], context: _Context) -> None:
         kind: Kind = "quote" if context.kind == "blockquote" else "paragraph"
         if context.kind == "li" and context.fresh:
             kind = "item"
@@ -281,10 +283,10 @@ class Elements:
             kind = "item"
             if self._term:
                 term = _trim_parts(self._term)
-                end = join_lines(_lines(term))[0]
+                end = join_lines(_join_by_line(term))[0]
                 between = " " if end.endswith((":", "?", "!", ".")) else ": "
                 parts = [*term, (term[-1][0], between), *parts]
-                lines = [self._plain(line) for line in _lines(parts)]
+                lines = [self._plain(line) for line in _join_by_line(parts)]
                 self._term = []
         context.fresh = False
         text = self._builder.text(kind, lines, parts[0][0], context.place)
@@ -293,10 +295,10 @@ class Elements:
             context.place = BlockPlace(place.below(text), place.group, place.depth)
         self._lead.after(text if kind == "paragraph" else "")
 
-    def _code(self, parts: list[tuple[int, str]], context: _Context) -> None:
+    def _add_code(self, parts: list[tuple[int, str]], context: _Context) -> None:
         if parts:
             place = BlockPlace(context.place.below(self._lead.text), context.place.group)
-            self._builder.code(_lines(parts), parts[0][0], place)
+            self._builder.code(_join_by_line(parts), parts[0][0], place)
 
 
 def _mark_breaks(parts: Sequence[tuple[int, str]]) -> list[tuple[int, str, bool]]:
@@ -314,7 +316,7 @@ def _trim_parts(parts: list[tuple[int, str]]) -> list[tuple[int, str]]:
     return parts[begin:end]
 
 
-def _lines(parts: Sequence[tuple[int, str]]) -> list[str]:
+def _join_by_line(parts: Sequence[tuple[int, str]]) -> list[str]:
     """Join the pieces of text by line, from the line of the first piece to that of the last one."""
     first = parts[0][0]
     lines: list[list[str]] = [[] for _ in range(max(line for line, _ in parts) - first + 1)]

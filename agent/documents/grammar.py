@@ -2,8 +2,8 @@
 
 Strategy: markdown-it's block rules are used with three changes. HTML and link definitions are removed before. A table
 is one token with its rows as they are written, since three tokens a cell are most of the time and memory of a large
-table, and cells beyond the header's are text too. The `StepCounter` is drawn before each block and at each line of a
-paragraph, so that reading can be cancelled there.
+table, and cells beyond the header's are text too. A step is counted before each block and at each line of a paragraph
+(`StepCounter`), so that reading can be cancelled there.
 """
 
 import logging
@@ -29,14 +29,14 @@ _CELLS = 1_000  # of a table's line
 _NESTING = 100  # markdown-it's levels: a list in a list takes two
 
 
-def _breathe(state: StateBlock, first: int, end: int, silent: bool) -> bool:
-    """Draw a step_counter; as a rule, match nothing."""
+def _count_step(state: StateBlock, first: int, end: int, silent: bool) -> bool:
+    """Count a step of the `StepCounter`, which may cancel the reading. This rule matches no block."""
     cast(StepCounter, state.env["step_counter"]).count_step()
     return False
 
 
-def _edge(state: StateBlock, first: int, end: int, silent: bool) -> bool:
-    """End a paragraph before a line in `Clean.edges`."""
+def _end_paragraph(state: StateBlock, first: int, end: int, silent: bool) -> bool:
+    """Match, within a paragraph only, a line of `Clean.edges`, so that the paragraph ends before the line."""
     return silent and first + cast(int, state.env["first"]) in cast(Clean, state.env["clean"]).edges
 
 
@@ -55,10 +55,10 @@ def _table(state: StateBlock, first: int, end: int, silent: bool) -> bool:
     """Match a table: a line of names, a line of dashes, and rows up to a blank line or another block."""
     if first + 1 >= end or state.sCount[first + 1] < state.blkIndent or state.is_code_block(first + 1):
         return False
-    dashes = _line(state, first + 1)
+    dashes = _line_text(state, first + 1)
     if "-" not in dashes or "|" not in dashes or not _DELIMITERS.fullmatch(dashes):
         return False
-    head = _line(state, first)
+    head = _line_text(state, first)
     if "|" not in head:
         return False
     if silent:
@@ -68,12 +68,12 @@ def _table(state: StateBlock, first: int, end: int, silent: bool) -> bool:
     rows: list[tuple[int, str]] = []
     line = first + 2
     while line < end and state.sCount[line] >= state.blkIndent:
-        text = _line(state, line)
+        text = _line_text(state, line)
         if not text or state.is_code_block(line) or any(rule(state, line, end, True) for rule in ends):
             break
         if "|" not in text and len(cells(head)) > 1:
             break
-        _breathe(state, line, end, True)
+        _count_step(state, line, end, True)
         rows.append((line, text))
         line += 1
     state.parentType = parent
@@ -84,7 +84,7 @@ def _table(state: StateBlock, first: int, end: int, silent: bool) -> bool:
     return True
 
 
-def _line(state: StateBlock, line: int) -> str:
+def _line_text(state: StateBlock, line: int) -> str:
     return state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]].strip()
 
 
@@ -95,10 +95,10 @@ _BEGINS: Mapping[str, tuple[RuleFuncBlockType, frozenset[str], list[str]]] = {
     "list": (list_block, frozenset("*-+0123456789"), ["paragraph", "reference", "blockquote"]),
     "heading": (heading, frozenset("#"), ["paragraph", "reference", "blockquote"]),
 }
-"""Rules of markdown-it with the characters that their blocks begin with, and the blocks that they end."""
+"""By name: a rule of markdown-it, the characters that its blocks begin with, and the kinds of block that it ends."""
 
 
-def _only_at(rule: RuleFuncBlockType, begins: frozenset[str]) -> RuleFuncBlockType:
+def _try_only_at(rule: RuleFuncBlockType, begins: frozenset[str]) -> RuleFuncBlockType:
     """Wrap `rule` so that it is tried only where its block can begin: most lines begin with a letter."""
 
     def apply_rule(state: StateBlock, first: int, end: int, silent: bool) -> bool:
@@ -108,20 +108,20 @@ def _only_at(rule: RuleFuncBlockType, begins: frozenset[str]) -> RuleFuncBlockTy
     return apply_rule
 
 
-def _parser(*without: str) -> MarkdownIt:
+def _make_parser(*without: str) -> MarkdownIt:
     off = ["html_block", "reference", *without]
     parser = MarkdownIt("commonmark", {"maxNesting": _NESTING}).enable("table").disable(off)
     ruler = parser.block.ruler
     for name, (rule, begins, ends) in _BEGINS.items():
-        ruler.at(name, _only_at(rule, begins), {"alt": ends})
+        ruler.at(name, _try_only_at(rule, begins), {"alt": ends})
     ruler.at("table", _table, {"alt": ["paragraph"]})
-    ruler.before("table", "breathe", _breathe, {"alt": ["paragraph"]})
-    ruler.before("table", "edge", _edge, {"alt": ["paragraph"]})
+    ruler.before("table", "count_step", _count_step, {"alt": ["paragraph"]})
+    ruler.before("table", "edge", _end_paragraph, {"alt": ["paragraph"]})
     return parser
 
 
-_INDENTED_CODE = _parser()
-_NO_INDENTED_CODE = _parser("code")
+_INDENTED_CODE = _make_parser()
+_NO_INDENTED_CODE = _make_parser("code")
 
 
 def parse_blocks(

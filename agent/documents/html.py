@@ -29,8 +29,8 @@ _DECLARATION = 2_000  # characters of <!...> and <?...?>
 
 def read_html(file: str, data: bytes, step_counter: StepCounter) -> Document:
     """Read an HTML page. Raises `Unreadable`, and `GivenUp`."""
-    named = _CHARSET.search(data, 0, _HEAD)
-    lines = split_lines(decode_text(data, named[1].decode() if named else ""))
+    charset = _CHARSET.search(data, 0, _HEAD)
+    lines = split_lines(decode_text(data, charset[1].decode() if charset else ""))
     builder = Builder(step_counter)
     elements = _feed_elements("\n".join(lines), 1, builder, lambda text: text, NOWHERE)
     title = builder.headings.first_of_level_1 or elements.title
@@ -60,7 +60,7 @@ def _feed_elements(
 ) -> Elements:
     elements = Elements(builder, plain, place)
     parser = _HtmlParser(elements, first - 1)
-    parser.feed(_harmless(source, builder.step_counter))
+    parser.feed(_remove_stumbling_blocks(source, builder.step_counter))
     parser.close()
     elements.finish()
     return elements
@@ -84,7 +84,7 @@ class _HtmlParser(HTMLParser):
         self._elements.data(data, self.getpos()[0] + self._lines_before)
 
 
-def _harmless(source: str, step_counter: StepCounter) -> str:
+def _remove_stumbling_blocks(source: str, step_counter: StepCounter) -> str:
     """Return `source`, with its lines unmoved, so that every "<" begins a tag and no reference becomes a line break."""
     source = _BREAK.sub(" ", source)
     out: list[str] = []
@@ -93,7 +93,7 @@ def _harmless(source: str, step_counter: StepCounter) -> str:
     while (begin := source.find("<", at)) >= 0:
         step_counter.count_step()
         out.append(source[at:begin])
-        end = _silent_end(source, begin, ends)
+        end = _find_silent_end(source, begin, ends)
         if end:
             out.append("\n" * source.count("\n", begin, end))
         elif tag := _TAG.match(source, begin):
@@ -108,24 +108,24 @@ def _harmless(source: str, step_counter: StepCounter) -> str:
     return "".join(out)
 
 
-def _silent_end(source: str, begin: int, ends: dict[str, int]) -> int:
+def _find_silent_end(source: str, begin: int, ends: dict[str, int]) -> int:
     """Return the offset after a comment, declaration, script or style that begins at `begin`, 0 when none does."""
     if source.startswith("<!--", begin):
-        return _after("-->", source, begin + 4, ends)
+        return _find_after("-->", source, begin + 4, ends)
     if source.startswith(("<!", "<?"), begin):
         return source.find(">", begin, begin + _DECLARATION) + 1
     silent = _SILENT.match(source, begin)
     if silent:
-        end = _after(f"</{silent[1]}", source, begin, ends)
+        end = _find_after(f"</{silent[1]}", source, begin, ends)
         return source.find(">", end - 1, end + _DECLARATION) + 1 if end else 0
     return 0
 
 
-def _after(what: str, source: str, at: int, ends: dict[str, int]) -> int:
-    if ends.get(what, len(source) + 1) <= at:
+def _find_after(mark: str, source: str, at: int, ends: dict[str, int]) -> int:
+    if ends.get(mark, len(source) + 1) <= at:
         return 0
-    found = source.find(what, at)
-    if found < 0:
-        ends[what] = at
+    place = source.find(mark, at)
+    if place < 0:
+        ends[mark] = at
         return 0
-    return found + len(what)
+    return place + len(mark)

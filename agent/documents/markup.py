@@ -1,8 +1,11 @@
 """Takes tags, comments, expressions and template marks out of markdown. The text inside them stays.
 
 Strategy: one pass over the whole source, from one place where markup may begin to the next, past fences and code
-spans. Removed markup leaves its line breaks behind, so that every line keeps its number and the markdown parser that
-comes after sees nothing but markdown. The effect of a tag on the lines around it is recorded in a `Clean`.
+spans. Removed markup leaves its line breaks behind, so that every line keeps its number. The markdown parser that runs
+after this pass sees only markdown. The effect of a tag on the lines around the tag is recorded in a `Clean`.
+
+Each handler of `Markup` gets the offset at which its markup may begin, and returns the offset at which the pass goes
+on.
 """
 
 import re
@@ -13,14 +16,14 @@ from itertools import accumulate
 
 from .clean_lines import Clean, Components, Where, columns
 from .step_counter import StepCounter
-from .tags import INLINE, READ, UNSAID, Braces, Tag, literal, sentence, tag_at
+from .tags import INLINE, NON_TEXT, READ, Braces, Tag, literal, sentence, tag_at
 
 _TICKS = re.compile(r"`+")
 _BORDER = re.compile(r"\n(?=[ \t>]*(?:\n|[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t]|\||:::|`{3,}|~{3,}))")
 
 
 class Spans:
-    """The runs of backticks of one paragraph at a time: a span does not reach beyond its paragraph."""
+    """The code spans of a source, read paragraph by paragraph, since a span does not reach beyond its paragraph."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -28,7 +31,7 @@ class Spans:
         self._runs: dict[int, list[int]] = {}
 
     def after(self, at: int) -> int:
-        """Return the offset after the span that begins at `at`, or after the run of backticks if none begins there."""
+        """Return the offset after the span that begins at `at`, or after the run of backticks if no span begins."""
         if at >= self._end:
             self._load(at)
         run = _TICKS.match(self._source, at)
@@ -58,7 +61,7 @@ _UNCLOSED = 20
 
 
 class Statements:
-    """The search for the import and export statements of one document."""
+    """Finds the ends of the import and export statements of one document."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
@@ -67,8 +70,8 @@ class Statements:
     def after(self, first: int) -> int:
         """Return the line after the statement that begins on line `first`; `first` when none begins there.
 
-        A statement goes on to the end of its paragraph, and beyond it while its brackets are open. A document with many
-        statements that never close is treated as having none: looking for their ends would take too long.
+        A statement reaches to the end of its paragraph, and beyond while its brackets are open. After many statements
+        that never close, no more are found in the document: the search for their ends would take too long.
         """
         if self._unclosed > _UNCLOSED or not _BEGINS.match(self._lines[first]):
             return first
@@ -94,7 +97,7 @@ _STATEMENT = re.compile(r"^(?:import|export)\b", re.MULTILINE)
 _BEFORE_FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*")
 _WHOLE = re.compile(
     r"<(/?)(table|ul|ol|dl|pre)(?=[\s/>])", re.IGNORECASE
-)  # for the reader of HTML, as they stand
+)  # elements that the reader of HTML gets unchanged
 _HEADING = re.compile(r"h([1-6])")
 _COMPONENT = re.compile(r"[A-Z][\w.]*[a-z]")
 _ANY_TAG = re.compile(r"</?[A-Za-z][^<>]{0,2000}>")
@@ -106,7 +109,7 @@ _CALLED = re.compile(r"-?\s*(/\s*|end(?=[a-z]))?([A-Za-z][\w/-]{0,60})")
 _NAMED = re.compile(rf"\b({'|'.join(sorted(READ))})\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _LIST = re.compile(r"[ \t>]*(?:[-*+]|\d{1,9}[.)]|\[\^[^\]]+\]:|!!!|\?\?\?\+?|===|:::+)(?:[ \t]|$)")
 _REACH = 4_000  # characters from the beginning of a template's mark, or of a heading's tag, to its end
-_CONTEXT = 50  # lines before an indented one, among which the list it belongs to is looked for
+_CONTEXT = 50  # lines before an indented line that are searched for the list around it
 
 
 class Markup:
@@ -131,18 +134,18 @@ class Markup:
         self._tail = (-1, 0)
         self._text_on = -1
         self._out: list[str] = []
-        self._done = 0
+        self._copied = 0
         self._clean = Clean(lines=[])
         self._components = Components(lines, self._clean)
 
     def run(self) -> Clean:
         """Return the markdown that is left, and the facts learned from the removed markup."""
         handlers: dict[str, Callable[[int], int]] = {
-            "`": self._ticks,
-            "~": self._ticks,
-            "<": self._tag,
-            "{": self._brace,
-            "[": self._note,
+            "`": self._skip_code,
+            "~": self._skip_code,
+            "<": self._remove_tag,
+            "{": self._remove_braces,
+            "[": self._remove_footnote_mark,
             "\\": lambda at: at + 2,
         }
         statements = [match.start() for match in _STATEMENT.finditer(self._source)]
@@ -150,48 +153,48 @@ class Markup:
         at = 0
         while True:
             hit = _HIT.search(self._source, at)
-            found = hit.start() if hit else len(self._source)
-            while statements and statements[-1] <= found:
+            place = hit.start() if hit else len(self._source)
+            while statements and statements[-1] <= place:
                 begin = statements.pop()
                 if begin >= at:
-                    at = self._statement(begin)
+                    at = self._remove_statement(begin)
             if not hit:
                 break
             self._step_counter.count_step()
-            if at <= found:
-                at = handlers[hit.group()](found)
-        self._out.append(self._source[self._done :])
+            if at <= place:
+                at = handlers[hit.group()](place)
+        self._out.append(self._source[self._copied :])
         self._clean.lines = "".join(self._out).split("\n")
         self._components.finish()
         return self._clean
 
     # --- places
 
-    def _line(self, at: int) -> int:
+    def _line_at(self, at: int) -> int:
         return bisect_right(self._begins, at) - 1
 
-    def _take(self, first: int, end: int, instead: str = "") -> int:
+    def _replace(self, first: int, end: int, instead: str = "") -> int:
         """Replace the source from `first` to `end` by `instead`, keep its line breaks, and return `end`."""
-        kept = self._source[self._done : first]
-        if (kept.rsplit("\n", 1)[-1] + instead).strip(" \t>"):
-            self._text_on = self._line(first)
-        self._out += (kept, instead, "\n" * (self._source.count("\n", first, end) - instead.count("\n")))
-        self._done = end
+        before = self._source[self._copied : first]
+        if (before.rsplit("\n", 1)[-1] + instead).strip(" \t>"):
+            self._text_on = self._line_at(first)
+        self._out += (before, instead, "\n" * (self._source.count("\n", first, end) - instead.count("\n")))
+        self._copied = end
         return end
 
-    def _find(self, what: str, at: int) -> int:
-        """Return the offset of `what` from `at` on, -1 when there is none. Repeating a failed search costs nothing."""
-        if self._none_after.get(what, len(self._source) + 1) <= at:
+    def _find(self, text: str, at: int) -> int:
+        """Return the offset of `text` from `at` on, -1 when there is none. Repeating a failed search costs nothing."""
+        if self._none_after.get(text, len(self._source) + 1) <= at:
             return -1
-        found = self._source.find(what, at)
-        if found < 0:
-            self._none_after[what] = at
-        return found
+        place = self._source.find(text, at)
+        if place < 0:
+            self._none_after[text] = at
+        return place
 
-    def _where(self, first: int, end: int) -> Where:
+    def _lines_between(self, first: int, end: int) -> Where:
         """Return the lines of the source from `first` to `end`."""
-        line, last = self._line(first), self._line(end - 1)
-        before = self._source[max(self._begins[line], self._done) : first]
+        line, last = self._line_at(first), self._line_at(end - 1)
+        before = self._source[max(self._begins[line], self._copied) : first]
         starts = self._text_on != line and not before.strip(" \t>")
         if self._tail[0] != last:
             self._tail = (last, self._begins[last] + _text_end(self._lines[last]))
@@ -199,12 +202,12 @@ class Markup:
 
     # --- code and statements
 
-    def _ticks(self, at: int) -> int:
+    def _skip_code(self, at: int) -> int:
         """Skip a fenced block of code or a code span."""
         run = _RUN.match(self._source, at)
         if run is None:
             return at + 1
-        line = self._line(at)
+        line = self._line_at(at)
         mark, length = self._source[at], run.end() - at
         before = _BEFORE_FENCE.match(self._source, self._begins[line], at) if length > 2 else None
         fences = before is not None and before.end() == at
@@ -213,28 +216,28 @@ class Markup:
             return self._spans.after(at) if mark == "`" else run.end()
         close = re.compile(rf"^[ \t>]*{mark}{{{length},}}[ \t]*$", re.MULTILINE)
         end = close.search(self._source, self._begins[line + 1]) if line + 1 < len(self._lines) else None
-        self._clean.fences.append((line, self._line(end.end()) if end else len(self._lines) - 1))
+        self._clean.fences.append((line, self._line_at(end.end()) if end else len(self._lines) - 1))
         return end.end() if end else len(self._source)
 
-    def _statement(self, at: int) -> int:
+    def _remove_statement(self, at: int) -> int:
         """Remove an import or export statement."""
-        line = self._line(at)
+        line = self._line_at(at)
         after = self._statements.after(line)
-        return self._take(at, self._begins[after] - 1) if after > line else at
+        return self._replace(at, self._begins[after] - 1) if after > line else at
 
-    def _note(self, at: int) -> int:
+    def _remove_footnote_mark(self, at: int) -> int:
         """Remove the mark of a footnote."""
         match = _NOTE.match(self._source, at)
         if not match:
             return at + 1
         defines = self._source.startswith(":", match.end())
-        if defines and not self._source[self._begins[self._line(at)] : at].strip(" \t>"):
+        if defines and not self._source[self._begins[self._line_at(at)] : at].strip(" \t>"):
             return match.end()
-        return self._take(at, match.end())
+        return self._replace(at, match.end())
 
-    def _in_code(self, at: int) -> bool:
+    def _is_in_code(self, at: int) -> bool:
         """Return whether `at` is in a block of indented code (never in MDX or inside a component)."""
-        line = self._line(at)
+        line = self._line_at(at)
         if self._mdx or self._components or columns(self._lines[line]) < 4:
             return False
         for above in range(line - 1, max(-1, line - _CONTEXT), -1):
@@ -245,41 +248,41 @@ class Markup:
 
     # --- braces
 
-    def _brace(self, at: int) -> int:
+    def _remove_braces(self, at: int) -> int:
         if self._source.startswith("{/*", at):
             close = self._find("*/", at)
             end = self._source.find("}", close, close + 20) if close >= 0 else -1
             if end >= 0:
-                return self._take(at, end + 1)
+                return self._replace(at, end + 1)
         if self._source.startswith("{`", at):
-            return self._template_literal(at)
+            return self._replace_literal(at)
         if match := _ATTRIBUTE_LIST.match(self._source, at):
-            return self._take(at, match.end())
+            return self._replace(at, match.end())
         if self._mdx:
             end = self._braces.end(at)
-            return self._take(at, end + 1, literal(self._source[at + 1 : end])) if end > 0 else at + 1
+            return self._replace(at, end + 1, literal(self._source[at + 1 : end])) if end > 0 else at + 1
         for begin, mark in _TEMPLATES:
-            if self._source.startswith(begin, at) and not self._in_code(at):
-                return self._template(at, len(begin), mark)
+            if self._source.startswith(begin, at) and not self._is_in_code(at):
+                return self._remove_template(at, len(begin), mark)
         return at + 1
 
-    def _template_literal(self, at: int) -> int:
+    def _replace_literal(self, at: int) -> int:
         """Replace {`...`} by its content: text on one line, code on several."""
         close = self._find("`}", at + 2)
         if close < 0:
             return at + 2
         inside = self._source[at + 2 : close]
         if "\n" not in inside:
-            return self._take(at, close + 2, inside)
-        self._code(at + 2, close)
-        return self._take(at, close + 2)
+            return self._replace(at, close + 2, inside)
+        self._record_code(at + 2, close)
+        return self._replace(at, close + 2)
 
-    def _code(self, first: int, end: int) -> None:
+    def _record_code(self, first: int, end: int) -> None:
         """Record the source from `first` to `end` as code."""
         source = f"<pre>{escape(self._source[first:end], quote=False)}</pre>"
-        self._clean.wholes.append((self._line(first), self._line(end), source))
+        self._clean.wholes.append((self._line_at(first), self._line_at(end), source))
 
-    def _template(self, at: int, length: int, mark: str) -> int:
+    def _remove_template(self, at: int, length: int, mark: str) -> int:
         """Remove a mark of liquid, jinja or hugo; its attributes that people read count as those of a component."""
         if _COMMENTED.match(self._source, at):
             close = self._find("endcomment", at)
@@ -292,98 +295,98 @@ class Markup:
         called = _CALLED.match(self._source, at + length, close)
         if called and mark != "}}":
             self._handle_shortcode(
-                called[1], called[2], self._where(at, end), _NAMED.findall(self._source, at, close)
+                called[1], called[2], self._lines_between(at, end), _NAMED.findall(self._source, at, close)
             )
-        return self._take(at, end)
+        return self._replace(at, end)
 
     def _handle_shortcode(
-        self, closes: str, name: str, where: Where, named: Sequence[tuple[str, str, str]]
+        self, closing: str, name: str, where: Where, attributes: Sequence[tuple[str, str, str]]
     ) -> None:
         """Open or close a shortcode or block of a template.
 
-        `closes`: the characters that make it the end of one, else "".
+        `closing`: the characters that make it the end of one, else "".
         """
-        if closes:
+        if closing:
             self._components.end(f"{{{name}", where)
             return
-        text = sentence([(key, double or single) for key, double, single in named])
+        text = sentence([(key, double or single) for key, double, single in attributes])
         end = self._begins[where.last + 1] - 1
         if any(self._find(f"{sign}{name}", end) >= 0 for sign in ("/", "/ ", "end")):
             self._components.begin(f"{{{name}", where, text)
         elif text and where.starts and where.ends:
-            self._clean.said.append((where.first, where.last, text))
+            self._clean.attribute_texts.append((where.first, where.last, text))
 
     # --- tags
 
-    def _tag(self, at: int) -> int:
+    def _remove_tag(self, at: int) -> int:
         if not _BEGINS_TAG.match(self._source, at):
             return at + 1
         if self._source.startswith("<!--", at):
             close = self._find("-->", at)
-            return self._take(at, close + 3) if close >= 0 else at + 4
+            return self._replace(at, close + 3) if close >= 0 else at + 4
         if self._source.startswith(("<>", "</>"), at):
-            return self._take(at, self._source.index(">", at) + 1) if self._mdx else at + 2
+            return self._replace(at, self._source.index(">", at) + 1) if self._mdx else at + 2
         tag = tag_at(self._source, at, self._braces)
-        if tag is None or self._is_placeholder(tag) or self._in_code(at):
+        if tag is None or self._is_placeholder(tag) or self._is_in_code(at):
             return at + 1
         name = tag.html
         for first, end in tag.codes:
-            self._code(first, end)
+            self._record_code(first, end)
         if name in INLINE:
-            return self._take(at, tag.end)
+            return self._replace(at, tag.end)
         if not tag.closing and not tag.alone:
-            end = self._element_end(at, tag)
+            end = self._remove_element(at, tag)
             if end:
                 return end
-        where = self._where(at, tag.end)
+        where = self._lines_between(at, tag.end)
         if tag.closing:
             self._components.end(tag.name, where)
         elif tag.alone and tag.texts and where.starts and where.ends:
-            self._clean.said.append((where.first, where.last, sentence(tag.texts)))
+            self._clean.attribute_texts.append((where.first, where.last, sentence(tag.texts)))
         elif not tag.alone and name not in ("br", "img", "hr"):
             self._components.begin(tag.name, where, sentence(tag.texts) if not name else "")
             if not name and where.starts and where.ends:
                 self._clean.begins.append(where.last)
-        return self._take(at, tag.end, "" if where.starts else " ")
+        return self._replace(at, tag.end, "" if where.starts else " ")
 
     def _is_placeholder(self, tag: Tag) -> bool:
-        """Return whether `tag` only looks like one, as in `PORT=<port>`: no element, no component, and never closed."""
+        """Return whether `tag` is a placeholder such as `PORT=<port>`: no element, no component, and never closed."""
         if tag.html or tag.closing or tag.alone or not tag.bare or _COMPONENT.match(tag.name):
             return False
         if self._closing is None:
             self._closing = frozenset(_CLOSING.findall(self._source))
         return tag.name not in self._closing
 
-    def _element_end(self, at: int, tag: Tag) -> int:
-        """Remove an element together with its content where that is not markdown.
+    def _remove_element(self, at: int, tag: Tag) -> int:
+        """Remove the element that begins at `at` with its content, if the content is not markdown.
 
-        Return the offset after it, 0 for others.
+        Return the offset after the element, or 0 when its content is markdown.
         """
         name = tag.html
-        if name in UNSAID:
+        if name in NON_TEXT:
             close = self._find(f"</{tag.name}", tag.end)
             end = self._source.find(">", close, close + _REACH) if close >= 0 else -1
-            return self._take(at, max(end + 1, tag.end))
+            return self._replace(at, max(end + 1, tag.end))
         if _WHOLE.match(self._source, at):
-            end = self._whole_end(at)
+            end = self._find_whole_end(at)
             if end > 0:
-                where = self._where(at, end)
+                where = self._lines_between(at, end)
                 self._clean.wholes.append((where.first, where.last, self._source[at:end]))
-                return self._take(at, end)
+                return self._replace(at, end)
         heading = _HEADING.fullmatch(name)
         if heading or name == "summary":
             close = self._source.find(f"</{tag.name}>", tag.end, tag.end + _REACH)
-            where = self._where(at, tag.end)
+            where = self._lines_between(at, tag.end)
             if close >= 0 and where.starts:
                 text = " ".join(_ANY_TAG.sub(" ", self._source[tag.end : close]).split())
                 if not heading:
                     self._components.title("details", text, where.first)
                 marked = f"{'#' * int(heading[1])} {text}" if heading else ""
-                return self._take(at, close + len(tag.name) + 3, marked)
+                return self._replace(at, close + len(tag.name) + 3, marked)
         return 0
 
-    def _whole_end(self, at: int) -> int:
-        """Return the offset after the end of the element that begins at `at`, 0 when it has none."""
+    def _find_whole_end(self, at: int) -> int:
+        """Return the offset after the element that begins at `at`, or 0 when the element has no end."""
         if self._wholes is None:
             self._wholes = {}
             waiting: dict[str, list[int]] = {}

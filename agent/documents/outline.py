@@ -61,13 +61,13 @@ class _NamedRecord:
         """Begin a possible record, at a component or a rule."""
         self._open, self._names, self.parents = True, [], ()
 
-    def item(self, text: str, depth: int) -> None:
+    def add_item(self, text: str, depth: int) -> None:
         """Add an item of a list to the names of the record."""
         if self._open:
             self._names.append(text)
             self._open = depth == 0 and len(self._names) <= _NAMES and len(text) <= _NAME
 
-    def list_ends(self) -> None:
+    def end_list(self) -> None:
         """End the list: the blocks that follow hang under its items."""
         if self._open and self._names:
             self.parents = tuple(self._names)
@@ -91,9 +91,9 @@ class Outline:
         self._goes_on = False
         self._record = _NamedRecord()
         events = [
-            *(_Event(scope.first, partial(self._enter, scope)) for scope in clean.scopes),
-            *(_Event(whole[0], partial(self._whole, *whole)) for whole in clean.wholes),
-            *(_Event(each[0], partial(self._add_text, *each)) for each in clean.said),
+            *(_Event(scope.first, partial(self._enter_scope, scope)) for scope in clean.scopes),
+            *(_Event(whole[0], partial(self._read_whole, *whole)) for whole in clean.wholes),
+            *(_Event(each[0], partial(self._add_text, *each)) for each in clean.attribute_texts),
             *(_Event(line, self._record.begin) for line in clean.begins),
         ]
         self._events = sorted(events, key=lambda event: event.line, reverse=True)
@@ -109,15 +109,15 @@ class Outline:
         while at < len(tokens):
             token = tokens[at]
             if token.map:
-                self._reach(token.map[0] + first)
+                self._insert_until(token.map[0] + first)
             match token.type:
                 case "heading_open" | "paragraph_open":
-                    self._text(token, tokens[at + 1])
+                    self._read_text(token, tokens[at + 1])
                     at += 2
                 case "fence" | "code_block":
-                    self._code(token)
+                    self._add_code(token)
                 case "table":
-                    self._table(token)
+                    self._read_table(token)
                 case "bullet_list_open" | "ordered_list_open":
                     self._open_list()
                 case "list_item_open":
@@ -126,7 +126,7 @@ class Outline:
                     mark = self._builder.headings.depth()
                     self._levels.append(_Level("quote", self._place(), mark=mark))
                 case "bullet_list_close" | "ordered_list_close" | "list_item_close" | "blockquote_close":
-                    self._close()
+                    self._close_level()
                 case "hr":
                     self._lead.after("")
                     self._record.begin()
@@ -134,23 +134,23 @@ class Outline:
 
     def finish(self) -> None:
         """Insert everything that stands after the last token."""
-        self._reach(1 << 62)
+        self._insert_until(1 << 62)
         self._builder.settle()
 
     # --- events by line
 
-    def _reach(self, line: int) -> None:
+    def _insert_until(self, line: int) -> None:
         while self._events and self._events[-1].line <= line:
             self._events.pop().happen()
 
-    def _enter(self, scope: TitleScope) -> None:
+    def _enter_scope(self, scope: TitleScope) -> None:
         title = join_lines([self._inline.plain(scope.title)])[0]
         last = scope.last + 1 if scope.last else 0
         self._builder.settle()
         self._builder.headings.reach(scope.first + 1)
         self._builder.enter(TitleScope(scope.first + 1, last, title))
 
-    def _whole(self, first: int, last: int, source: str) -> None:
+    def _read_whole(self, first: int, last: int, source: str) -> None:
         place = BlockPlace(self._place().below(self._lead.line))
         read_part(source, first + 1, self._builder, self._inline.plain, place)
 
@@ -174,11 +174,11 @@ class Outline:
         parents = outer.below(self._lead.line)
         self._levels.append(_Level("list", BlockPlace(parents, outer.group or self._builder.group(), lists)))
 
-    def _close(self) -> None:
+    def _close_level(self) -> None:
         level = self._levels.pop()
         if level.kind == "list" and not self._levels:
             self._list = level
-            self._record.list_ends()
+            self._record.end_list()
         self._lead.after("")
         if level.kind == "quote":
             self._builder.settle()
@@ -186,7 +186,7 @@ class Outline:
 
     # --- blocks
 
-    def _text(self, token: Token, content: Token) -> None:
+    def _read_text(self, token: Token, content: Token) -> None:
         assert content.map is not None
         first = content.map[0] + self._first + 1
         source = content.content
@@ -198,7 +198,7 @@ class Outline:
                 self._builder.heading(int(token.tag[1:]), " ".join(self._inline.lines(source)))
                 return
         outside = inner is None or inner.kind == "quote"
-        if outside and self._bold(source, first, "quote" if inner else "paragraph"):
+        if outside and self._read_bold(source, first, "quote" if inner else "paragraph"):
             return
         kind: Kind = "paragraph"
         if inner and inner.kind == "quote":
@@ -212,13 +212,13 @@ class Outline:
             if not inner and not self._record.parents:
                 self._record.end()
             if kind == "item" and inner:
-                self._record.item(text, inner.place.depth)
+                self._record.add_item(text, inner.place.depth)
                 inner.place = BlockPlace(inner.place.below(text), inner.place.group, inner.place.depth)
                 self._lead.after("")
             else:
                 self._lead.after(text)
 
-    def _bold(self, source: str, first: int, kind: Kind) -> bool:
+    def _read_bold(self, source: str, first: int, kind: Kind) -> bool:
         """Handle a paragraph that is a bold line, or begins with one, as a heading. Return whether it was one."""
         if source[:2] not in ("**", "__"):
             return False
@@ -234,7 +234,7 @@ class Outline:
             return True
         return False
 
-    def _code(self, token: Token) -> None:
+    def _add_code(self, token: Token) -> None:
         assert token.map is not None
         fenced = token.type == "fence"
         lines = token.content.split("\n")
@@ -245,7 +245,7 @@ class Outline:
         self._builder.code(lines, first, BlockPlace(place.below(self._lead.text), place.group))
         self._lead.after("")
 
-    def _table(self, token: Token) -> None:
+    def _read_table(self, token: Token) -> None:
         place = BlockPlace(self._place().below(self._lead.line), self._builder.group())
         names = [self._inline.plain(name) for name in cells(token.meta["header"])]
         assert token.map is not None

@@ -26,7 +26,7 @@ from .step_counter import StepCounter
 _PAGES = 2_000
 _CHARACTERS = 8_000_000  # of a document
 _HEADING = 1.15  # times the size of the running text
-_SAME = 1.12  # times the size of one line, for another of the same paragraph at most
+_SAME = 1.12  # most times that the letters of one line of a paragraph are larger than those of another line
 _LONGEST = 160  # characters of a heading
 _APART = 1.45  # times the usual distance between lines
 _GAP = 1.6  # times the height of a line: a larger space parts two of its pieces
@@ -36,7 +36,7 @@ _DIGIT = re.compile(r"\d")
 _BULLET = re.compile(r"\s*[^\w\s(]")
 _SOFT = re.compile(
     "[\u00ad\ufffe\x02]"
-)  # PDFium joins words that a line's end parts, and puts one of these between
+)  # PDFium joins a word that a line's end breaks, and puts one of these characters between the parts
 _LEADERS = re.compile(r"(?:\. ?){5}[\divxlc]*$")  # from an entry of a table of contents to its page
 _REPEATED = 3  # pages with the same first or last line except for its digits: a header or footer
 _DIGITS = re.compile(r"\d+|^[ivxlc]+$")
@@ -45,9 +45,10 @@ _ONE_AT_A_TIME = Lock()  # PDFium keeps global state
 
 @dataclass(frozen=True, slots=True)
 class _PdfLine:
-    """A line of a page. `size`: of its letters.
+    """A line of a page.
 
-    `bottom`: its position. `cells`: its pieces when there are gaps, else ().
+    `size`: the size of its letters. `bottom`: its lower edge on the page. `cells`: the pieces of a line with gaps,
+    else ().
     """
 
     text: str
@@ -67,7 +68,7 @@ def read_pdf(file: str, data: bytes, step_counter: StepCounter) -> Document:
             raise Unreadable("needs a password" if locked else "is not a PDF file that can be read") from None
         try:
             title = join_lines([pdf.get_metadata_value("Title")])[0]
-            lines = list(_lines(pdf, step_counter))
+            lines = list(_read_lines(pdf, step_counter))
         finally:
             pdf.close()
     if not lines:
@@ -86,7 +87,7 @@ def read_pdf(file: str, data: bytes, step_counter: StepCounter) -> Document:
     )
 
 
-def _lines(pdf: pypdfium2.PdfDocument, step_counter: StepCounter) -> Iterator[_PdfLine]:
+def _read_lines(pdf: pypdfium2.PdfDocument, step_counter: StepCounter) -> Iterator[_PdfLine]:
     """Yield the lines that have a text, page by page."""
     total = 0
     for number in range(min(len(pdf), _PAGES)):
@@ -98,14 +99,14 @@ def _lines(pdf: pypdfium2.PdfDocument, step_counter: StepCounter) -> Iterator[_P
                 total += text.count_chars()
                 if total > _CHARACTERS:
                     raise Unreadable(f"holds more than {_CHARACTERS} characters")
-                yield from _page(text, number + 1, step_counter)
+                yield from _read_page(text, number + 1, step_counter)
             finally:
                 text.close()
         finally:
             page.close()
 
 
-def _page(text: pypdfium2.PdfTextPage, number: int, step_counter: StepCounter) -> Iterator[_PdfLine]:
+def _read_page(text: pypdfium2.PdfTextPage, number: int, step_counter: StepCounter) -> Iterator[_PdfLine]:
     at = 0
     for piece in re.split("(\r\n|\r|\n)", text.get_text_range()):
         begin, at = at, at + len(piece)
@@ -119,10 +120,12 @@ def _page(text: pypdfium2.PdfTextPage, number: int, step_counter: StepCounter) -
         size = (
             float(raw.FPDFText_GetFontSize(text, last)) or top - bottom
         )  # a bullet may be larger than its line
-        yield _PdfLine(plain, number, round(size, 1), bottom, _cells(text, first, last - first + 1, size))
+        yield _PdfLine(
+            plain, number, round(size, 1), bottom, _read_cells(text, first, last - first + 1, size)
+        )
 
 
-def _cells(text: pypdfium2.PdfTextPage, first: int, length: int, size: float) -> tuple[str, ...]:
+def _read_cells(text: pypdfium2.PdfTextPage, first: int, length: int, size: float) -> tuple[str, ...]:
     """Return the pieces of a line that stand far from each other, as in a table; () when there is only one."""
     count = text.count_rects(first, length)
     if not 1 < count < _PIECES:
@@ -136,11 +139,11 @@ def _cells(text: pypdfium2.PdfTextPage, first: int, length: int, size: float) ->
     if len(groups) < 2:
         return ()
     bounds = [tuple(zip(*group, strict=True)) for group in groups]
-    told = [
+    texts = [
         text.get_text_bounded(min(left), min(bottom), max(right), max(top))
         for left, bottom, right, top in bounds
     ]
-    return tuple(join_lines([cell.replace("\r", " ").replace("\n", " ")])[0] for cell in told)
+    return tuple(join_lines([cell.replace("\r", " ").replace("\n", " ")])[0] for cell in texts)
 
 
 class _Paragraphs:
@@ -163,7 +166,7 @@ class _Paragraphs:
             and above.bottom > below.bottom
         ]
         self._step = median(steps) if steps else 0.0
-        self._around = _around(lines)
+        self._outside = _find_outside(lines)
         self._lead = Lead()
         self._group = 0
         self._base = NOWHERE
@@ -172,26 +175,26 @@ class _Paragraphs:
         """Add the blocks of all lines to the builder."""
         at = 0
         while at < len(self._lines):
-            if at in self._around:
+            if at in self._outside:
                 at += 1
                 continue
-            end = self._table(at)
+            end = self._read_table(at)
             if end > at:
                 at = end
                 continue
             end = at + 1
             while (
                 end < len(self._lines)
-                and end not in self._around
-                and self._goes_on(self._lines[end - 1], self._lines[end])
+                and end not in self._outside
+                and self._belong_together(self._lines[end - 1], self._lines[end])
             ):
                 end += 1
-            self._take(at, end)
+            self._add_block(at, end)
             at = end
 
-    def _goes_on(self, above: _PdfLine, below: _PdfLine) -> bool:
+    def _belong_together(self, above: _PdfLine, below: _PdfLine) -> bool:
         """Return whether two lines belong to one paragraph."""
-        if above.cells or below.cells or not _alike(above.size, below.size) or _ITEM.match(below.text):
+        if above.cells or below.cells or not _are_alike(above.size, below.size) or _ITEM.match(below.text):
             return False
         if above.page != below.page:
             return below.text[:1].islower() and not above.text.endswith((".", "!", "?", ":"))
@@ -200,7 +203,7 @@ class _Paragraphs:
             and above.bottom - below.bottom <= max(self._step, above.size) * _APART
         )
 
-    def _table(self, first: int) -> int:
+    def _read_table(self, first: int) -> int:
         """Add lines that all have the same number of pieces as a table; return the line after it."""
         end, columns = first, len(self._lines[first].cells)
         while columns and end < len(self._lines) and len(self._lines[end].cells) == columns:
@@ -216,7 +219,7 @@ class _Paragraphs:
         self._lead.after("")
         return end
 
-    def _take(self, first: int, end: int) -> None:
+    def _add_block(self, first: int, end: int) -> None:
         texts = [line.text for line in self._lines[first:end]]
         item = _ITEM.match(texts[0])
         level = None if item and _BULLET.match(texts[0]) else self._levels.get(self._lines[first].size)
@@ -237,12 +240,12 @@ class _Paragraphs:
         self._lead.after(self._builder.text("paragraph", rejoin_words(texts), first + 1))
 
 
-def _alike(one: float, other: float) -> bool:
-    """Return whether two sizes may be of one paragraph: names in another type are often a little smaller."""
-    return max(one, other) <= _SAME * min(one, other)
+def _are_alike(size: float, other_size: float) -> bool:
+    """Return whether two sizes may occur in one paragraph: names in another type are often a little smaller."""
+    return max(size, other_size) <= _SAME * min(size, other_size)
 
 
-def _around(lines: list[_PdfLine]) -> set[int]:
+def _find_outside(lines: list[_PdfLine]) -> set[int]:
     """Return the indices of lines outside the text: headers and footers of pages, entries of a table of contents."""
     edges = [
         index
@@ -251,8 +254,8 @@ def _around(lines: list[_PdfLine]) -> set[int]:
         or line.page != lines[index - 1].page
         or line.page != lines[index + 1].page
     ]
-    seen = Counter(_DIGITS.sub("", lines[index].text) for index in edges)
-    repeated = {index for index in edges if seen[_DIGITS.sub("", lines[index].text)] >= _REPEATED}
+    counts = Counter(_DIGITS.sub("", lines[index].text) for index in edges)
+    repeated = {index for index in edges if counts[_DIGITS.sub("", lines[index].text)] >= _REPEATED}
     return repeated | {index for index, line in enumerate(lines) if _LEADERS.search(line.text)}
 
 

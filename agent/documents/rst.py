@@ -1,13 +1,13 @@
 """Reads reStructuredText.
 
 Strategy: docutils makes the tree, without access to other files, without raw content, and with its messages switched
-off; a walk over the tree makes the blocks. docutils knows the line of most nodes; for the others, the text is looked
-for below the place before. No transforms run: they serve publishing.
+off; a walk over the tree makes the blocks. docutils knows the line of most nodes; the line of any other node is found
+by searching for its text below the previous block. No transforms run: they serve publishing.
 
-Cuts a long reStructuredText file into parts: docutils takes more than linear time for many sections in one source.
-
-Strategy: a file is cut before titles, and each part begins with extra titles that bring docutils to the state at the
-end of the previous part: first every style of title in the order in which they came, then those of the open sections.
+A long file is cut into parts (`cut_parts`), since docutils takes more than linear time for many sections in one source.
+A file is cut before titles. Each part begins with extra titles (`open_titles`) that bring docutils to the state at the
+end of the previous part: first every style of title in the order in which the styles came, then the titles of the open
+sections.
 """
 
 import re
@@ -57,7 +57,7 @@ def _is_title(lines: Sequence[str], at: int) -> bool:
     return lines[at][:1].isalnum() and _ADORNMENT.fullmatch(lines[at + 1]) is not None
 
 
-def titles_to(styles: Sequence[Sequence[str]], depth: int) -> list[str]:
+def open_titles(styles: Sequence[Sequence[str]], depth: int) -> list[str]:
     """Return lines that open `depth` titles in docutils, after `styles`, the styles of title seen so far."""
     lines: list[str] = []
     for style in [*styles, *styles[:depth]] if depth < len(styles) else styles:
@@ -105,8 +105,8 @@ def read_rst(file: str, data: bytes, step_counter: StepCounter) -> Document:
     walk = _Walk(builder, lines)
     styles: list[Sequence[str]] = []
     for first, part in cut_parts(lines):
-        before = titles_to(styles, walk.depth)
-        tree, styles = _tree("\n".join([*before, *part]), step_counter)
+        before = open_titles(styles, walk.depth)
+        tree, styles = _parse_tree("\n".join([*before, *part]), step_counter)
         walk.run(tree, first - len(before))
     builder.settle()
     title = builder.headings.first_of_level_1
@@ -121,7 +121,7 @@ def read_rst(file: str, data: bytes, step_counter: StepCounter) -> Document:
     )
 
 
-def _tree(source: str, step_counter: StepCounter) -> tuple[nodes.document, list[Sequence[str]]]:
+def _parse_tree(source: str, step_counter: StepCounter) -> tuple[nodes.document, list[Sequence[str]]]:
     """Return docutils' tree of `source`, and the styles of its titles."""
     settings = get_default_settings(Parser)
     for name, value in _SETTINGS.items():
@@ -158,33 +158,33 @@ class _Walk:
         self._level = 0
         self._quotes = 0
         self._lead = Lead()
-        self._names: list[tuple[Any, Callable[[Any, BlockPlace], object]]] = [
-            (nodes.section, self._section),
-            (nodes.title, self._nothing),
-            (nodes.subtitle, self._nothing),
-            (nodes.paragraph, self._paragraph),
-            (nodes.literal_block, self._code),
-            (nodes.doctest_block, self._code),
-            (nodes.math_block, self._code),
-            (nodes.line_block, self._paragraph),
-            (nodes.bullet_list, self._list),
-            (nodes.enumerated_list, self._list),
-            (nodes.definition_list, self._definitions),
-            (nodes.field_list, self._definitions),
-            (nodes.option_list, self._definitions),
-            (nodes.table, self._table),
-            (nodes.block_quote, self._quote),
-            (nodes.rubric, self._rubric),
-            (_SILENT, self._nothing),
-            (nodes.Element, self._inside),
+        self._readers: list[tuple[Any, Callable[[Any, BlockPlace], object]]] = [
+            (nodes.section, self._read_section),
+            (nodes.title, self._skip_node),
+            (nodes.subtitle, self._skip_node),
+            (nodes.paragraph, self._read_paragraph),
+            (nodes.literal_block, self._read_code),
+            (nodes.doctest_block, self._read_code),
+            (nodes.math_block, self._read_code),
+            (nodes.line_block, self._read_paragraph),
+            (nodes.bullet_list, self._read_list),
+            (nodes.enumerated_list, self._read_list),
+            (nodes.definition_list, self._read_definitions),
+            (nodes.field_list, self._read_definitions),
+            (nodes.option_list, self._read_definitions),
+            (nodes.table, self._read_table),
+            (nodes.block_quote, self._read_quote),
+            (nodes.rubric, self._read_rubric),
+            (_SILENT, self._skip_node),
+            (nodes.Element, self._read_children),
         ]
 
     def run(self, tree: nodes.document, offset: int) -> None:
         """Walk over the next tree, whose lines are `offset` less than the document's."""
         self._tree, self._offset = tree, offset
-        self._inside(tree, NOWHERE)
+        self._read_children(tree, NOWHERE)
 
-    def _inside(self, node: nodes.Element, place: BlockPlace) -> None:
+    def _read_children(self, node: nodes.Element, place: BlockPlace) -> None:
         """Read the children of `node`, under the title of an admonition if it has one."""
         mark = self._builder.headings.depth()
         title = node.get(TITLE) or next(
@@ -194,21 +194,21 @@ class _Walk:
         if titled:
             self._builder.enter(TitleScope(1, _FOREVER, join_lines([title])[0]))
         for child in node.children:
-            self._node(child, place)
+            self._read_node(child, place)
         if titled:
             self._builder.settle()
             self._builder.headings.back_to(mark)
 
-    def _node(self, node: nodes.Node, place: BlockPlace) -> None:
-        for kinds, take in self._names:
-            if isinstance(node, kinds):
-                take(node, place)
+    def _read_node(self, node: nodes.Node, place: BlockPlace) -> None:
+        for types, read in self._readers:
+            if isinstance(node, types):
+                read(node, place)
                 return
 
-    def _nothing(self, node: nodes.Node, place: BlockPlace) -> None:
+    def _skip_node(self, node: nodes.Node, place: BlockPlace) -> None:
         """Skip a node that holds no text."""
 
-    def _section(self, node: nodes.section, place: BlockPlace) -> None:
+    def _read_section(self, node: nodes.section, place: BlockPlace) -> None:
         self._level += 1
         self._lead.after("")
         title = next(
@@ -217,53 +217,53 @@ class _Walk:
         if title != MARK:
             self._builder.heading(min(self._level, 6), title)
         self.depth = self._level
-        self._inside(node, place)
+        self._read_children(node, place)
         self._level -= 1
 
-    def _rubric(self, node: nodes.rubric, place: BlockPlace) -> None:
-        text, first = self._text(node)
+    def _read_rubric(self, node: nodes.rubric, place: BlockPlace) -> None:
+        text, first = self._read_text(node)
         self._builder.bold(text, first)
 
-    def _paragraph(self, node: nodes.Element, place: BlockPlace, kind: Kind = "paragraph") -> str:
-        lines, first = self._text(node)
+    def _read_paragraph(self, node: nodes.Element, place: BlockPlace, kind: Kind = "paragraph") -> str:
+        lines, first = self._read_text(node)
         if kind == "paragraph" and self._quotes:
             kind = "quote"
         text = self._builder.text(kind, lines, first, place)
         self._lead.after(text if kind != "item" else "")
         return text
 
-    def _quote(self, node: nodes.block_quote, place: BlockPlace) -> None:
+    def _read_quote(self, node: nodes.block_quote, place: BlockPlace) -> None:
         self._quotes += 1
-        self._inside(node, place)
+        self._read_children(node, place)
         self._quotes -= 1
 
-    def _code(self, node: nodes.Element, place: BlockPlace) -> None:
+    def _read_code(self, node: nodes.Element, place: BlockPlace) -> None:
         lines = node.astext().split("\n")
-        first = self._place_of(node, next((line for line in lines if line.strip()), ""))
+        first = self._find_line(node, next((line for line in lines if line.strip()), ""))
         self._builder.code(lines, first, BlockPlace(place.below(self._lead.text), place.group))
         self._lead.after("")
 
-    def _list(self, node: nodes.Element, place: BlockPlace) -> None:
+    def _read_list(self, node: nodes.Element, place: BlockPlace) -> None:
         group = place.group or self._builder.group()
         depth = place.depth + 1 if place.group else 0
         inner = BlockPlace(place.below(self._lead.line), group, depth)
         self._lead.after("")
         for item in node.children:
             if isinstance(item, nodes.Element):
-                self._item(item.children, inner)
+                self._read_item(item.children, inner)
         self._lead.after("")
 
-    def _item(self, children: Sequence[nodes.Node], place: BlockPlace) -> None:
+    def _read_item(self, children: Sequence[nodes.Node], place: BlockPlace) -> None:
         """Read an item: its first paragraph, and the blocks that hang under it."""
         below = place
         for index, child in enumerate(children):
             if index == 0 and isinstance(child, nodes.paragraph):
-                text = self._paragraph(child, place, "item")
+                text = self._read_paragraph(child, place, "item")
                 below = BlockPlace(place.below(text), place.group, place.depth)
             else:
-                self._node(child, below)
+                self._read_node(child, below)
 
-    def _definitions(self, node: nodes.Element, place: BlockPlace) -> None:
+    def _read_definitions(self, node: nodes.Element, place: BlockPlace) -> None:
         """Read a list of terms and definitions: a term and its first paragraph are one item."""
         group = place.group or self._builder.group()
         inner = BlockPlace(place.below(self._lead.line), group, place.depth)
@@ -273,10 +273,10 @@ class _Walk:
                 continue
             *terms, body = entry.children
             term = " ".join(self._visible_text(each) for each in terms)
-            first = self._place_of(entry, term)
+            first = self._find_line(entry, term)
             rest = list(body.children) if isinstance(body, nodes.Element) else []
             if rest and isinstance(rest[0], nodes.paragraph):
-                lines, line = self._text(rest.pop(0))
+                lines, line = self._read_text(rest.pop(0))
                 between = " " if term.endswith((":", "?", "!", ".")) else ": "
                 head = (
                     [term + between, *[""] * (line - first - 1)]
@@ -287,11 +287,11 @@ class _Walk:
             else:
                 text = self._builder.text("item", [term], first, inner)
             for child in rest:
-                self._node(child, BlockPlace(inner.below(text or term), group, inner.depth))
+                self._read_node(child, BlockPlace(inner.below(text or term), group, inner.depth))
 
     # --- tables
 
-    def _table(self, node: nodes.table, place: BlockPlace) -> None:
+    def _read_table(self, node: nodes.table, place: BlockPlace) -> None:
         title = next(
             (self._visible_text(child) for child in node.children if isinstance(child, nodes.title)), ""
         )
@@ -302,26 +302,26 @@ class _Walk:
         head: list[list[Filled]] = []
         header_line = 0
         for row in node.findall(nodes.row):
-            cells = [self._cell(entry) for entry in row.children if isinstance(entry, nodes.entry)]
-            told = [cell for cell in cells if any(cell.lines)]
+            cells = [self._read_cell(entry) for entry in row.children if isinstance(entry, nodes.entry)]
+            filled = [cell for cell in cells if any(cell.lines)]
             places = grid.row(cells)
-            if not told:
+            if not filled:
                 continue
-            first = min(cell.first for cell in told)
+            first = min(cell.first for cell in filled)
             if isinstance(row.parent, nodes.thead):
                 head.append(places)
                 header_line = header_line or first
                 continue
-            last = max(cell.first + len(cell.lines) - 1 for cell in told)
+            last = max(cell.first + len(cell.lines) - 1 for cell in filled)
             self._builder.row(
                 TableRow(places, join_header(head), header_line), first, max(first, last), inner
             )
 
-    def _cell(self, entry: nodes.entry) -> Cell:
+    def _read_cell(self, entry: nodes.entry) -> Cell:
         lines: list[str] = []
         first = 0
         for leaf in entry.findall(lambda each: isinstance(each, nodes.paragraph | nodes.literal_block)):
-            text, line = self._text(leaf)
+            text, line = self._read_text(leaf)
             first = first or line
             lines += text
         plain = tuple(join_lines([line])[0] for line in lines)
@@ -329,10 +329,10 @@ class _Walk:
 
     # --- text and lines
 
-    def _text(self, node: nodes.Node) -> tuple[list[str], int]:
+    def _read_text(self, node: nodes.Node) -> tuple[list[str], int]:
         """Return the text of `node` by line, and its first line."""
         lines = self._visible_text(node).split("\n")
-        first = self._place_of(node, next((line for line in lines if has_text(line)), ""))
+        first = self._find_line(node, next((line for line in lines if has_text(line)), ""))
         return lines[: max(1, len(self._lines) - first + 1)], first
 
     def _visible_text(self, node: nodes.Node) -> str:
@@ -340,8 +340,12 @@ class _Walk:
         if isinstance(node, nodes.Text | nodes.option_argument):
             return node.astext()
         if isinstance(node, nodes.substitution_reference):
-            meant = self._tree.substitution_defs.get(node.get("refname", ""))
-            return "".join(map(self._simple_text, meant.children)) if meant is not None else node.astext()
+            definition = self._tree.substitution_defs.get(node.get("refname", ""))
+            return (
+                "".join(map(self._simple_text, definition.children))
+                if definition is not None
+                else node.astext()
+            )
         if isinstance(node, _SILENT):
             return ""
         between = "\n" if isinstance(node, nodes.line_block) else ""
@@ -350,13 +354,13 @@ class _Walk:
     def _simple_text(self, node: nodes.Node) -> str:
         return "" if isinstance(node, _SILENT) else node.astext()
 
-    def _place_of(self, node: nodes.Node, text: str) -> int:
-        """Return the line where `text` begins: docutils' line of `node` if it stands there, else a line near it."""
+    def _find_line(self, node: nodes.Node, text: str) -> int:
+        """Return the line where `text` begins: docutils' line of `node` if the text stands there, else a line near."""
         words = text.split()[:2]
-        told = int(node.line) + self._offset if node.line else 0
+        stated = int(node.line) + self._offset if node.line else 0
         near = range(self._at, min(self._at + _AHEAD, len(self._lines) + 1))
-        for line in (told, told + 1, *near):
+        for line in (stated, stated + 1, *near):
             if self._at <= line <= len(self._lines) and all(word in self._lines[line - 1] for word in words):
                 self._at = line
                 return self._at
-        return min(max(told, self._at), len(self._lines))
+        return min(max(stated, self._at), len(self._lines))

@@ -84,8 +84,8 @@ class Table:
             return False
         if self.in_head or all(cell.heads for cell in cells):
             return True
-        told = [cell for cell in cells if any(text.strip() for _, text in cell.parts)]
-        return not self._head and len(told) > 1 and all(cell.bold for cell in told)
+        filled = [cell for cell in cells if any(text.strip() for _, text in cell.parts)]
+        return not self._head and len(filled) > 1 and all(cell.bold for cell in filled)
 
 
 def _text(cell: OpenCell) -> str:

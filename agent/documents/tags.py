@@ -24,7 +24,7 @@ BLOCK = names(
     "li link main map menu meta nav ol optgroup option p picture pre progress search section select source summary "
     "table tbody td textarea tfoot th thead title tr track ul"
 )
-UNSAID = names("audio canvas iframe math noscript object script style svg template video")
+NON_TEXT = names("audio canvas iframe math noscript object script style svg template video")
 """Elements whose content is not text."""
 
 READ = names("title subtitle summary label question answer heading header caption description eyebrow")
@@ -64,7 +64,7 @@ class Tag:
     def html(self) -> str:
         """The name of the HTML element, "" for a component."""
         name = self.name.lower()
-        return name if name in INLINE or name in BLOCK or name in UNSAID else ""
+        return name if name in INLINE or name in BLOCK or name in NON_TEXT else ""
 
 
 class Braces:
