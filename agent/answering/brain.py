@@ -80,9 +80,9 @@ class TurnEvidence:
     """The evidence and the context of one turn.
 
     `text`: the question without its courtesies. `hits`: the evidence, best first, with memory items last. `reminder`:
-    memory items and messages to show the model, which are not to be cited. `only_states`: the message asks nothing, and
-    can be remembered. `beside`: a part of it can be remembered, or an action is proposed; told only when nothing was
-    found. `unread`: some of the memory could not be read.
+    memory items and messages to show the model, which must not be cited. `only_states`: the message asks nothing, and
+    can be remembered. `beside`: the notice that a part of the message can be remembered, or that an action is proposed;
+    used only without hits. `unread`: some of the memory could not be read.
     """
 
     text: str
@@ -98,10 +98,10 @@ class TurnEvidence:
 class GroundedBrain:
     """Answers from a knowledge base, and refuses answers without support (implements `agent.ports.brain.Brain`).
 
-    It keeps nothing between turns, so one instance serves every session at once; a turn keeps the snapshot of the
-    documents that was present when it began. `explain`: receives the reasons of each answer, for the operator alone.
-    `charter`: a project's role and rules, part of every prompt; they support no number. `memory`: `None` where nothing
-    is remembered. `first_wait`: seconds that a draft may take until its first words, beside its own time.
+    A brain has no state between turns, so one instance serves every session at once. A turn keeps the snapshot of the
+    documents with which it began. `explain`: receives the reasons of each answer, for the operator alone. `charter`: a
+    project's role and rules, part of every prompt; they support no number. `memory`: `None` where nothing is
+    remembered. `first_wait`: seconds that a draft may take until its first words, beside the time of the settings.
     """
 
     def __init__(
@@ -139,26 +139,26 @@ class GroundedBrain:
         `on_evidence`: called with the evidence before the draft. Cancelled, nothing more is emitted, and the model's
         stream is closed before this returns (closing is shielded for `UNWIND_TIMEOUT` seconds at most).
         """
-        asked_for = propose_actions(question.text) if question.wishes is not None else ()
-        said = find_courtesy(question.text)
-        if said is not None:
+        proposals = propose_actions(question.text) if question.wishes is not None else ()
+        courtesy = find_courtesy(question.text)
+        if courtesy is not None:
             retriever = await self._library.load_snapshot()
-            lang = question.lang or said.lang
-            self._explain(describe_courtesy, said.kind)
+            lang = question.lang or courtesy.lang
+            self._explain(describe_courtesy, courtesy.kind)
             emit(DraftCompleted())
             emit(
                 VerifiedPart(
-                    text=answer_courtesy(said.kind, lang, retriever.topics(lang)), proposals=asked_for
+                    text=answer_courtesy(courtesy.kind, lang, retriever.topics(lang)), proposals=proposals
                 )
             )
             return
         if self.is_order_to_remember(question):
             emit(DraftCompleted())
-            emit(VerifiedPart(text=confirm_order(self._lang_of(question)), proposals=asked_for))
+            emit(VerifiedPart(text=confirm_order(self._lang_of(question)), proposals=proposals))
             return
         evidence = await self.find_evidence(question)
         on_evidence(evidence.hits)
-        await self.draft_answer(evidence, emit, asked_for)
+        await self.draft_answer(evidence, emit, proposals)
 
     def is_order_to_remember(self, question: Question) -> bool:
         """Tell whether `question` is only an order to remember something that can be remembered."""
@@ -171,25 +171,25 @@ class GroundedBrain:
         """Return the evidence for a question, of documents and memory. Cancelled, nothing is left."""
         settings = self._settings
         retriever = await self._library.load_snapshot()
-        text, before = strip_courtesies(question.text), _find_previous_question(question)
+        text, previous_question = strip_courtesies(question.text), _find_previous_question(question)
         lang = self._lang_of(question)
-        query = Query(remove_requests(text), lang, HITS, remove_requests(before), question.scope)
-        every = await retriever.search(query)
-        hits = fit_hits(every, settings.evidence_tokens)
-        self._explain(describe_search, query, every, len(hits))
-        remembered, told, beside, unread = EMPTY_MEMORY, False, None, question.unread
+        query = Query(remove_requests(text), lang, HITS, remove_requests(previous_question), question.scope)
+        all_hits = await retriever.search(query)
+        hits = fit_hits(all_hits, settings.evidence_tokens)
+        self._explain(describe_search, query, all_hits, len(hits))
+        memory_evidence, only_states, beside, unread = EMPTY_MEMORY, False, None, question.unread
         if self.memory is not None:
-            remembered = await self.memory.load_memory(question, text, lang)
-            unread = unread or remembered.unread
-            hits = fit_hits((*(() if remembered.asked else hits), *remembered.hits), 0)
+            memory_evidence = await self.memory.load_memory(question, text, lang)
+            unread = unread or memory_evidence.unread
+            hits = fit_hits((*(() if memory_evidence.asked else hits), *memory_evidence.hits), 0)
             if not hits:
-                told, beside = (
+                only_states, beside = (
                     self.memory.is_statement(question, lang),
                     self.memory.find_notice(question, lang),
                 )
         if not hits:
             await self._explain_nearest(retriever, query)
-        reminder = remembered.reminder
+        reminder = memory_evidence.reminder
         if unread:
             reminder = reminder.with_recalled(LANGUAGES[lang].prompting.unreadable)
         return TurnEvidence(
@@ -198,7 +198,7 @@ class GroundedBrain:
             hits=hits,
             history=question.history,
             reminder=reminder,
-            only_states=told,
+            only_states=only_states,
             beside=beside,
             unread=unread,
         )
@@ -214,68 +214,68 @@ class GroundedBrain:
 
     async def draft_answer(
         self,
-        found: TurnEvidence,
+        evidence: TurnEvidence,
         emit: Callable[[TurnEvent], None],
-        asked_for: tuple[Proposal, ...] = (),
-        first: str = "",
+        proposals: tuple[Proposal, ...] = (),
+        ready_draft: str = "",
     ) -> None:
-        """Draft from the evidence `found`, and emit the answer or the refusal with the proposals `asked_for`.
+        """Draft from the evidence `evidence`, and emit the answer or the refusal with the proposals `proposals`.
 
-        `first`: a ready draft, which is verified before the drafter is asked. Cancelled as `answer`.
+        `ready_draft`: a draft to verify before the drafter is asked, or "". Cancelled as `answer`.
         """
-        settings, lang, hits = self._settings, found.lang, found.hits
-        if found.unread:
+        settings, lang, hits = self._settings, evidence.lang, evidence.hits
+        if evidence.unread:
             emit = mark_without_memory(emit)
         if not hits:
-            self._end_without_evidence(found, emit, asked_for)
+            self._end_without_evidence(evidence, emit, proposals)
             return
         await read_numbers(hits, settings.binding)
         try:
-            written = first if settings.answer == "text" else ""
-            result = await self._write_answer(self.make_prompt(found), hits, emit, written)
-            last = _make_last_event(result, lang, hits, asked_for)
-            await self.check_citations(last.text)
+            draft = ready_draft if settings.answer == "text" else ""
+            result = await self._write_answer(self.make_prompt(evidence), hits, emit, draft)
+            last_event = _make_last_event(result, lang, hits, proposals)
+            await self.check_citations(last_event.text)
         except Withdrawn:
-            kept = [hit for hit in hits if not hit.snippet.file.startswith(MEMORY_FILES)]
-            last = TurnRefusal(refusals.number_mismatch(lang, kept, ()), asked_for)
+            document_hits = [hit for hit in hits if not hit.snippet.file.startswith(MEMORY_FILES)]
+            last_event = TurnRefusal(refusals.number_mismatch(lang, document_hits, ()), proposals)
         except StorageFailed:
-            last = TurnRefusal(refusals.no_sources(lang, unread=True), asked_for)
+            last_event = TurnRefusal(refusals.no_sources(lang, unread=True), proposals)
         except ModelFailed as error:
             _log.warning("model failed", kind=error.kind)
             self._explain(describe_failure, error)
-            emit(TurnRefusal(refusals.model_failed(lang), asked_for))
+            emit(TurnRefusal(refusals.model_failed(lang), proposals))
             return
-        self._explain(describe_end, last.text)
-        emit(last)
+        self._explain(describe_end, last_event.text)
+        emit(last_event)
 
     def _end_without_evidence(
-        self, found: TurnEvidence, emit: Callable[[TurnEvent], None], asked_for: tuple[Proposal, ...]
+        self, evidence: TurnEvidence, emit: Callable[[TurnEvent], None], proposals: tuple[Proposal, ...]
     ) -> None:
-        beside = "suggested" if asked_for else found.beside
-        last: VerifiedPart | TurnRefusal
-        if found.only_states:
-            last = VerifiedPart(text=acknowledge_statement(found.lang), proposals=asked_for)
-        elif asked_for and not asks_besides(found.text, asked_for):
-            last = VerifiedPart(text=ask_approval(found.lang), proposals=asked_for, announces=True)
+        beside = "suggested" if proposals else evidence.beside
+        last_event: VerifiedPart | TurnRefusal
+        if evidence.only_states:
+            last_event = VerifiedPart(text=acknowledge_statement(evidence.lang), proposals=proposals)
+        elif proposals and not asks_besides(evidence.text, proposals):
+            last_event = VerifiedPart(text=ask_approval(evidence.lang), proposals=proposals, announces=True)
         else:
-            last = TurnRefusal(refusals.no_sources(found.lang, beside, found.unread), asked_for)
-        if isinstance(last, VerifiedPart):
+            last_event = TurnRefusal(refusals.no_sources(evidence.lang, beside, evidence.unread), proposals)
+        if isinstance(last_event, VerifiedPart):
             emit(DraftCompleted())
-        self._explain(describe_end, last.text)
-        emit(last)
+        self._explain(describe_end, last_event.text)
+        emit(last_event)
 
-    def make_prompt(self, found: TurnEvidence) -> Prompt:
-        """Return the prompt for a first draft from the evidence `found`."""
+    def make_prompt(self, evidence: TurnEvidence) -> Prompt:
+        """Return the prompt for a first draft from the evidence `evidence`."""
         settings = self._settings
         return Prompt(
-            instructions=make_instructions(found.lang, settings.answer, settings.clarify),
-            question=found.text,
-            lang=found.lang,
+            instructions=make_instructions(evidence.lang, settings.answer, settings.clarify),
+            question=evidence.text,
+            lang=evidence.lang,
             form=settings.answer,
             may_ask=settings.clarify and settings.answer == "text",
-            history=found.history,
+            history=evidence.history,
             charter=self.charter,
-            reminder=found.reminder,
+            reminder=evidence.reminder,
         )
 
     def _explain(self, lines: Callable[P, Sequence[str]], *args: P.args, **kwargs: P.kwargs) -> None:
@@ -292,31 +292,33 @@ class GroundedBrain:
             )
 
     async def _write_answer(
-        self, asked: Prompt, hits: Sequence[Hit], emit: Callable[[TurnEvent], None], first: str
+        self, first_prompt: Prompt, hits: Sequence[Hit], emit: Callable[[TurnEvent], None], ready_draft: str
     ) -> VerifiedText | Sequence[NumberToken]:
         """Return the last text of the turn, or the numbers for which every draft was refused.
 
         Raises `ModelFailed`, also when no draft could be parsed at all.
         """
-        tell = TurnReporter(emit, self.check_citations)
-        prompt = asked
+        reporter = TurnReporter(emit, self.check_citations)
+        prompt = first_prompt
         refused: list[NumberToken] = []
         failed: FailedDraft | None = None
         for attempt in range(DRAFTS):
             if failed is not None:
                 emit(Redraft())
-                prompt = asked.for_redraft(attempt, failed.explain_redraft(asked.lang))
-            hear = partial(self._explain_draft, attempt, hits) if self._listener is not None else None
-            drafting = self._drafting.from_draft(first) if first and not attempt else self._drafting
-            result = await self._way(drafting, prompt, hits, tell, on_draft=hear)
+                prompt = first_prompt.for_redraft(attempt, failed.explain_redraft(first_prompt.lang))
+            on_draft = partial(self._explain_draft, attempt, hits) if self._listener is not None else None
+            drafting = (
+                self._drafting.from_draft(ready_draft) if ready_draft and not attempt else self._drafting
+            )
+            result = await self._way(drafting, prompt, hits, reporter, on_draft=on_draft)
             if isinstance(result, VerifiedText):
                 return result
             failed = result
             refused += failed.refused
-            if failed.is_partly_said:
+            if failed.is_partly_sent:
                 return refused
         if failed is not None and failed.is_unparsed:
-            raise ModelFailed("the draft is not what was asked for")
+            raise ModelFailed("the draft is not in the requested form")
         return refused
 
     def _explain_draft(self, attempt: int, hits: Sequence[Hit], judged: JudgedDraft) -> None:
@@ -359,8 +361,8 @@ def _make_last_event(
     result: VerifiedText | Sequence[NumberToken],
     lang: Lang,
     hits: Sequence[Hit],
-    asked_for: tuple[Proposal, ...],
+    proposals: tuple[Proposal, ...],
 ) -> VerifiedPart | TurnRefusal:
     if isinstance(result, VerifiedText):
-        return VerifiedPart(text=result, proposals=asked_for)
-    return TurnRefusal(refusals.number_mismatch(lang, hits, result), asked_for)
+        return VerifiedPart(text=result, proposals=proposals)
+    return TurnRefusal(refusals.number_mismatch(lang, hits, result), proposals)

@@ -1,13 +1,14 @@
 """A turn with tools: decide, call, decide again, then answer, ask or suggest.
 
-The evidence is fetched first, as without tools. Then the decider (a model, or a stand-in for one) decides: answer (the
-draft is verified like every draft), ask, or call a tool. A call passes the `CallGate` (`calls.py`): an invalid call may
-be corrected once, and when it fails again, or an argument has no source, the user is asked. A call that needs no
-approval is made inside the turn, and its result is evidence like any other, to be cited as `tool/<call id>`; one that
-needs approval ends the turn with a suggestion. So nothing that a model, a document or a result says can do more than
-suggest.
+The evidence is fetched first, as without tools. Then the decider (a model, or a stand-in for a model) decides: answer
+(the draft is verified like every draft), ask, or call a tool. A call passes the `CallGate` (`calls.py`): an invalid
+call may be corrected once, and when it fails again, or an argument has no source, the user is asked. A call that needs
+no approval is made inside the turn, and its result is evidence like any other, to be cited as `tool/<call id>`. A call
+that needs approval ends the turn with a suggestion. So no text of a model, a document or a result can do more than
+suggest a call.
 
-Every text passes the number rule; a question, or a sentence beside a call, that does not is replaced by a fixed one.
+Every text passes the number rule. A question, or a sentence beside a call, that fails the rule is replaced by a fixed
+text.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -41,7 +42,7 @@ from .settings import READ_AT_ONCE
 from .turn_proposals import TurnProposals
 
 ASKED_CHARACTERS = (
-    2000  # of a model's question, or its words beside a call; a longer one is replaced by a fixed one
+    2000  # of a model's question, or of its words beside a call; a longer text is replaced by a fixed one
 )
 
 MUST_CALL = (
@@ -57,14 +58,15 @@ Emit = Callable[[TurnEvent], None]
 class TurnTools:
     """The tools that turns may call, and the limits of their use.
 
-    `operator`: the operator's tools; they may change, and a turn uses those of the moment when it decides.
-    read_tools: parses the tools that come with a message. `rounds`: most calls in one turn that need no approval.
-    `approve_from`: the risk from which a call needs approval. `timeout`: seconds for a decision. `today`: returns the
-    date. `proposes_items`: whether the tools that propose memory items are offered too, where there is a memory.
+    `operator`: the operator's tools; they may change, and each decision uses the tools of that moment.
+    `read_message_tools`: parses the tools that come with a message. `arguments`: makes the checkers of arguments.
+    `rounds`: most calls in one turn that need no approval. `approve_from`: the risk from which a call needs approval.
+    `timeout`: seconds for a decision. `today`: returns the date. `proposes_items`: whether the tools that propose
+    memory items are offered too, where there is a memory.
     """
 
     operator: Collection[ToolDefinition]
-    read: ReadTools
+    read_message_tools: ReadTools
     arguments: CheckerFactory
     rounds: int
     approve_from: Risk
@@ -94,23 +96,27 @@ class DecidingBrain:
 
         Cancelled, nothing more is emitted or begun, and the streams of its models are closed before it returns.
         """
-        said = find_courtesy(question.text) is not None or self._grounded.is_order_to_remember(question)
-        if act is None or not self._decides(question) or (said and not question.must_call):
+        is_fixed = find_courtesy(question.text) is not None or self._grounded.is_order_to_remember(question)
+        if act is None or not self._decides(question) or (is_fixed and not question.must_call):
             await self._plain.answer(question, emit, act)
             return
         turn = await self._begin(question)
         try:
-            decided = await turn.decide_turn(act)
+            outcome = await turn.decide_turn(act)
         except ModelFailed as error:
             _log.warning("model failed", kind=error.kind)
-            emit(TurnRefusal(refusals.model_failed(turn.found.lang)))
+            emit(TurnRefusal(refusals.model_failed(turn.evidence.lang)))
             return
-        tell = partial(_emit_event, mark_without_memory(emit) if turn.found.unread else emit, turn.proposing)
-        if isinstance(decided, Noop):
-            await self._grounded.draft_answer(turn.collect_evidence(), tell, first=decided.message)
+        emit_event = partial(
+            _emit_event, mark_without_memory(emit) if turn.evidence.unread else emit, turn.proposing
+        )
+        if isinstance(outcome, Noop):
+            await self._grounded.draft_answer(
+                turn.collect_evidence(), emit_event, ready_draft=outcome.message
+            )
             return
-        tell(DraftCompleted())
-        tell(decided)
+        emit_event(DraftCompleted())
+        emit_event(outcome)
 
     async def make_briefing(self, question: Question) -> Briefing | None:
         """Return the briefing for the first decision of a question's turn; `None` when there is nothing to decide.
@@ -125,11 +131,11 @@ class DecidingBrain:
 
     async def _begin(self, question: Question) -> "_DecidingTurn":
         """Return a question's turn with its evidence, before the first decision. Cancelled, nothing is left."""
-        found = await self._grounded.find_evidence(question)
-        catalogue, proposing = self._offer_tools(question, found)
+        evidence = await self._grounded.find_evidence(question)
+        catalogue, proposing = self._offer_tools(question, evidence)
         turn = _DecidingTurn(
             question=question,
-            found=found,
+            evidence=evidence,
             catalogue=catalogue,
             charter=self._grounded.charter,
             decider=self._decider,
@@ -141,13 +147,13 @@ class DecidingBrain:
         turn.add_results(question.results)
         return turn
 
-    def _offer_tools(self, question: Question, found: TurnEvidence) -> tuple[Catalogue, TurnProposals]:
+    def _offer_tools(self, question: Question, evidence: TurnEvidence) -> tuple[Catalogue, TurnProposals]:
         """Return the tools that a turn may call, and the collector of its memory proposals."""
         operator = tuple(self._tools.operator)
         memory = self._grounded.memory if self._tools.proposes_items else None
         tools = PROPOSING if memory is not None else ()
         return Catalogue((*operator, *tools), question.tools), TurnProposals(
-            question=question, lang=found.lang, memory=memory, tools=tools
+            question=question, lang=evidence.lang, memory=memory, tools=tools
         )
 
 
@@ -156,7 +162,7 @@ class _DecidingTurn:
     """One turn with tools: its calls and their results."""
 
     question: Question
-    found: TurnEvidence
+    evidence: TurnEvidence
     catalogue: Catalogue
     charter: Charter
     decider: Decider
@@ -167,32 +173,32 @@ class _DecidingTurn:
     results: list[CallResult] = field(default_factory=list)
     hits: list[Hit] = field(default_factory=list)  # of the results
     results_by_key: dict[bytes, CallResult] = field(default_factory=dict)
-    mistakes_told: set[str] = field(default_factory=set)  # which kinds of mistake were told once
+    mistakes_reported: set[str] = field(default_factory=set)  # kinds of mistakes that the model was told once
 
     def add_results(self, results: Sequence[CallResult]) -> None:
         """Add the results of calls that ended before this turn began."""
         for result in results:
             self.results.append(result)
-            self.hits += _hits_of(result, ResultLines(result.lines, result.cut), self.found)
+            self.hits += _hits_of(result, ResultLines(result.lines, result.cut), self.evidence)
 
     def collect_evidence(self) -> TurnEvidence:
         """Return the evidence with the results of the calls before it."""
-        found, hits = self.found, (*self.hits, *self.found.hits)
-        beside = "suggested" if self.proposing.drafts else found.beside
+        evidence, hits = self.evidence, (*self.hits, *self.evidence.hits)
+        beside = "suggested" if self.proposing.drafts else evidence.beside
         return TurnEvidence(
-            text=found.text,
-            lang=found.lang,
+            text=evidence.text,
+            lang=evidence.lang,
             hits=hits,
-            history=found.history,
-            reminder=found.reminder,
-            only_states=found.only_states,
+            history=evidence.history,
+            reminder=evidence.reminder,
+            only_states=evidence.only_states,
             beside=beside,
         )
 
     async def decide_turn(self, act: ActNow) -> Noop | VerifiedPart:
         """Decide and call until the turn can end: with an answer to draft, or a text with a call to approve."""
         gate = CallGate(self.catalogue, self.tools.arguments, self.tools.approve_from)
-        sources = _sources_of(self.question, self.found.hits)
+        sources = _sources_of(self.question, self.evidence.hits)
         for result in self.results:
             sources = sources.with_result("\n".join(result.lines))
         problems: tuple[str, ...] = ()
@@ -200,8 +206,8 @@ class _DecidingTurn:
             decision = await self._next_decision(problems)
             problems = ()
             if isinstance(decision, Noop) and self._must_call:
-                if "noop" not in self.mistakes_told:
-                    self._mend("noop")
+                if "noop" not in self.mistakes_reported:
+                    self._note_mistake("noop")
                     problems = (MUST_CALL,)
                     continue
                 decision = Ask("")
@@ -210,32 +216,32 @@ class _DecidingTurn:
                 return decision
             if isinstance(decision, Ask):
                 self._count("ask")
-                asked = await self._verify_message(decision.message) or ask_parameters((), self.found.lang)
-                return VerifiedPart(text=asked, asks=True)
+                text = await self._verify_message(decision.message) or ask_parameters((), self.evidence.lang)
+                return VerifiedPart(text=text, asks=True)
             call = (
                 await self._check_call(gate, decision, sources)
                 if self._has_rounds_left()
                 else UnsourcedCall(())
             )
             if isinstance(call, CheckedCall) and self.proposing.is_proposing_tool(call.tool.name):
-                taken = self.proposing.add_proposal(call, self.collect_evidence().hits, self.tools.today())
-                if isinstance(taken, CallResult):
+                proposed = self.proposing.add_proposal(call, self.collect_evidence().hits, self.tools.today())
+                if isinstance(proposed, CallResult):
                     self._count("propose")
-                    self.results.append(taken)
+                    self.results.append(proposed)
                     continue
-                call = taken
-            if isinstance(call, InvalidCall) and "call" not in self.mistakes_told:
-                self._mend("call")
+                call = proposed
+            if isinstance(call, InvalidCall) and "call" not in self.mistakes_reported:
+                self._note_mistake("call")
                 problems = call.problems
                 continue
             if not isinstance(call, CheckedCall):
                 self._count("ask")
                 names = call.names if isinstance(call, UnsourcedCall) else ()
-                return VerifiedPart(text=ask_parameters(names, self.found.lang), asks=True)
+                return VerifiedPart(text=ask_parameters(names, self.evidence.lang), asks=True)
             if call.proposal.needs_approval or call.proposal.handed_over:
                 self._count("suggest")
                 fixed = announce_hand_over if call.proposal.handed_over else ask_approval
-                beside = await self._verify_message(decision.message) or fixed(self.found.lang)
+                beside = await self._verify_message(decision.message) or fixed(self.evidence.lang)
                 return VerifiedPart(text=beside, proposals=(call.proposal,))
             self._count("act")
             lines = await self._run_call(call, act)
@@ -243,29 +249,29 @@ class _DecidingTurn:
 
     def make_briefing(self) -> Briefing:
         """Return the briefing for the next decision."""
-        question, found = self.question, self.found
+        question, evidence = self.question, self.evidence
         return Briefing(
             question=question.text,
-            lang=found.lang,
+            lang=evidence.lang,
             tools=self.catalogue.tools if self._has_rounds_left() else (),
             must_call=self._must_call,
-            evidence=found.hits,
+            evidence=evidence.hits,
             results=tuple(self.results),
             history=question.history,
             charter=self.charter,
-            reminder=found.reminder,
+            reminder=evidence.reminder,
         )
 
     async def _next_decision(self, problems: Sequence[str]) -> Decision:
-        """Return a decision; an invalid one is reported to the model once, and after that the user is asked."""
+        """Return a decision; an invalid decision is reported to the model once, and a second one asks the user."""
         briefing = self.make_briefing()
         while True:
             try:
                 return await self._in_time(self.decider.decide(briefing, problems))
             except BadDecision as error:
-                if "decision" in self.mistakes_told:
+                if "decision" in self.mistakes_reported:
                     return Ask("")
-                self._mend("decision")
+                self._note_mistake("decision")
                 problems = error.problems
 
     async def _in_time(self, deciding: Awaitable[Decision]) -> Decision:
@@ -288,7 +294,7 @@ class _DecidingTurn:
                 cut=returned.cut,
             )
             self.results_by_key[call.key] = result
-            self.hits += _hits_of(result, returned, self.found)
+            self.hits += _hits_of(result, returned, self.evidence)
         self.results.append(result)
         return "\n".join(result.lines)
 
@@ -330,12 +336,12 @@ class _DecidingTurn:
                 return text
         return None
 
-    def _mend(self, kind: str) -> None:
-        self.mistakes_told.add(kind)
+    def _note_mistake(self, kind: str) -> None:
+        self.mistakes_reported.add(kind)
         self._count("mended")
 
-    def _count(self, what: str) -> None:
-        self.observer.count("decisions", what)
+    def _count(self, label: str) -> None:
+        self.observer.count("decisions", label)
 
 
 def _emit_event(emit: Emit, proposing: TurnProposals, event: TurnEvent) -> None:
@@ -356,8 +362,8 @@ def _sources_of(question: Question, hits: Sequence[Hit]) -> SourceTexts:
     )
 
 
-def _hits_of(result: CallResult, returned: ResultLines, found: TurnEvidence) -> list[Hit]:
-    """Return a call's result as hits; a call that was done scores 1, since the model asked for just this result."""
+def _hits_of(result: CallResult, returned: ResultLines, evidence: TurnEvidence) -> list[Hit]:
+    """Return a call's result as hits; the result of a successful call scores 1, since the model asked for it."""
     snippets = returned.make_snippets(result.call_id)
-    passage = Passage(f"tool/{result.call_id}", (), found.lang, snippets)
+    passage = Passage(f"tool/{result.call_id}", (), evidence.lang, snippets)
     return [Hit(snippet, passage, 1.0 if result.ok else 0.0) for snippet in snippets]

@@ -40,7 +40,7 @@ class TurnReporter:
         """Report that a text is being verified."""
         self.emit(DraftCompleted())
 
-    async def say_sentence(self, text: VerifiedText) -> None:
+    async def send_sentence(self, text: VerifiedText) -> None:
         """Send a verified sentence that another one follows."""
         await self.check(text)
         self.report_draft()
@@ -52,14 +52,14 @@ class FailedDraft:
     """A draft that is not supported.
 
     `refused`: its numbers that no citation holds. `text`, `wrong`: the text to quote to the model for the redraft, and
-    the unsupported numbers in it. `is_partly_said`: a part of the draft was sent, so there is no redraft.
+    the unsupported numbers in it. `is_partly_sent`: a part of the draft was sent, so there is no redraft.
     `is_unparsed`: the draft was not in the requested form.
     """
 
     refused: Sequence[NumberToken]
     text: str = ""
     wrong: Sequence[NumberToken] = ()
-    is_partly_said: bool = False
+    is_partly_sent: bool = False
     is_unparsed: bool = False
 
     def explain_redraft(self, lang: Lang) -> str:
@@ -79,7 +79,7 @@ class DraftWay(Protocol):
         drafting: DraftReader,
         prompt: Prompt,
         hits: Sequence[Hit],
-        tell: TurnReporter,
+        reporter: TurnReporter,
         *,
         on_draft: DraftListener | None,
     ) -> VerifiedText | FailedDraft:
@@ -95,19 +95,19 @@ async def answer_whole(
     drafting: DraftReader,
     prompt: Prompt,
     hits: Sequence[Hit],
-    tell: TurnReporter,
+    reporter: TurnReporter,
     *,
     binding: Binding = "off",
     on_draft: DraftListener | None = None,
 ) -> VerifiedText | FailedDraft:
     """Verify the whole draft at its end."""
     draft = await drafting.read_whole(prompt, hits)
-    tell.report_draft()
-    sure: Confidence | None = "low" if prompts.asks_back(draft) else None
-    said = prompts.strip_ask_mark(draft)
-    if not said.strip():
+    reporter.report_draft()
+    confidence: Confidence | None = "low" if prompts.asks_back(draft) else None
+    text = prompts.strip_ask_mark(draft)
+    if not text.strip():
         raise ModelFailed("the draft is empty")
-    verdict = verify(said, hits, confidence=sure, binding=binding)
+    verdict = verify(text, hits, confidence=confidence, binding=binding)
     if on_draft is not None:
         on_draft(JudgedDraft(draft, verdict))
     if verdict.text is not None:
@@ -119,7 +119,7 @@ async def answer_by_sentences(
     drafting: DraftReader,
     prompt: Prompt,
     hits: Sequence[Hit],
-    tell: TurnReporter,
+    reporter: TurnReporter,
     *,
     binding: Binding = "off",
     on_draft: DraftListener | None = None,
@@ -132,10 +132,10 @@ async def answer_by_sentences(
             if on_draft is not None:
                 drafted.append(piece)
             for text in sentences.feed(piece):
-                await tell.say_sentence(text)
+                await reporter.send_sentence(text)
             if sentences.failed_verdict is not None:
                 break
-    tell.report_draft()
+    reporter.report_draft()
     last = sentences.finish()
     if on_draft is not None:
         on_draft(
@@ -155,7 +155,7 @@ async def answer_by_claims(
     drafting: DraftReader,
     prompt: Prompt,
     hits: Sequence[Hit],
-    tell: TurnReporter,
+    reporter: TurnReporter,
     *,
     binding: Binding = "off",
     on_draft: DraftListener | None = None,
@@ -163,7 +163,7 @@ async def answer_by_claims(
     """Verify each claim against the evidence it names, and return the text of the supported claims."""
     draft = await drafting.read_whole(prompt, hits)
     claims = parse_claims(draft)
-    tell.report_draft()
+    reporter.report_draft()
     if claims is None:
         if on_draft is not None:
             on_draft(JudgedDraft(draft, dropped=("all of it: it is not the JSON that was asked for",)))
@@ -174,8 +174,8 @@ async def answer_by_claims(
     if on_draft is not None:
         on_draft(JudgedDraft(draft, rendered.verdict, rendered.refused, rendered.dropped))
     if rendered.text is None:
-        said = "\n".join(rendered.dropped)
-        return FailedDraft(refused=rendered.refused, text=said, wrong=tokens(said))
+        dropped_text = "\n".join(rendered.dropped)
+        return FailedDraft(refused=rendered.refused, text=dropped_text, wrong=tokens(dropped_text))
     return _require_words(rendered.text)
 
 
@@ -191,7 +191,7 @@ def _check_words(text: str) -> None:
         raise ModelFailed("the draft is empty")
 
 
-def _make_failed_draft(verdict: Verdict, partly_said: bool = False) -> FailedDraft:
+def _make_failed_draft(verdict: Verdict, is_partly_sent: bool = False) -> FailedDraft:
     return FailedDraft(
-        refused=verdict.refused, text=verdict.said, wrong=verdict.refused, is_partly_said=partly_said
+        refused=verdict.refused, text=verdict.said, wrong=verdict.refused, is_partly_sent=is_partly_sent
     )

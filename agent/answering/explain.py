@@ -28,8 +28,8 @@ Explain: TypeAlias = Callable[[Sequence[str]], None]
 class JudgedDraft:
     """A draft with its verdict.
 
-    `verdict`: on the text that was to be sent; `None` when none was. `dropped`: the parts that were left out before.
-    `refused`: the numbers for which they were.
+    `verdict`: the verdict on the text to be sent; `None` without such a text. `dropped`: the parts of the draft that
+    were left out before. `refused`: the numbers for which these parts were left out.
     """
 
     draft: str
@@ -38,19 +38,19 @@ class JudgedDraft:
     dropped: Sequence[str] = ()
 
 
-def describe_courtesy(what: str) -> list[str]:
+def describe_courtesy(kind: str) -> list[str]:
     """Return the line for a courtesy."""
-    return [f"no question: {what}; it has a fixed answer, and nothing is looked up"]
+    return [f"no question: {kind}; it has a fixed answer, and nothing is looked up"]
 
 
-def describe_search(query: Query, found: Sequence[Hit], given: int) -> list[str]:
-    """Return the lines for a search. `given`: the number of its statements that the model gets."""
+def describe_search(query: Query, hits: Sequence[Hit], used: int) -> list[str]:
+    """Return the lines for a search. `used`: the number of statements in `hits` that the model gets."""
     lines = [f"query ({query.lang}): {query.text}"]
-    if not found:
+    if not hits:
         return [*lines, "found: nothing that is sure enough"]
-    sections = _list_sections(found)
-    of = f"{_count_of(len(found), 'statement')} in {_count_of(len(sections), 'section')}"
-    return [*lines, f"found: {of}, of which the model is given {given}", *sections]
+    sections = _list_sections(hits)
+    of = f"{_count_of(len(hits), 'statement')} in {_count_of(len(sections), 'section')}"
+    return [*lines, f"found: {of}, of which the model is given {used}", *sections]
 
 
 def describe_nearest(nearest: Sequence[Hit]) -> list[str]:
@@ -116,8 +116,10 @@ def _lines_of(snippets: Sequence[Snippet]) -> str:
 
 def _describe_refused(token: NumberToken, hits: Sequence[Hit]) -> str:
     near = _find_nearest(token, hits)
-    said = "no snippet has a number" if near is None else f"nearest {near[1]!r} in {_quote_place(*near)}"
-    return f"number {token.text!r}: REFUSED, no cited snippet holds it; {said}"
+    nearest_text = (
+        "no snippet has a number" if near is None else f"nearest {near[1]!r} in {_quote_place(*near)}"
+    )
+    return f"number {token.text!r}: REFUSED, no cited snippet holds it; {nearest_text}"
 
 
 def _find_nearest(token: NumberToken, hits: Sequence[Hit]) -> tuple[Snippet, str] | None:
@@ -140,11 +142,11 @@ def _distance_of(token: NumberToken, other: NumberToken) -> tuple[bool, bool, Fr
 
 def _find_gaps(token: NumberToken, other: NumberToken) -> Iterator[Fraction]:
     """Yield the distances between the values of two numbers, as shares of the larger (0..2)."""
-    for one in map(_value, token.amounts):
-        for two in map(_value, other.amounts):
-            if one is not None and two is not None:
-                most = max(abs(one), abs(two))
-                yield abs(one - two) / most if most else Fraction(0)
+    for value in map(_value, token.amounts):
+        for other_value in map(_value, other.amounts):
+            if value is not None and other_value is not None:
+                most = max(abs(value), abs(other_value))
+                yield abs(value - other_value) / most if most else Fraction(0)
 
 
 def _value(amount: str) -> Fraction | None:
@@ -162,5 +164,5 @@ def _quote_place(snippet: Snippet, number: str) -> str:
     return f"{_lines_of([snippet])}: {cut}"
 
 
-def _count_of(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
+def _count_of(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -1,13 +1,13 @@
-"""Has a language model fill in the payloads of proposals while another Brain answers.
+"""Fills in the payloads of proposals with a language model, while another `Brain` answers.
 
-Strategy: keywords choose the actions (`agent.intents.wishes`), the model fills in their fields beside the draft, from
-the same evidence, and `agent.intents.grounded_fields` keeps the values that are the user's own or cited. Both run in
-one nursery within the turn, so a cancel ends both. The answer is streamed as soon as it is verified. When a payload is
-not ready `PAYLOAD_WAIT` seconds later, or the model failed, the payload is read from the user's words. Fields that an
-action still lacks then are asked for in one fixed question after the answer; the wish stays open for the next message,
-and the action is not suggested.
+Strategy: keywords choose the actions (`agent.intents.wishes`), and the model fills in their fields beside the draft,
+from the same evidence. `agent.intents.grounded_fields` keeps the values that are the user's own or cited. Filling and
+answering run in one nursery within the turn, so a cancel ends both. The answer is streamed as soon as it is verified.
+When a payload is not ready `PAYLOAD_WAIT` seconds later, or the model failed, the payload is read from the user's
+words. Fields that an action still lacks then are asked for in one fixed question after the answer; the wish stays open
+for the next message, and the action is not suggested.
 
-When no action can be confirmed (a plain request), or none is asked for, the other Brain answers alone.
+When no action can be confirmed (a plain request), or the message asks for none, the other `Brain` answers alone.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -49,7 +49,7 @@ _NOTHING_FOUND = ("no_sources", "memory_unread")  # codes of refusals
 class FillingBrain:
     """Answers as `grounded`, and proposes actions with payloads of a model (implements `agent.ports.brain.Brain`).
 
-    It keeps nothing between turns: open wishes go to the session, and come back with the next message.
+    The brain has no state between turns: open wishes go to the session, and come back with the next message.
     """
 
     def __init__(
@@ -69,20 +69,20 @@ class FillingBrain:
         Takes `PAYLOAD_WAIT` seconds longer at most than `grounded`. Cancelled, nothing more is emitted, and the streams
         of both models are closed before this returns.
         """
-        wanted = read_wishes(question.text, question.wishes) if question.wishes is not None else ()
-        if not wanted:
+        wishes = read_wishes(question.text, question.wishes) if question.wishes is not None else ()
+        if not wishes:
             await self._grounded.answer(question, emit)
             return
-        lang = self._lang_of(question, wanted)
+        lang = self._lang_of(question, wishes)
         turn = EventRelay(emit)
         await trio.lowlevel.checkpoint()  # the other Brain reads the message too, which may be long
         async with trio.open_nursery() as nursery:
             filling = _PayloadFilling(
-                self._filler, self._settings.turn_timeout, question, wanted, lang, self._charter
+                self._filler, self._settings.turn_timeout, question, wishes, lang, self._charter
             )
-            for wish in wanted:
+            for wish in wishes:
                 nursery.start_soon(filling.fill_payload, wish)
-            if only_completes(question.text, wanted):
+            if only_completes(question.text, wishes):
                 turn.pass_on(DraftCompleted())
                 turn.pass_on(VerifiedPart(text=questions.acknowledge_details(lang)))
             else:
@@ -93,50 +93,52 @@ class FillingBrain:
             nursery.cancel_scope.cancel()
         await self._finish_turn(question, turn, filling, lang)
 
-    def _lang_of(self, question: Question, wanted: Sequence[Wish]) -> Lang:
+    def _lang_of(self, question: Question, wishes: Sequence[Wish]) -> Lang:
         """Return the language of the answer; for a message that is only a number, the language of the wish."""
         if question.lang:
             return question.lang
-        told = (detect_language(words) for words in reversed((*wanted[0].words[:-1], question.text)))
-        return next((each for each in told if each), self._settings.lang)
+        languages = (detect_language(words) for words in reversed((*wishes[0].words[:-1], question.text)))
+        return next((each for each in languages if each), self._settings.lang)
 
     async def _finish_turn(
         self, question: Question, turn: "EventRelay", filling: "_PayloadFilling", lang: Lang
     ) -> None:
         """Ask for missing fields, and propose the complete actions."""
-        last = turn.last
-        if last is None:
+        last_event = turn.last_event
+        if last_event is None:
             return  # a Brain without a last event: its session reports that
-        said = await _read_texts([*(each.question for each in question.history), *filling.collect_messages()])
+        user_texts = await _read_texts(
+            [*(each.question for each in question.history), *filling.collect_messages()]
+        )
         cited = [NumberSource(citation_text(each), evidence_for(each)) for each in turn.cited]
         proposed: list[Proposal] = []
-        left: list[Wish] = []
+        open_wishes: list[Wish] = []
         for wish in filling.wishes:
             await trio.lowlevel.checkpoint()
             proposal, outcome = wish.proposal, filling.outcomes.get(wish.proposal.action, "late")
             if outcome == "filled":
-                proposal = ground_fields(wish, filling.fields[proposal.action], said, cited)
+                proposal = ground_fields(wish, filling.fields[proposal.action], user_texts, cited)
                 if proposal.missing:
                     outcome = "asked"
-                    left.append(_open_wish(wish, proposal.missing))
+                    open_wishes.append(_open_wish(wish, proposal.missing))
             if outcome != "asked":
                 proposed.append(proposal)
             self._observer.count("payloads", outcome)
             if outcome not in ("filled", "asked"):
                 _log.warning("payload from words", action=proposal.action, why=outcome)
-        missing = {name for wish in left for name in wish.proposal.missing}
-        turn.end_turn(last, missing, lang, tuple(proposed), tuple(left))
+        missing = {name for wish in open_wishes for name in wish.proposal.missing}
+        turn.end_turn(last_event, missing, lang, tuple(proposed), tuple(open_wishes))
 
 
 class EventRelay:
     """Passes on the other Brain's events, and holds back the end of the turn.
 
-    `last`: the other Brain's last event. `cited`: the snippets that its texts cite.
+    `last_event`: the other Brain's last event. `cited`: the snippets that its texts cite.
     """
 
     def __init__(self, emit: Callable[[TurnEvent], None]) -> None:
         self._emit = emit
-        self.last: VerifiedPart | TurnRefusal | None = None
+        self.last_event: VerifiedPart | TurnRefusal | None = None
         self.cited: list[Snippet] = []
 
     def pass_on(self, event: TurnEvent) -> None:
@@ -147,39 +149,41 @@ class EventRelay:
         if isinstance(event, VerifiedPart | TurnRefusal):
             self.cited += event.text.citations
         if isinstance(event, TurnRefusal) or (isinstance(event, VerifiedPart) and event.announces):
-            self.last = event
+            self.last_event = event
         elif isinstance(event, VerifiedPart) and event.last:
-            self.last = event
+            self.last_event = event
             self._emit(VerifiedPart(text=event.text, last=False))
         else:
             self._emit(event)
 
     def end_turn(
         self,
-        last: VerifiedPart | TurnRefusal,
+        last_event: VerifiedPart | TurnRefusal,
         missing: set[str],
         lang: Lang,
-        proposed: tuple[Proposal, ...],
-        left: tuple[Wish, ...],
+        proposals: tuple[Proposal, ...],
+        open_wishes: tuple[Wish, ...],
     ) -> None:
         """Emit the last event of the turn, with the question for the missing fields."""
-        if isinstance(last, TurnRefusal):
-            if not proposed and last.text.blocked and last.text.blocked.code in _NOTHING_FOUND:
-                last = TurnRefusal(
-                    refusals.no_sources(lang, unread=last.text.unread)
+        if isinstance(last_event, TurnRefusal):
+            if not proposals and last_event.text.blocked and last_event.text.blocked.code in _NOTHING_FOUND:
+                last_event = TurnRefusal(
+                    refusals.no_sources(lang, unread=last_event.text.unread)
                 )  # no action is suggested after all
-            self._emit(TurnRefusal(questions.join_refusal(last.text, missing, lang), proposed, left))
+            self._emit(
+                TurnRefusal(questions.join_refusal(last_event.text, missing, lang), proposals, open_wishes)
+            )
             return
-        if last.announces:
-            text = last.text if proposed else questions.acknowledge_details(lang)
+        if last_event.announces:
+            text = last_event.text if proposals else questions.acknowledge_details(lang)
             self._emit(VerifiedPart(text=text, last=False))
         self._emit(DraftCompleted())
         self._emit(
             VerifiedPart(
-                text=questions.follow_answer(last.text, missing, lang),
+                text=questions.follow_answer(last_event.text, missing, lang),
                 last=True,
-                proposals=proposed,
-                wishes=left,
+                proposals=proposals,
+                wishes=open_wishes,
             )
         )
 
@@ -187,8 +191,8 @@ class EventRelay:
 class _PayloadFilling:
     """The payloads of one turn while they are filled in.
 
-    `fields`, `outcomes`: by action, the model's values, and `filled` or the reason why not. `ended`: set when all have
-    an outcome.
+    `fields`: the model's values, by action. `outcomes`: `filled` or the reason of the failure, by action. `ended`: set
+    when every wish has an outcome.
     """
 
     def __init__(
@@ -196,11 +200,11 @@ class _PayloadFilling:
         filler: Filler,
         timeout: float,
         question: Question,
-        wanted: tuple[Wish, ...],
+        wishes: tuple[Wish, ...],
         lang: Lang,
         charter: Charter,
     ) -> None:
-        self.wishes = wanted
+        self.wishes = wishes
         self.fields: dict[str, Mapping[str, Any]] = {}
         self.outcomes: dict[str, str] = {}
         self.ended = trio.Event()
@@ -226,11 +230,15 @@ class _PayloadFilling:
         """Have the model fill in one payload, once the evidence is there."""
         await self._begin.wait()
         action, outcome = wish.proposal.action, "late"
-        told = "\n\n".join(wish.words)
+        wish_text = "\n\n".join(wish.words)
         instructions = LANGUAGES[self._lang].prompting.filling
         history = self._question.history
         prompt = Prompt(
-            instructions=instructions, question=told, lang=self._lang, history=history, charter=self._charter
+            instructions=instructions,
+            question=wish_text,
+            lang=self._lang,
+            history=history,
+            charter=self._charter,
         )
         with trio.move_on_after(self._timeout):
             try:
@@ -245,14 +253,14 @@ class _PayloadFilling:
 
 def _open_wish(wish: Wish, missing: tuple[str, ...]) -> Wish:
     """Return the open part of a wish: the fields `missing`, and the others as the words give them, to fill in anew."""
-    given = {name: value for name, value in wish.proposal.payload.items() if name not in missing}
-    return Wish(Proposal(action=wish.proposal.action, payload=given, missing=missing), wish.words)
+    payload = {name: value for name, value in wish.proposal.payload.items() if name not in missing}
+    return Wish(Proposal(action=wish.proposal.action, payload=payload, missing=missing), wish.words)
 
 
 async def _read_texts(texts: Sequence[str]) -> list[NumberSource]:
     """Read the numbers of the user's messages, one message a step. Cancelled, nothing is left."""
-    read: list[NumberSource] = []
+    sources: list[NumberSource] = []
     for text in texts:
-        read.append(NumberSource.of(text))
+        sources.append(NumberSource.of(text))
         await trio.lowlevel.checkpoint()
-    return read
+    return sources

@@ -1,9 +1,8 @@
-"""The instructions of a prompt: to use only the snippets, the form of the answer, when to ask back; and after a draft
-that failed, the sentences that failed.
+"""Writes the instructions of a prompt: use only the snippets, the form of the answer, and when to ask back.
 
-A model that misses something answers with one line that starts with `ASK:`; the mark is taken off and the rest is
-delivered like any draft, its numbers verified. The instructions of a redraft quote the failed sentences with every
-number in them blanked: a refused number must not come back as one that the prompt contained.
+A model that lacks information answers with one line that starts with `ASK:`; the mark is removed and the rest is
+delivered like any draft, with its numbers verified. The instructions of a redraft quote the failed sentences with every
+number in them blanked: a refused number must not come back as a number of the prompt.
 """
 
 import re
@@ -18,7 +17,7 @@ from ..ports.search import Hit
 from ..text.sentences import find_line_sentences
 
 EVIDENCE_CHARACTERS = (
-    80_000  # of all citations of its statements: together with a text they fit into an outbox
+    80_000  # of the citations of all statements: together with a text they fit into an outbox
 )
 
 _SENTENCES = 3  # that are quoted
@@ -29,9 +28,9 @@ _ASK = re.compile(r"\s*ASK:[ \t]*")
 
 def make_instructions(lang: Lang, form: DraftForm = "text", clarify: bool = True) -> str:
     """Return the instructions for a draft. `clarify`: let the model ask back (in the form `text` only)."""
-    said = LANGUAGES[lang].prompting
-    lines = [said.only_snippets, said.ask_back if clarify and form == "text" else said.say_so]
-    return "\n".join([*lines, said.claims] if form == "claims" else lines)
+    texts = LANGUAGES[lang].prompting
+    lines = [texts.only_snippets, texts.ask_back if clarify and form == "text" else texts.say_so]
+    return "\n".join([*lines, texts.claims] if form == "claims" else lines)
 
 
 def explain_redraft(lang: Lang, draft: str, unsupported: Sequence[NumberToken]) -> str:
@@ -57,7 +56,7 @@ def explain_unparsed(lang: Lang) -> str:
 
 
 def asks_back(draft: str) -> bool:
-    """Tell whether a draft asks back: by a mark at its start, since one further on may be quoted from anywhere."""
+    """Tell whether a draft asks back: it starts with the mark; a mark further on may be part of a quotation."""
     return _ASK.match(draft) is not None
 
 
@@ -74,25 +73,25 @@ def fit_hits(hits: Sequence[Hit], budget: int) -> tuple[Hit, ...]:
     (`CHARACTERS_PER_TOKEN`), rounded up. At any budget, hits beyond `EVIDENCE_CHARACTERS` of citation text are left
     out, since every hit may be cited.
     """
-    kept: list[Hit] = []
-    spent = told = 0
+    fitting: list[Hit] = []
+    tokens_used = characters = 0
     for hit in hits:
         size = len(hit.snippet.file) + len(citation_text(hit.snippet))
-        if told + size > EVIDENCE_CHARACTERS:
+        if characters + size > EVIDENCE_CHARACTERS:
             continue
-        told += size
-        spent += -(-len(hit.snippet.text) // CHARACTERS_PER_TOKEN)
-        if budget and kept and spent > budget:
+        characters += size
+        tokens_used += -(-len(hit.snippet.text) // CHARACTERS_PER_TOKEN)
+        if budget and fitting and tokens_used > budget:
             break
-        kept.append(hit)
-    return tuple(kept)
+        fitting.append(hit)
+    return tuple(fitting)
 
 
 def _find_sentence(draft: str, token: NumberToken) -> tuple[int, int]:
     """Return the start and end of the sentence that holds `token`."""
-    cut = list(find_line_sentences(draft))
-    first = max((start for start, _ in cut if start <= token.start), default=0)
-    return first, min((end for _, end in cut if end >= token.end), default=len(draft))
+    spans = list(find_line_sentences(draft))
+    first = max((start for start, _ in spans if start <= token.start), default=0)
+    return first, min((end for _, end in spans if end >= token.end), default=len(draft))
 
 
 def _blank_numbers(draft: str, first: int, last: int, numbers: Sequence[NumberToken]) -> str:

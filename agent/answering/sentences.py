@@ -1,15 +1,22 @@
 """Sentence mode: sends each sentence of a draft as soon as it is verified, while the model still writes the next.
 
-The promise is about the joined text, and nothing is ever taken back. So a piece is sent only when its end cannot grow
-into something else, when it is supported by itself, and when the end of the sent text, the piece, and a refusal after
-it are together supported by the snippets cited so far. In doubt it is held back until more text is here, at most until
-the draft is complete; then the whole of the sent text and the rest is verified once more.
+The number rule must hold for the joined text, and a sent text is never taken back. So a piece is sent only when three
+conditions hold: more text cannot change the end of the piece, the piece alone is supported, and the end of the sent
+text, the piece, and a refusal after the piece are together supported by the snippets cited so far. In doubt a piece is
+held back until more text is here, at most until the draft is complete; then the sent text and the rest are verified
+together once more.
 
-Held back are: a sentence end that digits, a small letter or an abbreviation's point may carry on; open markup; a row
-of a table up to the end of its line; a number that reads otherwise in the other language (`1,234`) up to the end of
-its line; and from the first numbered list marker or mention of a step everything, because which markers are layout
-shows only when the list is complete. Sentence ends are looked for with a few rules: one that is missed costs time,
-one too many costs nothing, since pieces are joined again.
+These are held back:
+
+- a sentence end that digits, a small letter or an abbreviation's point may continue;
+- open markup;
+- a row of a table, up to the end of its line;
+- a number that reads otherwise in the other language (`1,234`), up to the end of its line;
+- everything from the first numbered list marker or mention of a step on, because only a complete list shows which
+  markers are layout.
+
+A few rules find the ends of sentences. An end that they miss costs time; a false end costs nothing, since pieces are
+joined again.
 """
 
 import re
@@ -27,7 +34,7 @@ from ..text.sentences import is_inner_stop
 from .prompts import asks_back, strip_ask_mark
 
 LEAST = 20
-"""Characters of a piece: shorter sentences go with the next one."""
+"""Least characters of a piece: a shorter sentence is sent together with the next one."""
 LOOK_BACK = 400
 """Characters of the sent text that are verified again together with a piece."""
 LINE = 4000
@@ -67,13 +74,13 @@ class SentenceStream:
         self._binding: Binding = binding
         self._refusals = (refusals.number_mismatch(lang, (), ()).text, refusals.model_failed(lang).text)
         self._cited: list[Snippet] = []
-        self._pieces: list[int] = [0]  # where each piece begins in `said`
-        self._numbers = 0
-        self._rest = ""
-        self._at = 0  # offset up to which `_rest` was searched
+        self._pieces: list[int] = [0]  # offsets in `sent_text` where the pieces begin
+        self._number_count = 0
+        self._unsent = ""
+        self._at = 0  # offset up to which `_unsent` was searched
         self._least = LEAST
-        self._held = False  # until the draft is complete
-        self._asked = False
+        self._awaits_end = False  # nothing more is sent until the draft is complete
+        self._asks_back = False
 
     @property
     def refused_numbers(self) -> tuple[NumberToken, ...]:
@@ -82,31 +89,31 @@ class SentenceStream:
 
     def feed(self, delta: str) -> list[VerifiedText]:
         """Add the next part of the draft; return the pieces that can be sent now, in order."""
-        self._rest += delta
-        said: list[VerifiedText] = []
-        while not self._held and self.failed_verdict is None:
+        self._unsent += delta
+        pieces: list[VerifiedText] = []
+        while not self._awaits_end and self.failed_verdict is None:
             end = self._find_next_end()
             if end is None:
                 break
-            begins = not self.sent_text and asks_back(self._rest)
-            text = self._verify_piece(strip_ask_mark(self._rest[:end]) if begins else self._rest[:end])
+            asks = not self.sent_text and asks_back(self._unsent)
+            text = self._verify_piece(strip_ask_mark(self._unsent[:end]) if asks else self._unsent[:end])
             if text is not None:
-                self._asked = self._asked or begins
-                self._rest = self._rest[end:]
+                self._asks_back = self._asks_back or asks
+                self._unsent = self._unsent[end:]
                 self._at = 0
-                said.append(text)
-        return said
+                pieces.append(text)
+        return pieces
 
     def finish(self) -> VerifiedText | None:
         """Return the last piece, now that the draft is complete; `None` when it is not supported."""
         if self.failed_verdict is not None:
             return None
-        begins = not self.sent_text and asks_back(self._rest)
-        sure: Confidence | None = "low" if self._asked or begins else None
+        asks = not self.sent_text and asks_back(self._unsent)
+        confidence: Confidence | None = "low" if self._asks_back or asks else None
         whole = verify(
-            self.sent_text + (strip_ask_mark(self._rest) if begins else self._rest),
+            self.sent_text + (strip_ask_mark(self._unsent) if asks else self._unsent),
             self._hits,
-            confidence=sure,
+            confidence=confidence,
             binding=self._binding,
         )
         if whole.text is None or not whole.said.startswith(self.sent_text):
@@ -126,7 +133,7 @@ class SentenceStream:
 
     def _find_next_end(self) -> int | None:
         """Return the end of the next piece that may be sent, `None` when no end is in sight."""
-        rest = self._rest
+        rest = self._unsent
         while True:
             space = _SPACE.search(rest, self._at)
             if space is None:
@@ -152,7 +159,7 @@ class SentenceStream:
 
     def _may_end(self, end: int, start: int) -> bool:
         """Tell whether a piece may end before the white space from `end` to `start`."""
-        rest = self._rest
+        rest = self._unsent
         gap = rest[end:start]
         if _OPEN.search(rest, max(0, end - _REACH), end) or rest.count("<!--", 0, end) > rest.count(
             "-->", 0, end
@@ -175,22 +182,22 @@ class SentenceStream:
         if len(piece.strip()) < self._least:
             return None
         if _LIST.search(piece):
-            self._held = True
+            self._awaits_end = True
             return None
-        own = verify(piece, self._hits, binding=self._binding)
-        lone = [one.start for one in own.checks if _LONE.search(one.text)]
-        if (lone and lone[-1] > piece.rfind("\n")) or own.said != piece:
+        verdict = verify(piece, self._hits, binding=self._binding)
+        lone = [check.start for check in verdict.checks if _LONE.search(check.text)]
+        if (lone and lone[-1] > piece.rfind("\n")) or verdict.said != piece:
             self._hold_back(piece)
             return None
         before = self._look_back(bool(lone))
         if before is None:
-            self._held = True
+            self._awaits_end = True
             return None
-        joined = check_numbers(before + piece, self._cite_with(own), fill=0)
-        if own.text is None or joined.refused:
+        joined = check_numbers(before + piece, self._cite_with(verdict), fill=0)
+        if verdict.text is None or joined.refused:
             widest = verify(before + piece, self._hits, binding=self._binding)
-            if own.refused and widest.refused:
-                self.failed_verdict = own
+            if verdict.refused and widest.refused:
+                self.failed_verdict = verdict
                 return None
             if widest.refused:
                 self.failed_verdict = widest
@@ -199,32 +206,32 @@ class SentenceStream:
             return None
         gap = "" if piece[-1:].isspace() else " "
         for refusal in self._refusals:
-            if check_numbers(before + piece + gap + refusal, self._cite_with(own), fill=0).refused:
+            if check_numbers(before + piece + gap + refusal, self._cite_with(verdict), fill=0).refused:
                 self._hold_back(piece)
                 return None
-        self._numbers += len(own.checks)
-        if self._numbers > TOO_MANY:
-            self.failed_verdict = own
+        self._number_count += len(verdict.checks)
+        if self._number_count > TOO_MANY:
+            self.failed_verdict = verdict
             return None
-        self._accept_piece(own)
-        return own.text
+        self._accept_piece(verdict)
+        return verdict.text
 
     def _hold_back(self, piece: str) -> None:
         """Wait until the piece has grown by half, so that repeated checks stay linear in the draft."""
         self._least = len(piece) * 3 // 2
 
-    def _accept_piece(self, own: Verdict) -> None:
+    def _accept_piece(self, verdict: Verdict) -> None:
         """Add a verified piece to the sent text; the snippets that it cites are preferred from now on."""
-        self.sent_text += own.said
+        self.sent_text += verdict.said
         self._pieces.append(len(self.sent_text))
         self._least = LEAST
-        self._cited = self._cite_with(own)
+        self._cited = self._cite_with(verdict)
         cited = [hit for hit in self._hits if hit.snippet in self._cited]
         self._hits = cited + [hit for hit in self._hits if hit.snippet not in self._cited]
 
-    def _cite_with(self, own: Verdict) -> list[Snippet]:
-        """Return the snippets that the response cites when the piece of `own` is sent too."""
-        return self._cited + [each for each in own.citations if each not in self._cited]
+    def _cite_with(self, verdict: Verdict) -> list[Snippet]:
+        """Return the snippets that the response cites when the piece of `verdict` is sent too."""
+        return self._cited + [each for each in verdict.citations if each not in self._cited]
 
     def _look_back(self, whole_line: bool) -> str | None:
         """Return the end of the sent text, from the beginning of a piece.
@@ -240,7 +247,7 @@ class SentenceStream:
 
 
 def _may_grow(rest: str, first: int, word: str) -> bool:
-    """Tell whether the text at `first` may still become a bullet or a step, so that more of it is needed."""
+    """Tell whether the text at `first` may still become a bullet or a step, so that more text is needed."""
     return _BULLET_BEGUN.match(rest, first) is not None or any(
         len(word) < len(step) and step.startswith(word) for step in _STEPS
     )

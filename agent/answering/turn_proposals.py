@@ -1,10 +1,10 @@
 """The memory items that a model proposes within a turn.
 
-A proposing call passes the `CallGate` like every call, but has no executor: its item is checked and waits for the
-turn's end, with which it is handed over, to be stored as `proposed` and shown to its user. A turn without an end leaves
-no proposal. The sources of an item are the present message and, for each number, name or word that the message does not
-hold, the earlier message, document or result that does. Earlier answers are no source of it, nor are memory items,
-except the one that it would replace.
+A proposing call passes the `CallGate` like every call, but has no executor: its item is checked and waits for the end
+of the turn. The last event of the turn carries the item, which is then stored as `proposed` and shown to its user. A
+turn that does not end leaves no proposal. The sources of an item are the present message and, for each number, name or
+word that is not in the message, the earlier message, document or result that holds it. Earlier answers are no sources,
+and neither are memory items, except the item that would be replaced.
 """
 
 from collections.abc import Sequence
@@ -28,9 +28,9 @@ from ..tools.sources import SourceTexts, find_holders
 from .calls import CheckedCall, InvalidCall
 
 TOOL_FILES: Final = "tool/"
-_TOLD: Final = ("status: proposed; its user will be asked",)
-_UNKNOWN: Final = InvalidCall(("/item: nothing of this id is remembered; propose it as something new",))
-_FULL: Final = InvalidCall((f"{PROPOSALS_PER_TURN} proposals are the most of one message; answer now",))
+_PROPOSED_LINES: Final = ("status: proposed; its user will be asked",)
+_UNKNOWN_ITEM: Final = InvalidCall(("/item: nothing of this id is remembered; propose it as something new",))
+_TOO_MANY: Final = InvalidCall((f"{PROPOSALS_PER_TURN} proposals are the most of one message; answer now",))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class TurnProposals:
     tools: tuple[ToolDefinition, ...]
     drafts: list[Draft] = field(default_factory=list)
     results_by_key: dict[bytes, CallResult] = field(default_factory=dict)
-    item: Item | None = None  # that the call at hand would replace
+    item: Item | None = None  # the item that the present call would replace
 
     def is_proposing_tool(self, name: str) -> bool:
         """Tell whether `name` is a tool that proposes a memory item."""
@@ -52,55 +52,59 @@ class TurnProposals:
     async def find_sources(self, act: Act, hits: Sequence[Hit]) -> SourceTexts:
         """Return the sources that the arguments of a proposing call may come from.
 
-        These are the user's words, documents, results, and the item that it would replace; neither earlier answers nor
-        other memory items.
+        These are the user's words, documents, results, and the item that the call would replace; neither earlier
+        answers nor other memory items.
         """
         question = self.question
-        remembered: tuple[str, ...] = ()
+        item_texts: tuple[str, ...] = ()
         self.item = None
         id = act.args.get("item")
         if act.tool == UPDATE and isinstance(id, str) and self.memory is not None:
             self.item = await self.memory.find_live_item(question, id.removeprefix(MEMORY_FILES))
         if self.item is not None:
-            remembered = (f"{id} {self.item.text}",)
-        asked = [each.question for each in question.history]
-        return SourceTexts(question.text, asked, remembered, [hit.snippet for hit in _drop_memory_hits(hits)])
+            item_texts = (f"{id} {self.item.text}",)
+        earlier_messages = [each.question for each in question.history]
+        return SourceTexts(
+            question.text, earlier_messages, item_texts, [hit.snippet for hit in _drop_memory_hits(hits)]
+        )
 
     def add_proposal(self, call: CheckedCall, hits: Sequence[Hit], today: date) -> CallResult | InvalidCall:
         """Add the item that `call` proposes, until the turn's end; return the result or problem for the model."""
-        again = self.results_by_key.get(call.key)
-        if again is not None:
-            return again
+        known_result = self.results_by_key.get(call.key)
+        if known_result is not None:
+            return known_result
         if call.tool.name == UPDATE and self.item is None:
-            return _UNKNOWN
+            return _UNKNOWN_ITEM
         if len(self.drafts) >= PROPOSALS_PER_TURN or self.memory is None:
-            return _FULL
-        given = call.proposal.payload
-        subject, text = str(given.get("subject", "")), str(given["text"])
-        about = self.item if self.item is not None else given.get("type", "fact")
-        named = self._find_item_sources((subject, text), _drop_memory_hits(hits), today)
+            return _TOO_MANY
+        arguments = call.proposal.payload
+        subject, text = str(arguments.get("subject", "")), str(arguments["text"])
+        about = self.item if self.item is not None else arguments.get("type", "fact")
+        sources = self._find_item_sources((subject, text), _drop_memory_hits(hits), today)
         try:
-            draft = self.memory.draft_item(self.question, about, subject, text, self.lang, named)
+            draft = self.memory.draft_item(self.question, about, subject, text, self.lang, sources)
         except BadItem as error:
             return InvalidCall((error.message,))
         self.drafts.append(draft)
         id = f"proposal{len(self.drafts)}"
         self.results_by_key[call.key] = CallResult(
-            call_id=id, tool=call.tool.name, arguments=given, ok=True, lines=_TOLD
+            call_id=id, tool=call.tool.name, arguments=arguments, ok=True, lines=_PROPOSED_LINES
         )
         return self.results_by_key[call.key]
 
     def _find_item_sources(
         self, values: Sequence[str], hits: Sequence[Hit], today: date
     ) -> tuple[Source, ...]:
-        """Return the sources beside the message itself: for each value that it does not hold, the first that does."""
-        asked = [each for each in self.question.history if each.message]
-        every = [
-            *((each.question, _message_source(each)) for each in asked),
+        """Return the sources beside the message: for each value that is not in the message, the first that has it."""
+        exchanges = [each for each in self.question.history if each.message]
+        sourced_texts = [
+            *((each.question, _message_source(each)) for each in exchanges),
             *((citation_text(hit.snippet), _source_of(hit)) for hit in hits),
         ]
-        places = find_holders(values, SourceTexts(self.question.text), [text for text, _ in every], today)
-        return tuple(every[place][1] for place in places)
+        places = find_holders(
+            values, SourceTexts(self.question.text), [text for text, _ in sourced_texts], today
+        )
+        return tuple(sourced_texts[place][1] for place in places)
 
 
 def _drop_memory_hits(hits: Sequence[Hit]) -> list[Hit]:

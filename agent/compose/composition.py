@@ -41,7 +41,9 @@ class Composition:
     def read_socket_tools(self) -> ReadTools | None:
         """The reader of tools that arrive with a message over a socket; `None` where the settings take none."""
         sockets = self.toolbox.sockets
-        return sockets.read if sockets is not None and self.settings.tools.client_tools else None
+        return (
+            sockets.read_message_tools if sockets is not None and self.settings.tools.client_tools else None
+        )
 
 
 @asynccontextmanager

@@ -50,7 +50,7 @@ def make_question_parts(
     They share `parts` with the sockets, but for the brain, and the tools, which are the caller's own.
     """
     tools, answering = composition.toolbox.questions, composition.answering
-    read_tools = tools.read if tools is not None else _refuse_tools
+    read_tools = tools.read_message_tools if tools is not None else _refuse_tools
     return lambda charter: replace(
         parts, brain=answering.make_questions_brain(charter), read_tools=read_tools
     )
@@ -64,7 +64,7 @@ def make_thread_desk(
     Their sessions share `parts` with the sockets, but for the brain of projects, the callers' own tools, and no pace.
     """
     toolbox = composition.toolbox
-    read_tools = toolbox.threads.read if toolbox.threads is not None else _refuse_tools
+    read_tools = toolbox.threads.read_message_tools if toolbox.threads is not None else _refuse_tools
     thread_parts = replace(
         parts,
         brain=composition.answering.threads,

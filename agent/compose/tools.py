@@ -62,7 +62,9 @@ def read_toolbox(*, settings: Settings, clock: Clock) -> Toolbox:
     definitions = DefinitionReader(arguments)
     threads = TurnTools(
         operator=operator,
-        read=lambda given: check_request_tools(operator, definitions.read_list(given, "request", "caller")),
+        read_message_tools=lambda tools: check_request_tools(
+            operator, definitions.read_list(tools, "request", "caller")
+        ),
         arguments=arguments,
         rounds=settings.tools.rounds,
         approve_from=settings.tools.approve_from,
@@ -72,12 +74,16 @@ def read_toolbox(*, settings: Settings, clock: Clock) -> Toolbox:
     sockets = replace(
         threads,
         operator=operator.server_run,
-        read=lambda given: check_request_tools(operator, definitions.read_list(given, "request", runs_at)),
+        read_message_tools=lambda tools: check_request_tools(
+            operator, definitions.read_list(tools, "request", runs_at)
+        ),
     )
     questions = replace(
         threads,
         operator=(),
-        read=lambda given: check_request_tools(Offering(), definitions.read_list(given, "request", "caller")),
+        read_message_tools=lambda tools: check_request_tools(
+            Offering(), definitions.read_list(tools, "request", "caller")
+        ),
         proposes_items=False,
     )
     return Toolbox(

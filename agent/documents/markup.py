@@ -183,7 +183,7 @@ class Markup:
         return end
 
     def _find(self, text: str, at: int) -> int:
-        """Return the offset of `text` from `at` on, -1 when there is none. Repeating a failed search costs nothing."""
+        """Return the offset of `text` from `at` on, or -1. Repeating a failed search costs nothing."""
         if self._none_after.get(text, len(self._source) + 1) <= at:
             return -1
         place = self._source.find(text, at)
@@ -304,7 +304,8 @@ class Markup:
     ) -> None:
         """Open or close a shortcode or block of a template.
 
-        `closing`: the characters that make it the end of one, else "".
+        `closing`: the characters that mark an end ("/" or "end"), else "". `attributes`: as pairs of a name and a value
+        in double or single quotes.
         """
         if closing:
             self._components.end(f"{{{name}", where)

@@ -114,7 +114,7 @@ async def turn(
     grounded = GroundedBrain(FakeRetriever(hits), FakeDrafter(draft), AnswerSettings())
     chosen = TurnTools(
         operator=tuple(tools),
-        read=lambda given: (),
+        read_message_tools=lambda given: (),
         arguments=SchemaArguments(),
         rounds=rounds,
         approve_from=approve_from,
@@ -338,7 +338,7 @@ async def test_where_nothing_is_offered_or_can_be_run_all_is_as_without_tools() 
     grounded = GroundedBrain(FakeRetriever(), FakeDrafter(TRUE), AnswerSettings())
     tools = TurnTools(
         operator=(LOOK,),
-        read=lambda given: (),
+        read_message_tools=lambda given: (),
         arguments=SchemaArguments(),
         rounds=4,
         approve_from="high",
@@ -377,7 +377,7 @@ async def test_a_cancel_while_a_call_runs_leaves_nothing(autojump_clock: MockClo
     grounded = GroundedBrain(FakeRetriever(), FakeDrafter(TRUE), AnswerSettings())
     tools = TurnTools(
         operator=(LOOK,),
-        read=lambda given: (),
+        read_message_tools=lambda given: (),
         arguments=SchemaArguments(),
         rounds=4,
         approve_from="high",

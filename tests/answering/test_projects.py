@@ -93,7 +93,7 @@ async def opened(
     await knowledge.read()
     tools = TurnTools(
         operator=operator,
-        read=lambda given: (),
+        read_message_tools=lambda given: (),
         arguments=SchemaArguments(),
         rounds=4,
         approve_from="high",

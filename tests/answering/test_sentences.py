@@ -207,8 +207,8 @@ def test_a_joint_that_cuts_a_number_is_not_said(monkeypatch: pytest.MonkeyPatch)
 
     def inside(self: SentenceStream) -> int | None:
         assert next(calls) < 20, "the pieces do not end"
-        at = self._rest.find("9 99 kr")
-        return at + 2 if at >= 0 else self._rest.find("shops. ") + 7 if "shops. " in self._rest else None
+        at = self._unsent.find("9 99 kr")
+        return at + 2 if at >= 0 else self._unsent.find("shops. ") + 7 if "shops. " in self._unsent else None
 
     monkeypatch.setattr(SentenceStream, "_find_next_end", inside)
     sentences = SentenceStream(hits, "en")

@@ -124,7 +124,7 @@ async def turn(
 def those(tools: Sequence[ToolDefinition]) -> TurnTools:
     return TurnTools(
         operator=tuple(tools),
-        read=lambda given: (),
+        read_message_tools=lambda given: (),
         arguments=SchemaArguments(),
         rounds=4,
         approve_from="high",

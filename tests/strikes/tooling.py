@@ -90,7 +90,7 @@ def deciding(grounded: GroundedBrain, decider: BreakableDecider, observer: Obser
     """Return a Brain with the lab's tools."""
     tools = TurnTools(
         operator=TOOLS,
-        read=refuse_tools,
+        read_message_tools=refuse_tools,
         arguments=Orders(),
         rounds=ROUNDS_MOST,
         approve_from="high",

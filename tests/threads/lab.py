@@ -215,7 +215,7 @@ async def lab(
     decider = ScriptedDecider(*(decisions or (ANSWER,)))
     tools = TurnTools(
         operator=(*TOOLS, *_THEIRS),
-        read=refuse_tools,
+        read_message_tools=refuse_tools,
         arguments=checks,
         rounds=4,
         approve_from="high",
