@@ -1,9 +1,9 @@
 """The calls of one request, each in its slot: the calls of an answer fill, repair or fail a `Slot`; pure.
 
-Strategy: calls are known by our own ids in the order of their arrival, never by their service's ids, which may repeat.
-The first answer with calls fills the slots. Every later answer repairs the slots that fail when it begins, with all of
-its patches in their order, and can touch no other slot, so that a valid call stays in the outcome as it was. A call
-that fits nowhere is kept with the reason, or noted when it belongs to no slot.
+Strategy: calls have our own ids in the order of their arrival, never the ids of the service, which may repeat. The
+first answer with calls fills the slots. Every later answer repairs the slots that fail when the answer begins, with all
+of its patches in their order. It can change no other slot, so a valid call stays in the outcome unchanged. A call that
+fits no slot gets a slot of its own with the reason; a fault that belongs to no slot becomes a note.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -30,11 +30,13 @@ class CallSlots:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self.slots = {id: Slot(id, each.shape.name, each.shape, held=each) for id, each in plan.held.items()}
+        self.slots = {
+            id: Slot(id, each.shape.name, each.shape, document=each) for id, each in plan.held.items()
+        }
         self.begun = False
         self.notes: list[str] = []
-        self._count = 0  # calls that have an id of ours
-        self._round = 0  # of the calls at hand
+        self._count = 0  # number in the last id that was given to a call
+        self._round = 0  # number of the present round
 
     @property
     def failing(self) -> list[Slot]:
@@ -55,8 +57,8 @@ class CallSlots:
         self._round = number
         self.notes = []
         calls = reply.calls or find_calls(reply.read, self._callable_names(), self._read_bare_calls)
-        take = self._apply_later_call if self.begun else self._apply_first_call
-        answers = [take(call) for call in calls]
+        apply_call = self._apply_later_call if self.begun else self._apply_first_call
+        answers = [apply_call(call) for call in calls]
         self.begun = self.begun or bool(calls)
         return calls, answers
 
@@ -76,8 +78,8 @@ class CallSlots:
         renamed = [slot.id for slot in failing if slot.shape is None and slot.state is not None]
         if renamed and plan.allowed:
             tools.append(instructions.rename_tool(plan.names, renamed, plan.allowed))
-        again = {slot.name for slot in failing if slot.held is None}
-        tools += [tool for tool in plan.tools if unknown or tool.name in again]
+        resendable = {slot.name for slot in failing if slot.document_of_update is None}
+        tools += [tool for tool in plan.tools if unknown or tool.name in resendable]
         return tuple(tools)
 
     # --- the first calls
@@ -127,10 +129,18 @@ class CallSlots:
     def _find_document(self, call: WrittenCall) -> Slot | str:
         """Return the document that a call names, or a text that lists the possible ids."""
         id = _get_member(call, "doc")
-        there = [slot.id for slot in self.slots.values() if slot.held is not None and not slot.removed]
-        if id is None and len(there) == 1:
-            id = there[0]
-        return self.slots[id] if isinstance(id, str) and id in there else f"doc is one of {', '.join(there)}"
+        live_ids = [
+            slot.id
+            for slot in self.slots.values()
+            if slot.document_of_update is not None and not slot.removed
+        ]
+        if id is None and len(live_ids) == 1:
+            id = live_ids[0]
+        return (
+            self.slots[id]
+            if isinstance(id, str) and id in live_ids
+            else f"doc is one of {', '.join(live_ids)}"
+        )
 
     # --- repairs
 
@@ -157,8 +167,8 @@ class CallSlots:
         return slot
 
     def _apply_rename(self, call: WrittenCall) -> Slot | str:
-        named = [slot for slot in self.failing if slot.shape is None and slot.state is not None]
-        slot = self._find_slot(call, named)
+        renamable = [slot for slot in self.failing if slot.shape is None and slot.state is not None]
+        slot = self._find_slot(call, renamable)
         if isinstance(slot, str):
             return slot
         name = _get_member(call, "name")
@@ -181,9 +191,9 @@ class CallSlots:
             only = [slot for slot in slots if slot.is_failing] or slots
             id = only[0].id if len(only) == 1 else None
         if not isinstance(id, str) or id not in [slot.id for slot in slots]:
-            named = ", ".join(slot.id for slot in slots) or "none now"
+            slot_ids = ", ".join(slot.id for slot in slots) or "none now"
             return self._add_note(
-                f"{call.name} was not applied: call is one of {named}; found {shorten_json(id)}"
+                f"{call.name} was not applied: call is one of {slot_ids}; found {shorten_json(id)}"
             )
         return self.slots[id]
 
@@ -200,24 +210,26 @@ class CallSlots:
         return self._apply_edit(call) if call.name == self._plan.names.edit else self._apply_removal(call)
 
     def _may_become(self, slot: Slot, name: str) -> bool:
-        """Return whether a call that fits nowhere can be replaced by a call `name` on a document.
+        """Return whether a call `name` on a document can replace the call in `slot`.
 
-        It can when its name is `name`, or the name of no tool.
+        It can when the call in `slot` fits nowhere and has the name `name`, or the name of no tool.
         """
         names = self._plan.names
-        known = slot.name in self._plan.shapes or slot.name in (names.edit, names.remove)
-        return slot.shape is None and (slot.name == name or not known)
+        is_known = slot.name in self._plan.shapes or slot.name in (names.edit, names.remove)
+        return slot.shape is None and (slot.name == name or not is_known)
 
     def _apply_resent_call(self, call: WrittenCall) -> Slot | str:
-        """Apply a tool's call in a repair round: it replaces a failing call, or is one too many."""
+        """Apply a tool's call in a repair round: it replaces a failing call, or is surplus."""
         if call.name in self._plan.allowed:
-            waiting = [slot for slot in self.failing if slot.held is None and slot.round != self._round]
+            waiting = [
+                slot for slot in self.failing if slot.document_of_update is None and slot.round != self._round
+            ]
             alike = [slot for slot in waiting if slot.name == call.name]
             target = next(iter(alike or [slot for slot in waiting if slot.shape is None]), None)
             if target is not None:
                 target.start_round(self._round)
                 if not target.replace_call(call.name, self._plan.shapes[call.name], call.read):
-                    self._add_note(f"{target.id}: the call made anew does not hold either and was not taken")
+                    self._add_note(f"{target.id}: the repeated call is not valid either and was not taken")
                 return target
             for slot in self.slots.values():
                 if slot.name == call.name and not slot.is_failing and _has_same_arguments(slot, call):

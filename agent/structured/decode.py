@@ -1,9 +1,9 @@
 """Decodes the text of a model as a JSON value, strictly where that is possible; pure.
 
 Strategy: msgspec reads first; it refuses NaN, Infinity, numbers that are out of range and halves of UTF-16 pairs. A
-whole text that it cannot read may be repaired by `mend_json`, which blocks: the caller runs it in a worker thread. The
-library behind it returns a value for nearly any text, also NaN, and cuts prose away. So a repaired value must be JSON
-within our bounds and of the kind that the text begins with, and is marked as repaired.
+whole text that msgspec cannot read may be repaired by `mend_json`, which blocks: the caller runs it in a worker thread.
+The library `json_repair` returns a value for nearly any text, also NaN, and cuts prose away. So a repaired value must
+be JSON within our bounds, and an object or array as the text begins, and it is marked as repaired.
 """
 
 import re
@@ -71,9 +71,9 @@ def parse_strictly(text: str) -> ParsedJson | UnparsedJson:
 
 
 def mend_json(text: str) -> ParsedJson | UnparsedJson:
-    """Return the object or array that a whole text nearly is. Blocks for milliseconds, seconds at worst.
+    """Repair a text that is almost an object or array, and return it. Blocks for milliseconds, seconds at worst.
 
-    `text`: one that `parse_strictly` called mendable.
+    `text`: a text for which `parse_strictly` returned a mendable `UnparsedJson`.
     """
     no = UnparsedJson("it is not JSON", shorten_json(text))
     start = _OPENED.sub("", text, count=1).lstrip()
@@ -93,8 +93,8 @@ def mend_json(text: str) -> ParsedJson | UnparsedJson:
 def find_json_part(text: str) -> str | None:
     """Return the part of a text that should be its one JSON object or array; None when there is no such part.
 
-    One fenced block is that part. Without a fence it reaches from the first bracket to the last that could close it, so
-    that of two objects side by side neither is taken.
+    If there is exactly one fenced block, its content is the part. Otherwise the part reaches from the first bracket to
+    the last bracket that could close it, so of two objects side by side neither is returned.
     """
     blocks = _FENCED.findall(text)
     if len(blocks) == 1:
@@ -123,7 +123,7 @@ def _is_nested_deep(text: str) -> bool:
 
 
 def _holds_two_values(text: str) -> bool:
-    """Return whether another object or array begins after the first has ended; it is unknown which of them is meant."""
+    """Return whether a second object or array begins after the first has ended; either of them may be meant."""
     depth, ended = 0, False
     for match in _BRACKETS.finditer(text):
         if match[1]:

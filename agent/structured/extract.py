@@ -45,7 +45,7 @@ class Partials:
     def outcome(self) -> Extraction:
         """The outcome, once the iteration has ended. Raises `RuntimeError` before."""
         if self._outcome is None:
-            raise RuntimeError("the outcome is there when the partials have been read to their end")
+            raise RuntimeError("there is no outcome yet: read the partials to their end first")
         return self._outcome
 
     def __aiter__(self) -> AsyncIterator[PartialCall]:
@@ -60,7 +60,7 @@ class Partials:
 
 
 class Extractor:
-    """Turns the text of a model into valid values. It keeps nothing between requests, which may run side by side.
+    """Turns the text of a model into valid values. It has no state between requests, which may run side by side.
 
     Args:
         model: The model to ask.
@@ -95,8 +95,8 @@ class Extractor:
         self._fault = ""
         self._shapes: dict[str, ToolShape] = {}
         try:
-            for given in tools:
-                shape = make_tool_shape(given)
+            for tool in tools:
+                shape = make_tool_shape(tool)
                 if shape.name in self._shapes:
                     raise BadSchema(f"two tools are called {shape.name}")
                 self._shapes[shape.name] = shape
@@ -105,19 +105,20 @@ class Extractor:
         self._names = OwnToolNames.choose_free(self._shapes)
 
     async def extract(
-        self, asked: RequestInput, choice: ToolChoice | NamedTool = ToolChoice.REQUIRED
+        self, request: RequestInput, choice: ToolChoice | NamedTool = ToolChoice.REQUIRED
     ) -> Extraction:
         """Return the calls that a model makes, each valid or with its problems.
 
-        `asked`: a text, a `Message`, or a list of `Message`s and OpenAI-style dicts, which are left as they are.
-        `choice`: whether a call is required; with `Choice.AUTO` no call is an answer too (`Extraction.text`). Raises
-        only exceptions that a model raises against its port. Cancelled, it closes the model's stream first.
+        `request`: a text, a `Message`, or a list of `Message`s and OpenAI-style dicts, which are left as they are.
+        `choice`: whether a call is required; with `ToolChoice.AUTO` an answer without a call is valid, too
+        (`Extraction.text`). Raises only exceptions that a model raises against its port. Cancelled, it closes the
+        model's stream first.
         """
-        return await self._run(self._plan_request(asked, choice))
+        return await self._run(self._plan_request(request, choice))
 
     async def update(
         self,
-        asked: RequestInput,
+        request: RequestInput,
         docs: Mapping[str, Doc],
         *,
         inserts: bool = True,
@@ -128,36 +129,36 @@ class Extractor:
         """Return a model's changes to existing documents, by their ids, which the caller chose.
 
         `inserts`, `deletes`, `edits`: the operations that are offered; any other operation is an error of that call.
-        `choice`: as in `extract`; `Named` may name a tool, or `edit` or `remove`. The given values are not changed: a
-        document that no edit names comes back as it is. Raises and is cancelled as `extract`.
+        `choice`: as in `extract`; a `NamedTool` may name a tool, or `edit` or `remove`. The values in `docs` are not
+        changed: a document that no edit names is returned unchanged. Raises and is cancelled as `extract`.
         """
-        return await self._run(self._plan_update(asked, docs, (inserts, deletes, edits), choice))
+        return await self._run(self._plan_update(request, docs, (inserts, deletes, edits), choice))
 
     @asynccontextmanager
     async def stream(
-        self, asked: RequestInput, choice: ToolChoice | NamedTool = ToolChoice.REQUIRED
+        self, request: RequestInput, choice: ToolChoice | NamedTool = ToolChoice.REQUIRED
     ) -> AsyncGenerator[Partials, None]:
         """Ask as `extract` does, and show the calls while they are written. Leaving early closes the model's stream."""
-        async with aclosing(self._stream_steps(self._plan_request(asked, choice))) as steps:
+        async with aclosing(self._stream_steps(self._plan_request(request, choice))) as steps:
             yield Partials(steps)
 
     # --- plans
 
-    def _plan_request(self, asked: RequestInput, choice: ToolChoice | NamedTool) -> Plan | str:
+    def _plan_request(self, request: RequestInput, choice: ToolChoice | NamedTool) -> Plan | str:
         """Return the plan of a request, or the reason that it is impossible."""
         try:
             if self._fault:
                 raise ImpossibleRequest(self._fault)
             allowed = choose_allowed(choice, self._shapes)
             tools = tuple(self._shapes[name].tool for name in allowed)
-            messages = messages_of(asked)
+            messages = messages_of(request)
             return self._make_plan(messages, allowed, tools, choice)
         except (ImpossibleRequest, BadInput) as error:
             return str(error)
 
     def _plan_update(
         self,
-        asked: RequestInput,
+        request: RequestInput,
         docs: Mapping[str, Doc],
         enabled: tuple[bool, bool, bool],
         choice: ToolChoice | NamedTool,
@@ -175,15 +176,18 @@ class Extractor:
                 offered |= {name: shape.tool for name, shape in self._shapes.items()}
             if docs and deletes:
                 offered[names.remove] = instructions.remove_tool(names, docs)
-            chosen = choose_allowed(choice, offered)
-            tools = tuple(offered[name] for name in chosen)
-            inserted = tuple(name for name in chosen if name in self._shapes)
-            exist = read_documents(docs, self._shapes)
-            messages = messages_of(asked)
-            if exist:
-                shown = [tool.name for tool in tools]
-                messages = (ModelMessage("system", instructions.describe_documents(exist, shown)), *messages)
-            return self._make_plan(messages, inserted, tools, choice, exist)
+            allowed = choose_allowed(choice, offered)
+            tools = tuple(offered[name] for name in allowed)
+            inserted = tuple(name for name in allowed if name in self._shapes)
+            documents = read_documents(docs, self._shapes)
+            messages = messages_of(request)
+            if documents:
+                names_of_tools = [tool.name for tool in tools]
+                messages = (
+                    ModelMessage("system", instructions.describe_documents(documents, names_of_tools)),
+                    *messages,
+                )
+            return self._make_plan(messages, inserted, tools, choice, documents)
         except (ImpossibleRequest, BadInput) as error:
             return str(error)
 
@@ -193,12 +197,12 @@ class Extractor:
         allowed: tuple[str, ...],
         tools: tuple[Tool, ...],
         choice: ToolChoice | NamedTool,
-        exist: Mapping[str, ExistingDocument] | None = None,
+        documents: Mapping[str, ExistingDocument] | None = None,
     ) -> Plan:
         """Return a plan with the bounds of this extractor. `tools`: all tools of the first round."""
         named = {tool.name for tool in tools}
-        exist = exist or {}
-        only = allowed[0] if len(allowed) == 1 and not exist and choice is not ToolChoice.AUTO else None
+        documents = documents or {}
+        only = allowed[0] if len(allowed) == 1 and not documents and choice is not ToolChoice.AUTO else None
         if not self._native:
             messages = (ModelMessage("system", instructions.tools_in_text(tools, only)), *messages)
         return Plan(
@@ -212,7 +216,7 @@ class Extractor:
             native=self._native,
             max_attempts=self._max_attempts,
             max_tokens=self._max_tokens,
-            held=exist,
+            held=documents,
             edits=self._names.edit in named,
             deletes=self._names.remove in named,
         )
@@ -228,16 +232,16 @@ class Extractor:
     async def _run_rounds(self, rounds: Rounds, step: ModelRequest | Extraction) -> Extraction:
         """Run the rounds from `step` on; return their outcome."""
         while isinstance(step, ModelRequest):
-            gathering, failed = ReplyBuffer(), None
+            reply, failed = ReplyBuffer(), None
             try:
                 async with aclosing(self._model.stream(step)) as pieces:
                     async for piece in pieces:
-                        gathering.add_piece(piece)
-                        if gathering.reason is not None:
+                        reply.add_piece(piece)
+                        if reply.reason is not None:
                             break
             except ModelFailed as error:
                 failed = error
-            step = rounds.feed_reply(await self._read_reply(gathering, failed))
+            step = rounds.feed_reply(await self._read_reply(reply, failed))
         return step
 
     async def _stream_steps(self, plan: Plan | str) -> AsyncGenerator[PartialCall | Extraction, None]:
@@ -248,48 +252,48 @@ class Extractor:
         rounds = Rounds(plan)
         step: ModelRequest | Extraction = rounds.next_request()
         while isinstance(step, ModelRequest) and not rounds.is_repairing:
-            gathering, failed = ReplyBuffer(), None
-            watch = PartialReader(plan, rounds.next_ids())
+            reply, failed = ReplyBuffer(), None
+            partials = PartialReader(plan, rounds.next_ids())
             try:
                 async with aclosing(self._model.stream(step)) as pieces:
                     async for piece in pieces:
-                        gathering.add_piece(piece)
-                        if gathering.reason is not None:
+                        reply.add_piece(piece)
+                        if reply.reason is not None:
                             break
-                        shown = watch.add_piece(piece, trio.current_time())
-                        if shown is not None:
-                            yield shown
+                        partial_call = partials.add_piece(piece, trio.current_time())
+                        if partial_call is not None:
+                            yield partial_call
             except ModelFailed as error:
                 failed = error
-            for shown in watch.read_rest():
-                yield shown
-            step = rounds.feed_reply(await self._read_reply(gathering, failed))
+            for partial_call in partials.read_rest():
+                yield partial_call
+            step = rounds.feed_reply(await self._read_reply(reply, failed))
         yield await self._run_rounds(rounds, step)
 
-    async def _read_reply(self, gathering: ReplyBuffer, failed: ModelFailed | None) -> ModelReply:
+    async def _read_reply(self, buffer: ReplyBuffer, failed: ModelFailed | None) -> ModelReply:
         """Return a parsed answer. Nothing of an answer that was cut is parsed."""
-        reason, text = None if failed else gathering.reason, gathering.text
+        reason, text = None if failed else buffer.reason, buffer.text
         if reason not in ("stop", "calls"):
             unread = UnparsedJson("it was cut", "")
-            calls = tuple(WrittenCall(each.id, each.name, "", unread) for each in gathering.calls)
+            cut_calls = tuple(WrittenCall(each.id, each.name, "", unread) for each in buffer.calls)
             cut = _make_failure(failed) if reason is None else None
             return ModelReply(
-                text=text, calls=calls, reason=reason or "stop", usage=gathering.usage, failed=cut
+                text=text, calls=cut_calls, reason=reason or "stop", usage=buffer.usage, failed=cut
             )
-        written = []
-        for each in gathering.calls:
+        calls = []
+        for each in buffer.calls:
             arguments = each.arguments
-            read = parse_strictly(arguments)
-            if isinstance(read, UnparsedJson) and read.mendable:
-                read = await self._mend_text(arguments, read)
-            written.append(WrittenCall(each.id, each.name, arguments, read))
+            parsed = parse_strictly(arguments)
+            if isinstance(parsed, UnparsedJson) and parsed.mendable:
+                parsed = await self._mend_text(arguments, parsed)
+            calls.append(WrittenCall(each.id, each.name, arguments, parsed))
         in_text: ParsedJson | UnparsedJson | None = None
-        part = find_json_part(text) if text and not written else None
+        part = find_json_part(text) if text and not calls else None
         if part is not None:
             in_text = parse_strictly(part)
             if isinstance(in_text, UnparsedJson) and in_text.mendable:
                 in_text = await self._mend_text(part, in_text)
-        return ModelReply(text=text, calls=tuple(written), reason=reason, usage=gathering.usage, read=in_text)
+        return ModelReply(text=text, calls=tuple(calls), reason=reason, usage=buffer.usage, read=in_text)
 
     async def _mend_text(self, text: str, unread: UnparsedJson) -> ParsedJson | UnparsedJson:
         with trio.move_on_after(REPAIR_TIMEOUT):

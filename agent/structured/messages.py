@@ -16,37 +16,37 @@ class BadInput(AgentError):
     """The input is no conversation; the message names the part that is wrong."""
 
 
-def messages_of(asked: RequestInput) -> tuple[ModelMessage, ...]:
+def messages_of(request: RequestInput) -> tuple[ModelMessage, ...]:
     """Return a text (as a user's), one `Message`, or a list of `Message`s and OpenAI-style dicts. Raises `BadInput`."""
-    if isinstance(asked, str):
-        return (ModelMessage("user", asked),)
-    if isinstance(asked, ModelMessage):
-        return (asked,)
-    if not isinstance(asked, Sequence) or isinstance(asked, bytes):
+    if isinstance(request, str):
+        return (ModelMessage("user", request),)
+    if isinstance(request, ModelMessage):
+        return (request,)
+    if not isinstance(request, Sequence) or isinstance(request, bytes):
         raise BadInput("ask with a text, a Message, or a list of messages")
-    if not asked:
+    if not request:
         raise BadInput("there is no message")
     return tuple(
         each if isinstance(each, ModelMessage) else _convert_message(each, at)
-        for at, each in enumerate(asked)
+        for at, each in enumerate(request)
     )
 
 
-def _convert_message(given: object, at: int) -> ModelMessage:
-    if not isinstance(given, Mapping):
+def _convert_message(message: object, at: int) -> ModelMessage:
+    if not isinstance(message, Mapping):
         raise BadInput(f"message {at} is no mapping")
-    role = given.get("role")
+    role = message.get("role")
     if not isinstance(role, str) or role not in _ROLES:
         raise BadInput(f"message {at}: role must be one of {', '.join(map(str, _ROLES))}")
-    call_id = given.get("tool_call_id")
+    call_id = message.get("tool_call_id")
     if call_id is not None and not isinstance(call_id, str):
         raise BadInput(f"message {at}: tool_call_id must be a string")
-    calls = given.get("tool_calls") or ()
+    calls = message.get("tool_calls") or ()
     if not isinstance(calls, Sequence):
         raise BadInput(f"message {at}: tool_calls must be a list")
     return ModelMessage(
         _ROLES[role],
-        _join_text(given.get("content"), at),
+        _join_text(message.get("content"), at),
         tuple(_convert_call(each, at) for each in calls),
         call_id,
     )

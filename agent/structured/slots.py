@@ -1,7 +1,7 @@
 """One call, or one document of an update, from its first state to its last; pure.
 
-Strategy: a slot holds its present state and its best one. A patch makes a new state from a copy or changes nothing. A
-state that is valid after an answer is final, since no later answer can touch its slot.
+Strategy: a slot holds its present state and its best state. A patch makes a new state from a copy or changes nothing. A
+state that is valid after an answer is final, since no later answer can change the slot.
 """
 
 from typing import Any, NamedTuple
@@ -29,8 +29,9 @@ class SlotState(NamedTuple):
 class Slot:
     """A place for one call.
 
-    `id`: ours. `shape`: its tool; None when there is no such tool, or it may not be called. `wanted`: the names that
-    are possible, reported where `shape` is None. `held`: the document of an update that the slot begins with.
+    `id`: our own id of the call. `shape`: the tool of the call; `None` when there is no such tool, or the tool may not
+    be called. `expected_names`: the possible names, reported when `shape` is `None`. `document`: the document of an
+    update with which the slot begins.
     """
 
     def __init__(
@@ -38,33 +39,33 @@ class Slot:
         id: str,
         name: str,
         shape: ToolShape | None,
-        wanted: str = "",
-        held: ExistingDocument | None = None,
+        expected_names: str = "",
+        document: ExistingDocument | None = None,
     ) -> None:
         self.id = id
         self.name = name
         self.shape = shape
-        self.held = held
-        self.state: SlotState | None = None if held is None else _first_state(held)
-        self.best = self._given = self.state
+        self.document_of_update = document
+        self.state: SlotState | None = None if document is None else _first_state(document)
+        self.best = self._initial_state = self.state
         self.removed = False
-        self.refused: list[DocumentProblem] = []  # faults of its last operations, or of its text
-        self.round = 0  # the last round that changed it
-        self.final: CallStatus | None = None  # set when it has ended, with any state
-        self._wanted = wanted
+        self.refused: list[DocumentProblem] = []  # faults of the last operations, or of the arguments' text
+        self.round = 0  # the last round that changed the slot
+        self.final: CallStatus | None = None  # set when the call has ended, in any state
+        self._expected_names = expected_names
 
     @property
     def is_failing(self) -> bool:
-        """Whether it must be repaired; a document that no call has changed need not be valid."""
+        """Whether the slot must be repaired; a document that no call has changed need not be valid."""
         if self.final is not None or self.removed:
             return False
-        if self.held is not None and self.state is self._given:
+        if self.document_of_update is not None and self.state is self._initial_state:
             return bool(self.refused)
         return self.state is None or bool(self.state.problems) or bool(self.refused)
 
     @property
     def problems(self) -> tuple[DocumentProblem, ...]:
-        """Its present problems."""
+        """The present problems of the slot."""
         return (*self.refused, *(self.state.problems if self.state else ()))
 
     def start_round(self, number: int) -> None:
@@ -78,7 +79,7 @@ class Slot:
         if isinstance(read, ParsedJson):
             self._set_state(self._make_state(read.document, read.repaired))
         elif self.shape is None:
-            self.add_refusal(shorten_json(self.name), self._wanted)
+            self.add_refusal(shorten_json(self.name), self._expected_names)
         else:
             self.add_refusal(read.found, f"{read.reason}: call {self.name} anew")
 
@@ -114,8 +115,8 @@ class Slot:
         except PatchFailed as failed:
             self.add_refusal(shorten_json(operations), f"{failed}; nothing of these operations was applied")
             return failed
-        if self._given is not None and _encode(document) == _encode(self._given.document):
-            self.state = self._given
+        if self._initial_state is not None and _encode(document) == _encode(self._initial_state.document):
+            self.state = self._initial_state
         else:
             self._set_state(self._make_state(document, self.state.repaired))
         return None
@@ -161,9 +162,9 @@ class Slot:
         )
 
     def _describe_change(self, state: SlotState | None) -> Change | None:
-        if self._given is None or state is None:
+        if self._initial_state is None or state is None:
             return None
-        return "same" if _encode(state.document) == _encode(self._given.document) else "changed"
+        return "same" if _encode(state.document) == _encode(self._initial_state.document) else "changed"
 
     def _set_state(self, state: SlotState) -> None:
         self.state = state
@@ -173,7 +174,10 @@ class Slot:
     def _make_state(self, document: Json, repaired: bool) -> SlotState:
         if self.shape is None:
             return SlotState(
-                document, None, (DocumentProblem("", shorten_json(self.name), self._wanted),), repaired
+                document,
+                None,
+                (DocumentProblem("", shorten_json(self.name), self._expected_names),),
+                repaired,
             )
         return SlotState(document, *check_document(self.shape, document), repaired)
 
@@ -182,5 +186,7 @@ def _encode(document: Json) -> bytes:
     return msgspec.json.encode(document)
 
 
-def _first_state(held: ExistingDocument) -> SlotState:
-    return SlotState(held.document, held.doc.value, check_document(held.shape, held.document)[1])
+def _first_state(existing: ExistingDocument) -> SlotState:
+    return SlotState(
+        existing.document, existing.doc.value, check_document(existing.shape, existing.document)[1]
+    )
