@@ -174,13 +174,13 @@ async def _send_question(client: Client, question: str, write: Write) -> str:
 async def _ask_question(client: Client, question: str, write: Write) -> Frame:
     """Ask, write the answer as it streams and its sources, and return the response."""
     await _send_question(client, question, write)
-    said = ""
+    streamed = ""
     frame = await client.next_frame()
     while frame["type"] != "response":
         if frame["type"] == "stream":
-            said += _write_delta(frame, write)
+            streamed += _write_delta(frame, write)
         frame = await client.next_frame()
-    _require(said == frame["text"], "the streamed words are not the response")
+    _require(streamed == frame["text"], "the streamed words are not the response")
     write("\n" + "".join(f"   {line}\n" for line in describe_response(frame)))
     return frame
 

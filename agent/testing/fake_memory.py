@@ -1,7 +1,7 @@
-"""A fake memory for tests of its callers: a few items of any user, with a delay, and breakable.
+"""A fake memory for tests of its callers: a few items of any user, with a delay and a fault on demand.
 
-It follows the item's own state table and keeps each item's owner. It finds no keys and numbers, so a test states the
-conflicts of an item when it puts the item in. A change is made in one step, after the waiting.
+`FakeMemory` follows the state table of items and knows the owner of each item. It computes no keys and numbers, so a
+test states the conflicts of an item (`contradicts`). A change is made in one step, after the delay.
 """
 
 from collections.abc import Collection, Mapping
@@ -22,7 +22,7 @@ from ..ports.recall import Excerpt, RecallQuery, RecallResult
 
 def make_item(scope: Scope, id: str = "i1", text: str = "The budget is 50 000 kr.", **other: object) -> Item:
     """Return an item with these fields; the fields without a value in `other` have defaults."""
-    made = Item(
+    item = Item(
         id=id,
         type="fact",
         status="accepted",
@@ -43,16 +43,17 @@ def make_item(scope: Scope, id: str = "i1", text: str = "The budget is 50 000 kr
         decided_by=None,
         revision=1,
     )
-    return replace(made, **other)  # type: ignore[arg-type]
+    return replace(item, **other)  # type: ignore[arg-type]
 
 
 @dataclass(kw_only=True)
 class FakeMemory:
     """A user's memory (implements `agent.ports.remember.MemoryDesk` and `agent.ports.recall.Recaller`).
 
-    `wait`: seconds that every call takes. `fault`: the exception that every call raises. `threads`: scopes that hold
-    something. `contradicts`: ids of live items, by the item that contradicts them. `asked`: the calls that were begun.
-    `busy`, `most`: the number of calls in progress, and its maximum.
+    `kept`: the items. `wait`: seconds that every call takes. `fault`: the exception that every call raises. `threads`:
+    scopes that are known without any item. `contradicts`: ids of live items, by the id of the item that contradicts
+    them. `excerpts`: the result of every recall. `asked`: the calls that were begun, with their scopes. `busy`, `most`:
+    the number of calls in progress, and its maximum.
     """
 
     clock: Clock
@@ -67,8 +68,8 @@ class FakeMemory:
     busy: int = 0
     most: int = 0
 
-    async def _take(self, what: str, scope: Scope) -> None:
-        self.asked.append((what, scope))
+    async def _begin_call(self, call: str, scope: Scope) -> None:
+        self.asked.append((call, scope))
         self.busy += 1
         self.most = max(self.most, self.busy)
         try:
@@ -78,17 +79,19 @@ class FakeMemory:
         if self.fault is not None:
             raise self.fault
 
-    def _one(self, scope: Scope, id: str) -> Item:
-        found = [each for each in self.kept if each.id == id and _whose(each.scope) == _whose(scope)]
-        if not found:
+    def _find_item(self, scope: Scope, id: str) -> Item:
+        matches = [
+            each for each in self.kept if each.id == id and _owner_key(each.scope) == _owner_key(scope)
+        ]
+        if not matches:
             raise NotFound
-        return found[0]
+        return matches[0]
 
-    def _put(self, item: Item) -> Item:
+    def _store_item(self, item: Item) -> Item:
         self.kept = [item if each.id == item.id else each for each in self.kept]
         return item
 
-    def _move(self, item: Item, trigger: str, revision: int | None = None) -> Item:
+    def _change_status(self, item: Item, trigger: str, revision: int | None = None) -> Item:
         if revision not in (None, item.revision):
             raise Conflict("changed")
         changed = change_item(item, trigger, self.clock.now_ms(), item.created_at)
@@ -105,21 +108,21 @@ class FakeMemory:
 
     async def items(self, scope: Scope, window: Window, statuses: Collection[ItemStatus] = ()) -> Page[Item]:
         """Return a page of a scope's items."""
-        await self._take("items", scope)
-        mine = [
+        await self._begin_call("items", scope)
+        owned = [
             (number, each)
             for number, each in enumerate(self.kept, 1)
-            if _whose(each.scope) == _whose(scope)
+            if _owner_key(each.scope) == _owner_key(scope)
             and number > window.after
             and (each.status in statuses if statuses else each.status != "forgotten")
         ]
-        here = mine[: window.limit]
-        return Page(tuple(each for _, each in here), here[-1][0] if len(mine) > len(here) else None)
+        page = owned[: window.limit]
+        return Page(tuple(each for _, each in page), page[-1][0] if len(owned) > len(page) else None)
 
     async def item(self, scope: Scope, id: str) -> tuple[Item, tuple[Change, ...]]:
         """Return an item, with its proposal as the only change."""
-        await self._take("item", scope)
-        item = self._one(scope, id)
+        await self._begin_call("item", scope)
+        item = self._find_item(scope, id)
         return item, (
             Change(item=id, at=item.created_at, trigger="propose", before=None, after="proposed", by=None),
         )
@@ -133,17 +136,21 @@ class FakeMemory:
         replaces: Collection[str] | None = None,
     ) -> Item:
         """Carry out a decision about an item."""
-        await self._take(decision, scope)
-        item = self._one(scope, id)
+        await self._begin_call(decision, scope)
+        item = self._find_item(scope, id)
         if decision != "accept":
-            return self._put(self._move(item, {"done": "finish"}.get(decision, decision), revision))
+            return self._store_item(
+                self._change_status(item, {"done": "finish"}.get(decision, decision), revision)
+            )
         old = self.contradicts.get(id, ())
         if replaces is not None and set(replaces) != set(old):
             raise Conflict("changed")
-        made = self._move(item, "approve", revision)
+        accepted = self._change_status(item, "approve", revision)
         for each in old:
-            self._put(replace(self._move(self._one(scope, each), "supersede"), superseded_by=id))
-        return self._put(replace(made, supersedes=old[-1] if old else None))
+            self._store_item(
+                replace(self._change_status(self._find_item(scope, each), "supersede"), superseded_by=id)
+            )
+        return self._store_item(replace(accepted, supersedes=old[-1] if old else None))
 
     def allowed_decisions(self, item: Item) -> tuple[ItemDecision, ...]:
         """Return the decisions that `item` takes."""
@@ -153,25 +160,25 @@ class FakeMemory:
         self, scope: Scope, id: str, text: str, lang: Lang, revision: int | None = None
     ) -> Item:
         """Put a new item with another text in an item's place."""
-        await self._take("edit", scope)
-        item = self._one(scope, id)
+        await self._begin_call("edit", scope)
+        item = self._find_item(scope, id)
         draft = draft_edit(item, text, lang, self.clock.now_ms())
         new = f"{id}x"
-        closed = self._move(item, "reject" if item.status == "proposed" else "supersede", revision)
-        self._put(replace(closed, superseded_by=new))
-        made = make_item(item.scope, new, draft.text, supersedes=id, sources=draft.sources)
-        self.kept.append(made)
-        return made
+        closed = self._change_status(item, "reject" if item.status == "proposed" else "supersede", revision)
+        self._store_item(replace(closed, superseded_by=new))
+        new_item = make_item(item.scope, new, draft.text, supersedes=id, sources=draft.sources)
+        self.kept.append(new_item)
+        return new_item
 
     async def forget_item(self, scope: Scope, id: str) -> ForgottenItem:
         """Forget an item."""
-        await self._take("forget", scope)
-        return ForgottenItem(self._put(self._move(self._one(scope, id), "forget")))
+        await self._begin_call("forget", scope)
+        return ForgottenItem(self._store_item(self._change_status(self._find_item(scope, id), "forget")))
 
     async def conflicting_items(self, scope: Scope, id: str) -> tuple[Item, ...]:
         """Return the items that `contradicts` names for an item."""
-        await self._take("contradicted", scope)
-        return tuple(self._one(scope, each) for each in self.contradicts.get(id, ()))
+        await self._begin_call("contradicted", scope)
+        return tuple(self._find_item(scope, each) for each in self.contradicts.get(id, ()))
 
     async def forgotten_messages(self, scope: Scope, said: Mapping[str, Collection[str]]) -> frozenset[str]:
         """Return no messages: none was forgotten."""
@@ -180,16 +187,19 @@ class FakeMemory:
 
     async def is_known(self, scope: Scope) -> bool:
         """Return whether `threads` holds the scope."""
-        await self._take("known", scope)
+        await self._begin_call("known", scope)
         return scope in self.threads or any(each.scope == scope for each in self.kept)
 
     async def recall(self, search: RecallQuery) -> RecallResult:
         """Return `excerpts`, for any search."""
-        await self._take("recall", search.scope)
+        await self._begin_call("recall", search.scope)
         self.searches.append(search)
         return RecallResult(self.excerpts, 0.75 if self.excerpts else 0.0)
 
 
-def _whose(scope: Scope) -> tuple[str, str, str]:
-    """Return the key of an item's owner: a named user has one for all threads, a nameless user one for each thread."""
+def _owner_key(scope: Scope) -> tuple[str, str, str]:
+    """Return the key of the owner of a scope.
+
+    A named user has one key for all threads, and a user without a name has a key for each thread.
+    """
     return scope.project, scope.user, "" if scope.user else scope.thread

@@ -21,7 +21,7 @@ SNIPPETS = ("The Standard plan costs 299 kr a month.", "The notice period is 14 
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """A draft: seconds to think, then a text in two deltas with a pause between."""
+    """A draft: `think` seconds of thought, then `text` in two deltas with a pause between them."""
 
     text: str
     think: float = 0.1
@@ -82,7 +82,7 @@ class _Breakable:
 
 
 class BreakableModel(_Breakable):
-    """Streams drafts (a `Drafter`), one `Say` per attempt; the last one repeats."""
+    """Streams drafts (a `Drafter`), one `Say` per attempt; the last `Say` repeats."""
 
     def __init__(self, drafts: Sequence[Say]) -> None:
         super().__init__()
@@ -101,7 +101,7 @@ class BreakableModel(_Breakable):
 
 
 class ScriptedDecider:
-    """Plays decisions in their order, for any briefing (a `Decider`); the last one repeats.
+    """Plays decisions in their order, for any briefing (a `Decider`); the last play repeats.
 
     A hostile model is a script of hostile decisions. A number in `plays` waits so many seconds before the next play;
     an exception is raised. `briefings`, `problems`: the arguments of each call.
@@ -129,9 +129,10 @@ class ScriptedDecider:
 
 
 class BreakableExecutor(_Breakable):
-    """Sleeps before and after `begin()`, and notes the fate of every effect.
+    """Sleeps before and after `begin()`, and notes the outcome of every effect.
 
-    `deaf`: it notices a cancel only when it calls `begin()`, like an executor that prepares its effect in a thread.
+    `deaf`: notice a cancel only at `begin()`, like an executor that prepares its effect in a thread. `note`: called
+    with each `Began`, `Finished` and `CutOff`.
     """
 
     def __init__(
@@ -163,7 +164,7 @@ class BreakableExecutor(_Breakable):
 
 
 class SlowLedger(MemoryLedger):
-    """A ledger that takes some seconds for a claim; a claim that is cancelled meanwhile claims nothing."""
+    """A ledger that takes `seconds` for a claim; a claim that is cancelled meanwhile has no effect."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__()

@@ -25,16 +25,16 @@ ASKED = ModelRequest(
     max_tokens=50,
     stable=1,
 )
-"""What a model is asked where it does not matter what: some of everything, and a word that no failure may hold."""
+"""A request for tests that need any: a message of each role, tools, and a word (`SECRET`) that no failure may hold."""
 
 Step: TypeAlias = Piece | float | ModelFailed
-"""What it does next: say a piece, wait some seconds, fail."""
+"""A step of `FakeModel`: yield a piece, sleep for so many seconds, or raise the failure."""
 
 
 class FakeModel:
-    """Plays one list of steps a request (a `LanguageModel`); without a further list it fails as its server would.
+    """Plays one list of steps for each request (a `LanguageModel`); after the last list, every request fails.
 
-    `requests`: the requests so far. `closed`: how many streams have ended, in any way. `running`: how many have not.
+    `requests`: the requests so far. `closed`: the number of streams that have ended, in any way.
     """
 
     def __init__(self, answers: Iterable[Sequence[Step]] = ()) -> None:
@@ -67,11 +67,11 @@ class FakeModel:
 
 
 class FakeDrafter:
-    """Drafts a text an attempt, a word at a time, or raises (a `Drafter`); the last one repeats.
+    """Streams one draft for each attempt, word by word, or raises it (a `Drafter`); the last draft repeats.
 
-    `wait`: seconds before each word. `closing`: seconds that its end takes, also after a cancel. `hang`: it never
-    ends. `prompts`, `evidence`: the arguments of each call. `made`: each word and its time, in seconds. `open`: the
-    number of streams that have not ended.
+    `wait`: seconds before each word. `closing`: seconds until a stream has closed, also after a cancel. `hang`: streams
+    never end. `prompts`, `evidence`: the arguments of each call. `made`: each streamed word with its time, in seconds.
+    `open`: the number of streams that have not ended.
     """
 
     def __init__(

@@ -12,11 +12,13 @@ Answer: TypeAlias = Sequence[Piece | float | ModelFailed]
 """Pieces of one answer; a number is a pause in seconds, and a ModelFailed is raised."""
 
 
-def calls(*made: tuple[str, str], text: str = "") -> Answer:
-    """Return an answer that calls tools. `made`: name and arguments (JSON text) of each."""
-    deltas = [CallDelta(at, f"call_{at}", name, arguments) for at, (name, arguments) in enumerate(made)]
-    said = [TextDelta(text)] if text else []
-    return [*said, *deltas, Finish("calls", Usage(10, 5))]
+def calls(*written_calls: tuple[str, str], text: str = "") -> Answer:
+    """Return an answer that calls tools. `written_calls`: name and arguments (JSON text) of each."""
+    deltas = [
+        CallDelta(at, f"call_{at}", name, arguments) for at, (name, arguments) in enumerate(written_calls)
+    ]
+    texts = [TextDelta(text)] if text else []
+    return [*texts, *deltas, Finish("calls", Usage(10, 5))]
 
 
 def says(text: str) -> Answer:

@@ -16,9 +16,9 @@ PATIENCE = 120.0  # seconds that a test waits for a frame; longer than any deadl
 
 
 class _Socket(trio.abc.SendStream):
-    """Takes everything at once, or, while not `free`, no more than the first byte of a frame.
+    """Takes all bytes at once, or, while `free` is not set, only the first byte of a frame.
 
-    `begun`: called with each frame, a line, when its first byte is taken.
+    `begun`: called with each frame, a line, when the first byte of the frame is taken.
     """
 
     def __init__(self, begun: Callable[[bytes], None]) -> None:
@@ -68,12 +68,12 @@ class _Socket(trio.abc.SendStream):
 
 
 class MemoryWire:
-    """A `Wire` with the test itself as its client; queue and writing are the server's own.
+    """A `Wire` whose client is the test; the queue and the writing are those of the server.
 
-    `frames` holds every frame of which the write has begun, decoded, with the time it began. `block` makes writes
-    wait, like a socket when its client reads nothing: it has taken a byte of the next frame. A frame is a line: a text
-    message its own bytes, a ping `b"PING"` and a close `b"CLOSE <code>"`. `nursery`: runs the writes that wait for a
-    blocked wire.
+    `frames`: every frame whose write has begun, decoded, with the time at which the write began. `block` makes writes
+    wait, like a socket whose client reads nothing: it has taken one byte of the next frame. A frame is a line: a text
+    message is its bytes, a ping is `b"PING"` and a close is `b"CLOSE <code>"`. `nursery`: runs the writes that wait for
+    a blocked wire.
     """
 
     def __init__(self, nursery: trio.Nursery) -> None:
@@ -204,7 +204,7 @@ class MemoryWire:
 
 
 class Inbox:
-    """Takes a wire's messages for a test that wants them one by one."""
+    """Receives the messages of a wire one by one."""
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
