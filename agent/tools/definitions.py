@@ -1,9 +1,9 @@
 """Reads a tool, or a list of tools, from JSON into `ToolDefinition`s; pure.
 
-Strategy: the sender of a tool may be hostile or mistaken. So an unknown part is refused with its place, and no part is
-dropped that could have made a tool stricter. Each tool goes through JSON once, so that the checked value is the one
-that is kept, and is bounded before it is compiled. The spellings of OpenAI, Anthropic and MCP are taken too; their
-additions (hints, titles, caches) mean nothing here and lower nothing. Lists that were read are cached by digest.
+Strategy: the sender of a tool may be hostile or mistaken. So an unknown field is refused with its place, and no field
+is dropped that could have made a tool stricter. Each tool is encoded as JSON once, so that the checked value is also
+the stored value, and is bounded before it is compiled. The spellings of OpenAI, Anthropic and MCP are accepted too;
+their additions (hints, titles, caches) are ignored and loosen no check. Lists of tools are cached by digest.
 """
 
 import re
@@ -32,12 +32,12 @@ TOOLS_KEPT_BYTES = 2 * 1024 * 1024  # of the cache of read tools, written as JSO
 
 NAME = re.compile(rf"[A-Za-z][A-Za-z0-9_.:-]{{0,{TOOL_NAME - 1}}}")
 _PARAMETERS = ("parameters", "input_schema", "inputSchema")  # ours and OpenAI's, Anthropic's, MCP's
-_OURS = frozenset(("name", "description", "requires_approval", "risk", "runs_at", "url"))
-_OPERATORS = ("runs_at", "url")
-_PLACES = tuple(
+_OWN_FIELDS = frozenset(("name", "description", "requires_approval", "risk", "runs_at", "url"))
+_OPERATOR_FIELDS = ("runs_at", "url")
+_NAMEABLE_PLACES = tuple(
     word for word in get_args(RunsAt) if word not in ("mcp", "function")
 )  # that a definition can name
-_BESIDE = frozenset(
+_IGNORED_FIELDS = frozenset(
     (
         *("type", "strict", "defer_loading"),  # OpenAI, and the last of these Anthropic
         *("cache_control", "input_examples", "eager_input_streaming", "allowed_callers"),  # Anthropic
@@ -135,26 +135,26 @@ def _as_json(raw: object, *, decode: bool = True) -> tuple[Any, bytes]:
 def _read_object(
     raw: Any, origin: Origin, arguments: CheckerFactory | None, runs_at: RunsAt
 ) -> ToolDefinition:
-    given, at = _merge_function(raw)
-    for key in given:
-        if key not in _OURS and key not in _PARAMETERS and key not in _BESIDE:
-            raise BadTool("is no field of a tool", _pointer_of(at, key))
-        if origin != "operator" and key in _OPERATORS:
+    fields, at = _merge_function(raw)
+    for key in fields:
+        if key not in _OWN_FIELDS and key not in _PARAMETERS and key not in _IGNORED_FIELDS:
+            raise BadTool("is no field of a tool: leave it out", _pointer_of(at, key))
+        if origin != "operator" and key in _OPERATOR_FIELDS:
             raise BadTool("only the operator says where a tool runs", _pointer_of(at, key))
-    name = _read_name(given.get("name"), _pointer_of(at, "name"))
-    description = given.get("description", "")
+    name = _read_name(fields.get("name"), _pointer_of(at, "name"))
+    description = fields.get("description", "")
     if not isinstance(description, str) or len(description) > TOOL_DESCRIPTION:
         raise BadTool(
             f"must be a text of at most {TOOL_DESCRIPTION} characters", _pointer_of(at, "description")
         )
-    approval = given.get("requires_approval", True)
+    approval = fields.get("requires_approval", True)
     if not isinstance(approval, bool):
         raise BadTool("must be true or false", _pointer_of(at, "requires_approval"))
-    risk = given.get("risk", "medium")
+    risk = fields.get("risk", "medium")
     if risk not in get_args(Risk):
         raise BadTool("must be low, medium or high", _pointer_of(at, "risk"))
-    where, url = _read_runs_at(given, at, runs_at)
-    parameters = _read_parameters(given, at, arguments)
+    where, url = _read_runs_at(fields, at, runs_at)
+    parameters = _read_parameters(fields, at, arguments)
     return ToolDefinition(
         name=name,
         description=description,
@@ -192,39 +192,42 @@ def _merge_function(raw: Any) -> tuple[dict[str, Any], dict[str, str]]:
     for key in outer:
         if key in inner:
             raise BadTool("stands in the function too", place_of((key,)))
-    given = {**outer, **inner}
-    if given.get("type") not in _KINDS:
+    fields = {**outer, **inner}
+    if fields.get("type") not in _KINDS:
         raise BadTool("must be function", "/type")
-    return given, dict.fromkeys(inner, "/function")
+    return fields, dict.fromkeys(inner, "/function")
 
 
 def _pointer_of(at: dict[str, str], key: str) -> str:
     return at.get(key, "") + place_of((key,))
 
 
-def _read_runs_at(given: dict[str, Any], at: dict[str, str], otherwise: RunsAt) -> tuple[RunsAt, str | None]:
-    url = given.get("url")
+def _read_runs_at(fields: dict[str, Any], at: dict[str, str], otherwise: RunsAt) -> tuple[RunsAt, str | None]:
+    url = fields.get("url")
     if url is not None and not (isinstance(url, str) and is_web_address(url)):
         raise BadTool("must be a URL like https://example.com/hook", _pointer_of(at, "url"))
-    where = given.get("runs_at", otherwise if url is None else "webhook")
-    if where not in _PLACES and (where != otherwise or "runs_at" in given):
-        raise BadTool(f"must be {', '.join(_PLACES[:-1])} or {_PLACES[-1]}", _pointer_of(at, "runs_at"))
+    where = fields.get("runs_at", otherwise if url is None else "webhook")
+    if where not in _NAMEABLE_PLACES and (where != otherwise or "runs_at" in fields):
+        raise BadTool(
+            f"must be {', '.join(_NAMEABLE_PLACES[:-1])} or {_NAMEABLE_PLACES[-1]}",
+            _pointer_of(at, "runs_at"),
+        )
     if url is not None and where != "webhook":
         raise BadTool("belongs to a webhook, and this tool does not run at one", _pointer_of(at, "url"))
     return where, url
 
 
 def _read_parameters(
-    given: dict[str, Any], at: dict[str, str], arguments: CheckerFactory | None
+    fields: dict[str, Any], at: dict[str, str], arguments: CheckerFactory | None
 ) -> dict[str, Any]:
-    written = [key for key in _PARAMETERS if given.get(key) is not None]
-    if len(written) > 1:
-        raise BadTool(f"parameters stand in {written[0]} too", _pointer_of(at, written[1]))
-    key = written[0] if written else "parameters"
+    spellings = [key for key in _PARAMETERS if fields.get(key) is not None]
+    if len(spellings) > 1:
+        raise BadTool(f"parameters stand in {spellings[0]} too", _pointer_of(at, spellings[1]))
+    key = spellings[0] if spellings else "parameters"
     simple = False
     try:
-        schema = schema_of(given.get(key))
-        simple = bool(written) and is_simple(given[key])
+        schema = schema_of(fields.get(key))
+        simple = bool(spellings) and is_simple(fields[key])
         check_bounds(schema, msgspec.json.encode(schema))
         if arguments is not None:
             arguments.make_checker(schema)

@@ -20,9 +20,9 @@ _CONDITIONAL: Final = ("then", "else")
 class Leaf:
     """A value that holds no other value, or one that is too deep to walk.
 
-    `pointer`: its place, a JSON Pointer. `names`: the keys above it that no schema names: they are data, too.
-    `allowed`: a schema's `const`, `enum` or `default` is this value. `required`: it may not be left out.
-    `descriptions`: of the schemas that describe it.
+    `pointer`: the place of the value, a JSON Pointer. `names`: the keys above the value that no schema names; such keys
+    are data, too. `allowed`: the value is the `const`, the `default` or one of the `enum` of a schema. `required`: the
+    value may not be left out. `descriptions`: the `description`s of the schemas for the value.
     """
 
     pointer: str
@@ -68,10 +68,10 @@ def _walk(
         )
         return
     for key, each in value.items() if isinstance(value, dict) else enumerate(value):
-        inner, named, required = _find_inner_schemas(key, schemas)
+        inner, is_named, required = _find_inner_schemas(key, schemas)
         place = _LeafPosition(
             f"{at.pointer}/{_escape_key(key)}",
-            at.names if named else (*at.names, str(key)),
+            at.names if is_named else (*at.names, str(key)),
             allowed,
             at.required and required,
             at.depth + 1,
@@ -86,37 +86,37 @@ def _escape_key(key: str | int) -> str:
 def _find_inner_schemas(key: str | int, schemas: list[Mapping[str, Any]]) -> tuple[list[Any], bool, bool]:
     """Return the schemas of the value at a key, whether a schema names the key, and whether the value is required."""
     inner: list[Any] = []
-    named = required = isinstance(key, int)
+    is_named = required = isinstance(key, int)
     for schema in schemas:
         if isinstance(key, int):
-            first = _as_list(schema.get("prefixItems"))
-            inner.append(first[key] if key < len(first) else schema.get("items"))
+            prefix_items = _as_list(schema.get("prefixItems"))
+            inner.append(prefix_items[key] if key < len(prefix_items) else schema.get("items"))
             continue
         properties = schema.get("properties")
         if isinstance(properties, Mapping) and key in properties:
-            named = True
+            is_named = True
             inner.append(properties[key])
         else:
             inner.append(schema.get("additionalProperties"))
         required = required or key in _as_list(schema.get("required"))
-    return inner, named, required
+    return inner, is_named, required
 
 
 def _as_list(value: Any) -> Sequence[Any]:
     return value if isinstance(value, (list, tuple)) else ()
 
 
-def _expand_schemas(given: Sequence[Any], root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the `given` schemas and all that they refer to or are composed of, at most `_SCHEMAS`."""
-    waiting = [each for each in given if isinstance(each, Mapping)]
+def _expand_schemas(schemas: Sequence[Any], root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the `schemas` schemas and all that they refer to or are composed of, at most `_SCHEMAS`."""
+    waiting = [each for each in schemas if isinstance(each, Mapping)]
     for schema in waiting:  # grows while it is read
         if len(waiting) > _SCHEMAS:
             break
         if isinstance(reference := schema.get("$ref"), str):
             waiting += _resolve(reference, root)
-        more = [each for word in _ALSO for each in _as_list(schema.get(word))]
-        more += [schema[word] for word in _CONDITIONAL if word in schema]
-        waiting += [each for each in more if isinstance(each, Mapping)]
+        composed = [each for word in _ALSO for each in _as_list(schema.get(word))]
+        composed += [schema[word] for word in _CONDITIONAL if word in schema]
+        waiting += [each for each in composed if isinstance(each, Mapping)]
     return waiting[:_SCHEMAS]
 
 
@@ -137,10 +137,12 @@ def _names_value(schema: Mapping[str, Any], value: Any) -> bool:
     )
 
 
-def _are_equal(one: Any, other: Any) -> bool:
+def _are_equal(value: Any, other_value: Any) -> bool:
     """Return whether two JSON values are equal; true is not 1."""
-    if isinstance(one, dict) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(_are_equal(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, (list, tuple)):
-        return len(one) == len(other) and all(map(_are_equal, one, other))
-    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
+    if isinstance(value, dict) and isinstance(other_value, Mapping):
+        return value.keys() == other_value.keys() and all(
+            _are_equal(value[key], other_value[key]) for key in value
+        )
+    if isinstance(value, list) and isinstance(other_value, (list, tuple)):
+        return len(value) == len(other_value) and all(map(_are_equal, value, other_value))
+    return isinstance(value, bool) == isinstance(other_value, bool) and bool(value == other_value)

@@ -42,8 +42,8 @@ _LOOSE: Final = "any "  # keys of bare numbers, which an answer may give a unit,
 class Need:
     """One part of a value that a source must hold.
 
-    `token`: of a number, a date, and an identifier that also reads as a number with its unit. `text`: of the other
-    sorts. `dates`: the possible dates of a date.
+    `token`: the token of a number, of a date, or of an identifier that also reads as a number with its unit. `text`:
+    the characters of the part. `dates`: the dates that a date may mean.
     """
 
     sort: Sort
@@ -52,7 +52,7 @@ class Need:
     dates: frozenset[date] = frozenset()
 
     def is_met_by(self, source: SourceText) -> bool:
-        """Return whether a source holds this part."""
+        """Return whether `source` holds this part."""
         token = self.token
         match self.sort:
             case "words":
@@ -91,12 +91,12 @@ def find_needs(value: Any, required: bool) -> tuple[Need, ...]:
     if value is None or isinstance(value, bool):
         return ()
     if isinstance(value, str):
-        found = (
+        needs = (
             _needs_of_text(value)
             if len(value) <= _CACHED
             else tuple(islice(_cut_text(value), ARGUMENT_NEEDS + 1))
         )
-        return found if required else tuple([need for need in found if need.sort != "words"])
+        return needs if required else tuple([need for need in needs if need.sort != "words"])
     if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
         return _needs_of_number(value)
     return (Need("identifier", repr(value)),)  # no JSON, or nested too deep to read: no source holds it

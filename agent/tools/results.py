@@ -74,22 +74,22 @@ def format_result(result: Any) -> ResultLines:
     """Return the lines of a result, a JSON value. Raises `BadResult` when it is too long, too deep or no JSON."""
     encode_result(result)
     lines: list[str] = []
-    left = SHOWN_BYTES
+    bytes_left = SHOWN_BYTES
     for line in _flatten(result, ""):
-        left -= len(line.encode("utf-8", "replace")) + 1
-        if left < 0 or len(lines) == SHOWN_LINES:
+        bytes_left -= len(line.encode("utf-8", "replace")) + 1
+        if bytes_left < 0 or len(lines) == SHOWN_LINES:
             return ResultLines(tuple(lines), True)
         lines.append(line)
     return ResultLines(tuple(lines), False)
 
 
-def format_outcome(done: bool, result: Mapping[str, Any]) -> ResultLines:
+def format_outcome(is_done: bool, result: Mapping[str, Any]) -> ResultLines:
     """Return the lines of a call's outcome: its data when it is done, else the reason that it is not.
 
     `result`: in the form of an action's result. A result that cannot be shown becomes `NOT_SHOWN`.
     """
     try:
-        return format_result(result["data"] if done and "data" in result else dict(result))
+        return format_result(result["data"] if is_done and "data" in result else dict(result))
     except BadResult:
         return format_result({"error": NOT_SHOWN})
 
@@ -99,12 +99,12 @@ def encode_result(result: Any) -> bytes:
     if is_deeper_than(RESULT_DEPTH, result):
         raise BadResult(f"a result may be nested {RESULT_DEPTH} deep; give less of it")
     try:
-        written = msgspec.json.encode(result, order="sorted")
+        encoded = msgspec.json.encode(result, order="sorted")
     except (TypeError, ValueError):
         raise BadResult("a result is a JSON value of whole characters") from None
-    if len(written) > RESULT_BYTES:
+    if len(encoded) > RESULT_BYTES:
         raise BadResult(f"a result has at most {RESULT_BYTES} bytes as JSON; give less of it")
-    return written
+    return encoded
 
 
 def _flatten(value: Any, path: str) -> Iterator[str]:

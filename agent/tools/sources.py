@@ -8,8 +8,8 @@ start a call that its user did not give the words for, and an argument that a do
 (`SourceTrace.elsewhere`). Texts are read once, when a need is first looked for in them, and the reading is cached with
 the sources.
 
-Two errors are not caught: a value that a source holds but states of another thing; and words without a number or an
-identifier, of which one content word is enough.
+Two errors are not caught: a value that a source states about another thing, and words without a number or an
+identifier, which need only one content word in common with a source.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ from .texts import SourceText, legend_of, make_text
 
 SOURCES_BYTES = (
     32 * 1024
-)  # of the pointers to a call's arguments, which its user is shown with where each comes from
+)  # of the pointers to the arguments of a call, which its user is shown with their sources
 
 SourceKind: TypeAlias = Literal["user", "schema", "thread", "memory", "snippet", "result", "clock", "free"]
 """The source of a leaf. `free`: true, false, null or an empty value, which needs no source; or words that need none."""
@@ -93,7 +93,7 @@ class SourceTexts:
         results: Iterable[str | SourceText] = (),
         answers: Iterable[str | SourceText] = (),
     ) -> None:
-        """Take the texts; none is read before a need is looked for in it.
+        """Take the texts; a text is read when a need is first looked for in it.
 
         `user`: the message that is answered. `thread`: the user's own earlier messages. `answers`: the answers to them.
         An answer may repeat a document, so it counts as the thread but never as the user's words. `memory`: accepted
@@ -162,8 +162,8 @@ class SourceTexts:
             0 < len(code) <= _CODE
             and code.isalnum()
             and any(
-                text.explains(legend_of(code, said))
-                for said in leaf.descriptions
+                text.explains(legend_of(code, description))
+                for description in leaf.descriptions
                 for text in self._user_texts
             )
         )
@@ -182,12 +182,12 @@ def trace_sources(
     `TooManySources` for more than `ARGUMENT_NEEDS` needs, or pointers of over `SOURCES_BYTES`.
     """
     sourced_leaves: list[SourcedLeaf] = []
-    left, room = ARGUMENT_NEEDS, SOURCES_BYTES
+    needs_left, bytes_left = ARGUMENT_NEEDS, SOURCES_BYTES
     for leaf in walk_leaves(arguments, parameters):
         leaf_needs = tuple(_find_leaf_needs(leaf))
-        left -= max(1, len(leaf_needs))
-        room -= len(leaf.pointer.encode("utf-8", "replace")) + _ENTRY
-        if left < 0 or room < 0:
+        needs_left -= max(1, len(leaf_needs))
+        bytes_left -= len(leaf.pointer.encode("utf-8", "replace")) + _ENTRY
+        if needs_left < 0 or bytes_left < 0:
             raise TooManySources("the call has too many arguments to find the source of each")
         sourced_leaves.append(_find_leaf_source(leaf, leaf_needs, sources, today))
     return SourceTrace(tuple(sourced_leaves))
@@ -200,25 +200,25 @@ def find_holders(
 
     Each need gives the first such text.
     """
-    read = [make_text(each) for each in texts]
+    source_texts = [make_text(each) for each in texts]
     indices: list[int] = []
     for need in (each for value in values for each in find_needs(value, True)):
         if conversation.find_source(need, today)[0] is None:
-            indices += [index for index, text in enumerate(read) if need.is_met_by(text)][:1]
+            indices += [index for index, text in enumerate(source_texts) if need.is_met_by(text)][:1]
     return tuple(dict.fromkeys(indices))
 
 
-def _find_leaf_source(leaf: Leaf, needed: tuple[Need, ...], sources: SourceTexts, today: date) -> SourcedLeaf:
+def _find_leaf_source(leaf: Leaf, needs: tuple[Need, ...], sources: SourceTexts, today: date) -> SourcedLeaf:
     """Return the source of `leaf`: the least trusted one of all its `Need`s."""
     kinds_found: list[SourceKind | None] = []
     elsewhere = False
     is_named = leaf.allowed or sources.is_explained(leaf)
-    for need in needed:
-        kind, only = sources.find_source(need, today)
+    for need in needs:
+        kind, is_elsewhere = sources.find_source(need, today)
         if is_named and kind != "user":
-            kind, only = "schema", False
+            kind, is_elsewhere = "schema", False
         kinds_found.append(kind)
-        elsewhere = elsewhere or only
+        elsewhere = elsewhere or is_elsewhere
     if not kinds_found:
         if leaf.allowed:
             return SourcedLeaf(leaf.pointer, "schema")

@@ -1,9 +1,9 @@
-"""A text that arguments may come from, read once: its numbers, identifiers and words, and the dates that it means.
+"""Reads a text that arguments may come from: its numbers, identifiers and words, and the dates that its words mean.
 
 Strategy: every reading is made when it is first needed and cached with the text, so that ten arguments cost ten
-look-ups. Texts that come again from turn to turn (messages, memory, snippets) are cached here, bounded; the owner of a
-longer text keeps its `SourceText`. An identifier is looked for among the runs of characters between separators, never
-as a part of a run: "W12" does not stand in "W123", nor "bob@x.se" in "evil.bob@x.se".
+look-ups. Short texts that recur from turn to turn (messages, memory, snippets) are cached here, bounded; the owner of a
+longer text keeps its `SourceText`. An identifier must equal a whole run of characters between separators: "W12" does
+not stand in "W123", nor "bob@x.se" in "evil.bob@x.se".
 """
 
 import re
@@ -72,7 +72,7 @@ class SourceText:
 
     @cached_property
     def number_keys(self) -> SourceNumbers:
-        """The values that its numbers support together."""
+        """The values that the numbers of the text support together."""
         return collect_keys(self._tokens)
 
     @cached_property
@@ -82,27 +82,27 @@ class SourceText:
 
     @cached_property
     def identifiers(self) -> frozenset[str]:
-        """Its runs of characters that may be identifiers, folded, without the characters `AROUND` them."""
+        """The runs of characters that may be identifiers, folded, without the characters `AROUND` them."""
         return frozenset(run.strip(AROUND) for pattern in _RUNS for run in pattern.findall(self.folded_text))
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """Its words, folded."""
+        """The words of the text, folded."""
         return frozenset(split_words(self.raw))
 
     @cached_property
     def stems(self) -> frozenset[str]:
-        """The stems of its content words."""
+        """The stems of the content words of the text."""
         return frozenset().union(*map(stems_of, self.words))
 
     @cached_property
     def capitals(self) -> frozenset[str]:
-        """Its words in capitals, folded: they may be the initials of words that are written out elsewhere."""
+        """The words in capitals, folded: they may be the initials of words that are written out elsewhere."""
         return frozenset(word.casefold() for word in _CAPITALS.findall(self.raw))
 
     @cached_property
     def dates(self) -> frozenset[date]:
-        """The dates that it names with their year, and the ends of the months that it names with their year."""
+        """The dates that are named with their year, and the ends of the months that are named with their year."""
         return days.find_dates(self._plain, self._tokens) | days.find_months(self._tokens)
 
     def read_all(self) -> bool:
@@ -121,7 +121,7 @@ class SourceText:
         return days.find_meanings(self.folded_text, self._plain, self._tokens)
 
     def dates_meant(self, today: date) -> frozenset[date]:
-        """Return the dates that its words mean when they are said `today`."""
+        """Return the dates that the words of the text mean when they are written `today`."""
         if self._dates_on is None or self._dates_on[0] != today:
             self._dates_on = (today, days.all_days(self._meanings, today))
         return self._dates_on[1]
@@ -131,15 +131,15 @@ class SourceText:
 
         A `value` without content words must share any word.
         """
-        folded_text = split_words(value)
-        content = [word for word in folded_text if word not in FUNCTION_WORDS]
+        value_words = split_words(value)
+        content = [word for word in value_words if word not in FUNCTION_WORDS]
         if any(not self.stems.isdisjoint(stems_of(word)) for word in content):
             return True
         if len(content) > 1 and "".join([word[0] for word in content]) in self.capitals:
             return True
-        if not content and not self.words.isdisjoint(folded_text):
+        if not content and not self.words.isdisjoint(value_words):
             return True
-        return any(_UNSPACED.search(word) is not None and word in self.folded_text for word in folded_text)
+        return any(_UNSPACED.search(word) is not None and word in self.folded_text for word in value_words)
 
 
 @lru_cache(maxsize=1024)
@@ -150,9 +150,9 @@ def legend_of(code: str, description: str) -> tuple[frozenset[str], ...]:
     holds no other number.
     """
     for clause in _CLAUSE.split(description) if code in description else ():
-        before, code_found, behind = clause.partition(code)
+        before, separator, behind = clause.partition(code)
         if (
-            not code_found
+            not separator
             or before[-1:].isalnum()
             or behind[:1].isalnum()
             or any(map(str.isdecimal, before + behind))
@@ -176,7 +176,7 @@ def make_text(raw: str | SourceText) -> SourceText:
     """Return the `SourceText` of a text, cached when the text is short; a `SourceText` is returned as it is."""
     if isinstance(raw, SourceText):
         return raw
-    return _kept(raw) if len(raw) <= SHORT else SourceText(raw)
+    return _cached_text(raw) if len(raw) <= SHORT else SourceText(raw)
 
 
-_kept = lru_cache(maxsize=KEPT)(SourceText)
+_cached_text = lru_cache(maxsize=KEPT)(SourceText)
