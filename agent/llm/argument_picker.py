@@ -47,7 +47,7 @@ class _ArgumentPicker:
 
     def __init__(self, parameters: Mapping[str, Any], text: str) -> None:
         self._text = TextValues(text)
-        self._found: dict[tuple[str, ...], Any] = {}
+        self._values: dict[tuple[str, ...], Any] = {}
         self._parameters = find_parameters(parameters)
 
     def pick(self, lines: Iterable[str]) -> PickedArguments:
@@ -65,23 +65,23 @@ class _ArgumentPicker:
         missing = next(iter(self._open_parameters(required=True)), None)
         arguments: dict[str, Any] = {}
         for each in self._parameters:
-            if each.path in self._found:
+            if each.path in self._values:
                 inside = arguments
                 for name in each.path[:-1]:
                     inside = inside.setdefault(name, {})
-                inside[each.path[-1]] = self._found[each.path]
+                inside[each.path[-1]] = self._values[each.path]
         return PickedArguments(arguments, missing)
 
     def _open_parameters(self, required: bool = False) -> list[Parameter]:
         """Return the parameters without a value, required ones first."""
-        missing = [each for each in self._parameters if each.path not in self._found]
+        missing = [each for each in self._parameters if each.path not in self._values]
         return [each for each in missing if each.required] + (
             [] if required else [each for each in missing if not each.required]
         )
 
     def _set_value(self, parameter: Parameter, value: object) -> None:
         if value is not _NOTHING:
-            self._found[parameter.path] = value
+            self._values[parameter.path] = value
 
     def _find_by_name(self, parameter: Parameter) -> object:
         """Return the value that is said with a parameter's name."""
@@ -115,9 +115,9 @@ class _ArgumentPicker:
 
     def _find_by_form(self, parameter: Parameter) -> object:
         """Return a value that has the form of a parameter."""
-        found = {"mail": self._text.mails, "link": self._text.links}.get(parameter.form)
-        if found is not None:
-            match = next(self._text.free_matches(found), None)
+        matches = {"mail": self._text.mails, "link": self._text.links}.get(parameter.form)
+        if matches is not None:
+            match = next(self._text.free_matches(matches), None)
             return _NOTHING if match is None else self._text.take_span(*match.span())
         if parameter.form not in ("date", "time", "phone"):
             return _NOTHING
@@ -146,7 +146,7 @@ class _ArgumentPicker:
             if each.required and _convert_token(each, token) is not _NOTHING
         ]
         for each, token in [*((each, token) for *_, each, token in near), *ordered]:
-            if each.path not in self._found and self._text.is_free(token.start, token.end):
+            if each.path not in self._values and self._text.is_free(token.start, token.end):
                 self._text.take_span(token.start, token.end)
                 self._set_value(each, _convert_token(each, token))
 
@@ -209,16 +209,17 @@ def _is_within_bounds(schema: Mapping[str, Any], value: float) -> bool:
 def _find_first_value(values: Sequence[str], text: str) -> object:
     """Return the value that a text names first, word for word by stems; the longest of several at one place."""
     text_stems = [stems(word) for word in split_words(text)[:_WORDS]]
-    any_of_it = frozenset().union(*text_stems)
+    all_stems = frozenset().union(*text_stems)
     best: tuple[int, int] | None = None
     first: object = _NOTHING
     for value in values:
         value_stems = [stems(word) for word in name_words(value)]
-        if not value_stems or value_stems[0].isdisjoint(any_of_it):
+        if not value_stems or value_stems[0].isdisjoint(all_stems):
             continue
         for at in range(len(text_stems) - len(value_stems) + 1):
             if all(
-                not one.isdisjoint(other) for one, other in zip(value_stems, text_stems[at:], strict=False)
+                not value_stem.isdisjoint(text_stem)
+                for value_stem, text_stem in zip(value_stems, text_stems[at:], strict=False)
             ):
                 if best is None or (at, -len(value_stems)) < best:
                     best, first = (at, -len(value_stems)), value

@@ -102,26 +102,26 @@ def _refuse_constant(constant: str) -> NoReturn:
     raise OverflowError(constant)
 
 
-def _find_problems(kind: type[Act | Ask | Noop], given: dict[str, Any]) -> Iterator[str]:
+def _find_problems(kind: type[Act | Ask | Noop], object_: dict[str, Any]) -> Iterator[str]:
     """Yield the problems of a decision's fields."""
-    known = {field.name: field for field in fields(kind)}
-    for name in given:
-        if name not in known:
+    field_by_name = {field.name: field for field in fields(kind)}
+    for name in object_:
+        if name not in field_by_name:
             yield f"/{_shorten(name)[1:-1]}: no field of this name is allowed"
-    for name, field in known.items():
-        if name not in given:
+    for name, field in field_by_name.items():
+        if name not in object_:
             if field.required:
                 yield f"/{name}: this field is required"
             continue
         try:
-            msgspec.convert(given[name], field.type)
+            msgspec.convert(object_[name], field.type)
         except msgspec.ValidationError as error:
-            yield f"/{name}: found {_shorten(given[name])}; {error}"
+            yield f"/{name}: found {_shorten(object_[name])}; {error}"
             continue
-        if name == "args" and not is_valid_payload(given[name]):
+        if name == "args" and not is_valid_payload(object_[name]):
             yield _LARGE
-        elif isinstance(given[name], str):
-            yield from _find_text_problems(kind, name, given[name])
+        elif isinstance(object_[name], str):
+            yield from _find_text_problems(kind, name, object_[name])
 
 
 def _find_text_problems(kind: type[Act | Ask | Noop], name: str, text: str) -> Iterator[str]:

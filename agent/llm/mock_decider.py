@@ -95,16 +95,16 @@ async def _is_own_question(text: str, answer: str, tools: Sequence[ToolDefinitio
 
 def _decide_text(text: str, lang: Lang, tools: Sequence[ToolDefinition]) -> Decision:
     """Return the decision about `text` alone."""
-    named = find_named_tools(text, lang, tools)
-    if not named.tools:
+    matching = find_named_tools(text, lang, tools)
+    if not matching.tools:
         return Noop()
-    if named.tied and named.requested.isdisjoint(tool.name for tool in named.tools[:2]):
+    if matching.tied and matching.requested.isdisjoint(tool.name for tool in matching.tools[:2]):
         return Noop()
-    if named.tied:
-        return Ask(_ask_which_tool(lang, *named.tools[:2]))
-    tool = named.tools[0]
-    picked = pick_arguments(tool.parameters, named.allowed_text)
-    if tool.name not in named.requested and (picked.missing is not None or not picked.arguments):
+    if matching.tied:
+        return Ask(_ask_which_tool(lang, *matching.tools[:2]))
+    tool = matching.tools[0]
+    picked = pick_arguments(tool.parameters, matching.allowed_text)
+    if tool.name not in matching.requested and (picked.missing is not None or not picked.arguments):
         return Noop()  # the tool is mentioned only: no argument for it is given
     if picked.missing is not None:
         return Ask(_ask_for_parameter(lang, picked.missing))
@@ -115,15 +115,15 @@ def _decide_after_results(briefing: Briefing) -> Decision:
     """Return the decision after a result: a further call, or the lines of the results."""
     results = briefing.results
     if all(each.ok for each in results):
-        done = {each.tool for each in results}
-        called = [tool for tool in briefing.tools if tool.name in done]
-        others = [tool for tool in briefing.tools if tool.name not in done]
-        named = find_named_tools(normalize_text(briefing.question), briefing.lang, others, called)
-        if named.tools and not named.tied:
+        done_names = {each.tool for each in results}
+        called = [tool for tool in briefing.tools if tool.name in done_names]
+        others = [tool for tool in briefing.tools if tool.name not in done_names]
+        matching = find_named_tools(normalize_text(briefing.question), briefing.lang, others, called)
+        if matching.tools and not matching.tied:
             lines = [line for each in results for line in each.lines]
-            picked = pick_arguments(named.tools[0].parameters, named.allowed_text, lines)
+            picked = pick_arguments(matching.tools[0].parameters, matching.allowed_text, lines)
             if picked.missing is None:
-                return _make_act(named.tools[0], picked)
+                return _make_act(matching.tools[0], picked)
     return Noop(_quote_results(briefing.lang, results))
 
 
@@ -166,9 +166,9 @@ def _take_fitting(lines: Iterable[str], budget: int) -> Iterable[str]:
 
 
 def _ask_which_tool(lang: Lang, first: ToolDefinition, second: ToolDefinition) -> str:
-    one, other = (" ".join(name_words(tool.name)) for tool in (first, second))
+    first_name, second_name = (" ".join(name_words(tool.name)) for tool in (first, second))
     texts = LANGUAGES[lang].deciding
-    return _replace_if_numbered(texts.which.format(first=one, second=other), texts.which_any)
+    return _replace_if_numbered(texts.which.format(first=first_name, second=second_name), texts.which_any)
 
 
 def _ask_about_problems(briefing: Briefing, problems: Sequence[str]) -> str:

@@ -74,11 +74,11 @@ class _MessageWords:
     def __init__(self, text: str, lang: Lang) -> None:
         self.text = text
         self._past = mood_words(frozenset((lang,))).past
-        self._negated: dict[int, bool] = {}
-        self._wanted: dict[int, bool] = {}
+        self._negated_cache: dict[int, bool] = {}
+        self._wanted_cache: dict[int, bool] = {}
         quoted = QUOTED.sub(lambda match: " " * len(match.group()), text)
-        found = ((*match.span(), fold(match.group())) for match in islice(_WORD.finditer(quoted), _READ))
-        self.words = [_MessageWord(start, end, word, stems(word)) for start, end, word in found]
+        spans = ((*match.span(), fold(match.group())) for match in islice(_WORD.finditer(quoted), _READ))
+        self.words = [_MessageWord(start, end, word, stems(word)) for start, end, word in spans]
 
     def find_hits(self, tool_stems: Stems) -> list[_MessageWord]:
         """Return the words of the message that share a stem with `tool_stems`."""
@@ -87,18 +87,18 @@ class _MessageWords:
         )
 
     def is_negated(self, word: _MessageWord) -> bool:
-        """Return whether `word` is said not to be wanted."""
-        if word.start not in self._negated:
-            self._negated[word.start] = is_negated(self.text, word.start, word.end, True)
-        return self._negated[word.start]
+        """Return whether the message negates `word`."""
+        if word.start not in self._negated_cache:
+            self._negated_cache[word.start] = is_negated(self.text, word.start, word.end, True)
+        return self._negated_cache[word.start]
 
     def is_wanted(self, word: _MessageWord) -> bool:
         """Return whether `word` is asked for, as a thing or as an action."""
-        if word.start not in self._wanted:
-            self._wanted[word.start] = any(
+        if word.start not in self._wanted_cache:
+            self._wanted_cache[word.start] = any(
                 is_requested(self.text, word.start, word.end, is_thing) for is_thing in (True, False)
             )
-        return self._wanted[word.start]
+        return self._wanted_cache[word.start]
 
     def is_reported(self, word: _MessageWord) -> bool:
         """Return whether `word` reports a past action: "I cancelled it", but not "I want it cancelled"."""
@@ -124,11 +124,11 @@ def find_named_tools(
         denied = [each for each in hits if message.is_negated(each)]
         for each in denied:
             allowed_text = _blank_clause(allowed_text, each.start)
-        meant = [each for each in hits if each not in denied and not message.is_reported(each)]
-        rank = _rank_tool(message, tool, meant, denied, called_stems)
+        affirmed = [each for each in hits if each not in denied and not message.is_reported(each)]
+        rank = _rank_tool(message, tool, affirmed, denied, called_stems)
         if rank is not None:
             ranked.append((rank, tool))
-            if any(map(message.is_wanted, meant)) or (asks and not tool.requires_approval):
+            if any(map(message.is_wanted, affirmed)) or (asks and not tool.requires_approval):
                 requested.add(tool.name)
     ranked.sort(key=lambda each: each[0], reverse=True)
     tied = len(ranked) > 1 and ranked[0][0] == ranked[1][0]
@@ -156,21 +156,21 @@ def _rank_tool(
     tool: ToolDefinition,
     hits: list[_MessageWord],
     denied: list[_MessageWord],
-    spent: Stems,
+    called_stems: Stems,
 ) -> tuple[int, float] | None:
     """Return the points of `tool` and the share of its name that is said; None when the message does not name it.
 
     `hits`: words of the tool that are meant. `denied`: words of the tool that are negated.
     """
     name, description, verb = _split_stems(tool.name, tool.description)
-    meant = frozenset().union(*(each.stems for each in hits))
-    if any(each.stems.isdisjoint(meant) for each in denied) or meant <= spent:
+    hit_stems = frozenset().union(*(each.stems for each in hits))
+    if any(each.stems.isdisjoint(hit_stems) for each in denied) or hit_stems <= called_stems:
         return None
-    in_name = sum(not group.isdisjoint(meant) for group in name)
-    described = sum(not group.isdisjoint(meant) for group in description)
+    in_name = sum(not group.isdisjoint(hit_stems) for group in name)
+    described = sum(not group.isdisjoint(hit_stems) for group in description)
     covered = in_name == len(name)
     asked_for = any(map(message.is_wanted, hits))
-    if tool.requires_approval and not covered and (not asked_for or verb.isdisjoint(meant)):
+    if tool.requires_approval and not covered and (not asked_for or verb.isdisjoint(hit_stems)):
         return None
     by_name = in_name > 0 and (in_name + described > 1 or asked_for)
     by_description = described >= _DESCRIBED and described * _SHARE >= len(description)
@@ -189,10 +189,10 @@ def _tool_stems(tool: ToolDefinition) -> Stems:
 def _split_stems(name: str, description: str) -> tuple[tuple[Stems, ...], tuple[Stems, ...], Stems]:
     """Return the stems of a tool's name, those that only its description has, and the verb of its description."""
     of_name = tuple(dict.fromkeys(map(stems, _content_words(name_words(name)))))
-    known = frozenset().union(*of_name)
-    others = [stems(word) for word in split_words(description) if word not in EMPTY_WORDS]
-    described = tuple(each for each in dict.fromkeys(others) if each.isdisjoint(known))
-    return of_name, described, (*others, *of_name)[0]
+    name_stems = frozenset().union(*of_name)
+    description_stems = [stems(word) for word in split_words(description) if word not in EMPTY_WORDS]
+    described = tuple(each for each in dict.fromkeys(description_stems) if each.isdisjoint(name_stems))
+    return of_name, described, (*description_stems, *of_name)[0]
 
 
 def _blank_clause(text: str, start: int) -> str:

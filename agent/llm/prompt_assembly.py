@@ -116,10 +116,10 @@ def assemble_draft(prompt: Prompt, evidence: Sequence[Hit]) -> AssembledPrompt:
         _make_section("message", prompt.question),
         _make_section("repair note", prompt.again),
     )
-    before = [part for part in (recalled_text, evidence_text) if part]
-    own = "\n\n".join([*before, prompt.question, *([prompt.again] if prompt.again else [])])
+    texts_before = [part for part in (recalled_text, evidence_text) if part]
+    user_text = "\n\n".join([*texts_before, prompt.question, *([prompt.again] if prompt.again else [])])
     return AssembledPrompt(
-        sections, (_system_message(stable), *_history_messages(history), ModelMessage("user", own))
+        sections, (_system_message(stable), *_history_messages(history), ModelMessage("user", user_text))
     )
 
 
@@ -270,9 +270,9 @@ def _format_result(result: CallResult) -> str:
     return f"{_encode_json(state)}\n{fence_text(chr(10).join(result.lines))}"
 
 
-def _format_repair(again: str, problems: Sequence[str]) -> str:
+def _format_repair(lead: str, problems: Sequence[str]) -> str:
     problem_lines = "\n".join(f"- {' '.join(each.split())[:_PROBLEM]}" for each in problems[:_PROBLEMS])
-    return f"{again}\n{fence_text(problem_lines)}"
+    return f"{lead}\n{fence_text(problem_lines)}"
 
 
 def _format_tool(tool: ToolDefinition) -> str:

@@ -47,7 +47,7 @@ class TextValues:
     mails: list[re.Match[str]] = field(init=False)
     links: list[re.Match[str]] = field(init=False)
     quotes: list[re.Match[str]] = field(init=False)
-    _taken: list[tuple[int, int]] = field(init=False, default_factory=list)
+    _taken_spans: list[tuple[int, int]] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         """Read the values of `text`."""
@@ -65,11 +65,11 @@ class TextValues:
 
     def is_free(self, start: int, end: int) -> bool:
         """Return whether nothing of `text[start:end]` has been taken."""
-        return all(end <= first or last <= start for first, last in self._taken)
+        return all(end <= first or last <= start for first, last in self._taken_spans)
 
     def take_span(self, start: int, end: int) -> str:
         """Mark `text[start:end]` as taken, and return it stripped."""
-        self._taken.append((start, end))
+        self._taken_spans.append((start, end))
         return self.text[start:end].strip()
 
     def find_after_name(self, name: list[str]) -> tuple[int, int] | None:

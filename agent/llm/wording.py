@@ -1,14 +1,17 @@
-"""Words an answer without a language model, by quoting.
+"""Writes an answer without a language model, by quoting.
 
 Strategy: quote the statement that answers, and at most two more that are nearly as likely, each whole and after a
-short lead that names its section. The best statement comes first; the line that it refers back to stands before it,
-and the lines that it leads into after it. A table row becomes "header: cell" pairs. Lines that hold only links, and
-the notes of a version that is not asked for, are quoted only when nothing else is there. Memory is quoted as its
-user's own words. A search finds more memory than fits, since it also finds items by their neighbours. So only the
-memory that holds most of the question's words is quoted, before the documents when it holds as many of the words as
-they do. Nothing is rewritten or repeated, and no added text holds a number: a heading with a number is left out of
-the lead, and statements are joined so that each number reads as it does alone. A person reads in such an answer only
-sentences that a person has written.
+short lead that names its section. The best statement comes first. A line to which it refers back is quoted before it,
+and lines that it introduces after it. A table row becomes "header: cell" pairs. Lines with only links, and the notes
+of a version that the question does not name, are quoted only without any other statement.
+
+Memory is quoted as the user's own words. A search finds more memory than fits, since it also finds items by their
+neighbours. So only the items that hold most of the question's words are quoted, before the documents when the items
+hold as many of these words as the documents do.
+
+Nothing is rewritten or repeated, and no added text holds a number: a heading with a number is left out of the lead,
+and statements are joined so that each number reads as it does alone. Every sentence of such an answer was written by a
+person.
 """
 
 import re
@@ -39,8 +42,8 @@ QUOTE_CHARS = 700
 MEMORY_ITEMS = 3
 """Items of memory that are quoted, unless all of it is asked for."""
 
-TOLD_CHARS = 350
-"""Characters of memory that are quoted beside that."""
+MEMORY_CHARS = 350
+"""Characters of memory that are quoted beside documents, or for a question with words of its own."""
 
 _HEADINGS = 2  # of a section, the innermost ones, that the lead names
 _KEPT = 4096  # headings whose check for a number is cached
@@ -56,31 +59,33 @@ _VERSION_HEADING = re.compile(r"\[?(?:v\d+(?:\.\d+)+|\d+(?:\.\d+){2,})\]?(?!\S)"
 def choose_quotes(evidence: Sequence[Hit], question: str = "") -> list[Hit]:
     """Return the statements to quote, in the order in which an answer quotes them.
 
-    Documents: at most `STATEMENTS`, in `WORDS` words. Memory: at most `MEMORY_ITEMS`, in `TOLD_CHARS`, of the items
+    Documents: at most `STATEMENTS`, in `WORDS` words. Memory: at most `MEMORY_ITEMS`, in `MEMORY_CHARS`, of the items
     that hold more than half as many of the question's words as the best item. `question`: when it has no words of its
     own, documents come first; without documents all memory may be quoted.
     """
-    remembered = [hit for hit in evidence if hit.snippet.file.startswith(MEMORY_FILES)]
-    if not remembered:
+    memory_hits = [hit for hit in evidence if hit.snippet.file.startswith(MEMORY_FILES)]
+    if not memory_hits:
         return _choose_statements(evidence, question)
-    rest = _choose_statements([hit for hit in evidence if hit not in remembered], question)
+    document_hits = _choose_statements([hit for hit in evidence if hit not in memory_hits], question)
     subject = _subject_stems(question)
-    shares = [_measure_share(subject, statement_text(hit)) for hit in remembered]
+    shares = [_measure_share(subject, statement_text(hit)) for hit in memory_hits]
     most = max(shares)
-    best_share = max((_measure_share(subject, _text_with_headings(hit)) for hit in rest), default=0.0)
-    remembered = [
-        hit for hit, share in zip(remembered, shares, strict=True) if not subject or share > most / 2
+    best_share = max(
+        (_measure_share(subject, _text_with_headings(hit)) for hit in document_hits), default=0.0
+    )
+    memory_hits = [
+        hit for hit, share in zip(memory_hits, shares, strict=True) if not subject or share > most / 2
     ]
     memory_quotes = (
-        _select_fitting(remembered, TOLD_CHARS, MEMORY_ITEMS)
-        if subject or rest
-        else _select_fitting(remembered, QUOTE_CHARS, len(remembered))
+        _select_fitting(memory_hits, MEMORY_CHARS, MEMORY_ITEMS)
+        if subject or document_hits
+        else _select_fitting(memory_hits, QUOTE_CHARS, len(memory_hits))
     )
     if most == 1 and best_share < _HALF:
         return memory_quotes
     if most < best_share or not subject:
-        return rest + (memory_quotes if most >= _HALF or not subject else [])
-    return memory_quotes + rest
+        return document_hits + (memory_quotes if most >= _HALF or not subject else [])
+    return memory_quotes + document_hits
 
 
 def _choose_statements(evidence: Sequence[Hit], question: str) -> list[Hit]:
@@ -93,23 +98,23 @@ def _choose_statements(evidence: Sequence[Hit], question: str) -> list[Hit]:
         return []
     best = ranked[0]
     before, after = _find_neighbours(best, ranked)
-    chosen = [best]
+    quotes = [best]
     words = _count_words(best, ())
     for hit in [*before, *after, *ranked[1:]]:
-        if len(chosen) == STATEMENTS:
+        if len(quotes) == STATEMENTS:
             break
         if hit.score < LIKELY * best.score and hit not in after:
             continue
-        size = _count_words(hit, chosen)
-        if words + size > WORDS or any(_same_words(hit, each) for each in chosen):
+        size = _count_words(hit, quotes)
+        if words + size > WORDS or any(_same_words(hit, each) for each in quotes):
             continue
-        chosen.insert(0 if hit in before else len(chosen), hit)
+        quotes.insert(0 if hit in before else len(quotes), hit)
         words += size
-    return chosen
+    return quotes
 
 
 def _find_neighbours(best: Hit, evidence: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
-    """Return the statement that the best one refers back to, and the statements that it leads into, as far as found."""
+    """Return the hits for the statement to which `best` refers back, and for the statements that `best` introduces."""
     passage = best.passage.snippets
     place = passage.index(best.snippet)
     statement = statement_text(best)
@@ -120,13 +125,15 @@ def _find_neighbours(best: Hit, evidence: Sequence[Hit]) -> tuple[list[Hit], lis
         else ()
     )
     after = passage[place + 1 : place + STATEMENTS] if statement.endswith(":") else ()
-    found = {hit.snippet: hit for hit in evidence}
-    return [found[each] for each in before if each in found], [found[each] for each in after if each in found]
+    hit_by_snippet = {hit.snippet: hit for hit in evidence}
+    return [hit_by_snippet[each] for each in before if each in hit_by_snippet], [
+        hit_by_snippet[each] for each in after if each in hit_by_snippet
+    ]
 
 
 def _is_aside(hit: Hit, question: str) -> bool:
     """Tell whether a statement holds only links, or stands under the number of a version that is not asked for."""
-    versions = [found.group() for each in hit.snippet.headings if (found := _VERSION_HEADING.match(each))]
+    versions = [match.group() for each in hit.snippet.headings if (match := _VERSION_HEADING.match(each))]
     return _LINKS.fullmatch(hit.snippet.text) is not None or any(
         version.strip("[]v") not in question for version in versions
     )
@@ -143,7 +150,7 @@ def _same_words(hit: Hit, other: Hit) -> bool:
 
 
 def _subject_stems(question: str) -> list[Stems]:
-    """Return the words of a question that carry its subject, without those that only request an answer."""
+    """Return the words that carry the subject of a question, without words that only request an answer."""
     word_list = dict.fromkeys(split_words(_REQUESTS.sub(" ", fold(question[:_READ]))))
     return [
         stems(word) for word in word_list if word not in EMPTY_WORDS and (len(word) > 1 or word.isdigit())
@@ -163,21 +170,21 @@ def _text_with_headings(hit: Hit) -> str:
     return " ".join([*hit.snippet.headings, hit.snippet.lead, statement_text(hit)])
 
 
-def _select_fitting(remembered: Sequence[Hit], characters: int, items: int) -> list[Hit]:
+def _select_fitting(memory_hits: Sequence[Hit], characters: int, items: int) -> list[Hit]:
     """Return the best items of memory within `characters`, at most `items`; the best however long it is."""
-    chosen: list[Hit] = []
+    fitting: list[Hit] = []
     size = 0
-    for hit in remembered:
+    for hit in memory_hits:
         statement = statement_text(hit)
-        if chosen and size + len(statement) > characters:
+        if fitting and size + len(statement) > characters:
             continue
-        if any(_same_words(hit, each) for each in chosen):
+        if any(_same_words(hit, each) for each in fitting):
             continue
-        if len(chosen) == items:
+        if len(fitting) == items:
             break
-        chosen.append(hit)
+        fitting.append(hit)
         size += len(statement)
-    return chosen
+    return fitting
 
 
 def statement_text(hit: Hit) -> str:
@@ -190,15 +197,15 @@ def compose_answer(quoted: Sequence[Hit], lang: Lang) -> str:
     if not quoted:
         return LANGUAGES[lang].quoting.nothing
     passages = list(dict.fromkeys(hit.passage for hit in quoted))
-    remembered = [each for each in passages if each.file.startswith(MEMORY_FILES)]
-    documents = [each for each in passages if each not in remembered]
+    memory_passages = [each for each in passages if each.file.startswith(MEMORY_FILES)]
+    documents = [each for each in passages if each not in memory_passages]
     parts = [f"{_format_lead(each, lang)}\n{_join_statements(each, quoted)}" for each in documents]
     if documents and all(each.lang != lang for each in passages):
         parts.insert(0, _other_language_note(lang, documents[0].lang))
-    if remembered:
+    if memory_passages:
         lead = LANGUAGES[lang].quoting.remembered
-        lines = "\n".join([lead, *(f"- {_join_statements(each, quoted)}" for each in remembered)])
-        parts.insert(0 if passages[0] in remembered else len(parts), lines)
+        lines = "\n".join([lead, *(f"- {_join_statements(each, quoted)}" for each in memory_passages)])
+        parts.insert(0 if passages[0] in memory_passages else len(parts), lines)
     return "\n\n".join(parts)
 
 

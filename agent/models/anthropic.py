@@ -154,9 +154,9 @@ class MessageUsage(msgspec.Struct):
 
     def update_usage(self, before: Usage) -> Usage:
         """Return the counts of this event; a count that it leaves out keeps its value in `before`."""
-        read = (self.input_tokens, self.cache_creation_input_tokens, self.cache_read_input_tokens)
+        input_counts = (self.input_tokens, self.cache_creation_input_tokens, self.cache_read_input_tokens)
         return Usage(
-            before.read if self.input_tokens is None else max(sum(part or 0 for part in read), 0),
+            before.read if self.input_tokens is None else max(sum(part or 0 for part in input_counts), 0),
             before.written if self.output_tokens is None else max(self.output_tokens, 0),
         )
 
@@ -185,7 +185,7 @@ class _OpenBlockCall:
     def __init__(self, index: int, input: Any) -> None:
         self.index = index
         self.input = input
-        self.written = False
+        self.has_arguments = False
 
 
 class MessageAnswerReader:
@@ -215,7 +215,7 @@ class MessageAnswerReader:
                 # A pause is for tools that the service runs itself, and none is offered.
                 self.reason = REASONS.get(delta.stop_reason)
                 if self.reason is None:
-                    raise ModelFailed("the model ended for an unknown reason", "protocol")
+                    raise ModelFailed("the model ended for an unknown reason: check base-url", "protocol")
             case "message_stop":
                 yield self._finish()
             case "error":
@@ -239,12 +239,12 @@ class MessageAnswerReader:
             call = self._calls.get(at)
             if call is None:
                 raise ModelFailed("the model gives arguments to a call that has not begun", "protocol")
-            call.written = True
+            call.has_arguments = True
             yield CallDelta(call.index, arguments=delta.partial_json)
 
     def _stop_block(self, at: int) -> Iterator[Piece]:
         call = self._calls.pop(at, None)
-        if call is not None and not call.written:
+        if call is not None and not call.has_arguments:
             yield CallDelta(call.index, arguments=encode({} if call.input is None else call.input).decode())
 
     def _finish(self) -> Finish:

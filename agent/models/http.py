@@ -1,8 +1,8 @@
 """Asks a service over HTTP in any `ServiceProtocol`, and reads its answer as server-sent events.
 
-Strategy: one request is one POST of `agent.http_client`, on a connection of its own. This module has no time limits and
-no retries: the models that wrap it have them. Of a refused request the server's sentence is read, within bounds and
-without secrets (`refusal`).
+Strategy: one request is one POST of `agent.http_client`, on its own connection. This module has no time limits and no
+retries: the wrappers in `model_wrappers` add them. When a server refuses a request, its sentence is read, within bounds
+and without secrets (`refusal`).
 """
 
 import time
@@ -44,40 +44,40 @@ class HttpModel:
         """Yield the answer. When it returns, is closed or cancelled, the connection is closed."""
         body = encode(self._shape.make_body(request))
         answer = self._shape.make_reader()
-        finished = None
+        finish = None
         async with aclosing(self._read_events(body, request)) as events:
             async for event in events:
                 for piece in answer.read_event(event.data):
                     if isinstance(piece, Finish):
-                        finished = piece
+                        finish = piece
                     else:
                         yield piece
-                if finished is not None:
+                if finish is not None:
                     break
-        if finished is None:
+        if finish is None:
             raise ModelFailed("the model's answer ended before its end", "cut")
-        yield finished
+        yield finish
 
     async def _read_events(self, body: bytes, request: ModelRequest) -> AsyncGenerator[ServerEvent, None]:
         """Yield the events of one answer.
 
-        Failures of httpx become our own without any of its words, which may hold the key.
+        Failures of httpx become `ModelFailed` without the text of httpx, which may hold the key.
         """
-        reader, read, begun, failure = EventReader(MODEL_EVENT_MAX), 0, False, None
+        reader, bytes_read, has_answer, failure = EventReader(MODEL_EVENT_MAX), 0, False, None
         try:
             async with self._client.post(body) as answer:
-                begun = True
+                has_answer = True
                 if not answer.head.is_success:
                     raise await self._explain_refusal(answer, request)
                 _check_kind(answer.head)
                 async for piece in answer.body:
-                    read += len(piece)
-                    if read > MODEL_ANSWER_MAX:
+                    bytes_read += len(piece)
+                    if bytes_read > MODEL_ANSWER_MAX:
                         raise ModelFailed(f"the model answered over {MODEL_ANSWER_MAX} bytes", "protocol")
                     for event in reader.feed(piece):
                         yield event
         except FAILURES as error:
-            failure = _make_failure(begun, error)
+            failure = _make_failure(has_answer, error)
         if failure is not None:
             raise failure
 

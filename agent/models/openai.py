@@ -180,7 +180,7 @@ class ChatAnswerReader:
         if choice.finish_reason:
             self._reason = REASONS.get(choice.finish_reason)
             if self._reason is None:
-                raise ModelFailed("the model ended for an unknown reason", "protocol")
+                raise ModelFailed("the model ended for an unknown reason: check base-url", "protocol")
 
     def _read_call(self, call: _CallPart) -> Iterator[CallDelta]:
         function = call.function or _Function()

@@ -66,10 +66,10 @@ def advise(status: int, key: str, too_long: bool) -> str:
 
 def _find_sentence(body: bytes) -> str:
     try:
-        found: Any = msgspec.json.decode(body, type=_RefusalBody)
+        parsed: Any = msgspec.json.decode(body, type=_RefusalBody)
     except msgspec.MsgspecError:
         return ""
-    for field in (found.error, found.message, found.detail):
+    for field in (parsed.error, parsed.message, parsed.detail):
         if isinstance(field, dict):
             field = field.get("message")
         if isinstance(field, str) and field:

@@ -12,7 +12,7 @@ from agent.llm.wording import (
     MEMORY_ITEMS,
     QUOTE_CHARS,
     STATEMENTS,
-    TOLD_CHARS,
+    MEMORY_CHARS,
     WORDS,
     choose_quotes,
     compose_answer,
@@ -327,4 +327,4 @@ def test_much_that_fits_leaves_the_documents_their_place() -> None:
     much = [told(f"t{at}", f"The code of door {at} is {'x' * 200}") for at in range(5)]
     read = section("A code is long. " * 40, headings=("Codes",))
     assert choose_quotes([*read, *much], "Which code?") == [much[0], *read]
-    assert TOLD_CHARS == 350
+    assert MEMORY_CHARS == 350
