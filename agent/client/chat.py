@@ -70,9 +70,9 @@ class TerminalChat:
         self._interactive = interactive
         self._now = now
         self._open: set[str] = set()  # messages and actions without an end yet
-        self._quiet = trio.Event()  # set while no message is open
-        self._quiet.set()
-        self._heard = trio.Event()  # set by the next frame
+        self._none_open = trio.Event()  # set while no message is open
+        self._none_open.set()
+        self._next_frame = trio.Event()  # set by the next frame
         self._midline = False
         self._suggested: list[str] = []  # every suggestion of this chat; the user types its place, from 1
         self._live: list[str] = []
@@ -94,7 +94,7 @@ class TerminalChat:
                 self._write_lines(f"! {describe_close(closed.code)}")
             self._scope.cancel()
 
-        async def heed() -> None:
+        async def handle_interrupts() -> None:
             last = -TWICE
             async for _ in interrupts:
                 if trio.current_time() - last < TWICE:
@@ -108,16 +108,16 @@ class TerminalChat:
         with self._scope:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(show_all)
-                nursery.start_soon(heed)
+                nursery.start_soon(handle_interrupts)
                 try:
                     async for line in lines:
                         await self._run_line(line.strip())
-                    await self._quiet.wait()
+                    await self._none_open.wait()
                     if not self._interactive:
                         await self._wait_for_lull()
                     self._scope.cancel()
                 except WireClosed:
-                    await trio.sleep_forever()  # show_all says so and ends it
+                    await trio.sleep_forever()  # `show_all` reports the close and ends the chat
         return status
 
     async def _run_line(self, line: str) -> None:
@@ -125,7 +125,7 @@ class TerminalChat:
         if not line:
             return
         if not self._interactive and command != "/cancel":
-            await self._quiet.wait()
+            await self._none_open.wait()
         if command == "/quit":
             self._scope.cancel()
         elif command == "/cancel":
@@ -194,16 +194,16 @@ class TerminalChat:
     def _note_begin(self, id: str) -> None:
         """Note a message or an action that the server has not ended yet."""
         self._open.add(id)
-        self._quiet = trio.Event()
+        self._none_open = trio.Event()
 
     async def _wait_for_lull(self) -> None:
         """Wait until no frame has come for `LULL` seconds: no frame says how many suggestions follow an answer."""
-        heard = True
-        while heard:
-            self._heard = trio.Event()
+        has_frame = True
+        while has_frame:
+            self._next_frame = trio.Event()
             with trio.move_on_after(LULL) as waiting:
-                await self._heard.wait()
-            heard = not waiting.cancelled_caught
+                await self._next_frame.wait()
+            has_frame = not waiting.cancelled_caught
 
     def _find_suggestion(self, number: str) -> str | None:
         """Return the suggestion with the typed number, or without one the newest that is live."""
@@ -216,7 +216,7 @@ class TerminalChat:
         return None
 
     def _show(self, frame: Frame) -> None:
-        self._heard.set()
+        self._next_frame.set()
         show = self._SHOW.get(frame["type"])
         if show:
             show(self, frame)
@@ -240,14 +240,14 @@ class TerminalChat:
         self._live.append(frame["suggestionId"])
         missing = self._missing[frame["suggestionId"]] = tuple(frame.get("missing", ()))
         number = len(self._suggested)
-        left = max(0, round(frame.get("expiresAt", 0) / 1000 - self._now()))
-        countdown = f"; {left} s left" if "expiresAt" in frame else ""
-        asked = [describe_action(frame)]
+        seconds_left = max(0, round(frame.get("expiresAt", 0) / 1000 - self._now()))
+        countdown = f"; {seconds_left} s left" if "expiresAt" in frame else ""
+        lines = [describe_action(frame)]
         if frame["action"] == REMEMBER and "text" in frame["payload"]:
-            asked = describe_proposal(frame["payload"])
+            lines = describe_proposal(frame["payload"])
         self._write_lines(
-            f"? [{number}] {asked[0]}",
-            *asked[1:],
+            f"? [{number}] {lines[0]}",
+            *lines[1:],
             f"  /confirm {number}{describe_missing(missing)} runs it, /reject {number} declines it{countdown}",
         )
 
@@ -274,13 +274,15 @@ class TerminalChat:
 
     def _show_error(self, frame: Frame) -> None:
         self._write_lines(f"! {printable_line(frame['message'])} ({printable_line(str(frame['code']))})")
-        if frame["code"] != "internal":  # after that one the message is still refused, and ends then
+        if (
+            frame["code"] != "internal"
+        ):  # after `internal` the server still refuses the message, which then ends
             self._note_end(frame)
 
     def _note_end(self, frame: Frame) -> None:
         self._open.difference_update((frame.get("id"), frame.get("suggestionId")))
         if not self._open:
-            self._quiet.set()
+            self._none_open.set()
 
     def _write_lines(self, *lines: str) -> None:
         """Write whole lines, below a streamed text that is still on its line."""
@@ -340,12 +342,12 @@ async def ask_once(
 
 async def _collect_suggestions(client: Client) -> list[Frame]:
     """Return the suggestions that the server sent with an answer; waits `LULL` seconds at most."""
-    found: list[Frame] = []
+    suggestions: list[Frame] = []
     with suppress(WireClosed), trio.move_on_after(LULL) as waiting:
         await client.ping()
         waiting.deadline = trio.current_time() + AT_HAND
         while True:
             frame = await client.next_frame()
             if frame["type"] == "action_suggestion":
-                found.append(frame)
-    return found
+                suggestions.append(frame)
+    return suggestions

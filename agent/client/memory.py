@@ -1,7 +1,7 @@
-"""Memory commands on a terminal: the frames of `/memory` and its like, and the text for their answers.
+"""Memory commands on a terminal: the frames of `/memory`, `/accept` and the others, and the text for their answers.
 
-An item is accepted in place of the items that were listed as contradicted by it. When it was not listed, it is accepted
-in place of nothing, and the server refuses that when there is a conflict.
+An item is accepted in place of the items that the list showed as contradicted by it. An item that was not listed is
+accepted in place of none, and the server refuses this when there is a conflict.
 """
 
 from collections.abc import Sequence
@@ -30,28 +30,28 @@ class MemoryCommands:
     """The memory commands of one chat, and the items that it has listed."""
 
     def __init__(self) -> None:
-        self._asked = 0
+        self._frame_count = 0
         self._replaces: dict[str, list[str]] = {}  # by each proposed item that was listed
 
     def make_frame(self, command: str, typed: str) -> Frame | None:
-        """Return the frame for a command, with an id of its own; `None` when it is typed wrongly."""
-        made: Frame | None = None
+        """Return the frame for a command, with a new id; `None` when the command is typed wrongly."""
+        frame: Frame | None = None
         if command == "/memory" and (not typed or (typed.isdecimal() and len(typed) <= _DIGITS)):
-            made = {"type": "memory_list", "after": int(typed or "0")}
+            frame = {"type": "memory_list", "after": int(typed or "0")}
         elif command == "/forget" and typed:
-            made = {"type": "memory_forget", "item": typed}
+            frame = {"type": "memory_forget", "item": typed}
         elif command == "/edit":
             id, _, text = typed.partition(" ")
             if text.strip():
-                made = {"type": "memory_edit", "item": id, "text": text.strip()}
+                frame = {"type": "memory_edit", "item": id, "text": text.strip()}
         elif command in _DECIDED and typed:
-            made = {"type": "memory_decide", "item": typed, "decision": _DECIDED[command]}
+            frame = {"type": "memory_decide", "item": typed, "decision": _DECIDED[command]}
             if command == DECISION_COMMANDS["accept"]:
-                made["replaces"] = self._replaces.get(typed, [])
-        if made is None:
+                frame["replaces"] = self._replaces.get(typed, [])
+        if frame is None:
             return None
-        self._asked += 1
-        return made | {"id": f"memory-{self._asked}"}
+        self._frame_count += 1
+        return frame | {"id": f"memory-{self._frame_count}"}
 
     def describe_answer(self, frame: Frame) -> list[str]:
         """Return the lines for an answer of the server."""
@@ -59,17 +59,17 @@ class MemoryCommands:
             item = frame["item"]
             changed = [f"= {_describe_item(item)}"]
             return changed + [f"  in place of {_describe_item(each)}" for each in frame.get("replaced", ())]
-        shown: list[str] = []
+        lines: list[str] = []
         for item in frame["items"]:
-            shown.append(_describe_item(item))
+            lines.append(_describe_item(item))
             self._replaces[item["id"]] = [each["item"] for each in item.get("replaces", ())]
-            shown += _describe_replaced(item.get("replaces", ()))
-            shown += _describe_decisions(item)
+            lines += _describe_replaced(item.get("replaces", ()))
+            lines += _describe_decisions(item)
         if "after" in frame:
-            shown.append(f"(/memory {frame['after']} lists what follows)")
+            lines.append(f"(/memory {frame['after']} lists what follows)")
         if frame.get("incomplete"):
-            shown.append("(what you said last is not kept yet, and may be missing here)")
-        return shown or ["(nothing is remembered)"]
+            lines.append("(your last messages are not kept yet and may be missing: ask again in a moment)")
+        return lines or ["(nothing is remembered)"]
 
 
 def describe_usage(command: str) -> str:
@@ -101,5 +101,5 @@ def _describe_decisions(item: Frame) -> list[str]:
 
 
 def _describe_item(item: Frame) -> str:
-    named = f"{printable_line(item['id'])} ({printable_line(item['status'])})"
-    return f"{named} {printable_line(item['text'])}".rstrip()
+    id_and_status = f"{printable_line(item['id'])} ({printable_line(item['status'])})"
+    return f"{id_and_status} {printable_line(item['text'])}".rstrip()

@@ -19,13 +19,13 @@ from ..text.terminal import printable_line
 from .client import CONNECT_TIMEOUT, CannotConnect, Frame, open_stream
 
 MOST = 1024 * 1024  # bytes of an answer; the server's bound is far below
-WIDTH = 96  # characters of a row, on a terminal that has them
-_FRONT = 8  # before them: a mark, and the line's number
+WIDTH = 96  # most characters of a row
+_MARGIN = 8  # characters before a row: a mark, and the line's number
 _READ = 16_384
 
 _TROUBLE = {
     401: "the server wants its token: --token or AGENT_TOKEN",
-    404: "the documents have changed since: this is no longer there",
+    404: "the documents have changed since the answer: ask again",
     503: "the documents are being read; try again in a moment",
 }
 
@@ -41,9 +41,11 @@ def make_opener(url: str, token: str | None) -> SourceOpener:
     """Return a function that fetches sources from the server at `url`."""
 
     async def open_source(citation: Frame) -> list[str]:
-        found = await _fetch_source(url, token, citation)
+        source = await _fetch_source(url, token, citation)
         try:
-            return format_source(found, citation["snippet"], shutil.get_terminal_size().columns - _FRONT - 1)
+            return format_source(
+                source, citation["snippet"], shutil.get_terminal_size().columns - _MARGIN - 1
+            )
         except (KeyError, TypeError, AttributeError):
             raise CannotOpen("the server sent no source") from None
 
@@ -53,8 +55,8 @@ def make_opener(url: str, token: str | None) -> SourceOpener:
 async def _fetch_source(url: str, token: str | None, citation: Frame) -> Any:
     """Return the source around a citation, as JSON values."""
     first, last = citation.get("lines", (None, None))
-    wanted = "" if first is None else f"?lines={first}-{last}"
-    target = f"/source/{quote(citation['file'], safe='/', errors='replace')}{wanted}"
+    query = "" if first is None else f"?lines={first}-{last}"
+    target = f"/source/{quote(citation['file'], safe='/', errors='replace')}{query}"
     try:
         with trio.fail_after(CONNECT_TIMEOUT):
             stream, host, _ = await open_stream(url)
@@ -98,33 +100,33 @@ async def send_get(stream: trio.abc.Stream, host: str, target: str, token: str |
             return status, bytes(body)
 
 
-def format_source(found: Any, snippet: str, width: int = WIDTH) -> list[str]:
+def format_source(source: Any, snippet: str, width: int = WIDTH) -> list[str]:
     """Return a source as lines of a terminal.
 
-    `found`: the server's JSON. `snippet`: the text of the citation, which may be a part of a long line. `width`:
+    `source`: the server's JSON. `snippet`: the text of the citation, which may be a part of a long line. `width`:
     characters of a row, `WIDTH` at most. Raises `KeyError`, `TypeError` or `AttributeError` for JSON that is no source.
     """
-    every = [line for part in found["parts"] for line in part["lines"]]
-    cited = [line for line in every if line["cited"]]
-    own = [line for line in cited if "".join(line["text"]) in snippet] or cited
-    told = [printable_line(str(found["file"]))]
-    if found["above"]:
-        told.append("  (what stands above this under the same heading is left out)")
-    for part in found["parts"]:
-        told += ["", f"  {printable_line(part['heading'])}"] if part["heading"] else [""]
+    all_lines = [line for part in source["parts"] for line in part["lines"]]
+    cited = [line for line in all_lines if line["cited"]]
+    shown_as_cited = [line for line in cited if "".join(line["text"]) in snippet] or cited
+    rows = [printable_line(str(source["file"]))]
+    if source["above"]:
+        rows.append("  (the text above this under the same heading is left out)")
+    for part in source["parts"]:
+        rows += ["", f"  {printable_line(part['heading'])}"] if part["heading"] else [""]
         before = None
         for line in part["lines"]:
             number = line["line"]
-            told += _format_line(
+            rows += _format_line(
                 line["text"],
                 "" if number in (None, before) else str(number),
-                line in own,
+                line in shown_as_cited,
                 max(20, min(width, WIDTH)),
             )
             before = number
-    if found["below"] is not None:
-        told.append("  (cut here: this is as much as is shown at once)")
-    return told
+    if source["below"] is not None:
+        rows.append("  (cut here: a source is shown up to this length)")
+    return rows
 
 
 def _format_line(runs: Sequence[str], number: str, cited: bool, width: int) -> list[str]:

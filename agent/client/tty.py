@@ -18,9 +18,12 @@ import trio
 from ..text.terminal import printable
 from .editor import PROMPT, LineEditor, count_columns
 
-REDRAW_SIGNALS = (signal.SIGCONT, signal.SIGWINCH)  # after which the row is drawn anew
-LEAVE_SIGNALS = (signal.SIGTERM, signal.SIGHUP)  # which would leave the terminal as it is now
-_PASTES = "\x1b[?2004h", "\x1b[?2004l"  # mark what is pasted, and do so no more
+REDRAW_SIGNALS = (signal.SIGCONT, signal.SIGWINCH)  # the row is drawn anew after these
+LEAVE_SIGNALS = (
+    signal.SIGTERM,
+    signal.SIGHUP,
+)  # by default these would end the process without restoring the terminal
+_PASTES = "\x1b[?2004h", "\x1b[?2004l"  # turn the marking of pasted text on and off
 _ERASE = "\r\x1b[K"
 
 
@@ -39,9 +42,11 @@ class Screen:
         self._editor = editor
         self._steer = steer
         self._width = width
-        self._used = 0  # columns of the line that is not ended yet
-        self._wrapped = False  # it filled its row, so that it seems ended; an end of it that comes is none
-        self._below = False  # the row stands under that line
+        self._used = 0  # columns of the open line, which has no line break yet
+        self._wrapped = (
+            False  # the open line filled its row and the cursor moved on; a line break then adds no row
+        )
+        self._below = False  # the user's row stands under the open line
         self._drawn = False
 
     def write(self, text: str) -> None:
@@ -61,17 +66,17 @@ class Screen:
         """Erase the row."""
         self._steer(self._erase_row())
 
-    def _write_above(self, said: str) -> None:
+    def _write_above(self, text: str) -> None:
         before = self._erase_row()
-        if self._wrapped and said.startswith("\n"):
-            said = said[1:]
-        *whole, last = said.split("\n")
-        self._used = count_columns(last) + (0 if whole else self._used)
+        if self._wrapped and text.startswith("\n"):
+            text = text[1:]
+        *whole_lines, last = text.split("\n")
+        self._used = count_columns(last) + (0 if whole_lines else self._used)
         self._wrapped = self._used > 0 and self._used % self._columns() == 0
         end = ""
         if self._wrapped:
             self._used, end = 0, "\n"
-        self._steer(before + said + end + self._draw_row())
+        self._steer(before + text + end + self._draw_row())
 
     def _columns(self) -> int:
         return max(1, self._width())

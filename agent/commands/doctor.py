@@ -36,7 +36,9 @@ from .output import FAILED, OK, write
 from .settings import DEFAULTS, Flags, settings_app
 
 _LEFT_OUT_SHOWN = 3
-_FREE_BYTES = 200 * 1024 * 1024  # of the data folder's disk, from which on it is said to be nearly full
+_FREE_BYTES = (
+    200 * 1024 * 1024
+)  # free bytes of the data folder's disk below which the disk counts as nearly full
 
 Grade: TypeAlias = Literal["ok", "note", "fail"]
 
@@ -62,8 +64,8 @@ async def doctor(*, settings: Annotated[Flags, Parameter(name="*")] = DEFAULTS) 
     """
     log.configure("console", "error")  # a check prints its own line
     has_failed = False
-    async with aclosing(diagnose(settings)) as found:
-        async for part, diagnosis in found:
+    async with aclosing(diagnose(settings)) as diagnoses:
+        async for part, diagnosis in diagnoses:
             write(f"{diagnosis.grade:5} {part:10} {printable_line(diagnosis.words)}\n")
             has_failed = has_failed or diagnosis.grade == "fail"
     return FAILED if has_failed else OK
@@ -92,15 +94,15 @@ def _read_documents(folder: Path) -> Diagnosis:
     left_out, sections = list(loaded.skipped), 0
     with open_foreign_files() as foreign:
         for source in loaded.sources:
-            read = foreign.read_whole(source)
-            if isinstance(read, Skipped):
-                left_out.append(read)
+            section_or_skipped = foreign.read_whole(source)
+            if isinstance(section_or_skipped, Skipped):
+                left_out.append(section_or_skipped)
             else:
-                sections += len(read[1])
+                sections += len(section_or_skipped[1])
     words = f"{len(loaded.sources) + len(loaded.skipped) - len(left_out):,} files, {sections:,} sections in {folder}"
     if left_out:
-        shown = "; ".join(f"{each.file}: {each.reason}" for each in left_out[:_LEFT_OUT_SHOWN])
-        words += f"; {len(left_out):,} left out ({shown}): agent kb check lists all"
+        examples = "; ".join(f"{each.file}: {each.reason}" for each in left_out[:_LEFT_OUT_SHOWN])
+        words += f"; {len(left_out):,} left out ({examples}): agent kb check lists all"
     if not sections:
         return Diagnosis("fail", f"{words}: put Markdown, HTML, text, PDF or DOCX files there")
     return Diagnosis("note" if left_out else "ok", words)
@@ -117,8 +119,8 @@ async def check_model(settings: Settings) -> Diagnosis:
         async with open_language_model(models, Metrics(), WorkerThreads(1)) as model:
             seconds = await ask_for_one_token(model)
     except ModelFailed as failure:
-        said = f' It says: "{failure.detail}"' if failure.detail else ""
-        return Diagnosis("fail", f"{failure}.{said}")
+        reply = f' It says: "{failure.detail}"' if failure.detail else ""
+        return Diagnosis("fail", f"{failure}.{reply}")
     return Diagnosis("ok", f"{models.model} answers, its first token in {seconds:.1f} s")
 
 
@@ -130,16 +132,18 @@ async def check_data(settings: Settings) -> Diagnosis:
 
 
 def _write_data(folder: Path) -> Diagnosis:
-    there = next(each for each in (folder, *folder.parents) if each.exists())
+    existing = next(each for each in (folder, *folder.parents) if each.exists())
     try:
-        with tempfile.TemporaryFile(dir=there) as file:
+        with tempfile.TemporaryFile(dir=existing) as file:
             file.write(b"agent")
             file.flush()
             os.fsync(file.fileno())
-        free = shutil.disk_usage(there).free
+        free = shutil.disk_usage(existing).free
     except OSError as error:
         why = error.strerror or type(error).__name__
-        return Diagnosis("fail", f"{there} cannot be written ({why}): choose another folder with --data DIR")
+        return Diagnosis(
+            "fail", f"{existing} cannot be written ({why}): choose another folder with --data DIR"
+        )
     words = f"{folder} can be written, {free // 1024**2:,} MiB are free"
     return Diagnosis("ok", words) if free > _FREE_BYTES else Diagnosis("note", f"{words}: make room soon")
 
@@ -163,10 +167,10 @@ async def check_vectors(settings: Settings) -> Diagnosis:
 
 async def check_files(settings: Settings) -> Diagnosis:
     """Compare the limit of open files with the connections that the settings allow."""
-    wanted = settings.server.max_connections + VISITORS + SPARE_FILES
+    needed = settings.server.max_connections + VISITORS + SPARE_FILES
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != resource.RLIM_INFINITY and hard < wanted:
-        words = f"{hard:,} open files are allowed, and {settings.server.max_connections:,} connections need {wanted:,}"
+    if hard != resource.RLIM_INFINITY and hard < needed:
+        words = f"{hard:,} open files are allowed, and {settings.server.max_connections:,} connections need {needed:,}"
         return Diagnosis("note", f"{words}: raise `ulimit -Hn`, or lower --max-connections")
     return Diagnosis("ok", f"enough for {settings.server.max_connections:,} connections")
 

@@ -80,7 +80,7 @@ class _ItemTimes:
     expires_at: Annotated[str | None, Parameter(help="When it ends by itself; a metric needs it.")] = None
 
 
-NOBODYS, ANY_TIME = _ItemOwner(), _ItemTimes()
+NO_OWNER, ANY_TIME = _ItemOwner(), _ItemTimes()
 
 
 @command.command(name="list", sort_key=_FIRST["list"])
@@ -101,18 +101,18 @@ async def list_items(
 
     Example: agent memory list --status proposed --user ana
     """
-    wanted = status or tuple(each for each in get_args(ItemStatus) if each != "forgotten")
-    whose = ScopeFilter(project, user, thread)
-    found = False
+    statuses = status or tuple(each for each in get_args(ItemStatus) if each != "forgotten")
+    scope_filter = ScopeFilter(project, user, thread)
+    has_match = False
     async with open_for_command(data) as opened:
-        for each in dict.fromkeys(wanted):
-            async for item in read_pages(partial(opened.archive.items, whose, statuses=(each,))):
-                found = True
+        for each in dict.fromkeys(statuses):
+            async for item in read_pages(partial(opened.archive.items, scope_filter, statuses=(each,))):
+                has_match = True
                 if as_json:
                     write_line(msgspec.json.encode(item))
                 else:
                     write(make_row(item))
-    if not found:
+    if not has_match:
         complain("no item matches: leave out a filter, or name another folder with --data DIR")
     return OK
 
@@ -141,7 +141,7 @@ async def propose(
     /,
     *,
     data: Data = USER_DATA,
-    owner: Annotated[_ItemOwner, Parameter(name="*")] = NOBODYS,
+    owner: Annotated[_ItemOwner, Parameter(name="*")] = NO_OWNER,
     times: Annotated[_ItemTimes, Parameter(name="*")] = ANY_TIME,
     lang: Lang | None = None,
 ) -> int:
@@ -180,10 +180,10 @@ async def propose(
     scope = Scope(owner.project, owner.thread, owner.user)
     now = WallClock().now_ms()
     async with open_for_command(data) as opened:
-        (made,) = await opened.store.propose_drafts(scope, [make_draft(candidate, now)], now)
-    write(make_row(made.item))
-    for each in made.conflicts:
-        write(describe_replacement(made.item, each))
+        (stored,) = await opened.store.propose_drafts(scope, [make_draft(candidate, now)], now)
+    write(make_row(stored.item))
+    for each in stored.conflicts:
+        write(describe_replacement(stored.item, each))
     return OK
 
 
@@ -204,12 +204,12 @@ async def export(
 
     Example: agent memory export --user ana --turns > ana.jsonl
     """
-    whose = ScopeFilter(project, user, thread)
+    scope_filter = ScopeFilter(project, user, thread)
     async with open_for_command(data) as opened:
-        async for entry in read_pages(partial(opened.archive.entries, whose)):
+        async for entry in read_pages(partial(opened.archive.entries, scope_filter)):
             write_line(entry_line(entry))
         if turns:
-            async for turn in read_pages(partial(opened.archive.turns, whose)):
+            async for turn in read_pages(partial(opened.archive.turns, scope_filter)):
                 write_line(turn_line(turn))
     return OK
 
@@ -246,11 +246,11 @@ async def check(*, data: Data = USER_DATA) -> int:
     return OK
 
 
-def _time(name: str, given: str | None) -> int | None:
+def _time(name: str, text: str | None) -> int | None:
     """Return a date as Unix milliseconds, or `None` for none. `name`: its flag, for the error message."""
-    if given is None:
+    if text is None:
         return None
     try:
-        return round(datetime.fromisoformat(given).astimezone().timestamp() * 1000)
+        return round(datetime.fromisoformat(text).astimezone().timestamp() * 1000)
     except (ValueError, OverflowError, OSError):
         raise UsageError(f"{name} must be a date: write 2026-05-31, or 2026-05-31T14:00:00Z") from None

@@ -59,30 +59,32 @@ async def rebuild(
                 unkept = await _make_vectors(recall, archive)
     except StorageFailed as error:
         raise UsageError(
-            f"{error}; what was said and approved is as it was: put that right and try again"
+            f"{error}; messages and items are unchanged: repair the disk and try again"
         ) from None
     if unkept:
         raise UsageError(f"{unkept} vectors could not be kept: repair the disk and try again")
     if missing:
         some = ", ".join(sorted(missing)[:_NAMED])
-        complain(f"the index lacks {len(missing)} of them ({some}): nothing is lost, but please report it")
+        complain(
+            f"the index lacks {len(missing)} of the ids ({some}): no message or item is lost, but please report this"
+        )
         return REFUSED
     return OK
 
 
 async def _make_index(recall: IndexRecaller, archive: MemoryArchive, run_sync: RunSync) -> set[str]:
     """Make the index and print its size; return the ids that it lacks."""
-    wanted = await _find_expected(archive)
+    expected = await _find_expected(archive)
     began = trio.current_time()
     await recall.catch_up()
     seconds = trio.current_time() - began
-    held = await run_sync(lambda: set(recall.index.indexed_ids()))
-    missing = wanted - held
-    if missing:  # unless it was forgotten meanwhile
+    indexed = await run_sync(lambda: set(recall.index.indexed_ids()))
+    missing = expected - indexed
+    if missing:  # an item may have been forgotten meanwhile
         missing &= await _find_expected(archive)
     counts = [
-        f"{sum(id[0] == letter for id in held)} of {sum(id[0] == letter for id in wanted)} {what}"
-        for letter, what in (("t", "messages and answers"), ("i", "live items"))
+        f"{sum(id[0] == letter for id in indexed)} of {sum(id[0] == letter for id in expected)} {noun}"
+        for letter, noun in (("t", "messages and answers"), ("i", "live items"))
     ]
     write(f"index: {', '.join(counts)}, in {seconds:.1f} s\n")
     return missing
@@ -102,11 +104,11 @@ async def _make_vectors(recall: IndexRecaller, archive: MemoryArchive) -> int:
 
 async def _find_expected(archive: MemoryArchive) -> set[str]:
     """Return the ids that a search has to find: messages and answers that were not refused, and live items."""
-    said = {
+    remark_ids = {
         turn.id
         async for turn in read_pages(lambda window: archive.turns(EVERY_SCOPE, window))
         if turn.remark.text and not turn.remark.blocked
     }
-    return said | {
+    return remark_ids | {
         item.id async for item in read_pages(lambda window: archive.items(EVERY_SCOPE, window, LIVE))
     }

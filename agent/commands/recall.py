@@ -94,7 +94,7 @@ async def recall(
     data: Annotated[
         str, Parameter(env_var="AGENT_DATA", help="Folder of the memory, or user for your data folder.")
     ],
-    whose: Annotated[SearchedConversations, Parameter(name="*")] = SearchedConversations(),
+    conversations: Annotated[SearchedConversations, Parameter(name="*")] = SearchedConversations(),
     k: Annotated[int, Parameter(name=["-k", "--hits"])] = 10,
     json: Annotated[bool, Parameter(negative=())] = False,
     queries: Path | None = None,
@@ -154,8 +154,8 @@ async def recall(
             if unkept:
                 complain(f"{unkept} vectors could not be kept, and will be made again")
             for query in _read_questions(text, queries):
-                found = await recall.recall(whose.search(query.text, clock.now_ms(), k, floor))
-                hits = sorted(found.excerpts, key=lambda each: -each.score)
+                result = await recall.recall(conversations.search(query.text, clock.now_ms(), k, floor))
+                hits = sorted(result.excerpts, key=lambda each: -each.score)
                 if json or queries is not None:
                     id = query.id if bytes(query.id) else msgspec.UNSET
                     write_line(

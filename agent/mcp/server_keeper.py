@@ -1,8 +1,8 @@
 """Runs one server: starts it, offers its tools, calls them, and restarts it after it has ended.
 
-Strategy: a server lives in one task, in a nursery that outlives the sessions and the actions, since ending a server
-that does not listen takes a while. A call runs in the task of its caller and only uses the server. The outcomes of a
-call:
+Strategy: a server lives in one task, in a nursery that outlives the sessions and the actions, since it takes a while to
+end a server that ignores its closed pipe. A call runs in the task of its caller and only uses the server. The outcomes
+of a call:
 
 | the server | before the request is written | after it |
 | --- | --- | --- |
@@ -12,8 +12,9 @@ call:
 | answers any other error, or nonsense; ends | - | unknown |
 | says nothing | - | unknown, at the runner's deadline |
 
-A server that did not answer a call in time is pinged, and no tool of it is called until it has answered. A server that
-does not answer the ping is ended and started again. Its tools are read once in each of its lives, and go with it.
+A server that did not answer a call in time is pinged, and none of its tools is called until it has answered. A server
+that does not answer the ping is ended and started again. The tools of a server are read once after each start, and are
+withdrawn when the server ends.
 """
 
 from collections.abc import Callable, Mapping
@@ -64,7 +65,7 @@ class ServerKeeper:
         self._arguments = arguments
         self._session: McpSession | None = None
         self._names: frozenset[str] = frozenset()
-        self._doubt = trio.Event()  # set while it is not known that the server answers
+        self._may_be_deaf = trio.Event()  # set while it is unknown whether the server answers
 
     async def keep_running(self) -> None:
         """Start the server, and start it again whenever it ends, `MCP_PAUSE_FIRST` to `MCP_PAUSE_MOST` seconds later.
@@ -90,28 +91,28 @@ class ServerKeeper:
         """
         session = self._session
         tool = call.action.partition(".")[2]
-        if session is None or self._doubt.is_set():
+        if session is None or self._may_be_deaf.is_set():
             raise ActionFailed(_NOT_RUNNING)
         if tool not in self._names:
             raise ActionFailed(_NO_SUCH_TOOL)
-        begun = False
+        has_begun = False
 
-        def beginning() -> None:
-            nonlocal begun
+        def note_begin() -> None:
+            nonlocal has_begun
             begin()
-            begun = True
+            has_begun = True
 
         try:
-            result = await session.call(tool, call.payload, beginning)
+            result = await session.call(tool, call.payload, note_begin)
         except McpFailed as error:
-            if not begun:
+            if not has_begun:
                 raise ActionFailed(_NOT_RUNNING) from None
             if error.kind == "refused":
                 raise ActionFailed(_REFUSED) from None
             raise ActionUnknown(_UNKNOWN_OUTCOME.format(why=error)) from None
         except trio.Cancelled:
-            if begun and session is self._session:
-                self._doubt.set()
+            if has_begun and session is self._session:
+                self._may_be_deaf.set()
             raise
         return data_of(result)
 
@@ -124,20 +125,20 @@ class ServerKeeper:
                     tools = await self._read_tools(session)
                 try:
                     self._offer(session, tools)
-                    why = await self._watch(session) or why
+                    why = await self._watch_session(session) or why
                 finally:
                     self._withdraw()
-        except* Exception as broken:  # noqa: BLE001  the edge of one server: others' programs, through others' code
-            why = _describe_end(broken)
+        except* Exception as failure:  # noqa: BLE001  the edge of one server: foreign programs, foreign code
+            why = _describe_end(failure)
         return why
 
     async def _read_tools(self, session: McpSession) -> list[ToolDefinition]:
         """Return the tools of a server that can be offered; each other tool is a line in the log."""
         tools: dict[str, ToolDefinition] = {}
-        missing = set(self._server.auto)
+        missing_auto = set(self._server.auto)
         for raw in await session.tools():
             await trio.lowlevel.checkpoint()  # each schema is compiled
-            missing.discard(raw.get("name", ""))
+            missing_auto.discard(raw.get("name", ""))
             try:
                 tool = make_tool(self._server, raw, self._arguments)
                 if tool.name.lower() in tools:
@@ -146,34 +147,36 @@ class ServerKeeper:
                 self._warn("MCP tool left out", tool=name_of(raw) or "?", why=str(bad))
                 continue
             tools[tool.name.lower()] = tool
-        if missing:
-            self._warn("MCP server has no tool that auto names", tools=len(missing))
+        if missing_auto:
+            self._warn("MCP server has no such tool: correct auto in its settings", tools=len(missing_auto))
         return list(tools.values())
 
     def _offer(self, session: McpSession, tools: list[ToolDefinition]) -> None:
         self._names = frozenset(tool.name.partition(".")[2] for tool in tools)
-        self._doubt = trio.Event()
+        self._may_be_deaf = trio.Event()
         self._session = session
         left_out = self._offering.join(self._server.name, tools)
         _log.info("MCP server is there", server=self._server.name, tools=len(tools))
         if left_out:
-            self._warn("there are too many tools, so some of MCP servers are left out", left_out=left_out)
+            self._warn(
+                "too many tools: some MCP tools are left out, so name fewer servers", left_out=left_out
+            )
         self.first_try.set()
 
     def _withdraw(self) -> None:
         self._session = None
         self._offering.leave(self._server.name)
 
-    async def _watch(self, session: McpSession) -> str:
+    async def _watch_session(self, session: McpSession) -> str:
         """Return "" when the server has ended, or the reason when it does not answer any more."""
         why = ""
         async with trio.open_nursery() as nursery:
 
-            async def until_its_end() -> None:
+            async def wait_for_end() -> None:
                 await session.wait_ended()
                 nursery.cancel_scope.cancel()
 
-            nursery.start_soon(until_its_end)
+            nursery.start_soon(wait_for_end)
             await self._ping_until_deaf(session)
             why = f"it did not answer within {MCP_PING_ANSWER:g} s"
             nursery.cancel_scope.cancel()
@@ -182,25 +185,25 @@ class ServerKeeper:
     async def _ping_until_deaf(self, session: McpSession) -> None:
         while True:
             with trio.move_on_after(MCP_PING_EVERY):
-                await self._doubt.wait()
+                await self._may_be_deaf.wait()
             with trio.move_on_after(MCP_PING_ANSWER) as late:
                 await session.ping()
             if late.cancelled_caught:
                 return
-            self._doubt = trio.Event()
+            self._may_be_deaf = trio.Event()
 
     def _warn(self, event: str, **fields: Any) -> None:
         _log.warning(event, server=self._server.name, **fields)
 
 
-def _describe_end(broken: BaseException) -> str:
-    """Return the reason that a server ended, without the server's words: of a group the first one."""
-    while isinstance(broken, BaseExceptionGroup):
-        broken = broken.exceptions[0]
-    if isinstance(broken, OSError):
-        return f"its command cannot be started ({broken.strerror or type(broken).__name__})"
-    if isinstance(broken, trio.TooSlowError):
+def _describe_end(failure: BaseException) -> str:
+    """Return the reason that a server ended, without the server's words; for a group, that of its first exception."""
+    while isinstance(failure, BaseExceptionGroup):
+        failure = failure.exceptions[0]
+    if isinstance(failure, OSError):
+        return f"its command cannot be started ({failure.strerror or type(failure).__name__})"
+    if isinstance(failure, trio.TooSlowError):
         return f"it did not list its tools within {MCP_START:g} s"
-    if isinstance(broken, McpFailed):
-        return str(broken)
-    return f"something broke ({type(broken).__name__})"
+    if isinstance(failure, McpFailed):
+        return str(failure)
+    return f"something broke ({type(failure).__name__})"

@@ -31,7 +31,7 @@ class Pipes:
         self._send = send
         self._receive = receive
         self._buffer = bytearray()
-        self._seen = 0  # bytes of the buffer that hold no line end
+        self._searched = 0  # bytes of the buffer that hold no line end
         self._skipping = False  # whether the rest of an overlong line is being discarded
         self._writing = trio.Lock()
         self.ended = trio.Event()
@@ -42,17 +42,17 @@ class Pipes:
         A piece of a line over `MCP_LINE_MAX` bytes is b"".
         """
         while True:
-            end = self._buffer.find(b"\n", self._seen)
+            end = self._buffer.find(b"\n", self._searched)
             if end >= 0:
                 line = bytes(self._buffer[:end])
                 del self._buffer[: end + 1]
-                self._seen = 0
+                self._searched = 0
                 skipped, self._skipping = self._skipping, False
                 return b"" if skipped or end > MCP_LINE_MAX else line
-            self._seen = len(self._buffer)
-            if self._seen > MCP_LINE_MAX or (self._skipping and self._seen):
+            self._searched = len(self._buffer)
+            if self._searched > MCP_LINE_MAX or (self._skipping and self._searched):
                 self._buffer.clear()
-                self._seen = 0
+                self._searched = 0
                 self._skipping = True
                 return b""
             try:

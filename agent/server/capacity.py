@@ -1,8 +1,8 @@
 """Pools: a limited number of places for clients, and the rule by which a client gives way to a newcomer.
 
-One address has at most its share. When no place is free, a client that may give way does: the oldest one of the address
-with the most such clients. So a crowd from one address competes with itself, and a newcomer gets in as long as one
-client in the pool has sent no message.
+One address has at most its share. When no place is free, a client that may give way leaves: the oldest such client of
+the address with the most such clients. So a crowd from one address competes with itself, and a newcomer gets a place as
+long as one client in the pool has sent no message.
 """
 
 from collections.abc import Callable
@@ -72,7 +72,7 @@ class PlacePool:
         self._size = size
         self._share = share
         self._taken: set[Place] = set()
-        self._held: dict[object, int] = {}
+        self._places_of: dict[object, int] = {}
         self._willing: dict[object, dict[Place, _WayGiver]] = {}  # each holder's oldest first
 
     @property
@@ -83,13 +83,13 @@ class PlacePool:
     def is_full_for(self, address: str | None) -> bool:
         """Return whether an address has taken its whole share, if that is less than all places."""
         share = self._size if address is None else self._share(address)
-        return share < self._size and self._held.get(address, 0) >= share
+        return share < self._size and self._places_of.get(address, 0) >= share
 
     def take_now(self, address: str | None, now: float) -> Place | None:
         """Take a place for `address` at `now`, in seconds; return None if no client gives way.
 
-        The `address` None is a client without an address of its own. The client that gives way has left the pool when
-        this returns, and was told by its `give_way`.
+        The `address` `None` stands for a client without an address of its own. A client that gives way has left the
+        pool when this method returns, and its `give_way` was called.
         """
         if self.is_full_for(address):
             if not self._make_way(address, now):
@@ -98,13 +98,13 @@ class PlacePool:
             return None
         place = Place(address)
         self._taken.add(place)
-        self._held[place.holder] = self._held.get(place.holder, 0) + 1
+        self._places_of[place.holder] = self._places_of.get(place.holder, 0) + 1
         return place
 
     async def take(self, address: str | None, now: float) -> Place | NoPlaceReason:
         """Take a place as `take_now` does, or return the reason for none. Never waits."""
-        greedy = self.is_full_for(address)
-        return self.take_now(address, now) or ("address" if greedy else "connections")
+        has_full_share = self.is_full_for(address)
+        return self.take_now(address, now) or ("address" if has_full_share else "connections")
 
     def may_give_way(self, place: Place, give_way: Callable[[], None], at: float) -> None:
         """Let a place go to a newcomer from `at` on, in seconds, by `give_way`, which must not block or raise."""
@@ -124,23 +124,23 @@ class PlacePool:
             return
         self.keep(place)
         self._taken.discard(place)
-        self._held[place.holder] -= 1
-        if not self._held[place.holder]:
-            del self._held[place.holder]
+        self._places_of[place.holder] -= 1
+        if not self._places_of[place.holder]:
+            del self._places_of[place.holder]
 
     def make_way(self, now: float) -> bool:
         """Let one client give way; return False if none may at `now`."""
-        ready = (holder for holder in self._willing if self._oldest(holder, now) is not None)
-        greediest = max(ready, key=lambda holder: len(self._willing[holder]), default=None)
+        willing_holders = (holder for holder in self._willing if self._oldest(holder, now) is not None)
+        greediest = max(willing_holders, key=lambda holder: len(self._willing[holder]), default=None)
         return self._make_way(greediest, now)
 
     def _make_way(self, holder: object, now: float) -> bool:
         place = self._oldest(holder, now)
         if place is None:
             return False
-        tell = self._willing[holder][place].give_way
+        give_way = self._willing[holder][place].give_way
         self.leave(place)
-        tell()
+        give_way()
         return True
 
     def _oldest(self, holder: object, now: float) -> Place | None:
@@ -152,7 +152,8 @@ class PlacePool:
 def make_places(size: int, of_address: int | None) -> PlacePool:
     """Return a pool of `size` places, of which one address may have `of_address`; 0 is no limit.
 
-    None: half of the places, and all for this machine, as all clients may come from here through a proxy or a test.
+    `None`: half of the places for any address, and all for this machine, since all clients may come from this machine
+    through a proxy or a test.
     """
 
     def share(address: str) -> int:

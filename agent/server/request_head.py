@@ -93,7 +93,7 @@ class Head:
         elsewhere: one with a bare line feed, a folded line, or a header that h11 has merged with another.
         """
         lines = self.raw.count(b"\n") == self.raw.count(b"\r\n") == len(self.headers) + 2
-        words = _words(self.values(b"connection"))
+        words = _split_words(self.values(b"connection"))
         return lines and self.version == b"1.1" and b"close" not in words and not self.values(b"upgrade")
 
     @property
@@ -105,8 +105,10 @@ class Head:
     @property
     def upgrade(self) -> bool:
         """Whether this asks for our WebSocket; any other request is plain HTTP, with another `Upgrade` too."""
-        wanted = b"websocket" in _words(self.values(b"upgrade"))
-        return wanted and (self.method, self.version) == (b"GET", b"1.1") and self.path in SOCKET_PATHS
+        asks_websocket = b"websocket" in _split_words(self.values(b"upgrade"))
+        return (
+            asks_websocket and (self.method, self.version) == (b"GET", b"1.1") and self.path in SOCKET_PATHS
+        )
 
     @property
     def subprotocols(self) -> tuple[str, ...]:
@@ -147,7 +149,7 @@ async def read_head(stream: trio.abc.ReceiveStream, begun: bytes = b"") -> Head 
             except h11.RemoteProtocolError as error:
                 return replace(_malformed_refusal(error.error_status_hint), of=_parse_request_line(received))
             if isinstance(event, h11.Request):
-                return _admissible(event, bytes(received), bytes(parser.trailing_data[0]))
+                return _admit_head(event, bytes(received), bytes(parser.trailing_data[0]))
     return Refusal(
         408, f"Send the whole request head within {HEAD_TIMEOUT:g} seconds.", of=_parse_request_line(received)
     )
@@ -185,13 +187,13 @@ async def close_now(stream: trio.abc.Stream) -> None:
 
 def _parse_request_line(received: bytes | bytearray) -> Head | None:
     """Parse the first line of an unusable head, to answer it in the shape of its path; None if it has no target."""
-    found = _REQUEST_LINE.match(received)
-    if found is None:
+    match = _REQUEST_LINE.match(received)
+    if match is None:
         return None
-    return Head(method=found[1], target=found[2], version=VERSIONS[-1], headers=(), raw=b"", rest=b"")
+    return Head(method=match[1], target=match[2], version=VERSIONS[-1], headers=(), raw=b"", rest=b"")
 
 
-def _admissible(request: h11.Request, received: bytes, rest: bytes) -> Head | Refusal:
+def _admit_head(request: h11.Request, received: bytes, rest: bytes) -> Head | Refusal:
     """Return a parsed request as a `Head`, or the `Refusal` of a request that this port does not serve."""
     raw = received[: len(received) - len(rest)]
     headers = tuple((bytes(name), bytes(value)) for name, value in request.headers)
@@ -217,15 +219,15 @@ def _refuse_head(head: Head) -> Refusal | None:
         return Refusal(405, "This port answers GET, HEAD and POST.", {"Allow": "GET, HEAD, POST"})
     if not head.target.startswith(b"/"):
         return Refusal(400, "Send a path that begins with a slash.")
-    return _bad_upgrade(head) if head.upgrade else None
+    return _refuse_upgrade(head) if head.upgrade else None
 
 
-def _bad_upgrade(head: Head) -> Refusal | None:
+def _refuse_upgrade(head: Head) -> Refusal | None:
     """Return the refusal of a wrong WebSocket upgrade (RFC 6455, sections 4.1 and 4.2.1), or None."""
     versions, keys = head.values(b"sec-websocket-version"), head.values(b"sec-websocket-key")
-    if not all(name not in _BODY and _plain(name, value) for name, value in head.headers):
+    if not all(name not in _BODY and _is_plain_header(name, value) for name, value in head.headers):
         return Refusal(400, "Send a WebSocket upgrade without a body, in ASCII.")
-    if b"upgrade" not in _words(head.values(b"connection")):
+    if b"upgrade" not in _split_words(head.values(b"connection")):
         return Refusal(400, "Send Connection: Upgrade with a WebSocket upgrade.")
     if len(versions) != 1:
         return Refusal(400, "Send Sec-WebSocket-Version once: 13.")
@@ -236,7 +238,7 @@ def _bad_upgrade(head: Head) -> Refusal | None:
     return None
 
 
-def _plain(name: bytes, value: bytes) -> bool:
+def _is_plain_header(name: bytes, value: bytes) -> bool:
     """Return whether a header is ASCII, or no part of an upgrade."""
     return value.isascii() or not name.startswith((b"sec-websocket", b"connection", b"upgrade"))
 
@@ -254,5 +256,5 @@ def _malformed_refusal(status: int) -> Refusal:
     return Refusal(400, "This is not an HTTP/1.1 request.")
 
 
-def _words(values: tuple[bytes, ...]) -> tuple[bytes, ...]:
+def _split_words(values: tuple[bytes, ...]) -> tuple[bytes, ...]:
     return tuple(word.strip().lower() for value in values for word in value.split(b","))

@@ -192,17 +192,17 @@ async def _accept(
     task_status: trio.TaskStatus[object],
 ) -> None:
     handler = partial(serve_stream, edge)
-    many = [make_listener(each, edge.limits.batch_size, edge.limits.relieve) for each in listeners]
-    await trio.serve_listeners(handler, many, handler_nursery=connections, task_status=task_status)
+    accepting = [make_listener(each, edge.limits.batch_size, edge.limits.relieve) for each in listeners]
+    await trio.serve_listeners(handler, accepting, handler_nursery=connections, task_status=task_status)
 
 
 async def _serve_requests(edge: Edge, stream: trio.abc.Stream, peer: str | None) -> None:
     """Serve the requests of a connection, one after the other, until the last one."""
     for served in range(REQUESTS_MOST):
-        goes_on = await _admit_connection(edge, stream, peer, _Visit(served))
-        if not isinstance(goes_on, bool):
-            goes_on = await goes_on()
-        if not goes_on:
+        may_continue = await _admit_connection(edge, stream, peer, _Visit(served))
+        if not isinstance(may_continue, bool):
+            may_continue = await may_continue()
+        if not may_continue:
             return
 
 
@@ -221,20 +221,20 @@ async def _admit_connection(
             await _turn_away(edge, stream, _CROWDED)
         return False
     door.may_give_way(visitor, visit.scope.cancel, trio.current_time())
-    let_in: _PlacedClient | bool = False
+    admitted: _PlacedClient | bool = False
     try:
         with visit.scope:
-            let_in = await _serve_at_door(edge, stream, peer, visit)
+            admitted = await _serve_at_door(edge, stream, peer, visit)
     finally:
         door.leave(visitor)
-    if isinstance(let_in, _PlacedClient):
-        return _make_client_task(edge, stream, let_in)
+    if isinstance(admitted, _PlacedClient):
+        return _make_client_task(edge, stream, admitted)
     if visit.scope.cancelled_caught:
         edge.observer.count("limited", "visitors")
         if visit.reading and not visit.silent:
             edge.observer.count("rejections", str(_CROWDED.status))
             await _push_out(edge, stream)
-    return let_in
+    return admitted
 
 
 async def _read_head(edge: Edge, stream: trio.abc.Stream, visit: _Visit) -> Head | Refusal | None:
@@ -321,25 +321,25 @@ async def _admit(
     return False
 
 
-def _make_client_task(edge: Edge, stream: trio.abc.Stream, let_in: _PlacedClient) -> ClientTask:
-    if let_in.handler is not None:
-        return partial(_answer, edge, let_in.handler, let_in.exchange, stream, let_in.place)
-    guest = ClientLimits(edge.limits, let_in.place, let_in.address, edge.observer)
+def _make_client_task(edge: Edge, stream: trio.abc.Stream, client: _PlacedClient) -> ClientTask:
+    if client.handler is not None:
+        return partial(_answer, edge, client.handler, client.exchange, stream, client.place)
+    guest = ClientLimits(edge.limits, client.place, client.address, edge.observer)
     return partial(
         _serve_session,
         edge,
         guest,
-        Connection(stream, let_in.head, guest, edge.admission.find_user(let_in.head)),
+        Connection(stream, client.head, guest, edge.admission.find_user(client.head)),
     )
 
 
 async def _answer(
-    edge: Edge, seated: PlacedHandler, exchange: HttpExchange, stream: trio.abc.Stream, place: Place
+    edge: Edge, handler: PlacedHandler, exchange: HttpExchange, stream: trio.abc.Stream, place: Place
 ) -> bool:
     reading, places = trio.CancelScope(), edge.limits.places
     places.may_give_way(place, reading.cancel, trio.current_time() + FIRST_WORDS)
     try:
-        await seated(exchange, reading, partial(places.keep, place))
+        await handler(exchange, reading, partial(places.keep, place))
         if not exchange.may_continue:
             await hang_up(stream)
     finally:
@@ -363,16 +363,16 @@ async def _close_unauthorised(edge: Edge, connection: Connection) -> None:
     await trio.lowlevel.checkpoint()
 
 
-async def _turn_away(edge: Edge, stream: trio.abc.Stream, why: Refusal, head: Head | None = None) -> None:
+async def _turn_away(edge: Edge, stream: trio.abc.Stream, refusal: Refusal, head: Head | None = None) -> None:
     """Refuse a client over a limit. If many are being refused at once, each gets less time to read its answer."""
-    edge.observer.count("rejections", str(why.status))
+    edge.observer.count("rejections", str(refusal.status))
     if edge.limits.refusals.acquire():
         try:
-            await hang_up(stream, edge.render(why, head))
+            await hang_up(stream, edge.render(refusal, head))
         finally:
             edge.limits.refusals.release()
     else:
-        await hang_up(stream, edge.render(why, head), TURNED_AWAY_BRIEFLY)
+        await hang_up(stream, edge.render(refusal, head), TURNED_AWAY_BRIEFLY)
 
 
 async def _push_out(edge: Edge, stream: trio.abc.Stream) -> None:

@@ -1,9 +1,9 @@
 """Recognises courtesies, which are not questions: greetings, thanks, and "what can you do?".
 
-Strategy: a text is a courtesy when all of it is made of the phrases of one language (`agent.lang`). They are matched
-from the beginning of the text, the longest first. A text that goes on after a greeting is a question, and loses the
-greeting before it and the thanks after it, which say nothing about its subject. The patterns are linear in the text,
-and a text longer than `_LONGEST` is no courtesy.
+Strategy: a text is a courtesy when it consists only of courtesy phrases of one language (`agent.lang`). Phrases are
+matched from the beginning of the text, the longest first. A text that continues after a greeting is a question; its
+greeting and its thanks are removed, since they tell nothing about its subject. The patterns are linear in the text, and
+a text longer than `_LONGEST` is no courtesy.
 """
 
 import re

@@ -1,11 +1,11 @@
 """Detects the language of a text, or that the text does not show one.
 
-Strategy: each word gives points to each language. Listed words weigh most: function words, and the words that a
-language lists as frequent. Then come letters that a language has of its own (less in a capitalised word inside a
-sentence, since names travel). Last come word endings and letter pairs that one language uses and the others hardly
-do, which decide keyword questions without a single function word. A sign that only one language has counts for that
-language alone; a sign that several have leaves the decision between them to the next kind of sign. When the best
-language leads by less than `_MARGIN`, the text does not show its language.
+Strategy: each word gives points to each language by three kinds of sign. Listed words weigh most: function words, and
+the words that a language lists as frequent. Next come letters that only one language has (with fewer points in a
+capitalised word inside a sentence, since names travel). Last come word endings and letter pairs that one language uses
+and the others hardly use, which decide keyword questions without any function word. A sign that only one language has
+counts for that language alone; a sign that several languages share leaves the decision to the next kind of sign. When
+the best language leads by less than `_MARGIN` points, the text does not show its language.
 
 The points are round numbers set by hand and checked on labelled questions (`tests/text/test_language.py`). Tables
 this small are faster than a statistical identifier and need no model file. The tables themselves are part of each
@@ -24,8 +24,8 @@ from .words import fold
 _LETTERS = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _WEIGHED = 100  # words that are weighed; a longer text has shown its language long before
 _ENOUGH = 1000  # characters that mostly hold that many words
-_KEPT = 32_768  # words whose points are kept, some 0.2 KB each: more than most knowledge bases have
-_known: dict[str, tuple[int, ...]] = {}
+_CACHE_SIZE = 32_768  # words whose points are kept, some 0.2 KB each: more than most knowledge bases have
+_points_cache: dict[str, tuple[int, ...]] = {}
 _LONGEST = 40  # letters of a word that are read: its last ones
 
 _MARGIN = 5  # points
@@ -64,7 +64,7 @@ def detect_language(text: str) -> Lang | None:
     words = _words_to_weigh(text)
     if not words:
         return None
-    points_of_words = [each for each in map(_known.get, words) if each is not None]
+    points_of_words = [each for each in map(_points_cache.get, words) if each is not None]
     if len(points_of_words) < len(words):
         points_of_words = [_points_within(word) for word in words]
     points_of_words[0] = _points(words[0][-_LONGEST:], False)
@@ -85,14 +85,14 @@ def _words_to_weigh(text: str) -> list[str]:
 
 def _points_within(raw: str) -> tuple[int, ...]:
     """Return the points of a word that does not begin its text; those of short words are cached in `_known`."""
-    known = _known.get(raw)
-    if known is None:
-        known = _points(raw[-_LONGEST:], raw[0].isupper())
+    points = _points_cache.get(raw)
+    if points is None:
+        points = _points(raw[-_LONGEST:], raw[0].isupper())
         if len(raw) <= _LONGEST:
-            if len(_known) >= _KEPT:
-                _known.clear()
-            _known[raw] = known
-    return known
+            if len(_points_cache) >= _CACHE_SIZE:
+                _points_cache.clear()
+            _points_cache[raw] = points
+    return points
 
 
 @lru_cache(maxsize=4096)
@@ -107,10 +107,10 @@ def _points(raw: str, name: bool) -> tuple[int, ...]:
     for lang in _languages_listing(word):
         points[lang] += _WORD
     if len(among) > 1:
-        own = [lang for lang in among if not _SIGNS[lang].letters.isdisjoint(word)]
-        for lang in own:
+        with_own_letters = [lang for lang in among if not _SIGNS[lang].letters.isdisjoint(word)]
+        for lang in with_own_letters:
             points[lang] += _OWN_LETTER_IN_NAME if name else _OWN_LETTER
-        among = own or among
+        among = with_own_letters or among
     if len(among) > 1 and not name and len(word) > 2:
         for lang in among:
             points[lang] += _SIGNS[lang].spelling(word)

@@ -47,6 +47,6 @@ def printable_json(encoded: bytes) -> bytes:
     ).encode()
 
 
-def _escape_character(found: Match[str]) -> str:
+def _escape_character(match: Match[str]) -> str:
     """Return the JSON escape of the matched character."""
-    return f"\\u{ord(found[0]):04x}"
+    return f"\\u{ord(match[0]):04x}"

@@ -123,7 +123,7 @@ def test_what_the_index_lacks_is_told(folder: Path, capsys: Out, monkeypatch: py
     assert run(folder, "--vectors", "off") == 3
     out, err = capsys.readouterr()
     assert "index: 2 of 3 messages and answers, 1 of 1 live items" in out
-    assert "lacks 1 of them (t3)" in err
+    assert "lacks 1 of the ids (t3)" in err
     assert err.count("\n") == 1
 
 

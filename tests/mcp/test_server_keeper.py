@@ -347,7 +347,7 @@ async def test_a_tool_that_cannot_be_offered_is_left_out_with_a_line(
         ("MCP tool left out", "?"),
         ("MCP tool left out", "long"),
         ("MCP tool left out", "Read"),
-        ("MCP server has no tool that auto names", None),
+        ("MCP server has no such tool: correct auto in its settings", None),
         ("MCP server is there", None),
     ]
     assert "SECRET" not in str(logs)
