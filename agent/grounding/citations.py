@@ -1,4 +1,4 @@
-"""Chooses what an answer cites: the smallest set of snippets that supports every number.
+"""Chooses the citations of an answer: the smallest set of snippets that supports every number.
 
 Each snippet is a bit mask of the numbers it supports. With at most `EXACT` useful snippets the choice is exact
 (smaller sets first; among equals the better hits). Beyond it the choice is greedy: the snippet that supports most of

@@ -56,9 +56,9 @@ class NumberCheck(NamedTuple):
 class Verdict:
     """The decision of the number rule on an answer.
 
-    `said`: the text that would be sent: list markers rendered as bullets, marks that count sources left out.
-    `citations`: the snippets it cites, best first. `checks`: its numbers in order.
-    `refused`: the tokens that no citation supports. `text`: the verified text, or `None` when it is blocked.
+    `said`: the text to send: the answer with list markers as bullets and without marks that count sources.
+    `citations`: the snippets that the text cites, best first. `checks`: the numbers of the text in order.
+    `refused`: the tokens that no citation supports. `text`: the verified text, or `None` when the answer is blocked.
     """
 
     said: str

@@ -1,9 +1,9 @@
 """Shows some lines of a knowledge-base file and their surroundings, as the index holds them.
 
-Strategy: nothing is read from the disk. The lines are those that the snippets of the file's sections cite, put in order
-again: lines in no snippet (front matter, tags, blank lines) are not shown, and nothing else can be. A line of several
-sentences may be in several snippets, each with a part of it; those parts follow each other under one line number. The
-view has a bound, and says where it was cut. Pure, and linear in the size of the view.
+Strategy: nothing is read from the disk. The view has the lines that the snippets of the file's sections cite, put in
+order again, and no other text: lines in no snippet (front matter, tags, blank lines) are not shown. A line of several
+sentences may be in several snippets, each with a part of the line; these parts follow each other under one line number.
+The view is bounded, and marks where it was cut. Pure, and linear in the size of the view.
 """
 
 from collections.abc import Iterator, Sequence
@@ -47,8 +47,8 @@ class FileView:
     """The shown part of a file.
 
     `lines`: the first and the last requested line; `None` for the whole file. `parts`: in the order of the file.
-    `above`: whether lines above it under the same heading were cut off. `below`: the line at which it was cut off, or
-    `None`. `whole`: whether this is all of the file.
+    `above`: whether lines above the view under the same heading were cut off. `below`: the line at which the view was
+    cut off, or `None`. `whole`: whether the view is the whole file.
     """
 
     file: str

@@ -7,12 +7,11 @@ meet across them (readers see one run) and nothing elsewhere; paired emphasis in
 that markup hides (in a tag's attributes, a link's target, a comment) come back as `hidden` spans, and character
 references that are written with digits as `references`, so that no digit is ever lost.
 
-Resolves character references (`&#57;`, `&frac12;`), and tells which are written with digits.
-
-Whether a reference is resolved depends on the program that shows the text: a browser resolves numeric ones, and some
-names, also without the semicolon; Markdown only with it; plain text shows them as they are written. So a text is read
-with all of them resolved, and those that are written with digits are reported, because the character (a tab, a letter,
-an invisible one) need not be a part of any number.
+Character references (`&#57;`, `&frac12;`) are resolved differently by the programs that show a text. A browser resolves
+numeric references and some names also without the semicolon, Markdown only with it, and plain text shows references as
+they are written. So a text is read with all references resolved. References that are written with digits are also
+reported (`Reference`), because their character (a tab, a letter, an invisible character) need not be a part of any
+number.
 """
 
 import html
@@ -36,9 +35,9 @@ Edit: TypeAlias = tuple[int, int, int, bool]
 
 
 def back(starts: list[int], edits: list[Edit], at: int, last: bool) -> int:
-    """Map one offset back over the edits of a pass; inside an edit, to its first original character.
+    """Return the offset in the original text of the offset `at` after the edits of a pass.
 
-    `last`: to its last original character instead.
+    An offset inside an edit maps to the first original character of the edit, or to the last one if `last` is set.
     """
     index = bisect_right(starts, at) - 1
     if index < 0:
@@ -53,7 +52,7 @@ def back(starts: list[int], edits: list[Edit], at: int, last: bool) -> int:
 
 
 class Edits:
-    """The pieces of a text that is being rewritten, with the edits that lead back."""
+    """The pieces of a text that is being rewritten, with the edits that map offsets back to the original text."""
 
     def __init__(self, text: str) -> None:
         self.text = text
