@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from agent.grounding.verify import verify
 from agent.lang import LANGUAGES
 from agent.llm.wording import (
+    MEMORY_CHARS,
     MEMORY_ITEMS,
     QUOTE_CHARS,
     STATEMENTS,
-    MEMORY_CHARS,
     WORDS,
     choose_quotes,
     compose_answer,
