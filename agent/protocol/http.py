@@ -1,9 +1,10 @@
 """Defines the requests of the HTTP API: one Struct for each body and query; pure.
 
-Names are snake_case. An unknown field is refused and not skipped: a misspelt `arguments` of an approval would otherwise
-approve other arguments. So is a field that an object has twice, of which readers take either. A request names the
-project by `project_id`; without it, it means the key's project, or the house's own. Where a request names a `user_id`
-too, another user's thread, call or item does not exist for it.
+Names are snake_case. A decision of a user (`ApproveCall`, `DecideItem`) and a query refuse an unknown field: a misspelt
+`arguments` of an approval would otherwise approve other arguments. Other bodies ignore unknown fields, and take an
+optional field that is `""` or null as absent, since callers fill templates. A field that an object has twice is refused
+everywhere: readers take either. A request names the project by `project_id`; without it, it means the key's project, or
+the house's own. Where a request names a `user_id` too, another user's thread, call or item does not exist for it.
 """
 
 from collections.abc import Mapping
@@ -35,7 +36,11 @@ ApprovalOutcome: TypeAlias = Literal["accept", "edit", "respond", "ignore"]
 
 
 class _StrictStruct(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The base of all requests: unknown fields are refused."""
+    """The base of queries, uploads and decisions: unknown fields are refused."""
+
+
+class _TolerantStruct(msgspec.Struct, frozen=True):
+    """The base of other bodies: unknown fields are ignored, and empty optional ones are absent."""
 
 
 # --- queries
@@ -101,7 +106,7 @@ class PromptQuery(_StrictStruct, frozen=True):
 # --- bodies
 
 
-class _RoleFields(_StrictStruct, frozen=True, kw_only=True):
+class _RoleFields(_TolerantStruct, frozen=True, kw_only=True):
     """The model's role in every prompt, as `role_statement`, or as `roleStatement`, which older callers send."""
 
     role_statement: RoleStatement | None = None
@@ -127,7 +132,7 @@ class ProjectChange(_RoleFields, frozen=True, kw_only=True):
     name: Name | None = None
 
 
-class NewKey(_StrictStruct, frozen=True):
+class NewKey(_TolerantStruct, frozen=True):
     """A key to be created. `name` is the operator's label for it."""
 
     name: Name
@@ -140,7 +145,7 @@ class Upload(_StrictStruct, frozen=True):
     category: Category
 
 
-class ChatMessage(_StrictStruct, frozen=True, kw_only=True):
+class ChatMessage(_TolerantStruct, frozen=True, kw_only=True):
     """A message to a thread; without `thread_id` to a new one.
 
     `user_id` is the owner of the thread. `tools` may be called for it. `interrupt` cancels a turn in progress for it.
@@ -175,7 +180,7 @@ class ApproveCall(_StrictStruct, frozen=True, kw_only=True):
     go_on: bool = msgspec.field(name="continue", default=False)
 
 
-class RejectCall(_StrictStruct, frozen=True):
+class RejectCall(_TolerantStruct, frozen=True):
     """A call that is declined, or an approval that is taken back. `user_id` is the user who does so, and owns the
     thread.
     """
@@ -200,13 +205,13 @@ class DecideItem(_StrictStruct, frozen=True, kw_only=True):
     replaces: Annotated[tuple[Id, ...], Meta(max_length=ITEM_REPLACES)] | None = None
 
 
-class ProjectReference(_StrictStruct, frozen=True):
+class ProjectReference(_TolerantStruct, frozen=True):
     """Names a project."""
 
     project_id: Id | None = None
 
 
-class ToolResult(_StrictStruct, frozen=True, kw_only=True):
+class ToolResult(_TolerantStruct, frozen=True, kw_only=True):
     """The outcome of a call that its caller ran. `data` is the result. `error` is the reason of a failure. `continue`
     answers the user now.
 

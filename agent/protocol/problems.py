@@ -231,16 +231,43 @@ def _decoder(kind: "type[Any]") -> "msgspec.json.Decoder[Any]":
     return msgspec.json.Decoder(kind, strict=True)
 
 
+@cache
+def _blank_fields(kind: "type[Any]") -> frozenset[str]:
+    """Return the optional fields of a Struct that counts them as absent where they are `""` or null.
+
+    That is a Struct that ignores unknown fields; and every optional field but one that holds any JSON.
+    """
+    if kind.__struct_config__.forbid_unknown_fields:
+        return frozenset()
+    fields = msgspec.structs.fields(kind)
+    return frozenset(field.encode_name for field in fields if not field.required and field.type is not Any)
+
+
+_fields: "msgspec.json.Decoder[dict[str, msgspec.Raw]]" = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_BLANK = frozenset((b'""', b"null"))
+
+
+def _drop_blank_fields(kind: "type[Any]", body: bytes) -> bytes:
+    """Return a JSON body without the optional fields of `kind` that are empty."""
+    optional = _blank_fields(kind)
+    if not optional:
+        return body
+    fields = _fields.decode(body)
+    blank = {name for name in optional & fields.keys() if bytes(fields[name]) in _BLANK}
+    return msgspec.json.encode({name: fields[name] for name in fields.keys() - blank}) if blank else body
+
+
 def decode(kind: type[T], body: bytes) -> T:
     """Return a JSON body as a Struct, with a U+FFFD for each U+0000 in it.
 
-    Raises `ProblemError`, which names the place that does not fit and repeats no value.
+    Where the Struct ignores unknown fields, an optional field that is `""` or null counts as absent. Raises
+    `ProblemError`, which names the place that does not fit and repeats no value.
     """
     try:
         body = json_without_nul(body)
         if _is_too_deep(body):
             raise RecursionError
-        decoded: T = _decoder(kind).decode(body)  # type: ignore[arg-type]
+        decoded: T = _decoder(kind).decode(_drop_blank_fields(kind, body))  # type: ignore[arg-type]
         json.loads(body, object_pairs_hook=_refuse_duplicates, parse_int=str, parse_float=str)
         return decoded
     except _DuplicateField:

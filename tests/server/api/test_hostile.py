@@ -55,7 +55,12 @@ DEEP = b'{"tool_call_id":"c","ok":true,"data":' + b"[" * 40 + b"]" * 40 + b"}"
         (json.dumps({"user_id": "a", "message": "b", "tools": [{}] * 65}).encode(), "bad_request", "/tools"),
         (b'{"user_id":"anna","message":["s3cret-words"]}', "bad_request", "/message"),
         (b'{"user_id":"anna","message":"Hello","lang":"s3cret-words"}', "bad_request", "/lang"),
-        (b'{"user_id":"anna","message":"Hello","s3cret-words":1}', "bad_request", ""),
+        (b'{"user_id":"anna","message":"Hello","x":"\xff"}', "bad_json", None),
+        (b'{"user_id":"anna","message":"Hello","x":"\\ud800"}', "bad_json", None),
+        (b'{"user_id":"anna","message":"Hello","x":1,"x":2}', "bad_request", None),
+        (b'{"user_id":"anna","message":"Hello","x":' + b"[" * 40 + b"]" * 40 + b"}", "bad_json", None),
+        (b'{"user_id":null,"message":"Hello"}', "bad_request", "/user_id"),
+        (b'{"user_id":"anna","message":""}', "bad_request", "/message"),
         (b'{"user_id":"anna"}', "bad_request", "/message"),
         (b'{"user_id":"","message":"Hello"}', "bad_request", "/user_id"),
         (json.dumps({"user_id": "anna", "message": "x" * 8001}).encode(), "bad_request", "/message"),
@@ -69,6 +74,36 @@ async def test_a_body_that_does_not_fit_is_told_where(body: bytes, code: str, po
     assert [each["pointer"] for each in value["errors"]] == ([] if pointer is None else [pointer])
     assert SECRET not in json.dumps(value)
     assert ask.house.done == []
+
+
+async def test_a_decision_with_an_unknown_or_empty_field_decides_nothing() -> None:
+    """A misspelt or empty field of an approval is refused: without it, something else would be approved."""
+    ask = asker()
+    ask.house.add_call("c")
+    for more, pointer in (
+        ({SECRET: 1}, ""),
+        ({"arguements": {"order": "1"}}, ""),
+        ({"outcome": ""}, "/outcome"),
+        ({"outcome": None}, "/outcome"),
+        ({"arguments_hash": ""}, "/arguments_hash"),
+    ):
+        status, _, value = await ask.ask("POST", "/calls/c/approve", {"user_id": "bo", **more})
+        assert (status, [each["pointer"] for each in value["errors"]]) == (400, [pointer])
+        assert SECRET not in json.dumps(value)
+    assert ask.house.calls["c"].status == "suggested"
+
+
+def test_an_empty_optional_field_counts_as_absent() -> None:
+    """As null and as "", and an unknown field too; a result stays what it is, and so does a text that is not empty."""
+    fields = {"thread_id", "project_id", "lang", "tools", "interrupt", "begin"}
+    plain = decode(ChatMessage, GOOD)
+    for blank in ("", None):
+        body = {**json.loads(GOOD), **dict.fromkeys(fields, blank), "unknown": {"x": [blank]}}
+        assert decode(ChatMessage, json.dumps(body, indent=1).encode()) == plain
+    said = {"tool_call_id": "c", "ok": True}
+    kept = decode(ToolResult, json.dumps({**said, "data": "", "error": "", "continue": None}).encode())
+    assert (kept.data, kept.error, kept.go_on) == ("", None, False)
+    assert decode(ToolResult, json.dumps({**said, "error": " "}).encode()).error == " "
 
 
 @pytest.mark.parametrize(

@@ -247,11 +247,11 @@ async def test_a_call_says_who_rejected_it() -> None:
     for id in ("c1", "c2"):
         ask.house.add_call(id)
     assert await ask.code("POST", "/calls/c1/reject", {"user_id": "eve"}) == "not_found"
-    assert await ask.code("POST", "/calls/c1/reject", {"user_id": ""}) == "bad_request"
+    assert await ask.code("POST", "/calls/c1/reject", {"user_id": ["bo"]}) == "bad_request"
     assert ask.house.calls["c1"].status == "suggested"
     _, _, call = await ask.ask("POST", "/calls/c1/reject", {"user_id": "bo", "project_id": "default"})
     assert (call["status"], call["closed_by"]) == ("rejected", "bo")
-    _, _, call = await ask.ask("POST", "/calls/c2/reject", {})
+    _, _, call = await ask.ask("POST", "/calls/c2/reject", {"user_id": "", "reason": "Not approved"})
     assert (call["status"], call["closed_by"]) == ("rejected", None)
     _, _, page = await ask.ask("GET", "/calls")
     assert [each["closed_by"] for each in page["items"]] == ["bo", None]
