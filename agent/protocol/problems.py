@@ -73,7 +73,7 @@ FAULTS: Mapping[str, ProblemKind] = {
     "expired": ProblemKind(409, "Call expired", "The deadline of the call has passed; ask for it again."),
     "not_approved": ProblemKind(409, "Call not approved", "Get the call approved first."),
     "not_begun": ProblemKind(
-        409, "Call not begun", "Begin the call first; only a begun call has an outcome to report."
+        409, "Call not begun", "Begin the approved call first; only a begun call has an outcome to report."
     ),
     "begun": ProblemKind(409, "Call begun", "The call has begun already; read it to see how it stands."),
     "arguments_changed": ProblemKind(

@@ -260,8 +260,11 @@ def begin_call(
     return _move(transaction, call, "claimed", None, lease_until=lease_until)
 
 
-def record_report(transaction: Transaction, report: CallReport) -> tuple[StoredCall, bool]:
-    """Record how a claimed call ended for its caller; return it, and whether the same report came before."""
+def record_report(transaction: Transaction, report: CallReport, kb: str | None) -> tuple[StoredCall, bool]:
+    """Record how a claimed call ended for its caller; return it, and whether the same report came before.
+
+    A report that a call was done begins it first, where the call needs no approval and nobody has begun it.
+    """
     call = find_call(transaction.connection, report.project, report.call)
     if call.result_hash is not None:
         if call.result_hash != report.digest:
@@ -272,6 +275,9 @@ def record_report(transaction: Transaction, report: CallReport) -> tuple[StoredC
             raise Conflict("expired")
         declined: CallStatus = "rejected" if call.status == "suggested" else "cancelled"
         return _move(transaction, call, declined, report.at, result_hash=report.digest), False
+    if call.status == "confirmed" and call.runs_at == CALLER and not call.needs_approval:
+        begin_call(transaction, report.project, report.call, report.at, report.at + 1, kb)
+        call = find_call(transaction.connection, report.project, report.call)
     if call.status != "claimed" or call.runs_at != CALLER:
         raise Conflict(_why_not_reported(call, report.at))
     if call.lease_until <= report.at:

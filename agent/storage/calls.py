@@ -88,10 +88,13 @@ class SqliteCalls:
         return await self._database.write(partial(begin, kb=self._kb, attempt=attempt), never.write)
 
     async def report_call(self, report: CallReport) -> tuple[StoredCall, bool]:
-        """Record the outcome of a begun call, in its thread too; return the call and whether it was reported before."""
+        """Record the outcome of a begun call, in its thread too; return the call and whether it was reported before.
+
+        A call that needs no approval is begun by a report that it was done.
+        """
 
         def keep(transaction: Transaction) -> tuple[StoredCall, bool]:
-            call, known = call_transitions.record_report(transaction, report)
+            call, known = call_transitions.record_report(transaction, report, self._kb)
             if call.result is not None and not known:
                 turns.keep_result(transaction, call, report.at)
             return call, known

@@ -250,6 +250,8 @@ def test_the_model_of_a_call_moves_as_its_table_does(model: CallModel) -> None:
     events = [event(f"{each}{mark}", 0, 1) for each, mark in product(operations, ("", "?"))]
     steps = {(before.status, after.status) for before, after in _reached(model, Call(), events)}
     changes = {(one, other) for one, other in steps if one != other and one != NOTHING and other != GONE}
+    if model is HANDED_OVER:  # its report begins it, which makes two moves in one
+        changes -= {("confirmed", "done")}
     assert changes <= MOVES
     assert not {one for one, other in steps if one == GONE and other != GONE}
 

@@ -231,7 +231,7 @@ CODES: dict[str, dict[CallStatus, str]] = {
     "report done": {
         **ENDED,
         "suggested": "not_approved",
-        "confirmed": "not_begun",
+        "confirmed": "",
         "claimed": "",
         "done": "already_reported",
         "failed": "already_reported",
@@ -311,6 +311,33 @@ async def test_a_report_that_nothing_was_done_declines_a_call_that_waits(store: 
         assert await store.calls.report_call(no) == (declined, True)
         assert await why_not(store.calls.report_call(replace(no, digest="d2"))) == "already_reported"
         assert await store.ledger.get_row(id) is None
+
+
+async def test_a_report_begins_a_call_that_needs_no_approval(store: Store) -> None:
+    """Once, in the ledger too; not where it was approved, where its time is over, or where other arguments ran."""
+    await with_calls(store, a_call(**RUN), a_call("c2"), a_call("c3", **RUN), a_call("c4", **RUN))
+    await store.calls.approve_call(replace(YES, call="c2"))
+    done, again = await store.calls.report_call(OK)
+    assert (done.status, done.result, again) == ("done", OK.result, False)
+    assert await store.ledger.get_row("c1") == LedgerRow(
+        suggestion_id="c1",
+        action="refund",
+        status="done",
+        claimed_at=OK.at,
+        ended_at=OK.at,
+        result=dict(OK.result),
+        kb="/docs",
+    )
+    assert await store.calls.report_call(OK) == (done, True)
+    assert await why_not(store.calls.begin_call(HOUSE, "c1", NOW + 8, LEASE)) == "closed"
+    for refused, code in (
+        (replace(OK, call="c2"), "not_begun"),
+        (replace(OK, call="c3", at=LATER), "expired"),
+        (replace(OK, call="c4", seen="h0"), "arguments_changed"),
+    ):
+        assert await why_not(store.calls.report_call(refused)) == code
+        assert (await store.calls.call(HOUSE, refused.call)).status == "confirmed"
+        assert await store.ledger.get_row(refused.call) is None
 
 
 async def test_what_the_server_runs_is_not_the_callers(store: Store) -> None:

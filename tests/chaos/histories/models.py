@@ -127,6 +127,8 @@ class CallModel:
         ok, label = event.value == "done", event.detail
         if state.report:
             return (state,) if state.report == label else ()
+        if ok and state.status == "confirmed" and self.free and self.caller and not state.effects:
+            state = state._replace(status="claimed", effects=1)  # the report begins it
         becomes = {"claimed": "done" if ok else "failed"}
         if not ok:
             becomes |= {"suggested": "rejected", "confirmed": "cancelled"}
