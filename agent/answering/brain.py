@@ -44,6 +44,7 @@ from ..ports.draft import NO_CHARTER, NO_REMINDER, Charter, Drafter, Prompt, Rem
 from ..ports.remember import EMPTY_MEMORY, MEMORY_FILES, Memory
 from ..ports.search import Hit, Lang, Library, Query, Retriever
 from ..text.courtesy import find_courtesy, strip_courtesies
+from ..text.fences import fence_text
 from ..text.language import detect_language
 from .draft_ways import (
     DraftWay,
@@ -189,9 +190,11 @@ class GroundedBrain:
                 )
         if not hits:
             await self._explain_nearest(retriever, query)
-        reminder = memory_evidence.reminder
+        reminder, texts = memory_evidence.reminder, LANGUAGES[lang].prompting
         if unread:
-            reminder = reminder.with_recalled(LANGUAGES[lang].prompting.unreadable)
+            reminder = reminder.with_recalled(texts.unreadable)
+        if question.context:
+            reminder = reminder.with_situation(f"{texts.context}\n{fence_text(question.context)}")
         return TurnEvidence(
             text=text,
             lang=lang,

@@ -223,8 +223,9 @@ class Prompting:
     `message`: lead into the memory items, into the messages before that message, and into the message, between fences.
     `role`, `rules`: lead into a project's description of its model, and into its rules, both between fences. `memory`,
     `situation`, `said`: lead into the user's standing rules, into the other memory items, and into the agent's earlier
-    messages, between fences as well. `disagree`: about {older} and {newer}, whose numbers differ. `unreadable`: states
-    that some memory items could not be read.
+    messages, between fences as well. `context`: leads into the description of the message by the user's program,
+    between fences too. `disagree`: about {older} and {newer}, whose numbers differ. `unreadable`: states that some
+    memory items could not be read.
     """
 
     only_snippets: str
@@ -243,6 +244,7 @@ class Prompting:
     memory: str
     situation: str
     said: str
+    context: str
     disagree: str
     unreadable: str
 

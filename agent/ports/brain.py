@@ -28,7 +28,8 @@ class Question:
     place of an answer. `results` are of calls that ended after their turn had; the answer tells of them. Where the
     question `is_continuation` of one of them, `text` is the message that led to that call. `key` tells the message from
     every other one; it is "" where `id` does. The id of a socket's message is its client's, and a client may use an id
-    again. `unread` says that the conversation could not be read, so that the message stands alone.
+    again. `unread` says that the conversation could not be read, so that the message stands alone. `context` is JSON of
+    the client's program about the message, "" for none: part of the prompt, and no source.
     """
 
     id: str
@@ -43,6 +44,7 @@ class Question:
     results: tuple[CallResult, ...] = ()
     key: str = ""
     unread: bool = False
+    context: str = ""
 
     @property
     def key_or_id(self) -> str:

@@ -29,13 +29,18 @@ NO_CHARTER = Charter()
 class Reminder:
     """The part of a prompt that comes from memory. It is no source: the citable part of memory stands in the evidence.
 
-    `standing` holds rules and preferences, which always apply. `situation` describes the present state. `said` holds
-    earlier messages that fit the question, and that must not be cited. Each is a part of a prompt, or "".
+    `standing` holds rules and preferences, which always apply. `situation` describes the present state, from memory and
+    from the program of the client. `said` holds earlier messages that fit the question, and that must not be cited.
+    Each is a part of a prompt, or "".
     """
 
     standing: str = ""
     situation: str = ""
     said: str = ""
+
+    def with_situation(self, text: str) -> "Reminder":
+        """Return the reminder with `text` after the situation."""
+        return replace(self, situation=f"{self.situation}\n\n{text}".lstrip())
 
     def with_recalled(self, text: str) -> "Reminder":
         """Return the reminder with `text` before the earlier messages."""

@@ -18,8 +18,9 @@ TurnEnd: TypeAlias = Literal["cancelled", "busy", "rate_limited", "shutting_down
 class ChatRequest:
     """A message to a thread.
 
-    `thread` None begins a new one. `tools` came with the message, not read yet. `interrupt` cancels a turn in progress
-    for it. `begin` hands over calls that the caller runs and that need no approval as begun, with a lease.
+    `thread` None begins a new one. `tools` came with the message, not read yet. `context` is JSON of the caller's about
+    the message, "" for none. `interrupt` cancels a turn in progress for it. `begin` hands over calls that the caller
+    runs and that need no approval as begun, with a lease.
     """
 
     project: str
@@ -27,6 +28,7 @@ class ChatRequest:
     text: str
     thread: str | None = None
     tools: Sequence[Mapping[str, Any]] = ()
+    context: str = ""
     lang: Lang | None = None
     interrupt: bool = False
     begin: bool = True

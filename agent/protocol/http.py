@@ -148,8 +148,10 @@ class Upload(_StrictStruct, frozen=True):
 class ChatMessage(_TolerantStruct, frozen=True, kw_only=True):
     """A message to a thread; without `thread_id` to a new one.
 
-    `user_id` is the owner of the thread. `tools` may be called for it. `interrupt` cancels a turn in progress for it.
-    `begin` hands over calls that need no approval and that the caller runs as begun, with a lease.
+    `user_id` is the owner of the thread. `tools` may be called for it. `context` is the caller's description of the
+    message, such as its channel: part of the prompt, where it supports no number and no argument of a call. `interrupt`
+    cancels a turn in progress for it. `begin` hands over calls that need no approval and that the caller runs as begun,
+    with a lease.
     """
 
     user_id: Id
@@ -157,6 +159,7 @@ class ChatMessage(_TolerantStruct, frozen=True, kw_only=True):
     project_id: Id | None = None
     thread_id: Id | None = None
     tools: Tools = ()
+    context: Mapping[str, Any] | None = None
     lang: Lang | None = None
     interrupt: bool = False
     begin: bool = True
@@ -212,14 +215,15 @@ class ProjectReference(_TolerantStruct, frozen=True):
 
 
 class ToolResult(_TolerantStruct, frozen=True, kw_only=True):
-    """The outcome of a call that its caller ran. `data` is the result. `error` is the reason of a failure. `continue`
-    answers the user now.
+    """The outcome of a call that its caller ran. `data` is the result. `error` is the reason of a failure. `user_id` is
+    the owner of its thread. `continue` answers the user now.
 
     `arguments_hash` is of the arguments that were run; a report on other arguments is refused.
     """
 
     tool_call_id: Id
     ok: bool
+    user_id: Id | None = None
     project_id: Id | None = None
     data: Any = None
     error: Description | None = None

@@ -249,7 +249,7 @@ _BLANK = frozenset((b'""', b"null"))
 
 def _drop_blank_fields(kind: "type[Any]", body: bytes) -> bytes:
     """Return a JSON body without the optional fields of `kind` that are empty."""
-    optional = _blank_fields(kind)
+    optional = _blank_fields(kind)  # type: ignore[arg-type]
     if not optional:
         return body
     fields = _fields.decode(body)

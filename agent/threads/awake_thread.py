@@ -158,14 +158,16 @@ class AwakeThread:
         known: Mapping[str, ToolDefinition],
         listener: Listener | None,
         results: tuple[CallResult, ...] = (),
+        context: str = "",
     ) -> TurnWaiter:
         """Begin the turn of a stored message; return the waiter for its end.
 
         `tools` came with the message. `known` holds every tool that the turn may call, by name. `listener` hears its
-        frames. `results` are those of calls that no turn has seen yet.
+        frames. `results` are those of calls that no turn has seen yet. `context` is JSON of the caller about the
+        message.
         """
         waiter = self._begin(message, known, listener)
-        question = self._question(message, text, lang, tools, results)
+        question = replace(self._question(message, text, lang, tools, results), context=context)
         self.post(QuestionPosed(question, question.at))
         return self._unless_over(waiter)
 

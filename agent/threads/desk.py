@@ -109,9 +109,8 @@ class ThreadDesk:
         )
 
         def start_turn(awake: AwakeThread, results: tuple[CallResult, ...]) -> TurnWaiter:
-            return awake.ask(
-                id, request.text, request.lang, tools, self._tools_by_name(tools), listener, results
-            )
+            known = self._tools_by_name(tools)
+            return awake.ask(id, request.text, request.lang, tools, known, listener, results, request.context)
 
         reply = await self._run_turn(opening, start_turn, listener)
         return await self._hand_over(reply) if request.begin else reply

@@ -254,7 +254,7 @@ async def test_of_another_user_nothing_is_there(autojump_clock: trio.testing.Moc
         before, carried = await all_of(server, project), [*server.carried.called]
         asked = [each for each in every_request(with_users=True) if whose(each)]
         taken = {place for each in asked for place in whose(each)}
-        assert taken == {"thread_id", "call_id", "item_id"}
+        assert taken == {"thread_id", "call_id", "tool_call_id", "item_id"}
         for each in asked:
             for place, id in [(where, one) for where in sorted(whose(each)) for one in ids[where]]:
                 answers = []

@@ -163,6 +163,7 @@ LANGUAGE = Language(
         memory="Memoru.",
         situation="Jen.",
         said="Vi diris:",
+        context="Jen la mesaĝo:",
         disagree="{older} kaj {newer}.",
         unreadable="Memoro mankas.",
     ),

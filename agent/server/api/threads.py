@@ -1,13 +1,21 @@
 """Handlers for threads: chat, list, show, cancel, delete."""
 
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
 from ...ports.thread_service import ChatRequest
 from ...protocol.http import ChatMessage, ThreadsQuery
+from ...protocol.problems import FieldError, ProblemError
 from ...protocol.views import CallPage, MessagePage, ThreadPage
 from ..responses import Answer
 from . import views
 from .answers import DONE, answer_with
 from .context import ApiServices, Request
 from .pages import answer_page, parse_window
+
+CONTEXT_BYTES = 4 * 1024  # of a message's context, as JSON
 
 
 async def chat(services: ApiServices, request: Request) -> Answer:
@@ -19,6 +27,7 @@ async def chat(services: ApiServices, request: Request) -> Answer:
         text=new.message,
         thread=new.thread_id,
         tools=new.tools,
+        context=_encode_context(new.context),
         lang=new.lang,
         interrupt=new.interrupt,
         begin=new.begin,
@@ -71,3 +80,12 @@ async def cancel(services: ApiServices, request: Request) -> Answer:
     """Cancel a thread's turn in progress, and its calls that wait."""
     await services.desk.cancel_thread(request.project, request.names["thread_id"])
     return DONE
+
+
+def _encode_context(context: Mapping[str, Any] | None) -> str:
+    """Return a message's context as JSON, "" for none. Raises `ProblemError` if it is too large."""
+    encoded = msgspec.json.encode(context, order="sorted") if context else b""
+    if len(encoded) > CONTEXT_BYTES:
+        why = f"Send at most {CONTEXT_BYTES // 1024} KB of JSON."
+        raise ProblemError("bad_request", errors=[FieldError("/context", why)])
+    return encoded.decode()
