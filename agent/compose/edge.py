@@ -74,6 +74,7 @@ def make_api_services(
         clock=composition.clock,
         new_id=composition.new_id,
         new_key=make_key,
+        tools=composition.toolbox.operator,
         memory=None if memory is None else memory.make_desk(list_transcripts(composition, registry)),
         backlog=NO_BACKLOG if memory is None else memory.keeper,
     )

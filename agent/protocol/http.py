@@ -69,6 +69,12 @@ class ProjectPageQuery(PageQuery, frozen=True):
     project_id: Id | None = None
 
 
+class ProjectThreadsQuery(PageQuery, frozen=True):
+    """Selects threads of the path's project: all, or one user's."""
+
+    user_id: Id | None = None
+
+
 class ThreadsQuery(ProjectPageQuery, frozen=True):
     """Selects threads: all, or one user's."""
 

@@ -262,6 +262,14 @@ ROUTES: tuple[Route, ...] = (
         query=h.ThreadsQuery,
     ),
     Route(
+        name="list_project_threads",
+        method="GET",
+        path="/projects/{project_id}/threads",
+        summary="A project's threads, a page at a time, as /threads lists them",
+        answers={200: v.ThreadPage},
+        query=h.ProjectThreadsQuery,
+    ),
+    Route(
         name="get_thread",
         method="GET",
         path="/threads/{thread_id}",
@@ -317,6 +325,22 @@ ROUTES: tuple[Route, ...] = (
         summary="A project's calls, a page at a time",
         answers={200: v.CallPage},
         query=h.CallsQuery,
+    ),
+    Route(
+        name="list_pending_calls",
+        method="GET",
+        path="/projects/{project_id}/tools/pending",
+        summary="A project's calls that wait for an approval, a page at a time",
+        answers={200: v.CallPage},
+        query=h.PageQuery,
+    ),
+    Route(
+        name="list_tools",
+        method="GET",
+        path="/tools",
+        summary="The operator's tools, which every message may call",
+        answers={200: v.ToolList},
+        query=h.ProjectQuery,
     ),
     Route(
         name="get_call",

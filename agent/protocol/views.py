@@ -185,6 +185,23 @@ class CallPage(msgspec.Struct, frozen=True):
     next_cursor: str | None
 
 
+class ToolView(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool of the operator. `parameters` is the JSON Schema of its arguments."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    requires_approval: bool
+    risk: Risk
+    runs_at: RunsAt
+
+
+class ToolList(msgspec.Struct, frozen=True):
+    """The operator's tools, in the order of their definition."""
+
+    items: tuple[ToolView, ...]
+
+
 class ToolRequest(msgspec.Struct, frozen=True):
     """The call that a turn led to, in short."""
 

@@ -11,7 +11,8 @@ from ...ports.calls import CallReport, StoredCall
 from ...protocol.http import ApproveCall, CallsQuery, RejectCall, ToolResult
 from ...protocol.payload import is_deeper_than, is_valid_payload
 from ...protocol.problems import FieldError, ProblemError, missing_fields
-from ...protocol.views import ApprovedCall, CallPage, ChatAnswer, ReportReceipt
+from ...protocol.records import from_record
+from ...protocol.views import ApprovedCall, CallPage, ChatAnswer, ReportReceipt, ToolList, ToolView
 from ...tools.results import RESULT_DEPTH
 from ..responses import Answer
 from . import views
@@ -34,6 +35,18 @@ async def list_calls(services: ApiServices, request: Request) -> Answer:
         request.project, parse_window("calls", query), query.status, query.thread_id
     )
     return answer_page("calls", page, views.call, CallPage)
+
+
+async def list_pending_calls(services: ApiServices, request: Request) -> Answer:
+    """Answer with a page of the calls of a project that wait for an approval."""
+    page = await services.calls.calls(request.project, parse_window("calls", request.query), "suggested")
+    return answer_page("calls", page, views.call, CallPage)
+
+
+async def list_tools(services: ApiServices, request: Request) -> Answer:
+    """Answer with the operator's tools."""
+    await services.projects.project(request.project)  # raises `NotFound` for an unknown project
+    return answer_with(ToolList(tuple([from_record(ToolView, tool) for tool in services.tools])))
 
 
 async def get_call(services: ApiServices, request: Request) -> Answer:

@@ -1,6 +1,6 @@
 """The parameters of the HTTP API's handlers: the services that they call (`ApiServices`), and one `Request`."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
@@ -13,6 +13,7 @@ from ...ports.remember import NO_BACKLOG, Backlog, MemoryService
 from ...ports.requests import RequestStore
 from ...ports.thread_service import Listener, ThreadService
 from ...ports.threads import ThreadStore
+from ...ports.tools import ToolDefinition
 from ..responses import Answer
 
 
@@ -39,8 +40,8 @@ class ApiServices:
 
     `read` extracts the text of an upload. `show_prompt` returns the prompt for a message; None if no model is prompted.
     `new_id` returns the id of a project, a key's entry or a document. `new_key` returns a key of at least 16 random
-    bytes, in the form of `keys.KEY`. `memory`: the users' memory; None if the server has none. `backlog`: the users'
-    messages that the memory has not read yet.
+    bytes, in the form of `keys.KEY`. `tools`: the operator's present tools. `memory`: the users' memory; None if the
+    server has none. `backlog`: the users' messages that the memory has not read yet.
     """
 
     desk: ThreadService
@@ -53,6 +54,7 @@ class ApiServices:
     clock: Clock
     new_id: Callable[[], str]
     new_key: Callable[[], str]
+    tools: Iterable[ToolDefinition] = ()
     memory: MemoryService | None = None
     backlog: Backlog = NO_BACKLOG
 

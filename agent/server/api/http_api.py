@@ -31,7 +31,7 @@ from .context import ApiServices, Handler, Request, UploadedFile, check_user
 from .events import EventStream
 from .idempotency import answer_once
 
-HANDLERS: Mapping[str, Handler] = {
+HANDLERS: Mapping[str, Handler] = {"list_project_threads": threads.list_threads} | {
     each.__name__: each
     for each in (
         projects.create_project,
@@ -56,6 +56,8 @@ HANDLERS: Mapping[str, Handler] = {
         threads.cancel_turn,
         threads.cancel,
         calls.list_calls,
+        calls.list_pending_calls,
+        calls.list_tools,
         calls.get_call,
         calls.approve_call,
         calls.reject_call,

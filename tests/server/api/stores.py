@@ -20,6 +20,7 @@ from agent.ports.remember import RepeatMatcher
 from agent.ports.requests import StoredAnswer
 from agent.ports.thread_service import ChatRequest, Listener, Reply
 from agent.ports.threads import StoredMessage, Thread, ThreadState
+from agent.ports.tools import ToolDefinition
 from agent.retrieval.foreign import ForeignFiles
 from agent.server.api.context import ApiServices
 from agent.server.api.upload_reader import UploadReader
@@ -61,6 +62,7 @@ class House:
     mode: Any = "NOOP"
     prompts: bool = True
     hangs: bool = False
+    tools: Sequence[ToolDefinition] = ()
 
     def __post_init__(self) -> None:
         """Number what is made."""
@@ -83,6 +85,7 @@ class House:
             clock=self,
             new_id=self.new_id,
             new_key=lambda: f"ak_{next(self._numbers):032d}",
+            tools=self.tools,
         )
 
     def now_ms(self) -> int:

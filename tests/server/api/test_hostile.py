@@ -192,7 +192,8 @@ def test_no_body_within_its_bounds_takes_long(body: bytes) -> None:
         ("/calls/..%2fprojects", "not_found"),
         ("/projects/../calls", "not_found"),
         ("/chat/", "not_found"),
-        ("/tools", "not_found"),
+        ("/tools/nothing", "not_found"),
+        ("/tools?project_id=nowhere", "not_found"),
         ("/threads//messages", "not_found"),
     ],
 )

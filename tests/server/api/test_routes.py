@@ -11,6 +11,7 @@ from openapi_spec_validator import validate
 from agent.errors import Conflict, StorageFailed
 from agent.ports.thread_service import ChatRequest, Listener
 from agent.ports.threads import StoredMessage
+from agent.ports.tools import ToolDefinition
 from agent.protocol.openapi import document
 from agent.protocol.paths import DESCRIBED, QUESTIONS
 from agent.protocol.routes import ROUTES
@@ -177,6 +178,41 @@ async def test_threads_messages_and_calls_are_read_and_ended() -> None:
         ("DELETE", "/threads/t1"),
     ):
         assert await ask.code(method, path) == "not_found"
+
+
+async def test_the_paths_of_a_project_list_its_threads_and_waiting_calls() -> None:
+    """As the lists beside them do: one user's threads, and no call that has its approval."""
+    ask = asker()
+    ask.house.add_thread("t1")
+    for number, status in enumerate(("suggested", "confirmed", "suggested", "done")):
+        ask.house.add_call(f"c{number}", status=status)
+    _, _, page = await ask.ask("GET", "/projects/default/threads")
+    assert page == (await ask.ask("GET", "/threads"))[2]
+    _, _, page = await ask.ask("GET", "/projects/default/threads?user_id=user")
+    assert [each["id"] for each in page["items"]] == ["t1"]
+    assert (await ask.ask("GET", "/projects/default/threads?user_id=nobody"))[2]["items"] == []
+    _, _, page = await ask.ask("GET", "/projects/default/tools/pending?limit=1")
+    assert [each["id"] for each in page["items"]] == ["c0"]
+    _, _, page = await ask.ask("GET", f"/projects/default/tools/pending?cursor={page['next_cursor']}")
+    assert ([each["id"] for each in page["items"]], page["next_cursor"]) == (["c2"], None)
+    for path in ("threads", "tools/pending"):
+        assert await ask.code("GET", f"/projects/nowhere/{path}") == "not_found"
+
+
+async def test_the_operators_tools_are_listed() -> None:
+    """In their order, without the address at which one runs."""
+    tools = (
+        ToolDefinition(name="refund", description="Refund", parameters={}, url="http://127.0.0.1/secret"),
+        ToolDefinition(name="look_up", description="", parameters={}, requires_approval=False, risk="low"),
+    )
+    ask = asker(House(tools=tools))
+    _, _, listed = await ask.ask("GET", "/tools")
+    assert [(each["name"], each["requires_approval"], each["risk"]) for each in listed["items"]] == [
+        ("refund", True, "medium"),
+        ("look_up", False, "low"),
+    ]
+    assert "secret" not in json.dumps(listed)
+    assert (await asker().ask("GET", "/tools"))[2] == {"items": []}
 
 
 async def test_a_call_is_approved_taken_and_reported() -> None:
