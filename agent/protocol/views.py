@@ -1,9 +1,10 @@
 """Defines the answers of the HTTP API: one Struct for each; pure.
 
-Every field is there, as null where it holds nothing. Names are snake_case; times are Unix milliseconds.
+Every field is there, as null where it holds nothing. Names are snake_case; times are RFC 3339 in UTC.
 """
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Literal
 
 import msgspec
@@ -11,7 +12,7 @@ import msgspec
 from ..ports.brain import Blocked
 from ..ports.calls import CallStatus
 from ..ports.draft import PromptSection
-from ..ports.memory import Change, ItemDecider, ItemDecision, ItemStatus, ItemType, SourceKind
+from ..ports.memory import ItemDecider, ItemDecision, ItemStatus, ItemType, SourceKind
 from ..ports.projects import Category
 from ..ports.thread_service import Mode
 from ..ports.threads import MessageRole, MessageStatus
@@ -22,7 +23,7 @@ class Health(msgspec.Struct, frozen=True):
     """The state of the server."""
 
     status: Literal["ok", "unavailable"]
-    timestamp: int
+    timestamp: datetime
     database: Literal["ok", "unavailable"]
 
 
@@ -32,7 +33,7 @@ class ProjectView(msgspec.Struct, frozen=True):
     id: str
     name: str
     role_statement: str
-    created_at: int
+    created_at: datetime
 
 
 class ProjectPage(msgspec.Struct, frozen=True):
@@ -48,8 +49,8 @@ class KeyView(msgspec.Struct, frozen=True):
     id: str
     project_id: str
     name: str
-    created_at: int
-    revoked_at: int | None
+    created_at: datetime
+    revoked_at: datetime | None
 
 
 class KeyPage(msgspec.Struct, frozen=True):
@@ -65,7 +66,7 @@ class CreatedKey(msgspec.Struct, frozen=True):
     id: str
     project_id: str
     name: str
-    created_at: int
+    created_at: datetime
     key: str | None
 
 
@@ -85,7 +86,7 @@ class DocumentView(msgspec.Struct, frozen=True, kw_only=True):
     version: int
     status: Literal["indexed", "failed"]
     error: str | None
-    created_at: int
+    created_at: datetime
 
 
 class DocumentPage(msgspec.Struct, frozen=True):
@@ -107,8 +108,8 @@ class ThreadView(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     project_id: str
     user_id: str
-    created_at: int
-    updated_at: int
+    created_at: datetime
+    updated_at: datetime
     turns: int
 
 
@@ -130,7 +131,7 @@ class MessageView(msgspec.Struct, frozen=True, kw_only=True):
     status: MessageStatus
     citations: tuple[Mapping[str, Any], ...]
     tool_call_id: str | None
-    created_at: int
+    created_at: datetime
 
 
 class MessagePage(msgspec.Struct, frozen=True):
@@ -168,13 +169,13 @@ class CallView(msgspec.Struct, frozen=True, kw_only=True):
     missing: tuple[str, ...]
     parameters: Mapping[str, Any] | None
     status: CallStatus
-    deadline: int
+    deadline: datetime
     approved_by: str | None
-    approved_at: int | None
-    lease_until: int | None
+    approved_at: datetime | None
+    lease_until: datetime | None
     result: Mapping[str, Any] | None
-    created_at: int
-    ended_at: int | None
+    created_at: datetime
+    ended_at: datetime | None
     closed_by: str | None
 
 
@@ -233,14 +234,14 @@ class ItemView(msgspec.Struct, frozen=True, kw_only=True):
     status: ItemStatus
     text: str
     sources: tuple[SourceView, ...]
-    valid_from: int
-    valid_to: int | None
-    expires_at: int | None
+    valid_from: datetime
+    valid_to: datetime | None
+    expires_at: datetime | None
     supersedes: str | None
     superseded_by: str | None
     confidence: float
-    created_at: int
-    decided_at: int | None
+    created_at: datetime
+    decided_at: datetime | None
     decided_by: ItemDecider | None
     revision: int
     decisions: tuple[ItemDecision, ...]
@@ -254,11 +255,22 @@ class ItemPage(msgspec.Struct, frozen=True):
     incomplete: bool
 
 
+class ChangeView(msgspec.Struct, frozen=True, kw_only=True):
+    """A change of an item's status. `by` is null for a change at a due time."""
+
+    item: str
+    at: datetime
+    trigger: str
+    before: ItemStatus | None
+    after: ItemStatus
+    by: ItemDecider | None
+
+
 class ItemAnswer(msgspec.Struct, frozen=True):
     """An item, and the changes of it and of those that it replaced, oldest first."""
 
     item: ItemView
-    history: tuple[Change, ...]
+    history: tuple[ChangeView, ...]
 
 
 class MemoryUpdate(msgspec.Struct, frozen=True):

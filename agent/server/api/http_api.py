@@ -19,6 +19,7 @@ from ...ports.observe import Observer
 from ...ports.projects import HOUSE
 from ...protocol import openapi
 from ...protocol.problems import ProblemError, decode
+from ...protocol.records import make_time
 from ...protocol.routes import Route
 from ...protocol.views import Health
 from ..http_exchange import HttpExchange
@@ -106,7 +107,7 @@ class HttpApi:
         return Answer(status=200, content=openapi.document())
 
     async def _health(self, _: Head, __: Mapping[str, str]) -> Answer:
-        now = self._services.clock.now_ms()
+        now = make_time(self._services.clock.now_ms())
         with trio.move_on_after(RECORD_TIMEOUT), suppress(StorageFailed):
             await self._services.projects.project(HOUSE)
             return answer_with(Health("ok", now, "ok"))

@@ -12,7 +12,7 @@ from ...ports.requests import ITEM_DECIDED
 from ...protocol.http import DecideItem, MemoryQuery, UserQuery
 from ...protocol.problems import ProblemError, missing_fields
 from ...protocol.records import from_record
-from ...protocol.views import ItemAnswer, ItemPage, ItemView, SourceView
+from ...protocol.views import ChangeView, ItemAnswer, ItemPage, ItemView, SourceView
 from ...text.language import detect_language
 from ..responses import Answer
 from .answers import answer_with
@@ -74,7 +74,9 @@ def _memory(services: ApiServices) -> MemoryService:
 
 
 def _answer_item(memory: MemoryService, item: Item, history: Sequence[Change]) -> Answer:
-    return answer_with(ItemAnswer(_item(memory, item), tuple(history)))
+    return answer_with(
+        ItemAnswer(_item(memory, item), tuple([from_record(ChangeView, change) for change in history]))
+    )
 
 
 def _item(memory: MemoryService, item: Item) -> ItemView:
