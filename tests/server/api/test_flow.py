@@ -1,10 +1,13 @@
 """A flow that runs the tools of its agent over HTTP, as n8n does: request bodies as its templates fill them."""
 
 import json
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import trio.testing
 
+from . import request
 from .whole import Whole, whole
 
 ISSUE: dict[str, Any] = {
@@ -64,3 +67,90 @@ async def test_a_context_is_part_of_the_prompt_and_no_source(
         body = {"user_id": "anna", "message": asked, "context": {"meta": "x" * 5000}}
         status, _, value = await server.ask("POST", "/chat", body, key=key)
         assert (status, [each["pointer"] for each in value["errors"]]) == (400, ["/context"])
+
+
+async def test_a_flow_acts_and_reports(autojump_clock: trio.testing.MockClock) -> None:
+    """A project, a document, a message, an approval, the begin, the result, and the answer from it.
+
+    The result is of one user: for any other, and in any other project, the call never was, byte for byte.
+    """
+    async with whole() as server:
+        new = {"name": "My Project", "roleStatement": "You manage a team.", "description": ""}
+        made = await server.good("POST", "/projects", new)
+        assert datetime.fromisoformat(made["created_at"]).tzinfo is UTC
+        project = made["id"]
+        key = (await server.good("POST", f"/projects/{project}/keys", {"name": "n8n"}))["key"]
+        stored = await server.put(project, key, "FACTS", "needs.md", "# Needs\n\nThe login needs a fix.")
+        assert (stored["category"], stored["status"]) == ("FACTS", "indexed")
+        message = f"Open a ticket: Login bug {order(ISSUE['name'], summary='Login bug')}"
+        answer = await send(server, key, project, message, tools=[ISSUE])
+        wanted, call = answer["response_json"]["tool_request"], f"/calls/{answer['tool_call_id']}"
+        assert wanted == {
+            "name": "jira.create_ticket",
+            "args": {"summary": "Login bug"},
+            "requires_approval": True,
+            "risk": "low",
+        }
+        (waiting,) = (await server.good("GET", f"/projects/{project}/tools/pending", key=key))["items"]
+        assert (waiting["id"], waiting["status"]) == (answer["tool_call_id"], "suggested")
+        result = {
+            "tool_call_id": answer["tool_call_id"],
+            "project_id": project,
+            "user_id": "user-123",
+            "ok": True,
+            "data": {"ticket_id": "ECOM-1234"},
+            "error": "",
+            "tools": [ISSUE],
+            "continue": True,
+        }
+        assert await server.code("POST", "/tools/result", result, key=key) == "not_approved"
+        approval = {"user_id": "user-123", "project_id": project}
+        await server.good("POST", f"{call}/approve", approval, key=key)
+        assert await server.code("POST", "/tools/result", result, key=key) == "not_begun"
+        await server.good("POST", f"{call}/begin", {"project_id": project, "user_id": ""}, key=key)
+        for path, body in (("/tools/result", result), (f"{call}/reject", {"reason": "Not approved"})):
+            await check_hidden(server, path, {**body, "user_id": "eve"}, result["tool_call_id"], key)
+        server.model.says = "The ticket is ECOM-1234."
+        report = await server.good("POST", "/tools/result", result, key=key)
+        assert report["status"] == "acknowledged"
+        assert report["reply"]["render"]["text_to_send_to_user"] == "The ticket is ECOM-1234."
+        threads = f"/projects/{project}/threads"
+        (thread,) = (await server.good("GET", f"{threads}?user_id=user-123", key=key))["items"]
+        assert thread["id"] == answer["thread_id"]
+        _, other = await server.project("Other")
+        await check_hidden(server, "/tools/result", result, result["tool_call_id"], other)
+        await check_hidden(server, threads, None, project, other)
+        await check_hidden(server, f"/projects/{project}/tools/pending", None, project, other)
+
+
+async def check_hidden(server: Whole, path: str, body: Any, id: str, key: str) -> None:
+    """Check that a request about an id is answered, byte for byte, as one about an id that never was."""
+    answers = []
+    for named in (id, "never-was-there"):
+        data = None if body is None else json.dumps(body).replace(id, named).encode()
+        method = "GET" if body is None else "POST"
+        answers.append(await server.raw(request(method, path.replace(id, named), data, key=key), key))
+    assert answers[0] == answers[1]
+    assert answers[0][0] == 404
+
+
+async def test_a_call_that_its_tool_lets_run_is_reported_at_once(
+    autojump_clock: trio.testing.MockClock, tmp_path: Path
+) -> None:
+    """It is handed over as begun; and where the message asked for that not, its report begins it."""
+    file = tmp_path / "tools.json"
+    file.write_text(json.dumps({"tools": [{"name": "look_up", "description": "Look something up"}]}))
+    async with whole(tools=file) as server:
+        project, key = await server.project("Shop")
+        (listed,) = (await server.good("GET", "/tools", key=key))["items"]
+        assert (listed["name"], listed["requires_approval"]) == ("look_up", True)
+        free = {**ISSUE, "requires_approval": False}
+        for begin, status in ((None, "claimed"), (False, "confirmed")):
+            words = f"Login bug {order(ISSUE['name'], summary='Login bug')}"
+            answer = await send(server, key, project, words, tools=[free], begin=begin)
+            assert answer["tool_call"]["status"] == status
+            result = {"tool_call_id": answer["tool_call_id"], "project_id": project, "ok": True, "data": {}}
+            report = await server.good("POST", "/tools/result", result, key=key)
+            assert report["call"]["status"] == "done"
+            _, headers, _ = await server.ask("POST", "/tools/result", result, key=key)
+            assert headers["idempotent-replayed"] == "true"
