@@ -1,7 +1,7 @@
 """Applies a user's decisions about his own memory, from a socket, over HTTP or on the command line.
 
-Only the user decides: each call names the caller's `Scope`, and an item of another scope raises `NotFound`. The text
-of an item never changes: an edit puts another item in its place.
+Only the user decides, but for events and metrics, which a rule may accept: each call names the caller's `Scope`, and an
+item of another scope raises `NotFound`. The text of an item never changes: an edit puts another item in its place.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -11,10 +11,20 @@ from ..errors import Conflict
 from ..lang import Lang
 from ..ports.clock import Clock
 from ..ports.conversation import Scope
-from ..ports.memory import LIVE, Change, ForgottenItem, Item, ItemDecision, ItemStatus, MemoryStore
+from ..ports.memory import (
+    LIVE,
+    Candidate,
+    Change,
+    ForgottenItem,
+    Item,
+    ItemDecision,
+    ItemStatus,
+    MemoryStore,
+    ProposalOutcome,
+)
 from ..ports.pages import Page, Window
 from ..ports.remember import Transcript
-from .items import draft_edit
+from .items import draft_edit, make_draft
 from .repeats import Repeats, item_wordings
 from .states import TRIGGERS, allowed_decisions
 
@@ -39,6 +49,15 @@ class OwnMemory:
     async def item(self, scope: Scope, id: str) -> tuple[Item, tuple[Change, ...]]:
         """Return an item with its history and that of the items it replaced, oldest change first."""
         return await self._store.item(scope, id), await self._store.history(scope, id)
+
+    async def propose_item(self, scope: Scope, candidate: Candidate) -> ProposalOutcome:
+        """Store a proposal, accepted where a rule accepts it, and return its outcome.
+
+        Raises `agent.errors.BadItem` for an item that cannot be kept.
+        """
+        now = self._clock.now_ms()
+        (outcome,) = await self._store.propose_drafts(scope, [make_draft(candidate, now)], now)
+        return outcome
 
     async def decide_item(
         self,

@@ -8,6 +8,7 @@ from .brain import MemoryNotice, Proposal, Question
 from .conversation import Scope
 from .draft import NO_REMINDER, Reminder
 from .memory import (
+    Candidate,
     Change,
     Draft,
     ForgottenItem,
@@ -228,6 +229,13 @@ class MemoryService(Protocol):
 
     async def item(self, scope: Scope, id: str) -> tuple[Item, tuple[Change, ...]]:
         """Return an item, and the changes of it and of those that it replaced, oldest first."""
+        ...
+
+    async def propose_item(self, scope: Scope, candidate: Candidate) -> ProposalOutcome:
+        """Store a proposal for a user's memory, accepted where a rule accepts it; return its outcome.
+
+        Raises `agent.errors.BadItem` for an item that cannot be stored.
+        """
         ...
 
     async def decide_item(

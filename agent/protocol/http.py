@@ -8,6 +8,7 @@ the house's own. Where a request names a `user_id` too, another user's thread, c
 """
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
@@ -21,6 +22,7 @@ from ..ports.projects import Category
 from .limits import ITEM_REPLACES
 
 NAME_CHARACTERS = 200  # of the name of a project or a key
+SUBJECT_CHARACTERS = 120  # of a memory item; a key takes its first words
 DESCRIPTION_CHARACTERS = 2000  # of a caller's reason for a failed call
 
 Id: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_ID)]
@@ -29,6 +31,7 @@ Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=NAME_CHARACTERS)]
 RoleStatement: TypeAlias = Annotated[str, Meta(min_length=1, max_length=ROLE_CHARACTERS)]
 MessageText: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_TEXT)]
 ItemText: TypeAlias = Annotated[str, Meta(min_length=1, max_length=ITEM_TEXT)]
+Subject: TypeAlias = Annotated[str, Meta(min_length=1, max_length=SUBJECT_CHARACTERS)]
 Description: TypeAlias = Annotated[str, Meta(max_length=DESCRIPTION_CHARACTERS)]
 Limit: TypeAlias = Annotated[int, Meta(ge=1, le=PAGE_MOST)]
 Tools: TypeAlias = Annotated[tuple[Mapping[str, Any], ...], Meta(max_length=TOOLS_REQUEST)]
@@ -196,6 +199,22 @@ class RejectCall(_TolerantStruct, frozen=True):
 
     user_id: Id | None = None
     project_id: Id | None = None
+
+
+class NewItem(_TolerantStruct, frozen=True, kw_only=True):
+    """An event or a metric of a user that a program knows of.
+
+    `subject` is its topic, in words: of one subject, an item with another number contradicts the first. `expires_at` is
+    RFC 3339 with its offset; a metric needs it, and an event ends after a week without it.
+    """
+
+    user_id: Id
+    type: Literal["event", "metric"]
+    subject: Subject
+    text: ItemText
+    expires_at: Annotated[datetime, Meta(tz=True)] | None = None
+    project_id: Id | None = None
+    lang: Lang | None = None
 
 
 class DecideItem(_StrictStruct, frozen=True, kw_only=True):

@@ -390,6 +390,15 @@ ROUTES: tuple[Route, ...] = (
         query=h.MemoryQuery,
     ),
     Route(
+        name="propose_item",
+        method="POST",
+        path="/memory",
+        summary="Propose an event or a metric; accepted at once, unless it contradicts another item",
+        answers={201: v.ItemAnswer, 200: v.ItemAnswer},
+        body=h.NewItem,
+        problems=("bad_item",),
+    ),
+    Route(
         name="get_item",
         method="GET",
         path="/memory/{item_id}",

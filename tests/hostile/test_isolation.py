@@ -77,6 +77,9 @@ VALUES: Mapping[str, Any] = {
     "name": "A name",
     "role_statement": "You help.",
     "decision": "accept",
+    "type": "event",
+    "subject": "door",
+    "text": "My door is blue.",
 }
 DECISIONS: Mapping[str, Mapping[str, Any]] = {
     each: {"decision": each, **({"text": "My door is blue."} if each == "edit" else {})}

@@ -65,6 +65,7 @@ HANDLERS: Mapping[str, Handler] = {"list_project_threads": threads.list_threads}
         calls.begin_call,
         calls.report_call,
         memory.list_items,
+        memory.propose_item,
         memory.get_item,
         memory.decide_item,
     )

@@ -1,16 +1,17 @@
-"""Handlers for a user's memory items: list, show, decide, edit, forget."""
+"""Handlers for a user's memory items: list, show, propose, decide, edit, forget."""
 
 from collections.abc import Sequence
 from functools import partial
 
+from ...config import ITEM_QUOTE
 from ...errors import NotFound
 from ...lang import DEFAULT
 from ...ports.conversation import Scope
-from ...ports.memory import Change, Item, Source
+from ...ports.memory import Candidate, Change, Item, Source
 from ...ports.remember import MemoryService
 from ...ports.requests import ITEM_DECIDED
-from ...protocol.http import DecideItem, MemoryQuery, UserQuery
-from ...protocol.problems import ProblemError, missing_fields
+from ...protocol.http import DecideItem, MemoryQuery, NewItem, UserQuery
+from ...protocol.problems import FieldError, ProblemError, missing_fields
 from ...protocol.records import from_record
 from ...protocol.views import ChangeView, ItemAnswer, ItemPage, ItemView, SourceView
 from ...text.language import detect_language
@@ -18,6 +19,8 @@ from ..responses import Answer
 from .answers import answer_with
 from .context import ApiServices, Request, record_audit
 from .pages import answer_page, parse_window
+
+PROPOSER = "http"  # the reference of an item's source where a program proposed it
 
 
 async def list_items(services: ApiServices, request: Request) -> Answer:
@@ -36,6 +39,35 @@ async def get_item(services: ApiServices, request: Request) -> Answer:
     memory = _memory(services)
     found = await memory.item(Scope(request.project, "", query.user_id), request.names["item_id"])
     return _answer_item(memory, *found)
+
+
+async def propose_item(services: ApiServices, request: Request) -> Answer:
+    """Propose an event or a metric of a user, and answer with the item as a rule leaves it: accepted or proposed.
+
+    The audit's line does not name the item, which may be forgotten before the line is written.
+    """
+    body: NewItem = request.body
+    if body.expires_at is None and body.type == "metric":
+        raise missing_fields("expires_at")
+    ends = None if body.expires_at is None else round(body.expires_at.timestamp() * 1000)
+    if ends is not None and ends <= services.clock.now_ms():
+        raise ProblemError(
+            "bad_item", errors=[FieldError("/expires_at", "Send a time that is still to come.")]
+        )
+    memory, scope = _memory(services), Scope(request.project, "", body.user_id)
+    await services.projects.project(request.project)  # raises `NotFound` for an unknown project
+    candidate = Candidate(
+        type=body.type,
+        subject=body.subject,
+        text=body.text,
+        lang=body.lang or detect_language(body.text) or DEFAULT,
+        sources=(Source("tool", PROPOSER, quote=body.text[:ITEM_QUOTE]),),
+        expires_at=ends,
+    )
+    outcome = await memory.propose_item(scope, candidate)
+    await record_audit(services, request.project, request.by, f"{ITEM_DECIDED}propose", "")
+    found = await memory.item(scope, outcome.item.id)
+    return _answer_item(memory, *found, status=201 if outcome.new else 200)
 
 
 async def decide_item(services: ApiServices, request: Request) -> Answer:
@@ -73,10 +105,9 @@ def _memory(services: ApiServices) -> MemoryService:
     return services.memory
 
 
-def _answer_item(memory: MemoryService, item: Item, history: Sequence[Change]) -> Answer:
-    return answer_with(
-        ItemAnswer(_item(memory, item), tuple([from_record(ChangeView, change) for change in history]))
-    )
+def _answer_item(memory: MemoryService, item: Item, history: Sequence[Change], status: int = 200) -> Answer:
+    changes = tuple([from_record(ChangeView, change) for change in history])
+    return answer_with(ItemAnswer(_item(memory, item), changes), status)
 
 
 def _item(memory: MemoryService, item: Item) -> ItemView:

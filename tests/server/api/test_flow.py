@@ -154,3 +154,60 @@ async def test_a_call_that_its_tool_lets_run_is_reported_at_once(
             assert report["call"]["status"] == "done"
             _, headers, _ = await server.ask("POST", "/tools/result", result, key=key)
             assert headers["idempotent-replayed"] == "true"
+
+
+async def test_a_flow_proposes_events_and_metrics(autojump_clock: trio.testing.MockClock) -> None:
+    """A rule accepts one that ends and contradicts nothing; it is its user's, who can decide about it."""
+    async with whole(memory="on") as server:
+        project, key = await server.project("Shop")
+        ends = "2100-01-01T00:00:00+01:00"
+        velocity = {"user_id": "anna", "type": "metric", "subject": "velocity of the sprint"}
+        metric = {**velocity, "text": "The velocity of the sprint is 21 points.", "expires_at": ends}
+        status, _, made = await server.ask("POST", "/memory", {**metric, "tags": ["sprint"]}, key=key)
+        item = made["item"]
+        assert (status, item["status"], item["decided_by"]) == (201, "accepted", "rule")
+        assert (item["expires_at"], item["project_id"]) == ("2099-12-31T23:00:00Z", project)
+        assert [each["kind"] for each in item["sources"]] == ["tool"]
+        status, _, again = await server.ask("POST", "/memory", metric, key=key)
+        assert (status, again["item"]["id"]) == (200, item["id"])
+        other = await server.good(
+            "POST", "/memory", {**metric, "text": "The velocity is 34 points."}, key=key
+        )
+        assert (other["item"]["status"], other["item"]["decided_by"]) == ("proposed", None)
+        event = {"user_id": "anna", "type": "event", "subject": "release", "text": "The release went out."}
+        made = await server.good("POST", "/memory", {**event, "expires_at": ""}, key=key)
+        lasts = [datetime.fromisoformat(made["item"][name]) for name in ("created_at", "expires_at")]
+        assert (made["item"]["status"], (lasts[1] - lasts[0]).days) == ("accepted", 7)
+        server.model.says = "The velocity of the sprint is 21 points."
+        answer = await server.chat("What is the velocity of the sprint?", key)
+        assert [each["file"] for each in answer["citations"]] == [f"memory/{item['id']}"]
+        for user in ("bo", "anna"):
+            page = await server.good("GET", f"/memory?user_id={user}", key=key)
+            assert len(page["items"]) == (3 if user == "anna" else 0)
+        forget = {"user_id": "anna", "decision": "forget"}
+        await server.good("POST", f"/memory/{item['id']}", forget, key=key)
+
+
+async def test_a_program_proposes_nothing_else(autojump_clock: trio.testing.MockClock) -> None:
+    """No fact, no metric without an end, no time that is over or has no offset, and nothing where nobody remembers."""
+    async with whole(memory="on") as server:
+        _, key = await server.project("Shop")
+        event = {"user_id": "anna", "type": "event", "subject": "release", "text": "The release went out."}
+        wrong: tuple[tuple[dict[str, Any], str], ...] = (
+            ({"type": "fact"}, "/type"),
+            ({"type": "rule"}, "/type"),
+            ({"type": "metric"}, "/expires_at"),
+            ({"expires_at": "2020-01-01T00:00:00Z"}, "/expires_at"),
+            ({"expires_at": "2100-01-01T00:00:00"}, "/expires_at"),
+            ({"expires_at": 4102444800000}, "/expires_at"),
+            ({"text": ""}, "/text"),
+            ({"text": "x" * 501}, "/text"),
+            ({"user_id": None}, "/user_id"),
+        )
+        for more, pointer in wrong:
+            status, _, value = await server.ask("POST", "/memory", {**event, **more}, key=key)
+            assert (status, [each["pointer"] for each in value["errors"]]) == (400, [pointer]), more
+        assert (await server.good("GET", "/memory?user_id=anna", key=key))["items"] == []
+        assert await server.code("POST", "/memory", {**event, "project_id": "nowhere"}) == "not_found"
+    async with whole(memory="off") as server:
+        assert await server.code("POST", "/memory", event) == "not_found"

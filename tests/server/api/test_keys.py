@@ -30,6 +30,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "chat": {"user_id": "u", "message": "Hello"},
     "approve_call": {"user_id": "u"},
     "report_call": {"ok": True},
+    "propose_item": {"user_id": "u", "type": "event", "subject": "x", "text": "x"},
     "decide_item": {"user_id": "u", "decision": "accept"},
 }
 

@@ -9,6 +9,7 @@ import trio.testing
 from openapi_spec_validator import validate
 
 from agent.errors import Conflict, StorageFailed
+from agent.ports.calls import CallStatus
 from agent.ports.thread_service import ChatRequest, Listener
 from agent.ports.threads import StoredMessage
 from agent.ports.tools import ToolDefinition
@@ -185,7 +186,8 @@ async def test_the_paths_of_a_project_list_its_threads_and_waiting_calls() -> No
     """As the lists beside them do: one user's threads, and no call that has its approval."""
     ask = asker()
     ask.house.add_thread("t1")
-    for number, status in enumerate(("suggested", "confirmed", "suggested", "done")):
+    statuses: tuple[CallStatus, ...] = ("suggested", "confirmed", "suggested", "done")
+    for number, status in enumerate(statuses):
         ask.house.add_call(f"c{number}", status=status)
     _, _, page = await ask.ask("GET", "/projects/default/threads")
     assert page == (await ask.ask("GET", "/threads"))[2]
