@@ -1,6 +1,7 @@
 """Reads the pages of the guide from the package."""
 
 import re
+from functools import cache
 from importlib.resources import files
 from typing import Final
 
@@ -22,6 +23,7 @@ PAGES: Final = (
 _BEGINNING = re.compile(r"# (?P<title>[^\n]+)\n\n(?P<sentence>.+?[.:])(?=\s)", re.DOTALL)
 
 
+@cache
 def read_page(name: str) -> str:
     """Return the Markdown of a page. Blocks. Raises `KeyError` for a name that is not in `PAGES`."""
     if name not in PAGES:

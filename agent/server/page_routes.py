@@ -14,6 +14,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from html import escape
 from importlib.resources import files
 from typing import Any
@@ -139,6 +140,7 @@ class _Asset:
         return answer_tagged(head, self._content, self._tag, self._kind)
 
 
+@cache
 def _asset(name: str) -> bytes:
     return (
         make_script() if name == GENERATED_ASSET else files(__package__).joinpath("static", name).read_bytes()
