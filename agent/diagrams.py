@@ -6,7 +6,7 @@ code gives the same bytes. Imports are read from the syntax trees, not by import
 
 import ast
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -80,10 +80,20 @@ def imports(package: Path) -> Imports:
     return {room: frozenset(targets & set(found)) for room, targets in found.items()}
 
 
+def walk_statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield `tree` and every statement, handler and case in it; expressions, which are most of a tree, are skipped."""
+    remaining: list[ast.AST] = [tree]
+    while remaining:
+        node = remaining.pop()
+        yield node
+        for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+            remaining += getattr(node, field, ())
+
+
 def _rooms(tree: ast.Module, folder: tuple[str, ...], package: str) -> set[str]:
     """Return the first part, below `package`, of every import of a module in `folder`."""
     targets: set[str] = set()
-    for node in ast.walk(tree):
+    for node in walk_statements(tree):
         if isinstance(node, ast.Import):
             targets |= {each.name.split(".")[1] for each in node.names if each.name.startswith(package + ".")}
         elif isinstance(node, ast.ImportFrom):

@@ -12,10 +12,12 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final, TypeAlias
 
 import agent
+from agent.diagrams import walk_statements
 
 ROOT: Final = Path(agent.__file__).parent
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
@@ -81,20 +83,25 @@ def is_participle(name: str) -> bool:
     return bare in _IRREGULAR or (bare.endswith("ed") and "_" not in bare)
 
 
+@cache
+def list_definitions(tree: ast.Module) -> tuple[Documented, ...]:
+    """Return the module, and every class and function in it."""
+    return tuple(node for node in walk_statements(tree) if isinstance(node, Documented))
+
+
 def find_functions(tree: ast.Module) -> Iterator[Function]:
     """Yield every function and method of a module but those that Python names."""
-    for node in ast.walk(tree):
+    for node in list_definitions(tree):
         if isinstance(node, Function) and not node.name.startswith("__"):
             yield node
 
 
 def find_docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Yield the line and the text of every docstring of a module."""
-    for node in ast.walk(tree):
-        if isinstance(node, Documented):
-            text = ast.get_docstring(node)
-            if text is not None:
-                yield getattr(node, "lineno", 1), text
+    for node in list_definitions(tree):
+        text = ast.get_docstring(node)
+        if text is not None:
+            yield getattr(node, "lineno", 1), text
 
 
 def measure_rooms(modules: dict[str, ast.Module]) -> dict[str, Figures]:
@@ -132,7 +139,7 @@ def find_shared_classes(modules: dict[str, ast.Module]) -> dict[str, list[Findin
     """Return the classes whose name, less a leading underscore, another class has too, by that name."""
     by_name: dict[str, list[Finding]] = defaultdict(list)
     for file, tree in modules.items():
-        for node in ast.walk(tree):
+        for node in list_definitions(tree):
             if isinstance(node, ast.ClassDef):
                 by_name[node.name.lstrip("_")].append(Finding(file, node.lineno, node.name))
     return {name: found for name, found in sorted(by_name.items()) if len(found) > 1}
@@ -142,7 +149,7 @@ def find_positional_records(modules: dict[str, ast.Module]) -> list[Finding]:
     """Return the dataclasses and structs with six fields or more whose fields can be given by position."""
     found = []
     for file, tree in modules.items():
-        for node in ast.walk(tree):
+        for node in list_definitions(tree):
             if isinstance(node, ast.ClassDef) and _is_record(node) and not _is_keyword_only(node):
                 fields = [each for each in node.body if isinstance(each, ast.AnnAssign) and _is_field(each)]
                 if len(fields) >= FIELDS:
