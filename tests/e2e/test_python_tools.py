@@ -83,10 +83,8 @@ def serve_guide(folder: Path, *flags: str) -> Iterator[Server]:
         process.stdout.close()
 
 
-WORKERS = [pytest.param("1", id="one process"), pytest.param("2", id="workers", marks=pytest.mark.proof)]
-
-
-@pytest.mark.parametrize("workers", WORKERS)
+@pytest.mark.proof
+@pytest.mark.parametrize("workers", ["1", "2"], ids=["one process", "workers"])
 async def test_the_functions_of_the_guide_are_called(tmp_path: Path, workers: str) -> None:
     """As printed, over a socket; and over HTTP, without an approval and with one, each noted as a function's call."""
     with serve_guide(tmp_path, "--workers", workers) as server:
