@@ -25,7 +25,7 @@ from ..ports.brain import Question, TurnEvent, TurnRefusal, VerifiedPart
 from ..ports.search import Lang
 from ..retrieval.foreign import open_foreign_files
 from ..server.metrics import Metrics
-from ..session.turns import collect_citations
+from ..session.cited_sources import CitedSources
 from ..text.terminal import printable, printable_line
 from .output import FAILED, OK, REFUSED, complain, write
 from .settings import read_settings
@@ -102,7 +102,7 @@ async def _answer_here(text: str, lang: Lang | None, kb: Path | None) -> int:
             )
     texts = [event.text for event in said]
     blocked = texts[-1].blocked
-    cited = msgspec.to_builtins(collect_citations(texts))
+    cited = msgspec.to_builtins(CitedSources(texts).collect())
     answer = {"citations": cited} | ({} if blocked is None else {"blocked": {"code": blocked.code}})
     answered = "".join(each.text for each in texts if each.blocked is None)
     gap = " " if answered and blocked is not None and not answered[-1].isspace() else ""

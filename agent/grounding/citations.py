@@ -12,8 +12,9 @@ from itertools import combinations
 from typing import Final
 
 from agent.ports.search import Snippet
+from agent.text.sentences import find_line_sentences
 
-from .binding import names_of, sentences_of
+from .binding import names_of
 
 FILL: Final = 3
 """Citations below which the best hits are added."""
@@ -34,36 +35,51 @@ def source_of(snippet: Snippet) -> tuple[str, str, int, int]:
     return snippet.file, snippet.text, snippet.first, snippet.last
 
 
+Span = tuple[int, int]
+"""A part of a text: the offset of its first character and the offset after its last, in Unicode code points."""
+
+
 def find_used(said: str, snippets: Sequence[Snippet]) -> tuple[int, ...]:
-    """Return the indexes of the snippets that an answer uses: those it quotes, and one for each other sentence.
+    """Return the indexes of the snippets that an answer uses (`find_places`)."""
+    return tuple(find_places(said, snippets))
+
+
+def find_places(said: str, snippets: Sequence[Snippet]) -> dict[int, tuple[Span, ...]]:
+    """Return the parts of an answer that each snippet holds, by index: quoted ones, and one for each other sentence.
 
     `snippets`: best first, which decides among equals. A snippet is quoted when its words stand in the answer one for
     one, from the beginning of a sentence or a line on. Each sentence of the rest uses the snippet that says most of it;
     a sentence that no snippet says, such as a greeting, uses none, and neither does one that ends in a colon, since it
-    only leads into what follows.
+    only leads into what follows. A part ends where a sentence or a line ends, and so never within a number.
     """
-    found: dict[int, None] = {}
+    found: dict[int, list[Span]] = {}
     rest = said
     for index in sorted(range(len(snippets)), key=lambda index: -len(snippets[index].said)):
         quoted = snippets[index].said
         at = _find_quotation(rest, quoted) if quoted else -1
         if at >= 0:
-            found[index] = None
-            rest = f"{rest[:at]}{_QUOTED}{rest[at + len(quoted) :]}"
+            end = at + len(quoted)
+            found[index] = [(at, _find_sentence_end(said, end))]
+            rest = f"{rest[:at]}{_QUOTED * len(quoted)}{rest[end:]}"
     names = [names_of(snippet.text) for snippet in snippets]
-    for sentence in sentences_of(rest.replace(_QUOTED, "\n")):
-        wanted = names_of(sentence)
-        if not wanted or sentence.rstrip().endswith(":"):
+    rest = rest.replace(_QUOTED, "\n")
+    for start, end in find_line_sentences(rest):
+        wanted = names_of(rest[start:end])
+        if not wanted or rest[end - 1] == ":":
             continue
         most = max([len(wanted & its) for its in names], default=0)
         if most >= SAYS * len(wanted):
             best = [index for index, its in enumerate(names) if len(wanted & its) == most]
-            found[next((index for index in best if index in found), best[0])] = None
-    return tuple(found)
+            found.setdefault(next((index for index in best if index in found), best[0]), []).append(
+                (start, end)
+            )
+    return {index: tuple(sorted(spans)) for index, spans in found.items()}
 
 
 _QUOTED: Final = "\0"  # stands for a quotation that is accounted for
 _BEGIN: Final = re.compile(r"\A|(?<=[\n\0])|(?<=[.!?…:•\0-] )")
+_ENDED: Final = re.compile(r"[.!?…:][\"'”’»)\]*_]*\Z")
+_CLOSING: Final = 8  # characters at the end of a sentence that are looked at
 
 
 def _find_quotation(text: str, quoted: str) -> int:
@@ -73,6 +89,14 @@ def _find_quotation(text: str, quoted: str) -> int:
         return -1
     places = (found.end() for found in _BEGIN.finditer(text, max(0, first - 2)))
     return next((at for at in places if text.startswith(quoted, at)), -1)
+
+
+def _find_sentence_end(text: str, end: int) -> int:
+    """Return `end` where a sentence or a line of `text` ends there, else the end of that line."""
+    if text[end : end + 1].isspace() and _ENDED.search(text, max(0, end - _CLOSING), end):
+        return end
+    line = text.find("\n", end)
+    return line if line >= 0 else len(text)
 
 
 def choose_citations(masks: Sequence[int], fill: int = FILL, also: Collection[int] = ()) -> tuple[int, ...]:

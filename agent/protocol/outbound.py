@@ -25,23 +25,33 @@ class Citation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A source: 1 to 3 lines as they stand in `file`, or a part of a long one; a table's row after its header.
 
     `lines` holds the first and the last line, for a row its own. `heading` joins the headings above it, outermost
-    first, with "›". `when` and `by` belong to a citation from memory (`memory/ID`): its day (2026-05-03), and its
-    speaker.
+    first, with "›". `source` numbers the sections that a response cites, from 1, in the order in which its text uses
+    them; citations of one section share a number. `spans` holds the parts of the text that it was cited for: the
+    position of the first character and the one after the last, counted in Unicode code points (as Python does;
+    JavaScript counts UTF-16 units). `when` and `by` belong to a citation from memory (`memory/ID`): its day
+    (2026-05-03), and its speaker.
     """
 
     file: str
     snippet: str
     lines: tuple[int, int] | None = None
     heading: str | None = None
+    source: int | None = None
+    spans: tuple[tuple[int, int], ...] = ()
     when: str | None = None
     by: str | None = None
 
 
 class Stream(_OutboundFrame, frozen=True, tag="stream"):
-    """The next piece of a verified text."""
+    """The next piece of a verified text.
+
+    `sources` numbers the sources of the part of the text that ends with this piece, before its white space, as the
+    response's citations do.
+    """
 
     delta: str
     id: str | None = None
+    sources: tuple[int, ...] = ()
 
 
 class StreamEnd(_OutboundFrame, frozen=True, tag="stream_end"):

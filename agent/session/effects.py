@@ -10,6 +10,7 @@ from ..ports.conversation import Scope
 from ..ports.remember import FinishedAnswer
 from ..protocol.inbound import Consult
 from ..protocol.outbound import Outbound
+from .cited_sources import SourceMark
 
 
 class SendFrame(msgspec.Struct, frozen=True):
@@ -40,12 +41,13 @@ class StopBrain(msgspec.Struct, frozen=True, gc=False):
 class SpeakText(msgspec.Struct, frozen=True, gc=False):
     """Stream a verified text to the outbox, delta by delta, and post `TextWritten` after the last one.
 
-    `last` says that no further text follows in this turn.
+    `last` says that no further text follows in this turn. `marks`: the sources of its parts.
     """
 
     turn: int
     text: str
     last: bool
+    marks: tuple[SourceMark, ...] = ()
 
 
 class ResumeBrain(msgspec.Struct, frozen=True):

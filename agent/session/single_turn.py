@@ -32,6 +32,7 @@ from ..ports.model import Usage
 from ..ports.usage import METER, UsageMeter
 from ..protocol.outbound import Response
 from ..text.words import split_deltas
+from .cited_sources import CitedSources
 from .events import DrainStarted, Event, KillRequested
 from .history import History
 from .turn import SessionContext, describe_error
@@ -135,7 +136,11 @@ class SingleTurn:
             _log.info("turn ended", message=self._question.id, what=outcome)
 
     def _end(self) -> Response | Proposal | AnswerFailure:
-        return self._failure or self._call or make_response(self._text, self._sent_texts, self._question.id)
+        return (
+            self._failure
+            or self._call
+            or make_response(self._text, self._sent_texts, CitedSources(self._sent_texts), self._question.id)
+        )
 
     async def _think(self) -> None:
         METER.set(self._meter)  # in this task's own context

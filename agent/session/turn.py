@@ -129,7 +129,7 @@ class LiveTurn:
         self._thinking = trio.CancelScope()
         self._waiting: tuple[trio.Event, list[Outcome]] | None = None  # of the call that the Brain waits for
         self._texts: list[SpeakText] = []  # the first is being streamed
-        self._pieces: list[str] = []  # the rest of that text, the next piece last
+        self._pieces: list[Stream] = []  # the rest of that text, the next piece last
         self._due = 0.0  # when the next piece may be sent; 0 is now
         self._begun = False  # a piece was sent
         self._speaking = False  # the pulse calls it, or will when there is room
@@ -253,17 +253,32 @@ class LiveTurn:
     def _has_piece(self) -> bool:
         """Tell whether there is a piece to hand over, after cutting the next text into pieces where needed."""
         while self._texts and not self._pieces:
-            text = self._texts[0].text
-            self._pieces = split_deltas(text)[::-1] if self._deltas.has_listener or not text else [text]
+            self._pieces = self._cut_text(self._texts[0])
             if not self._pieces:
                 self._end_text()
                 self._report_written()
         return bool(self._texts)
 
+    def _cut_text(self, speak: SpeakText) -> list[Stream]:
+        """Return the pieces of a text, the last one first; one piece where nobody listens."""
+        id, marks = self.question.id, speak.marks
+        deltas = split_deltas(speak.text) if self._deltas.has_listener or not speak.text else [speak.text]
+        if not marks:
+            return [Stream(delta, id) for delta in reversed(deltas)]
+        pieces, end, following = [], 0, 0
+        for delta in deltas:
+            end += len(delta)
+            sources: tuple[int, ...] = ()
+            while following < len(marks) and marks[following][0] <= end:
+                sources += marks[following][1]
+                following += 1
+            pieces.append(Stream(delta, id, sources))
+        return pieces[::-1]
+
     def _hand_over(self, now: float) -> None:
         piece = self._pieces.pop()
         last = not self._pieces
-        frame = self._wire.make_frame(encode(Stream(piece, self.question.id)))
+        frame = self._wire.make_frame(encode(piece))
         if not self._deltas.put_delta(self.number, frame, self._report_written if last else None):
             self._stop_speaking()
             return

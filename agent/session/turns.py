@@ -22,7 +22,8 @@ from ..ports.brain import (
 from ..ports.conversation import Exchange, Scope
 from ..ports.memory import Draft
 from ..ports.remember import MEMORY_FILES, FinishedAnswer
-from ..protocol.outbound import Citation, Error, Response, StreamEnd
+from ..protocol.outbound import Error, Response, StreamEnd
+from .cited_sources import CitedSources
 from .core_output import CoreOutput, React
 from .effects import BeginTurn, EndTurn, RecordExchange, ResumeBrain, SpeakText, StopBrain
 from .events import (
@@ -62,6 +63,7 @@ class TurnInProgress:
     question: Question
     history: History  # of the turn's thread
     texts: list[VerifiedText] = field(default_factory=list)
+    sources: CitedSources = field(default_factory=CitedSources)
     text: str = ""  # the streamed text so far, as the client has it
     offers: tuple[LiveSuggestion, ...] = ()
     pending_events: deque[BrainOutput] = field(default_factory=deque)
@@ -246,7 +248,7 @@ class SessionTurns:
         last = turn.texts[-1]
         message = turn.question.id
         self._out.send_frame(StreamEnd(reason="done", id=message))
-        self._out.send_frame(make_response(turn.text, turn.texts, message, turn.asks))
+        self._out.send_frame(make_response(turn.text, turn.texts, turn.sources, message, turn.asks))
         if any(each.unread for each in turn.texts):
             self._out.record_fact("memory_unread", message=message)
         self._out.record_fact("turns", last.blocked.code if last.blocked else "answered", message)
@@ -272,7 +274,7 @@ class SessionTurns:
         turn.text += text
         turn.speaking += 1
         last = isinstance(part, TurnRefusal) or part.last
-        self._out.add(SpeakText(turn.number, text, last))
+        self._out.add(SpeakText(turn.number, text, last, turn.sources.add_text(part.text)))
 
     def find_pending_call(self) -> tuple[CallRequested, Question] | None:
         """Return the call that the turn in progress waits for, and its question."""
@@ -308,18 +310,20 @@ def join_text(earlier: str, text: VerifiedText) -> str:
     return f" {text.text}" if text.blocked and earlier and not earlier[-1].isspace() else text.text
 
 
-def make_response(text: str, texts: list[VerifiedText], message: str, asks: bool = False) -> Response:
+def make_response(
+    text: str, texts: list[VerifiedText], sources: CitedSources, message: str, asks: bool = False
+) -> Response:
     """Return the `Response` to a message: the whole text, its sources, and the confidence of the last text.
 
     The confidence is `low` when some of the memory could not be read for any of the texts.
 
-    `texts`: the verified texts. `message`: the message's id. `asks`: the text asks the user for arguments that a call
-    lacks.
+    `texts`: the verified texts. `sources`: of these. `message`: the message's id. `asks`: the text asks
+    the user for arguments that a call lacks.
     """
     last, unread = texts[-1], any(each.unread for each in texts)
     return Response(
         text=text,
-        citations=collect_citations(texts),
+        citations=sources.collect(),
         id=message,
         confidence="low" if unread and last.confidence else last.confidence,
         blocked=last.blocked,
@@ -333,20 +337,3 @@ def make_answered(text: str, texts: list[VerifiedText], drafts: tuple[Draft, ...
     files = [each.file for piece in texts for each in piece.citations if each.file.startswith(MEMORY_FILES)]
     cites = tuple(each.removeprefix(MEMORY_FILES) for each in dict.fromkeys(files))
     return FinishedAnswer(text, texts[-1].blocked is not None, cites, drafts)
-
-
-def collect_citations(texts: list[VerifiedText]) -> tuple[Citation, ...]:
-    """Return the sources of the verified `texts`, each once, in the order of their first citation."""
-    citations = [
-        Citation(
-            file=each.file,
-            snippet=each.text,
-            lines=(each.first, each.last),
-            heading=" › ".join(each.headings) or None,
-            when=each.when or None,
-            by=each.by or None,
-        )
-        for piece in texts
-        for each in piece.citations
-    ]
-    return tuple(dict.fromkeys(citations))

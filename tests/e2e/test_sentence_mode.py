@@ -15,6 +15,7 @@ import trio.testing
 from agent.client.client import Client
 from agent.compose.adapters import Adapters
 from agent.lang import LANGUAGES
+from agent.numbers.number_tokens import tokens
 from agent.retrieval.load import SourceFile
 from agent.settings import Settings
 from agent.testing.models import FakeDrafter
@@ -164,6 +165,28 @@ async def test_a_number_cut_over_sentences_is_never_half_said(autojump_clock: tr
         assert heard.text in (GOOD + MISMATCH, MISMATCH), tail
 
 
+def assert_marks(frames: list[dict[str, Any]], response: dict[str, Any]) -> None:
+    """The stream and the response put the same sources behind the same words, and none within a number."""
+    streamed: set[tuple[int, int]] = set()
+    text = ""
+    for frame in frames:
+        text += frame.get("delta", "")
+        streamed |= {(len(text.rstrip()), source) for source in frame.get("sources", ())}
+    cited = response["citations"]
+    marks = {(end, each["source"]) for each in cited for _, end in each.get("spans", ())}
+    assert streamed == marks
+    assert not [
+        (token.text, end)
+        for token in tokens(response["text"])
+        for end, _ in marks
+        if token.start < end < token.end
+    ]
+    numbers = [source for _, source in sorted(marks)] + sorted(each["source"] for each in cited)
+    assert list(dict.fromkeys(numbers)) == list(range(1, len({each["source"] for each in cited}) + 1))
+    if cited and "blocked" not in response and text not in ASKED:
+        assert marks, response
+
+
 @pytest.mark.parametrize(("rate", "every"), sample([(1.0, 48), (0.0, 24), (1.0, 24)], 3))
 @pytest.mark.parametrize(
     "way",
@@ -185,6 +208,7 @@ async def test_every_way_keeps_the_promise(
             response = frames[-1]
             assert "".join(deltas) == response["text"]
             assert "ASK:" not in response["text"]
+            assert_marks(frames, response)
             assert unsupported(response["text"], shown(response["citations"])) == []
             cited = [(each["file"], *each["lines"], each["snippet"]) for each in response["citations"]]
             assert len(cited) == len(set(cited))

@@ -2,10 +2,11 @@
 
 from time import thread_time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.grounding.citations import EXACT, SAYS, choose_citations, find_used
+from agent.grounding.citations import EXACT, SAYS, choose_citations, find_places, find_used
 from agent.ports.search import Snippet
 
 
@@ -117,6 +118,35 @@ def test_a_sentence_that_no_snippet_says_uses_none() -> None:
     assert find_used("The keypad opens.", FOUND) == (0,)
     assert find_used("It is 5. And so on!", FOUND) == ()
     assert find_used("", FOUND) == find_used("Returns are free.", ()) == ()
+
+
+def test_each_part_of_an_answer_has_its_place() -> None:
+    """Of a quotation, and of each sentence that says a snippet; counted in code points, so a smiley is one."""
+    said = "Hello 🙂.\n- Returns are free.\nThe keypad has batteries and a siren."
+    found = [Snippet(file="a", text="returns: free", first=1, last=1, said="Returns are free."), *FOUND]
+    places = find_places(said, found)
+    assert {index: [said[start:end] for start, end in spans] for index, spans in places.items()} == {
+        0: ["Returns are free."],
+        2: ["The keypad has batteries and a siren."],
+        4: ["Hello 🙂."],
+    }
+    assert places[0] == ((11, 28),)
+
+
+def test_a_snippet_that_holds_two_sentences_has_both() -> None:
+    """In the order of the text."""
+    said = "The keypad has batteries. Returns are free. The keypad has batteries."
+    assert find_places(said, FOUND) == {0: ((0, 25), (44, 69)), 2: ((26, 43),)}
+
+
+@pytest.mark.parametrize(
+    ("rest", "end"),
+    [("99 kr", 11), (" 990 kr", 13), ("", 6), ("\nMore.", 6), (". More.", 13), (", more.\nMore.", 13)],
+)
+def test_a_part_ends_with_its_sentence_and_never_within_a_number(rest: str, end: int) -> None:
+    """A quotation may go on in the answer; its part then goes to the end of the line."""
+    found = [Snippet(file="a", text="Fee: 2", first=1, last=1, said="Fee: 2")]
+    assert find_places(f"Fee: 2{rest}", found)[0][0] == (0, end)
 
 
 def test_what_is_used_is_cited_and_only_what_numbers_need_besides() -> None:

@@ -566,7 +566,7 @@ class Reference:
             citations += [each for each in words.citations if each not in citations]
         response: Frame = {
             "text": "".join(words.text for words in turn.said),
-            "citations": citations,
+            "citations": [each | {"source": place} for place, each in enumerate(citations, 1)],
             "id": turn.message,
             "confidence": final.confidence,
         }

@@ -15,6 +15,7 @@ from agent.ports.memory import ProposalOutcome
 from agent.ports.remember import FinishedAnswer, Offer
 from agent.ports.search import Snippet
 from agent.protocol.codec import encode
+from agent.session.cited_sources import CitedSources
 from agent.session.effects import BeginTurn, RecordExchange
 from agent.session.events import MemoryErased
 from agent.session.forgotten_exchanges import drop_forgotten
@@ -66,10 +67,10 @@ async def test_an_answer_without_memory_says_so(autojump_clock: trio.testing.Moc
     unsure = VerifiedText("It is blue. ", (), "high").without_memory()
     sure = VerifiedText("Or red.", (), "high")
     assert unsure.confidence == "low"
-    told = make_response("It is blue. Or red.", [unsure, sure], "m1")
+    told = make_response("It is blue. Or red.", [unsure, sure], CitedSources([unsure, sure]), "m1")
     assert (told.without_memory, told.confidence) == (True, "low")
     assert b'"withoutMemory":true' in encode(told)
-    assert b"withoutMemory" not in encode(make_response("Or red.", [sure], "m1"))
+    assert b"withoutMemory" not in encode(make_response("Or red.", [sure], CitedSources([sure]), "m1"))
 
     async def say(question: Question, emit: Emit) -> None:
         emit(DraftCompleted())

@@ -7,7 +7,16 @@ import trio
 import trio.testing
 
 from agent.config import KEEPALIVE_EVERY, WRITE_TIMEOUT
-from agent.ports.brain import DraftCompleted, Proposal, Question, TurnEvent, TurnRefusal, VerifiedPart
+from agent.ports.brain import (
+    DraftCompleted,
+    Proposal,
+    Question,
+    TurnEvent,
+    TurnRefusal,
+    VerifiedPart,
+    VerifiedText,
+)
+from agent.ports.search import Snippet
 from agent.session.events import DrainStarted
 from agent.wire.outbox import OUTBOX_FRAMES
 
@@ -38,11 +47,38 @@ async def test_an_answer_streams_a_word_at_a_time_in_its_pace(autojump_clock: tr
             [0, 0.02, 0.04, 0.06, 0.06, 0.06]
         )
         assert response["citations"] == [
-            {"file": "kb/pricing.md", "snippet": "The price is 299 kr.", "lines": [3, 3]}
+            {"file": "kb/pricing.md", "snippet": "The price is 299 kr.", "lines": [3, 3], "source": 1}
         ]
         wire.leave()
         await settle()
         w.nothing_is_left()
+
+
+async def test_a_stream_says_which_source_a_part_came_from(autojump_clock: trio.testing.MockClock) -> None:
+    """With the last word of the part, and the numbers of the response; the words are cut as ever."""
+
+    free = (Snippet(file="kb/returns.md", text="Returns are free.", first=3, last=3),)
+
+    async def script(_: Question, emit: Emit) -> None:
+        await trio.lowlevel.checkpoint()
+        emit(DraftCompleted())
+        emit(VerifiedPart(text=VerifiedText("Hello! Returns are free.\n\n", free, "high"), last=False))
+        emit(DraftCompleted())
+        emit(VerifiedPart(text=VerifiedText("Yes: it is. Returns are free.", free, "high"), last=True))
+
+    async with world() as w:
+        w.brain.script = script
+        wire = await w.connect()
+        wire.push(ask())
+        response = await wire.until("response")
+        streamed = [(frame["delta"], frame.get("sources")) for frame in wire.sent("stream")]
+        assert [each for each in streamed if each[1]] == [("free.\n\n", [1]), ("free.", [1])]
+        assert "".join(delta for delta, _ in streamed) == response["text"]
+        (cited,) = response["citations"]
+        assert cited["source"] == 1
+        assert [response["text"][start:end] for start, end in cited["spans"]] == 2 * ["Returns are free."]
+        wire.leave()
+        await settle()
 
 
 async def test_a_cancel_while_the_model_hangs_is_answered_at_once(
