@@ -14,16 +14,18 @@ from typing import ClassVar
 import trio
 
 from ..errors import WireClosed
-from ..text.terminal import printable, printable_line
+from ..text.terminal import printable_line
 from .client import Client, Frame
 from .descriptions import (
     CLOSED,
     describe_action,
     describe_close,
+    describe_delta,
     describe_missing,
     describe_outcome,
     describe_response,
     describe_suggestions,
+    group_sources,
     parse_fields,
 )
 from .memory import COMMANDS, REMEMBER, MemoryCommands, describe_proposal, describe_usage, is_remembered
@@ -65,7 +67,7 @@ class TerminalChat:
     ) -> None:
         self._client = client
         self._opener = opener
-        self._cited: list[Frame] = []  # by the last answer that cites anything
+        self._cited: list[list[Frame]] = []  # sections, by the last answer that cites anything
         self._write = write
         self._interactive = interactive
         self._now = now
@@ -178,16 +180,17 @@ class TerminalChat:
         await self._client.send(frame)
 
     async def _open_source(self, number: str) -> None:
-        """Show a citation of the last answer in its source: the typed one, or without a number the first."""
+        """Show a source of the last answer: that with the typed number, or without a number the first."""
         place = _parse_place(number.strip() or "1", len(self._cited))
         if place is None:
             self._write_lines("There is no such source.")
             return
-        if is_remembered(self._cited[place]):
+        citation = self._cited[place][0]
+        if is_remembered(citation):
             self._write_lines("This is remembered, and stands in no file; /memory lists what is.")
             return
         try:
-            self._write_lines(*await self._opener(self._cited[place]))
+            self._write_lines(*await self._opener(citation))
         except CannotOpen as error:
             self._write_lines(f"! the source cannot be opened: {error}")
 
@@ -222,7 +225,7 @@ class TerminalChat:
             show(self, frame)
 
     def _show_delta(self, frame: Frame) -> None:
-        self._write(printable(frame["delta"]))
+        self._write(describe_delta(frame))
         self._midline = True
 
     def _show_stream_end(self, frame: Frame) -> None:
@@ -231,8 +234,8 @@ class TerminalChat:
             self._note_end(frame)
 
     def _show_response(self, frame: Frame) -> None:
-        self._cited = frame["citations"] or self._cited
-        self._write_lines(*describe_response(frame, numbered=True))
+        self._cited = group_sources(frame["citations"]) or self._cited
+        self._write_lines(*describe_response(frame))
         self._note_end(frame)
 
     def _show_suggestion(self, frame: Frame) -> None:
@@ -326,7 +329,7 @@ async def ask_once(
         if frame.get("id", id) != id:
             continue
         if kind == "stream":
-            write(printable(frame["delta"]))
+            write(describe_delta(frame))
         elif kind == "response":
             write("\n" + "".join(f"{line}\n" for line in describe_response(frame)))
             suggested = await _collect_suggestions(client)

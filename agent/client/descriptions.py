@@ -5,7 +5,8 @@ anything.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 from ..protocol.asyncapi import CLOSE_CODES
@@ -25,6 +26,7 @@ CLOSED = {
     "answered": "answered in other words",
 }
 TO_CONFIRM = "To confirm it, ask in agent chat, on the chat page or over HTTP: POST /chat, then POST /calls/ID/approve."
+SHOWN = 3  # sources of an answer that are shown with their lines
 DEEPEST = 4  # levels of an action's result that are shown
 UNAUTHORISED = 4401  # closes a WebSocket without its token
 
@@ -35,24 +37,63 @@ def describe_close(code: int) -> str:
     return f"the connection was closed: {CLOSE_CODES.get(code, 'connection lost')} ({code}){advice}"
 
 
-def describe_response(response: Frame, numbered: bool = False) -> list[str]:
-    """Return the lines after a response's text: the reason of a refusal, and the sources, numbered from 1 if asked."""
+def describe_response(response: Frame) -> list[str]:
+    """Return the lines after a response's text: the reason of a refusal, and the sources with their numbers.
+
+    The first `SHOWN` sources are shown with the lines that are cited of them, the others by their places alone.
+    """
     lines = []
     if "blocked" in response:
         code = response["blocked"]["code"]
         lines.append(f"({REFUSALS.get(code, 'refused')})")
     if response.get("withoutMemory"):
         lines.append("(without some of what is remembered, which could not be read or kept)")
-    if response["citations"]:
+    sources = group_sources(response["citations"])
+    places = [f"[{number}] {_describe_place(source)}" for number, source in enumerate(sources, 1)]
+    if sources:
         lines.append("Sources:")
-    for number, citation in enumerate(response["citations"], 1):
-        first, last = citation.get("lines", (None, None))
-        place = "" if first is None else f":{first}" if first == last else f":{first}-{last}"
-        heading = f" ({printable_line(citation['heading'])})" if citation.get("heading") else ""
-        mark = f"[{number}] " if numbered else ""
-        lines.append(f"  {mark}{printable_line(citation['file'])}{place}{heading}")
-        lines += [f"    {line}" for line in printable(citation["snippet"]).splitlines()]
+    for place, source in zip(places[:SHOWN], sources, strict=False):
+        lines.append(f"  {place}")
+        snippets = [printable(citation["snippet"]).splitlines() for citation in source]
+        lines += [f"    {line}" for line in dict.fromkeys(chain.from_iterable(snippets))]
+    if places[SHOWN:]:
+        lines.append(f"  {len(places) - SHOWN} more: {', '.join(places[SHOWN:])}")
     return lines
+
+
+def group_sources(citations: Sequence[Frame]) -> list[list[Frame]]:
+    """Return the citations of each section, the sections in the order of their numbers.
+
+    A citation without a number, of another server, is a section of its own.
+    """
+    sources: dict[int, list[Frame]] = {}
+    for place, citation in enumerate(citations, len(citations)):
+        sources.setdefault(citation.get("source", place), []).append(citation)
+    return [sources[number] for number in sorted(sources)]
+
+
+def _describe_place(source: Sequence[Frame]) -> str:
+    """Return the file of a section, the lines that are cited of it, and its headings."""
+    cited = sorted({tuple(citation["lines"]) for citation in source if "lines" in citation})
+    lines = ",".join(f"{first}" if first == last else f"{first}-{last}" for first, last in cited)
+    heading = f" ({printable_line(source[0]['heading'])})" if source[0].get("heading") else ""
+    return f"{printable_line(source[0]['file'])}{':' if lines else ''}{lines}{heading}"
+
+
+def describe_delta(frame: Frame) -> str:
+    """Return the next piece of a text, with the marks of its sources before the white space at its end."""
+    delta = frame["delta"]
+    return put_marks(delta, [(len(delta.rstrip()), frame.get("sources", ()))])
+
+
+def put_marks(text: str, marks: Iterable[tuple[int, Sequence[int]]]) -> str:
+    """Return a text with its marks, as in "299 kr. [1]". `marks`: places in it, in order, and the numbers there."""
+    parts = []
+    at = 0
+    for end, numbers in marks:
+        parts += [text[at:end], *(f" [{number}]" for number in numbers)]
+        at = end
+    return printable("".join([*parts, text[at:]]))
 
 
 def describe_suggestions(suggestions: Sequence[Frame]) -> list[str]:

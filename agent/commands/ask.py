@@ -16,7 +16,7 @@ from cyclopts import Parameter
 from .. import log
 from ..client import chat as terminal
 from ..client.client import DEFAULT_URL, CannotConnect, connect
-from ..client.descriptions import describe_close, describe_response, describe_suggestions
+from ..client.descriptions import describe_close, describe_response, describe_suggestions, put_marks
 from ..compose.adapters import Adapters
 from ..compose.answering import AnswerSources, open_answering
 from ..compose.knowledge import make_knowledge
@@ -26,7 +26,7 @@ from ..ports.search import Lang
 from ..retrieval.foreign import open_foreign_files
 from ..server.metrics import Metrics
 from ..session.cited_sources import CitedSources
-from ..text.terminal import printable, printable_line
+from ..text.terminal import printable_line
 from .output import FAILED, OK, REFUSED, complain, write
 from .settings import read_settings
 from .talk import Secret, Url
@@ -102,11 +102,13 @@ async def _answer_here(text: str, lang: Lang | None, kb: Path | None) -> int:
             )
     texts = [event.text for event in said]
     blocked = texts[-1].blocked
-    cited = msgspec.to_builtins(CitedSources(texts).collect())
+    sources = CitedSources()
+    marked = [put_marks(each.text, sources.add_text(each)) for each in texts]
+    cited = msgspec.to_builtins(sources.collect())
     answer = {"citations": cited} | ({} if blocked is None else {"blocked": {"code": blocked.code}})
-    answered = "".join(each.text for each in texts if each.blocked is None)
-    gap = " " if answered and blocked is not None and not answered[-1].isspace() else ""
-    write("\n" + printable(answered + (gap + texts[-1].text if blocked is not None else "")) + "\n")
+    before = "".join(marked[:-1])
+    gap = " " if blocked is not None and before and not before[-1].isspace() else ""
+    write(f"\n{before}{gap}{marked[-1]}\n")
     proposed = [
         {"action": each.action, "payload": each.payload, "missing": each.missing}
         for each in said[-1].proposals

@@ -138,15 +138,18 @@ class Terminal:
 
 
 async def test_an_answer_streams_in_and_shows_its_sources(nursery: trio.Nursery) -> None:
-    """Deltas are written as they come, then file, lines and snippet."""
+    """Deltas are written as they come, with marks behind the parts that sources hold; then file, lines and snippet."""
     terminal = Terminal(nursery)
     await terminal.types("what does it cost", "")
     assert terminal.wire.sent == ["what does it cost"]
     assert await terminal.sees({"type": "stream", "delta": "It costs "}) == "It costs "
     rest = await terminal.sees(
-        {"type": "stream", "delta": "299 kr."}, {"type": "stream_end", "reason": "done", "id": "1"}, CITED
+        {"type": "stream", "delta": "299 kr. ", "sources": [1, 2]},
+        {"type": "stream", "delta": "Yes."},
+        {"type": "stream_end", "reason": "done", "id": "1"},
+        CITED,
     )
-    assert rest == "299 kr.\nSources:\n  [1] kb/pricing.md:11\n    | Standard | 299 kr |\n"
+    assert rest == "299 kr. [1] [2] Yes.\nSources:\n  [1] kb/pricing.md:11\n    | Standard | 299 kr |\n"
 
 
 async def test_a_source_of_the_last_answer_is_opened(nursery: trio.Nursery) -> None:
@@ -436,12 +439,12 @@ async def test_ask_prints_answer_and_sources() -> None:
     status, out, err = await asked(
         {"type": "stream", "delta": "It ", "id": "0"},
         {"type": "stream", "delta": "other", "id": "9"},
-        {"type": "stream", "delta": "costs."},
+        {"type": "stream", "delta": "costs.\n", "sources": [1]},
         {"type": "stream_end", "reason": "done", "id": "0"},
         CITED | {"id": "0"},
     )
     assert (status, err) == (0, "")
-    assert out == "It costs.\nSources:\n  kb/pricing.md:11\n    | Standard | 299 kr |\n"
+    assert out == "It costs. [1]\n\nSources:\n  [1] kb/pricing.md:11\n    | Standard | 299 kr |\n"
 
 
 async def test_ask_prints_what_is_suggested_and_how_to_confirm_it() -> None:
@@ -514,7 +517,45 @@ def test_sources_show_lines_where_they_are_known() -> None:
             "blocked": {"code": "new"},
         }
     )
-    assert lines == ["(refused)", "Sources:", "  a:2-3", "    x", "    y", "  b (B › \ufffd2)", "    z"]
+    assert lines == [
+        "(refused)",
+        "Sources:",
+        "  [1] a:2-3",
+        "    x",
+        "    y",
+        "  [2] b (B › \ufffd2)",
+        "    z",
+    ]
+
+
+def test_a_section_is_one_source_and_three_are_shown() -> None:
+    """In the order of their numbers, each line once; of the others the places, and how many they are."""
+
+    def row(source: int, line: int) -> Frame:
+        snippet = f"| Plan | Price |\n| {line} | kr |"
+        return {
+            "file": f"{source}.md",
+            "snippet": snippet,
+            "lines": [line, line],
+            "heading": "P",
+            "source": source,
+        }
+
+    cited = [row(2, 7), row(1, 5), row(1, 4), row(4, 8), row(3, 9), row(5, 2)]
+    assert describe_response({"citations": cited}) == [
+        "Sources:",
+        "  [1] 1.md:4,5 (P)",
+        "    | Plan | Price |",
+        "    | 5 | kr |",
+        "    | 4 | kr |",
+        "  [2] 2.md:7 (P)",
+        "    | Plan | Price |",
+        "    | 7 | kr |",
+        "  [3] 3.md:9 (P)",
+        "    | Plan | Price |",
+        "    | 9 | kr |",
+        "  2 more: [4] 4.md:8 (P), [5] 5.md:2 (P)",
+    ]
 
 
 async def test_lines_of_a_descriptor_end_with_it() -> None:

@@ -42,7 +42,7 @@ def test_a_supported_answer_is_explained(capsys: pytest.CaptureFixture[str]) -> 
         assert any(line.startswith(part) for line in lines), part
     assert "\x1b" not in why + answer
     assert "299 kr" in answer
-    assert "Sources:\n  kb/a.md:3 (Plans)\n    The Standard plan costs 299 kr" in answer
+    assert "Sources:\n  [1] kb/a.md:3 (Plans)\n    The Standard plan costs 299 kr" in answer
 
 
 @pytest.mark.usefixtures("folder")

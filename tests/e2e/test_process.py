@@ -98,7 +98,7 @@ def test_a_server_from_its_start_to_its_end(tmp_path: Path, capsys: pytest.Captu
         out, err = capsys.readouterr()
         assert err == ""
         assert "299" in out
-        assert "Sources:\n  kb/pricing.md:" in out
+        assert "Sources:\n  [1] kb/pricing.md:" in out
         assert cli.main(["ask", "what is the capital of Mongolia", "--url", url]) == 3
         assert "I couldn't find any references to this in the knowledge base" in capsys.readouterr().out
         trio.run(_ask_and_see_it_drain, process, port)
