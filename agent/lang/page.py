@@ -223,7 +223,8 @@ class MemoryTexts:
 class PageTexts:
     """All texts of the page.
 
-    `line` has {first}, `lines` {first} and {last}, `left` and `retry` {seconds}, `open_it` {place}.
+    `more_sources` has {count}, `line` {first}, `lines` {first} and {last}, `left` and `retry` {seconds},
+    `open_it` {place}.
     """
 
     title: str
@@ -241,6 +242,7 @@ class PageTexts:
     copied: str
     not_copied: str
     sources: str
+    more_sources: str
     line: str
     lines: str
     open: str

@@ -171,6 +171,77 @@ LINES = st.sampled_from(
 TEXTS = st.lists(LINES, max_size=12).map("\n".join)
 
 
+def drawn_with_marks(text: str, citations: list[dict[str, Any]]) -> str:
+    """Return the words of an answer as the page shows it when it has ended."""
+    page().eval(
+        f"var shownIn = new Node('div'); var cited = {json.dumps(citations)};"
+        "new Drawing(shownIn, () => {})"
+        f".whole(putMarks({json.dumps(text)}, cited), mark(cited, WORDS.en));"
+    )
+    return " ".join(flat(json.loads(page().eval("JSON.stringify(shownIn.tree)"))))
+
+
+def cite(source: int, *spans: tuple[int, int], file: str = "kb/a.md") -> dict[str, Any]:
+    """Return a citation that holds some parts of an answer."""
+    return {"file": file, "snippet": f"| {source} |", "lines": [3, 3], "source": source, "spans": spans}
+
+
+def test_a_part_of_an_answer_has_the_mark_of_its_source() -> None:
+    """Behind it, in every kind of block, and before the last bar of a table; places are counted in code points."""
+    text = "🙂 Yes:\n- a 🙂\n- b\n\n| n | m |\n|---|---|\n| 1 | 2 |"
+    ends = [text.index(each) + len(each) for each in ("Yes:", "a 🙂", "b", "| 2 |")]
+    cited = [
+        cite(2, (0, ends[1]), (0, ends[2])),
+        cite(1, (0, ends[0])),
+        cite(3, (0, ends[3])),
+        cite(1, (0, ends[3])),
+    ]
+    assert drawn_with_marks(text, cited) == (
+        "DIV P 🙂 Yes: BUTTON [1] UL LI a 🙂 BUTTON [2] LI b BUTTON [2]"
+        " DIV TABLE TR TH n TH m TR TH 1 TD 2  BUTTON [1] BUTTON [3]"
+    )
+    assert drawn_with_marks(text, [cite(1)]) == drawn_with_marks(text, [])
+    page().eval("shownIn = new Node('div'); new Drawing(shownIn, () => {}).whole('a')")
+
+
+def test_a_mark_opens_the_section_of_its_source() -> None:
+    """It says where that is; what is remembered stands in no file, and its mark opens nothing."""
+    drawn_with_marks("It is.", [cite(1, (0, 6))])
+    page().eval("var pressed = shownIn.children[0].children[1]; pressed.happens('click');")
+    assert page().eval("pressed.named['aria-label']") == "[1] More from this page: kb/a.md, line 3"
+    assert page().eval("shown.file") == "kb/a.md"
+    assert drawn_with_marks("It is.", [cite(1, (0, 6), file="memory/i1")]) == "DIV P It is. SPAN [1]"
+
+
+def test_a_text_that_is_written_like_a_mark_has_none() -> None:
+    """The characters around a mark may stand in a document; then nothing of the text is a mark."""
+    text = "It is \ue0001\ue001."
+    assert js("putMarks", text, [cite(1, (0, len(text)))]) == text
+
+
+def test_three_sources_are_shown_and_the_others_counted() -> None:
+    """A section is one source with its lines, each once, in the order of the numbers; a table's header once."""
+    cited = [
+        cite(2),
+        cite(1) | {"lines": [9, 9], "snippet": "| h |\n| b |"},
+        cite(1) | {"snippet": "| h |\n| a |"},
+    ]
+    cited += [cite(5), cite(4), cite(3)]
+    page().eval(f"var shownIn = sources({json.dumps(cited)}, WORDS.en)")
+    heading, *shown, rest = [
+        " ".join(flat(each)) for each in json.loads(page().eval("JSON.stringify(shownIn.tree)"))[3:]
+    ]
+    assert heading == "H2 Sources"
+    assert [each.partition(" PRE ")[0].removeprefix("DIV DETAILS SUMMARY ") for each in shown] == [
+        "[1] kb/a.md, line 3, line 9",
+        "[2] kb/a.md, line 3",
+        "[3] kb/a.md, line 3",
+    ]
+    assert "PRE | h |\n| b |\n| a | BUTTON More from this page" in shown[0]
+    assert rest.startswith("DETAILS SUMMARY 2 more DIV DETAILS SUMMARY [4] kb/a.md, line 3 PRE")
+    assert "[5]" in rest
+
+
 def leaves(value: Any) -> list[str]:
     """Return every word and number in what `blocks` returns, in any order."""
     if isinstance(value, dict):
@@ -366,7 +437,14 @@ def test_a_reloaded_page_shows_what_was_kept() -> None:
         " ".join(map(str, flat(each))) for each in json.loads(page().eval("JSON.stringify(log.tree)"))[3:]
     ]
     assert items[0].endswith("cost?")
-    for part in ("5 kr.", "High confidence", "kb/a.md, line 3", "It costs 5 kr.", "Open", "Copy"):
+    for part in (
+        "5 kr.",
+        "High confidence",
+        "kb/a.md, line 3",
+        "It costs 5 kr.",
+        "More from this page",
+        "Copy",
+    ):
         assert part in items[1]
     assert "P Some of what is remembered could not be read" in items[2]
     assert "confidence" not in items[2]  # it cites nothing, like a greeting

@@ -566,9 +566,9 @@ def test_a_citation_of_what_is_remembered_leads_to_no_file(panel: quickjs.Contex
         {"file": "memory/t8", "snippet": "It is red.", "when": "2026-05-05", "by": "Ana"},
     ]
     shown = " ".join(flat(js("((cited) => sources(cited, words()).tree)", cited)))
-    assert "SUMMARY Said on 2026-05-03 by you PRE My budget is 50 000 kr." in shown
-    assert "SUMMARY Remembered on 2026-05-04 PRE It is blue." in shown
-    assert "SUMMARY Said on 2026-05-05 by Ana PRE It is red." in shown
+    assert "SUMMARY [1] Said on 2026-05-03 by you PRE My budget is 50 000 kr." in shown
+    assert "SUMMARY [2] Remembered on 2026-05-04 PRE It is blue." in shown
+    assert "SUMMARY [3] Said on 2026-05-05 by Ana PRE It is red." in shown
     assert "memory/" not in shown
     assert "BUTTON" not in shown
 

@@ -8,6 +8,8 @@ const NUMBERED = /^\s*(\d{1,3})[.)]\s+(.*)$/;
 const PIPED = /^\s*\|(.*)\|\s*$/;
 const RULE = /^[\s|:-]*-[\s|:-]*$/; // the line under a table's header
 const PAIR = /^([^:]+): (.*)$/;
+const MARK = /\uE000(\d+)\uE001/; // the number of a source, between characters that no text is written with
+const RESERVED = /[\uE000\uE001]/;
 
 export function element(tag, className, text) {
   const made = document.createElement(tag);
@@ -15,6 +17,41 @@ export function element(tag, className, text) {
   if (text !== undefined) made.textContent = text;
   return made;
 }
+
+// Returns the citations of each section, the sections in the order of their numbers. A citation without a number, kept
+// by an earlier page, is a section of its own.
+export function grouped(citations) {
+  const found = new Map();
+  citations.forEach((each, at) => {
+    const number = each.source ?? citations.length + at;
+    found.set(number, [...(found.get(number) || []), each]);
+  });
+  return [...found].sort(([one], [other]) => one - other).map(([, each]) => each);
+}
+
+// Returns a text with a MARK behind each part that a source holds; in a table's line before its last bar. Places on the
+// wire count code points, and those of a string here UTF-16 units.
+export function putMarks(text, citations) {
+  if (RESERVED.test(text)) return text;
+  const behind = new Map(); // place -> numbers
+  grouped(citations).forEach((cited, at) => {
+    for (const [, end] of cited.flatMap((each) => each.spans || [])) {
+      behind.set(end, (behind.get(end) || new Set()).add(at + 1));
+    }
+  });
+  if (!behind.size) return text;
+  const points = [...text];
+  const parts = [];
+  let from = 0;
+  for (const end of [...behind.keys()].sort((one, other) => one - other)) {
+    const at = points[end - 1] === "|" ? end - 1 : end;
+    parts.push(...points.slice(from, at), ...[...behind.get(end)].map((number) => `\uE000${number}\uE001`));
+    from = at;
+  }
+  return parts.join("") + points.slice(from).join("");
+}
+
+const unmarked = (text) => text.replace(new RegExp(MARK, "g"), "");
 
 // Returns the blocks of a text, in order: {kind: "lead" | "paragraph", text}, {kind: "list", items},
 // {kind: "numbers", items, values} or {kind: "table", head, rows}.
@@ -29,7 +66,7 @@ function runs(lines) {
     const kind = kindOf(line);
     const last = found.at(-1);
     if (last && last.kind === kind && !last.leads) last.lines.push(line);
-    else found.push({ kind, lines: [line], leads: !last && kind === "paragraph" && line.trim().endsWith(":") });
+    else found.push({ kind, lines: [line], leads: !last && kind === "paragraph" && unmarked(line).trim().endsWith(":") });
   }
   return found.map((run) => block(run, found.length > 1));
 }
@@ -67,34 +104,46 @@ function piped(lines) {
   return { kind: "table", head: rows[0], rows: rows.slice(2) };
 }
 
+// An element with a text in it, whose marks become what mark(number) makes of them.
+function withMarks(tag, className, text, mark) {
+  if (!MARK.test(text)) return element(tag, className, text);
+  const made = element(tag, className);
+  text.split(MARK).forEach((part, at) => {
+    if (at % 2) made.append(mark(Number(part)));
+    else if (part) made.append(part);
+  });
+  return made;
+}
+
 const draw = {
-  lead: ({ text }) => element("p", "lead", text),
-  paragraph: ({ text }) => element("p", "", text),
-  list({ items }) {
+  lead: ({ text }, mark) => withMarks("p", "lead", text, mark),
+  paragraph: ({ text }, mark) => withMarks("p", "", text, mark),
+  list({ items }, mark) {
     const list = element("ul");
-    list.append(...items.map((item) => element("li", "", item)));
+    list.append(...items.map((item) => withMarks("li", "", item, mark)));
     return list;
   },
-  numbers({ items, values }) {
+  numbers({ items, values }, mark) {
     const list = element("ol");
-    list.append(...items.map((item) => element("li", "", item)));
+    list.append(...items.map((item) => withMarks("li", "", item, mark)));
     [...list.children].forEach((each, at) => (each.value = values[at])); // as the answer counts, never anew
     return list;
   },
-  table({ head, rows }) {
+  table({ head, rows }, mark) {
     const box = element("div", "wide");
     const made = element("table");
-    made.append(line(head, () => "th", "col"), ...rows.map((row) => line(row, (at) => (at ? "td" : "th"), "row")));
+    const body = rows.map((row) => line(row, (at) => (at ? "td" : "th"), "row", mark));
+    made.append(line(head, () => "th", "col", mark), ...body);
     box.tabIndex = 0; // a table wider than the page is scrolled with the keys
     box.append(made);
     return box;
   },
 };
 
-function line(cells, tag, scope) {
+function line(cells, tag, scope, mark) {
   const row = element("tr");
   cells.forEach((cell, at) => {
-    const made = element(cell ? tag(at) : "td", "", cell);
+    const made = withMarks(cell ? tag(at) : "td", "", cell, mark);
     if (made.tagName === "TH") made.scope = scope;
     row.append(made);
   });
@@ -125,7 +174,9 @@ export class Drawing {
     });
   }
 
-  whole(text) {
+  // mark: makes the element of a source's number, where the text has any.
+  whole(text, mark) {
+    this.mark = mark;
     if (text !== this.text) this.restart(text);
     this.redraw();
   }
@@ -142,7 +193,7 @@ export class Drawing {
   }
 
   put(text) {
-    const made = blocks(text).map((each) => draw[each.kind](each));
+    const made = blocks(text).map((each) => draw[each.kind](each, this.mark));
     this.box.append(...made);
     return made;
   }

@@ -1,41 +1,69 @@
 // What stands below an answer or on a card: sources, fields in words, and the copy button.
 
-import { element } from "/static/answer.js";
+import { element, grouped } from "/static/answer.js";
 import { openSource } from "/static/source.js";
 
+const SHOWN = 3; // sources of an answer that are shown at once
 const DEEPEST = 4; // levels of a result that are shown
 const MOST_FILLED = 2000; // characters of a field, as the server takes them
 const COPIED = 2000; // ms that a button says so
 
+// The sources of an answer, one for each section: the first SHOWN, and the others behind a line that counts them.
 export function sources(citations, words) {
   const box = element("div", "sources");
   box.append(element("h2", "", words.sources));
-  for (const each of citations) {
-    if (each.file.startsWith("memory/")) {
-      box.append(fromMemory(each, words));
-      continue;
-    }
-    const one = element("details");
-    const place = each.lines ? `${each.file}, ${words.lines(...each.lines)}` : each.file;
-    const shown = each.heading ? `${each.heading}\n\n${each.snippet}` : each.snippet;
-    one.append(element("summary", "", place), element("pre", "", shown));
-    const open = element("button", "open", words.open);
-    open.type = "button";
-    open.setAttribute("aria-label", words.openIt(place)); // begins with what is seen
-    open.addEventListener("click", () => openSource(each));
-    const row = element("div", "cite");
-    row.append(one, open);
-    box.append(row);
+  const rows = grouped(citations).map((cited, at) => sourceRow(cited, at + 1, words));
+  box.append(...rows.slice(0, SHOWN));
+  if (rows.length > SHOWN) {
+    const rest = element("details", "rest");
+    rest.append(element("summary", "", words.moreSources(rows.length - SHOWN)), ...rows.slice(SHOWN));
+    box.append(rest);
   }
   return box;
 }
 
-// What is remembered stands in no file: its text, the day that it is of, and who said it.
-function fromMemory({ snippet, when = "", by }, words) {
-  const who = { user: words.memory.you, assistant: words.memory.agent }[by] || by;
+function sourceRow(cited, number, words) {
+  const [first] = cited;
   const one = element("details");
-  one.append(element("summary", "", by ? words.memory.said(when, who) : words.memory.cited(when)), element("pre", "", snippet));
-  return one;
+  const place = placeOf(cited, words);
+  const lines = [...new Set(cited.flatMap((each) => each.snippet.split("\n")))].join("\n"); // a table's header once
+  const shown = first.heading && !isMemory(first) ? `${first.heading}\n\n${lines}` : lines;
+  one.append(element("summary", "", `[${number}] ${place}`), element("pre", "", shown));
+  if (isMemory(first)) return one;
+  const open = element("button", "open", words.open);
+  open.type = "button";
+  open.setAttribute("aria-label", words.openIt(place)); // begins with what is seen
+  open.addEventListener("click", () => openSource(first));
+  const row = element("div", "cite");
+  row.append(one, open);
+  return row;
+}
+
+// The mark of a source behind a part of an answer: a button that opens the section of the part.
+export function mark(citations, words) {
+  const found = grouped(citations);
+  return (number) => {
+    const cited = found[number - 1];
+    if (isMemory(cited[0])) return element("span", "mark", `[${number}]`);
+    const made = element("button", "mark", `[${number}]`);
+    made.type = "button";
+    made.setAttribute("aria-label", `[${number}] ${words.openIt(placeOf(cited, words))}`);
+    made.addEventListener("click", () => openSource(cited[0]));
+    return made;
+  };
+}
+
+const isMemory = ({ file }) => file.startsWith("memory/");
+
+// Where a source stands: its file and lines, or of what is remembered the day that it is of, and who said it.
+function placeOf(cited, words) {
+  const { file, when = "", by } = cited[0];
+  if (isMemory(cited[0])) {
+    const who = { user: words.memory.you, assistant: words.memory.agent }[by] || by;
+    return by ? words.memory.said(when, who) : words.memory.cited(when);
+  }
+  const lines = cited.flatMap((each) => (each.lines ? [each.lines] : [])).sort(([one], [other]) => one - other);
+  return [file, ...new Set(lines.map((each) => words.lines(...each)))].join(", ");
 }
 
 // A field's name in words: the language's own, or else the name as words ("order_id", "orderId": "Order id").

@@ -4,8 +4,8 @@
 // remark} or
 // {kind: "card", action, payload, filled, confirmed, outcome: {text, look, error, data}}.
 
-import { Drawing, element } from "/static/answer.js";
-import { copyButton, outcome, pairs, sources } from "/static/details.js";
+import { Drawing, element, putMarks } from "/static/answer.js";
+import { copyButton, mark, outcome, pairs, sources } from "/static/details.js";
 import { versus } from "/static/items.js";
 import { words } from "/static/language.js";
 
@@ -80,7 +80,8 @@ function toRemember({ text, replaces }) {
 
 // What stands below an answer's text, once it is known how it ended.
 export function finish({ item, entry, drawing }) {
-  drawing.whole(entry.text);
+  const cited = entry.citations || [];
+  drawing.whole(putMarks(entry.text, cited), mark(cited, words()));
   item.classList.add("ended");
   if (entry.blocked) {
     item.classList.add("blocked");

@@ -12,6 +12,7 @@ function spoken(said) {
     lines: (first, last) => filled(first === last ? said.line : said.lines, { first, last }),
     left: (seconds) => filled(said.left, { seconds }),
     retry: (seconds) => filled(said.retry, { seconds }),
+    moreSources: (count) => filled(said.moreSources, { count }),
     openIt: (place) => filled(said.openIt, { place }),
     memory: {
       ...said.memory,
