@@ -39,11 +39,6 @@ Span = tuple[int, int]
 """A part of a text: the offset of its first character and the offset after its last, in Unicode code points."""
 
 
-def find_used(said: str, snippets: Sequence[Snippet]) -> tuple[int, ...]:
-    """Return the indexes of the snippets that an answer uses (`find_places`)."""
-    return tuple(find_places(said, snippets))
-
-
 def find_places(said: str, snippets: Sequence[Snippet]) -> dict[int, tuple[Span, ...]]:
     """Return the parts of an answer that each snippet holds, by index: quoted ones, and one for each other sentence.
 

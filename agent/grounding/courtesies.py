@@ -27,17 +27,17 @@ def answer_courtesy(kind: Courtesy, lang: Lang, topics: Sequence[str] = ()) -> V
     said = table(courtesies.replies)[kind]
     if told and kind != "thanks":
         said = "\n".join([f"{said} {courtesies.about}", *(f"• {topic}" for topic in told[:TOPICS])])
-    return VerifiedText(said, (), None)
+    return VerifiedText(text=said, citations=(), confidence=None)
 
 
 def confirm_order(lang: Lang) -> VerifiedText:
     """Return the answer to an order to remember something; it repeats no word of the order."""
-    return VerifiedText(LANGUAGES[lang].courtesies.noted, (), None)
+    return VerifiedText(text=LANGUAGES[lang].courtesies.noted, citations=(), confidence=None)
 
 
 def acknowledge_statement(lang: Lang) -> VerifiedText:
     """Return the answer to a statement without a question that no document is about; it repeats no word of it."""
-    return VerifiedText(LANGUAGES[lang].courtesies.stated, (), None)
+    return VerifiedText(text=LANGUAGES[lang].courtesies.stated, citations=(), confidence=None)
 
 
 def has_number(topic: str) -> bool:

@@ -54,19 +54,19 @@ def ask_parameters(names: Collection[str], lang: Lang) -> VerifiedText:
     plain = [name for name in said if name and all(each.isalpha() or each == " " for each in name)]
     plain = [name for name in plain if not tokens(name)][:NAMED]
     asked = tooling.question.format(names=tooling.joining.join(plain)) if plain else tooling.anything
-    return VerifiedText(asked, (), None)
+    return VerifiedText(text=asked, citations=(), confidence=None)
 
 
 def ask_approval(lang: Lang) -> VerifiedText:
     """Return the text beside an action that waits for approval, where there is no other verified text."""
-    return VerifiedText(LANGUAGES[lang].tooling.confirm, (), None)
+    return VerifiedText(text=LANGUAGES[lang].tooling.confirm, citations=(), confidence=None)
 
 
 def announce_hand_over(lang: Lang) -> VerifiedText:
     """Return the text beside a call that goes to the caller, for when the model's own text is not verified."""
-    return VerifiedText(LANGUAGES[lang].tooling.hand_over, (), None)
+    return VerifiedText(text=LANGUAGES[lang].tooling.hand_over, citations=(), confidence=None)
 
 
 def acknowledge_details(lang: Lang) -> VerifiedText:
     """Return the answer to a message that only gives the fields that were asked for."""
-    return VerifiedText(LANGUAGES[lang].completing.received, (), None)
+    return VerifiedText(text=LANGUAGES[lang].completing.received, citations=(), confidence=None)

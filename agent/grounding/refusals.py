@@ -26,13 +26,22 @@ def no_sources(lang: Lang, beside: MemoryNotice | None = None, unread: bool = Fa
     blocked, text = Blocked("no_sources", "No sources found"), said.refusals.no_sources
     if unread:
         blocked, text = Blocked("memory_unread", "Memory could not be read"), said.refusals.memory_unread
-    return VerifiedText(f"{leads[beside]}\n\n{text}" if beside else text, (), "low", blocked, unread)
+    return VerifiedText(
+        text=f"{leads[beside]}\n\n{text}" if beside else text,
+        citations=(),
+        confidence="low",
+        blocked=blocked,
+        unread=unread,
+    )
 
 
 def model_failed(lang: Lang) -> VerifiedText:
     """Return the refusal for a model that failed, timed out or said too much."""
     return VerifiedText(
-        LANGUAGES[lang].refusals.model_failed, (), "low", Blocked("model_failed", "The model gave no answer")
+        text=LANGUAGES[lang].refusals.model_failed,
+        citations=(),
+        confidence="low",
+        blocked=Blocked("model_failed", "The model gave no answer"),
     )
 
 
@@ -50,8 +59,8 @@ def number_mismatch(lang: Lang, hits: Sequence[Hit], refused: Sequence[NumberTok
         if not any(evidence.repeats(token) for token in refused):
             cited.setdefault(source_of(hit.snippet), hit.snippet)
     return VerifiedText(
-        LANGUAGES[lang].refusals.number_mismatch,
-        tuple(cited.values()),
-        "low",
-        Blocked("number_mismatch", "Verification failed: Number mismatch"),
+        text=LANGUAGES[lang].refusals.number_mismatch,
+        citations=tuple(cited.values()),
+        confidence="low",
+        blocked=Blocked("number_mismatch", "Verification failed: Number mismatch"),
     )

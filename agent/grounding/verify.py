@@ -21,7 +21,7 @@ from agent.ports.brain import Confidence, VerifiedText
 from agent.ports.search import Hit, Snippet
 
 from .binding import Binding, find_bound, names_of, rows_of
-from .citations import FILL, choose_citations, find_used, source_of
+from .citations import FILL, Span, choose_citations, find_places, source_of
 from .evidence import citation_text, evidence_for
 
 HIGH_SCORE: Final = 0.9
@@ -96,7 +96,9 @@ def verify(
     for hit in hits:
         best = max(best, hit.score)
         above.setdefault(hit.snippet, hit.passage.headings)
-    verdict = check_numbers(draft, list(above), fill=None, binding=binding, headings=list(above.values()))
+    verdict, places = _check_answer(
+        draft, list(above), fill=None, binding=binding, headings=list(above.values())
+    )
     if verdict.refused:
         return verdict
     sure = confidence
@@ -104,7 +106,7 @@ def verify(
         cited = frozenset(verdict.citations)
         named = [line for hit in hits if hit.snippet in cited for line in hit.passage.headings]
         sure = confidence_of(verdict.said, verdict.citations, best, named)
-    text = VerifiedText(verdict.said, verdict.citations, sure)
+    text = VerifiedText(text=verdict.said, citations=verdict.citations, confidence=sure, places=places)
     return Verdict(verdict.said, verdict.citations, verdict.checks, (), text)
 
 
@@ -122,12 +124,24 @@ def check_numbers(
     uses instead, for each sentence the snippet that says most of it. `binding`: as in `verify`. `headings`: those
     above each snippet, in the order of `snippets`; empty when they are unknown.
     """
+    return _check_answer(answer, snippets, fill=fill, binding=binding, headings=headings)[0]
+
+
+def _check_answer(
+    answer: str,
+    snippets: Sequence[Snippet],
+    *,
+    fill: int | None,
+    binding: Binding,
+    headings: Sequence[Sequence[str]],
+) -> tuple[Verdict, tuple[tuple[Span, ...], ...]]:
+    """Return the verdict on an answer (`check_numbers`), and the parts of it that each citation was cited for."""
     texts = (text for each in snippets for text in (each.text, each.said))
     said = bullets(without_source_marks(answer, len(snippets), texts))
     evidence = [evidence_for(snippet) for snippet in snippets]
     found = tokens(said, rates=any(one.rated for one in evidence))
     if len(found) > TOO_MANY:
-        return _make_verdict(said, (), found[-1:], ())
+        return _make_verdict(said, (), found[-1:], ()), ()
     masks = _make_masks(evidence, found)
     if binding == "strict":
         above = headings or [()] * len(snippets)
@@ -135,16 +149,17 @@ def check_numbers(
             find_bound(said, found, snippet, mask, its)
             for snippet, mask, its in zip(snippets, masks, above, strict=True)
         ]
-    chosen = (
-        choose_citations(masks, fill)
-        if fill is not None
-        else choose_citations(masks, 1, find_used(said, snippets))
-    )
+    places = {} if fill is not None else find_places(said, snippets)
     once: dict[object, int] = {}
-    for index in chosen:
-        once.setdefault(source_of(snippets[index]), index)
+    for index in choose_citations(masks, 1 if fill is None else fill, places):
+        first = once.setdefault(source_of(snippets[index]), index)
+        if first != index and index in places:
+            places[first] = (*places.get(first, ()), *places[index])
     cited = once.values()
-    return _make_verdict(said, tuple([snippets[i] for i in cited]), found, tuple([masks[i] for i in cited]))
+    verdict = _make_verdict(
+        said, tuple([snippets[i] for i in cited]), found, tuple([masks[i] for i in cited])
+    )
+    return verdict, tuple([places.get(i, ()) for i in cited])
 
 
 def _make_masks(evidence: Sequence[SourceNumbers], found: Sequence[NumberToken]) -> list[int]:

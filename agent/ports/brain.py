@@ -92,13 +92,14 @@ class Blocked:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VerifiedText:
     """Text that may reach a client: every number in it stands in one of `citations`.
 
     `confidence` is None for a text that answers no question, such as a greeting. `unread` says that part of the memory
-    could not be read for it. Only `verify`, `refusals` and `courtesies` of
-    `agent.grounding` construct it.
+    could not be read for it. `places` holds, for each citation, the parts of the text that it was cited for: the
+    offsets of the first character and after the last; it is empty for a text that is not taken from its citations, such
+    as a refusal. Only `verify`, `refusals` and `courtesies` of `agent.grounding` construct it.
     """
 
     text: str
@@ -106,6 +107,7 @@ class VerifiedText:
     confidence: Confidence | None
     blocked: Blocked | None = None
     unread: bool = False
+    places: tuple[tuple[tuple[int, int], ...], ...] = ()
 
     def without_memory(self) -> "VerifiedText":
         """Return the text as made without part of the memory, which makes a confidence `low`."""

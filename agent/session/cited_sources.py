@@ -6,9 +6,10 @@ the text: the joined deltas and the text of the response stay the verified text.
 """
 
 from collections.abc import Iterable
+from itertools import repeat
 from typing import TypeAlias
 
-from ..grounding.citations import Span, find_places, source_of
+from ..grounding.citations import Span, source_of
 from ..ports.brain import VerifiedText
 from ..ports.search import Snippet
 from ..protocol.outbound import Citation
@@ -31,14 +32,13 @@ class CitedSources:
             self.add_text(text)
 
     def add_text(self, text: VerifiedText) -> tuple[SourceMark, ...]:
-        """Add the next text of the answer; return the marks in it. The text of a refusal has none."""
-        places = {} if text.blocked else find_places(text.text, text.citations)
+        """Add the next text of the answer; return the marks in it."""
         marks: dict[int, list[Snippet]] = {}
-        for index, snippet in enumerate(text.citations):
+        for snippet, places in zip(text.citations, text.places or repeat(()), strict=False):
             source = source_of(snippet)
             self._snippets.setdefault(source, snippet)
             spans = self._spans.setdefault(source, [])
-            for start, end in places.get(index, ()):
+            for start, end in places:
                 spans.append((self._length + start, self._length + end))
                 marks.setdefault(end, []).append(snippet)
         self._length += len(text.text)

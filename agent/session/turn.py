@@ -6,8 +6,10 @@ moment to unwind, and the next turn's Brain waits for that on the session's lock
 HTTP without events) a text is handed over as one piece, since a cancel could not stop it halfway.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import structlog
@@ -98,6 +100,7 @@ class LiveTurn:
         "_pieces",
         "_post",
         "_scope",
+        "_sources",
         "_speaking",
         "_task_over",
         "_texts",
@@ -129,7 +132,8 @@ class LiveTurn:
         self._thinking = trio.CancelScope()
         self._waiting: tuple[trio.Event, list[Outcome]] | None = None  # of the call that the Brain waits for
         self._texts: list[SpeakText] = []  # the first is being streamed
-        self._pieces: list[Stream] = []  # the rest of that text, the next piece last
+        self._pieces: list[str] = []  # the rest of that text, the next piece last
+        self._sources: dict[int, tuple[int, ...]] = {}  # of its parts, by the pieces that follow each
         self._due = 0.0  # when the next piece may be sent; 0 is now
         self._begun = False  # a piece was sent
         self._speaking = False  # the pulse calls it, or will when there is room
@@ -259,26 +263,24 @@ class LiveTurn:
                 self._report_written()
         return bool(self._texts)
 
-    def _cut_text(self, speak: SpeakText) -> list[Stream]:
-        """Return the pieces of a text, the last one first; one piece where nobody listens."""
-        id, marks = self.question.id, speak.marks
-        deltas = split_deltas(speak.text) if self._deltas.has_listener or not speak.text else [speak.text]
-        if not marks:
-            return [Stream(delta, id) for delta in reversed(deltas)]
-        pieces, end, following = [], 0, 0
-        for delta in deltas:
-            end += len(delta)
-            sources: tuple[int, ...] = ()
-            while following < len(marks) and marks[following][0] <= end:
-                sources += marks[following][1]
-                following += 1
-            pieces.append(Stream(delta, id, sources))
-        return pieces[::-1]
+    def _cut_text(self, speak: SpeakText) -> list[str]:
+        """Return the pieces of a text, the last one first; one piece where nobody listens.
+
+        Note the sources of each part with the number of the pieces after its last one.
+        """
+        text = speak.text
+        deltas = split_deltas(text) if self._deltas.has_listener or not text else [text]
+        places = list(accumulate(map(len, deltas))) if speak.marks else []
+        for end, sources in speak.marks:
+            after = len(deltas) - 1 - bisect_left(places, end)
+            self._sources[after] = (*self._sources.get(after, ()), *sources)
+        return deltas[::-1]
 
     def _hand_over(self, now: float) -> None:
         piece = self._pieces.pop()
         last = not self._pieces
-        frame = self._wire.make_frame(encode(piece))
+        sources = self._sources.pop(len(self._pieces), ()) if self._sources else ()
+        frame = self._wire.make_frame(encode(Stream(piece, self.question.id, sources)))
         if not self._deltas.put_delta(self.number, frame, self._report_written if last else None):
             self._stop_speaking()
             return

@@ -30,8 +30,8 @@ ROOT = Path(__file__).resolve().parents[2]
 ROUNDS = 15
 TRIGGERS, TURNS, STEPS = 20_000, 2_000, 200_000
 ANSWER = VerifiedText(
-    "The Standard plan costs 299 kr per month.",
-    (
+    text="The Standard plan costs 299 kr per month.",
+    citations=(
         Snippet(
             file="kb/pricing.md",
             text="The Standard plan costs 299 kr per month.",
@@ -40,7 +40,7 @@ ANSWER = VerifiedText(
             headings=("Pricing", "Plans"),
         ),
     ),
-    "high",
+    confidence="high",
 )
 ROWS = ("calibration", "trigger", "guarded trigger", "turn")
 

@@ -1,12 +1,13 @@
 """The choice of citations: the smallest set, what the answer uses, then the best hits."""
 
+from collections.abc import Sequence
 from time import thread_time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.grounding.citations import EXACT, SAYS, choose_citations, find_places, find_used
+from agent.grounding.citations import EXACT, SAYS, choose_citations, find_places
 from agent.ports.search import Snippet
 
 
@@ -74,6 +75,11 @@ def snippets(*texts: str) -> list[Snippet]:
 FOUND = snippets(
     "The keypad has batteries.", "The keypad has two batteries and a siren.", "Returns are free.", "Hello."
 )
+
+
+def find_used(said: str, found: Sequence[Snippet]) -> tuple[int, ...]:
+    """Return the indexes of the snippets that hold a part of an answer."""
+    return tuple(find_places(said, found))
 
 
 def test_each_sentence_uses_the_snippet_that_says_most_of_it() -> None:

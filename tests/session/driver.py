@@ -61,7 +61,7 @@ LACKING = Proposal(action="send_sms", payload={"text": "hello"}, missing=("phone
 
 def text(words: str = "It is 299 kr.", blocked: Blocked | None = None) -> VerifiedText:
     """A verified text; tests may make one, the package's own modules may not."""
-    return VerifiedText(words, (SNIPPET,), "high", blocked)
+    return VerifiedText(text=words, citations=(SNIPPET,), confidence="high", blocked=blocked)
 
 
 REFUSAL = text("I cannot verify that", Blocked("number_mismatch", "Verification failed: Number mismatch"))

@@ -458,7 +458,7 @@ class SessionMachine(RuleBasedStateMachine):
         return known[pick] if pick < len(known) else FOREIGN[pick % 2]
 
     def refusal(self, code: str) -> VerifiedText:
-        return VerifiedText("I can't. ", (), "low", Blocked(code, "No."))
+        return VerifiedText(text="I can't. ", citations=(), confidence="low", blocked=Blocked(code, "No."))
 
     def event(self, kind: str, last: bool, offers: int, cites: set[int], confidence: Confidence) -> TurnEvent:
         self.made += 1
@@ -471,8 +471,13 @@ class SessionMachine(RuleBasedStateMachine):
             for each in range(offers)
         )
         cited = tuple(SNIPPETS[each] for each in sorted(cites))
-        words = VerifiedText(f"Sentence {self.made}. ", cited, confidence)
-        refused = VerifiedText(f"Not {self.made}.", cited, "low", Blocked("number_mismatch", "No."))
+        words = VerifiedText(text=f"Sentence {self.made}. ", citations=cited, confidence=confidence)
+        refused = VerifiedText(
+            text=f"Not {self.made}.",
+            citations=cited,
+            confidence="low",
+            blocked=Blocked("number_mismatch", "No."),
+        )
         events: dict[str, TurnEvent] = {
             "drafted": DraftCompleted(),
             "redraft": Redraft(),

@@ -56,16 +56,21 @@ def test_an_answer_tells_what_it_cites_of_what_is_remembered() -> None:
         Snippet(file=file, text="x", first=1, last=1)
         for file in ("memory/i1", "kb/a.md", "memory/t7", "memory/i1")
     ]
-    said = [VerifiedText("One. ", tuple(cited[:2]), "low"), VerifiedText("Two.", tuple(cited[2:]), "low")]
+    said = [
+        VerifiedText(text="One. ", citations=tuple(cited[:2]), confidence="low"),
+        VerifiedText(text="Two.", citations=tuple(cited[2:]), confidence="low"),
+    ]
     assert make_answered("One. Two.", said) == FinishedAnswer("One. Two.", False, ("i1", "t7"))
-    refused = VerifiedText("No.", (), "low", Blocked("number_mismatch", "No."))
+    refused = VerifiedText(
+        text="No.", citations=(), confidence="low", blocked=Blocked("number_mismatch", "No.")
+    )
     assert make_answered("One. No.", [said[0], refused]) == FinishedAnswer("One. No.", True, ("i1",))
 
 
 async def test_an_answer_without_memory_says_so(autojump_clock: trio.testing.MockClock) -> None:
     """It is counted, and no part of it is sure where one is not; an answer that lacks nothing says nothing of it."""
-    unsure = VerifiedText("It is blue. ", (), "high").without_memory()
-    sure = VerifiedText("Or red.", (), "high")
+    unsure = VerifiedText(text="It is blue. ", citations=(), confidence="high").without_memory()
+    sure = VerifiedText(text="Or red.", citations=(), confidence="high")
     assert unsure.confidence == "low"
     told = make_response("It is blue. Or red.", [unsure, sure], CitedSources([unsure, sure]), "m1")
     assert (told.without_memory, told.confidence) == (True, "low")
@@ -181,7 +186,11 @@ def test_what_is_forgotten_is_told_no_more() -> None:
     (begun,) = [each.question for each in d.effects if isinstance(each, BeginTurn)]
     assert ([each.message for each in begun.history], bool(begun.wishes)) == (["a", "b"], True)
     d.drafted()
-    cited = VerifiedText("Blue.", (Snippet(file="memory/i1", text="It is blue.", first=1, last=1),), "high")
+    cited = VerifiedText(
+        text="Blue.",
+        citations=(Snippet(file="memory/i1", text="It is blue.", first=1, last=1),),
+        confidence="high",
+    )
     d.told(VerifiedPart(text=cited, wishes=(Wish(LACKING, ("price?",)),)))
     d.post(MemoryErased(frozenset(["b"]), frozenset(["i1"]), d.now))
     d.spoken()
@@ -201,7 +210,9 @@ def test_an_answer_that_cites_what_is_forgotten_after_it_is_told_no_more() -> No
     d.told(
         VerifiedPart(
             text=VerifiedText(
-                "Blue.", (Snippet(file="memory/i1", text="It is blue.", first=1, last=1),), "high"
+                text="Blue.",
+                citations=(Snippet(file="memory/i1", text="It is blue.", first=1, last=1),),
+                confidence="high",
             )
         )
     )

@@ -62,9 +62,29 @@ async def test_a_stream_says_which_source_a_part_came_from(autojump_clock: trio.
     async def script(_: Question, emit: Emit) -> None:
         await trio.lowlevel.checkpoint()
         emit(DraftCompleted())
-        emit(VerifiedPart(text=VerifiedText("Hello! Returns are free.\n\n", free, "high"), last=False))
+        emit(
+            VerifiedPart(
+                text=VerifiedText(
+                    text="Hello! Returns are free.\n\n",
+                    citations=free,
+                    confidence="high",
+                    places=(((7, 24),),),
+                ),
+                last=False,
+            )
+        )
         emit(DraftCompleted())
-        emit(VerifiedPart(text=VerifiedText("Yes: it is. Returns are free.", free, "high"), last=True))
+        emit(
+            VerifiedPart(
+                text=VerifiedText(
+                    text="Yes: it is. Returns are free.",
+                    citations=free,
+                    confidence="high",
+                    places=(((12, 29),),),
+                ),
+                last=True,
+            )
+        )
 
     async with world() as w:
         w.brain.script = script
