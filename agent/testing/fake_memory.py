@@ -11,11 +11,20 @@ import trio
 
 from ..errors import Conflict, NotFound
 from ..lang import Lang
-from ..memory.items import draft_edit
+from ..memory.items import draft_edit, make_draft
 from ..memory.states import allowed_decisions, change_item
 from ..ports.clock import Clock
 from ..ports.conversation import Scope
-from ..ports.memory import Change, ForgottenItem, Item, ItemDecision, ItemStatus, Source
+from ..ports.memory import (
+    Candidate,
+    Change,
+    ForgottenItem,
+    Item,
+    ItemDecision,
+    ItemStatus,
+    ProposalOutcome,
+    Source,
+)
 from ..ports.pages import Page, Window
 from ..ports.recall import Excerpt, RecallQuery, RecallResult
 
@@ -126,6 +135,23 @@ class FakeMemory:
         return item, (
             Change(item=id, at=item.created_at, trigger="propose", before=None, after="proposed", by=None),
         )
+
+    async def propose_item(self, scope: Scope, candidate: Candidate) -> ProposalOutcome:
+        """Keep a proposal that waits for its user. Raises `agent.errors.BadItem` if the candidate is not sound."""
+        await self._begin_call("propose_item", scope)
+        draft = make_draft(candidate, self.clock.now_ms())
+        item = make_item(
+            scope,
+            id=f"p{len(self.kept)}",
+            text=draft.text,
+            type=draft.type,
+            status="proposed",
+            key=draft.key,
+            sources=draft.sources,
+            expires_at=draft.expires_at,
+        )
+        self.kept = [*self.kept, item]
+        return ProposalOutcome(item, new=True)
 
     async def decide_item(
         self,
