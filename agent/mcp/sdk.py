@@ -27,13 +27,12 @@ from ..config import TOOLS_OPERATOR
 from ..errors import McpFailed
 from ..ports.mcp import McpServer, McpSession
 from ..wire.bucket import Bucket
-from .stdio import Pipes, start_server
+from .stdio import MCP_OWED, Pipes, start_server
 
 MCP_PAGES = 16  # of one list of tools
 MCP_NOISE = 1000  # unrequested lines, at once; after them ...
 MCP_NOISE_RATE = 500.0  # ... so many a second are read
 MCP_NOISE_PAUSE = 0.05  # until the rate is looked at again
-MCP_OWED = 16  # questions of a server that wait for our answer; further ones get none
 MCP_NOTICE = 1.0  # for sending a server the cancel of a request
 
 _CALL = "tools/call"

@@ -18,6 +18,7 @@ from ..ports.mcp import McpServer
 from ..process import run_in_group
 
 MCP_LEAVE = 0.5  # for a server to end by itself, when its input has
+MCP_OWED = 16  # questions of a server that wait for our answer; further ones get none
 MCP_LINE_MAX = 1024 * 1024  # bytes of one message: all tools, of TOOLS_BYTES, with their descriptions
 
 _ENVIRONMENT = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER")

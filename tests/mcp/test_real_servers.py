@@ -21,8 +21,7 @@ from agent.actions.runner import BeginRefused
 from agent.config import PROCESS_LEAVE_TIMEOUT
 from agent.errors import ActionFailed, ActionUnknown, McpFailed
 from agent.mcp.open import open_servers
-from agent.mcp.sdk import MCP_OWED
-from agent.mcp.stdio import MCP_LEAVE, Pipes
+from agent.mcp.stdio import MCP_LEAVE, MCP_OWED, Pipes
 from agent.ports.action import Call, Executor
 from agent.ports.mcp import McpServer, McpSession
 from agent.structured.arguments import SchemaArguments
