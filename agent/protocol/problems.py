@@ -235,12 +235,17 @@ def _decoder(kind: "type[Any]") -> "msgspec.json.Decoder[Any]":
 def _blank_fields(kind: "type[Any]") -> frozenset[str]:
     """Return the optional fields of a Struct that counts them as absent where they are `""` or null.
 
-    That is a Struct that ignores unknown fields; and every optional field but one that holds any JSON.
+    That is a Struct that ignores unknown fields; and every optional field but one that holds any JSON, and one whose
+    default is `UNSET`, which tells null from absent.
     """
     if kind.__struct_config__.forbid_unknown_fields:
         return frozenset()
     fields = msgspec.structs.fields(kind)
-    return frozenset(field.encode_name for field in fields if not field.required and field.type is not Any)
+    return frozenset(
+        field.encode_name
+        for field in fields
+        if not field.required and field.type is not Any and field.default is not msgspec.UNSET
+    )
 
 
 _fields: "msgspec.json.Decoder[dict[str, msgspec.Raw]]" = msgspec.json.Decoder(dict[str, msgspec.Raw])
