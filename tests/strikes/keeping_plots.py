@@ -2,10 +2,9 @@
 
 import trio
 
-from agent.config import CONFIRM_SECONDS
 from agent.testing.fakes import Say
 
-from .lab import Lab
+from .lab import CONFIRM_TIME, Lab
 from .plot import Book, heard
 from .raw import RawClient
 
@@ -60,7 +59,7 @@ async def proposal_left(lab: Lab, client: RawClient) -> None:
     await proposed(client)
     client.send("message", id="b", text="price?")
     await heard(client, "response", 2)
-    await trio.sleep(CONFIRM_SECONDS)
+    await trio.sleep(CONFIRM_TIME)
 
 
 @plot(keeps=True)

@@ -44,6 +44,8 @@ from .keeping import WatchedMemory, WatchedNoter
 from .raw import RawClient, decode_frames, whole
 from .tooling import BreakableDecider, deciding, free
 
+CONFIRM_TIME = 30.0  # virtual seconds for a confirm: a scenario ends after the suggestions that it left
+
 SIDE: ContextVar[str] = ContextVar("side", default="")  # whose task this is; "struck" are the ones counted
 STRUCK, INNOCENT = "struck", "innocent"
 STOPPED = "the server stops"
@@ -187,7 +189,9 @@ class Lab:
     transcript: list[Entry] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        settings = Settings.of(pace_ms=20.0, rate_limit=0, memory="on" if self.keeps else "off")
+        settings = Settings.of(
+            pace_ms=20.0, rate_limit=0, memory="on" if self.keeps else "off", confirm_time=CONFIRM_TIME
+        )
         clock = Noon()
         self.kept = WatchedMemory(self.note, clock) if self.keeps else None
         self.noter = None if self.finds is None else WatchedNoter(self.finds)

@@ -7,12 +7,11 @@ Those about calls of tools are in call_plots.py, those about what is remembered 
 
 import trio
 
-from agent.config import CONFIRM_SECONDS
 from agent.testing.fakes import SENTINEL, Say
 
 from .call_plots import CALLS
 from .keeping_plots import MEMORIES
-from .lab import Lab
+from .lab import CONFIRM_TIME, Lab
 from .memory_plots import MEMORY
 from .plot import Book, Plot, heard
 from .raw import RawClient
@@ -148,7 +147,7 @@ async def expiry_at_the_instant_of_a_confirm(lab: Lab, client: RawClient) -> Non
     """A confirm arrives exactly when the suggestion's time is over."""
     (sid, *_) = await suggested(client)
     suggested_at = max((entry.at for entry in lab.transcript), default=0.0)
-    await trio.sleep_until(suggested_at + CONFIRM_SECONDS)
+    await trio.sleep_until(suggested_at + CONFIRM_TIME)
     client.send("confirm_action", suggestionId=sid)
     await heard(client, "action_executed")
 
