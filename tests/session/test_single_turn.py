@@ -122,6 +122,7 @@ async def alike(_: Question, emit: Emit) -> None:
         "confidence": "high",
         "blocked": None,
         "unread": False,
+        "places": (),
     }
     emit(VerifiedPart(text=SimpleNamespace(**fields)))  # type: ignore[arg-type]
 

@@ -52,6 +52,7 @@ def test_an_answer_about_a_result_is_checked_and_cites_its_line() -> None:
     for said in ("It costs 150.", "You have 2 orders.", "You have 10 lines.", "The second order, number 1."):
         assert not check_numbers(said, snippets).is_supported
     many = format_result([["x"]] * 3000)
+    assert not any(each.isdecimal() for each in many.text)
     assert check_numbers("1 2 3 5 6 7 8 9 11 12 50 100", many.make_snippets("c")).checks
     assert all(
         each.supported_by is None
