@@ -52,7 +52,7 @@ _HALF = 0.5  # of a question's words; a text with fewer is beside the question w
 _READ = 4096  # characters that are searched for these
 _REQUESTS = re.compile(rf"\b(?:{'|'.join(each.recalling.requests for each in LANGUAGES.values())})\b")
 _WORD = re.compile(r"\w+")
-_LINKS = re.compile(r"\s*(?:[-*+]|\d+[.)])?\s*(?:\[[^\]]*\]\([^)\s]*\)[\s,|·•]*)+")
+_LINKS = re.compile(r"\s*(?:(?:[-*+]|\d+[.)])\s*)?(?:\[[^\]]*\]\([^)\s]*\)[\s,|·•]*)+")
 _VERSION_HEADING = re.compile(r"\[?(?:v\d+(?:\.\d+)+|\d+(?:\.\d+){2,})\]?(?!\S)", re.IGNORECASE)
 
 

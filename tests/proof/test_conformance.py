@@ -40,7 +40,7 @@ async def test_every_case_of_the_conformance_suite_passes() -> None:
             edge = await nursery.start(serve_echo, listeners)
             results = await trio.to_thread.run_sync(lambda: asyncio.run(drive(url)))
             with trio.fail_after(10):
-                await edge.cap.wait_unused()
+                await edge.limits.wait_unused()
             nursery.cancel_scope.cancel()
     bad = [
         f"{each.case_id}: {each.behavior.value}, {each.behavior_close.value}: {each.result} {each.result_close}"
