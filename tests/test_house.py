@@ -107,6 +107,7 @@ def test_everything_is_caught_at_the_edges_only() -> None:
             "memory/note_taker.py",  # one message that a model reads
             "tools/python_module.py",  # annotations that an operator wrote, as they are read
             "models/custom.py",  # one answer of a model that an operator wrote
+            "operator_module.py",  # the import of a module that an operator wrote
             "session/session.py",
             "session/turn.py",
             "session/single_turn.py",  # a turn without a session

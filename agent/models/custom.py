@@ -4,14 +4,13 @@ The class comes from the operator's own module, which the current folder may hol
 `ModelFailed` with words of ours: an exception may repeat the prompt, so its text goes to the log's traceback alone.
 """
 
-import importlib
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 import structlog
 
 from ..errors import ModelFailed, UsageError
+from ..operator_module import describe_exception, import_operator_module
 from ..ports.model import CallDelta, Finish, LanguageModel, ModelRequest, Piece, TextDelta
 
 _log = structlog.get_logger(__name__)
@@ -55,18 +54,12 @@ def load_model(place: str, setting: str) -> CustomModel:
     cannot be made without arguments.
     """
     module, _, name = place.partition(":")
-    if "" not in sys.path:
-        sys.path.insert(0, "")
-    try:
-        made = getattr(importlib.import_module(module), name)()
-    except ModuleNotFoundError as error:
+    make = getattr(import_operator_module(module, setting), name, None)
+    if not isinstance(make, type) or not callable(getattr(make, "stream", None)):
         raise UsageError(
-            f"{setting} {place}: there is no module {error.name} here or among the packages"
-        ) from None
-    except AttributeError:
-        raise UsageError(f"{setting} {place}: the module has no {name} that can be made") from None
-    except Exception as error:
-        raise UsageError(f"{setting} {place} cannot be made: {type(error).__name__}: {error}") from error
-    if not callable(getattr(made, "stream", None)):
-        raise UsageError(f"{setting} {place} has no method stream(request): see agent guide extending")
-    return CustomModel(made)
+            f"{setting} {place}: it is no class with a method stream(request): agent guide extending"
+        )
+    try:
+        return CustomModel(make())
+    except Exception as error:  # noqa: BLE001  code of the operator: its fault becomes one line
+        raise UsageError(f"{setting} {place}: cannot be made ({describe_exception(error)})") from None

@@ -5,27 +5,22 @@ conversion of a call's arguments, so that the two cannot differ. The definition 
 a file. Descriptions come from the docstring. Every fault is found at the start and names the function and the remedy.
 """
 
-import os
-import sys
 from collections.abc import Callable, Mapping
 from functools import partial
-from importlib import import_module
 from inspect import Parameter, getdoc, isasyncgenfunction, iscoroutinefunction, isgeneratorfunction, signature
 from pathlib import Path
-from types import ModuleType
 from typing import Annotated, Any, get_type_hints
 
 import docstring_parser
 import msgspec
 
 from ..errors import BadTool, UsageError
+from ..operator_module import describe_exception, import_operator_module
 from ..ports.tools import CheckerFactory, ToolDefinition, ToolFunction
-from ..text.terminal import printable_line
 from .catalogue import Catalogue
 from .definitions import NAME, DefinitionReader
 from .functions import find_mark
 
-_ERROR_CHARACTERS = 300  # of a foreign exception's text
 _TYPES = "use types that JSON has: str, int, float, bool, list[...], dict[str, ...], Literal, a date or a dataclass"
 
 
@@ -44,7 +39,9 @@ def read_module(
     Modules are found where Python finds them and, after that, in the current folder. Raises
     `agent.errors.UsageError`, one line that names the module, the function and the remedy.
     """
-    module = _import_module(name)
+    if name.endswith(".py"):
+        raise UsageError(f"tools {name}: name the module without .py, with dots for folders")
+    module = import_operator_module(name, "tools")
     marked = {id(value): value for value in vars(module).values() if find_mark(value) is not None}
     if not marked:
         place = getattr(module, "__file__", None) or "built in"
@@ -56,22 +53,6 @@ def read_module(
     except BadTool as bad:
         raise UsageError(f"tools {name}: {bad}") from None
     return tools, {raw["name"]: function for raw, function in described}
-
-
-def _import_module(name: str) -> ModuleType:
-    if name.endswith(".py"):
-        raise UsageError(f"tools {name}: name the module without .py, with dots for folders")
-    folder = os.getcwd()
-    if folder not in sys.path:
-        sys.path.append(folder)  # the last, so that no file there takes the place of the server's own imports
-    try:
-        return import_module(name)
-    except (Exception, SystemExit) as error:  # noqa: BLE001  code of the operator: its fault becomes one line
-        raise UsageError(f"tools {name}: cannot be imported ({_describe_error(error)})") from None
-
-
-def _describe_error(error: BaseException) -> str:
-    return printable_line(f"{type(error).__name__}: {error}"[:_ERROR_CHARACTERS])
 
 
 def _name_of(function: Callable[..., Any]) -> str:
@@ -93,7 +74,7 @@ def _describe_function(where: str, function: Callable[..., Any]) -> tuple[dict[s
     except UsageError:
         raise
     except Exception as error:  # noqa: BLE001  annotations are code of the operator, which raises anything
-        raise UsageError(f"{where}: cannot be described ({_describe_error(error)}); {_TYPES}") from None
+        raise UsageError(f"{where}: cannot be described ({describe_exception(error)}); {_TYPES}") from None
     mark = find_mark(function)
     assert mark is not None
     raw = {
