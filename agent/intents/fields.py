@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ..config import PAYLOAD_BYTES
-from .limits import FILLED_CHARACTERS
 from .phone_numbers import is_phone_number
+
+FILLED_CHARACTERS = 2000  # of one field that a confirm fills in
 
 REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
     "schedule_callback": ("phone",),

@@ -25,8 +25,7 @@ from ..numbers.source_numbers import SourceNumbers, collect_keys
 from ..ports.brain import Proposal, Wish
 from ..protocol.payload import is_valid_payload
 from ..text.words import normalize_text
-from .fields import OF_THE_USER, REQUIRED, describe_action
-from .limits import FILLED_CHARACTERS
+from .fields import FILLED_CHARACTERS, OF_THE_USER, REQUIRED, describe_action
 from .phone_numbers import find_given_numbers, read_digits
 
 _RUN: Final = 3  # digits, or single numbers in a row, that count as one

@@ -20,8 +20,7 @@ from ..lang.language import Keywords
 from ..ports.brain import Proposal
 from ..protocol.payload import is_valid_payload
 from ..text.words import normalize_text
-from .fields import REQUIRED
-from .limits import FILLED_CHARACTERS
+from .fields import FILLED_CHARACTERS, REQUIRED
 from .moods import is_negated, is_requested, join_languages
 from .phone_numbers import RequestedKeyword, find_phone_numbers, remove_phone_numbers
 from .quotations import QUOTED

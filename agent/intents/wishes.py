@@ -17,8 +17,7 @@ from ..protocol.payload import is_valid_payload
 from ..text.courtesy import find_courtesy
 from ..text.sentences import find_line_sentences
 from ..text.words import FUNCTION_WORDS, normalize_text, split_words
-from .fields import REQUIRED
-from .limits import FILLED_CHARACTERS
+from .fields import FILLED_CHARACTERS, REQUIRED
 from .moods import ANY_LANGUAGE, join_languages
 from .phone_numbers import find_told_number, remove_phone_numbers
 from .triggers import find_text_to_send, has_keyword, propose_actions

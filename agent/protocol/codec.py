@@ -19,8 +19,7 @@ from ..config import ITEM_TEXT, MAX_ID, MAX_NESTING, MAX_TEXT, TOOLS_REQUEST
 from ..errors import BadFrame
 from ..lang import LANGUAGES, either
 from ..ports.memory import ItemDecision, ItemStatus
-from .inbound import Inbound
-from .limits import ITEM_REPLACES, RECALL_MOST, RECALL_TEXT
+from .inbound import ITEM_REPLACES, RECALL_MOST, RECALL_TEXT, Inbound
 from .nul import json_without_nul
 from .outbound import Outbound
 

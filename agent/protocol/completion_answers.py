@@ -4,8 +4,8 @@
     -> {"id", "object": "chat.completion", "created", "model", "choices": [{"index": 0, "finish_reason": "stop",
         "message": {"role": "assistant", "content", "citations", "blocked", "confidence"}}], "usage"}
     -> the finish_reason `tool_calls`, and a message without content whose `tool_calls` holds one call of a tool of the
-       request: {"id", "type": "function", "function": {"name", "arguments"}}, and beside them what its user may want to
-       know: `risk`, `requires_approval`, `why_approval`, and `sources`, the origin of each argument.
+       request: {"id", "type": "function", "function": {"name", "arguments"}}, and beside them,
+       for the caller's user, `risk`, `requires_approval`, `why_approval`, and `sources`, the origin of each argument.
     -> with `"stream": true` events (`data: ` and a JSON object of type `chat.completion.chunk`): a delta with the role;
        deltas with content; one with `citations`, `blocked` and `confidence`, or with `tool_calls`, and the
        finish_reason; with `stream_options.include_usage` one with `usage` and no choice; then `[DONE]`.
@@ -13,7 +13,7 @@
     GET /v1/models -> {"object": "list", "data": [{"id", "object": "model", "created", "owned_by"}]}
     GET /v1/models/{model} -> one of these
     POST /ask -> {"text", "citations", "confidence", "blocked"}, the last only where the question was refused;
-       "without_memory" is true where some of what is remembered could not be read
+       "without_memory" is true where some memory items could not be read
     an error, of any of these -> {"error": {"message", "type", "param", "code"}}, in a stream as its last event
 
 A refusal is a normal message whose `blocked` has the reason, and its `finish_reason` is `stop`: it was sent to its end.

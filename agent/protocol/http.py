@@ -19,7 +19,7 @@ from ..lang import Lang
 from ..ports.calls import CallStatus
 from ..ports.memory import ItemStatus
 from ..ports.projects import Category
-from .limits import ITEM_REPLACES
+from .inbound import ITEM_REPLACES
 
 NAME_CHARACTERS = 200  # of the name of a project or a key
 SUBJECT_CHARACTERS = 120  # of a memory item; a key takes its first words

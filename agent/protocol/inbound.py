@@ -7,7 +7,10 @@ import msgspec
 from ..config import ITEM_TEXT, MAX_ID, MAX_TEXT, TOOLS_REQUEST
 from ..lang import Lang
 from ..ports.memory import ItemDecision, ItemStatus
-from .limits import ITEM_REPLACES, RECALL_MOST, RECALL_TEXT, RECALL_USUAL
+
+RECALL_TEXT = 500  # characters of a query
+RECALL_MOST, RECALL_USUAL = 50, 10  # excerpts
+ITEM_REPLACES = 16  # items that one is said to replace
 
 _Label: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ID)]
 _Revision: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=(1 << 53) - 1)]

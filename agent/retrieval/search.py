@@ -24,15 +24,8 @@ from .follow_up import follows, newest_first
 from .index import KnowledgeIndex
 from .load import Skipped, SourceFile
 from .meaning import KnowledgeEmbedder
-from .ranking import (
-    NO_NEARNESS,
-    WITH_SENTENCES,
-    WITH_STATEMENTS,
-    WITH_WORDS,
-    QuestionNearness,
-    Ranking,
-    rank_sections,
-)
+from .ranking import NO_NEARNESS, QuestionNearness, Ranking, rank_sections
+from .ranking_weights import WITH_SENTENCES, WITH_STATEMENTS, WITH_WORDS
 from .read import passages_of
 from .vectors import SectionVectors
 

@@ -10,6 +10,8 @@ import msgspec
 
 from ..server.capacity import NoPlaceReason
 
+WORKER_ANSWER = 1.0  # seconds for the figures of the other workers, when one worker is asked for those of all
+
 
 class _WorkerMessage(msgspec.Struct, frozen=True, array_like=True, tag=True):
     pass

@@ -14,9 +14,9 @@ import trio
 from ..server.capacity import Place, PlacePool
 from ..server.metrics import Metrics
 from .figures import FigureSums, collect_families
-from .limits import WORKER_ANSWER
 from .messages import (
     LAST,
+    WORKER_ANSWER,
     GiveWay,
     KeepPlace,
     LeavePlace,

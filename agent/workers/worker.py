@@ -29,9 +29,9 @@ from ..server.rates import (
 from ..settings import Settings
 from .channel import Channel
 from .figures import collect_families
-from .limits import WORKER_ANSWER
 from .messages import (
     LAST,
+    WORKER_ANSWER,
     AliveProbe,
     AliveReply,
     BeginWork,

@@ -7,8 +7,7 @@ from time import thread_time
 import pytest
 
 from agent.config import MAX_TEXT
-from agent.intents.fields import REQUIRED
-from agent.intents.limits import FILLED_CHARACTERS
+from agent.intents.fields import FILLED_CHARACTERS, REQUIRED
 from agent.intents.phone_numbers import is_phone_number
 from agent.intents.triggers import TRIGGERS, propose_actions
 from agent.protocol.payload import is_valid_payload

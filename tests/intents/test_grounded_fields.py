@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agent.intents.fields import FILLED_CHARACTERS
 from agent.intents.grounded_fields import NumberSource, ground_fields
-from agent.intents.limits import FILLED_CHARACTERS
 from agent.intents.phone_numbers import read_digits
 from agent.intents.wishes import read_wishes
 from agent.ports.brain import Proposal, Wish

@@ -10,14 +10,8 @@ from agent.ports.search import Lang, Passage
 from agent.retrieval.base import IndexedSection
 from agent.retrieval.index import KnowledgeIndex
 from agent.retrieval.parsed_question import parse_question
-from agent.retrieval.ranking import (
-    ANSWERING,
-    CLOSELY,
-    COMPARED,
-    NO_NEARNESS,
-    WITH_WORDS,
-    rank_sections,
-)
+from agent.retrieval.ranking import ANSWERING, CLOSELY, COMPARED, NO_NEARNESS, rank_sections
+from agent.retrieval.ranking_weights import WITH_WORDS
 from agent.retrieval.signals import IndexedQuestion, StatementSignals
 
 from ..examples import sample

@@ -11,8 +11,7 @@ import quickjs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.intents.fields import REQUIRED
-from agent.intents.limits import FILLED_CHARACTERS
+from agent.intents.fields import FILLED_CHARACTERS, REQUIRED
 from agent.intents.triggers import propose_actions
 from agent.protocol.codec import decode
 from agent.protocol.inbound import ConfirmAction

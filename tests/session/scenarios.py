@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from agent.config import BAD_FRAMES, CONFIRM_SECONDS, PAYLOAD_BYTES
-from agent.intents.limits import FILLED_CHARACTERS
+from agent.intents.fields import FILLED_CHARACTERS
 from agent.ports.brain import Proposal, Redraft, VerifiedPart
 from agent.ports.conversation import NO_SCOPE, Scope
 from agent.protocol.inbound import OpenThread, Recall

@@ -21,8 +21,8 @@ from agent.settings import Settings
 from agent.testing.faults import PipeEnd, pipe
 from agent.testing.network import inline
 from agent.workers.channel import Channel
-from agent.workers.limits import WORKER_ANSWER
 from agent.workers.messages import (
+    WORKER_ANSWER,
     AliveProbe,
     AliveReply,
     BeginWork,
