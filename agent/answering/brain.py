@@ -244,7 +244,7 @@ class GroundedBrain:
         except StorageFailed:
             last_event = TurnRefusal(refusals.no_sources(lang, unread=True), proposals)
         except ModelFailed as error:
-            _log.warning("model failed", kind=error.kind)
+            _log.info("model failed", kind=error.kind)
             self._explain(describe_failure, error)
             emit(TurnRefusal(refusals.model_failed(lang), proposals))
             return

@@ -104,7 +104,7 @@ class DecidingBrain:
         try:
             outcome = await turn.decide_turn(act)
         except ModelFailed as error:
-            _log.warning("model failed", kind=error.kind)
+            _log.info("model failed", kind=error.kind)
             emit(TurnRefusal(refusals.model_failed(turn.evidence.lang)))
             return
         emit_event = partial(

@@ -1,4 +1,4 @@
-"""`agent doctor`: checks each part that a server here would need, and says what to do about each that is missing.
+"""`agent doctor`: checks each part that a server here would need, and names the remedy for each that fails.
 
 Strategy: a check uses the part as the server would, and leaves nothing behind: the model is asked for one token, the
 port is opened and closed, and a file is written into the data folder and removed. Each check is one line.
@@ -111,10 +111,12 @@ def _read_documents(folder: Path) -> Diagnosis:
 async def check_model(settings: Settings) -> Diagnosis:
     """Ask the language model for one token."""
     models = settings.model
-    if models.uses_no_model:
+    if models.quotes:
         return Diagnosis(
             "note", "no language model is set, so answers are quotations: see agent guide models"
         )
+    if models.uses_no_model:
+        return Diagnosis("ok", "drafts come from a script")
     try:
         async with open_language_model(models, Metrics(), WorkerThreads(1)) as model:
             seconds = await ask_for_one_token(model)

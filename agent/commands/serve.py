@@ -159,7 +159,7 @@ class _Life:
         )
         place = f"[{host}]:{self._server.port}" if ":" in host else f"{host}:{self._server.port}"
         lines = [f"page    http://{place}/", f"socket  ws://{place}/ws"]
-        if settings.model.model == "mock":
+        if settings.model.quotes:
             lines.append("answers quoting: no language model is set (--model openai:NAME asks one)")
         self._announce("".join(f"{line}\n" for line in lines))
         _log.info(

@@ -6,7 +6,7 @@ question from the documents of its project.
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import structlog
@@ -131,10 +131,9 @@ async def open_answering(
         indexes = _make_indexes(
             sources=sources, run_sync=adapters.run_sync or WorkerThreads(_INDEXES_AT_ONCE)
         )
-        answering = _make_answering(
-            brains=brains, toolbox=toolbox, knowledge=sources.knowledge, indexes=indexes
+        yield _make_answering(
+            brains=brains, toolbox=toolbox, knowledge=sources.knowledge, indexes=indexes, model=model
         )
-        yield replace(answering, model=model)
 
 
 def log_reasons(lines: Sequence[str]) -> None:
@@ -253,7 +252,12 @@ class _BrainFactory:
 
 
 def _make_answering(
-    *, brains: _BrainFactory, toolbox: Toolbox, knowledge: Knowledge, indexes: ProjectLibrary | None
+    *,
+    brains: _BrainFactory,
+    toolbox: Toolbox,
+    knowledge: Knowledge,
+    indexes: ProjectLibrary | None,
+    model: LanguageModel | None,
 ) -> Answering:
     """Return the brains over the operator's documents, and over those of projects where there are some."""
     house = Holdings(knowledge, NO_CHARTER)
@@ -268,4 +272,5 @@ def _make_answering(
         prompts=PromptViewer(
             make_prompting(house), indexes, make_prompting, draft_sections, decision_sections
         ),
+        model=model,
     )

@@ -60,9 +60,9 @@ async def open_composition(
 
     No document is read yet. `on_ledger_trouble`, `on_memory_trouble`: called with the reason when no action can be
     claimed, or nothing can be remembered, and with "" when that works again; `on_model_trouble` with a sentence when
-    the language model does not answer. Raises `agent.errors.UsageError` when a
-    wing cannot be opened; the wings before it close. On exit, also when cancelled, the wings close in the opposite
-    order: the storage is last, and takes `LEDGER_CLOSE_TIMEOUT` at most.
+    the language model does not answer. Raises `agent.errors.UsageError` when a wing cannot be opened; the wings before
+    it close. On exit, also when cancelled, the wings close in the opposite order: the storage is last, and takes
+    `LEDGER_CLOSE_TIMEOUT` at most.
     """
     clock = adapters.clock or WallClock()
     toolbox = read_toolbox(settings=settings, clock=clock)

@@ -154,6 +154,6 @@ def _make_contents(
         openers=knowledge.openers if knowledge is not None else lambda _: (),
         name=settings.server.name,
         greeting=settings.server.greeting,
-        quotes=settings.model.uses_no_model,
+        quotes=settings.model.quotes,
         trouble=readiness.explain_limping,
     )

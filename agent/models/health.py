@@ -64,6 +64,6 @@ async def probe_model(model: LanguageModel) -> None:
 
 
 def _log_failure(failure: ModelFailed) -> None:
-    """Log how a model failed and what to do, with the sentence of its server where there is one."""
+    """Log the failure of a model with its remedy, and with the sentence of its server where there is one."""
     detail = {"server": failure.detail} if failure.detail else {}
     _log.warning("model does not answer", kind=failure.kind, reason=str(failure), **detail)

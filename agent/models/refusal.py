@@ -1,4 +1,4 @@
-"""Explains why a model's server refused a request: the sentence that the server gives, and what the operator can do.
+"""Explains why a model's server refused a request: the sentence that the server gives, and the operator's remedy.
 
 The sentence goes into the operator's log and nowhere else. A server may repeat the key or the prompt in it, so words
 that hold part of a key are masked, and a sentence that repeats part of the prompt is left out.
@@ -48,7 +48,7 @@ def is_too_long(body: bytes) -> bool:
 
 
 def advise(status: int, key: str, too_long: bool) -> str:
-    """Return what the operator can do about a refused request. `key`: the environment variable of the key."""
+    """Return the operator's remedy for a refused request. `key`: the environment variable of the key."""
     if too_long:
         return (
             "the prompt is longer than its context: lower evidence-tokens, or give the model a larger context"

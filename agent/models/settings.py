@@ -145,6 +145,11 @@ class ModelSettings:
         return self.model == "mock" or self.model.startswith("script:")
 
     @property
+    def quotes(self) -> bool:
+        """Whether answers are quotations, because no language model is set."""
+        return self.model == "mock"
+
+    @property
     def first_wait(self) -> float:
         """Seconds that the first piece of a language model may take; 0 where no language model is asked."""
         return 0.0 if self.uses_no_model else max(self.first_token_timeout, self.first_call_timeout)

@@ -54,7 +54,7 @@ async def test_a_wrong_key_is_told_at_the_start_and_until_the_model_answers(
                 await read_path(server, "/ask", '{"text": "What does a return cost?"}')
                 assert (await read_path(server, "/readyz")).endswith("\r\n\r\nready\n")
     lines = [json.loads(line) for line in log.getvalue().splitlines()]
-    (warning,) = [line for line in lines if line.get("kind") == "auth"]
+    (warning,) = [line for line in lines if line.get("kind") == "auth" and line["level"] == "warning"]
     assert (warning["event"], warning["level"]) == ("model does not answer", "warning")
     assert warning["server"] == "Incorrect API key provided: ***"
     assert "AGENT_MODEL_KEY" in warning["reason"]
@@ -68,3 +68,16 @@ async def test_a_server_asks_nothing_where_it_shall_not(monkeypatch: pytest.Monk
         async with network(settings, documents=DOCUMENTS) as server:
             await read_path(server, "/readyz")
             assert service.requests == []
+
+
+async def test_a_turn_whose_model_fails_is_one_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The line that says why; that the turn ended for it is information."""
+    monkeypatch.setenv("AGENT_MODEL_KEY", KEY)
+    async with upstream(WRONG_KEY) as service:
+        settings = Settings.of(model="openai:m", base_url=f"{service.url}/v1", pace_ms=0)
+        with logged() as log:
+            async with network(settings, documents=DOCUMENTS) as server:
+                await read_path(server, "/ask", '{"text": "What does a return cost?"}')
+    lines = [json.loads(line) for line in log.getvalue().splitlines()]
+    told = [(line["level"], line["event"]) for line in lines if line.get("kind") == "auth"]
+    assert told == [("warning", "model does not answer"), ("info", "model failed")]
