@@ -66,7 +66,7 @@ class MemoryCommands:
             lines += _describe_replaced(item.get("replaces", ()))
             lines += _describe_decisions(item)
         if "after" in frame:
-            lines.append(f"(/memory {frame['after']} lists what follows)")
+            lines.append(f"(/memory {frame['after']} lists the next items)")
         if frame.get("incomplete"):
             lines.append("(your last messages are not kept yet and may be missing: ask again in a moment)")
         return lines or ["(nothing is remembered)"]

@@ -45,7 +45,7 @@ def find_places(said: str, snippets: Sequence[Snippet]) -> dict[int, tuple[Span,
     `snippets`: best first, which decides among equals. A snippet is quoted when its words stand in the answer one for
     one, from the beginning of a sentence or a line on. Each sentence of the rest uses the snippet that says most of it;
     a sentence that no snippet says, such as a greeting, uses none, and neither does one that ends in a colon, since it
-    only leads into what follows. A part ends where a sentence or a line ends, and so never within a number.
+    only leads into the next part. A part ends where a sentence or a line ends, and so never within a number.
     """
     found: dict[int, list[Span]] = {}
     rest = said

@@ -1,4 +1,4 @@
-"""Decides what an ordinal written as a word is: an interval, a day of a month, a number, or no number at all.
+"""Tells the kind of an ordinal that is written as a word: an interval, a day of a month, a number, or no number at all.
 
 From the fourth on an ordinal always counts. The small ones are also plain words ("First, open it", "a second later",
 "andra kunder"), so in an answer they count only where the text around them counts a noun: behind a determiner ("the

@@ -168,7 +168,7 @@ class CallStore(Protocol):
         """Record the outcome of a begun call; return the call, and whether the same outcome was reported before.
 
         The result becomes a message of the thread in the same step, under the call's id, until a turn continues from
-        it. A report with `ok` true begins a confirmed call that needs no approval, if nobody has begun it. A report
+        it. A report with `ok` true begins a confirmed call that needs no approval, unless it has begun. A report
         with `ok` false rejects a call that still waits, or cancels it where it was approved. A call that an executor of
         this process or of another one has run is not the caller's to report: `closed`.
         """

@@ -10,7 +10,7 @@ from .model import Usage
 
 
 class UsageMeter:
-    """Adds up what the services of language models counted. `usage`: the sum."""
+    """Adds up the tokens that the services of language models counted. `usage`: the sum."""
 
     def __init__(self) -> None:
         self.usage = Usage()

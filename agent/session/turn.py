@@ -264,7 +264,7 @@ class LiveTurn:
         return bool(self._texts)
 
     def _cut_text(self, speak: SpeakText) -> list[str]:
-        """Return the pieces of a text, the last one first; one piece where nobody listens.
+        """Return the pieces of a text, the last one first; one piece where no client listens.
 
         Note the sources of each part with the number of the pieces after its last one.
         """

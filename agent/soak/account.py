@@ -260,12 +260,14 @@ class Account:
     def _took_from(self, pages: Pages, cited: list[dict[str, Any]], frame: Frame, asked: SentMessage) -> None:
         behind = pages.behind(cited, asked.at)
         if behind is None:
-            self._report("S8", f"{frame['id']} cites what was never in the knowledge base at one time")
+            self._report("S8", f"{frame['id']} cites lines that were never in the knowledge base together")
             return
         asked.behind = behind
         self._tally.behind.add(behind)
         if behind > BEHIND:
-            self._report("S8", f"{frame['id']} was answered from what had been changed {behind:.1f} s before")
+            self._report(
+                "S8", f"{frame['id']} was answered from lines that had been changed {behind:.1f} s before"
+            )
 
     def _action_suggestion(self, frame: Frame, at: float) -> None:
         asked, id = self._message(frame), frame["suggestionId"]

@@ -108,11 +108,11 @@ class Book:
         for number in find_numbers(text):
             told = self._told.get(number)
             if number[4:8] != self._mine:
-                self.report("M3", f"{where} shows what another user has told")
+                self.report("M3", f"{where} shows an item of another user")
             elif told is not None and ANYWHERE not in (told, place) and told != place:
-                self.report("M8", f"{where} shows what was told in another thread")
+                self.report("M8", f"{where} shows an item of another thread")
             elif self._gone.get(number, asked_at) < asked_at:
-                self.report("M2", f"{where} shows what was forgotten")
+                self.report("M2", f"{where} shows a forgotten item")
 
     def check_item(self, item: View, place: str, asked_at: float, where: str) -> None:
         """Check an item that the server has shown."""

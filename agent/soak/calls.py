@@ -105,7 +105,7 @@ class Calls:
         if not view["requires_approval"] and view["tool"] in FREE:
             return
         if action is None or not action.is_confirmed:
-            self._report("T1", f"{id} is {view['status']}, and nobody has said yes to it")
+            self._report("T1", f"{id} is {view['status']}, and no user has approved it")
         elif not action.allows(view["arguments_hash"]):
             self._report("T1", f"{id} is {view['status']} with other arguments than somebody has said yes to")
 

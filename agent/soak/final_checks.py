@@ -99,10 +99,10 @@ def _calls(actions: Mapping[str, CallNotes], kept: ServerFile) -> Iterator[Broke
     for id, call in kept.calls.items():
         action, row = actions.get(id, CallNotes()), kept.rows.get(id)
         if call.free and call.tool not in FREE:
-            yield "T1", f"call {id} of {call.tool} asked nobody"
+            yield "T1", f"call {id} of {call.tool} asked no user"
         if call.status in _RAN and not call.free:
             if not action.is_confirmed:
-                yield "T1", f"call {id} is {call.status}, and nobody has said yes to it"
+                yield "T1", f"call {id} is {call.status}, and no user has approved it"
             elif not action.allows(call.digest):
                 yield "T1", f"call {id} is {call.status} with other arguments than somebody has said yes to"
         if action.ran - {call.digest}:

@@ -165,7 +165,7 @@ def _item(id: str, item: StoredItem, numbers: Mapping[str, set[str]]) -> Iterato
         yield "M1", f"{id} was accepted {item.moves['approve']} times"
     by_rule = item.type in _BY_RULE and item.decided_by == "rule"
     if item.status in LIVE and not by_rule and told - numbers[APPROVED]:
-        yield "M1", f"{id} is {item.status}, and nobody has approved it"
+        yield "M1", f"{id} is {item.status}, and no user has approved it"
     if told & numbers[CANCELLED]:
         yield "M5", f"{id} is of a turn that was cancelled"
     if item.status == "forgotten" and item.text:

@@ -263,7 +263,7 @@ def begin_call(
 def record_report(transaction: Transaction, report: CallReport, kb: str | None) -> tuple[StoredCall, bool]:
     """Record how a claimed call ended for its caller; return it, and whether the same report came before.
 
-    A report that a call was done begins it first, where the call needs no approval and nobody has begun it.
+    A report that a call was done begins it first, where the call needs no approval and has not begun.
     """
     call = find_call(transaction.connection, report.project, report.call)
     if call.result_hash is not None:

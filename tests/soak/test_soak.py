@@ -170,7 +170,7 @@ def left_when_forgotten(patch: pytest.MonkeyPatch) -> None:
     ("plant", "promise", "found"),
     [
         (kept_when_cancelled, "M5", "was cancelled"),
-        (left_when_forgotten, "M2", "shows what was forgotten"),
+        (left_when_forgotten, "M2", "shows a forgotten item"),
     ],
 )
 async def test_what_is_planted_in_the_memory_is_found(

@@ -70,10 +70,10 @@ def test_what_is_right_is_not_noted(steps: list[Any]) -> None:
 @pytest.mark.parametrize(
     ("promise", "words", "steps"),
     [
-        ("T1", "nobody has said yes", [view("suggested"), view("confirmed")]),
-        ("T1", "nobody has said yes", [view("suggested"), ("yes", ORDER), ("no", ORDER), view("done")]),
-        ("T1", "nobody has said yes", [view("done", tool="find_parcel")]),
-        ("T1", "nobody has said yes", [view("done", requires_approval=False)]),
+        ("T1", "no user has approved it", [view("suggested"), view("confirmed")]),
+        ("T1", "no user has approved it", [view("suggested"), ("yes", ORDER), ("no", ORDER), view("done")]),
+        ("T1", "no user has approved it", [view("done", tool="find_parcel")]),
+        ("T1", "no user has approved it", [view("done", requires_approval=False)]),
         ("T1", "other arguments", [view("suggested"), ("yes", OTHER), view("claimed")]),
         ("T1", "not that of its arguments", [view("suggested", arguments_hash=digest_of(OTHER))]),
         ("S4", "was taken 2 times", [("yes", ORDER), ("approval",), ("approval",)]),

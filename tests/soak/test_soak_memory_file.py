@@ -70,7 +70,7 @@ def test_what_agrees_is_not_noted() -> None:
 @pytest.mark.parametrize(
     ("lines", "memory", "why"),
     [
-        ([], StoredMemory({"i1": kept()}), "M1: i1 is accepted, and nobody has approved it"),
+        ([], StoredMemory({"i1": kept()}), "M1: i1 is accepted, and no user has approved it"),
         (SAID, StoredMemory({"i1": kept(approve=2)}, TURN), "M1: i1 was accepted 2 times"),
         (SAID, StoredMemory({"i1": kept(), "i2": kept()}, TURN), "M6: 2 live items"),
         (

@@ -61,14 +61,14 @@ class Keys:
         self._wrong = wrong
         self._good_digests: OrderedDict[str, None] = OrderedDict()  # digests that did, the last used last
 
-    async def caller_for(self, who: Access, head: Head, address: str | None) -> Caller | None:
-        """Return the caller if it has the access `who`, else None. Raises as `find_caller` does."""
-        if who in ("project", "operator"):
+    async def caller_for(self, access: Access, head: Head, address: str | None) -> Caller | None:
+        """Return the caller if it has the `access`, else None. Raises as `find_caller` does."""
+        if access in ("project", "operator"):
             return await self.find_caller(head, address)
         self.check_guesses(head, address)
-        if who == "token" and not self._admission.shows_operator_token(head):
+        if access == "token" and not self._admission.shows_operator_token(head):
             return None
-        if who == "user" and not self._admission.may_open_socket(head):
+        if access == "user" and not self._admission.may_open_socket(head):
             return None
         return Caller()
 
