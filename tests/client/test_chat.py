@@ -618,7 +618,7 @@ async def test_what_is_remembered_is_listed_and_decided(nursery: trio.Nursery) -
         "i2 (proposed) The budget is 60 000 kr.",
         "  in place of: The budget is 50\ufffd[2J 000 kr.",
         "  /accept or /decline",
-        "(/memory 20 lists what follows)",
+        "(/memory 20 lists the next items)",
     ]
     for line, asked in (
         ("/memory 20", {"type": "memory_list", "after": 20}),
