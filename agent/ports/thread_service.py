@@ -147,7 +147,7 @@ class ThreadService(Protocol):
         """Record the outcome of a call. Return the call, whether the report was a repeat, and the reply of a turn about
         it.
 
-        The reply is made only with `go_on`.
+        The reply is made only with `go_on`, and only if a turn can begin now: the outcome is recorded either way.
         """
         ...
 

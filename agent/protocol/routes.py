@@ -424,7 +424,6 @@ ROUTES: tuple[Route, ...] = (
         body=h.ToolResult,
         problems=(
             *_CALL,
-            *_TURN,
             "not_approved",
             "not_begun",
             "arguments_changed",

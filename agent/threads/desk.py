@@ -159,14 +159,17 @@ class ThreadDesk:
         """Record the outcome of a call; return the call, whether the outcome was known, and the reply of a turn about
         it.
 
-        There is a reply only with `go_on`.
+        There is a reply only with `go_on`, and only if a turn can begin now: the outcome is recorded either way.
         """
         stored_call, known = await self._stores.calls.report_call(report)
         if stored_call.status == "rejected":
             self._waking.tell_session(stored_call, inbound.RejectAction(stored_call.id))
         if not go_on or known or stored_call.status not in _RAN:
             return stored_call, known, None
-        return stored_call, known, await self.continue_turn(stored_call, listener)
+        reply: Reply | None = None
+        with suppress(Conflict, NotFound, StorageFailed):
+            reply = await self.continue_turn(stored_call, listener)
+        return stored_call, known, reply
 
     async def continue_turn(self, call: StoredCall, listener: Listener | None = None) -> Reply:
         """Begin a turn about the outcome of a call, under the call's id; return the reply."""

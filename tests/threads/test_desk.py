@@ -280,6 +280,23 @@ async def test_a_report_that_comes_again_is_answered_once(autojump_clock: trio.t
         assert after == before
 
 
+async def test_a_report_is_taken_while_another_turn_is_in_progress(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """It was stored: a refusal would tell its caller that it was not, though nothing can be reported any more."""
+    async with lab(SHIP, ANSWER, ANSWER, think=1.0) as r, trio.open_nursery() as nursery:
+        reply = await r.chat()
+        (call,) = reply.calls
+        await r.desk.approve_call(HOUSE, call.id, "bo")
+        await r.desk.begin_call(HOUSE, call.id)
+        report = CallReport(project=HOUSE, call=call.id, ok=True, result={"success": True}, digest="d1", at=0)
+        nursery.start_soon(r.chat, "And the next?", reply.thread)
+        await trio.sleep(0.3)
+        ended, known, said = await r.desk.report_call(report, go_on=True)
+        assert (ended.status, known, said) == ("done", False, None)
+        assert (await r.stores.calls.call(HOUSE, call.id)).status == "done"
+
+
 TAKEN_BACK: dict[str, Callable[[ThreadDesk, str, str], Awaitable[object]]] = {
     "reject": lambda desk, _, call: desk.reject_call(HOUSE, call),
     "cancel": lambda desk, thread, _: desk.cancel_thread(HOUSE, thread),
