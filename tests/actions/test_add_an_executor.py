@@ -10,6 +10,8 @@ from os import environ
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from agent.storage.migrations import LEDGER_STEPS
 from tests.storage.released import list_folders, read_rows, read_structure, unpack_folder
 from tests.storage.test_storage_released import IN_THE_MAKING
@@ -29,6 +31,7 @@ TOOL = {
 PRINTED = {"action": "print_it", "payload": {"title": "invoice"}}
 
 
+@pytest.mark.proof
 def test_an_executor_is_added_as_the_guide_says(tmp_path: Path) -> None:
     """Its word is good in new data folders and in those of every earlier schema, and their rows are still there."""
     shutil.copytree(ROOT / "agent", tmp_path / "agent")

@@ -7,6 +7,7 @@ import re
 import shlex
 import tomllib
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any, Final
@@ -58,11 +59,17 @@ def all_requirements() -> list[str]:
     return [*PROJECT["dependencies"], *(each for extra in EXTRAS.values() for each in extra)]
 
 
+@cache
+def _package_owners() -> Mapping[str, list[str]]:
+    """Return the distributions that bring each top-level module; to look takes a third of a second."""
+    return packages_distributions()
+
+
 def check_imports(source: str, extras: set[str], packages: set[str]) -> None:
     """Fail for an import whose package neither the project, nor these extras, nor these packages bring."""
     brought = {name_of(each) for each in PROJECT["dependencies"]} | packages | {PROJECT["name"]}
     brought |= {name_of(each) for extra in extras for each in EXTRAS[extra]}
-    owners = packages_distributions()
+    owners = _package_owners()
     for node in ast.walk(ast.parse(source)):
         modules = [each.name for each in node.names] if isinstance(node, ast.Import) else []
         modules += [node.module or ""] if isinstance(node, ast.ImportFrom) else []

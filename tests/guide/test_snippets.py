@@ -91,9 +91,11 @@ RUNS = pytest.mark.parametrize("walk", [True], indirect=True, ids=["run"])
 READS = pytest.mark.parametrize("walk", [False], indirect=True, ids=["read"])
 
 
-@RUNS
-def test_the_readme_runs_as_printed(walk: Walk) -> None:
-    """From an empty folder: documents, a model, tools and a program."""
+@pytest.mark.parametrize(
+    "walk", [False, pytest.param(True, marks=pytest.mark.proof)], indirect=True, ids=["read", "run"]
+)
+def test_the_readme_holds(walk: Walk) -> None:
+    """Documents, a model, tools and a program: read, and as a proof run as printed from an empty folder."""
     walk.take_page("README.md", README)
     assert walk.taken == {"console": 7, "text": 1, "json": 1, "python": 1}
 

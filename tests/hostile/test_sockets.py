@@ -69,6 +69,7 @@ async def price(client: Client) -> str:
     return str((await client.frames_until("response"))[-1]["text"])
 
 
+@pytest.mark.proof
 async def test_attacks_over_sockets_harm_nobody() -> None:
     """The kernel's resets and half-closed connections change nothing for anybody else, and no step takes long."""
     with trio.fail_after(30), steps() as measured:
