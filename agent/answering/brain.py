@@ -308,18 +308,17 @@ class GroundedBrain:
         for attempt in range(DRAFTS):
             if failed is not None:
                 emit(Redraft())
-                prompt = first_prompt.for_redraft(attempt, failed.explain_redraft(first_prompt.lang))
+                reason = failed.explain_redraft(first_prompt.lang)
+                prompt = first_prompt.for_redraft(attempt, reason, failed.sent_text)
             on_draft = partial(self._explain_draft, attempt, hits) if self._listener is not None else None
             drafting = (
                 self._drafting.from_draft(ready_draft) if ready_draft and not attempt else self._drafting
             )
-            result = await self._way(drafting, prompt, hits, reporter, on_draft=on_draft)
+            result = await self._way(drafting, prompt, hits, reporter, on_draft=on_draft, failed=failed)
             if isinstance(result, VerifiedText):
                 return result
             failed = result
             refused += failed.refused
-            if failed.is_partly_sent:
-                return refused
         if failed is not None and failed.is_unparsed:
             raise ModelFailed("the draft is not in the requested form")
         return refused

@@ -52,22 +52,27 @@ class FailedDraft:
     """A draft that is not supported.
 
     `refused`: its numbers that no citation holds. `text`, `wrong`: the text to quote to the model for the redraft, and
-    the unsupported numbers in it. `is_partly_sent`: a part of the draft was sent, so there is no redraft.
-    `is_unparsed`: the draft was not in the requested form.
+    the unsupported numbers in it. `sentences`: those of the draft, of which a part may have been sent; the redraft
+    continues them. `is_unparsed`: the draft was not in the requested form.
     """
 
     refused: Sequence[NumberToken]
     text: str = ""
     wrong: Sequence[NumberToken] = ()
-    is_partly_sent: bool = False
+    sentences: SentenceStream | None = None
     is_unparsed: bool = False
+
+    @property
+    def sent_text(self) -> str:
+        """The part of the answer that was sent."""
+        return self.sentences.sent_text if self.sentences is not None else ""
 
     def explain_redraft(self, lang: Lang) -> str:
         """Return the reason for the redraft, for the model."""
         return (
             prompts.explain_unparsed(lang)
             if self.is_unparsed
-            else prompts.explain_redraft(lang, self.text, self.wrong)
+            else prompts.explain_redraft(lang, self.text, self.wrong, self.sent_text)
         )
 
 
@@ -82,11 +87,12 @@ class DraftWay(Protocol):
         reporter: TurnReporter,
         *,
         on_draft: DraftListener | None,
+        failed: FailedDraft | None,
     ) -> VerifiedText | FailedDraft:
         """Return the last text of the turn, or the `FailedDraft`; raises `agent.errors.ModelFailed`.
 
         `hits`: the evidence, best first. A clarifying question has the confidence `low`. `on_draft`: receives the draft
-        and its verdict, if given.
+        and its verdict, if given. `failed`: the draft before this one, if there was one.
         """
         ...
 
@@ -99,6 +105,7 @@ async def answer_whole(
     *,
     binding: Binding = "off",
     on_draft: DraftListener | None = None,
+    failed: FailedDraft | None = None,
 ) -> VerifiedText | FailedDraft:
     """Verify the whole draft at its end."""
     draft = await drafting.read_whole(prompt, hits)
@@ -123,9 +130,14 @@ async def answer_by_sentences(
     *,
     binding: Binding = "off",
     on_draft: DraftListener | None = None,
+    failed: FailedDraft | None = None,
 ) -> VerifiedText | FailedDraft:
-    """Send each sentence as soon as it is verified; the model goes on meanwhile."""
-    sentences = SentenceStream(hits, prompt.lang, binding)
+    """Send each sentence as soon as it is verified; the model goes on meanwhile. After `failed`, go on from its end."""
+    if failed is not None and failed.sentences is not None:
+        sentences = failed.sentences
+        sentences.continue_draft()
+    else:
+        sentences = SentenceStream(hits, prompt.lang, binding)
     drafted: list[str] = []
     async with drafting.read_pieces(prompt, hits) as pieces:
         async for piece in pieces:
@@ -146,7 +158,7 @@ async def answer_by_sentences(
         )
     if last is None:
         assert sentences.failed_verdict is not None
-        return _make_failed_draft(sentences.failed_verdict, bool(sentences.sent_text))
+        return _make_failed_draft(sentences.failed_verdict, sentences)
     _check_words(sentences.sent_text)
     return last
 
@@ -159,6 +171,7 @@ async def answer_by_claims(
     *,
     binding: Binding = "off",
     on_draft: DraftListener | None = None,
+    failed: FailedDraft | None = None,
 ) -> VerifiedText | FailedDraft:
     """Verify each claim against the evidence it names, and return the text of the supported claims."""
     draft = await drafting.read_whole(prompt, hits)
@@ -191,7 +204,5 @@ def _check_words(text: str) -> None:
         raise ModelFailed("the draft is empty")
 
 
-def _make_failed_draft(verdict: Verdict, is_partly_sent: bool = False) -> FailedDraft:
-    return FailedDraft(
-        refused=verdict.refused, text=verdict.said, wrong=verdict.refused, is_partly_sent=is_partly_sent
-    )
+def _make_failed_draft(verdict: Verdict, sentences: SentenceStream | None = None) -> FailedDraft:
+    return FailedDraft(refused=verdict.refused, text=verdict.said, wrong=verdict.refused, sentences=sentences)

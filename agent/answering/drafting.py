@@ -41,11 +41,12 @@ class DraftReader:
         """Yield an iterator over the pieces of the draft, for the time of the block.
 
         Raises `ModelFailed` when the model fails, takes longer than the timeout, is over `DRAFT_MAX` bytes, is no text,
-        or says nothing. Leaving the block, also by a cancel, closes the stream (`UNWIND_TIMEOUT` seconds at most).
+        or says nothing where no part of the answer was sent. Leaving the block, also by a cancel, closes the stream
+        (`UNWIND_TIMEOUT` seconds at most).
         """
         with trio.move_on_after(self._timeout + self._first_wait) as deadline:
             async with _close_after(self._model.stream(prompt, hits)) as deltas:
-                yield _BoundedPieces(deltas, deadline, self._timeout)
+                yield _BoundedPieces(deltas, deadline, self._timeout, may_be_empty=bool(prompt.sent))
         if deadline.cancelled_caught:
             raise ModelFailed(
                 "the draft took too long: if the model is only slow, raise turn-timeout", "timeout"
@@ -69,9 +70,9 @@ class _DraftBounds:
 
     __slots__ = ("_empty", "_size")
 
-    def __init__(self) -> None:
+    def __init__(self, may_be_empty: bool) -> None:
         self._size = 0
-        self._empty = True
+        self._empty = not may_be_empty
 
     def add_piece(self, text: str) -> str:
         """Count and return the next piece."""
@@ -93,14 +94,20 @@ class _DraftBounds:
 class _BoundedPieces:
     """Iterates over the texts of deltas within the bounds.
 
-    `deadline`: the time until the first text; from then on `timeout` seconds are left.
+    `deadline`: the time until the first text; from then on `timeout` seconds are left. `may_be_empty`: a draft without
+    words is no fault.
     """
 
     def __init__(
-        self, deltas: AsyncGenerator[Delta, None], deadline: trio.CancelScope, timeout: float
+        self,
+        deltas: AsyncGenerator[Delta, None],
+        deadline: trio.CancelScope,
+        timeout: float,
+        *,
+        may_be_empty: bool,
     ) -> None:
         self._deltas = deltas
-        self._bounds = _DraftBounds()
+        self._bounds = _DraftBounds(may_be_empty)
         self._deadline = deadline
         self._timeout = timeout
         self._has_begun = False

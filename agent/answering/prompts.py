@@ -14,6 +14,7 @@ from ..lang import LANGUAGES, Lang
 from ..numbers.number_tokens import NumberToken, tokens
 from ..ports.draft import DraftForm
 from ..ports.search import Hit
+from ..text.fences import fence_text
 from ..text.sentences import find_line_sentences
 
 EVIDENCE_CHARACTERS = (
@@ -22,6 +23,7 @@ EVIDENCE_CHARACTERS = (
 
 _SENTENCES = 3  # that are quoted
 _QUOTED = 300  # characters of each
+_SENT = 4_000  # characters of the sent text that a model is shown, from its end
 _GAP = "[...]"
 _ASK = re.compile(r"\s*ASK:[ \t]*")
 
@@ -33,10 +35,11 @@ def make_instructions(lang: Lang, form: DraftForm = "text", clarify: bool = True
     return "\n".join([*lines, texts.claims] if form == "claims" else lines)
 
 
-def explain_redraft(lang: Lang, draft: str, unsupported: Sequence[NumberToken]) -> str:
+def explain_redraft(lang: Lang, draft: str, unsupported: Sequence[NumberToken], sent: str = "") -> str:
     """Return the instructions for a redraft: the sentences of `draft` that failed.
 
-    `unsupported`: the draft's number tokens that no snippet holds, with their offsets in it.
+    `unsupported`: the draft's number tokens that no snippet holds, with their offsets in it. `sent`: the beginning of
+    the answer that was sent, which the redraft continues.
     """
     numbers = tokens(draft)
     failed: list[str] = []
@@ -47,7 +50,9 @@ def explain_redraft(lang: Lang, draft: str, unsupported: Sequence[NumberToken]) 
             failed.append(quoted)
         if len(failed) == _SENTENCES:
             break
-    return "\n".join([LANGUAGES[lang].prompting.again, *(f"- {each}" for each in failed)])
+    texts = LANGUAGES[lang].prompting
+    lead = [texts.go_on, fence_text(sent[-_SENT:])] if sent else [texts.again]
+    return "\n".join([*lead, *(f"- {each}" for each in failed)])
 
 
 def explain_unparsed(lang: Lang) -> str:

@@ -6,6 +6,9 @@ text, the piece, and a refusal after the piece are together supported by the sni
 held back until more text is here, at most until the draft is complete; then the sent text and the rest are verified
 together once more.
 
+A draft that fails after a part of it was sent is continued by another one (`continue_draft`): the sent text stands, and
+the rule holds for it joined with the pieces of the new draft.
+
 These are held back:
 
 - a sentence end that digits, a small letter or an abbreviation's point may continue;
@@ -26,7 +29,7 @@ from ..grounding import refusals
 from ..grounding.binding import Binding
 from ..grounding.verify import Verdict, check_numbers, verify
 from ..numbers.language_tables import pattern
-from ..numbers.layout import STEPS
+from ..numbers.layout import STEPS, without_source_marks
 from ..numbers.number_tokens import TOO_MANY, NumberToken
 from ..ports.brain import Confidence, VerifiedText
 from ..ports.search import Hit, Lang, Snippet
@@ -51,6 +54,7 @@ _STEPS = tuple(sorted(f"{word} " for word in STEPS))
 _STEP_MAX = max(map(len, _STEPS), default=1)
 _OPEN = re.compile(r"<[a-zA-Z/!?][^<>]*\Z|\]\([^()\n]*\Z|\[[^\[\]\n]*\Z|&#?\w*\Z")
 _REACH = 500  # characters over which markup can still close
+_MARKS = re.compile(r"(?:[ \t]*\[\d{1,3}(?:,[ ]?\d{1,3})*\])+\Z")  # of sources, behind a sentence's end
 _LONE = re.compile(r"\d{1,3}[.,]\d{3}(?!\d)")
 
 
@@ -71,6 +75,7 @@ class SentenceStream:
         self.sent_text = ""
         self.failed_verdict: Verdict | None = None
         self._hits = list(hits)
+        self._snippets = tuple(dict.fromkeys(hit.snippet for hit in hits))
         self._binding: Binding = binding
         self._refusals = (refusals.number_mismatch(lang, (), ()).text, refusals.model_failed(lang).text)
         self._cited: list[Snippet] = []
@@ -81,11 +86,24 @@ class SentenceStream:
         self._least = LEAST
         self._awaits_end = False  # nothing more is sent until the draft is complete
         self._asks_back = False
+        self._sent_before = ""  # by earlier drafts, with single spaces
 
     @property
     def refused_numbers(self) -> tuple[NumberToken, ...]:
         """The numbers for which the draft failed."""
         return self.failed_verdict.refused if self.failed_verdict is not None else ()
+
+    def continue_draft(self) -> None:
+        """Drop the rest of the draft, which failed; the next `feed` begins a draft that continues the sent text.
+
+        A model may begin anew: pieces that the earlier draft has sent are left out.
+        """
+        self.failed_verdict = None
+        self._unsent = ""
+        self._at = 0
+        self._least = LEAST
+        self._awaits_end = False
+        self._sent_before = " ".join(self.sent_text.split())
 
     def feed(self, delta: str) -> list[VerifiedText]:
         """Add the next part of the draft; return the pieces that can be sent now, in order."""
@@ -95,6 +113,9 @@ class SentenceStream:
             end = self._find_next_end()
             if end is None:
                 break
+            if self._is_repeated(self._unsent[:end]):
+                self._unsent, self._at = self._unsent[end:], 0
+                continue
             asks = not self.sent_text and asks_back(self._unsent)
             text = self._verify_piece(strip_ask_mark(self._unsent[:end]) if asks else self._unsent[:end])
             if text is not None:
@@ -108,6 +129,8 @@ class SentenceStream:
         """Return the last piece, now that the draft is complete; `None` when it is not supported."""
         if self.failed_verdict is not None:
             return None
+        if self._is_repeated(self._unsent):
+            self._unsent = ""
         asks = not self.sent_text and asks_back(self._unsent)
         confidence: Confidence | None = "low" if self._asks_back or asks else None
         whole = verify(
@@ -123,6 +146,8 @@ class SentenceStream:
             self.sent_text = whole.said
             return whole.text
         rest = whole.said[len(self.sent_text) :]
+        if not rest:
+            return whole.text.as_end()
         last = verify(rest, self._hits, confidence=whole.text.confidence, binding=self._binding)
         joined = check_numbers(self.sent_text + last.said, self._cite_with(last), fill=0)
         if last.text is None or joined.refused:
@@ -130,6 +155,10 @@ class SentenceStream:
             return None
         self.sent_text += last.said
         return last.text
+
+    def _is_repeated(self, piece: str) -> bool:
+        """Tell whether an earlier draft has sent `piece`; after one, white space alone is repeated too."""
+        return bool(self._sent_before) and " ".join(piece.split()) in self._sent_before
 
     def _find_next_end(self) -> int | None:
         """Return the end of the next piece that may be sent, `None` when no end is in sight."""
@@ -170,7 +199,7 @@ class SentenceStream:
         line = rest.rfind("\n", 0, end) + 1
         if "\n" not in gap and rest[line:end].lstrip().startswith("|"):
             return False
-        body = rest[max(0, end - 40) : end].rstrip(_CLOSING)
+        body = _MARKS.sub("", rest[max(0, end - 40) : end]).rstrip(_CLOSING)
         return body.endswith(("!", "?", "…")) or (
             body.endswith(".")
             and not _ABBREVIATION.search(body[:-1])
@@ -185,6 +214,9 @@ class SentenceStream:
             self._awaits_end = True
             return None
         verdict = verify(piece, self._hits, binding=self._binding)
+        if verdict.said != piece:
+            texts = (text for each in self._snippets for text in (each.text, each.said))
+            piece = without_source_marks(piece, len(self._snippets), texts)
         lone = [check.start for check in verdict.checks if _LONE.search(check.text)]
         if (lone and lone[-1] > piece.rfind("\n")) or verdict.said != piece:
             self._hold_back(piece)

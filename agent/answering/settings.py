@@ -20,6 +20,7 @@ class AnswerSettings:
         lang: Language of a refusal when the language of the question is unknown.
         turn_timeout: Seconds that one draft may take.
         verify: whole verifies an answer before it sends any of it. sentence sends each sentence once it is verified.
+            Left out, it is sentence where a language model answers.
         binding: strict asks that each number stands in a row, list item or sentence of its source with a word that the
             answer's sentence names it by. off asks only that the number stands in the source.
         answer: Form of the model's draft: text, or claims (each with the snippets that hold it).
@@ -29,7 +30,7 @@ class AnswerSettings:
 
     lang: Lang = DEFAULT
     turn_timeout: float = 30.0
-    verify: Literal["whole", "sentence"] = "whole"
+    verify: Literal["whole", "sentence"] | None = None
     binding: Literal["off", "strict"] = "off"
     answer: Literal["text", "claims"] = "text"
     evidence_tokens: int = 2000
@@ -41,7 +42,7 @@ class AnswerSettings:
             finite(self.turn_timeout),
             (self.lang not in LANGUAGES, f"lang must be {either()}"),
             (self.turn_timeout <= 0, "turn-timeout must be positive"),
-            (self.verify not in ("whole", "sentence"), "verify must be whole or sentence"),
+            (self.verify not in (None, "whole", "sentence"), "verify must be whole or sentence"),
             (self.binding not in ("off", "strict"), "binding must be off or strict"),
             (self.answer not in ("text", "claims"), "answer must be text or claims"),
             (

@@ -6,7 +6,7 @@ question from the documents of its project.
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import structlog
@@ -119,7 +119,7 @@ async def open_answering(
         if decider is None and toolbox.threads is not None:
             decider = await stack.enter_async_context(_open_decider(settings=settings, model=model))
         brains = _BrainFactory(
-            settings=settings.answers,
+            settings=_choose_verification(settings.answers, model),
             first_wait=settings.model.first_wait if model is not None else 0.0,
             drafter=drafter,
             filler=filler,
@@ -140,6 +140,13 @@ def log_reasons(lines: Sequence[str]) -> None:
     """Log the reasons of an answer, at debug level."""
     for line in lines:
         _log.debug("why", text=line)
+
+
+def _choose_verification(settings: AnswerSettings, model: LanguageModel | None) -> AnswerSettings:
+    """Return `settings`; a language model's text is sent sentence by sentence where they leave that open."""
+    if settings.verify is not None or model is None or settings.answer != "text":
+        return settings
+    return replace(settings, verify="sentence")
 
 
 def _uses_language_model(settings: Settings, adapters: Adapters) -> bool:

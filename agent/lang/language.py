@@ -218,7 +218,8 @@ class Prompting:
     """The prompts of a model (`agent.answering.prompts`); none holds a number.
 
     `only_snippets`: how to answer. `ask_back`, `say_so`: instructions for missing evidence, where the model may ask and
-    where it may not. `claims`: the JSON to answer with. `again`, `unread`: the reason for a second draft. `filling`:
+    where it may not. `claims`: the JSON to answer with. `again`, `unread`: the reason for a second draft. `go_on`: the
+    reason for a draft that continues an answer, of which a part was sent and stands below between fences. `filling`:
     how to fill in a payload. `noting`: how to find things to remember in a user's message. `known`, `before`,
     `message`: lead into the memory items, into the messages before that message, and into the message, between fences.
     `role`, `rules`: lead into a project's description of its model, and into its rules, both between fences. `memory`,
@@ -233,6 +234,7 @@ class Prompting:
     say_so: str
     claims: str
     again: str
+    go_on: str
     unread: str
     filling: str
     noting: str

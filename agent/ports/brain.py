@@ -109,6 +109,10 @@ class VerifiedText:
     unread: bool = False
     places: tuple[tuple[tuple[int, int], ...], ...] = ()
 
+    def as_end(self) -> "VerifiedText":
+        """Return the end of a text all of whose parts were sent: no words, and the confidence of the whole."""
+        return replace(self, text="", citations=(), places=())
+
     def without_memory(self) -> "VerifiedText":
         """Return the text as made without part of the memory, which makes a confidence `low`."""
         return replace(self, confidence="low" if self.confidence else None, unread=True)

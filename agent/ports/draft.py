@@ -66,9 +66,10 @@ class Prompt:
     `instructions` is the system text (use only the snippets given, ask when something is missing). `question` holds the
     user's own words; never a source. `lang` is the language to answer in. `history` holds the earlier exchanges, oldest
     first; context, and no source either. `again` is the reason for another draft, "" for the first one. `attempt` is 0
-    for the first draft, 1 for the first redraft. `form` is the form of the draft: text, or claims, a JSON array (or one
-    object a line) of `{"text": a sentence, "evidence": [numbers of the hits that hold it, counted from 1]}`. `may_ask`
-    says that the draft may be a question instead, marked by `ASK:` at its start. `charter` comes from the project,
+    for the first draft, 1 for the first redraft. `sent` is the beginning of the answer that the user has already; the
+    draft continues it, and may be empty. `form` is the form of the draft: text, or claims, a JSON array (or one object
+    a line) of `{"text": a sentence, "evidence": [numbers of the hits that hold it, counted from 1]}`. `may_ask` says
+    that the draft may be a question instead, marked by `ASK:` at its start. `charter` comes from the project,
     `reminder` from memory.
     """
 
@@ -80,12 +81,16 @@ class Prompt:
     may_ask: bool = False
     history: tuple[Exchange, ...] = ()
     again: str = ""
+    sent: str = ""
     charter: Charter = NO_CHARTER
     reminder: Reminder = NO_REMINDER
 
-    def for_redraft(self, attempt: int, again: str) -> "Prompt":
-        """Return the prompt for the draft number `attempt`, which the reason `again` makes necessary."""
-        return replace(self, attempt=attempt, again=again)
+    def for_redraft(self, attempt: int, again: str, sent: str = "") -> "Prompt":
+        """Return the prompt for the draft number `attempt`, which the reason `again` makes necessary.
+
+        `sent`: the beginning of the answer that was sent, which the draft continues.
+        """
+        return replace(self, attempt=attempt, again=again, sent=sent)
 
 
 @dataclass(frozen=True, slots=True)

@@ -491,16 +491,58 @@ async def test_each_sentence_is_said_when_it_stands() -> None:
     assert "".join(event.text.text for event in verified) == LONG * 3
 
 
-async def test_a_sentence_that_fails_is_not_drafted_again() -> None:
-    """What was said cannot be taken back, so the refusal follows it; a first sentence that fails can be."""
-    failing = LONG + "It is 349 kr in Norway. " + LONG
-    model = FakeDrafter(failing, LONG)
+GOES_ON = "You can cancel it on any day. "
+
+
+@pytest.mark.parametrize(
+    "again", [GOES_ON, LONG + GOES_ON, LONG.replace(" ", "\n") + GOES_ON], ids=["on", "anew", "lines"]
+)
+async def test_a_sentence_that_fails_is_drafted_once_more(again: str) -> None:
+    """The sent sentences stand, the model is shown them, and they are not sent again where it repeats them."""
+    model = FakeDrafter(LONG + "It is 349 kr in Norway. " + LONG, again)
+    events = await told(brain(model, settings=SENTENCE))
+    assert shape(events) == [
+        *["DraftCompleted", "VerifiedPart", "DraftCompleted"],
+        *["Redraft", "DraftCompleted", "VerifiedPart"],
+    ]
+    parts = [event for event in events if isinstance(event, VerifiedPart)]
+    assert [part.text.text for part in parts] == [LONG, GOES_ON]
+    assert [part.last for part in parts] == [False, True]
+    assert (model.prompts[1].sent, LONG.strip() in model.prompts[1].again) == (LONG, True)
+    assert "349" not in model.prompts[1].again
+    assert model.open == 0
+
+
+async def test_an_answer_that_was_sent_whole_may_end_there() -> None:
+    """A second draft that has nothing to add, or only repeats, ends the answer as it stands."""
+    for again in ("", " \n", LONG, LONG[:20]):
+        events = await told(brain(FakeDrafter(LONG + "It is 349 kr in Norway.", again), settings=SENTENCE))
+        assert shape(events)[-1] == "VerifiedPart"
+        (first, last) = [event for event in events if isinstance(event, VerifiedPart)]
+        assert (first.text.text, last.text.text, last.text.citations) == (LONG, "", ())
+        assert last.text.confidence == first.text.confidence
+        assert last.last
+
+
+async def test_a_number_is_not_made_of_two_drafts() -> None:
+    """A piece of the second draft is verified behind the end of what was sent."""
+    begun, again = "- The plan is at about 299\n- ", "% of it is for us."
+    model = FakeDrafter(f"{begun}Now it is 349 kr in Norway. And so", again)
     assert shape(await told(brain(model, settings=SENTENCE))) == [
-        *["DraftCompleted", "VerifiedPart"],
+        *["DraftCompleted", "VerifiedPart", "DraftCompleted"],
+        *["Redraft", "DraftCompleted", "number_mismatch"],
+    ]
+    assert shape(await told(brain(FakeDrafter(again), settings=SENTENCE)))[-1] == "VerifiedPart"
+
+
+async def test_a_sentence_that_fails_twice_ends_the_answer() -> None:
+    """The refusal follows the sentences that were sent; a first sentence that fails takes nothing back."""
+    failing = LONG + "It is 349 kr in Norway. " + LONG
+    assert shape(await told(brain(FakeDrafter(failing, failing), settings=SENTENCE)))[-3:] == [
+        "Redraft",
         "DraftCompleted",
         "number_mismatch",
     ]
-    assert model.open == 0
     first = FakeDrafter("It is 349 kr in Norway. " + LONG, LONG)
     assert shape(await told(brain(first, settings=SENTENCE))) == [
         "DraftCompleted",

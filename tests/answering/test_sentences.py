@@ -69,6 +69,17 @@ def pieces(draft: str, cuts: Sequence[int] = ()) -> list[str]:
     return [each.text for each in run(draft, cuts)[1]]
 
 
+# --- marks of sources
+
+
+@pytest.mark.parametrize("mark", [" [1]", " [1][2]", " [1, 2]", "[3]"])
+def test_a_mark_of_a_source_belongs_to_the_sentence_before_it(mark: str) -> None:
+    """Before or behind its full stop it keeps the sentence from nobody, and it is not sent."""
+    for end in (f".{mark} ", f"{mark}. "):
+        draft = f"Standard costs 299 kr per month{end}Returns are free for 14 days{end}It is so"
+        assert let_go(draft) == ["Standard costs 299 kr per month. ", "Returns are free for 14 days. "], draft
+
+
 # --- when a sentence is let go
 
 

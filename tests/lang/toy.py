@@ -152,6 +152,7 @@ LANGUAGE = Language(
         say_so="Diru tion.",
         claims="JSON.",
         again="Denove.",
+        go_on="Daŭrigu.",
         unread="Ne JSON.",
         filling="Plenigu.",
         noting="Serĉu.",

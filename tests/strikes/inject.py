@@ -171,6 +171,7 @@ class _Run:
                 plot.remembers,
                 plot.keeps,
                 plot.finds,
+                plot.by_sentence,
             )
             await lab.open()
             client = lab.connect(room=plot.room, reads=not plot.slow, answers=plot.answers)

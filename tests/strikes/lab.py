@@ -186,11 +186,16 @@ class Lab:
     remembers: float | None = None
     keeps: bool = False
     finds: float | None = None
+    by_sentence: bool = False
     transcript: list[Entry] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         settings = Settings.of(
-            pace_ms=20.0, rate_limit=0, memory="on" if self.keeps else "off", confirm_time=CONFIRM_TIME
+            pace_ms=20.0,
+            rate_limit=0,
+            memory="on" if self.keeps else "off",
+            confirm_time=CONFIRM_TIME,
+            verify="sentence" if self.by_sentence else "whole",
         )
         clock = Noon()
         self.kept = WatchedMemory(self.note, clock) if self.keeps else None

@@ -27,7 +27,8 @@ class Plot:
     deaf: the executor hears of a cancel only at `begin()`. claim: seconds that the ledger takes for one. room: bytes
     that fit into the client's socket. answers: the client answers the server's close frame. remembers: seconds that it
     takes to answer what is asked of what is remembered; None remembers nothing. keeps: what is said is remembered.
-    finds: seconds that a memory model takes to read a message; None: there is none.
+    finds: seconds that a memory model takes to read a message; None: there is none. by_sentence: each sentence is sent
+    once it is verified.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Plot:
     remembers: float | None = None
     keeps: bool = False
     finds: float | None = None
+    by_sentence: bool = False
 
     @property
     def slow(self) -> bool:

@@ -61,6 +61,19 @@ async def refusal(lab: Lab, client: RawClient) -> None:
     await heard(client, "response")
 
 
+@plot(
+    drafts=(
+        Say(f"The plan costs 299 kr per month. Now it is {SENTINEL} kr in Norway. And so it goes."),
+        Say("The plan costs 299 kr per month. It can be cancelled on any day."),
+    ),
+    by_sentence=True,
+)
+async def sentences(lab: Lab, client: RawClient) -> None:
+    """The first sentence is sent, the second holds an invented number, and another draft goes on."""
+    client.send("message", id="a", text="price?")
+    await heard(client, "response")
+
+
 @plot(after=0.1)
 async def suggestion_then_confirm(lab: Lab, client: RawClient) -> None:
     """An action is suggested, confirmed twice, and carried out."""

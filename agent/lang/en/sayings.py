@@ -80,6 +80,12 @@ PROMPTING = Prompting(
         "Your last answer was refused: no snippet holds a number in what follows, where every number has been taken "
         "out. Read the snippets again and write a new answer."
     ),
+    go_on=(
+        "The user has read the beginning of your answer already; it stands between fences and cannot be changed. What "
+        "followed was refused: no snippet holds a number in the lines below it, where every number has been taken out. "
+        "Read the snippets again and write only what comes after the beginning, without repeating it. If nothing is "
+        "left to say, write nothing."
+    ),
     unread="Your last answer was refused: it was not the JSON that was asked for.",
     filling=(
         "Fill in what the user asks for. Leave out every field that the user did not speak of. Copy names, times and "

@@ -82,6 +82,12 @@ PROMPTING = Prompting(
         "Ditt förra svar underkändes: inget utdrag innehåller ett tal i det som följer, där alla tal har tagits bort. "
         "Läs utdragen igen och skriv ett nytt svar."
     ),
+    go_on=(
+        "Användaren har redan läst början av ditt svar; den står mellan staketen och kan inte ändras. Det som följde "
+        "underkändes: inget utdrag innehåller ett tal i raderna under den, där alla tal har tagits bort. Läs utdragen "
+        "igen och skriv bara det som kommer efter början, utan att upprepa den. Om inget återstår att säga, skriv "
+        "ingenting."
+    ),
     unread="Ditt förra svar underkändes: det var inte den JSON som efterfrågades.",
     filling=(
         "Fyll i det som användaren ber om. Utelämna varje fält som användaren inte har talat om. Kopiera namn, tider "
