@@ -1,4 +1,4 @@
-"""A realtime agent server on Trio. Gives a program's own code `tool`; everything else is in the package's rooms.
+"""A realtime agent server on Trio. Gives a program's own code `tool` and `serve`; the rest is in the rooms.
 
 A public name is imported when it is used, so `import agent` imports no other module, not even `typing`.
 """
@@ -7,9 +7,10 @@ from importlib import import_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # which type checkers take to be true
+    from .program import serve as serve
     from .tools.functions import tool as tool
 
-_MODULES = {"tool": "agent.tools.functions"}
+_MODULES = {"serve": "agent.program", "tool": "agent.tools.functions"}
 
 
 def __getattr__(name: str) -> object:

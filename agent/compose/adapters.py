@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Any
 
 from ..host import new_id
 from ..ports.action import Executor
@@ -28,6 +29,8 @@ class Adapters:
     of the tools file. `store`: keeps all data, the ledger included. `ledger`: keeps actions; given without `store`,
     nothing else is kept, and the HTTP API has no threads.
 
+    `functions`: Python functions marked with `agent.tool`, in place of a tools file or module.
+
     `run_sync`: does blocking work. The system's watcher of the documents uses a thread of its own, so with `run_sync`
     the folder is watched only when `watch` is given. `run_action_sync`: runs the Python functions that are tools.
     `remember_sync`: does the blocking work of the memory's database, two pieces at a time. `isolate`: reads documents
@@ -44,6 +47,7 @@ class Adapters:
     knowledge: KnowledgeBase | None = None
     executor: Executor | None = None
     mcp: McpConnect | None = None
+    functions: tuple[Callable[..., Any], ...] = ()
     ledger: Ledger | None = None
     store: Store | None = None
     clock: Clock | None = None

@@ -65,7 +65,7 @@ async def open_composition(
     `LEDGER_CLOSE_TIMEOUT` at most.
     """
     clock = adapters.clock or WallClock()
-    toolbox = read_toolbox(settings=settings, clock=clock)
+    toolbox = read_toolbox(settings=settings, clock=clock, own_functions=adapters.functions)
     async with (
         open_storage(
             settings=settings, adapters=adapters, clock=clock, observer=observer, on_trouble=on_ledger_trouble

@@ -3,11 +3,14 @@
 The MCP servers behind some of them are started with the actions (`agent.compose.actions`), which carry the calls out.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 from ..answering.deciding_brain import TurnTools
+from ..errors import UsageError
 from ..ports.clock import Clock
 from ..ports.tools import CheckerFactory, RunsAt, ToolFunction
 from ..settings import Settings
@@ -16,7 +19,7 @@ from ..tools.catalogue import check_request_tools
 from ..tools.definitions import DefinitionReader
 from ..tools.file import read_tools
 from ..tools.offering import Offering
-from ..tools.python_module import is_module_name, read_module
+from ..tools.python_module import is_module_name, read_functions, read_module
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,28 +40,24 @@ class Toolbox:
     questions: TurnTools | None = None
 
 
-def read_toolbox(*, settings: Settings, clock: Clock) -> Toolbox:
+def read_toolbox(
+    *, settings: Settings, clock: Clock, own_functions: Sequence[Callable[..., Any]] = ()
+) -> Toolbox:
     """Return the tools that turns may call. Blocks while it reads the operator's file or imports the operator's
     module; starts no MCP server.
 
-    A tool that does not say where it runs goes to the place of the operator's actions; a tool of a message over HTTP
-    goes to its caller. Raises `agent.errors.UsageError` when the file or module cannot be used. jsonschema-rs
+    `own_functions`: marked functions of the program that runs the server, in place of a file or module. A tool that
+    does not say where it runs goes to the place of the operator's actions; a tool of a message over HTTP goes to its
+    caller. Raises `agent.errors.UsageError` when the file or module cannot be used. jsonschema-rs
     is needed only where the settings offer tools.
     """
     given = settings.tools.tools
-    offers_tools = given is not None or settings.tools.client_tools
+    offers_tools = given is not None or bool(own_functions) or settings.tools.client_tools
     if not offers_tools and not can_check():
         return Toolbox(operator=Offering())
     runs_at: RunsAt = "record" if settings.actions.action_webhook is None else "webhook"
     arguments = open_arguments() if offers_tools else LazyArguments()
-    functions: Mapping[str, ToolFunction] = {}
-    if given is None:
-        operator = Offering()
-    elif is_module_name(given):
-        tools, functions = read_module(str(given), arguments)
-        operator = Offering(tools)
-    else:
-        operator = read_tools(given, arguments, runs_at)
+    operator, functions = _read_operator_tools(given, own_functions, arguments, runs_at)
     definitions = DefinitionReader(arguments)
     threads = TurnTools(
         operator=operator,
@@ -94,3 +93,24 @@ def read_toolbox(*, settings: Settings, clock: Clock) -> Toolbox:
         threads=threads,
         questions=questions,
     )
+
+
+def _read_operator_tools(
+    given: Path | None,
+    own_functions: Sequence[Callable[..., Any]],
+    arguments: CheckerFactory,
+    runs_at: RunsAt,
+) -> tuple[Offering, Mapping[str, ToolFunction]]:
+    """Return the operator's tools, and the Python functions among them by name. `given`: a file or module, if any."""
+    if given is not None and own_functions:
+        raise UsageError(f"tools {given}: give functions, or the name of a file or module, and not both")
+    if given is not None and not is_module_name(given):
+        return read_tools(given, arguments, runs_at), {}
+    if given is None and not own_functions:
+        return Offering(), {}
+    tools, functions = (
+        read_functions("tools", own_functions, arguments)
+        if given is None
+        else read_module(str(given), arguments)
+    )
+    return Offering(tools), functions

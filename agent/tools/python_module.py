@@ -5,7 +5,7 @@ conversion of a call's arguments, so that the two cannot differ. The definition 
 a file. Descriptions come from the docstring. Every fault is found at the start and names the function and the remedy.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from inspect import Parameter, getdoc, isasyncgenfunction, iscoroutinefunction, isgeneratorfunction, signature
 from pathlib import Path
@@ -46,12 +46,25 @@ def read_module(
     if not marked:
         place = getattr(module, "__file__", None) or "built in"
         raise UsageError(f"tools {name}: no function of the module ({place}) is marked: put @tool above each")
-    described = [_describe_function(f"tools {name}: {_name_of(each)}", each) for each in marked.values()]
+    return read_functions(f"tools {name}", tuple(marked.values()), arguments)
+
+
+def read_functions(
+    where: str, functions: Sequence[Callable[..., Any]], arguments: CheckerFactory
+) -> tuple[tuple[ToolDefinition, ...], Mapping[str, ToolFunction]]:
+    """Return the tools of marked `functions`, in order of name, and the functions by name.
+
+    `where`: begins the text of an error. Raises `agent.errors.UsageError` as `read_module` does.
+    """
+    for each in functions:
+        if find_mark(each) is None:
+            raise UsageError(f"{where}: {_name_of(each)} is not marked: put @tool above it")
+    described = [_describe_function(f"{where}: {_name_of(each)}", each) for each in functions]
     try:
         reader = DefinitionReader(arguments)
         tools = Catalogue(reader.read_list([raw for raw, _ in described], "operator", "function")).tools
     except BadTool as bad:
-        raise UsageError(f"tools {name}: {bad}") from None
+        raise UsageError(f"{where}: {bad}") from None
     return tools, {raw["name"]: function for raw, function in described}
 
 
