@@ -53,6 +53,14 @@ class BadItem(BadRequest):
     """
 
 
+class CannotConnect(AgentError):
+    """There is no session at the other end; the message is one line. `status` is the HTTP answer, if any."""
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+
+
 class WireClosed(AgentError):
     """The connection has ended. `code` is the WebSocket close code (1006 when there was none)."""
 
@@ -182,3 +190,10 @@ class BadEdit(AgentError):
 
 class StorageFailed(AgentError):
     """Stored data could not be read or written at present; nothing half-written is left. The message names no file."""
+
+
+def find_cause(error: BaseException) -> BaseException:
+    """Return the exception of a group that holds one exception; any other exception unchanged."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error

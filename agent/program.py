@@ -14,7 +14,7 @@ import trio
 
 from .app import App
 from .compose.adapters import Adapters
-from .errors import UsageError
+from .errors import UsageError, find_cause
 from .settings import Settings
 
 
@@ -70,7 +70,7 @@ async def serve(
             finally:
                 (app.drain if complete else app.stop)()
     except BaseExceptionGroup as group:
-        raise _find_cause(group) from None
+        raise find_cause(group) from None
 
 
 def _read_settings(given: dict[str, Any]) -> Settings:
@@ -90,11 +90,3 @@ def _read_settings(given: dict[str, Any]) -> Settings:
     if settings.server.workers > 1:
         raise UsageError("workers: one process serves here; start agent serve --workers for more")
     return settings
-
-
-def _find_cause(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Return the only exception in `group`, or the group itself when it holds several."""
-    cause: BaseException = group
-    while isinstance(cause, BaseExceptionGroup) and len(cause.exceptions) == 1:
-        cause = cause.exceptions[0]
-    return group if isinstance(cause, BaseExceptionGroup) else cause

@@ -20,14 +20,13 @@ from structlog.testing import capture_logs
 
 from agent import cli, log
 from agent.client import chat
-from agent.client.client import CannotConnect
 from agent.client.descriptions import describe_close
 from agent.commands import ask as asking
 from agent.commands import serve as serving
 from agent.commands import talk
 from agent.commands.settings import GROUPS
 from agent.compose.adapters import Adapters
-from agent.errors import UsageError, WireClosed
+from agent.errors import CannotConnect, UsageError, WireClosed
 from agent.host import SWITCH_INTERVAL, shorten_switch_interval
 from agent.server.lag import watch_loop
 from agent.settings import Settings

@@ -134,7 +134,7 @@ def test_no_shield_is_without_a_deadline() -> None:
 
 def test_the_sdk_of_mcp_is_imported_only_where_servers_are_opened() -> None:
     """It is an extra, and takes half a second: one module needs it, which one `open.py` imports when there are some."""
-    sdk = {"mcp", "mcp_types", "anyio", "pydantic"}
+    sdk = {"mcp", "mcp_types", "pydantic"}
     users, openers = set(), set()
     for name, node in nodes(ast.AST):
         if isinstance(node, ast.Import):

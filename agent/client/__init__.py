@@ -1,6 +1,27 @@
 """The other end of the wire: a client for programs, and the terminal of `agent chat` and `agent ask`.
 
-`client.py` is the client that commands, demo and tests use; `chat.py` is a conversation at a terminal, with the line
-editor of `editor.py` and `tty.py`; `descriptions.py` puts the server's frames into words. Start reading in `client.py`.
-It imports `agent.protocol`, `agent.ports`, `agent.text`, `agent.config` and `agent.errors`: nothing of the server.
+`remote.py` is the client for programs, on asyncio and on Trio: `from agent.client import connect`. `client.py` is a
+thinner one, on Trio, that commands, demo and tests use; `chat.py` is a conversation at a terminal, with the line editor
+of `editor.py` and `tty.py`; `descriptions.py` puts the server's frames into words. Start reading in `remote.py`. It
+imports `agent.protocol`, `agent.ports`, `agent.text`, `agent.config` and `agent.errors`: nothing of the server.
 """
+
+from importlib import import_module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # which type checkers take to be true
+    from .remote import Agent as Agent
+    from .remote import ConnectionLost as ConnectionLost
+    from .remote import Reconnected as Reconnected
+    from .remote import RequestRefused as RequestRefused
+    from .remote import connect as connect
+
+_PUBLIC = ("Agent", "ConnectionLost", "Reconnected", "RequestRefused", "connect")
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name from its module, so that the terminal needs no `anyio`."""
+    if name not in _PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module("agent.client.remote"), name)
+    return value

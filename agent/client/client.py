@@ -24,7 +24,7 @@ from trio_websocket import (
 )
 
 from ..config import CLOSE_TIMEOUT
-from ..errors import AgentError, UsageError, WireClosed
+from ..errors import AgentError, CannotConnect, UsageError, WireClosed
 from ..protocol.asyncapi import SUBPROTOCOL
 
 DEFAULT_URL = "ws://127.0.0.1:8787/ws"
@@ -34,14 +34,6 @@ QUEUE = 1024  # frames read ahead, so that pings are answered while the caller t
 
 Frame: TypeAlias = dict[str, Any]
 TokenAs = Literal["header", "subprotocol"]
-
-
-class CannotConnect(AgentError):
-    """There is no session at the other end; the message is one line. `status` is the HTTP answer, if any."""
-
-    def __init__(self, message: str, status: int | None = None) -> None:
-        super().__init__(message)
-        self.status = status
 
 
 class Client:

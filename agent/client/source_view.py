@@ -14,9 +14,9 @@ import h11
 import msgspec
 import trio
 
-from ..errors import AgentError
+from ..errors import AgentError, CannotConnect
 from ..text.terminal import printable_line
-from .client import CONNECT_TIMEOUT, CannotConnect, Frame, open_stream
+from .client import CONNECT_TIMEOUT, Frame, open_stream
 
 MOST = 1024 * 1024  # bytes of an answer; the server's bound is far below
 WIDTH = 96  # most characters of a row

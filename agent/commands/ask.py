@@ -15,12 +15,12 @@ from cyclopts import Parameter
 
 from .. import log
 from ..client import chat as terminal
-from ..client.client import DEFAULT_URL, CannotConnect, connect
+from ..client.client import DEFAULT_URL, connect
 from ..client.descriptions import describe_close, describe_response, describe_suggestions, put_marks
 from ..compose.adapters import Adapters
 from ..compose.answering import AnswerSources, open_answering
 from ..compose.knowledge import make_knowledge
-from ..errors import UsageError, WireClosed
+from ..errors import CannotConnect, UsageError, WireClosed
 from ..ports.brain import Question, TurnEvent, TurnRefusal, VerifiedPart
 from ..ports.search import Lang
 from ..retrieval.foreign import open_foreign_files

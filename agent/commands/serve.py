@@ -21,7 +21,7 @@ from .. import log
 from ..app import App as Server
 from ..compose.adapters import Adapters
 from ..config import LOG_FLUSH
-from ..errors import AgentError, UsageError
+from ..errors import AgentError, UsageError, find_cause
 from ..heap import freeze_heap, freeze_so_far, restore_collection, share_heaps
 from ..host import shorten_switch_interval
 from ..server.lag import watch_loop
@@ -64,7 +64,7 @@ async def serve(*, settings: Annotated[Flags, Parameter(name="*")] = DEFAULTS) -
                     nursery.start_soon(life.heed, signals, nursery.cancel_scope)
                     nursery.start_soon(life.run, nursery.cancel_scope)
         except BaseExceptionGroup as group:
-            cause = _single(group)
+            cause = find_cause(group)
             if isinstance(cause, UsageError):
                 raise cause from None
             if isinstance(cause, AgentError):
@@ -196,10 +196,3 @@ def _version() -> str:
         return metadata.version("agent-server")
     except metadata.PackageNotFoundError:  # run from its source
         return "unknown"
-
-
-def _single(error: BaseException) -> BaseException:
-    """Return the exception of a group that holds one exception; any other exception unchanged."""
-    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]
-    return error

@@ -9,9 +9,10 @@ import trio
 from cyclopts import Parameter
 
 from ..client import chat as terminal
-from ..client.client import DEFAULT_URL, CannotConnect, connect
+from ..client.client import DEFAULT_URL, connect
 from ..client.open import open_terminal
 from ..client.source_view import make_opener
+from ..errors import CannotConnect
 from .output import FAILED, complain, on_a_terminal, steer, write
 
 Url = Annotated[str, Parameter(env_var="AGENT_URL", help="The server's page or socket.")]

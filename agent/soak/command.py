@@ -28,7 +28,7 @@ from .. import log
 from ..actions.open import can_post
 from ..client.client import DEFAULT_URL
 from ..config import check
-from ..errors import AgentError, UsageError, WireClosed
+from ..errors import AgentError, UsageError, WireClosed, find_cause
 from ..heap import restore_collection, share_heaps
 from ..protocol.url import parse_local_url
 from ..structured.open import can_check
@@ -116,7 +116,7 @@ async def soak(
         else:
             await soak_outside(run, users.seed, _target(url, token, users.clients + users.callers))
     except (AgentError, BaseExceptionGroup) as error:
-        cause = _single(error)
+        cause = find_cause(error)
         if isinstance(cause, UsageError) or not isinstance(cause, AgentError):
             raise cause from None
         nobody = f"there is no session to be had at {url}"
@@ -145,13 +145,6 @@ async def soak_outside(run: SoakRun, seed: int, target: Target) -> None:
 def _target(url: str, token: str | None, clients: int) -> Target:
     host, port, _ = parse_local_url(url)
     return Target(host=host, port=port, token=token, clients=clients)
-
-
-def _single(error: BaseException) -> BaseException:
-    """Return the exception of a group that holds one exception; any other exception unchanged."""
-    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]
-    return error
 
 
 class ErrorLines(io.TextIOBase):

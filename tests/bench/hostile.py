@@ -24,7 +24,8 @@ from statistics import median
 
 import trio
 
-from agent.client.client import CannotConnect, Client, connect
+from agent.client.client import Client, connect
+from agent.errors import CannotConnect
 from tests.hostile.attacks import ASK, ATTACKS, Run, crowd
 from tests.hostile.enemy import SocketEnemy
 from tests.hostile.process import ROOT, server_process

@@ -11,8 +11,8 @@ import trio
 import trio.testing
 from trio_websocket import ConnectionClosed, WebSocketConnection, WebSocketRequest, wrap_server_stream
 
-from agent.client.client import START, CannotConnect, Client, connect, connect_over
-from agent.errors import UsageError, WireClosed
+from agent.client.client import START, Client, connect, connect_over
+from agent.errors import CannotConnect, UsageError, WireClosed
 
 Handler = Callable[[WebSocketConnection], Awaitable[None]]
 

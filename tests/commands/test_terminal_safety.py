@@ -12,10 +12,9 @@ import pytest
 import trio
 
 from agent import cli
-from agent.client.client import CannotConnect
 from agent.commands import ask as asking
 from agent.commands import talk
-from agent.errors import WireClosed
+from agent.errors import CannotConnect, WireClosed
 from agent.host import WallClock, WorkerThreads
 from agent.storage.open import open_ledger
 from agent.storage.settings import StorageSettings

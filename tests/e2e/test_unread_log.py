@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 import trio
 
-from agent.client.client import CannotConnect, Client, connect
+from agent.client.client import Client, connect
 from agent.config import LOG_FLUSH
+from agent.errors import CannotConnect
 
 from ..both import Flags, both_at_length
 from .test_process import KB, PATIENCE, URLS, command, environment

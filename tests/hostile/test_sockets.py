@@ -9,8 +9,9 @@ import pytest
 import trio
 
 from agent.app import App
-from agent.client.client import CannotConnect, Client, connect
+from agent.client.client import Client, connect
 from agent.compose.adapters import Adapters
+from agent.errors import CannotConnect
 from agent.llm.script import ScriptModel
 from agent.settings import Settings
 from agent.wire import outbox
