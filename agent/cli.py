@@ -6,7 +6,7 @@ exit status `USAGE` (2). Status `FAILED` (1) is for failures outside, such as no
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 
 from cyclopts import App, CycloptsError, Group, Parameter
@@ -33,6 +33,27 @@ COMMANDS = {
 }
 """Each command's name, and the place of its function or its cyclopts `App`."""
 
+SUMMARIES = {
+    "serve": "Serve the page, the WebSocket and the HTTP API on one port, until SIGTERM or Ctrl-C; a second one ends "
+    "it now.",
+    "doctor": "Check documents, model, data folder, port, vectors and file limit, and say what to do about each.",
+    "chat": "Talk to a server from the terminal: answers stream in, Ctrl-C stops one, `/help` lists the commands.",
+    "ask": "Ask one question, in quotes or as plain words, and print the answer and its sources.",
+    "demo": "Show the server's promises in five scenes of half a minute, in memory and without a network.",
+    "soak": "Let random users ask, cancel, confirm, drop and come back, and check every promise; the result is JSON.",
+    "verify": "Check the numbers of answers against their sources: JSON lines in and out.",
+    "search": "Search the knowledge base as a turn of the server does: a section that is too far from the question is "
+    "no hit, so nothing may be found.",
+    "recall": "Search past messages and items, as a turn of the server does: where nothing fits, nothing is found.",
+    "kb": "Look after the knowledge base.",
+    "memory": "List the items that users have in memory, and decide about them.",
+    "actions": "List confirmed actions, newest first: when, which, and how they ended.",
+    "guide": "Print a page of the guide; without a name, the list of its pages.",
+    "diagrams": "Write the diagrams that are drawn from the code; with `--check`, print their stale parts and exit 1.",
+    "schema": "Print the description of the wire: an AsyncAPI 3 document, made from the message types.",
+}
+"""The first sentence of each command's help, so that the overview imports none of them."""
+
 DEVELOPERS = frozenset(("soak", "verify", "diagrams", "schema"))
 """Commands that only developers need; the overview shows them in a group of their own."""
 
@@ -43,10 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given, shows_all = _split_help_all(given)
     SHOWS_ALL.set(shows_all)
     try:
-        if not given or given[0] in app.help_flags:
-            for name in COMMANDS:  # the overview shows each command's own help, so it imports them all
-                app[name]
-        status = app(given)
+        is_overview = not given or given[0] in app.help_flags
+        status = (_make_app(SUMMARIES) if is_overview else app)(given)
     except (CycloptsError, UsageError) as error:
         complain(str(error))
         return USAGE
@@ -71,20 +90,25 @@ def _version() -> str:
     return metadata.version("agent-server")
 
 
-app = App(
-    name="agent",
-    help="A realtime agent that answers from a knowledge base and never sends a number it cannot cite.",
-    version=_version,
-    backend="trio",
-    default_parameter=Parameter(negative_iterable=()),
-    help_format="plaintext",
-    print_error=False,
-    exit_on_error=False,
-    result_action="return_value",
-)
-_developers = Group("For developers", sort_key=1)
-for _name, _place in COMMANDS.items():
-    if _name in DEVELOPERS:
-        app.command(_place, name=_name, group=_developers)
-    else:
-        app.command(_place, name=_name)
+def _make_app(summaries: Mapping[str, str]) -> App:
+    """Return the app of all commands. `summaries`: replace the help of commands, which then need not be imported."""
+    app = App(
+        name="agent",
+        help="A realtime agent that answers from a knowledge base and never sends a number it cannot cite.",
+        version=_version,
+        backend="trio",
+        default_parameter=Parameter(negative_iterable=()),
+        help_format="plaintext",
+        print_error=False,
+        exit_on_error=False,
+        result_action="return_value",
+    )
+    developers = Group("For developers", sort_key=1)
+    for name, place in COMMANDS.items():
+        app.command(
+            place, name=name, help=summaries.get(name), group=developers if name in DEVELOPERS else None
+        )
+    return app
+
+
+app = _make_app({})
