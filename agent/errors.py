@@ -70,11 +70,12 @@ class WireClosed(AgentError):
 
 
 ModelFault: TypeAlias = Literal[
-    "connect", "timeout", "rate", "server", "auth", "request", "protocol", "cut", "open"
+    "connect", "timeout", "rate", "server", "auth", "request", "length", "protocol", "cut", "open"
 ]
-"""How a model failed: no connection (or one that broke before the first byte); too slow; too many requests (429);
-its own fault (5xx); the key (401, 403); what was asked (any other 4xx, and what no model can be asked); an answer that
-breaks the protocol; one that ended before its end; not tried, since its breaker is open."""
+"""How a model failed: no connection (or one that broke before the first byte); too slow; too many requests (429); its
+own fault (5xx); the key (401, 403); what was asked (any other 4xx, and what no model can be asked); a prompt longer
+than the model's context; an answer that breaks the protocol; one that ended before its end; not tried, since its
+breaker is open."""
 
 
 class ModelFailed(AgentError):

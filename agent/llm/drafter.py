@@ -8,13 +8,16 @@ rest may end in half a number.
 import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 
 from ..config import ANSWER_TOKENS
 from ..errors import ModelFailed
+from ..ports.conversation import Exchange
 from ..ports.draft import Delta, Prompt
 from ..ports.model import Finish, LanguageModel, ModelRequest, TextDelta
 from ..ports.search import Hit
 from .prompt_assembly import assemble_draft
+from .prompt_room import PromptRoom
 
 _END = re.compile(r"[.!?…][\"'”’»)\]*_]*[ \t\n]+|\n")  # of a sentence or a line, with the space after it
 _MARKER = re.compile(r"(?:\A|\n)[ \t]*(?:\d{1,3}|[^\W\d_])[.][ \t]+\Z")  # begins a list item
@@ -26,6 +29,7 @@ class ModelDrafter:
     def __init__(self, model: LanguageModel, max_tokens: int = ANSWER_TOKENS) -> None:
         self._model = model
         self._max_tokens = max_tokens
+        self._room = PromptRoom()
 
     async def stream(self, prompt: Prompt, evidence: Sequence[Hit]) -> AsyncGenerator[Delta, None]:
         """Yield the draft in pieces that end with a sentence or a line, except the last.
@@ -35,9 +39,12 @@ class ModelDrafter:
         """
         rest = ""
         has_text = False
-        async with aclosing(
-            self._model.stream(make_draft_request(prompt, evidence, self._max_tokens))
-        ) as pieces:
+
+        def make_request(history: Sequence[Exchange], evidence: Sequence[Hit]) -> ModelRequest:
+            shorter = replace(prompt, history=tuple(history))
+            return make_draft_request(shorter, evidence, self._max_tokens)
+
+        async with aclosing(self._room.stream(self._model, make_request, prompt.history, evidence)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, TextDelta):
                     rest += piece.text

@@ -13,13 +13,17 @@ service can cache everything before.
 
 from collections.abc import Sequence
 from contextlib import aclosing
+from dataclasses import replace
 
 from ..config import ANSWER_TOKENS
 from ..errors import BadDecision, ModelFailed
+from ..ports.conversation import Exchange
 from ..ports.decide import Briefing, Decision
 from ..ports.model import CallDelta, Finish, LanguageModel, ModelRequest, NamedTool, TextDelta
+from ..ports.search import Hit
 from .decision import decode_decision
 from .prompt_assembly import DECIDE, SEARCHED, assemble_decision, make_decide_tool
+from .prompt_room import PromptRoom
 from .settings import DECISION_MAX
 
 
@@ -29,6 +33,7 @@ class ModelDecider:
     def __init__(self, model: LanguageModel, max_tokens: int = ANSWER_TOKENS) -> None:
         self._model = model
         self._max_tokens = max_tokens
+        self._room = PromptRoom()
 
     async def decide(self, briefing: Briefing, problems: Sequence[str] = ()) -> Decision:
         """Return the model's decision.
@@ -37,8 +42,13 @@ class ModelDecider:
         more than one, or was cut. When it is cancelled, the model's stream is closed first.
         """
         buffer = _DecisionBuffer()
+
+        def make_request(history: Sequence[Exchange], evidence: Sequence[Hit]) -> ModelRequest:
+            shorter = replace(briefing, history=tuple(history), evidence=tuple(evidence))
+            return make_decision_request(shorter, problems, self._max_tokens)
+
         async with aclosing(
-            self._model.stream(make_decision_request(briefing, problems, self._max_tokens))
+            self._room.stream(self._model, make_request, briefing.history, briefing.evidence)
         ) as pieces:
             async for piece in pieces:
                 buffer.add_piece(piece)

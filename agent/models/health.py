@@ -39,6 +39,9 @@ class WatchedModel:
                         meter.add(piece.usage)
                     yield piece
         except ModelFailed as failure:
+            if failure.kind == "length":  # the model is well; it is asked again with less
+                _log.warning("prompt does not fit the model", reason=str(failure), **_detail(failure))
+                raise
             self._fails = True
             _log_failure(failure)
             self._on_trouble(f"The language model does not answer: {failure}.")
@@ -65,5 +68,8 @@ async def probe_model(model: LanguageModel) -> None:
 
 def _log_failure(failure: ModelFailed) -> None:
     """Log the failure of a model with its remedy, and with the sentence of its server where there is one."""
-    detail = {"server": failure.detail} if failure.detail else {}
-    _log.warning("model does not answer", kind=failure.kind, reason=str(failure), **detail)
+    _log.warning("model does not answer", kind=failure.kind, reason=str(failure), **_detail(failure))
+
+
+def _detail(failure: ModelFailed) -> dict[str, str]:
+    return {"server": failure.detail} if failure.detail else {}

@@ -90,10 +90,11 @@ class HttpModel:
                 body += piece[: REFUSAL_BYTES - len(body)]
                 if len(body) == REFUSAL_BYTES:
                     break
-        advice = advise(status, address.key, is_too_long(bytes(body)))
+        too_long = status in (400, 413, 422) and is_too_long(bytes(body))
+        advice = advise(status, address.key, too_long)
         return ModelFailed(
             f"the model's server refused the request (status {status}): {advice}",
-            fault_of(status),
+            "length" if too_long else fault_of(status),
             parse_retry_after(answer.head.headers.get("retry-after"), time.time()),
             read_refusal(bytes(body), _list_keys(address), (message.text for message in request.messages)),
         )

@@ -50,3 +50,16 @@ async def test_a_cancelled_request_reports_nothing(autojump_clock: MockClock) ->
     with trio.move_on_after(1.0):
         await outcome_of(model)
     assert troubles == []
+
+
+async def test_a_prompt_that_does_not_fit_is_no_trouble(autojump_clock: MockClock) -> None:
+    """The model is well: its prompt is made shorter. The line has the server's sentence."""
+    troubles: list[str] = []
+    long = ModelFailed("it is longer than its context", "length", detail="n_ctx is 512.")
+    model = WatchedModel(FakeModel([(long,)]), troubles.append)
+    with capture_logs() as lines:
+        await outcome_of(model)
+    assert troubles == []
+    assert [(line["event"], line["server"]) for line in lines] == [
+        ("prompt does not fit the model", "n_ctx is 512.")
+    ]

@@ -154,6 +154,14 @@ FAULTS: dict[str, tuple[str, Callable[[Reply], Reply]]] = {
     "401": ("auth", lambda good: refused(401)),
     "403": ("auth", lambda good: refused(403)),
     "400": ("request", lambda good: refused(400)),
+    "400 length": (
+        "length",
+        lambda good: refused(400, body=b'{"error": "exceed_context_size_error SECRET"}'),
+    ),
+    "500 length": (
+        "server",
+        lambda good: refused(500, body=b'{"error": "exceed_context_size_error SECRET"}'),
+    ),
     "404": ("request", lambda good: refused(404)),
     "408": ("connect", lambda good: refused(408)),
     "429": ("rate", lambda good: refused(429, "7")),
