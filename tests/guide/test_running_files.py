@@ -1,7 +1,9 @@
-"""The files of the page on running, read by the programs that they are for, where these are installed."""
+"""The files in `agent/deploy`, and the programs that they are for, where these are installed."""
 
 import contextlib
+import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -13,14 +15,12 @@ from pathlib import Path
 import pytest
 import trio
 
-from agent.guide.pages import read_page
-
 from ..e2e.test_process import serve
-from .blocks import read_blocks
+from .readers import READERS, ROOT
 from .walk import PATIENCE, find_port, is_ready
 
-pytestmark = pytest.mark.proof
-FILES = {block.file: block.text for block in read_blocks("running.md", read_page("running"))}
+DEPLOY = ROOT / "agent" / "deploy"
+FILES = {file.name: file.read_text("utf-8") for file in DEPLOY.iterdir() if file.is_file()}
 HOST = "assistant.example.com"
 ACCESS = ("--allow-host", HOST, "--trust-proxy", "127.0.0.1")
 
@@ -69,6 +69,14 @@ def check_upgrades(port: int) -> None:
     assert b" 403 " in trio.run(upgraded, port, "https://elsewhere.example")
 
 
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_what_a_file_names_is_there(name: str) -> None:
+    """Settings, extras, other files and metrics; and the page on running names the file."""
+    READERS[name](DEPLOY / name)
+    assert f"(../deploy/{name})" in (ROOT / "agent" / "guide" / "running.md").read_text("utf-8")
+
+
+@pytest.mark.proof
 def test_nginx_passes_the_page_and_the_websocket_on(tmp_path: Path) -> None:
     """With the file as printed, but for its ports and its certificate."""
     nginx, port = needs("nginx"), find_port()
@@ -90,6 +98,7 @@ def test_nginx_passes_the_page_and_the_websocket_on(tmp_path: Path) -> None:
             check_upgrades(port)
 
 
+@pytest.mark.proof
 def test_caddy_passes_the_page_and_the_websocket_on(tmp_path: Path) -> None:
     """With the file as printed, but for its ports and without a certificate."""
     caddy, port = needs("caddy"), find_port()
@@ -100,6 +109,7 @@ def test_caddy_passes_the_page_and_the_websocket_on(tmp_path: Path) -> None:
             check_upgrades(port)
 
 
+@pytest.mark.proof
 def test_systemd_takes_the_unit(tmp_path: Path) -> None:
     """Without a complaint, with a program that is there in place of its own."""
     systemd = needs("systemd-analyze")
@@ -109,3 +119,61 @@ def test_systemd_takes_the_unit(tmp_path: Path) -> None:
         [systemd, "verify", str(unit)], capture_output=True, text=True, timeout=PATIENCE, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.proof
+def test_the_image_can_be_made(tmp_path: Path) -> None:
+    """Its instructions, carried out below a folder in a virtual environment: the server starts and is found healthy."""
+    root, port = tmp_path / "root", find_port()
+    copied, installed, command, check = read_dockerfile(FILES["Dockerfile"])
+    for sources, target in copied:
+        for source in sources:
+            (root / target).mkdir(parents=True, exist_ok=True)
+            if (ROOT / source).is_dir():
+                ignored = shutil.ignore_patterns("__pycache__")
+                shutil.copytree(ROOT / source, root / target, ignore=ignored, dirs_exist_ok=True)
+            else:
+                shutil.copy(ROOT / source, root / target)
+    for name in ("docs", "data"):
+        (root / name).mkdir()
+    (root / "docs" / "cards.md").write_text("# Cards\n\nA lost card is replaced for 25 EUR.\n")
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True, timeout=PATIENCE)
+    python = tmp_path / "venv" / "bin" / "python"
+    wanted = installed.replace("/src", str(root / "src"))
+    subprocess.run([python, "-m", "pip", "install", "-q", wanted], check=True, timeout=300)
+    moved = [
+        word.replace("/docs", str(root / "docs")).replace("/data", str(root / "data")) for word in command
+    ]
+    server = subprocess.Popen(
+        [python, "-m", *moved, "--port", str(port)],
+        cwd=root / "data",
+        env={"PATH": os.environ["PATH"], "HOME": str(root), "AGENT_TOKEN": "0123456789abcdef"},
+    )
+    try:
+        end = time.monotonic() + PATIENCE
+        while subprocess.run(
+            [python, *check[1:-1], check[-1].replace("8787", str(port))], check=False, capture_output=True
+        ).returncode:
+            assert server.poll() is None
+            assert time.monotonic() < end
+            time.sleep(0.2)
+    finally:
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(PATIENCE) == 0
+
+
+def read_dockerfile(text: str) -> tuple[list[tuple[list[str], str]], str, list[str], list[str]]:
+    """Return what is copied where, what is installed, the command, and the command of the health check."""
+    copied, installed, command, check = [], "", [], []
+    for line in text.replace("\\\n", " ").splitlines():
+        instruction, _, rest = line.partition(" ")
+        if instruction == "COPY":
+            *sources, target = rest.split()
+            copied.append((sources, target.lstrip("/")))
+        elif instruction == "RUN":
+            installed = re.findall(r'"(/src\[.*?\])"', rest)[0]
+        elif instruction == "CMD":
+            command = json.loads(rest)
+        elif instruction == "HEALTHCHECK":
+            check = json.loads(rest[rest.index("[") :])
+    return copied, installed, command, check
