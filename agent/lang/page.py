@@ -231,6 +231,8 @@ class PageTexts:
     conversation: str
     hint: str
     quotes: str
+    guide: str
+    routes: str
     openers: str
     language: str
     auto: str

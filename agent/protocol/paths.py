@@ -61,6 +61,7 @@ PAGE: tuple[Route, ...] = (
         access="user",
         refusals=(400, 401, 404, 503),
     ),
+    _page_route("docs", "/docs", "The routes and frames, with a form to try each route, as HTML", _HTML),
     _page_route("guide", "/guide", "The list of the guide's pages, as HTML", _HTML),
     _page_route("guide_page", "/guide/{page}", "A page of the guide, as HTML", _HTML, refusals=(404,)),
     _page_route("asyncapi", "/asyncapi.json", "The WebSocket's frames", _JSON),

@@ -32,6 +32,8 @@ from .source import READING, Sections, answer_source
 _ASSETS = {
     "index.html": "text/html; charset=utf-8",
     "app.js": "text/javascript; charset=utf-8",
+    "docs.html": "text/html; charset=utf-8",
+    "docs.js": "text/javascript; charset=utf-8",
     "answer.js": "text/javascript; charset=utf-8",
     "cards.js": "text/javascript; charset=utf-8",
     "details.js": "text/javascript; charset=utf-8",
@@ -95,6 +97,9 @@ def make_page_handlers(contents: PageContents) -> Mapping[str, DoorHandler]:
     async def of_icon(head: Head, _: Mapping[str, str]) -> Answer:
         return assets["icon.svg"].answer(head)
 
+    async def of_docs(head: Head, _: Mapping[str, str]) -> Answer:
+        return assets["docs.html"].answer(head)
+
     async def of_source(head: Head, names: Mapping[str, str]) -> Answer:
         return answer_source(head, names["file"], contents.sections)
 
@@ -119,6 +124,7 @@ def make_page_handlers(contents: PageContents) -> Mapping[str, DoorHandler]:
         "metrics": of_figures,
         "openers": of_openers,
         "source": of_source,
+        "docs": of_docs,
         "guide": of_guide,
         "guide_page": of_guide,
         "asyncapi": _answer_always(Answer(status=200, content=contents.asyncapi)),

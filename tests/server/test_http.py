@@ -49,6 +49,8 @@ async def get(path: str, method: str = "GET", headers: str = "") -> tuple[int, d
         ("/metrics", "text/plain; version=0.0.4", b"agent_x 1"),
         ("/asyncapi.json", "application/json", b'{"asyncapi":"3.0.0"}'),
         ("/session.mmd", "text/plain", b"stateDiagram-v2"),
+        ("/docs", "text/html", b'<script type="module" src="/static/docs.js">'),
+        ("/static/docs.js", "text/javascript", b"openapi.json"),
         ("/guide", "text/html", b'<a href="/guide/quickstart">'),
         ("/guide/models", "text/html", b"<h1>Models</h1>"),
     ],
@@ -278,7 +280,10 @@ def test_the_page_loads_nothing_from_elsewhere_and_inserts_no_markup() -> None:
     page = folder.joinpath("index.html").read_text(encoding="utf-8")
     script = "".join(folder.joinpath(name).read_text(encoding="utf-8") for name in ("app.js", "words.js"))
     style = folder.joinpath("style.css").read_text(encoding="utf-8")
-    assert re.findall(r"(?:src|href)=\"(?!/static/)[^\"]*\"", page) == []
+    assert re.findall(r"(?:src|href)=\"(?!/static/)([^\"]*)\"", page) == [
+        "/guide",
+        "/docs",
+    ]  # links, on this server
     assert re.findall(r"<script(?![^>]*src=)|<style|\son\w+=|\sstyle=", page) == []
     assert (
         re.findall(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|https?://", script) == []

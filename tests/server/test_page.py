@@ -492,7 +492,7 @@ def test_nothing_of_an_answer_is_read_as_html() -> None:
 def test_every_module_that_the_page_imports_is_served() -> None:
     """And every file beside them is."""
     imported = {name for source in SOURCES.values() for name in re.findall(r'"/static/([\w.]+)"', source)}
-    assert imported | {"index.html"} == set(_ASSETS)
+    assert imported | {"index.html", "docs.html"} == set(_ASSETS)
     assert {each.name for each in STATIC.iterdir()} | {GENERATED_ASSET} == set(_ASSETS)
 
 

@@ -34,6 +34,7 @@ ROUTES = (
     "/ws",
     "/source/kb/a.md",
     "/openers.json",
+    "/docs",
     "/guide",
     "/guide/memory",
 )
