@@ -23,6 +23,8 @@ PACKAGE = Path(__file__).resolve().parent
 
 Imports = Mapping[str, frozenset[str]]
 
+_PICTURES = (".png", ".svg")
+
 
 def render() -> dict[str, str]:
     """Return every diagram: the path below the diagrams folder, and the file's text."""
@@ -52,10 +54,11 @@ def write(folder: Path) -> list[str]:
 def check(folder: Path) -> str:
     """Return a unified diff from the files in `folder` to the diagrams of the code; empty when nothing is stale.
 
-    A file without a diagram of its name counts as stale too.
+    A file without a diagram of its name counts as stale too, unless it is a picture, which no code here draws.
     """
     fresh = render()
-    present = (path.name for path in folder.glob("*") if path.is_file() and not path.name.startswith("."))
+    files = (path for path in folder.glob("*") if path.is_file() and path.suffix not in _PICTURES)
+    present = (path.name for path in files if not path.name.startswith("."))
     names = sorted({*fresh, *present})
     return "".join(_diff(folder / name, fresh.get(name)) for name in names)
 
