@@ -220,7 +220,7 @@ class _DecidingTurn:
                 return VerifiedPart(text=text, asks=True)
             call = (
                 await self._check_call(gate, decision, sources)
-                if self._has_rounds_left()
+                if self._may_call(decision.tool)
                 else UnsourcedCall(())
             )
             if isinstance(call, CheckedCall) and self.proposing.is_proposing_tool(call.tool.name):
@@ -253,8 +253,9 @@ class _DecidingTurn:
         return Briefing(
             question=question.text,
             lang=evidence.lang,
-            tools=self.catalogue.tools if self._has_rounds_left() else (),
+            tools=tuple(each for each in self.catalogue.tools if self._may_call(each.name)),
             must_call=self._must_call,
+            form=question.form,
             evidence=evidence.hits,
             results=tuple(self.results),
             history=question.history,
@@ -300,7 +301,11 @@ class _DecidingTurn:
 
     @property
     def _must_call(self) -> bool:
-        return self.question.must_call and self._has_rounds_left()
+        return self.question.must_call and (bool(self.question.form) or self._has_rounds_left())
+
+    def _may_call(self, tool: str) -> bool:
+        """Return whether a tool may still be called; the form of the answer may, after any number of results."""
+        return self._has_rounds_left() or (bool(self.question.form) and tool == self.question.form)
 
     def _has_rounds_left(self) -> bool:
         return len(self.results) < self.tools.rounds

@@ -44,8 +44,10 @@ class MockDecider:
         if problems:
             return Ask(_ask_about_problems(briefing, problems))
         decision = _decide_after_results(briefing) if briefing.results else await _decide_first(briefing)
-        if briefing.must_call and isinstance(decision, Noop) and len(briefing.tools) == 1:
-            return _call_only_tool(briefing)
+        form = [each for each in briefing.tools if each.name == briefing.form]
+        wanted = form or briefing.tools
+        if briefing.must_call and isinstance(decision, Noop) and len(wanted) == 1:
+            return _call_wanted_tool(briefing, wanted[0])
         return decision
 
 
@@ -127,9 +129,8 @@ def _decide_after_results(briefing: Briefing) -> Decision:
     return Noop(_quote_results(briefing.lang, results))
 
 
-def _call_only_tool(briefing: Briefing) -> Decision:
-    """Return a call of the one tool that may be called, or the question for its first missing argument."""
-    (tool,) = briefing.tools
+def _call_wanted_tool(briefing: Briefing, tool: ToolDefinition) -> Decision:
+    """Return a call of `tool`, or the question for its first missing argument."""
     lines = [line for each in briefing.results for line in each.lines]
     picked = pick_arguments(tool.parameters, normalize_text(briefing.question), lines)
     if picked.missing is not None:

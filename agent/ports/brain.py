@@ -25,7 +25,8 @@ class Question:
     is the scope of the author. `history` holds the earlier exchanges of this conversation, oldest first: context, never
     a source. `wishes` holds the wishes that the message before this one left open; None where no action can be
     confirmed. `tools` came with the message, beside the operator's tools; `must_call` asks for a call of a tool in
-    place of an answer. `results` are of calls that ended after their turn had; the answer tells of them. Where the
+    place of an answer. `form` names the tool of `tools` whose arguments are the answer, "" for an answer in text.
+    `results` are of calls that ended after their turn had; the answer tells of them. Where the
     question `is_continuation` of one of them, `text` is the message that led to that call. `key` tells the message from
     every other one; it is "" where `id` does. The id of a socket's message is its client's, and a client may use an id
     again. `unread` says that the conversation could not be read, so that the message stands alone. `context` is JSON of
@@ -41,6 +42,7 @@ class Question:
     wishes: "tuple[Wish, ...] | None" = None
     tools: tuple[ToolDefinition, ...] = ()
     must_call: bool = False
+    form: str = ""
     results: tuple[CallResult, ...] = ()
     key: str = ""
     unread: bool = False

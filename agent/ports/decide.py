@@ -60,15 +60,16 @@ class Briefing:
     """The information for one decision.
 
     `question` holds the user's own words. `tools` may be called; () when no call is left. `must_call` says that one of
-    them is to be called, or the user asked for its arguments. `evidence` comes from a
-    search. `results` are of this turn's calls, oldest first. `history` holds the earlier exchanges, oldest first.
-    `charter` comes from the project, `reminder` from memory.
+    them is to be called, or the user asked for its arguments. `form` names the tool whose arguments are the answer, ""
+    for an answer in text. `evidence` comes from a search. `results` are of this turn's calls, oldest first. `history`
+    holds the earlier exchanges, oldest first. `charter` comes from the project, `reminder` from memory.
     """
 
     question: str
     lang: Lang
     tools: tuple[ToolDefinition, ...]
     must_call: bool = False
+    form: str = ""
     evidence: tuple[Hit, ...] = ()
     results: tuple[CallResult, ...] = ()
     history: tuple[Exchange, ...] = ()

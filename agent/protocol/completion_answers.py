@@ -6,6 +6,8 @@
     -> the finish_reason `tool_calls`, and a message without content whose `tool_calls` holds one call of a tool of the
        request: {"id", "type": "function", "function": {"name", "arguments"}}, and beside them,
        for the caller's user, `risk`, `requires_approval`, `why_approval`, and `sources`, the origin of each argument.
+    -> with a `response_format`, a message whose `content` is JSON text, with `sources` as above. Where no such answer
+       can be given, `content` is null, and `refusal` has the sentence for the user.
     -> with `"stream": true` events (`data: ` and a JSON object of type `chat.completion.chunk`): a delta with the role;
        deltas with content; one with `citations`, `blocked` and `confidence`, or with `tool_calls`, and the
        finish_reason; with `stream_options.include_usage` one with `usage` and no choice; then `[DONE]`.
@@ -26,7 +28,7 @@ out where no model was asked, and where its service counts none: an estimate wou
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -65,10 +67,16 @@ class CompletionCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CompletionAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """A message of the server: a text with its sources, or a call. `content` is null beside a call."""
+    """A message of the server: a text with its sources, or a call.
+
+    `content` is null beside a call, and beside a `refusal`, which takes the place of an answer in JSON. `sources` names
+    the origin of each value of an answer in JSON, by JSON Pointer.
+    """
 
     role: Literal["assistant"] = "assistant"
     content: str | None = None
+    refusal: str | UnsetType | None = UNSET
+    sources: Mapping[str, str] | UnsetType = UNSET
     tool_calls: tuple[CompletionCall, ...] | UnsetType = UNSET
     citations: tuple[Citation, ...] | UnsetType = UNSET
     blocked: Blocked | UnsetType | None = UNSET
@@ -166,13 +174,32 @@ class HandedCall:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class JsonAnswer:
+    """An answer in the format of its request: the arguments of the `proposal` that was checked, or a `refusal`."""
+
+    outcome: Proposal | Response
+
+    def describe(self) -> dict[str, Any]:
+        """Return the fields of a message that hold the answer."""
+        if isinstance(self.outcome, Proposal):
+            return {"content": _encode(self.outcome.payload).decode(), "sources": self.outcome.sources}
+        return {"refusal": self.outcome.text, **_source_fields(self.outcome)}
+
+
+WrittenAnswer: TypeAlias = Response | HandedCall | JsonAnswer
+"""The end of a turn, as a client reads it."""
+
+
 def encode_completion(
-    id: str, model: str, created: int, answer: Response | HandedCall, usage: Usage = NO_USAGE
+    id: str, model: str, created: int, answer: WrittenAnswer, usage: Usage = NO_USAGE
 ) -> bytes:
     """Return a whole answer as a `chat.completion`. `created` is in Unix seconds."""
     if isinstance(answer, HandedCall):
         message = CompletionAnswer(tool_calls=(answer.describe(),))
         choice = CompletionChoice(message=message, finish_reason="tool_calls")
+    elif isinstance(answer, JsonAnswer):
+        choice = CompletionChoice(message=CompletionAnswer(**answer.describe()))
     else:
         choice = CompletionChoice(message=CompletionAnswer(content=answer.text, **_source_fields(answer)))
     whole = Completion(id=id, created=created, model=model, choices=(choice,), usage=_describe_usage(usage))
@@ -219,10 +246,14 @@ class ChunkEncoder:
         """Return the event of a piece of the text."""
         return self._event({"content": delta})
 
-    def encode_end(self, answer: Response | HandedCall, usage: Usage | None = None) -> bytes:
-        """Return the events after the last piece: the sources or the call, the tokens if given, and the end."""
+    def encode_end(self, answer: WrittenAnswer, usage: Usage | None = None) -> bytes:
+        """Return the events after the last piece: the sources, the call or the answer in JSON, the tokens if given,
+        and the end.
+        """
         if isinstance(answer, HandedCall):
             last = self._event({"tool_calls": (answer.describe(0),)}, "tool_calls")
+        elif isinstance(answer, JsonAnswer):
+            last = self._event(answer.describe(), "stop")
         else:
             last = self._event(_source_fields(answer), "stop")
         counted = _describe_usage(usage) if usage is not None else UNSET

@@ -4,6 +4,8 @@
       the last `user` message is the question; the `user` and `assistant` messages before it are the history: context
       for the model and for the search, never a source. `content` is a string, or a list of text parts. `system` and
       `developer` messages are instructions, as a project's role statement is: part of the prompt, and no source.
+    {..., "response_format": {"type": "json_schema", "json_schema": {"name", "schema"}}}
+      the answer is a JSON object by that schema; the type `json_object` takes any object that is not empty.
     {..., "tools": [...], "tool_choice": "auto"}
       the tools run at the caller. The `assistant` messages with `tool_calls` and the `tool` messages behind the
       question bring the results of its calls, which an answer may cite.
@@ -11,8 +13,8 @@
 
 `agent.protocol.completion_answers` makes the answers.
 
-A field that cannot be honoured and would change the meaning of an answer is an error: several choices, a format of the
-answer. Fields that only tune a model (`temperature`, `max_tokens`, `model`, ...) are ignored.
+A field that cannot be honoured and would change the meaning of an answer is an error, such as several choices. Fields
+that only tune a model (`temperature`, `max_tokens`, `model`, ...) are ignored.
 
 Strategy: one strict msgspec call, whose complaints name places and types and never repeat a value that was sent. Fields
 that are not needed are skipped, not built, so that no body within the limits takes long: nesting ends in
@@ -38,10 +40,11 @@ from .nul import json_without_nul
 _ROLES = ("system", "developer", "user", "assistant", "tool")
 _INSTRUCTIONS = ("system", "developer")
 _FUNCTIONS = "Offer tools in place of functions, and answer their calls with messages of the role tool."
-_FORMAT = (
-    "Answers are plain text: leave out response_format, or offer a tool whose parameters are the format, and name it "
-    "in tool_choice."
+_FORMAT = "Set the type of response_format to text, json_object or json_schema, the last with a json_schema."
+_FORM = (
+    "Gives the answer in this form, once no other tool needs to be called."  # where its sender describes none
 )
+_ANY_OBJECT = {"type": "object", "minProperties": 1, "additionalProperties": True}
 _CHOICE = "Set tool_choice to none, auto, required, or an object that names one function of tools."
 _NO_CHOICE = "Offer the tools that tool_choice asks for."
 _ANSWER_EACH = (
@@ -73,13 +76,15 @@ class ToolUse:
     """The tools of a question. `definitions`: as they were sent, () where none may be called.
 
     `must_call`: a call is wanted in place of an answer. `named`: the one tool that may be called, "" for any.
-    `reports`: the results of the question's calls, oldest first.
+    `reports`: the results of the question's calls, oldest first. `form`: the tool whose arguments are the answer, as it
+    would be sent; None where the answer is text.
     """
 
     definitions: tuple[Mapping[str, Any], ...] = ()
     must_call: bool = False
     named: str = ""
     reports: tuple[ToolReport, ...] = ()
+    form: Mapping[str, Any] | None = None
 
 
 NO_TOOLS = ToolUse()
@@ -118,10 +123,20 @@ class CompletionMessage(msgspec.Struct, frozen=True):
     blocked: Any = None  # of an answer of ours that comes back
 
 
+class JsonSchemaFormat(msgspec.Struct, frozen=True):
+    """A JSON Schema for an answer, under a name. It is always enforced, whatever `strict` says."""
+
+    name: str
+    description: str | None = None
+    schema: dict[str, Any] | None = None
+    strict: bool | None = None
+
+
 class AnswerFormat(msgspec.Struct, frozen=True):
-    """The format of an answer; only the type `text` is taken."""
+    """The format of an answer: of the type `text`, `json_object` or `json_schema`."""
 
     type: str = "text"
+    json_schema: JsonSchemaFormat | None = None
 
 
 class FunctionName(msgspec.Struct, frozen=True):
@@ -185,8 +200,6 @@ def decode_chat(body: bytes) -> HttpQuestion:
         raise BadRequest("unsupported_functions", _FUNCTIONS)
     if chat.n not in (None, 1):
         raise BadRequest("unsupported_n", "Ask for one choice: leave out n, or set it to 1.")
-    if chat.response_format is not None and chat.response_format.type != "text":
-        raise BadRequest("unsupported_format", _FORMAT)
     if not all(message.role in _ROLES for message in chat.messages):
         raise BadRequest("bad_request", "Set the role of each message to system, user, assistant or tool.")
     questions = [place for place, message in enumerate(chat.messages) if message.role == "user"]
@@ -198,7 +211,9 @@ def decode_chat(body: bytes) -> HttpQuestion:
         lang=_check_lang(chat.lang),
         history=_pair_exchanges(before),
         instructions=_join_instructions(chat.messages),
-        tool_use=_choose_tools(chat.tools or (), chat.tool_choice, _collect_reports(behind)),
+        tool_use=_choose_tools(
+            chat.tools or (), chat.tool_choice, _collect_reports(behind), _read_form(chat.response_format)
+        ),
         stream=bool(chat.stream),
         with_usage=chat.stream_options is not None and chat.stream_options.include_usage,
     )
@@ -254,13 +269,29 @@ def _check_lang(lang: str | None) -> Lang | None:
     return known
 
 
+def _read_form(given: AnswerFormat | None) -> Mapping[str, Any] | None:
+    """Return the tool whose arguments are an answer in the format `given`; None for text."""
+    if given is None or given.type == "text":
+        return None
+    if given.type == "json_object":
+        return {"name": "answer", "description": _FORM, "parameters": _ANY_OBJECT}
+    named = given.json_schema
+    if given.type != "json_schema" or named is None:
+        raise BadRequest("bad_format", _FORMAT)
+    schema = _ANY_OBJECT if named.schema is None else named.schema
+    return {"name": named.name, "description": named.description or _FORM, "parameters": schema}
+
+
 def _choose_tools(
-    tools: Sequence[Mapping[str, Any]], choice: str | NamedFunction | None, reports: tuple[ToolReport, ...]
+    tools: Sequence[Mapping[str, Any]],
+    choice: str | NamedFunction | None,
+    reports: tuple[ToolReport, ...],
+    form: Mapping[str, Any] | None,
 ) -> ToolUse:
     if choice == "none":
-        return ToolUse(reports=reports)
+        return ToolUse(must_call=form is not None, reports=reports, form=form)
     if choice is None or choice == "auto":
-        return ToolUse(tuple(tools), reports=reports)
+        return ToolUse(tuple(tools), form is not None, reports=reports, form=form)
     named = ""
     if isinstance(choice, NamedFunction) and choice.type == "function" and choice.function is not None:
         named = choice.function.name
@@ -268,7 +299,7 @@ def _choose_tools(
         raise BadRequest("bad_tool_choice", _CHOICE)
     if not tools:
         raise BadRequest("bad_tool_choice", _NO_CHOICE)
-    return ToolUse(tuple(tools), True, named, reports)
+    return ToolUse(tuple(tools), True, named, reports, form)
 
 
 def _text_of(message: CompletionMessage) -> str:

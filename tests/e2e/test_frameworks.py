@@ -32,7 +32,7 @@ def _url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def test_langchain_binds_a_tool_and_reads_a_value(url: str) -> None:
-    """The value comes as a call of a tool, since answers are plain text."""
+    """The value comes as a call of a tool, or as an answer in JSON."""
     langchain: Any = pytest.importorskip("langchain_openai", reason="install the extra `proof`")
     messages: Any = pytest.importorskip("langchain_core.messages")
     model = langchain.ChatOpenAI(base_url=url, api_key="none", model="agent", max_retries=0)
@@ -48,8 +48,9 @@ def test_langchain_binds_a_tool_and_reads_a_value(url: str) -> None:
     for chunk in bound.stream([asked]):
         whole = chunk if whole is None else whole + chunk
     assert whole.tool_calls[0]["args"] == call["args"]
-    valued = model.with_structured_output(ORDER, method="function_calling")
-    assert valued.invoke("order id: A-17") == {"order_id": "A-17"}
+    for method in ("function_calling", "json_schema"):
+        valued = model.with_structured_output(ORDER, method=method)
+        assert valued.invoke("order id: A-17") == {"order_id": "A-17"}
 
 
 def test_pydantic_ai_runs_a_tool_and_reads_an_output(url: str) -> None:
@@ -72,6 +73,9 @@ def test_pydantic_ai_runs_a_tool_and_reads_an_output(url: str) -> None:
             model = models.OpenAIChatModel("agent", provider=providers.OpenAIProvider(openai_client=client))
             told = await agents.Agent(model, tools=[get_order]).run("Get order A-17, please.")
             valued = await agents.Agent(model, output_type=order).run("order id: A-17")
+            native = agents.NativeOutput(order)
+            formed = await agents.Agent(model, output_type=native).run("order id: A-17")
+            assert formed.output == valued.output
             return told.output, valued.output
 
     told, valued = asyncio.run(run())

@@ -138,6 +138,26 @@ def test_the_openai_package_runs_its_own_tool(port: int, stream: bool) -> None:
 
 
 @pytest.mark.proof
+def test_the_openai_package_parses_an_answer_in_json(port: int) -> None:
+    """Whole and streamed, as a value of its class; a value that is missing is asked for in a refusal."""
+    pydantic: Any = pytest.importorskip("pydantic")
+    order = pydantic.create_model("Order", order_id=(str, ...))
+    with client(port) as ours:
+        asked: dict[str, Any] = {"model": "x", "response_format": order}
+        given, missing = [said("order id: A-17")], [said("Well?")]
+        message = ours.chat.completions.parse(**asked, messages=given).choices[0].message
+        assert (message.parsed, message.refusal) == (order(order_id="A-17"), None)
+        assert message.sources == {"/order_id": "user"}
+        message = ours.chat.completions.parse(**asked, messages=missing).choices[0].message
+        assert message.parsed is None
+        assert "order" in message.refusal
+        with ours.chat.completions.stream(**asked, messages=given) as events:
+            assert events.get_final_completion().choices[0].message.parsed == order(order_id="A-17")
+        with ours.chat.completions.stream(**asked, messages=missing) as events:
+            assert "order" in events.get_final_completion().choices[0].message.refusal
+
+
+@pytest.mark.proof
 def test_the_openai_package_reads_errors(port: int, tmp_path: Path) -> None:
     """As its own exceptions, with our sentence and our code."""
     with client(port) as ours:

@@ -24,6 +24,8 @@ from ...protocol.completion_answers import (
     STILL_HERE,
     ChunkEncoder,
     HandedCall,
+    JsonAnswer,
+    WrittenAnswer,
     encode_answer,
     encode_completion,
     encode_model,
@@ -123,7 +125,7 @@ class Questions:
             await self._stream_answer(exchange, body, chunks)
             return
         turn = SingleTurn(body.parts, body.question, self._limit)
-        outcome = self._hand_over(await turn.run())
+        outcome = self._hand_over(body.question, await turn.run())
         if isinstance(outcome, AnswerFailure):
             answer = answer_refusal(self._make_refusal(outcome), "openai")
         elif admitted.route.name == "ask" and isinstance(outcome, Response):
@@ -153,8 +155,9 @@ class Questions:
             async with sender:
                 coding = {"Transfer-Encoding": "chunked"} if chunked else {}
                 sender.send_nowait(render_head({**EVENTS, **coding}) + framed(chunks.encode_start()))
-                turn = SingleTurn(body.parts, body.question, self._limit, send_delta, keep_alive)
-                outcome = self._hand_over(await turn.run())
+                say = None if body.question.form else send_delta  # JSON is sent whole, when it is valid
+                turn = SingleTurn(body.parts, body.question, self._limit, say, keep_alive)
+                outcome = self._hand_over(body.question, await turn.run())
                 if isinstance(outcome, AnswerFailure):
                     last = chunks.encode_failure(self._make_refusal(outcome).as_error())
                 else:
@@ -162,12 +165,14 @@ class Questions:
                 await sender.send(framed(last) + (encode_chunk(b"") if chunked else b""))
 
     def _hand_over(
-        self, outcome: Response | Proposal | AnswerFailure
-    ) -> Response | HandedCall | AnswerFailure:
+        self, question: Question, outcome: Response | Proposal | AnswerFailure
+    ) -> WrittenAnswer | AnswerFailure:
         """Return the end of a turn as it is sent: a call gets the id that its result comes back with."""
-        return (
-            HandedCall(f"call_{self._parts.new_id()}", outcome) if isinstance(outcome, Proposal) else outcome
-        )
+        if isinstance(outcome, AnswerFailure):
+            return outcome
+        if isinstance(outcome, Proposal) and outcome.action != question.form:
+            return HandedCall(f"call_{self._parts.new_id()}", outcome)
+        return JsonAnswer(outcome) if question.form or isinstance(outcome, Proposal) else outcome
 
     def _make_refusal(self, failure: AnswerFailure) -> Refusal:
         self._parts.observer.count("errors", failure.code)
@@ -189,6 +194,9 @@ class _PlainQuestion:
 def _make_question(parts: SessionContext, sent: HttpQuestion) -> Question:
     """Return the question of a request, in a thread of its own. Raises `BadRequest` for its tools."""
     id = parts.new_id()
+    tools, form = _read_tools(parts, sent.tool_use), _read_form(parts, sent.tool_use)
+    if any(tool.name == form_tool.name for tool in tools for form_tool in form):
+        raise BadRequest("bad_format", "Give the json_schema of response_format a name that no tool has.")
     return Question(
         id=id,
         text=sent.text,
@@ -196,8 +204,9 @@ def _make_question(parts: SessionContext, sent: HttpQuestion) -> Question:
         at=trio.current_time(),
         scope=Scope(parts.project, id),
         history=sent.history,
-        tools=_read_tools(parts, sent.tool_use),
+        tools=(*tools, *form),
         must_call=sent.tool_use.must_call,
+        form=form[0].name if form else "",
         results=tuple(map(_make_result, sent.tool_use.reports)),
     )
 
@@ -214,6 +223,14 @@ def _read_tools(parts: SessionContext, use: ToolUse) -> tuple[ToolDefinition, ..
     if not named:
         raise BadRequest("bad_tool_choice", "Offer the tool that tool_choice names.")
     return named
+
+
+def _read_form(parts: SessionContext, use: ToolUse) -> tuple[ToolDefinition, ...]:
+    """Return the tool whose arguments are the answer, () for an answer in text. Raises `BadRequest`."""
+    try:
+        return () if use.form is None else parts.read_tools((use.form,))
+    except BadTool as bad:
+        raise BadRequest("bad_format", f"Change the json_schema of response_format: {bad}.") from None
 
 
 def _make_result(report: ToolReport) -> CallResult:
