@@ -24,6 +24,7 @@ HEAD_TIMEOUT = 5.0
 HTTP_TIMEOUT = (
     30.0  # for one plain HTTP request and its answer; for a question, without the time of its draft
 )
+READY_WAIT = 5.0  # of a question that comes while the documents are being read
 BODY_MAX = 256 * 1024  # of a request, its chunks' framing counted
 ACCEPTED_AT_ONCE = 32  # connections, before other tasks have their turn
 KEEPALIVE_EVERY = 20.0

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from ..fsm import draw_mermaid
 from ..ports.draft import Charter
+from ..ports.embed import Embedder
 from ..ports.remember import NO_BACKLOG
 from ..ports.work import RunSync
 from ..protocol import asyncapi
@@ -13,6 +14,7 @@ from ..server.accept import ListenerSource
 from ..server.addresses import Addresses
 from ..server.admission import Admission
 from ..server.api.context import ApiServices
+from ..server.api.embeddings import EmbeddingService
 from ..server.api.http_api import HttpApi
 from ..server.api.keys import Keys, make_key
 from ..server.api.mcp import McpTools
@@ -103,13 +105,17 @@ def make_edge(
     limits = siblings.limits if siblings is not None else None
     connection_limits = ConnectionLimits.of(settings.server, settings.session.rate_limit, limits)
     contents = _make_contents(settings=settings, readiness=readiness, metrics=metrics, siblings=siblings)
-    explain, limit = readiness.explain_unanswerable, settings.answers.limit + settings.model.first_wait
-    questions = Questions(parts, question_parts, explain, limit, settings.server.name)
-    tools = McpTools(questions.answer, readiness.knowledge, explain, parts, settings.server.name)
+    limit = settings.answers.limit + settings.model.first_wait
+    knowledge, name = readiness.knowledge, settings.server.name
+    embeddings = EmbeddingService(_no_embedder if knowledge is None else knowledge.wait_embedder, limit)
+    questions = Questions(parts, question_parts, readiness.wait_answerable, limit, embeddings, name)
+    tools = McpTools(questions.answer, knowledge, readiness.wait_answerable, parts, name)
     services: dict[Shape, RouteService] = {"openai": questions, "rpc": tools}
     if api_services is not None:
         pace = settings.session.pace_ms / 1000
-        services["problem"] = HttpApi(api_services, metrics, explain, lambda: readiness.gate.draining, pace)
+        services["problem"] = HttpApi(
+            api_services, metrics, readiness.wait_answerable, lambda: readiness.gate.draining, pace
+        )
     projects = api_services.projects if api_services is not None else None
     return Edge(
         admission=admission,
@@ -127,6 +133,10 @@ def make_edge(
         observer=metrics,
         gate=readiness.gate,
     )
+
+
+async def _no_embedder() -> Embedder | None:
+    return None
 
 
 def _make_contents(

@@ -19,6 +19,7 @@ from ..grounding.openers import find_openers
 from ..heap import freeze_so_far, trim_heap
 from ..host import WorkerThreads
 from ..lang import LANGUAGES, Lang
+from ..ports.embed import Embedder
 from ..ports.observe import Observer
 from ..ports.search import Passage, Retriever
 from ..ports.work import RunSync
@@ -113,6 +114,11 @@ class Knowledge:
         """
         await self._opened.wait()
         return None if self._meaning is None else self._meaning.for_another_base()
+
+    async def wait_embedder(self) -> Embedder | None:
+        """Wait until the model of the vectors is opened, and return it; `None` where no vectors are used."""
+        await self._opened.wait()
+        return None if self._meaning is None else self._meaning.embedder
 
     async def wait_read(self) -> None:
         """Wait until all documents are read."""

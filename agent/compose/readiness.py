@@ -1,5 +1,8 @@
 """Reports whether a server can answer at present, for `/readyz`, the page and the refusals of questions."""
 
+import trio
+
+from ..config import READY_WAIT
 from ..server.serve import Gate
 from .knowledge import Knowledge
 
@@ -31,6 +34,13 @@ class Readiness:
     def unready(self) -> str:
         """Why new clients should go elsewhere, as a sentence; "" when they are welcome."""
         return self.gate.unready or self.unread
+
+    async def wait_answerable(self) -> str:
+        """Wait until the documents are read, at most `READY_WAIT` seconds; return as `explain_unanswerable` does."""
+        if not self.gate.draining:
+            with trio.move_on_after(READY_WAIT):
+                await self.wait_read()
+        return self.explain_unanswerable()
 
     def explain_unanswerable(self) -> str:
         """Return why a question in a plain request cannot be answered now; "" when it can."""

@@ -56,7 +56,7 @@ _JSON = "Send a JSON object in UTF-8; this body could not be read as one."
 _DEEP = "Nest arrays and objects less deeply."
 _PLACE = re.compile(
     r"Expected [^'\"]*|"
-    r"Object missing required field `(?:messages|text|question|answer|role|type|id|function|name|arguments)`.*"
+    r"Object missing required field `(?:messages|input|text|question|answer|role|type|id|function|name|arguments)`.*"
 )
 _ID = re.compile(rf"[A-Za-z0-9._~-]{{1,{MAX_ID}}}")
 
@@ -195,7 +195,7 @@ def decode_chat(body: bytes) -> HttpQuestion:
     """Return the question of a chat completion. Raises `agent.errors.BadRequest`, which never repeats a value of
     `body`.
     """
-    chat = _decode(_chat, body)
+    chat = decode_request(_chat, body)
     if chat.functions or any(message.role == "function" for message in chat.messages):
         raise BadRequest("unsupported_functions", _FUNCTIONS)
     if chat.n not in (None, 1):
@@ -221,7 +221,7 @@ def decode_chat(body: bytes) -> HttpQuestion:
 
 def decode_ask(body: bytes) -> HttpQuestion:
     """Return the question of `/ask`. Raises `agent.errors.BadRequest`, which never repeats a value of `body`."""
-    ask = _decode(_ask, body)
+    ask = decode_request(_ask, body)
     history = tuple(
         Exchange(_check_earlier_question(earlier.question), earlier.answer) for earlier in ask.history
     )
@@ -229,7 +229,8 @@ def decode_ask(body: bytes) -> HttpQuestion:
     return HttpQuestion(text=text, lang=_check_lang(ask.lang), history=history)
 
 
-def _decode(decoder: "msgspec.json.Decoder[Any]", body: bytes) -> Any:
+def decode_request(decoder: "msgspec.json.Decoder[Any]", body: bytes) -> Any:
+    """Return the value of a body. Raises `agent.errors.BadRequest`, which never repeats a value of `body`."""
     try:
         return decoder.decode(json_without_nul(body))
     except RecursionError:

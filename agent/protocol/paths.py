@@ -17,6 +17,7 @@ from urllib.parse import unquote
 
 from .completion_answers import AskAnswer, Completion, ModelInfo, ModelList
 from .completions import AskRequest, CompletionRequest
+from .embeddings import EmbeddingList, EmbeddingRequest
 from .mcp import RpcAnswer, RpcMessage
 from .routes import ROUTES, Access, Route, Shape, is_api_path
 
@@ -90,6 +91,17 @@ QUESTIONS: tuple[Route, ...] = (
         body=CompletionRequest,
         turn=True,
         events=True,
+        shape="openai",
+    ),
+    Route(
+        name="embeddings",
+        method="POST",
+        path="/v1/embeddings",
+        summary="The vectors of texts, where the server makes vectors",
+        access="token",
+        answers={200: EmbeddingList},
+        body=EmbeddingRequest,
+        turn=True,
         shape="openai",
     ),
     Route(

@@ -62,7 +62,7 @@ class KnowledgeEmbedder:
         self.of_sentences = at_once is None
         self.of_statements = of_statements
         self.is_unfinished = False
-        self._embedder = embedder
+        self.embedder = embedder
         self._encode = encode
         self._at_once = at_once
         self._words = words
@@ -83,7 +83,7 @@ class KnowledgeEmbedder:
         if self.of_sentences:
             return None
         return KnowledgeEmbedder(
-            self._embedder,
+            self.embedder,
             self._encode,
             self._words,
             self._matrix,
@@ -96,7 +96,7 @@ class KnowledgeEmbedder:
     @property
     def model(self) -> str:
         """Return the name of these vectors, which differs for other kinds and other weights."""
-        return self._embedder.name
+        return self.embedder.name
 
     def knows(self, passages: Sequence[Passage]) -> bool:
         """Tell whether all of these sections have vectors."""
@@ -122,7 +122,7 @@ class KnowledgeEmbedder:
         halves = self._unpacked(content[sections:], sum(counts), _HALF) if counts else ()
         if len(rows) != len(passages) or len(halves) != sum(counts):
             return
-        if self._embedder.dimension not in (0, *map(len, rows[:1])):
+        if self.embedder.dimension not in (0, *map(len, rows[:1])):
             return
         self._rows.update(zip(passages, rows, strict=True))
         at = 0
@@ -215,7 +215,7 @@ class KnowledgeEmbedder:
 
     def embeds(self, lang: Lang) -> bool:
         """Tell whether questions in `lang` have vectors, unless a server fails."""
-        return self._embedder.langs is None or lang in self._embedder.langs
+        return self.embedder.langs is None or lang in self.embedder.langs
 
     async def embed_question(self, text: str, lang: Lang) -> "Vectors | None":
         """Return the vector of a question; None when the model does not know its language, or a server gives none.
@@ -227,7 +227,7 @@ class KnowledgeEmbedder:
         if self._at_once is not None:
             return self.embed_at_once(text)
         try:
-            row: Vectors = (await self._embedder.embed([text], "question"))[0]
+            row: Vectors = (await self.embedder.embed([text], "question"))[0]
         except EmbeddingFailed as error:
             self._warn_once(error)
             return None

@@ -169,8 +169,11 @@ def test_the_openai_package_reads_errors(port: int, tmp_path: Path) -> None:
             ours.models.retrieve("gpt")
         assert missing.value.code == "model_not_found"
         with pytest.raises(openai.NotFoundError) as nowhere:
-            ours.embeddings.create(model="x", input="x")
+            ours.images.generate(model="x", prompt="x")
         assert nowhere.value.code == "not_found"
+        with pytest.raises(openai.NotFoundError) as without:
+            ours.embeddings.create(model="x", input="x")
+        assert without.value.code == "vectors_off"
         with pytest.raises(openai.APIStatusError) as large:
             ours.chat.completions.create(model="x", messages=[said("x" * 300_000)])
         assert (large.value.status_code, large.value.code) == (413, "too_large")
@@ -179,6 +182,26 @@ def test_the_openai_package_reads_errors(port: int, tmp_path: Path) -> None:
             stranger.models.list()
         with client(other, TOKEN) as known:
             assert known.models.list().data[0].id == "agent"
+
+
+@pytest.mark.proof
+def test_the_openai_package_reads_vectors(tmp_path: Path) -> None:
+    """In base64, as it asks for by itself, and as numbers; texts of one meaning are near each other."""
+    with serve(tmp_path, "--vectors", "static") as (_, port):
+        wait_until_ready(port)
+        with client(port) as ours:
+            texts = ["a lost bank card", "my credit card is missing", "the weather in June"]
+            given = ours.embeddings.create(model="x", input=texts)
+            card, missing, weather = (each.embedding for each in given.data)
+            assert given.model.startswith("static:")
+            as_numbers = ours.embeddings.create(model="x", input=texts[0], encoding_format="float")
+            assert as_numbers.data[0].embedding == pytest.approx(card, abs=1e-6)
+
+    def cosine(one: list[float], other: list[float]) -> float:
+        return sum(a * b for a, b in zip(one, other, strict=True))
+
+    assert cosine(card, card) == pytest.approx(1)
+    assert cosine(card, missing) > cosine(card, weather) + 0.2
 
 
 @pytest.mark.proof

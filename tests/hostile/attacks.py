@@ -468,6 +468,15 @@ ATTACKS: Mapping[str, Attack] = {
         ),
         ("a question from a foreign page", asked(b"{}", "Origin: http://evil.example"), ("403",)),
         (
+            "texts to embed from a foreign page",
+            request(
+                lambda e: question(e, b"{}", "Origin: http://evil.example").replace(
+                    b"/ask", b"/v1/embeddings"
+                )
+            ),
+            ("403",),
+        ),
+        (
             "a tool call from a foreign page",
             request(lambda e: question(e, b"{}", "Origin: http://evil.example").replace(b"/ask", b"/mcp")),
             ("403",),

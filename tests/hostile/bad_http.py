@@ -49,6 +49,7 @@ def targets(ids: Ids) -> list[Target]:
     asks = [
         ("/ask", {"text": "hello"}),
         ("/v1/chat/completions", {"model": "agent", "messages": [{"role": "user", "content": "hello"}]}),
+        ("/v1/embeddings", {"input": "hello"}),
         ("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "ping"}),
     ]
     return [

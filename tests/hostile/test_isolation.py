@@ -400,6 +400,21 @@ async def test_no_word_of_one_project_is_in_another(
     assert "agent_" in written
 
 
+async def test_a_project_s_key_opens_nothing_under_v1(autojump_clock: trio.testing.MockClock) -> None:
+    """Neither questions to the house's documents nor vectors; the token does."""
+    async with whole() as server:
+        _, key = await server.project("Theirs")
+        asked = {"messages": [{"role": "user", "content": f"When does the plan of {WORD} open?"}]}
+        for path, body, opened in (("chat/completions", asked, 200), ("embeddings", {"input": WORD}, 404)):
+            for shown, expected in ((key, 401), (TOKEN, opened)):
+                status, _, answer = await server.raw(
+                    request(
+                        "POST", f"/v1/{path}", json.dumps(body).encode(), f"Authorization: Bearer {shown}"
+                    )
+                )
+                assert (status, NUMBER.encode() in answer) == (expected, False)
+
+
 async def test_the_tools_over_mcp_show_the_house_s_documents_alone(
     autojump_clock: trio.testing.MockClock,
 ) -> None:

@@ -76,11 +76,11 @@ async def test_a_model_that_gives_no_valid_json_is_asked_again(
 ) -> None:
     """Once; then the answer is a refusal, and never text in the place of JSON."""
     right = Act("Order", {"order": "A-17"})
-    for plays in ((Noop("No."), right), (Act("Order", {"order": 17}), right)):
-        async with network(QUIET, adapters(*plays)) as net:
+    for wrong in (Noop("No."), Act("Order", {"order": 17})):
+        async with network(QUIET, adapters(wrong, right)) as net:
             assert json.loads((await formed(net, ASKED))["content"]) == {"order": "A-17"}
-    for plays in ((Noop("No."), Noop("No.")), (Ask("Which order?"),)):
-        async with network(QUIET, adapters(*plays)) as net:
+    for ask in (Noop("No."), Ask("Which order?")):
+        async with network(QUIET, adapters(ask, ask)) as net:
             message = await formed(net, ASKED)
             assert (message["content"], message["finish"]) == (None, "stop")
             assert "tell me a little more" in message["refusal"] or message["refusal"] == "Which order?"

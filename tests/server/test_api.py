@@ -11,7 +11,7 @@ import trio
 import trio.testing
 
 from agent.compose.adapters import Adapters
-from agent.config import BODY_MAX, CLOSE_TIMEOUT, DRAIN_TIMEOUT, HEAD_MAX, WRITE_TIMEOUT
+from agent.config import BODY_MAX, CLOSE_TIMEOUT, DRAIN_TIMEOUT, HEAD_MAX, READY_WAIT, WRITE_TIMEOUT
 from agent.llm.script import ScriptEntry, ScriptModel
 from agent.ports.brain import DraftCompleted, Question, RunCall, TurnEvent
 from agent.retrieval.load import SourceFile
@@ -371,13 +371,26 @@ async def test_a_stop_ends_turns_at_once(autojump_clock: trio.testing.MockClock)
         assert len(net.app.registry) == 0
 
 
-async def test_while_documents_are_read_nothing_is_answered(autojump_clock: trio.testing.MockClock) -> None:
-    """503 says so, before the body; the models are known already."""
+async def test_a_question_waits_for_the_documents(autojump_clock: trio.testing.MockClock) -> None:
+    """For some seconds; then 503 says that they are being read. The models are known already."""
     async with network(QUIET, ADAPTERS) as net:
         assert net.app.readiness.knowledge is not None
+        net.app.readiness.knowledge._read = read_soon = trio.Event()
+        early, leaving = net.open(), net.open()
+        early.feed(ask())
+        leaving.feed(ask())
+        await trio.sleep(READY_WAIT - 1)
+        assert early.take() == b""
+        leaving.close()
+        read_soon.set()
+        assert json.loads(parted(await read(early))[2])["text"] == SAID
+        await trio.testing.wait_all_tasks_blocked()
+        nothing_is_left(net)
         net.app.readiness.knowledge._read = trio.Event()
-        status, headers, body = await exchange(net, ask()[:-3])
+        began = trio.current_time()
+        status, headers, body = await exchange(net, ask())
         assert (status, headers["retry-after"]) == (503, "2")
+        assert trio.current_time() - began == pytest.approx(READY_WAIT)
         assert json.loads(body)["error"]["message"] == "The documents are being read."
         assert (await exchange(net, request("/v1/models", method="GET", length=False)))[0] == 200
 
@@ -543,6 +556,7 @@ async def test_a_slow_body_is_408_and_half_a_one_is_nobodys(
 
 PATHS = (
     "/v1/chat/completions",
+    "/v1/embeddings",
     "/ask",
     "/v1/models",
     "/ask?a=b",
@@ -579,7 +593,7 @@ async def test_however_a_path_is_spelt_nothing_is_answered_without_the_token(
         assert b"agent_messages_total 0.0" in net.app.metrics.text()
         for path in PATHS:
             ours = path.partition("?")[0] in ("/v1/chat/completions", "/ask", "/v1/models")
-            usual = question() if "chat" in path else BODY
+            usual = question() if "chat" in path else b'{"input": "x"}' if "embeddings" in path else BODY
             status, _, _ = await exchange(net, request(path, usual, f"Authorization: Bearer {TOKEN}"))
             assert status == ((405 if "models" in path else 200) if ours else 404), path
 

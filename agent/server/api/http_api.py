@@ -3,7 +3,7 @@
 The routes are in `agent.protocol.routes`, their handlers in the modules beside this one.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -84,22 +84,22 @@ class _DecodedBody:
 class HttpApi:
     """Serves the routes of the HTTP API (implements `agent.server.service.RouteService`).
 
-    `services`: those of the handlers. `unready` returns the reason that no turn can begin now, or "". `draining`
-    returns whether the server goes down, and takes no new work. `pace`: seconds between two pieces of a text that is
-    streamed as events.
+    `services`: those of the handlers. `wait_ready` waits a bounded time until a turn can begin, and returns the reason
+    that none can, or "". `draining` returns whether the server goes down, and takes no new work. `pace`: seconds
+    between two pieces of a text that is streamed as events.
     """
 
     def __init__(
         self,
         services: ApiServices,
         observer: Observer,
-        unready: Callable[[], str],
+        wait_ready: Callable[[], Awaitable[str]],
         draining: Callable[[], bool],
         pace: float = 0.0,
     ) -> None:
         self._services = services
         self._observer = observer
-        self._unready = unready
+        self._wait_ready = wait_ready
         self._draining = draining
         self._pace = pace
         self.door_handlers: Mapping[str, DoorHandler] = {"openapi": self._openapi, "health": self._health}
@@ -118,10 +118,7 @@ class HttpApi:
         """Return the refusal of a request that changes something while the server cannot do it, or None."""
         if route.method == "GET":
             return None
-        if self._draining():
-            return Refusal(503, "", code="shutting_down")
-        why = self._unready() if route.turn else ""
-        return Refusal(503, why, code="starting") if why else None
+        return Refusal(503, "", code="shutting_down") if self._draining() else None
 
     def decode(self, admitted: AdmittedRequest, body: Any) -> _DecodedBody:
         """Return a body as its route's Struct, or as an `UploadedFile`."""
@@ -164,7 +161,8 @@ class HttpApi:
         services, route, caller = self._services, admitted.route, admitted.caller
 
         async def act() -> Answer:
-            closed = self.refuse(route)
+            why = await self._wait_ready() if route.turn and not self._draining() else ""
+            closed = self.refuse(route) or (Refusal(503, why, code="starting") if why else None)
             if closed is not None:
                 return answer_refusal(closed, "problem")
             project = _project(admitted, body.body)

@@ -82,21 +82,22 @@ class ToolFailed(Exception):
 class McpTools:
     """Serves the clients of the Model Context Protocol (implements `agent.server.service.RouteService`).
 
-    `ask` answers a question. `library`: the documents, `None` where another brain answers without them. `unready`
-    returns the reason that no tool can be called now, or "". `name`: the operator's name for the server.
+    `ask` answers a question. `library`: the documents, `None` where another brain answers without them. `wait_ready`
+    waits a bounded time until a tool can be called, and returns the reason that none can, or "". `name`: the operator's
+    name for the server.
     """
 
     def __init__(
         self,
         ask: Callable[[HttpQuestion], Awaitable[Response | AnswerFailure]],
         library: SourceLibrary | None,
-        unready: Callable[[], str],
+        wait_ready: Callable[[], Awaitable[str]],
         parts: SessionContext,
         name: str = "",
     ) -> None:
         self._ask_question = ask
         self._library = library
-        self._unready = unready
+        self._wait_ready = wait_ready
         self._parts = parts
         self._name = name or "agent"
         self.door_handlers: Mapping[str, DoorHandler] = {}
@@ -162,7 +163,7 @@ class McpTools:
 
     async def _call_tool(self, call: CallParams) -> Any:
         """Return the outcome of a call as a Struct. Raises `ToolFailed`."""
-        why = self._unready()
+        why = await self._wait_ready()
         if why:
             raise ToolFailed(why)
         try:

@@ -1,11 +1,12 @@
-"""Questions over plain HTTP: `POST /v1/chat/completions` and `POST /ask`; `GET /v1/models` names the model.
+"""Questions over plain HTTP: `POST /v1/chat/completions` and `POST /ask`; `GET /v1/models` names the model, and
+`POST /v1/embeddings` is `agent.server.api.embeddings`.
 
 `agent.protocol.completions` describes the requests, `agent.protocol.completion_answers` the answers. A question counts
 against its address's messages. No action runs from here, because a plain request has no user to confirm one. The tools
 of a request run at its caller: a call of one is the answer, and the next request brings its result.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -32,6 +33,7 @@ from ...protocol.completion_answers import (
     encode_models,
 )
 from ...protocol.completions import HttpQuestion, ToolReport, ToolUse, decode_ask, decode_chat
+from ...protocol.embeddings import EmbeddingTexts, decode_embedding
 from ...protocol.outbound import Response
 from ...protocol.routes import Route
 from ...session.single_turn import AnswerFailure, SingleTurn
@@ -41,7 +43,8 @@ from ..http_exchange import HttpExchange
 from ..request_head import Head, Refusal
 from ..responses import EVENTS, Answer, encode_chunk, render_head
 from ..service import AdmittedRequest, DoorHandler
-from .answers import answer_refusal
+from .answers import answer_refusal, catch_errors
+from .embeddings import EmbeddingService
 
 DEFAULT_MODEL = "agent"  # the model's name if the operator gave none
 _DECODERS: Mapping[str, Callable[[bytes], HttpQuestion]] = {
@@ -54,22 +57,24 @@ _FAILED: Mapping[str, int] = {"internal": 500, "timeout": 504, "shutting_down": 
 class Questions:
     """Answers questions that come as plain requests (implements `agent.server.service.RouteService`).
 
-    `parts_for`: makes the parts of a turn, by the charter of its caller. `unready` returns the reason that no question
-    can be answered now, or "". `limit`: seconds that a turn may think. `name`: the operator's name for the server, and
-    so the model's.
+    `parts_for`: makes the parts of a turn, by the charter of its caller. `wait_ready` waits a bounded time until a
+    question can be answered, and returns the reason that none can, or "". `limit`: seconds that a turn may think.
+    `name`: the operator's name for the server, and so the model's.
     """
 
     def __init__(
         self,
         parts: SessionContext,
         parts_for: Callable[[Charter], SessionContext],
-        unready: Callable[[], str],
+        wait_ready: Callable[[], Awaitable[str]],
         limit: float,
+        embeddings: EmbeddingService,
         name: str = "",
     ) -> None:
         self._parts = parts
         self._parts_for = parts_for
-        self._unready = unready
+        self._wait_ready = wait_ready
+        self._embeddings = embeddings
         self._limit = limit
         self._model = name or DEFAULT_MODEL
         self._since = parts.clock.now_ms() // 1000
@@ -90,15 +95,13 @@ class Questions:
         return Answer(status=200, content=encode_model(self._model, self._since))
 
     def refuse(self, route: Route) -> Refusal | None:
-        """Return the refusal of a question while none can be answered, or None."""
-        why = self._unready() if route.turn else ""
-        return Refusal(503, why, {"Retry-After": "2"}) if why else None
+        """Return None: a question waits in its place until it can be answered."""
+        return None
 
-    def decode(self, admitted: AdmittedRequest, body: bytes) -> "_PlainQuestion | Answer":
-        """Return the question, or the `Answer` that refuses it while none can be answered."""
-        refusal = self.refuse(admitted.route)
-        if refusal is not None:
-            return answer_refusal(refusal, "openai")
+    def decode(self, admitted: AdmittedRequest, body: bytes) -> "_PlainQuestion | EmbeddingTexts":
+        """Return the question, or the texts to embed."""
+        if admitted.route.name == "embeddings":
+            return decode_embedding(body)
         sent = _DECODERS[admitted.route.name](body)
         parts = self._parts_for(Charter(sent.instructions))
         return _PlainQuestion(parts, _make_question(parts, sent), sent.stream, sent.with_usage)
@@ -115,11 +118,19 @@ class Questions:
     async def work(
         self,
         admitted: AdmittedRequest,
-        body: "_PlainQuestion",
+        body: "_PlainQuestion | EmbeddingTexts",
         exchange: HttpExchange,
         client_scope: trio.CancelScope,
     ) -> None:
         """Answer a question. If its client leaves, its turn has ended when this returns, and no task of it is left."""
+        why = await self._wait_ready()
+        if why:
+            await exchange.answer(answer_refusal(Refusal(503, why, {"Retry-After": "2"}), "openai"))
+            return
+        if isinstance(body, EmbeddingTexts):
+            embed = partial(self._embeddings.answer, body)
+            await exchange.answer(await catch_errors(embed, self._parts.new_id, "openai"))
+            return
         chunks = ChunkEncoder(f"chatcmpl-{body.question.id}", self._model, self._parts.clock.now_ms() // 1000)
         if body.stream:
             await self._stream_answer(exchange, body, chunks)

@@ -160,7 +160,7 @@ def asker(
     metrics, admission = Metrics(), Admission.of(chosen)
     cap = ConnectionLimits.of(chosen, 0)
     rooms = house.rooms()
-    api = HttpApi(rooms, metrics, lambda: unready, lambda: draining, pace)
+    api = HttpApi(rooms, metrics, later(lambda: unready), lambda: draining, pace)
     keys = Keys(admission, cap.wrong_tokens, rooms.projects)
     page = make_page_handlers(
         PageContents(
