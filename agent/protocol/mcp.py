@@ -3,11 +3,13 @@
     POST /mcp  {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ask", "arguments": {...}}}
       -> {"jsonrpc": "2.0", "id": 1, "result": {...}}, or in place of `result` an `error`: {"code", "message", "data"}
       the methods are `initialize`, `ping`, `tools/list` and `tools/call`
-    a notification or a response -> 202 without a body
+    a notification or a response -> 202 without a body; `notifications/cancelled` ends the request of its session
+      that it names, whose answer is then an error
     a request that is refused before its id is known -> a status of 400 or more, and an error whose id is null
 
-The revisions are those in `VERSIONS`, and the transport is their "streamable HTTP" without sessions and without
-streams: https://modelcontextprotocol.io/specification/2025-11-25/basic/transports. Earlier revisions have batches,
+The revisions are those in `VERSIONS`, and the transport is their "streamable HTTP" without streams:
+https://modelcontextprotocol.io/specification/2025-11-25/basic/transports. The id of a session comes with the answer to
+`initialize`; it tells the requests of clients apart, and nothing is kept of a session. Earlier revisions have batches,
 which these removed.
 
 A tool's result is a JSON object, in `structuredContent` and as text in `content`. A refused answer is an ordinary
@@ -32,8 +34,11 @@ T = TypeVar("T")
 VERSIONS: Final = ("2025-06-18", "2025-11-25")
 """The revisions of the protocol that are spoken, oldest first."""
 VERSION_HEADER: Final = b"mcp-protocol-version"
+SESSION_HEADER: Final = b"mcp-session-id"
+CANCELLED: Final = "notifications/cancelled"
 SECTIONS_MOST: Final = 20
 METHOD_NOT_FOUND, INVALID_PARAMS = -32601, -32602
+REQUEST_CANCELLED = -32800  # as in the Language Server Protocol; MCP names no number
 
 _BY_CODE: Mapping[str, int] = {"bad_json": -32700, "bad_request": -32600, "internal": -32603}
 _REFUSED = -32000  # the first of the numbers that JSON-RPC leaves to servers
@@ -89,6 +94,12 @@ class InitializeParams(msgspec.Struct, frozen=True, rename="camel"):
     """The parameters of `initialize`; the client's name and capabilities make no difference."""
 
     protocol_version: str
+
+
+class CancelParams(msgspec.Struct, frozen=True, rename="camel"):
+    """The parameters of `notifications/cancelled`; its reason makes no difference."""
+
+    request_id: RpcId
 
 
 class CallParams(msgspec.Struct, frozen=True):

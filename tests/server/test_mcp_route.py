@@ -33,6 +33,10 @@ from .test_api import (
     request,
 )
 
+HELLO = (
+    b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"%s"}}'
+    % VERSIONS[-1].encode()
+)
 CARDS = SourceFile.of(
     "kb/cards.md",
     "# Cards\n\nA lost card is replaced for 25 EUR.\n\n## Limits\n\nYou can pay 900 EUR a day.\n",
@@ -276,7 +280,7 @@ async def test_what_is_refused_before_its_id_is_known_is_an_error_without_one(
 
 
 async def test_a_response_of_a_client_is_taken_and_dropped(autojump_clock: trio.testing.MockClock) -> None:
-    """The server sends no requests, so it waits for none; a cancel is for a request that has ended, or its POST."""
+    """The server sends no requests, so it waits for none; a cancel without a session reaches none."""
     async with network(QUIET, LIBRARY) as net:
         for body in (
             b'{"jsonrpc":"2.0","id":7,"result":{}}',
@@ -302,6 +306,49 @@ async def test_a_client_that_leaves_ends_its_turn(leave: str, autojump_clock: tr
         assert len(net.app.registry) == 0
         assert b'agent_turns_total{outcome="disconnected"} 1.0' in net.app.metrics.text()
         end.close()
+
+
+def cancel(id: Any) -> bytes:
+    """Return the message that cancels a request."""
+    return rpc("notifications/cancelled", None, requestId=id, reason="too slow")
+
+
+async def test_a_client_cancels_its_own_requests(autojump_clock: trio.testing.MockClock) -> None:
+    """By their ids in its session: those of other clients, of other ids, and of no session go on."""
+    async with network(quiet(turn_timeout=1000), ADAPTERS) as net:
+        opened = [(await exchange(net, post(HELLO)))[1]["mcp-session-id"] for _ in range(2)]
+        assert len({*opened}) == 2
+        mine, theirs = (f"Mcp-Session-Id: {each}" for each in opened)
+        calls = {name: net.open() for name in ("mine", "my other", "theirs", "nobody's")}
+        asked = {"name": "ask", "arguments": {"text": FOREVER}}
+        for end, id, headers in zip(
+            calls.values(), (7, "7", 7, 7), ((mine,), (mine,), (theirs,), ()), strict=True
+        ):
+            end.feed(post(rpc("tools/call", id, **asked), *headers))
+        await trio.sleep(2.5)
+        assert len(net.app.registry) == 4
+        for body, headers in (
+            (cancel(7), ()),
+            (cancel(7), ("Mcp-Session-Id: guessed",)),
+            (cancel(8), (mine,)),
+            (cancel(None), (mine,)),
+            (rpc("notifications/cancelled", None), (mine,)),
+        ):
+            assert (await exchange(net, post(body, *headers)))[0] == 202
+        assert len(net.app.registry) == 4
+        assert (await exchange(net, post(cancel(7), mine)))[0] == 202
+        status, _, body = parted(await read(calls.pop("mine")))
+        told = json.loads(body)
+        assert (status, told["id"], told["error"]["data"]) == (200, 7, {"code": "cancelled"})
+        assert trio.current_time() == pytest.approx(2.5)
+        assert len(net.app.registry) == 3
+        for end in calls.values():
+            assert end.take() == b""
+            end.close()
+        await trio.testing.wait_all_tasks_blocked()
+        assert (await exchange(net, post(cancel("7"), mine)))[0] == 202  # it has ended
+        await trio.testing.wait_all_tasks_blocked()
+        nothing_is_left(net)
 
 
 async def test_a_drain_ends_a_call_with_a_sentence(autojump_clock: trio.testing.MockClock) -> None:

@@ -1,11 +1,14 @@
 """The server as a tool server of the Model Context Protocol: `POST /mcp`.
 
-`agent.protocol.mcp` describes messages and tools. A client has no session here: each POST is a message of its own, and
-one that closes its connection cancels the request. `ask` runs the same verified turn as `POST /ask`, without actions;
-`search` and `source` show the documents as the index holds them. Every POST counts against its address's messages.
+`agent.protocol.mcp` describes messages and tools. Each POST is a message of its own. A client cancels a request when it
+closes its connection, or sends `notifications/cancelled` with the id of the same session: ids of sessions cannot be
+guessed, so that no client reaches another's requests. `ask` runs the same verified turn as `POST /ask`, without
+actions; `search` and `source` show the documents as the index holds them. Every POST counts against its address's
+messages.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, Protocol
 
@@ -18,13 +21,17 @@ from ...ports.search import Hit, Library, Passage, Query
 from ...protocol.completion_answers import AskAnswer
 from ...protocol.completions import HttpQuestion
 from ...protocol.mcp import (
+    CANCELLED,
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
+    REQUEST_CANCELLED,
+    SESSION_HEADER,
     TOOLS,
     VERSION_HEADER,
     VERSIONS,
     AskArguments,
     CallParams,
+    CancelParams,
     InitializeParams,
     RpcMessage,
     SearchArguments,
@@ -100,6 +107,7 @@ class McpTools:
         self._wait_ready = wait_ready
         self._parts = parts
         self._name = name or "agent"
+        self._in_progress: dict[tuple[bytes, str | int], trio.CancelScope] = {}  # by session and request
         self.door_handlers: Mapping[str, DoorHandler] = {}
         self._tools: Mapping[str, Callable[[Any], Awaitable[Any]]] = {
             "ask": self._ask,
@@ -125,22 +133,49 @@ class McpTools:
         client_scope: trio.CancelScope,
     ) -> None:
         """Answer a message. If its client leaves, its turn has ended when this returns, and no task of it is left."""
-        await exchange.answer(await catch_errors(partial(self._answer, body), self._parts.new_id, "rpc"))
+        session = next(iter(admitted.head.values(SESSION_HEADER)), b"")
+        answer = partial(self._answer_in_session, session, body)
+        await exchange.answer(await catch_errors(answer, self._parts.new_id, "rpc"))
 
-    async def _answer(self, message: RpcMessage) -> Answer:
+    async def _answer_in_session(self, session: bytes, message: RpcMessage) -> Answer:
+        """Return the answer to a message; a request can be cancelled from its `session`, b"" for none."""
         if not isinstance(message.id, str | int) or not isinstance(message.method, str):
+            if message.method == CANCELLED and session:
+                self._cancel_request(session, message)
             return plain_text("", 202)
+        if not session:
+            return await self._answer(message.id, message.method, message)
+        key = session, message.id
+        with trio.CancelScope() as scope:
+            self._in_progress[key] = scope
+            try:
+                return await self._answer(message.id, message.method, message)
+            finally:
+                if self._in_progress.get(key) is scope:
+                    del self._in_progress[key]
+        content = encode_rpc_error(REQUEST_CANCELLED, "The client cancelled this.", "cancelled", message.id)
+        return Answer(status=200, content=content)
+
+    def _cancel_request(self, session: bytes, message: RpcMessage) -> None:
+        with suppress(ProblemError):
+            cancelled = decode_params(CancelParams, message.params)
+            scope = self._in_progress.get((session, cancelled.request_id))
+            if scope is not None:
+                scope.cancel()
+
+    async def _answer(self, id: str | int, method: str, message: RpcMessage) -> Answer:
         try:
-            result = await self._run_method(message.method, message)
+            result = await self._run_method(method, message)
         except ProblemError as problem:
             words = f"Change the parameters. {describe_faults(problem)}"
-            content = encode_rpc_error(INVALID_PARAMS, words, problem.code, message.id)
+            content = encode_rpc_error(INVALID_PARAMS, words, problem.code, id)
         except BadRequest as bad:
             number = METHOD_NOT_FOUND if bad.code == "unknown_method" else INVALID_PARAMS
-            content = encode_rpc_error(number, bad.message, bad.code, message.id)
+            content = encode_rpc_error(number, bad.message, bad.code, id)
         else:
-            content = encode_result(message.id, result)
-        return Answer(status=200, content=content)
+            content = encode_result(id, result)
+        opened = {"Mcp-Session-Id": self._parts.new_id()} if method == "initialize" else {}
+        return Answer(status=200, content=content, headers=opened)
 
     async def _run_method(self, method: str, message: RpcMessage) -> dict[str, Any]:
         """Return the result of a request. Raises `BadRequest` and `ProblemError` for one that cannot be done."""
