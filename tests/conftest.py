@@ -1,10 +1,12 @@
 """What holds for every test: a deadline, and no server that a test starts writes to the user's own folders."""
 
+import ctypes
 import gc
 import os
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib import import_module
 
 import pytest
@@ -39,6 +41,8 @@ structlog.dev.ConsoleRenderer.get_active().exception_formatter = structlog.dev.p
 
 gc.disable()  # while modules are loaded: nothing of them is garbage, and to look for it takes a second in all
 
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let a run choose a deadline, and how many examples are drawn."""
@@ -57,8 +61,23 @@ def pytest_collection_finish() -> None:
     """Collect garbage again, but none of what is there: to look at all of it once takes half a second."""
     if "sqlalchemy" in sys.modules:  # it is loaded by the tests that keep something
         import_module("tests.statements").share_statements()
+    if "cyclopts" in sys.modules:  # it is loaded by the tests of commands
+        import_module("tests.command_lines").share_arguments()
     gc.freeze()
     gc.enable()
+    _keep_freed_memory()
+
+
+def _keep_freed_memory() -> None:
+    """Have glibc use again what is freed.
+
+    Else it returns the buffers of each index of tantivy to the system, some 10 MB, and the kernel fills as many pages
+    with zeros for the next one, which takes more than half of its time. The numbers are those of mallopt(3).
+    """
+    with suppress(OSError, AttributeError, TypeError):
+        for option in (_TRIM_THRESHOLD, _MMAP_THRESHOLD):
+            ctypes.CDLL(None).mallopt(option, 2**30)
+        ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
 
 
 @pytest.fixture(scope="session", autouse=True)
