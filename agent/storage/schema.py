@@ -33,6 +33,7 @@ from .columns import (
     whole,
 )
 from .columns import json_value as json
+from .connection import execute_raw
 from .migrations import LEDGER_STEPS
 
 SCHEMA = max(LEDGER_STEPS)  # PRAGMA user_version of a file that this code reads and writes
@@ -302,7 +303,7 @@ def prepare(connection: sa.Connection, now: int) -> None:
     known = list_names(connection)
     for name, statement in _made_by().items():
         if name not in known:
-            connection.exec_driver_sql(statement)
+            execute_raw(connection, statement)
     fill_moves(connection, moves, MOVES)
     if connection.execute(sa.select(projects.c.id).where(projects.c.id == HOUSE)).first() is None:
         connection.execute(

@@ -31,6 +31,7 @@ from ..columns import (
     where,
     whole,
 )
+from ..connection import execute_raw
 from ..file_contents import FileContents
 from ..migrations import MEMORY_STEPS
 from . import FILE
@@ -307,7 +308,7 @@ def prepare(connection: sa.Connection, now: int) -> None:
     known = list_names(connection)
     for name, statement in _made_by().items():
         if name not in known:
-            connection.exec_driver_sql(statement)
+            execute_raw(connection, statement)
     fill_moves(connection, moves, MOVES)
 
 
