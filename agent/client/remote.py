@@ -197,6 +197,7 @@ class Turn:
         self._news = anyio.Event()
         self._error: AgentError | None = None
         self._is_sent = self._is_over = False
+        self._is_answered = False  # from then on a cancel would end the suggestions of the turn
         self.id = ""
 
     async def __aenter__(self) -> "Turn":
@@ -204,8 +205,8 @@ class Turn:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Cancel the turn, if it goes on."""
-        if self._is_sent and not self._is_over:
+        """Cancel the turn, unless its response has come."""
+        if self._is_sent and not self._is_over and not self._is_answered:
             self._is_over = True
             with anyio.move_on_after(CLOSE_TIMEOUT, shield=True):
                 await self._agent.send({"type": "cancel", "id": self.id})
@@ -241,6 +242,7 @@ class Turn:
     def add_event(self, event: TurnItem) -> None:
         """Add an event for the reader of the turn; a reader that takes none ends the turn."""
         self._events.append(event)
+        self._is_answered = self._is_answered or isinstance(event, Response)
         if len(self._events) > WAITING_MOST:
             self._events.clear()
             self.end(ConnectionLost("the events of the turn were not read"))

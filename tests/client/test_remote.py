@@ -138,6 +138,21 @@ async def test_leaving_a_turn_cancels_it(autojump_clock: trio.testing.MockClock)
         assert isinstance(events[-1], Response)
 
 
+async def test_a_suggestion_outlives_the_turn_that_is_left_with_it(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """After the response there is nothing to cancel, and a cancel would end the suggestion."""
+    async with talking() as (agent, _, _):
+        async with agent.ask(CALL) as turn:
+            async for event in turn:
+                if isinstance(event, ActionSuggestion):
+                    break
+        assert isinstance(event, ActionSuggestion)
+        outcome = await agent.confirm(event.suggestion_id)
+        assert isinstance(outcome, ActionExecuted)
+        assert outcome.result.get("success")
+
+
 async def test_the_next_question_and_a_cancel_end_a_turn(autojump_clock: trio.testing.MockClock) -> None:
     """Its last event says that it was cancelled."""
     slow = Adapters(model=FakeDrafter("The Standard plan costs 299 kr per month.", wait=1.0))
