@@ -2,7 +2,8 @@
 
 `remote.py` is the client for programs, on asyncio and on Trio: `from agent.client import connect`. `client.py` is a
 thinner one, on Trio, that commands, demo and tests use; `chat.py` is a conversation at a terminal, with the line editor
-of `editor.py` and `tty.py`; `descriptions.py` puts the server's frames into words. Start reading in `remote.py`. It
+of `editor.py` and `tty.py`; `descriptions.py` puts the server's frames into words. The folder `js` is the client in
+JavaScript, which every server serves at `/agent.js`. Start reading in `remote.py`. It
 imports `agent.protocol`, `agent.ports`, `agent.text`, `agent.config` and `agent.errors`: nothing of the server.
 """
 

@@ -47,6 +47,8 @@ _HTML, _JSON = "text/html", "application/json"
 PAGE: tuple[Route, ...] = (
     _page_route("page", "/", "The chat page, or its WebSocket", _HTML),
     _page_route("asset", "/static/{asset}", "A file of the chat page", refusals=(404,)),
+    _page_route("client", "/agent.js", "A client for programs, as a JavaScript module", "text/javascript"),
+    _page_route("client_types", "/agent.d.ts", "The types of that client, for TypeScript"),
     _page_route("icon", "/favicon.ico", "The page's icon", "image/svg+xml"),
     _page_route("healthz", "/healthz", "Whether the process lives"),
     _page_route("readyz", "/readyz", "Whether new clients are welcome", refusals=(503,)),

@@ -51,6 +51,11 @@ _ASSETS = {
 }
 GENERATED_ASSET = "languages.js"
 """The one script that is no file: `page_routes.make_script` makes it."""
+_CLIENT = {
+    "agent.js": "text/javascript; charset=utf-8",
+    "agent.d.ts": "text/plain; charset=utf-8",
+}
+"""The client for programs in JavaScript, from `agent/client/js`, with its types."""
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 UNKNOWN_PAGE = "There is nothing at this address; the chat page is at /.\n"
 _NO_UPGRADE = "This is the WebSocket: connect to it as ws://, or open the chat page at /.\n"
@@ -85,17 +90,15 @@ def make_page_handlers(contents: PageContents) -> Mapping[str, DoorHandler]:
     page = _page(contents)
     assets = {name: _Asset(_ASSETS[name], _asset(name)) for name in _ASSETS if name != "index.html"}
     assets["index.html"] = _Asset(_ASSETS["index.html"], page)
+    client = {
+        name: _Asset(kind, files("agent").joinpath("client", "js", name).read_bytes())
+        for name, kind in _CLIENT.items()
+    }
     guide = read_guide()
-
-    async def of_page(head: Head, _: Mapping[str, str]) -> Answer:
-        return assets["index.html"].answer(head)
 
     async def of_asset(head: Head, names: Mapping[str, str]) -> Answer:
         asset = assets.get(names["asset"])
         return plain_text(UNKNOWN_PAGE, 404) if asset is None else asset.answer(head)
-
-    async def of_icon(head: Head, _: Mapping[str, str]) -> Answer:
-        return assets["icon.svg"].answer(head)
 
     async def of_docs(head: Head, _: Mapping[str, str]) -> Answer:
         return assets["docs.html"].answer(head)
@@ -116,9 +119,11 @@ def make_page_handlers(contents: PageContents) -> Mapping[str, DoorHandler]:
         return _readiness(await contents.unready(), contents.trouble())
 
     return {
-        "page": of_page,
+        "page": _answer_file(assets["index.html"]),
         "asset": of_asset,
-        "icon": of_icon,
+        "client": _answer_file(client["agent.js"]),
+        "client_types": _answer_file(client["agent.d.ts"]),
+        "icon": _answer_file(assets["icon.svg"]),
         "healthz": _answer_always(plain_text("ok\n")),
         "readyz": of_readiness,
         "metrics": of_figures,
@@ -144,6 +149,13 @@ class _Asset:
     def answer(self, head: Head) -> Answer:
         """Return the file, or 304 when the request names its ETag."""
         return answer_tagged(head, self._content, self._tag, self._kind)
+
+
+def _answer_file(asset: _Asset) -> DoorHandler:
+    async def of_file(head: Head, _: Mapping[str, str]) -> Answer:
+        return asset.answer(head)
+
+    return of_file
 
 
 @cache

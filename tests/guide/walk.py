@@ -104,6 +104,7 @@ class Walk:
             "console": self._take_commands,
             "text": self._take_output,
             "python": self._take_program,
+            "javascript": lambda _: None,  # run by tests/client/test_agent_js.py
             "mermaid": lambda _: None,  # its arrows are compared with the state table
         }
         for at, block in enumerate(blocks):

@@ -444,7 +444,7 @@ async def test_an_office_behind_one_address_comes_all_at_once(autojump_clock: tr
 
 async def test_the_page_understands_how_it_is_sent_away(autojump_clock: trio.testing.MockClock) -> None:
     """It comes back when the reason says, and where nothing was asked not before its person types."""
-    script = files("agent.server").joinpath("static", "app.js").read_text(encoding="utf-8")
+    script = files("agent").joinpath("client", "js", "agent.js").read_text(encoding="utf-8")
     (pattern,) = re.findall(r"const COME_BACK = /(.+)/;", script)
     async with crowd() as here:
         client = await here.websocket()

@@ -39,7 +39,9 @@ async def get(path: str, method: str = "GET", headers: str = "") -> tuple[int, d
     ("path", "kind", "part"),
     [
         ("/", "text/html", b"<!doctype html>"),
-        ("/static/app.js", "text/javascript", b"WebSocket"),
+        ("/static/app.js", "text/javascript", b"/agent.js"),
+        ("/agent.js", "text/javascript", b"WebSocket"),
+        ("/agent.d.ts", "text/plain", b"export function connect"),
         ("/static/words.js", "text/javascript", b"languages"),
         ("/static/languages.js", "text/javascript", b"number_mismatch"),
         ("/static/style.css", "text/css", b":focus-visible"),
@@ -279,6 +281,8 @@ def test_the_page_loads_nothing_from_elsewhere_and_inserts_no_markup() -> None:
     folder = files("agent.server").joinpath("static")
     page = folder.joinpath("index.html").read_text(encoding="utf-8")
     script = "".join(folder.joinpath(name).read_text(encoding="utf-8") for name in ("app.js", "words.js"))
+    client = files("agent").joinpath("client", "js", "agent.js").read_text(encoding="utf-8")
+    assert re.findall(r"document|https?://(?!127\.0\.0\.1)\w", client) == []
     style = folder.joinpath("style.css").read_text(encoding="utf-8")
     assert re.findall(r"(?:src|href)=\"(?!/static/)([^\"]*)\"", page) == [
         "/guide",

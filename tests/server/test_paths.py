@@ -31,6 +31,8 @@ ROUTES = (
     "/asyncapi.json",
     "/session.mmd",
     "/static/app.js",
+    "/agent.js",
+    "/agent.d.ts",
     "/ws",
     "/source/kb/a.md",
     "/openers.json",

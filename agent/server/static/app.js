@@ -1,6 +1,7 @@
-// The chat page: one WebSocket, one list of messages (list.js). The session's state is derived from the frames that
-// pass, never asked for. Whatever comes over the wire is put into the page as text.
+// The chat page: one connection (/agent.js), one list of messages (list.js). The session's state is derived from the
+// frames that pass, never asked for. Whatever comes over the wire is put into the page as text.
 
+import { Connection, UNAUTHORISED, UNSPOKEN, retryDelay } from "/agent.js";
 import { anyCard, beginCards, cardFailed, cardFrames, cardsLost, clearCards, noteMessage, tickCards } from "/static/cards.js";
 import { Kept } from "/static/kept.js";
 import { code, language, words } from "/static/language.js";
@@ -8,15 +9,10 @@ import { clear, finish, follow, followAgain, restore, show, takeAway } from "/st
 import { begin, keepThread, memoryFailed, memoryFrames, memoryLost, refresh } from "/static/memory.js";
 import { greeting, name, offer, quotes } from "/static/openers.js";
 
-const BACKOFF = [500, 1000, 2000, 4000, 8000, 15000]; // ms before the next attempt; then always the last
-const UNAUTHORISED = 4401;
-const UNSPOKEN = [4408, 1013]; // nothing was asked in time, or while others waited for the place
-const COME_BACK = /come back in (\d{1,3}) s$/; // in the reason of a close frame that sends its clients away
-
 const byId = (id) => document.getElementById(id);
 const question = byId("question");
 
-let socket = null;
+const connection = new Connection(location.origin, { opened: showState, received, ended: disconnected });
 let attempts = 0;
 let retryAt = 0;
 let asleep = false; // closed because nothing was asked; the person's next move connects again
@@ -46,7 +42,7 @@ function speak() {
 
 function state() {
   if (asleep) return "asleep";
-  if (!socket || socket.readyState !== WebSocket.OPEN) return retryAt ? "disconnected" : "connecting";
+  if (!connection.isOpen) return retryAt ? "disconnected" : "connecting";
   const open = [...turns.values()];
   if (open.some((turn) => turn.entry.text)) return "streaming";
   if (open.some((turn) => !turn.queued)) return "buffering";
@@ -97,7 +93,7 @@ function pick(text) {
 }
 
 function send(frame) {
-  if (socket && socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(frame));
+  connection.send(frame);
   showState();
 }
 
@@ -177,20 +173,17 @@ const frames = {
 function connect() {
   retryAt = 0;
   asleep = false;
-  const scheme = location.protocol === "https:" ? "wss:" : "ws:";
   try {
-    socket = new WebSocket(`${scheme}//${location.host}/ws`, token ? ["agent.v1", `bearer.${token}`] : ["agent.v1"]);
+    connection.open(token);
   } catch {
     lock(words().unusableToken);
     return;
   }
-  socket.addEventListener("open", showState);
-  socket.addEventListener("message", (event) => {
-    const frame = JSON.parse(event.data);
-    if (Object.hasOwn(frames, frame.type)) frames[frame.type](frame);
-    showState();
-  });
-  socket.addEventListener("close", disconnected);
+  showState();
+}
+
+function received(frame) {
+  if (Object.hasOwn(frames, frame.type)) frames[frame.type](frame);
   showState();
 }
 
@@ -208,9 +201,7 @@ function disconnected(event) {
     return;
   }
   if (words().close[event.code]) note(words().close[event.code]);
-  const told = COME_BACK.exec(event.reason);
-  const usual = BACKOFF[Math.min(attempts++, BACKOFF.length - 1)] * (0.75 + Math.random() / 2);
-  const wait = told ? (Number(told[1]) + Math.random()) * 1000 : usual;
+  const wait = retryDelay(event, attempts++);
   retryAt = Date.now() + wait;
   setTimeout(connect, wait);
   showState();
