@@ -241,6 +241,8 @@ class Turn:
 
     def add_event(self, event: TurnItem) -> None:
         """Add an event for the reader of the turn; a reader that takes none ends the turn."""
+        if self._error is not None or self._is_over:
+            return
         self._events.append(event)
         self._is_answered = self._is_answered or isinstance(event, Response)
         if len(self._events) > WAITING_MOST:
@@ -249,9 +251,9 @@ class Turn:
         self._news.set()
 
     def end(self, error: AgentError | None = None) -> None:
-        """End the turn after the events so far; `error` is raised after them."""
-        self._error = error
-        self._is_over = error is None
+        """End the turn after the events so far; the first `error` is raised after them."""
+        self._error = self._error or error
+        self._is_over = self._is_over or self._error is None
         self._news.set()
 
 

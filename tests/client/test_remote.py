@@ -18,6 +18,7 @@ from wsproto.connection import ConnectionType
 from wsproto.events import AcceptConnection, CloseConnection, Ping, Request, TextMessage
 
 from agent import serve
+from agent.client import remote
 from agent.client.remote import Agent, ConnectionLost, Reconnected, RequestRefused, connect, connect_over
 from agent.compose.adapters import Adapters
 from agent.errors import CannotConnect, UsageError
@@ -283,6 +284,19 @@ async def test_what_it_does_not_know_is_ignored(autojump_clock: trio.testing.Moc
         (only,) = [event async for event in agent.ask(PRICE)]
     assert isinstance(only, Response)
     assert only.text == "Hello."
+
+
+async def test_a_turn_that_is_not_read_ends_with_an_error(
+    autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is kept without limit, and no gap is passed over; the next turn is whole."""
+    monkeypatch.setattr(remote, "WAITING_MOST", 10)
+    deltas = [json.dumps({"type": "stream", "delta": str(at), "id": "1"}) for at in range(25)]
+    async with connect_over(hostile(lambda sent: deltas + answer_hello(sent))) as agent:
+        with pytest.raises(ConnectionLost, match="not read"):  # all of it comes before the reader goes on
+            await anext(agent.ask(PRICE))
+        (only,) = [event async for event in agent.ask(PRICE)]
+        assert isinstance(only, Response)
 
 
 async def test_a_server_that_is_silent_is_given_up(autojump_clock: trio.testing.MockClock) -> None:
