@@ -170,7 +170,7 @@ def test_every_frame_of_the_wire_is_named_with_its_fields() -> None:
 @pytest.mark.parametrize("name", TEXTS)
 def test_settings_and_routes_that_it_names_are_there(name: str) -> None:
     """Each flag in a sentence is a setting of the server or one of the few of other commands; each path is a route."""
-    settings = {flag for flags in GROUPS.values() for flag in flags} | {"explain", "help", "check"}
+    settings = {flag for flags in GROUPS.values() for flag in flags} | {"explain", "help", "check", "once"}
     flags = re.findall(r"`--([a-z-]+)", TEXTS[name])
     assert set(flags) <= settings
     paths = {route.path for route in ROUTES}
