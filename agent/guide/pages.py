@@ -10,6 +10,7 @@ PAGES: Final = (
     "concepts",
     "documents",
     "models",
+    "structured",
     "tools",
     "http",
     "websocket",

@@ -1,8 +1,9 @@
 r"""Checks whether a document is valid for its tool, and lists every problem when it is not; pure.
 
-Strategy: a document is valid when both checks accept it, JSON Schema and, for a tool that is a type, msgspec. The two
-differ in details: `1.0` is an integer to a schema only, and `\\d` matches Arabic digits in msgspec only. The schema
-reports all problems at once. msgspec stops at its first one, so it runs when the schema has found none.
+Strategy: a document is valid when both checks accept it, JSON Schema and, for a tool that is a type or a function, its
+conversion to the value, by msgspec or pydantic. The two differ in details: `1.0` is an integer to a schema only, and
+`\\d` matches Arabic digits in msgspec only. The schema reports all problems at once. msgspec stops at its first one, so
+it runs when the schema has found none.
 """
 
 import re
@@ -47,12 +48,19 @@ def check_document(shape: ToolShape, document: Json) -> tuple[Any, tuple[Documen
     change.
     """
     problems = find_problems(shape.validator, document)
-    if problems or shape.kind is None:
+    if problems or shape.convert is None:
         return (None if problems else document), problems
     try:
-        return msgspec.convert(document, shape.kind, str_keys=True), ()
+        return shape.convert(document), ()
     except msgspec.ValidationError as error:
         return None, (_convert_msgspec_error(document, str(error)),)
+    except ValueError as error:  # pydantic's ValidationError is one, and lists its errors
+        listed = error.errors(include_url=False) if hasattr(error, "errors") else ()
+        problems = tuple(
+            DocumentProblem(make_pointer(each["loc"]), shorten_json(each.get("input")), each["msg"])
+            for each in listed[:PROBLEMS_MAX]
+        )
+        return None, problems or (DocumentProblem("", shorten_json(document), "another value"),)
 
 
 def find_problems(validator: jsonschema_rs.Validator, document: Json) -> tuple[DocumentProblem, ...]:

@@ -8,6 +8,7 @@ behind but, at worst, a worker thread that repairs a text; no request waits for 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
+from typing import Any
 
 import trio
 
@@ -20,7 +21,15 @@ from .decode import ParsedJson, UnparsedJson, find_json_part, mend_json, parse_s
 from .messages import BadInput, RequestInput, messages_of
 from .outcome import Doc, Extraction, PartialCall
 from .partial_reader import PartialReader
-from .plan import ExistingDocument, ImpossibleRequest, OwnToolNames, Plan, choose_allowed, read_documents
+from .plan import (
+    ExistingDocument,
+    ImpossibleRequest,
+    OwnToolNames,
+    Plan,
+    choose_allowed,
+    name_documents,
+    read_documents,
+)
 from .reply import ModelReply, ReplyFailure, WrittenCall
 from .reply_buffer import ReplyBuffer
 from .rounds import Rounds
@@ -64,8 +73,9 @@ class Extractor:
 
     Args:
         model: The model to ask.
-        tools: The values to ask for: types with a msgspec schema, `Tool`s, or mappings with a JSON Schema (OpenAI's,
-            Anthropic's and MCP's forms). A tool that cannot work makes every outcome `invalid`.
+        tools: The values to ask for: types with a msgspec schema, pydantic models, functions, `Tool`s, or mappings with
+            a JSON Schema (with a title, or in OpenAI's, Anthropic's and MCP's forms). A tool that cannot work makes
+            every outcome `invalid`.
         max_attempts: Most requests to the model for one outcome, repairs included; at least 1.
         max_tokens: Of one answer; doubled once when an answer is cut by it.
         native: Offer the model tools. Otherwise it is asked for JSON in its text, which is also read when a model
@@ -109,7 +119,8 @@ class Extractor:
     ) -> Extraction:
         """Return the calls that a model makes, each valid or with its problems.
 
-        `request`: a text, a `Message`, or a list of `Message`s and OpenAI-style dicts, which are left as they are.
+        `request`: a text, a `Message`, or a list of `Message`s and OpenAI-style dicts, also as `{"messages": [...]}`,
+        which are left as they are.
         `choice`: whether a call is required; with `ToolChoice.AUTO` an answer without a call is valid, too
         (`Extraction.text`). Raises only exceptions that a model raises against its port. Cancelled, it closes the
         model's stream first.
@@ -119,7 +130,7 @@ class Extractor:
     async def update(
         self,
         request: RequestInput,
-        docs: Mapping[str, Doc],
+        docs: Mapping[str, Any],
         *,
         inserts: bool = True,
         deletes: bool = False,
@@ -128,6 +139,7 @@ class Extractor:
     ) -> Extraction:
         """Return a model's changes to existing documents, by their ids, which the caller chose.
 
+        `docs`: each a `Doc`, or a plain value, whose tool is the one of its id, of its type, or the only one.
         `inserts`, `deletes`, `edits`: the operations that are offered; any other operation is an error of that call.
         `choice`: as in `extract`; a `NamedTool` may name a tool, or `edit` or `remove`. The values in `docs` are not
         changed: a document that no edit names is returned unchanged. Raises and is cancelled as `extract`.
@@ -159,7 +171,7 @@ class Extractor:
     def _plan_update(
         self,
         request: RequestInput,
-        docs: Mapping[str, Doc],
+        docs: Mapping[str, Any],
         enabled: tuple[bool, bool, bool],
         choice: ToolChoice | NamedTool,
     ) -> Plan | str:
@@ -169,17 +181,18 @@ class Extractor:
         try:
             if self._fault:
                 raise ImpossibleRequest(self._fault)
+            named = name_documents(docs, self._shapes)
             offered: dict[str, Tool] = {}
-            if docs and edits:
-                offered[names.edit] = instructions.edit_tool(names, docs)
+            if named and edits:
+                offered[names.edit] = instructions.edit_tool(names, named)
             if inserts:
                 offered |= {name: shape.tool for name, shape in self._shapes.items()}
-            if docs and deletes:
-                offered[names.remove] = instructions.remove_tool(names, docs)
+            if named and deletes:
+                offered[names.remove] = instructions.remove_tool(names, named)
             allowed = choose_allowed(choice, offered)
             tools = tuple(offered[name] for name in allowed)
             inserted = tuple(name for name in allowed if name in self._shapes)
-            documents = read_documents(docs, self._shapes)
+            documents = read_documents(named, self._shapes)
             messages = messages_of(request)
             if documents:
                 names_of_tools = [tool.name for tool in tools]

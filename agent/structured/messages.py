@@ -6,7 +6,7 @@ from typing import Any, TypeAlias, get_args
 from ..errors import AgentError
 from ..ports.model import ModelMessage, ModelRole, ToolCall
 
-RequestInput: TypeAlias = str | ModelMessage | Sequence[ModelMessage | Mapping[str, Any]]
+RequestInput: TypeAlias = str | ModelMessage | Sequence[ModelMessage | Mapping[str, Any]] | Mapping[str, Any]
 """The input of a request."""
 
 _ROLES: dict[object, ModelRole] = {**{role: role for role in get_args(ModelRole)}, "developer": "system"}
@@ -17,7 +17,11 @@ class BadInput(AgentError):
 
 
 def messages_of(request: RequestInput) -> tuple[ModelMessage, ...]:
-    """Return a text (as a user's), one `Message`, or a list of `Message`s and OpenAI-style dicts. Raises `BadInput`."""
+    """Return a text (as a user's), one `Message`, or a list of `Message`s and OpenAI-style dicts, also as the value
+    `messages` of a mapping. Raises `BadInput`.
+    """
+    if isinstance(request, Mapping):
+        request = request.get("messages", ())
     if isinstance(request, str):
         return (ModelMessage("user", request),)
     if isinstance(request, ModelMessage):

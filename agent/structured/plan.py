@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -68,14 +69,39 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     deletes: bool = False
 
 
+def name_documents(docs: Mapping[str, Any], shapes: Mapping[str, ToolShape]) -> dict[str, Doc]:
+    """Return the documents of an update, each with its tool. Raises `ImpossibleRequest`.
+
+    A plain value is of the tool whose name is its id, else of the tool that is its type, else of the only tool.
+    """
+    if not isinstance(docs, Mapping) or not all(isinstance(id, str) for id in docs):
+        raise ImpossibleRequest("give the documents as a mapping of their ids, which are texts")
+    named = {}
+    for id, value in docs.items():
+        doc = value if isinstance(value, Doc) else Doc(_find_tool(id, value, shapes), value)
+        if doc.name not in shapes:
+            raise ImpossibleRequest(f"document {id} is of {doc.name}, which is no tool")
+        named[id] = doc
+    return named
+
+
+def _find_tool(id: str, value: Any, shapes: Mapping[str, ToolShape]) -> str:
+    if id in shapes:
+        return id
+    of_type = [name for name, shape in shapes.items() if shape.kind is type(value)]
+    if of_type or len(shapes) == 1:
+        return next(iter(of_type or shapes))
+    raise ImpossibleRequest(f"document {id} may be of several tools: give it as a Doc, with the tool's name")
+
+
 def read_documents(docs: Mapping[str, Doc], shapes: Mapping[str, ToolShape]) -> dict[str, ExistingDocument]:
     """Return the documents of an update as JSON. Raises `ImpossibleRequest`."""
     documents = {}
     for name, doc in docs.items():
-        if doc.name not in shapes:
-            raise ImpossibleRequest(f"document {name} is of {doc.name}, which is no tool")
         try:
-            document = msgspec.json.decode(msgspec.json.encode(doc.value))
+            dump = getattr(doc.value, "model_dump", None)  # pydantic's
+            plain = dump(mode="json") if callable(dump) else doc.value
+            document = msgspec.json.decode(msgspec.json.encode(plain))
         except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
             raise ImpossibleRequest(f"document {name} is not JSON ({type(error).__name__})") from None
         documents[name] = ExistingDocument(doc, shapes[doc.name], document)

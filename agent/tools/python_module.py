@@ -7,16 +7,14 @@ a file. Descriptions come from the docstring. Every fault is found at the start 
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from inspect import Parameter, getdoc, isasyncgenfunction, iscoroutinefunction, isgeneratorfunction, signature
+from inspect import getdoc, isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
-
-import docstring_parser
-import msgspec
+from typing import Any
 
 from ..errors import BadTool, UsageError
 from ..operator_module import describe_exception, import_operator_module
 from ..ports.tools import CheckerFactory, ToolDefinition, ToolFunction
+from ..structured.signatures import make_schema, make_struct, read_arguments, read_docstring
 from .catalogue import Catalogue
 from .definitions import NAME, DefinitionReader
 from .functions import find_mark
@@ -80,10 +78,9 @@ def _describe_function(where: str, function: Callable[..., Any]) -> tuple[dict[s
     if isgeneratorfunction(function) or isasyncgenfunction(function):
         raise UsageError(f"{where}: the function yields: return one value, such as a list")
     try:
-        documented = docstring_parser.parse(getdoc(function) or "")
-        described = {each.arg_name: " ".join((each.description or "").split()) for each in documented.params}
-        struct = _make_struct(where, name, function, described)
-        schema = _make_schema(struct)
+        description, described = read_docstring(getdoc(function) or "")
+        struct = make_struct(where, name, function, described)
+        schema = make_schema(struct)
     except UsageError:
         raise
     except Exception as error:  # noqa: BLE001  annotations are code of the operator, which raises anything
@@ -92,49 +89,14 @@ def _describe_function(where: str, function: Callable[..., Any]) -> tuple[dict[s
     assert mark is not None
     raw = {
         "name": name,
-        "description": documented.description or "",
+        "description": description,
         "parameters": schema,
         "requires_approval": mark.requires_approval,
         "risk": mark.risk,
     }
     return raw, ToolFunction(
         function,
-        partial(_read_arguments, struct),
+        partial(read_arguments, struct),
         is_async=iscoroutinefunction(function),
         only_reads=not mark.requires_approval,
     )
-
-
-def _make_struct(
-    where: str, name: str, function: Callable[..., Any], described: Mapping[str, str]
-) -> type[msgspec.Struct]:
-    """Return a type with a field for each parameter. `described`: the descriptions of parameters, by name."""
-    hints = get_type_hints(function, include_extras=True)
-    fields: list[tuple[str, Any, Any]] = []
-    for each in signature(function).parameters.values():
-        if each.kind not in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY):
-            raise UsageError(f"{where}: the parameter {each} cannot be given by name: list named parameters")
-        if each.name not in hints:
-            raise UsageError(f"{where}: the parameter {each.name} has no type: write {each.name}: str")
-        hint = hints[each.name]
-        notes = [note for note in getattr(hint, "__metadata__", ()) if isinstance(note, str)]
-        if text := " ".join(notes) or described.get(each.name):
-            hint = Annotated[hint, msgspec.Meta(description=text)]
-        default = msgspec.NODEFAULT if each.default is Parameter.empty else each.default
-        fields.append((each.name, hint, default))
-    return msgspec.defstruct(name, fields, kw_only=True, forbid_unknown_fields=True)
-
-
-def _make_schema(struct: type[msgspec.Struct]) -> dict[str, Any]:
-    """Return the JSON Schema of a type, an object's. Raises TypeError for types that JSON does not have."""
-    msgspec.json.Decoder(struct)  # finds types that have a schema and cannot be read
-    (root,), parts = msgspec.json.schema_components([struct], ref_template="#/$defs/{name}")
-    schema = parts.pop(root["$ref"].removeprefix("#/$defs/"))
-    del schema["title"]
-    return {**schema, "$defs": parts} if parts else schema
-
-
-def _read_arguments(struct: type[msgspec.Struct], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keyword arguments of a call, in the types of the function; those not `given` keep their defaults."""
-    read = msgspec.convert(given, struct)
-    return {name: getattr(read, name) for name in given}
