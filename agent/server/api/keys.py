@@ -8,8 +8,9 @@ is looked up by its SHA-256, so that the store holds no usable key. Before the l
 here so far costs its address one of its wrong tokens, and a right key gives that token back. So guesses make no work
 for the store, and keys in use are not refused because of them. An address of this machine pays only for wrong keys,
 after the look-up: all clients may come from here through a proxy, and a right key must not wait for the guesses of
-others. On a server without a token, a request without a key is the operator's, as on the other routes. A key that is
-shown must still be right: a revoked key opens no project, and never counts as no key.
+others. On a server without a token, a request without a key is the operator's, as on the other routes, and so is one
+with a text that cannot be a project's key: clients of other servers always send one. A project's key must still be
+right there: a revoked one opens no project, and never counts as no key.
 """
 
 import re
@@ -30,6 +31,7 @@ from ..service import Caller
 
 KEYS_REMEMBERED = 1000  # of projects that have worked: they are looked up also while other keys are guessed
 
+_PREFIX = b"ak_"
 KEY = re.compile(rb"ak_[A-Za-z0-9_-]{22,86}")
 """The form of a project's key. Other text is not looked up."""
 
@@ -87,6 +89,8 @@ class Keys:
         Raises `TooManyGuesses` if `address` has shown too many wrong keys, and `agent.errors.StorageFailed`.
         """
         keys = _find_keys(head)
+        if self._admission.token is None:
+            keys = {each for each in keys if each.startswith(_PREFIX)}
         if not keys:  # no guess: it may come from a page that will ask for a key
             return Caller() if self._admission.token is None else None
         key = next(iter(keys))

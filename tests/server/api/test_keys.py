@@ -142,6 +142,20 @@ async def test_a_key_that_is_shown_wrongly_is_none() -> None:
     assert ask.house.lookups == 1  # of what looks like a key
 
 
+async def test_a_server_without_a_token_ignores_the_keys_of_other_servers() -> None:
+    """A key of a project's form counts there all the same: a wrong one opens nothing, and two are none."""
+    ask = asker(house())
+    for shown in ("X-AGENT-KEY: changeme", "X-AGENT-KEY: ", "Authorization: Bearer changeme"):
+        assert (await ask.ask("GET", "/calls", None, shown))[0] == 200
+    assert ask.house.lookups == 0
+    for shown in (f"ak_{'x' * 43}", "ak_", f"{OURS}x"):
+        assert await ask.code("GET", "/calls", None, f"X-AGENT-KEY: {shown}") == "unauthorized"
+    both = (f"X-AGENT-KEY: {OURS}", f"Authorization: Bearer {THEIRS}")
+    assert await ask.code("GET", "/calls", None, *both) == "unauthorized"
+    seen, theirs = (f"X-AGENT-KEY: {OURS}", "Authorization: Bearer changeme"), "/projects/theirs/keys"
+    assert await ask.code("GET", theirs, None, *seen) == "not_found"
+
+
 async def test_of_two_keys_none_is_right() -> None:
     """Though each of them opens a project by itself; nothing is looked up, and it counts as a guess."""
     ask = asker(house(), token=TOKEN)
@@ -180,7 +194,6 @@ async def test_where_there_is_no_token_everybody_is_the_operator() -> None:
     ask = asker(house())
     assert (await ask.ask("GET", "/projects"))[0] == 200
     assert await ask.code("GET", "/projects", key=OURS) == "not_found"
-    assert await ask.code("GET", "/calls", key="x") == "unauthorized"
 
 
 async def test_who_guesses_is_told_so_at_leisure_only_so_often(
