@@ -232,10 +232,16 @@ class GroundedBrain:
         if not hits:
             self._end_without_evidence(evidence, emit, proposals)
             return
+        emitted: list[TurnEvent] = []
+
+        def emit_draft(event: TurnEvent) -> None:
+            emitted.append(event)
+            emit(event)
+
         await read_numbers(hits, settings.binding)
         try:
             draft = ready_draft if settings.answer == "text" else ""
-            result = await self._write_answer(self.make_prompt(evidence), hits, emit, draft)
+            result = await self._write_answer(self.make_prompt(evidence), hits, emit_draft, draft)
             last_event = _make_last_event(result, lang, hits, proposals)
             await self.check_citations(last_event.text)
         except Withdrawn:
@@ -246,8 +252,12 @@ class GroundedBrain:
         except ModelFailed as error:
             _log.info("model failed", kind=error.kind)
             self._explain(describe_failure, error)
-            emit(TurnRefusal(refusals.model_failed(lang), proposals))
-            return
+            last_event = TurnRefusal(refusals.model_failed(lang), proposals)
+        if isinstance(last_event, TurnRefusal) and _may_only_confirm(evidence, proposals, emitted):
+            self._explain(describe_end, last_event.text)
+            if not (emitted and isinstance(emitted[-1], DraftCompleted)):
+                emit(DraftCompleted())
+            last_event = _confirm_proposals(lang, proposals)
         self._explain(describe_end, last_event.text)
         emit(last_event)
 
@@ -258,8 +268,8 @@ class GroundedBrain:
         last_event: VerifiedPart | TurnRefusal
         if evidence.only_states:
             last_event = VerifiedPart(text=acknowledge_statement(evidence.lang), proposals=proposals)
-        elif proposals and not asks_besides(evidence.text, proposals):
-            last_event = VerifiedPart(text=ask_approval(evidence.lang), proposals=proposals, announces=True)
+        elif _may_only_confirm(evidence, proposals):
+            last_event = _confirm_proposals(evidence.lang, proposals)
         else:
             last_event = TurnRefusal(refusals.no_sources(evidence.lang, beside, evidence.unread), proposals)
         if isinstance(last_event, VerifiedPart):
@@ -357,6 +367,25 @@ async def read_numbers(hits: Sequence[Hit], binding: Binding) -> None:
         if characters >= READ_AT_ONCE:
             characters = 0
             await trio.lowlevel.checkpoint()
+
+
+def _may_only_confirm(
+    evidence: TurnEvidence, proposals: Sequence[Proposal], emitted: Sequence[TurnEvent] = ()
+) -> bool:
+    """Tell whether a turn without an answer may end with its proposals alone, in place of a refusal.
+
+    It may when the message asks nothing besides, and no part of a draft was sent. `emitted`: the events so far.
+    """
+    return (
+        bool(proposals)
+        and not any(isinstance(event, VerifiedPart) for event in emitted)
+        and not asks_besides(evidence.text, proposals)
+    )
+
+
+def _confirm_proposals(lang: Lang, proposals: tuple[Proposal, ...]) -> VerifiedPart:
+    """Return the last event that only asks the user to confirm the proposals."""
+    return VerifiedPart(text=ask_approval(lang), proposals=proposals, announces=True)
 
 
 def _make_last_event(

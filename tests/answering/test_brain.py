@@ -257,6 +257,33 @@ async def test_a_request_for_an_action_is_no_refusal(text: str, said: str) -> No
     assert len(last.proposals) == 1
 
 
+@pytest.mark.parametrize(
+    ("model", "events"),
+    [
+        (FakeDrafter(FALSE, FALSE), ["DraftCompleted", "Redraft", "DraftCompleted", "VerifiedPart"]),
+        (FakeDrafter(ModelFailed("it failed")), ["DraftCompleted", "VerifiedPart"]),
+        (FakeDrafter(""), ["DraftCompleted", "VerifiedPart"]),
+    ],
+)
+async def test_a_failed_draft_leaves_the_action_to_confirm(model: FakeDrafter, events: list[str]) -> None:
+    """A request that asks nothing else is not refused because of a document that is near it."""
+    found = await told(brain(model), ask("Call me on 0701740605"))
+    assert shape(found) == events
+    last = found[-1]
+    assert isinstance(last, VerifiedPart)
+    assert (last.text.text, last.text.citations, last.announces) == ("Please confirm this.", (), True)
+    assert len(last.proposals) == 1
+
+
+async def test_a_draft_that_fails_after_its_first_sentence_is_refused_beside_an_action() -> None:
+    """A sent part needs the refusal, which says that the answer is not complete."""
+    model = FakeDrafter(f"{TRUE} {FALSE} More follows here.")
+    found = await told(brain(model, settings=SENTENCE), ask("Call me on 0701740605"))
+    assert shape(found)[-1] == "number_mismatch"
+    assert isinstance(found[-1], TurnRefusal)
+    assert len(found[-1].proposals) == 1
+
+
 async def test_where_no_action_can_be_confirmed_none_is_proposed() -> None:
     """Such a request is refused as any other that no document is about."""
     question = replace(ask("call me on 0701740605"), wishes=None)

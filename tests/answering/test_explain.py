@@ -91,7 +91,10 @@ async def test_a_courtesy_and_a_model_that_fails_are_told_too() -> None:
     assert await why(FakeDrafter(""), "hello") == [
         "no question: greeting; it has a fixed answer, and nothing is looked up"
     ]
-    assert (await why(FakeDrafter("  ")))[-1] == "the model failed: the draft is empty"
+    assert (await why(FakeDrafter("  ")))[-2:] == [
+        "the model failed: the draft is empty",
+        "refused: model_failed (The model gave no answer)",
+    ]
 
 
 @pytest.mark.parametrize("form", [{"verify": "sentence"}, {"binding": "strict"}])

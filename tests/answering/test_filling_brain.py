@@ -215,9 +215,12 @@ async def test_what_is_missing_is_asked_for_behind_the_answer() -> None:
 @pytest.mark.parametrize(
     ("text", "question"),
     [
-        ("Send me an sms", "Can you also tell me which phone number to use and what the message should say?"),
-        ("Ring mig tack", "Kan du också säga vilket telefonnummer som gäller?"),
-        ("Call me and send me an sms: hello", QUESTION),
+        (
+            "Is it open? Send me an sms",
+            "Can you also tell me which phone number to use and what the message should say?",
+        ),
+        ("Är det öppet? Ring mig tack", "Kan du också säga vilket telefonnummer som gäller?"),
+        ("Is it open? Call me and send me an sms: hello", QUESTION),
     ],
 )
 async def test_a_refusal_asks_too(text: str, question: str) -> None:
@@ -229,6 +232,19 @@ async def test_a_refusal_asks_too(text: str, question: str) -> None:
     assert last.text.text.endswith(f"\n\n{question}")
     assert scene.text.count("?") == 1
     assert (last.proposals, len(last.wishes)) == ((), len(scene.counts.labels))
+
+
+async def test_a_failed_draft_leaves_the_request_to_complete() -> None:
+    """A message that asks nothing else is not refused; what it lacks is asked for, and later all of it is confirmed."""
+    scene = Scene(says({}), draft=Draft(ModelFailed("it failed")))
+    last = await scene.ask("Call me")
+    assert scene.text == f"Thank you.\n\n{QUESTION}"
+    assert isinstance(last, VerifiedPart)
+    assert (last.proposals, len(last.wishes)) == ((), 1)
+    scene = Scene(says({"phone": PHONE}), draft=Draft(ModelFailed("it failed")))
+    last = await scene.ask(f"Call me on {PHONE}")
+    assert scene.text == "Please confirm this."
+    assert len(last.proposals) == 1
 
 
 @pytest.mark.parametrize(
