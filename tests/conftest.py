@@ -64,6 +64,7 @@ def pytest_collection_finish() -> None:
     if "cyclopts" in sys.modules:  # it is loaded by the tests of commands
         import_module("tests.command_lines").share_arguments()
     gc.freeze()
+    gc.set_threshold(10_000)  # of Python's own 700 most come and go with one test
     gc.enable()
     _keep_freed_memory()
 

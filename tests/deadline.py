@@ -11,6 +11,7 @@ from tests.strikes.watchdog import limited
 
 SECONDS = 60.0  # for each of set-up, test and clean-up; the slowest test takes four
 PROOF_SECONDS = 1200.0
+_DEADLINE = pytest.StashKey[float]()
 
 
 def add_option(parser: pytest.Parser) -> None:
@@ -19,9 +20,16 @@ def add_option(parser: pytest.Parser) -> None:
 
 
 def _limited(item: pytest.Item) -> Generator[None, None, None]:
-    proof = any(item.get_closest_marker(name) is not None for name in ("proof", "real", "bench"))
-    with limited(PROOF_SECONDS if proof else item.config.getoption("--deadline")):
+    with limited(_choose_deadline(item)):
         return (yield)
+
+
+def _choose_deadline(item: pytest.Item) -> float:
+    """Return the deadline of a test, which is the same for its set-up, itself and its clean-up."""
+    if _DEADLINE not in item.stash:
+        proof = any(item.get_closest_marker(name) is not None for name in ("proof", "real", "bench"))
+        item.stash[_DEADLINE] = PROOF_SECONDS if proof else item.config.getoption("--deadline")
+    return item.stash[_DEADLINE]
 
 
 @pytest.hookimpl(wrapper=True)
