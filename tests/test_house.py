@@ -11,10 +11,7 @@ import agent
 from . import words
 
 ROOT = Path(agent.__file__).parent
-MODULES = {
-    path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
-    for path in sorted(ROOT.rglob("*.py"))
-}
+MODULES = words.parse_modules()
 
 
 @cache

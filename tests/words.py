@@ -62,8 +62,9 @@ class Finding:
     name: str
 
 
+@cache
 def parse_modules() -> dict[str, ast.Module]:
-    """Return each module of the package as a tree, by its path below the package."""
+    """Return each module of the package as a tree, by its path below the package; nobody may change the trees."""
     return {
         path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
         for path in sorted(ROOT.rglob("*.py"))

@@ -3,7 +3,7 @@
 import ast
 import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -30,9 +30,10 @@ class AnchorError(ValueError):
 class Package:
     """The modules below a folder, each parsed once; `find_place` and `apply` resolve anchors in them."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, trees: Mapping[str, ast.Module] | None = None) -> None:
+        """Look for modules below `root`. `trees`: of modules that were parsed before, by their path below it."""
         self._root = root
-        self._trees: dict[str, ast.Module] = {}
+        self._trees = dict(trees or {})
 
     def find_file(self, module: str) -> Path:
         """Return the file of a module, below the folder; raises AnchorError when there is none."""

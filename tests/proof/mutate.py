@@ -24,6 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.words import parse_modules
+
 from .anchors import AnchorError, Package
 from .in_copy import CRASHED, NOTICED, OVERDUE, WELL
 from .warm import Warm
@@ -132,7 +134,7 @@ def copy_tree(to: Path) -> None:
 
 def check_places(chosen: Sequence[Mutant]) -> list[str]:
     """Return what is wrong with the places of these mutants, one line each; no test is run."""
-    package = Package(ROOT / "agent")
+    package = Package(ROOT / "agent", parse_modules())
     return [wrong for mutant in chosen if (wrong := mutant.check_place(package))]
 
 
