@@ -73,6 +73,7 @@ class Knowledge:
         self._opened = trio.Event()  # `_meaning` is final
         self._read = trio.Event()  # all documents are read
         self._files = (0, 0)  # files read so far, and files in all
+        self._embedded = (0, 0)  # sections that have vectors of a model of sentences, and sections in all
 
     @property
     def unread(self) -> str:
@@ -82,6 +83,14 @@ class Knowledge:
         done, total = self._files
         so_far = f": {done:,} of {total:,} files" if total else ""
         return f"The documents are being read{so_far}."
+
+    @property
+    def unembedded(self) -> str:
+        """How far a model of sentences is with the sections, as a sentence; "" once all of them have vectors."""
+        done, total = self._embedded
+        if done == total:
+            return ""
+        return f"{done:,} of {total:,} sections are embedded; until all are, questions are searched by their words."
 
     def check_settings(self) -> None:
         """Raise `UsageError` for a mistake that shows before any document is read."""
@@ -96,6 +105,8 @@ class Knowledge:
         if self._fixed is None:
             meaning = await open_meaning(self._vectors.vectors, self._vectors.vectors_url, self._run_sync)
             self._meaning = meaning
+            if meaning is not None:
+                meaning.on_progress = self._note_embedded
             self._opened.set()
             self._live = await LiveKnowledge.open(
                 self._kb, self._run_sync, meaning, self._cache(), self._note_progress, self._foreign
@@ -173,6 +184,17 @@ class Knowledge:
     def _cache(self) -> Cache | None:
         """Return the cache of documents that were read; `None` where the data folder is in memory."""
         return None if self._data == MEMORY else Cache(ledger_folder(self._data), self._kb)
+
+    def _note_embedded(self, done: int, total: int) -> None:
+        """Record how far a model of sentences is; log the first call and the last. The reading thread calls it."""
+        before, after = self._embedded, (done, total)
+        self._embedded = after
+        if self._observer is not None:
+            self._observer.gauge("sections_unembedded", total - done - (before[1] - before[0]))
+        if (before[0] == before[1]) != (done == total):
+            _log.info(
+                "sections are embedded" if done == total else "embedding sections", done=done, total=total
+            )
 
     def _note_progress(self, done: int, total: int) -> None:
         """Record how far the reading is; the reading thread calls it."""

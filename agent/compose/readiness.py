@@ -48,7 +48,8 @@ class Readiness:
 
     def explain_limping(self) -> str:
         """Return which part does not work although clients are welcome; "" when all parts work."""
-        return " ".join(filter(None, (self._memory_trouble, self._model_trouble)))
+        unembedded = self.knowledge.unembedded if self.knowledge is not None else ""
+        return " ".join(filter(None, (self._memory_trouble, self._model_trouble, unembedded)))
 
     def note_ledger_trouble(self, trouble: str) -> None:
         """Record why no action can be claimed, or "" when actions can be claimed again."""

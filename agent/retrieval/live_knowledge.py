@@ -89,6 +89,15 @@ class LiveKnowledge:
                 await self._update_snapshot(touched)
             nursery.cancel_scope.cancel()
 
+    async def embed_all(self) -> None:
+        """Embed the sections that have no vectors yet, and write all to the cache; a part of it after each update.
+
+        Cancelled, the next start goes on where this one ended.
+        """
+        while self._reader.has_more_to_embed:
+            await self._update_snapshot(())
+        await self._write_first()
+
     async def _write_first(self) -> None:
         """Write the first reading to the cache."""
         async with self._one_reader:

@@ -45,7 +45,8 @@ class KnowledgeEmbedder:
     sentences also embeds each statement beforehand.
 
     `of_sentences`: whether a model of sentences makes the vectors. `is_unfinished`: whether the last call left
-    sections without vectors.
+    sections without vectors. `on_progress`: called with the number of sections that have vectors, and of all sections,
+    after each call with a model of sentences; in the thread of that call.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class KnowledgeEmbedder:
         self.of_sentences = at_once is None
         self.of_statements = of_statements
         self.is_unfinished = False
+        self.on_progress: Callable[[int, int], None] = lambda done, total: None
         self.embedder = embedder
         self._encode = encode
         self._at_once = at_once
@@ -161,6 +163,8 @@ class KnowledgeEmbedder:
         rows = dict(zip(new, found, strict=False)) | {each: rows[each] for each in living if each in rows}
         if self.of_statements:
             self._add_statements(living, new, found[len(new) : -1])
+        if self.of_sentences:
+            self.on_progress(len(rows), len(living))
         if self.is_unfinished:
             self._rows = rows
             return None

@@ -73,6 +73,7 @@ GAUGES: dict[str, tuple[str, str]] = {
     "turns": ("turns_running", "Turns whose work has not ended"),
     "actions_running": ("actions_running", "Actions started and not yet ended"),
     "actions_unrecorded": ("actions_unrecorded", "Outcomes of actions that wait to be written to the ledger"),
+    "sections_unembedded": ("sections_unembedded", "Sections that a model of sentences has not embedded yet"),
     "model_open": ("model_open", "1 while the model rests after failures in a row, and is not asked"),
     "model_fallback_open": ("model_fallback_open", "The same of the fallback model"),
     "memory_model_open": ("memory_model_open", "The same of the memory model"),

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from agent import cli
+from tests.embedding.small import Small
 
 Out = pytest.CaptureFixture[str]
 
@@ -45,3 +46,39 @@ def test_no_such_folder_is_one_line(capsys: Out, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("AGENT_KB", "elsewhere")
     assert cli.main(["kb", "check"]) == 2
     assert "elsewhere does not exist" in capsys.readouterr().err
+
+
+def test_vectors_are_made_beforehand(tmp_path: Path, capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some sections at a time; a second run finds them, and so does a server of that data folder."""
+    monkeypatch.setattr("agent.retrieval.folder.EMBED_AT_ONCE", 2)
+    kb, model = tmp_path / "kb", tmp_path / "model"
+    for folder in (kb, model):
+        folder.mkdir()
+    for number in range(5):
+        (kb / f"{number}.md").write_text(f"# Price {number}\n\nWe pay the price for two months.\n")
+    Small().save(model)
+    flags = ["--kb", str(kb), "--data", str(tmp_path / "data"), "--vectors", f"bert:{model}"]
+    assert cli.main(["kb", "embed", *flags]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        *[f"{done} of 5 sections" for done in (2, 4, 5)],
+        f"all sections of {kb} have vectors",
+    ]
+    assert cli.main(["kb", "embed", *flags]) == 0
+    assert capsys.readouterr().out.splitlines() == ["5 of 5 sections", f"all sections of {kb} have vectors"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"vectors": "off"}, "vectors off makes none: name a kind, such as --vectors minilm"),
+        ({"data": "memory"}, "vectors in memory end with this command: name the server's folder"),
+        ({"kb": "nowhere"}, "nowhere"),
+    ],
+)
+def test_vectors_that_cannot_be_made_are_one_line(
+    changed: dict[str, str], says: str, folder: Path, tmp_path: Path, capsys: Out
+) -> None:
+    """With the remedy, and status 2."""
+    given = {"kb": str(folder), "data": str(tmp_path), "vectors": "static"} | changed
+    assert cli.main(["kb", "embed", *(f"--{name}={value}" for name, value in given.items())]) == 2
+    assert says in capsys.readouterr().err

@@ -9,20 +9,27 @@ from typing import TypeVar
 import pytest
 import trio
 import trio.testing
+from structlog.testing import capture_logs
 
 from agent.answering.brain import GroundedBrain
 from agent.answering.settings import AnswerSettings
 from agent.compose.knowledge import Knowledge
+from agent.compose.readiness import Readiness
 from agent.errors import UsageError
+from agent.lexical.meanings import VocabularyMeanings
 from agent.llm.mock import MockModel
 from agent.ports.brain import Question, TurnEvent, VerifiedPart
 from agent.ports.search import Hit, Query
 from agent.retrieval.load import SourceFile
+from agent.retrieval.matrix import SectionMatrix
+from agent.retrieval.meaning import KnowledgeEmbedder
 from agent.retrieval.search import KnowledgeBase, SearchResult
 from agent.server.metrics import Metrics
 from agent.settings import Settings
+from agent.testing.fakes import Figures
 from agent.testing.network import inline
 from tests.retrieval.test_live_knowledge import Hints
+from tests.retrieval.test_meaning import Served
 
 T = TypeVar("T")
 ASKED = Question(id="1", text="What does the Standard plan cost?", lang="en", at=0.0)
@@ -284,3 +291,41 @@ async def test_other_documents_have_vectors_as_these_have(kb: Path, monkeypatch:
     given = Knowledge(settings=Settings.of(kb=kb), snapshot=KnowledgeBase.build([]), run_sync=inline)
     await given.read()
     assert await given.another_meaning() is None
+
+
+async def test_how_far_a_model_of_sentences_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
+) -> None:
+    """A sentence for the operator and a gauge while sections have no vectors; one line at the beginning and the end."""
+    for number in range(5):
+        (tmp_path / f"{number}.md").write_text(f"A zebra, the {number}th of its kind.")
+    served = Served()
+    meaning = KnowledgeEmbedder(served, served.encode, None, SectionMatrix, VocabularyMeanings)
+
+    async def opened(*chosen: object) -> KnowledgeEmbedder:
+        return meaning
+
+    monkeypatch.setattr("agent.compose.knowledge.open_meaning", opened)
+    monkeypatch.setattr("agent.retrieval.folder.EMBED_AT_ONCE", 2)
+    figures, readiness = Figures(), Readiness()
+    readiness.knowledge = Knowledge(
+        settings=Settings.of(kb=tmp_path), run_sync=inline, watch=Hints(), observer=figures
+    )
+    with capture_logs() as lines:
+        async with trio.open_nursery() as nursery:
+            await readiness.knowledge.read()
+            assert readiness.explain_limping() == (
+                "2 of 5 sections are embedded; until all are, questions are searched by their words."
+            )
+            assert (readiness.unready, figures.levels) == (
+                "The server is starting.",
+                {"sections_unembedded": 3},
+            )
+            nursery.start_soon(readiness.knowledge.keep)
+            await trio.sleep(60)
+            assert (readiness.explain_limping(), figures.levels) == ("", {"sections_unembedded": 0})
+            nursery.cancel_scope.cancel()
+    assert [(line["event"], line["done"]) for line in lines if "embed" in line["event"]] == [
+        ("embedding sections", 2),
+        ("sections are embedded", 5),
+    ]
