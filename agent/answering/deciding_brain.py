@@ -278,6 +278,9 @@ class _DecidingTurn:
     async def _in_time(self, deciding: Awaitable[Decision]) -> Decision:
         with trio.move_on_after(self.tools.timeout):
             return await deciding
+        _log.warning(
+            "decision took too long", seconds=self.tools.timeout, remedy="raise turn-timeout for a slow model"
+        )
         raise ModelFailed("the decision took too long", "timeout")
 
     async def _run_call(self, call: CheckedCall, act: ActNow) -> str:

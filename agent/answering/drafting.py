@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
+import structlog
 import trio
 
 from ..config import DRAFT_MAX
@@ -11,6 +12,8 @@ from ..ports.draft import Delta, Drafter, Prompt
 from ..ports.search import Hit
 
 UNWIND_TIMEOUT = 2.0  # a Brain's clean-up after a cancel
+
+_log = structlog.get_logger("agent.answering")
 
 
 class DraftReader:
@@ -48,6 +51,9 @@ class DraftReader:
             async with _close_after(self._model.stream(prompt, hits)) as deltas:
                 yield _BoundedPieces(deltas, deadline, self._timeout, may_be_empty=bool(prompt.sent))
         if deadline.cancelled_caught:
+            _log.warning(
+                "draft took too long", seconds=self._timeout, remedy="raise turn-timeout for a slow model"
+            )
             raise ModelFailed(
                 "the draft took too long: if the model is only slow, raise turn-timeout", "timeout"
             )

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import pytest
 import trio
+from structlog.testing import capture_logs
 from trio.testing import MockClock
 
 from agent.answering.brain import HITS, GroundedBrain
@@ -582,9 +583,13 @@ async def test_a_sentence_that_fails_twice_ends_the_answer() -> None:
 async def test_a_model_that_fails_in_the_middle_is_told_after_what_was_said(
     autojump_clock: MockClock,
 ) -> None:
-    """The sentences that stood stay said."""
+    """The sentences that stood stay said, and the operator reads which setting to change."""
     model = FakeDrafter(LONG * 2, wait=1.0)
-    events = await told(brain(model, settings=AnswerSettings(verify="sentence", turn_timeout=10.5)))
+    with capture_logs() as lines:
+        events = await told(brain(model, settings=AnswerSettings(verify="sentence", turn_timeout=10.5)))
+    assert [line["remedy"] for line in lines if line["log_level"] == "warning"] == [
+        "raise turn-timeout for a slow model"
+    ]
     assert shape(events) == ["DraftCompleted", "VerifiedPart", "model_failed"]
     assert model.open == 0
 
