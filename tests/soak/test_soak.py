@@ -58,10 +58,10 @@ def _logged(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 async def test_a_short_soak_keeps_every_promise(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Twenty users with sockets, and fifteen over HTTP, break nothing in five seconds and leave nothing."""
+    """Twenty users with sockets, and fifteen over HTTP, break nothing in eight seconds and leave nothing."""
     monkeypatch.setattr(phases, "LINE_EVERY", 0.1)
     monkeypatch.setattr(phases, "BUSY", 2.0)
-    assert await command.soak(users=CrowdSize(20, 15, 5), own=True, data=tmp_path, slow_disk=1.0) == 0
+    assert await command.soak(users=CrowdSize(20, 15, 8), own=True, data=tmp_path, slow_disk=1.0) == 0
     out, err = capsys.readouterr()
     report = json.loads(out)
     assert report["passed"]
