@@ -54,7 +54,7 @@ _STEPS = tuple(sorted(f"{word} " for word in STEPS))
 _STEP_MAX = max(map(len, _STEPS), default=1)
 _OPEN = re.compile(r"<[a-zA-Z/!?][^<>]*\Z|\]\([^()\n]*\Z|\[[^\[\]\n]*\Z|&#?\w*\Z")
 _REACH = 500  # characters over which markup can still close
-_MARKS = re.compile(r"(?:[ \t]*\[\d{1,3}(?:,[ ]?\d{1,3})*\])+\Z")  # of sources, behind a sentence's end
+_MARK = re.compile(r"[ \t]?\[\d{1,3}(?:,[ ]?\d{1,3})*\]\Z")  # of a source, behind the end of a sentence
 _LONE = re.compile(r"\d{1,3}[.,]\d{3}(?!\d)")
 
 
@@ -199,7 +199,10 @@ class SentenceStream:
         line = rest.rfind("\n", 0, end) + 1
         if "\n" not in gap and rest[line:end].lstrip().startswith("|"):
             return False
-        body = _MARKS.sub("", rest[max(0, end - 40) : end]).rstrip(_CLOSING)
+        body = rest[max(0, end - 40) : end]
+        while (mark := _MARK.search(body)) is not None:
+            body = body[: mark.start()]
+        body = body.rstrip(_CLOSING)
         return body.endswith(("!", "?", "…")) or (
             body.endswith(".")
             and not _ABBREVIATION.search(body[:-1])

@@ -32,6 +32,7 @@ NO_SOURCES = {
     "sv": "Jag hittar inget stöd i kunskapsbasen.",
 }
 ANSWERING = ("stream", "stream_end", "response")  # "chat and text messages" has an action suggested too
+CONFIRM = {"en": "Please confirm this.", "sv": "Bekräfta det här, tack."}
 MISMATCH = {"en": "I cannot verify that", "sv": "Jag kan inte verifiera det."}
 
 
@@ -128,7 +129,10 @@ def check_citation(citation: dict[str, Any]) -> None:
 
 
 def check_refusals(run: Run) -> None:
-    """Check the words of the refusals, in the question's language, and that one without sources cites nothing."""
+    """Check the words of the refusals, in the question's language, and that one without sources cites nothing.
+
+    A message that only asks for an action is answered with a request to confirm it, which cites nothing.
+    """
     for each in run.answers:
         if each.outcome == "no_sources":
             assert (each.response["text"], each.response["citations"]) == (NO_SOURCES[each.asked.lang], [])
@@ -137,7 +141,7 @@ def check_refusals(run: Run) -> None:
             assert each.response["blocked"]["message"] == "Verification failed: Number mismatch"
         else:
             assert each.outcome == "answered"
-            assert each.response["citations"]
+            assert each.response["citations"] or each.response["text"] == CONFIRM[each.asked.lang]
 
 
 @pytest.mark.parametrize(
