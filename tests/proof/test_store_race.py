@@ -105,10 +105,10 @@ def test_killed_at_any_moment_every_call_is_in_a_legal_status(tmp_path: Path) ->
     ledger = {row.suggestion_id: row.status for row in rows}
     assert len(ledger) == len(rows)
     for id, status in known.items():
-        if id in messages:
+        if id not in found:
             assert messages[id] == status
             continue
-        call = found[id]
+        call = found[id]  # the message with its result has the same id
         statuses[call.runs_at, call.status] += 1
         assert call.status in AFTER_A_KILL[call.runs_at], (id, status, call.status)
         if call.status in ORDER:
