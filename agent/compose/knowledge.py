@@ -90,7 +90,10 @@ class Knowledge:
         done, total = self._embedded
         if done == total:
             return ""
-        return f"{done:,} of {total:,} sections are embedded; until all are, questions are searched by their words."
+        instead = (
+            "their words" if self._meaning is None or self._meaning.fallback is None else "static vectors"
+        )
+        return f"{done:,} of {total:,} sections are embedded; until all are, questions are searched by {instead}."
 
     def check_settings(self) -> None:
         """Raise `UsageError` for a mistake that shows before any document is read."""
@@ -120,7 +123,7 @@ class Knowledge:
     async def another_meaning(self) -> KnowledgeEmbedder | None:
         """Return the model that makes the vectors of a project's documents; `None` where no vectors are used.
 
-        Waits until the model is opened. A model of sentences makes no vectors of projects: see
+        Waits until the model is opened. A model of sentences makes no vectors of projects, but its fallback does: see
         `KnowledgeEmbedder.for_another_base`.
         """
         await self._opened.wait()

@@ -125,7 +125,7 @@ async def open_meaning(vectors: str, url: str | None, run_sync: RunSync) -> Know
         return None
     embedder = await open_embedder(choice, run_sync)
     words = await open_words(run_sync, embedder)
-    return await run_sync(lambda: _make_knowledge_embedder(choice, embedder, words))
+    return await run_sync(lambda: _make_knowledge_embedder(choice, embedder, words, run_sync))
 
 
 async def open_near(
@@ -154,32 +154,30 @@ def _make_vector_arm(
 
 
 def _make_knowledge_embedder(
-    choice: Choice, embedder: Embedder, words: WordVectors | None
+    choice: Choice, embedder: Embedder, words: WordVectors | None, run_sync: RunSync
 ) -> KnowledgeEmbedder:
+    """Return the embedder of a knowledge base; static vectors, where they are installed, stand in for other kinds."""
     with use_one_thread():
         from ..lexical.meanings import VocabularyMeanings
         from ..retrieval.matrix import SectionMatrix, unpack_rows
+        from .static import Static
 
-    if isinstance(embedder, Threaded):
-        at_once = embedder.encoder if choice.kind == "static" else None
-        return KnowledgeEmbedder(
-            embedder,
-            embedder.encoder.encode,
-            words,
-            SectionMatrix,
-            VocabularyMeanings,
-            at_once,
-            unpack_rows,
-            of_statements=at_once is None,
-        )
-    return KnowledgeEmbedder(
+    encoder = embedder.encoder if isinstance(embedder, Threaded) else None
+    is_static = choice.kind == "static"
+    meaning = KnowledgeEmbedder(
         embedder,
-        partial(_from_thread, embedder),
+        partial(_from_thread, embedder) if encoder is None else encoder.encode,
         words,
         SectionMatrix,
         VocabularyMeanings,
-        unpacked=unpack_rows,
+        encoder if is_static else None,
+        unpack_rows,
+        of_statements=encoder is not None and not is_static,
     )
+    if not is_static and isinstance(words, Static):
+        static = Choice("static", _package_folder(_STATIC))
+        meaning.fallback = _make_knowledge_embedder(static, Threaded(words, run_sync), words, run_sync)
+    return meaning
 
 
 def _from_thread(

@@ -3,9 +3,10 @@
 Strategy: sections are embedded with their headings in the reader's thread, when an index is built; sections of
 unchanged files keep their rows. A local model of sentences embeds each statement too, with its headings and leading
 line, and these vectors are kept as halves, since only few are compared with a question. A model of sentences takes
-minutes for a large knowledge base: until all rows exist, questions are searched by their words. A static embedder
-makes a question's vector in 0.1 ms, which is not worth a thread, and that of a statement when it is compared. When a
-served model fails, questions are searched by their words alone, and one line in the log says so.
+minutes for a large knowledge base: until all rows exist, and for questions in languages that the model was not made
+for, a static embedder stands in (`fallback`). A static embedder makes a question's vector in 0.1 ms, which is not worth
+a thread, and that of a statement when it is compared. When a served model fails, its fallback stands in too, and one
+line in the log says so; without a fallback, questions are searched by their words alone.
 """
 
 from collections.abc import Callable, Sequence
@@ -44,6 +45,8 @@ class KnowledgeEmbedder:
     of numbers of some bytes each from bytes, or () where they do not fit. `of_statements`: whether a model of
     sentences also embeds each statement beforehand.
 
+    `fallback`: the static embedder to search with where this one cannot; None until one is set.
+
     `of_sentences`: whether a model of sentences makes the vectors. `is_unfinished`: whether the last call left
     sections without vectors. `on_progress`: called with the number of sections that have vectors, and of all sections,
     after each call with a model of sentences; in the thread of that call.
@@ -61,6 +64,7 @@ class KnowledgeEmbedder:
         of_statements: bool = False,
     ) -> None:
         self.of_sentences = at_once is None
+        self.fallback: KnowledgeEmbedder | None = None
         self.of_statements = of_statements
         self.is_unfinished = False
         self.on_progress: Callable[[int, int], None] = lambda done, total: None
@@ -78,12 +82,13 @@ class KnowledgeEmbedder:
         self._last_error: str | None = None  # why there are no vectors, while there are none
 
     def for_another_base(self) -> "KnowledgeEmbedder | None":
-        """Return the maker of vectors for another knowledge base; None with a model of sentences.
+        """Return the maker of vectors for another knowledge base.
 
-        A model of sentences takes longer than a turn that needs that knowledge base can wait.
+        A model of sentences takes longer than a turn that needs that knowledge base can wait: its fallback makes them,
+        and there are none without a fallback.
         """
         if self.of_sentences:
-            return None
+            return None if self.fallback is None else self.fallback.for_another_base()
         return KnowledgeEmbedder(
             self.embedder,
             self._encode,
@@ -242,7 +247,8 @@ class KnowledgeEmbedder:
         """Log that there are no vectors, once for each reason until there are some again."""
         if self._last_error != str(error):
             self._last_error = str(error)
-            _log.warning("no vectors from the served model, searching by words alone", why=str(error))
+            instead = "words alone" if self.fallback is None else "static vectors"
+            _log.warning("no vectors from the served model", searched_by=instead, why=str(error))
 
 
 def embedded_text(passage: Passage) -> str:

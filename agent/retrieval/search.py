@@ -14,7 +14,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from math import exp
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from agent.lexical.synonyms import Synonyms
 from agent.ports.search import Hit, Lang, Passage, Query
@@ -37,37 +37,52 @@ _TOPICS = 20  # topics that are returned, of which the caller may drop some
 _HitKey: TypeAlias = tuple[str, str, Lang, int]
 
 
-class SnapshotVectors(Protocol):
-    """The vectors of one snapshot."""
+class QuestionVector(NamedTuple):
+    """A question with the vectors that it is searched with.
 
-    def nearness_of(self, vector: object) -> QuestionNearness:
-        """Return the nearness of a question, whose vector is given, to its sections and statements."""
-        ...
+    `is_chosen`: whether the embedder that the operator chose made its vector, or makes none for its language.
+    """
+
+    nearness: QuestionNearness
+    is_chosen: bool
+
+
+class SnapshotVectors:
+    """The vectors of one snapshot, by embedder: first of the one that the operator chose, then of its `fallback`.
+
+    The fallback is asked where the first one has not embedded all sections yet, was not made for the language of a
+    question, or fails.
+    """
+
+    def __init__(self, by_embedder: Sequence[tuple[KnowledgeEmbedder, SectionVectors | None]]) -> None:
+        self._by_embedder = by_embedder
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the chosen embedder has embedded all sections."""
+        return self._by_embedder[0][1] is not None
+
+    async def embed_question(self, text: str, lang: Lang) -> QuestionVector | None:
+        """Return the question with its vectors; None where no embedder gives one."""
+        is_chosen = True
+        for embedder, sections in self._by_embedder:
+            vector = None if sections is None else await embedder.embed_question(text, lang)
+            if sections is not None and vector is not None:
+                return QuestionVector(_make_nearness(embedder, sections, vector), is_chosen)
+            is_chosen = is_chosen and not embedder.embeds(lang)
+        return None
 
     def embeds(self, lang: Lang) -> bool:
         """Tell whether questions in `lang` have vectors, unless a server fails."""
-        ...
-
-    async def question(self, text: str, lang: Lang) -> object:
-        """Return the vector of a question, or None."""
-        ...
+        return any(embedder.embeds(lang) for embedder, _ in self._by_embedder)
 
 
-class _EmbedderVectors:
-    """The vectors of one snapshot, made by an embedder (implements `SnapshotVectors`)."""
-
-    def __init__(self, sections: SectionVectors, meaning: KnowledgeEmbedder) -> None:
-        self._sections = sections
-        self._compare = meaning.compare_statements
-        self._weights = WITH_SENTENCES if meaning.of_sentences else WITH_WORDS
-        if meaning.of_statements:
-            self._weights = WITH_STATEMENTS
-        self.embeds = meaning.embeds
-        self.question = meaning.embed_question
-
-    def nearness_of(self, vector: object) -> QuestionNearness:
-        """Return the nearness of a question, whose vector is given, to its sections and statements."""
-        return QuestionNearness(self._weights, self._sections, vector, partial(self._compare, vector))
+def _make_nearness(embedder: KnowledgeEmbedder, sections: SectionVectors, vector: object) -> QuestionNearness:
+    """Return the nearness of a question to sections and statements, from the vectors that `embedder` made."""
+    weights = WITH_SENTENCES if embedder.of_sentences else WITH_WORDS
+    if embedder.of_statements:
+        weights = WITH_STATEMENTS
+    return QuestionNearness(weights, sections, vector, partial(embedder.compare_statements, vector))
 
 
 class SearchResult(NamedTuple):
@@ -166,8 +181,8 @@ class KnowledgeBase:
 
     @property
     def has_vectors(self) -> bool:
-        """Whether its sections have vectors."""
-        return self._vectors is not None
+        """Whether all its sections have vectors of the embedder that the operator chose."""
+        return self._vectors is not None and self._vectors.is_whole
 
     @property
     def statement_count(self) -> int:
@@ -222,7 +237,12 @@ class KnowledgeBase:
         return self.find_hits(query.text, query.lang, query.limit, 0.0, vector)
 
     def find_hits(
-        self, query: str, lang: Lang, limit: int, floor: float | None = None, vector: object = None
+        self,
+        query: str,
+        lang: Lang,
+        limit: int,
+        floor: float | None = None,
+        vector: QuestionVector | None = None,
     ) -> tuple[Hit, ...]:
         """Search as `search` does, but synchronously and for one question alone.
 
@@ -231,30 +251,31 @@ class KnowledgeBase:
         """
         if limit < 1:
             return ()
-        nearness = self._nearness_of(vector)
+        nearness = NO_NEARNESS if vector is None else vector.nearness
         least = nearness.weights.floor if floor is None else floor
         best = rank_sections(query, self._index, lang, nearness, least)
         return () if best is None or best.sure < least else self._make_hits(best, limit)
 
-    async def embed_question(self, question: str, lang: Lang) -> object:
-        """Return the vector of a question, or None without vectors."""
+    async def embed_question(self, question: str, lang: Lang) -> QuestionVector | None:
+        """Return a question with its vectors, or None without vectors."""
         if self._vectors is None:
             return None
-        return await self._vectors.question(self._index.lexicon.reword_text(question), lang)
+        return await self._vectors.embed_question(self._index.lexicon.reword_text(question), lang)
 
-    def _is_whole(self, vector: object, lang: Lang) -> bool:
+    def _is_whole(self, vector: QuestionVector | None, lang: Lang) -> bool:
         """Tell whether a question in `lang` has the vector that it should have, if any."""
-        return vector is not None or self._vectors is None or not self._vectors.embeds(lang)
+        if vector is not None:
+            return vector.is_chosen
+        return self._vectors is None or not self._vectors.embeds(lang)
 
-    def find_sections(self, query: str, lang: Lang, limit: int, vector: object = None) -> tuple[Passage, ...]:
+    def find_sections(
+        self, query: str, lang: Lang, limit: int, vector: QuestionVector | None = None
+    ) -> tuple[Passage, ...]:
         """Return the at most `limit` best sections, best first, with no floor. `vector`: as in `find_hits`."""
-        ranked = rank_sections(query, self._index, lang, self._nearness_of(vector), most=limit)
+        nearness = NO_NEARNESS if vector is None else vector.nearness
+        ranked = rank_sections(query, self._index, lang, nearness, most=limit)
         found = [self._index.sections[number] for number in ranked.sections[:limit]] if ranked else ()
         return tuple([section.passage for section in found if section is not None])
-
-    def _nearness_of(self, vector: object) -> QuestionNearness:
-        """Return the nearness of a question with `vector`, or of one without a vector."""
-        return NO_NEARNESS if self._vectors is None or vector is None else self._vectors.nearness_of(vector)
 
     def _make_hits(self, ranked: Ranking, limit: int) -> tuple[Hit, ...]:
         """Return the first `limit` statements of a ranking as hits, with scores relative to the best statement."""
@@ -276,8 +297,10 @@ def make_snapshot(
     skipped: Sequence[Skipped] = (),
     most: int | None = None,
 ) -> KnowledgeBase:
-    """Return a snapshot over an index; without vectors where a served model gives none, or not all are made yet.
+    """Return a snapshot over an index.
 
+    It has the vectors of the fallback of `meaning`, if any, where a served model gives none, where not all are made
+    yet, and for languages that `meaning` does not embed.
     `most`: how many sections a model of sentences embeds; None embeds all.
     Blocks; raises `agent.errors.GivenUp` when `effort` was given up. The likeness of the index's words is changed, so
     `synonyms` must be the same for every snapshot over it.
@@ -288,7 +311,13 @@ def make_snapshot(
         return False
 
     sections = None if meaning is None else meaning.embed_sections(index, given_up, most)
-    vectors = None if meaning is None or sections is None else _EmbedderVectors(sections, meaning)
+    vectors = None
+    if meaning is not None:
+        by_embedder = [(meaning, sections)]
+        if meaning.fallback is not None and (sections is None or meaning.embedder.langs is not None):
+            by_embedder.append((meaning.fallback, meaning.fallback.embed_sections(index, given_up)))
+        if any(each is not None for _, each in by_embedder):
+            vectors = SnapshotVectors(by_embedder)
     index.lexicon.likeness.learn(
         synonyms.of, None if meaning is None else meaning.word_meanings(index.lexicon.vocabulary.words)
     )

@@ -255,7 +255,7 @@ async def test_a_document_that_cannot_be_read_leaves_the_others(
 
 
 async def test_vectors_are_as_the_operator_chose(projects: FakeProjects, static: KnowledgeEmbedder) -> None:
-    """Those of words, which every project gets its own of; none of a model of sentences."""
+    """Those of words, which every project gets its own of; those of its fallback with a model of sentences."""
 
     async def meaning() -> KnowledgeEmbedder | None:
         return static.for_another_base()
@@ -264,11 +264,14 @@ async def test_vectors_are_as_the_operator_chose(projects: FakeProjects, static:
     for name in ("a", "b"):
         held = await (await of.load_holdings(name)).documents.load_snapshot()
         assert getattr(held, "has_vectors", False)
+    fallback = static.for_another_base()
     static.of_sentences = True
     try:
         assert static.for_another_base() is None
+        static.fallback = fallback
+        assert static.for_another_base() is not None
     finally:
-        static.of_sentences = False
+        static.of_sentences, static.fallback = False, None
 
 
 @pytest.mark.parametrize("small", [1, 10_000], ids=["added to", "anew"])

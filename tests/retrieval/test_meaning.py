@@ -11,7 +11,7 @@ import trio.testing
 from agent.errors import EmbeddingFailed, GivenUp
 from agent.lexical.meanings import VocabularyMeanings
 from agent.ports.embed import TextRole, Vectors
-from agent.ports.search import Query
+from agent.ports.search import Lang, Query
 from agent.ports.work import RunSync
 from agent.retrieval.effort import Effort
 from agent.retrieval.folder import FolderReader, Update
@@ -37,7 +37,8 @@ class Served:
         fails: what each further call ends with.
     """
 
-    name, dimension, langs = "served:animals", 4, None
+    name, dimension = "served:animals", 4
+    langs: frozenset[Lang] | None = None
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, TextRole]] = []
@@ -238,6 +239,70 @@ async def test_sections_without_vectors_are_found_by_their_words(
     assert not reader.needs_retry
     assert reader.update() is None
     assert await best(knowledge, "giraffe") == "An okapi lives there."
+
+
+@pytest.fixture
+def with_fallback(served: Served) -> tuple[KnowledgeEmbedder, Served]:
+    """Vectors of a model that knows English only, and the static model behind it, which knows every language."""
+    static = Served()
+    served.langs = frozenset({"en"})
+    fallback = KnowledgeEmbedder(static, static.encode, None, SectionMatrix, VocabularyMeanings, static)
+    meaning = KnowledgeEmbedder(served, served.encode, None, SectionMatrix, VocabularyMeanings)
+    meaning.fallback = fallback
+    return meaning, static
+
+
+def asked_questions(of: Served) -> list[str]:
+    """Return the questions that a model embedded."""
+    return [text for text, role in of.asked if role == "question"]
+
+
+async def test_static_vectors_stand_in_for_a_language_that_the_model_does_not_know(
+    kb: Path, with_fallback: tuple[KnowledgeEmbedder, Served], served: Served
+) -> None:
+    """Each question has the vector of one of the two, and its hits are stored."""
+    meaning, static = with_fallback
+    knowledge = must(FolderReader(kb, meaning=meaning).update())
+    assert knowledge.has_vectors
+    assert await best(knowledge, "giraffe") == "An okapi lives there."
+    vector = await knowledge.embed_question("giraffe", "sv")
+    assert knowledge.find_hits("giraffe", "sv", 1, 0, vector)[0].snippet.said == "An okapi lives there."
+    assert (asked_questions(served), asked_questions(static)) == (["giraffe"], ["giraffe"])
+    assert (await knowledge.run_search(Query("giraffe", "sv", 5))).whole
+
+
+async def test_static_vectors_stand_in_until_the_model_has_embedded_all(
+    kb: Path, with_fallback: tuple[KnowledgeEmbedder, Served], served: Served
+) -> None:
+    """Meanwhile the snapshot counts as unfinished, and no hits are stored; then the model takes over."""
+    meaning, static = with_fallback
+    served.fails = EmbeddingFailed("unreachable", "away")
+    reader = FolderReader(kb, meaning=meaning)
+    with warned() as events:
+        knowledge = must(reader.update())
+    assert events == ["no vectors from the served model"]
+    assert (knowledge.has_vectors, reader.needs_retry) == (False, True)
+    assert await best(knowledge, "giraffe") == "An okapi lives there."
+    assert (asked_questions(served), asked_questions(static)) == ([], ["giraffe"])
+    assert not (await knowledge.run_search(Query("giraffe", "en", 5))).whole
+    served.fails = None
+    knowledge = must(reader.update())
+    assert (knowledge.has_vectors, reader.needs_retry) == (True, False)
+    assert await best(knowledge, "pony") == "A zebra lives here."
+    assert asked_questions(served) == ["pony"]
+    assert (await knowledge.run_search(Query("pony", "en", 5))).whole
+
+
+async def test_static_vectors_stand_in_for_a_question_that_the_model_fails_to_embed(
+    kb: Path, with_fallback: tuple[KnowledgeEmbedder, Served], served: Served
+) -> None:
+    """The sections have no static vectors while the model has embedded them, unless a language needs them."""
+    meaning, _ = with_fallback
+    knowledge = must(FolderReader(kb, meaning=meaning).update())
+    served.fails = EmbeddingFailed("busy", "later")
+    with warned():
+        assert await best(knowledge, "giraffe") == "An okapi lives there."
+        assert not (await knowledge.run_search(Query("giraffe", "en", 5))).whole
 
 
 async def test_a_live_knowledge_base_gets_its_vectors_when_the_model_is_back(
