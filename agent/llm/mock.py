@@ -62,7 +62,7 @@ class MockModel:
         elif prompt.form == "claims":
             draft = self._draft_claims(prompt, evidence, is_invented, rng)
         else:
-            draft = compose_answer(_choose_supported(prompt, evidence), prompt.lang)
+            draft = compose_answer(_choose_supported(prompt, evidence), prompt.lang, prompt.question)
             if is_invented:
                 draft = self._add_invention(draft, prompt, evidence, rng)
         for number, piece in enumerate(_cut_pieces(draft, rng)):

@@ -2,8 +2,9 @@
 
 Strategy: quote the statement that answers, and at most two more that are nearly as likely, each whole and after a
 short lead that names its section. The best statement comes first. A line to which it refers back is quoted before it,
-and lines that it introduces after it. A table row becomes "header: cell" pairs. Lines with only links, and the notes
-of a version that the question does not name, are quoted only without any other statement.
+and lines that it introduces after it. Of a table's row the columns that are asked for are quoted (`table_rows`), and no
+other row of the table where the question names one. Lines with only links, and the notes of a version that the question
+does not name, are quoted only without any other statement.
 
 Memory is quoted as the user's own words. A search finds more memory than fits, since it also finds items by their
 neighbours. So only the items that hold most of the question's words are quoted, before the documents when the items
@@ -25,6 +26,7 @@ from ..ports.search import Hit, Passage
 from ..text.sentences import find_sentences
 from ..text.words import fold, split_words
 from .named_tools import EMPTY_WORDS, Stems, stems
+from .table_rows import TableQuestion, names_row, read_table_question, word_row
 
 STATEMENTS = 3
 """Statements of documents that are quoted."""
@@ -97,6 +99,8 @@ def _choose_statements(evidence: Sequence[Hit], question: str) -> list[Hit]:
     if not ranked:
         return []
     best = ranked[0]
+    if best.snippet.kind == "row" and names_row(subject := _subject_stems(question), best):
+        ranked = [hit for hit in ranked if hit.snippet.kind != "row" or names_row(subject, hit)]
     before, after = _find_neighbours(best, ranked)
     quotes = [best]
     words = _count_words(best, ())
@@ -192,19 +196,23 @@ def statement_text(hit: Hit) -> str:
     return hit.snippet.said or hit.snippet.text
 
 
-def compose_answer(quoted: Sequence[Hit], lang: Lang) -> str:
-    """Return a text that quotes statements, the section of the best one first, in a frame in `lang`."""
+def compose_answer(quoted: Sequence[Hit], lang: Lang, question: str = "") -> str:
+    """Return a text that quotes statements, the section of the best one first, in a frame in `lang`.
+
+    `question`: decides which columns of rows are quoted; "" quotes all.
+    """
     if not quoted:
         return LANGUAGES[lang].quoting.nothing
     passages = list(dict.fromkeys(hit.passage for hit in quoted))
     memory_passages = [each for each in passages if each.file.startswith(MEMORY_FILES)]
     documents = [each for each in passages if each not in memory_passages]
-    parts = [f"{_format_lead(each, lang)}\n{_join_statements(each, quoted)}" for each in documents]
+    rows = read_table_question(question, lang)
+    parts = [f"{_format_lead(each, lang)}\n{_join_statements(each, quoted, rows)}" for each in documents]
     if documents and all(each.lang != lang for each in passages):
         parts.insert(0, _other_language_note(lang, documents[0].lang))
     if memory_passages:
         lead = LANGUAGES[lang].quoting.remembered
-        lines = "\n".join([lead, *(f"- {_join_statements(each, quoted)}" for each in memory_passages)])
+        lines = "\n".join([lead, *(f"- {_join_statements(each, quoted, rows)}" for each in memory_passages)])
         parts.insert(0 if passages[0] in memory_passages else len(parts), lines)
     return "\n\n".join(parts)
 
@@ -227,16 +235,18 @@ def _other_language_note(lang: Lang, other: Lang) -> str:
     return quoting.other_language.format(language=quoting.names.get(other, LANGUAGES[other].name))
 
 
-def _join_statements(passage: Passage, quoted: Sequence[Hit]) -> str:
+def _join_statements(passage: Passage, quoted: Sequence[Hit], rows: TableQuestion) -> str:
     """Return the statements of one section as they are quoted.
 
     Sentences that follow each other on the page run on, other sentences are paragraphs, and items and rows have lines
-    of their own.
+    of their own. `rows`: the question that rows are worded for.
     """
     text = before = ""
     last = -1
     for hit in [hit for hit in quoted if hit.passage is passage]:
         kind, statement = hit.snippet.kind, statement_text(hit)
+        if kind == "row":
+            statement = word_row(hit, rows)
         place = passage.snippets.index(hit.snippet)
         if kind in _ITEMS:
             text = f"{text}\n- {statement}" if text else f"- {statement}"

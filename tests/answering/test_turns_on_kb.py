@@ -78,8 +78,8 @@ async def test_quotes_are_said_sentence_by_sentence_as_they_are_drafted(
         events: list[TurnEvent] = []
         await brain.answer(Question(id="m", text=question, lang=passage.lang, at=0.0), events.append)
         said = [event.text for event in events if isinstance(event, VerifiedPart)]
-        quoted = choose_quotes(hits)
-        assert "".join(text.text for text in said) == compose_answer(quoted, passage.lang)
+        quoted = choose_quotes(hits, question)
+        assert "".join(text.text for text in said) == compose_answer(quoted, passage.lang, question)
         cited = {(each.file, each.first) for text in said for each in text.citations}
         assert len({(hit.snippet.file, hit.snippet.first) for hit in quoted} - cited) <= 1
 

@@ -27,6 +27,7 @@ import trio
 
 from agent.answering.brain import GroundedBrain
 from agent.embedding.open import open_meaning
+from agent.grounding.citations import find_places
 from agent.grounding.verify import snippets_of
 from agent.host import WorkerThreads
 from agent.llm.mock import MockModel
@@ -66,11 +67,12 @@ def unheld(text: VerifiedText) -> int:
 
 def is_first_right(text: VerifiedText, row: Row) -> bool:
     """Tell whether the cited statement that an answer quotes first answers the question by itself."""
-    places = [(text.text.find(each.said), each) for each in text.citations if each.said in text.text]
+    places = find_places(text.text, text.citations)
     if not places:
         return False
-    _, first = min(places, key=lambda place: place[0])
-    return holds(first.said, row["answer"]) and overlaps([first], row)
+    index = min(places, key=lambda index: places[index][0])
+    quoted = "\n".join([text.text[start:end] for start, end in places[index]])
+    return holds(quoted, row["answer"]) and overlaps([text.citations[index]], row)
 
 
 async def measure(folder: Path, rows: Sequence[Row], vectors: str) -> dict[str, Any]:

@@ -1,0 +1,99 @@
+"""Words a table's row for a question: the columns that it asks for, in words where the header says "per month".
+
+Strategy: a row reads "first cell; header: cell; ...". Where the question names the row by its first cell, the columns
+asked for are those whose headers hold most of the question's words, or else those that hold the kind of thing that is
+asked for (a price, a time); a short cell that holds a word of the question stays too, since it tells what the row is
+about. Where nothing tells the columns apart, or a cell cannot be told from its neighbours, the row is quoted whole. An
+amount of money is followed by the "per month" of its header. A rewording is used only where the number rule finds each
+of its numbers in the row.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..grounding.verify import verify
+from ..numbers.number_tokens import tokens
+from ..numbers.token import Kind
+from ..ports.search import Hit, Lang
+from ..retrieval.parsed_question import find_kinds, parse_question
+from ..text.words import split_words
+from .named_tools import EMPTY_WORDS, Stems, stems
+
+_CELL_END, _HEADER_END = "; ", ": "
+_SHORT = 8  # words of a cell that tells what its row is about
+_RATE = re.compile(r"\S+(?: \S+){0,2} (per [^\W\d_]+)", re.IGNORECASE)  # a header such as "Price per month"
+
+
+class TableQuestion(NamedTuple):
+    """A question as rows are worded for it. `subject`: its content words. `kind`: of thing that would answer it."""
+
+    subject: Sequence[Stems]
+    kind: str | None
+
+
+def read_table_question(question: str, lang: Lang) -> TableQuestion:
+    """Return `question`, in the language `lang`, as rows are worded for it."""
+    parsed = parse_question(question, lang)
+    return TableQuestion([stems(word) for word in parsed.words], parsed.kind)
+
+
+def word_row(hit: Hit, question: TableQuestion) -> str:
+    """Return a row with its first cell and the columns that are asked for; the row as it stands where none is."""
+    row = hit.snippet.said
+    name, *rest = row.split(_CELL_END)
+    columns = [cell.partition(_HEADER_END)[::2] for cell in rest]
+    if _HEADER_END in name or not columns or not all(header and cell for header, cell in columns):
+        return row
+    worded = _join_columns(name, _choose_columns(name, columns, question))
+    return worded if worded == row or verify(worded, [hit]).is_supported else row
+
+
+def names_row(subject: Sequence[Stems], hit: Hit) -> bool:
+    """Tell whether the content words of a question, `subject`, hold each content word of a row's first cell."""
+    words = [
+        word for word in split_words(hit.snippet.said.partition(_CELL_END)[0]) if word not in EMPTY_WORDS
+    ]
+    asked = frozenset[tuple[Lang, str]]().union(*subject)
+    return bool(words) and all(not stems(word).isdisjoint(asked) for word in words)
+
+
+def _choose_columns(
+    name: str, columns: Sequence[tuple[str, str]], question: TableQuestion
+) -> Sequence[tuple[str, str]]:
+    """Return the columns, as header and cell, that a question asks for; all of them where none stands out.
+
+    `name`: the first cell.
+    """
+    shares = [_count_named(question.subject, header) for header, _ in columns]
+    if not _count_named(question.subject, name):
+        return columns
+    if any(shares):
+        asked = [share == max(shares) for share in shares]
+    else:
+        asked = [
+            question.kind in ("money", "time") and question.kind in find_kinds(" ".join(column))
+            for column in columns
+        ]
+    return [
+        column
+        for column, is_asked in zip(columns, asked, strict=True)
+        if is_asked
+        or not any(asked)
+        or (len(column[1].split()) <= _SHORT and _count_named(question.subject, column[1]))
+    ]
+
+
+def _count_named(subject: Sequence[Stems], text: str) -> int:
+    """Return how many words of a question a header or a cell holds."""
+    held = frozenset[tuple[Lang, str]]().union(*map(stems, split_words(text)))
+    return sum(not word.isdisjoint(held) for word in subject)
+
+
+def _join_columns(name: str, columns: Sequence[tuple[str, str]]) -> str:
+    """Return a row of some columns: "Standard: 299 kr per month", or the form in which it was read."""
+    header, cell = columns[0]
+    rate = _RATE.fullmatch(header) if len(columns) == 1 else None
+    if rate and [(each.kind, each.start, each.end) for each in tokens(cell)] == [(Kind.MONEY, 0, len(cell))]:
+        return f"{name}: {cell} {rate[1].lower()}"
+    return _CELL_END.join([name, *(f"{header}{_HEADER_END}{cell}" for header, cell in columns)])
