@@ -4,10 +4,11 @@ Strategy: msgspec gives a JSON Schema for each Struct; around them stands an ope
 its problems. A default as msgspec writes it may be no JSON value (a tuple), so the whole document goes through JSON
 once. Everything is sorted, so the same types give the same bytes. Generators of clients read the document too, so a
 pair of numbers is an array of two: `items: false`, as msgspec writes it, is a schema that some of them cannot read.
+They take a field with a default for one that is always there, so a field that may be missing has none.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from http import HTTPStatus
 from typing import Any
@@ -16,8 +17,9 @@ import msgspec
 
 from ..config import IDEMPOTENCY_KEY, MAX_ID
 from . import http as h
-from .completion_answers import ErrorAnswer
+from .completion_answers import AskAnswer, ErrorAnswer
 from .mcp import RpcAnswer
+from .outbound import Citation
 from .paths import DESCRIBED
 from .problems import FAULTS, KIND, Problem, make_problem
 from .routes import API_VERSION, Route, Shape
@@ -43,6 +45,7 @@ _ERRORS: Mapping[Shape, tuple[str, type[msgspec.Struct]]] = {
     "rpc": ("RpcError", RpcAnswer),
 }
 """The prefix of the names, and the type, of the errors in other forms than that of a problem."""
+_BRIEF = (AskAnswer, Citation)  # are sent without the fields that have their defaults
 _STATUSES = (400, 401, 403, 404, 413, 415, 421, 429, 431, 500, 503, 504)
 _TOKEN: list[dict[str, list[str]]] = [{"bearer": []}]
 _CHUNKS = (
@@ -111,6 +114,8 @@ def _document() -> dict[str, Any]:
     names: dict[type[msgspec.Struct], Any] = dict(zip(structs, references, strict=True))
     schemas = {name: schema for name, schema in schemas.items() if name != h.Upload.__name__}
     schemas[h.Upload.__name__] = _upload_schema()
+    bodies = [names[route.body] for route in DESCRIBED if route.body is not None]
+    _drop_defaults(schemas, [*bodies, *(_SCHEMAS + struct.__name__ for struct in _BRIEF)])
     paths: dict[str, dict[str, Any]] = {}
     for route in DESCRIBED:
         paths.setdefault(route.template, {})[route.method.lower()] = _describe_operation(route, names)
@@ -137,6 +142,23 @@ def _document() -> dict[str, Any]:
             },
         },
     }
+
+
+def _drop_defaults(schemas: Mapping[str, Any], starts: Iterable[Any]) -> None:
+    """Remove the defaults from the schemas that are referred to in `starts`, and from those to which these refer."""
+    waiting, seen = list(starts), set[str]()
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, str) and part.startswith(_SCHEMAS) and part not in seen:
+            seen.add(part)
+            schema = schemas[part.removeprefix(_SCHEMAS)]
+            for field in schema.get("properties", {}).values():
+                field.pop("default", None)
+            waiting.append(schema)
+        elif isinstance(part, Mapping):
+            waiting.extend(part.values())
+        elif isinstance(part, list):
+            waiting.extend(part)
 
 
 def _collect_structs() -> list[type[msgspec.Struct]]:

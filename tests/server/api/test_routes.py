@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 import trio
 import trio.testing
@@ -47,6 +48,27 @@ def test_the_document_is_one_and_has_every_route() -> None:
     assert paths.issubset(made["paths"])
     assert {route.name for route in ROUTES} == {*HANDLERS, "health", "openapi"}
     assert operations == {route.name for route in DESCRIBED} > {route.name for route in (*ROUTES, *QUESTIONS)}
+
+
+def test_a_field_that_may_be_missing_has_no_default() -> None:
+    """Generators of clients take a field with a default for one that is always there: not so in any request, nor in an
+    answer that is sent without its defaults.
+    """
+    made = json.loads(document())
+    schemas = made["components"]["schemas"]
+    with_defaults = {
+        name
+        for name, schema in schemas.items()
+        if any("default" in field for field in schema.get("properties", {}).values())
+    }
+    assert {"Completion", "CompletionAnswer"} <= with_defaults
+    assert not with_defaults & {route.body.__name__ for route in DESCRIBED if route.body is not None}
+    assert not with_defaults & {"CompletionMessage", "CompletionCall", "TextPart"}
+    waiting: list[Any] = [msgspec.Struct]
+    while waiting:
+        struct = waiting.pop()
+        assert not (struct.__struct_config__.omit_defaults and struct.__name__ in with_defaults), struct
+        waiting += struct.__subclasses__()
 
 
 async def test_health_and_the_document_are_open(autojump_clock: trio.testing.MockClock) -> None:
