@@ -162,16 +162,22 @@ class HandedCall:
 
     def describe(self, index: int | UnsetType = UNSET) -> CompletionCall:
         """Return the call as a client reads it. `index`: its number in a streamed message."""
-        proposal = self.proposal
-        return CompletionCall(
-            id=self.id,
-            function=CalledFunction(proposal.action, _encode(proposal.payload).decode()),
-            index=index,
-            risk=proposal.risk,
-            requires_approval=proposal.needs_approval,
-            why_approval=proposal.why,
-            sources=proposal.sources,
-        )
+        function = CalledFunction(self.proposal.action, self.arguments)
+        return CompletionCall(id=self.id, function=function, index=index, **self.describe_approval())
+
+    @property
+    def arguments(self) -> str:
+        """The arguments as JSON text."""
+        return _encode(self.proposal.payload).decode()
+
+    def describe_approval(self) -> dict[str, Any]:
+        """Return the fields of the call that tell whether its user should be asked first."""
+        return {
+            "risk": self.proposal.risk,
+            "requires_approval": self.proposal.needs_approval,
+            "why_approval": self.proposal.why,
+            "sources": self.proposal.sources,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +197,13 @@ WrittenAnswer: TypeAlias = Response | HandedCall | JsonAnswer
 """The end of a turn, as a client reads it."""
 
 
+def describe_message(answer: Response | JsonAnswer) -> dict[str, Any]:
+    """Return the fields of a message that hold an answer: `content` or `refusal`, and its sources."""
+    if isinstance(answer, JsonAnswer):
+        return answer.describe()
+    return {"content": answer.text, **_source_fields(answer)}
+
+
 def encode_completion(
     id: str, model: str, created: int, answer: WrittenAnswer, usage: Usage = NO_USAGE
 ) -> bytes:
@@ -198,10 +211,8 @@ def encode_completion(
     if isinstance(answer, HandedCall):
         message = CompletionAnswer(tool_calls=(answer.describe(),))
         choice = CompletionChoice(message=message, finish_reason="tool_calls")
-    elif isinstance(answer, JsonAnswer):
-        choice = CompletionChoice(message=CompletionAnswer(**answer.describe()))
     else:
-        choice = CompletionChoice(message=CompletionAnswer(content=answer.text, **_source_fields(answer)))
+        choice = CompletionChoice(message=CompletionAnswer(**describe_message(answer)))
     whole = Completion(id=id, created=created, model=model, choices=(choice,), usage=_describe_usage(usage))
     return _encode(whole)
 
@@ -246,9 +257,13 @@ class ChunkEncoder:
         """Return the event of a piece of the text."""
         return self._event({"content": delta})
 
-    def encode_end(self, answer: WrittenAnswer, usage: Usage | None = None) -> bytes:
-        """Return the events after the last piece: the sources, the call or the answer in JSON, the tokens if given,
-        and the end.
+    def encode_whole(self, answer: WrittenAnswer, usage: Usage) -> bytes:
+        """Return the whole answer in place of its events."""
+        return encode_completion(self.id, self.model, self.created, answer, usage)
+
+    def encode_end(self, answer: WrittenAnswer, usage: Usage = NO_USAGE) -> bytes:
+        """Return the events after the last piece: the sources, the call or the answer in JSON, the tokens if any are
+        counted, and the end.
         """
         if isinstance(answer, HandedCall):
             last = self._event({"tool_calls": (answer.describe(0),)}, "tool_calls")
@@ -256,14 +271,14 @@ class ChunkEncoder:
             last = self._event(answer.describe(), "stop")
         else:
             last = self._event(_source_fields(answer), "stop")
-        counted = _describe_usage(usage) if usage is not None else UNSET
+        counted = _describe_usage(usage)
         if isinstance(counted, CompletionUsage):
             last += _format_event(_encode({**self._make_chunk(), "choices": (), "usage": counted}))
         return last + _format_event(b"[DONE]")
 
-    def encode_failure(self, content: bytes) -> bytes:
-        """Return the last event of a stream that broke: an error, as `encode_error` makes it."""
-        return _format_event(content)
+    def encode_failure(self, code: str, message: str) -> bytes:
+        """Return the last event of a stream that broke: an error."""
+        return _format_event(encode_error(message, "server_error", code))
 
     def _event(self, delta: Mapping[str, Any], finish: str | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}

@@ -39,8 +39,12 @@ from .nul import json_without_nul
 
 _ROLES = ("system", "developer", "user", "assistant", "tool")
 _INSTRUCTIONS = ("system", "developer")
+_TEXT_TYPES = ("text", "input_text", "output_text")  # the last two of the Responses API
 _FUNCTIONS = "Offer tools in place of functions, and answer their calls with messages of the role tool."
-_FORMAT = "Set the type of response_format to text, json_object or json_schema, the last with a json_schema."
+_FORMAT = (
+    "Set the type of the answer's format to text, json_object or json_schema, the last with a json_schema, "
+    "or in text.format with a name and a schema."
+)
 _FORM = (
     "Gives the answer in this form, once no other tool needs to be called."  # where its sender describes none
 )
@@ -48,7 +52,8 @@ _ANY_OBJECT = {"type": "object", "minProperties": 1, "additionalProperties": Tru
 _CHOICE = "Set tool_choice to none, auto, required, or an object that names one function of tools."
 _NO_CHOICE = "Offer the tools that tool_choice asks for."
 _ANSWER_EACH = (
-    "Answer each of tool_calls with one message of the role tool, behind it, with its id as tool_call_id."
+    "Answer each call with one result behind it, under the id of the call: a message of the role tool with its "
+    "tool_call_id, or a function_call_output with its call_id."
 )
 _CALL_ID = f"Send the id of each call as it came: at most {MAX_ID} letters, digits, and the marks . _ ~ -"
 _ARGUMENTS = "Send the arguments of each call as they came: a JSON object in a string."
@@ -107,7 +112,7 @@ class HttpQuestion:
 
 
 class TextPart(msgspec.Struct, frozen=True):
-    """A part of a message; only the type `text` is taken."""
+    """A part of a message; only text is taken, of the type `text`, or as the Responses API names it."""
 
     type: str
     text: str | None = None
@@ -132,11 +137,18 @@ class JsonSchemaFormat(msgspec.Struct, frozen=True):
     strict: bool | None = None
 
 
-class AnswerFormat(msgspec.Struct, frozen=True):
-    """The format of an answer: of the type `text`, `json_object` or `json_schema`."""
+class AnswerFormat(msgspec.Struct, frozen=True, kw_only=True):
+    """The format of an answer: of the type `text`, `json_object` or `json_schema`.
+
+    The last has a `json_schema`, or its fields beside the type, as in the Responses API.
+    """
 
     type: str = "text"
     json_schema: JsonSchemaFormat | None = None
+    name: str | None = None
+    description: str | None = None
+    schema: dict[str, Any] | None = None
+    strict: bool | None = None
 
 
 class FunctionName(msgspec.Struct, frozen=True):
@@ -146,10 +158,11 @@ class FunctionName(msgspec.Struct, frozen=True):
 
 
 class NamedFunction(msgspec.Struct, frozen=True):
-    """The choice of one tool, whose type is `function`."""
+    """The choice of one tool, of the type `function`, by its `function`; in the Responses API by its `name`."""
 
     type: str
     function: FunctionName | None = None
+    name: str | None = None
 
 
 class StreamOptions(msgspec.Struct, frozen=True):
@@ -195,7 +208,11 @@ def decode_chat(body: bytes) -> HttpQuestion:
     """Return the question of a chat completion. Raises `agent.errors.BadRequest`, which never repeats a value of
     `body`.
     """
-    chat = decode_request(_chat, body)
+    return read_question(decode_request(_chat, body))
+
+
+def read_question(chat: CompletionRequest) -> HttpQuestion:
+    """Return the question of the request for a chat completion. Raises `agent.errors.BadRequest`, as `decode_chat`."""
     if chat.functions or any(message.role == "function" for message in chat.messages):
         raise BadRequest("unsupported_functions", _FUNCTIONS)
     if chat.n not in (None, 1):
@@ -276,8 +293,8 @@ def _read_form(given: AnswerFormat | None) -> Mapping[str, Any] | None:
         return None
     if given.type == "json_object":
         return {"name": "answer", "description": _FORM, "parameters": _ANY_OBJECT}
-    named = given.json_schema
-    if given.type != "json_schema" or named is None:
+    named = given if given.json_schema is None else given.json_schema
+    if given.type != "json_schema" or named.name is None:
         raise BadRequest("bad_format", _FORMAT)
     schema = _ANY_OBJECT if named.schema is None else named.schema
     return {"name": named.name, "description": named.description or _FORM, "parameters": schema}
@@ -294,8 +311,8 @@ def _choose_tools(
     if choice is None or choice == "auto":
         return ToolUse(tuple(tools), form is not None, reports=reports, form=form)
     named = ""
-    if isinstance(choice, NamedFunction) and choice.type == "function" and choice.function is not None:
-        named = choice.function.name
+    if isinstance(choice, NamedFunction) and choice.type == "function":
+        named = (choice.name or "") if choice.function is None else choice.function.name
     if not named and choice != "required":
         raise BadRequest("bad_tool_choice", _CHOICE)
     if not tools:
@@ -306,9 +323,10 @@ def _choose_tools(
 def _text_of(message: CompletionMessage) -> str:
     if message.content is None or isinstance(message.content, str):
         return message.content or ""
-    if not all(part.type == "text" and part.text is not None for part in message.content):
+    parts = [part for part in message.content if part.type != "refusal"]  # of an answer that comes back
+    if not all(part.type in _TEXT_TYPES and part.text is not None for part in parts):
         raise BadRequest("unsupported_content", "Send text only: a string, or parts of the type text.")
-    return "\n".join(part.text for part in message.content if part.text is not None)
+    return "\n".join(part.text for part in parts if part.text is not None)
 
 
 def _join_instructions(messages: Sequence[CompletionMessage]) -> str:
@@ -316,7 +334,8 @@ def _join_instructions(messages: Sequence[CompletionMessage]) -> str:
     text = "\n\n".join(filter(None, parts))
     if len(text) > ROLE_CHARACTERS:
         shorten = (
-            f"Shorten the system and developer messages to at most {ROLE_CHARACTERS} characters together."
+            f"Shorten the instructions (system and developer messages too) to at most {ROLE_CHARACTERS} characters "
+            "together."
         )
         raise BadRequest("too_long", shorten)
     return text

@@ -48,10 +48,10 @@ _ERRORS: Mapping[Shape, tuple[str, type[msgspec.Struct]]] = {
 _BRIEF = (AskAnswer, Citation)  # are sent without the fields that have their defaults
 _STATUSES = (400, 401, 403, 404, 413, 415, 421, 429, 431, 500, 503, 504)
 _TOKEN: list[dict[str, list[str]]] = [{"bearer": []}]
-_CHUNKS = (
-    "With `stream`: the answer as objects of the type `chat.completion.chunk`, then `[DONE]`. Closing the connection "
-    "cancels."
-)
+_STREAMS = {
+    "chat_completions": "the answer as objects of the type `chat.completion.chunk`, then `[DONE]`",
+    "responses": "the events of OpenAI's Responses API, from `response.created` to `response.completed`",
+}
 _EVENTS = (
     "The frames of the WebSocket as they come, each as an event of its own type; then `result` with the answer as "
     "JSON, or `problem` with the failure. A comment says now and then that the server is still there. Closing the "
@@ -201,7 +201,8 @@ def _describe_question(route: Route, names: Mapping[type[msgspec.Struct], Any]) 
         if struct is not None:
             answers[str(status)]["content"] = {"application/json": {"schema": names[struct]}}
     if route.events:
-        stream = {"schema": {"type": "string", "description": _CHUNKS}}
+        description = f"With `stream`: {_STREAMS[route.name]}. Closing the connection cancels."
+        stream = {"schema": {"type": "string", "description": description}}
         answers["200"]["content"]["text/event-stream"] = stream
     prefix, _ = _ERRORS[route.shape]
     errors = {

@@ -19,6 +19,7 @@ from .completion_answers import AskAnswer, Completion, ModelInfo, ModelList
 from .completions import AskRequest, CompletionRequest
 from .embeddings import EmbeddingList, EmbeddingRequest
 from .mcp import RpcAnswer, RpcMessage
+from .responses_api import ResponseObject, ResponseRequest
 from .routes import ROUTES, Access, Route, Shape, is_api_path
 
 
@@ -91,6 +92,18 @@ QUESTIONS: tuple[Route, ...] = (
         access="token",
         answers={200: Completion},
         body=CompletionRequest,
+        turn=True,
+        events=True,
+        shape="openai",
+    ),
+    Route(
+        name="responses",
+        method="POST",
+        path="/v1/responses",
+        summary="Ask a question as clients of OpenAI's Responses API do",
+        access="token",
+        answers={200: ResponseObject},
+        body=ResponseRequest,
         turn=True,
         events=True,
         shape="openai",

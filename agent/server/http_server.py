@@ -61,7 +61,7 @@ _CUT_SHORT = Refusal(400, "Send the whole body: it ended before its end.", code=
 _TOO_LATE = Refusal(503, "This took too long; try again in a moment.", {"Retry-After": "2"})
 _NO_KEY = Refusal(401, "", code="unauthorized")
 _NOT_FOUND = Refusal(404, "", code="not_found")
-_NO_ROUTE = "There is nothing at this address; /v1/chat/completions and /v1/models are."
+_NO_ROUTE = "There is nothing at this address; /v1/chat/completions, /v1/responses and /v1/models are."
 
 
 class HttpServer:

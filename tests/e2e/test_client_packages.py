@@ -46,10 +46,11 @@ const called = await client.chat.completions.stream({ model: "agent", messages, 
 const [call] = called.tool_calls;
 messages.push(called, { role: "tool", tool_call_id: call.id, content: '{"state": "sent on 4 May"}' });
 const told = (await client.chat.completions.create({ model: "agent", messages, tools })).choices[0].message;
+const { output_text } = await client.responses.create({ model: "agent", input: question });
 const wrong = await client.models.retrieve("gpt").catch((error) => [error.status, error.code]);
 console.log(JSON.stringify({
   models: (await client.models.list()).data.map((model) => model.id),
-  text: message.content, cites: message.citations[0].file, finish_reason, streamed, pieces,
+  text: message.content, cites: message.citations[0].file, finish_reason, streamed, output_text, pieces,
   tool: call.function.name, arguments: JSON.parse(call.function.arguments), told: told.content, wrong,
 }));
 """
@@ -113,13 +114,13 @@ def run(
 
 
 def test_openai_in_node_asks_streams_and_runs_its_own_tool(url: str, modules: Path) -> None:
-    """Its helpers put a streamed call together; an error is its own exception with our code."""
+    """Over both protocols. Its helpers put a streamed call together; an error is its own exception with our code."""
     (modules / "ask.mjs").write_text(OPENAI)
     printed: dict[str, Any] = json.loads(
         run(modules, "node", "ask.mjs", f"{url}/v1", QUESTION, json.dumps(LOOK_UP)).stdout
     )
     assert "299 kr" in printed["text"]
-    assert printed.pop("streamed") == printed.pop("text")
+    assert printed.pop("streamed") == printed.pop("output_text") == printed.pop("text")
     assert printed.pop("pieces") > 10
     assert "sent on 4 May" in printed.pop("told")
     assert printed == {

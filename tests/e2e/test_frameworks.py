@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from .test_openai import wait_until_ready
+from .test_openai import QUESTION, wait_until_ready
 from .test_process import serve
 
 pytestmark = pytest.mark.proof
@@ -31,11 +31,13 @@ def _url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}/v1"
 
 
-def test_langchain_binds_a_tool_and_reads_a_value(url: str) -> None:
-    """The value comes as a call of a tool, or as an answer in JSON."""
+@pytest.mark.parametrize("responses", [False, True])
+def test_langchain_binds_a_tool_and_reads_a_value(url: str, responses: bool) -> None:
+    """Over either protocol. The value comes as a call of a tool, or as an answer in JSON."""
     langchain: Any = pytest.importorskip("langchain_openai", reason="install the extra `proof`")
     messages: Any = pytest.importorskip("langchain_core.messages")
-    model = langchain.ChatOpenAI(base_url=url, api_key="none", model="agent", max_retries=0)
+    usual = {"base_url": url, "api_key": "none", "model": "agent", "max_retries": 0}
+    model = langchain.ChatOpenAI(**usual, use_responses_api=responses)
     tool = {"type": "function", "function": {"name": "get_order", "parameters": ORDER}}
     bound = model.bind_tools([tool])
     asked = messages.HumanMessage("Get order A-17, please.")
@@ -43,7 +45,7 @@ def test_langchain_binds_a_tool_and_reads_a_value(url: str) -> None:
     (call,) = called.tool_calls
     assert (call["name"], call["args"]) == ("get_order", {"order_id": "A-17"})
     returned = messages.ToolMessage("sent on 4 May", tool_call_id=call["id"])
-    assert "sent on 4 May" in bound.invoke([asked, called, returned]).content
+    assert "sent on 4 May" in bound.invoke([asked, called, returned]).text
     whole: Any = None
     for chunk in bound.stream([asked]):
         whole = chunk if whole is None else whole + chunk
@@ -53,8 +55,9 @@ def test_langchain_binds_a_tool_and_reads_a_value(url: str) -> None:
         assert valued.invoke("order id: A-17") == {"order_id": "A-17"}
 
 
-def test_pydantic_ai_runs_a_tool_and_reads_an_output(url: str) -> None:
-    """The agent runs its tool itself, and tells the result; an output type is a tool that must be called."""
+@pytest.mark.parametrize("kind", ["OpenAIChatModel", "OpenAIResponsesModel"])
+def test_pydantic_ai_runs_a_tool_and_reads_an_output(url: str, kind: str) -> None:
+    """Over either protocol: the agent runs its tool itself, and tells the result; an output type must be called."""
     openai: Any = pytest.importorskip("openai", reason="install the extra `proof`")
     agents: Any = pytest.importorskip("pydantic_ai", reason="install the extra `proof`")
     models: Any = pytest.importorskip("pydantic_ai.models.openai")
@@ -70,12 +73,14 @@ def test_pydantic_ai_runs_a_tool_and_reads_an_output(url: str) -> None:
 
     async def run() -> tuple[Any, Any]:
         async with openai.AsyncOpenAI(base_url=url, api_key="none", max_retries=0) as client:
-            model = models.OpenAIChatModel("agent", provider=providers.OpenAIProvider(openai_client=client))
+            model = getattr(models, kind)("agent", provider=providers.OpenAIProvider(openai_client=client))
             told = await agents.Agent(model, tools=[get_order]).run("Get order A-17, please.")
             valued = await agents.Agent(model, output_type=order).run("order id: A-17")
             native = agents.NativeOutput(order)
             formed = await agents.Agent(model, output_type=native).run("order id: A-17")
             assert formed.output == valued.output
+            async with agents.Agent(model).run_stream(QUESTION) as streamed:
+                assert "299 kr" in await streamed.get_output()
             return told.output, valued.output
 
     told, valued = asyncio.run(run())

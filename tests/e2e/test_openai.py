@@ -158,6 +158,44 @@ def test_the_openai_package_parses_an_answer_in_json(port: int) -> None:
 
 
 @pytest.mark.proof
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_openai_package_asks_for_responses(port: int, stream: bool) -> None:
+    """An answer with its sources, a call of its own tool with the result, and a value of its class."""
+    pydantic: Any = pytest.importorskip("pydantic")
+    order = pydantic.create_model("Order", order_id=(str, ...))
+
+    def respond(**asked: Any) -> Any:
+        if not stream:
+            return ours.responses.parse(model="x", **asked)
+        with ours.responses.stream(model="x", **asked) as events:
+            *_, last = list(events)
+            assert last.type == "response.completed"
+            return events.get_final_response()
+
+    with client(port) as ours:
+        answer = respond(input=QUESTION, instructions="Be brief.")
+        assert (answer.model, answer.status, answer.usage) == ("Helper", "completed", None)
+        assert "299 kr" in answer.output_text
+        assert answer.output[0].citations[0]["file"] == "kb/pricing.md"
+        follow = respond(input=[said(QUESTION), *answer.output, said("And the premium one?")])
+        assert "599 kr" in follow.output_text
+        tools = [{"type": "function", "strict": True, **LOOK_UP["function"]}]
+        asked = [said("Get order A-17, please.")]
+        (call,) = respond(input=asked, tools=tools).output
+        assert (call.type, call.name, call.arguments) == ("function_call", "get_order", '{"order_id":"A-17"}')
+        sent = {
+            "type": "function_call_output",
+            "call_id": call.call_id,
+            "output": '{"state": "sent on 4 May"}',
+        }
+        told = respond(input=[*asked, call.to_dict(exclude_unset=True), sent], tools=tools)
+        assert "sent on 4 May" in told.output_text
+        assert respond(input="order id: A-17", text_format=order).output_parsed == order(order_id="A-17")
+        (part,) = respond(input="Well?", text_format=order).output[0].content
+        assert (part.type, "order" in part.refusal) == ("refusal", True)
+
+
+@pytest.mark.proof
 def test_the_openai_package_reads_errors(port: int, tmp_path: Path) -> None:
     """As its own exceptions, with our sentence and our code."""
     with client(port) as ours:
@@ -165,6 +203,9 @@ def test_the_openai_package_reads_errors(port: int, tmp_path: Path) -> None:
         with pytest.raises(openai.BadRequestError) as unsupported:
             ours.chat.completions.create(model="x", messages=[said(QUESTION)], tools=[tool])
         assert unsupported.value.code == "bad_tool"
+        with pytest.raises(openai.BadRequestError) as stored:
+            ours.responses.create(model="x", input=QUESTION, previous_response_id="resp_1")
+        assert stored.value.code == "unsupported_state"
         with pytest.raises(openai.NotFoundError) as missing:
             ours.models.retrieve("gpt")
         assert missing.value.code == "model_not_found"

@@ -468,6 +468,13 @@ ATTACKS: Mapping[str, Attack] = {
         ),
         ("a question from a foreign page", asked(b"{}", "Origin: http://evil.example"), ("403",)),
         (
+            "a question of the Responses API from a foreign page",
+            request(
+                lambda e: question(e, b"{}", "Origin: http://evil.example").replace(b"/ask", b"/v1/responses")
+            ),
+            ("403",),
+        ),
+        (
             "texts to embed from a foreign page",
             request(
                 lambda e: question(e, b"{}", "Origin: http://evil.example").replace(

@@ -80,6 +80,7 @@ _GOOD = {
     "/result": (b'{"tool_call_id":"none","ok":true,"data":%s}', "not_found"),
     "/ask": (b'{"text":%s}', "bad_request"),
     "/completions": (b'{"messages":[{"role":"user","content":%s}]}', "bad_request"),
+    "/responses": (b'{"input":[{"role":"user","content":%s}]}', "bad_request"),
     "/embeddings": (b'{"input":%s}', "bad_request"),
     "/mcp": (b'{"jsonrpc":"2.0","method":"ping","id":%s}', "bad_request"),
 }

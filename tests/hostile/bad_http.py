@@ -49,6 +49,7 @@ def targets(ids: Ids) -> list[Target]:
     asks = [
         ("/ask", {"text": "hello"}),
         ("/v1/chat/completions", {"model": "agent", "messages": [{"role": "user", "content": "hello"}]}),
+        ("/v1/responses", {"model": "agent", "input": "hello"}),
         ("/v1/embeddings", {"input": "hello"}),
         ("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "ping"}),
     ]
@@ -251,7 +252,7 @@ def cases(ids: Ids, every: bool = True) -> list[Bad]:
     found = [*named_wrongly(ids), *edited_wrongly(ids)]
     for number, on in enumerate(targets(ids)):
         found += [*said_wrongly(on), *tools_wrongly(on), *uploaded_wrongly(on)]
-        if every or number in (0, 1, 3, 4):
+        if every or number in (0, 1, 4, 5):
             found += framed_wrongly(on)
     return found
 

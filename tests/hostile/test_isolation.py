@@ -67,7 +67,8 @@ class Asked:
         """Where it can name an id."""
         named = {part[1:-1] for part in self.path.split("/") if part.startswith("{")}
         body = self.body if isinstance(self.body, Mapping) else {}
-        return {each for each in (*named, *self.query, *body) if each.endswith("_id") and each != "user_id"}
+        every = {each for each in (*named, *self.query, *body) if each.endswith("_id")}
+        return every - {"user_id", "previous_response_id"}  # no response is stored: any id is refused
 
 
 VALUES: Mapping[str, Any] = {
@@ -404,8 +405,12 @@ async def test_a_project_s_key_opens_nothing_under_v1(autojump_clock: trio.testi
     """Neither questions to the house's documents nor vectors; the token does."""
     async with whole() as server:
         _, key = await server.project("Theirs")
-        asked = {"messages": [{"role": "user", "content": f"When does the plan of {WORD} open?"}]}
-        for path, body, opened in (("chat/completions", asked, 200), ("embeddings", {"input": WORD}, 404)):
+        asked = f"When does the plan of {WORD} open?"
+        for path, body, opened in (
+            ("chat/completions", {"messages": [{"role": "user", "content": asked}]}, 200),
+            ("responses", {"input": asked}, 200),
+            ("embeddings", {"input": WORD}, 404),
+        ):
             for shown, expected in ((key, 401), (TOKEN, opened)):
                 status, _, answer = await server.raw(
                     request(

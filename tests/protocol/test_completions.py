@@ -358,7 +358,8 @@ def test_an_error_and_the_models_have_their_shapes() -> None:
     assert told == {
         "error": {"message": "Do this.", "type": "server_error", "param": None, "code": "internal"}
     }
-    assert ChunkEncoder("c1", "agent", 7).encode_failure(b"{}") == b"data: {}\n\n"
+    broke = ChunkEncoder("c1", "agent", 7).encode_failure("internal", "Do this.")
+    assert json.loads(broke.removeprefix(b"data: ")) == told
     assert json.loads(encode_models("agent", 7))["data"] == [
         {"id": "agent", "object": "model", "created": 7, "owned_by": "agent"}
     ]

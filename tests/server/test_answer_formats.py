@@ -117,7 +117,7 @@ async def test_a_server_that_quotes_takes_the_values_from_the_question(
         (form(name="1"), "must be a letter"),
         (form(name="memory.propose_add"), "server's own"),
         (form(name="look_up_order"), "a name that no tool has"),
-        (form({"type": "object", "$ref": "https://example.com/schema"}), "Change the json_schema"),
+        (form({"type": "object", "$ref": "https://example.com/schema"}), "Change the schema"),
         (form({"type": "object", "properties": {"a": {"enum": ["x" * 20_000]}}}), "are the most"),
     ],
 )

@@ -556,6 +556,7 @@ async def test_a_slow_body_is_408_and_half_a_one_is_nobodys(
 
 PATHS = (
     "/v1/chat/completions",
+    "/v1/responses",
     "/v1/embeddings",
     "/ask",
     "/v1/models",
@@ -592,8 +593,14 @@ async def test_however_a_path_is_spelt_nothing_is_answered_without_the_token(
             await trio.sleep(10)  # or they are too many wrong tokens
         assert b"agent_messages_total 0.0" in net.app.metrics.text()
         for path in PATHS:
-            ours = path.partition("?")[0] in ("/v1/chat/completions", "/ask", "/v1/models")
-            usual = question() if "chat" in path else b'{"input": "x"}' if "embeddings" in path else BODY
+            ours = path.partition("?")[0] in (
+                "/v1/chat/completions",
+                "/v1/responses",
+                "/ask",
+                "/v1/models",
+            )
+            with_input = "embeddings" in path or "responses" in path
+            usual = question() if "chat" in path else b'{"input": "x"}' if with_input else BODY
             status, _, _ = await exchange(net, request(path, usual, f"Authorization: Bearer {TOKEN}"))
             assert status == ((405 if "models" in path else 200) if ours else 404), path
 

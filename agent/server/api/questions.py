@@ -1,9 +1,10 @@
-"""Questions over plain HTTP: `POST /v1/chat/completions` and `POST /ask`; `GET /v1/models` names the model, and
-`POST /v1/embeddings` is `agent.server.api.embeddings`.
+"""Questions over plain HTTP: `POST /v1/chat/completions`, `POST /v1/responses` and `POST /ask`; `GET /v1/models` names
+the model, and `POST /v1/embeddings` is `agent.server.api.embeddings`.
 
-`agent.protocol.completions` describes the requests, `agent.protocol.completion_answers` the answers. A question counts
-against its address's messages. No action runs from here, because a plain request has no user to confirm one. The tools
-of a request run at its caller: a call of one is the answer, and the next request brings its result.
+`agent.protocol.completions` describes the requests, `agent.protocol.completion_answers` the answers, and
+`agent.protocol.responses_api` those of the second route. A question counts against its address's messages. No action
+runs from here, because a plain request has no user to confirm one. The tools of a request run at its caller: a call of
+one is the answer, and the next request brings its result.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -22,19 +23,20 @@ from ...ports.decide import CallResult
 from ...ports.draft import Charter
 from ...ports.tools import ToolDefinition
 from ...protocol.completion_answers import (
+    NO_USAGE,
     STILL_HERE,
     ChunkEncoder,
     HandedCall,
     JsonAnswer,
     WrittenAnswer,
     encode_answer,
-    encode_completion,
     encode_model,
     encode_models,
 )
 from ...protocol.completions import HttpQuestion, ToolReport, ToolUse, decode_ask, decode_chat
 from ...protocol.embeddings import EmbeddingTexts, decode_embedding
 from ...protocol.outbound import Response
+from ...protocol.responses_api import ResponseEncoder, decode_response_request
 from ...protocol.routes import Route
 from ...session.single_turn import AnswerFailure, SingleTurn
 from ...session.turn import SessionContext
@@ -49,6 +51,7 @@ from .embeddings import EmbeddingService
 DEFAULT_MODEL = "agent"  # the model's name if the operator gave none
 _DECODERS: Mapping[str, Callable[[bytes], HttpQuestion]] = {
     "chat_completions": decode_chat,
+    "responses": decode_response_request,
     "ask": decode_ask,
 }
 _FAILED: Mapping[str, int] = {"internal": 500, "timeout": 504, "shutting_down": 503}
@@ -131,9 +134,9 @@ class Questions:
             embed = partial(self._embeddings.answer, body)
             await exchange.answer(await catch_errors(embed, self._parts.new_id, "openai"))
             return
-        chunks = ChunkEncoder(f"chatcmpl-{body.question.id}", self._model, self._parts.clock.now_ms() // 1000)
+        encoder = self._make_encoder(admitted.route, body.question.id)
         if body.stream:
-            await self._stream_answer(exchange, body, chunks)
+            await self._stream_answer(exchange, body, encoder)
             return
         turn = SingleTurn(body.parts, body.question, self._limit)
         outcome = self._hand_over(body.question, await turn.run())
@@ -142,12 +145,11 @@ class Questions:
         elif admitted.route.name == "ask" and isinstance(outcome, Response):
             answer = Answer(status=200, content=encode_answer(outcome))
         else:
-            whole = encode_completion(chunks.id, chunks.model, chunks.created, outcome, turn.usage)
-            answer = Answer(status=200, content=whole)
+            answer = Answer(status=200, content=encoder.encode_whole(outcome, turn.usage))
         await exchange.answer(answer)
 
     async def _stream_answer(
-        self, exchange: HttpExchange, body: "_PlainQuestion", chunks: ChunkEncoder
+        self, exchange: HttpExchange, body: "_PlainQuestion", encoder: ChunkEncoder | ResponseEncoder
     ) -> None:
         """Stream an answer. The turn hands its pieces to a task that writes: no turn's scope holds a write."""
         chunked = exchange.head.version == b"1.1"
@@ -155,7 +157,7 @@ class Questions:
         sender, receiver = trio.open_memory_channel[bytes](OUTBOX_DELTAS)
 
         async def send_delta(delta: str) -> None:
-            await sender.send(framed(chunks.encode_delta(delta)))
+            await sender.send(framed(encoder.encode_delta(delta)))
 
         def keep_alive() -> None:
             with suppress(trio.WouldBlock):  # a full channel has bytes to write anyway
@@ -165,15 +167,22 @@ class Questions:
             nursery.start_soon(partial(_write_all, exchange, receiver))
             async with sender:
                 coding = {"Transfer-Encoding": "chunked"} if chunked else {}
-                sender.send_nowait(render_head({**EVENTS, **coding}) + framed(chunks.encode_start()))
+                sender.send_nowait(render_head({**EVENTS, **coding}) + framed(encoder.encode_start()))
                 say = None if body.question.form else send_delta  # JSON is sent whole, when it is valid
                 turn = SingleTurn(body.parts, body.question, self._limit, say, keep_alive)
                 outcome = self._hand_over(body.question, await turn.run())
                 if isinstance(outcome, AnswerFailure):
-                    last = chunks.encode_failure(self._make_refusal(outcome).as_error())
+                    refusal = self._make_refusal(outcome)
+                    last = encoder.encode_failure(refusal.code, refusal.words)
                 else:
-                    last = chunks.encode_end(outcome, turn.usage if body.with_usage else None)
+                    last = encoder.encode_end(outcome, turn.usage if body.with_usage else NO_USAGE)
                 await sender.send(framed(last) + (encode_chunk(b"") if chunked else b""))
+
+    def _make_encoder(self, route: Route, id: str) -> ChunkEncoder | ResponseEncoder:
+        created = self._parts.clock.now_ms() // 1000
+        if route.name == "responses":
+            return ResponseEncoder(id, self._model, created)
+        return ChunkEncoder(f"chatcmpl-{id}", self._model, created)
 
     def _hand_over(
         self, question: Question, outcome: Response | Proposal | AnswerFailure
@@ -207,7 +216,7 @@ def _make_question(parts: SessionContext, sent: HttpQuestion) -> Question:
     id = parts.new_id()
     tools, form = _read_tools(parts, sent.tool_use), _read_form(parts, sent.tool_use)
     if any(tool.name == form_tool.name for tool in tools for form_tool in form):
-        raise BadRequest("bad_format", "Give the json_schema of response_format a name that no tool has.")
+        raise BadRequest("bad_format", "Give the schema of the answer a name that no tool has.")
     return Question(
         id=id,
         text=sent.text,
@@ -241,7 +250,7 @@ def _read_form(parts: SessionContext, use: ToolUse) -> tuple[ToolDefinition, ...
     try:
         return () if use.form is None else parts.read_tools((use.form,))
     except BadTool as bad:
-        raise BadRequest("bad_format", f"Change the json_schema of response_format: {bad}.") from None
+        raise BadRequest("bad_format", f"Change the schema of the answer: {bad}.") from None
 
 
 def _make_result(report: ToolReport) -> CallResult:

@@ -39,6 +39,7 @@ def test_the_document_is_one_and_has_every_route() -> None:
         "/mcp",
         "/v1/chat/completions",
         "/v1/embeddings",
+        "/v1/responses",
         "/v1/models",
         "/v1/models/{model}",
         "/healthz",
