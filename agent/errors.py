@@ -48,8 +48,7 @@ class BadDocument(BadRequest):
 class BadItem(BadRequest):
     """A memory item cannot be kept as it is; the message says how to change it.
 
-    Codes: `empty`, `too_long`, `no_source`, `bad_source`, `no_key`, `bad_time`, `no_limit`, `bad_confidence`,
-    `by_rule`.
+    Codes: `empty`, `too_long`, `no_source`, `bad_source`, `no_key`, `bad_time`, `no_limit`, `bad_confidence`.
     """
 
 

@@ -184,7 +184,6 @@ class _DecidingTurn:
     def collect_evidence(self) -> TurnEvidence:
         """Return the evidence with the results of the calls before it."""
         evidence, hits = self.evidence, (*self.hits, *self.evidence.hits)
-        beside = "suggested" if self.proposing.drafts else evidence.beside
         return TurnEvidence(
             text=evidence.text,
             lang=evidence.lang,
@@ -192,7 +191,7 @@ class _DecidingTurn:
             history=evidence.history,
             reminder=evidence.reminder,
             only_states=evidence.only_states,
-            beside=beside,
+            beside=self.proposing.find_notice(evidence.beside),
         )
 
     async def decide_turn(self, act: ActNow) -> Noop | VerifiedPart:

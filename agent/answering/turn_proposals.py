@@ -16,19 +16,21 @@ from ..config import ITEM_QUOTE, PROPOSALS_PER_TURN
 from ..errors import BadItem
 from ..grounding.evidence import citation_text
 from ..lang import Lang
-from ..ports.brain import Question
+from ..ports.brain import MemoryNotice, Question
 from ..ports.conversation import Exchange
 from ..ports.decide import Act, CallResult
 from ..ports.memory import Draft, Item, Source
 from ..ports.remember import MEMORY_FILES, Memory
 from ..ports.search import Hit
 from ..ports.tools import ToolDefinition
-from ..tools.memory_tools import UPDATE
+from ..tools.memory_tools import UPDATE, read_end
 from ..tools.sources import SourceTexts, find_holders
 from .calls import CheckedCall, InvalidCall
 
 TOOL_FILES: Final = "tool/"
 _PROPOSED_LINES: Final = ("status: proposed; its user will be asked",)
+_BY_RULE_LINES: Final = ("status: accepted by rule, unless it contradicts something remembered",)
+_BAD_END: Final = InvalidCall(("/expires_at: name a day or a time, as 2026-05-31",))
 _UNKNOWN_ITEM: Final = InvalidCall(("/item: nothing of this id is remembered; propose it as something new",))
 _TOO_MANY: Final = InvalidCall((f"{PROPOSALS_PER_TURN} proposals are the most of one message; answer now",))
 
@@ -44,6 +46,12 @@ class TurnProposals:
     drafts: list[Draft] = field(default_factory=list)
     results_by_key: dict[bytes, CallResult] = field(default_factory=dict)
     item: Item | None = None  # the item that the present call would replace
+
+    def find_notice(self, beside: MemoryNotice | None) -> MemoryNotice | None:
+        """Return the notice about memory of the turn's end: `beside`, its message's, or the one of its proposals."""
+        if not self.drafts:
+            return beside
+        return beside or "noted" if all(draft.by_rule for draft in self.drafts) else "suggested"
 
     def is_proposing_tool(self, name: str) -> bool:
         """Tell whether `name` is a tool that proposes a memory item."""
@@ -81,14 +89,25 @@ class TurnProposals:
         subject, text = str(arguments.get("subject", "")), str(arguments["text"])
         about = self.item if self.item is not None else arguments.get("type", "fact")
         sources = self._find_item_sources((subject, text), _drop_memory_hits(hits), today)
+        end = arguments.get("expires_at")
         try:
-            draft = self.memory.draft_item(self.question, about, subject, text, self.lang, sources)
+            expires_at = None if end is None else read_end(str(end))
+        except ValueError:
+            return _BAD_END
+        try:
+            draft = self.memory.draft_item(
+                self.question, about, subject, text, self.lang, sources, expires_at
+            )
         except BadItem as error:
             return InvalidCall((error.message,))
         self.drafts.append(draft)
         id = f"proposal{len(self.drafts)}"
         self.results_by_key[call.key] = CallResult(
-            call_id=id, tool=call.tool.name, arguments=arguments, ok=True, lines=_PROPOSED_LINES
+            call_id=id,
+            tool=call.tool.name,
+            arguments=arguments,
+            ok=True,
+            lines=_BY_RULE_LINES if draft.by_rule else _PROPOSED_LINES,
         )
         return self.results_by_key[call.key]
 

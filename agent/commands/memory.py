@@ -176,6 +176,7 @@ async def propose(
         valid_from=_time("valid-from", times.valid_from),
         valid_to=_time("valid-to", times.valid_to),
         expires_at=_time("expires-at", times.expires_at),
+        by_rule=True,
     )
     scope = Scope(owner.project, owner.thread, owner.user)
     now = WallClock().now_ms()

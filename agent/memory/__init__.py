@@ -5,7 +5,8 @@ exchanges, `own_memory.OwnMemory` applies a user's decisions, `recall.recall.Ind
 reads proposals from a user's words; `message_items` checks them.
 
 Strategy: every decision is a pure function over values of `agent.ports.memory`, and the stores
-(`agent.storage.memories`) call these functions. An item becomes true only by its user's decision; events and metrics,
-which expire, are the exception. Nothing is overwritten: a change is a new item that closes the item it contradicts,
+(`agent.storage.memories`) call these functions. An item becomes true only by its user's decision. The exception are
+events and metrics, which expire: a rule accepts those that a program reports, and those that a model proposes in the
+very words of the user's message. Nothing is overwritten: a change is a new item that closes the item it contradicts,
 after the user has been told of the conflict. Start reading at `items` and `states`.
 """

@@ -25,12 +25,14 @@ from ..config import STALL_LOOK
 from ..ports.brain import Question
 from ..ports.clock import Clock
 from ..ports.conversation import Scope
-from ..ports.memory import ExchangeRecord, MemoryStore, ProposalOutcome, Remark
+from ..ports.memory import Draft, ExchangeRecord, MemoryStore, ProposalOutcome, Remark
 from ..ports.observe import Observer
 from ..ports.remember import FinishedAnswer, Offer, Transcript
+from ..text.words import split_words
 from .message_items import ItemReader, MessageItems
 from .note_taker import NoteTaker
 from .proposal_settler import FAILED, DeclinedItem, ProposalSettler, QueuedExchange, StoreFailure, try_store
+from .repeats import is_within
 from .settings import MEMORY_ASKED
 
 MEMORY_WAITING = 4096  # exchanges that wait to be kept; one more is a gap
@@ -330,5 +332,27 @@ def _make_record(exchange: QueuedExchange, items: MessageItems, tries: int) -> E
         blocked=answered.blocked,
         cites=answered.cites,
     )
-    drafts = (*(each.draft for each in items.drafts), *answered.drafts)
+    drafts = _merge_drafts([each.draft for each in items.drafts], answered.drafts)
     return ExchangeRecord(question.scope, (*user_remarks, answer_remark), drafts, tries)
+
+
+def _merge_drafts(own: list[Draft], proposed: Sequence[Draft]) -> tuple[Draft, ...]:
+    """Return the drafts of a user's words, `own`, and those that a model `proposed` beside them, each event once.
+
+    Both may name one event by different keys. The model's counts where a rule may accept it.
+    """
+    for draft in proposed:
+        words = split_words(draft.text)
+        place = next(
+            (
+                place
+                for place, each in enumerate(own)
+                if each.type == draft.type == "event" and is_within(words, split_words(each.text))
+            ),
+            None,
+        )
+        if place is None:
+            own.append(draft)
+        elif draft.by_rule:
+            own[place] = draft
+    return tuple(own)

@@ -11,6 +11,7 @@ happens twice: its slot is its wording, too. A bound ("at least 14 days") has a 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import UTC, date, datetime, time
 from hashlib import blake2b
 from typing import Final
 
@@ -30,9 +31,10 @@ ITEM_LATEST = (
 EVENT_LASTS = 7 * 24 * 3600.0
 IDEA_LASTS = 30 * 24 * 3600.0
 LESSON_LASTS = 90 * 24 * 3600.0
+METRIC_LASTS = 24 * 3600.0  # of a metric that a model proposes; a program says when its metric ends
 
 LASTS: Final[dict[ItemType, float]] = {"event": EVENT_LASTS, "idea": IDEA_LASTS, "lesson": LESSON_LASTS}
-"""Seconds after which an item of a type expires, unless it says otherwise."""
+"""Seconds after which an item of a type expires, unless it says otherwise; of an event, after its last day."""
 
 SINGLE: Final[frozenset[ItemType]] = frozenset({"preference", "decision"})
 """Types of which a thing has one at a time, even without a number in the text."""
@@ -64,12 +66,12 @@ def make_draft(candidate: Candidate, at: int) -> Draft:
     _check_sources(candidate.sources)
     if not 0.0 <= candidate.confidence <= 1.0:
         raise BadItem("bad_confidence", "the confidence must be a number from 0 to 1")
-    valid_from, expires_at = _check_times(candidate, at)
+    numbers = numbers_of(text)
+    valid_from, expires_at = _check_times(candidate, numbers, at)
     named = tokens(subject, source=True)
     key = stem_key(subject, named, candidate.lang)
     if not key:
         raise BadItem("no_key", "the subject must have words; numbers alone do not name a subject")
-    numbers = numbers_of(text)
     return Draft(
         type=candidate.type,
         text=text,
@@ -83,6 +85,7 @@ def make_draft(candidate: Candidate, at: int) -> Draft:
         valid_from=valid_from,
         valid_to=candidate.valid_to,
         expires_at=expires_at,
+        by_rule=candidate.by_rule,
     )
 
 
@@ -115,6 +118,15 @@ def draft_correction(item: Item, text: str, lang: Lang, at: int, sources: tuple[
 def numbers_of(text: str) -> tuple[Number, ...]:
     """Return the typed numbers of `text`, sorted."""
     return _typed_numbers(tokens(text, source=True))
+
+
+def named_days(numbers: Iterable[Number]) -> list[date]:
+    """Return the days that `numbers` name with their year."""
+    return [
+        date.fromisoformat(value)
+        for kind, value in numbers
+        if kind == Kind.DATE and len(value) == len("2026-05-08")
+    ]
 
 
 def numbers_agree(one: Sequence[Number], other: Sequence[Number]) -> bool:
@@ -229,8 +241,11 @@ def _check_sources(sources: tuple[Source, ...]) -> None:
             )
 
 
-def _check_times(candidate: Candidate, at: int) -> tuple[int, int | None]:
-    """Return the start of validity and the time of expiry, Unix milliseconds. Raises `BadItem` for impossible times."""
+def _check_times(candidate: Candidate, numbers: Iterable[Number], at: int) -> tuple[int, int | None]:
+    """Return the start of validity and the time of expiry, Unix milliseconds. Raises `BadItem` for impossible times.
+
+    `numbers`: those of the text. An event lasts from the last day that they name, if that is still to come.
+    """
     start = at if candidate.valid_from is None else candidate.valid_from
     times = (start, candidate.valid_to, candidate.expires_at)
     if not all(each is None or 0 <= each <= ITEM_LATEST for each in times):
@@ -239,7 +254,9 @@ def _check_times(candidate: Candidate, at: int) -> tuple[int, int | None]:
         raise BadItem("bad_time", "valid_to must be later than valid_from")
     ends = candidate.expires_at
     if ends is None and candidate.type in LASTS:
-        ends = min(max(at, start) + round(LASTS[candidate.type] * 1000), ITEM_LATEST)
+        days = named_days(numbers) if candidate.type == "event" else []
+        since = [round(datetime.combine(day, time(), UTC).timestamp() * 1000) for day in days]
+        ends = min(max(at, start, *since) + round(LASTS[candidate.type] * 1000), ITEM_LATEST)
     if ends is None and candidate.type == "metric":
         raise BadItem("no_limit", "a metric must expire: give expires_at")
     if ends is not None and ends <= max(at, start):

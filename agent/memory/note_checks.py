@@ -1,8 +1,8 @@
 """Checks the notes that a model made of a user's message, and drops those that are not sound. Pure.
 
 Strategy: a note is the model's own wording, which the user will read and decide about. So its quote must stand in the
-message, and every number in it must be a number of the message: no user is shown a number that was never said. Types
-that a rule accepts without asking (`BY_RULE`) are not for a model to propose.
+message, and every number in it must be a number of the message: no user is shown a number that was never said. An
+event or a metric (`BY_RULE`) ends soon, and is not looked for in the background.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from .items import draft_correction, make_draft, numbers_match, numbers_of
 from .repeats import is_within
 
 BY_RULE: Final[frozenset[ItemType]] = frozenset({"event", "metric"})
-"""The types that a rule accepts; only a user's words may propose them."""
+"""The types that a rule may accept (`agent.memory.states`)."""
 
 
 def check_notes(

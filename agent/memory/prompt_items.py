@@ -15,10 +15,10 @@ from typing import Any, Final
 
 from ..config import CHARACTERS_PER_TOKEN
 from ..lang import LANGUAGES, Lang
-from ..numbers.number_tokens import Kind
 from ..ports.conversation import Scope
 from ..ports.memory import LIVE, Item, ItemType
 from ..text.fences import fence_text
+from .items import named_days
 
 PICTURE_LOOPS = 10  # items of each kind in a prompt at most, and their tokens, 800 in all
 PICTURE_EVENTS = 5
@@ -30,7 +30,6 @@ PICTURE_IDEAS_TOKENS = 110
 PICTURE_STANDING_TOKENS = 360
 
 _STANDING: Final[tuple[ItemType, ...]] = ("rule", "preference", "lesson")  # the most binding first
-_WHOLE_DATE: Final = len("2026-05-08")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +75,7 @@ def situation_section(of: Picture, lang: Lang) -> str:
 
 def due_day(item: Item) -> date | None:
     """Return the day a loop is due: the first whole date in its text."""
-    named = (value for kind, value in item.numbers if kind == Kind.DATE and len(value) == _WHOLE_DATE)
-    return min(map(date.fromisoformat, named), default=None)
+    return min(named_days(item.numbers), default=None)
 
 
 def _may_be_told(item: Item, scope: Scope, at: int) -> bool:

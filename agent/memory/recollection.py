@@ -20,7 +20,8 @@ import structlog
 import trio
 
 from ..config import ITEM_QUOTE, MEMORY_READ
-from ..errors import BadItem, NotFound, StorageFailed
+from ..errors import NotFound, StorageFailed
+from ..intents.statements import makes_statement
 from ..intents.subjects import clean_line
 from ..lang import LANGUAGES, Lang
 from ..ports.brain import MemoryNotice, Question
@@ -33,7 +34,7 @@ from ..ports.search import Hit, Passage, Snippet
 from ..text.fences import fence_text
 from ..text.sentences import find_line_sentences
 from ..text.words import fold, split_words
-from .items import draft_correction, make_draft
+from .items import METRIC_LASTS, draft_correction, make_draft
 from .message_items import find_notice, is_only_orders, is_only_statements
 from .note_checks import BY_RULE
 from .prompt_items import make_picture, memory_section, situation_section
@@ -154,23 +155,31 @@ class Recollection:
         text: str,
         lang: Lang,
         sources: tuple[Source, ...],
+        expires_at: int | None = None,
     ) -> Draft:
         """Return the draft of an item that a model proposes. Raises `BadItem`.
 
         `about`: the type of a new item, or the item that it corrects. `sources`: those besides the question itself.
+        `expires_at`: the end of a new item, Unix milliseconds; None for the one of its type.
         """
         now = self._clock.now_ms()
         message_source = Source("message", question.key_or_id, quote=clean_line(question.text)[:ITEM_QUOTE])
         all_sources = (message_source, *sources)
-        if (about.type if isinstance(about, Item) else about) in BY_RULE:
-            raise BadItem(
-                "by_rule",
-                "only the user's own words can make an item of this type, which takes effect at once",
-            )
         if isinstance(about, Item):
             return replace(draft_correction(about, text, lang, now, all_sources), replaces=about.id)
+        if expires_at is None and about == "metric":
+            expires_at = now + round(METRIC_LASTS * 1000)
         return make_draft(
-            Candidate(type=about, subject=subject, text=text, lang=lang, sources=all_sources), now
+            Candidate(
+                type=about,
+                subject=subject,
+                text=text,
+                lang=lang,
+                sources=all_sources,
+                expires_at=expires_at,
+                by_rule=about in BY_RULE and makes_statement(question.text, text, lang),
+            ),
+            now,
         )
 
     async def are_citable(self, files: Collection[str]) -> bool:

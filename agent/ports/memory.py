@@ -58,7 +58,8 @@ class Candidate:
     `subject` names its topic in words ("budget of project atlas"); its key is made of them. `text` is a sentence that
     can be understood alone. `sources` holds at least one. `valid_from` None is now. `expires_at` None leaves the end to
     its type. `finishes` says that the item with this key is done, and that nothing new is to be remembered. `single`
-    says that the key has one value at a time, as a preference has, though its type may have several.
+    says that the key has one value at a time, as a preference has, though its type may have several. `by_rule` says
+    that a rule may accept it without its user (`agent.memory.states`): a program reports it, or its user states it.
     """
 
     type: ItemType
@@ -72,6 +73,7 @@ class Candidate:
     expires_at: int | None = None
     finishes: bool = False
     single: bool = False
+    by_rule: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +82,7 @@ class Draft:
 
     `key` holds stems, sorted. `slot` names the property of the key, so that of two items with one key and slot at most
     one is live. `numbers` are sorted. `replaces` is the item of its key that it replaces, beside those that it
-    contradicts.
+    contradicts. `by_rule` is that of the candidate.
     """
 
     type: ItemType
@@ -94,6 +96,7 @@ class Draft:
     valid_to: int | None
     expires_at: int | None
     replaces: str | None = None
+    by_rule: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,8 +257,8 @@ class MemoryStore(VectorStore, Protocol):
     async def propose_drafts(
         self, scope: Scope, drafts: Sequence[Draft], at: int
     ) -> tuple[ProposalOutcome, ...]:
-        """Store drafts as proposed, and accept those that a rule accepts (events, metrics); return the outcome of
-        each.
+        """Store drafts as proposed, and accept those that a rule accepts (events and metrics that are `by_rule`);
+        return the outcome of each.
         """
         ...
 

@@ -164,11 +164,14 @@ class Memory(Protocol):
         text: str,
         lang: Lang,
         sources: tuple[Source, ...],
+        expires_at: int | None = None,
     ) -> Draft:
         """Return a model's proposal for memory; pure. Its sources are the question and `sources`.
 
-        `about` is the item to replace, for as long as that is live; else its type, with `subject` as its topic. Raises
-        `agent.errors.BadItem` for an item that cannot be stored, or whose type a rule would accept.
+        `about` is the item to replace, for as long as that is live; else its type, with `subject` as its topic.
+        `expires_at` is the end of a new item, None the one of its type. It is `by_rule` only if it is an event or a
+        metric that the question states in the same words. Raises `agent.errors.BadItem` for an item that cannot be
+        stored.
         """
         ...
 

@@ -1,9 +1,11 @@
 """The two tools by which a model may propose to remember a fact; pure.
 
 No executor carries them out: a proposal waits for the end of its turn, and then for its user. So they have no place to
-run, no argument that could set a status, a scope or a confidence, and only types that no rule accepts.
+run, and no argument that could set a status, a scope or a confidence. A rule accepts an event or a metric only in the
+user's own words (`agent.intents.statements`).
 """
 
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Final
 
 from ..config import ITEM_TEXT
@@ -24,11 +26,39 @@ _TEXT: Final = {
 }
 
 
-def _make_schema(**properties: Any) -> dict[str, Any]:
+_END: Final = {
+    "type": "string",
+    "pattern": (
+        "^[0-9]{4}-[0-9]{2}-[0-9]{2}"
+        r"(T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?(Z|[+-][0-9]{2}:[0-9]{2}))?$"
+    ),
+    "description": (
+        "The last day or the time for which it holds, where the user names it: 2026-05-31 or "
+        "2026-05-31T14:00:00+02:00. Without it an event ends after a week and a metric after a day."
+    ),
+}
+
+
+def read_end(text: str) -> int:
+    """Return the time that an `expires_at` names, Unix milliseconds: of a day its end, where the server stands.
+
+    Raises `ValueError` for a text that names no time.
+    """
+    try:
+        if "T" in text:
+            end = datetime.fromisoformat(text)
+        else:
+            end = datetime.combine(date.fromisoformat(text) + timedelta(days=1), time()).astimezone()
+        return round(end.astimezone(UTC).timestamp() * 1000)
+    except OverflowError as error:
+        raise ValueError("beyond the calendar") from error
+
+
+def _make_schema(optional: tuple[str, ...] = (), **properties: Any) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": properties,
-        "required": [*properties],
+        "required": [name for name in properties if name not in optional],
         "additionalProperties": False,
     }
 
@@ -38,10 +68,24 @@ PROPOSING: Final = (
         name=ADD,
         description=(
             "Proposes to remember something that the user said and that will matter later. The user is asked; "
-            "until then it is not remembered."
+            "until then it is not remembered. An event or a metric in a sentence of the user's message, word for "
+            "word, is remembered at once, until it ends."
         ),
         parameters=_make_schema(
-            type={"enum": ["fact", "rule", "decision", "open_loop", "idea", "preference", "lesson"]},
+            ("expires_at",),
+            type={
+                "enum": [
+                    "fact",
+                    "rule",
+                    "decision",
+                    "open_loop",
+                    "idea",
+                    "event",
+                    "metric",
+                    "preference",
+                    "lesson",
+                ]
+            },
             subject={
                 "type": "string",
                 "minLength": 1,
@@ -49,6 +93,7 @@ PROPOSING: Final = (
                 "description": "What it is about, in a few words.",
             },
             text=_TEXT,
+            expires_at=_END,
         ),
         requires_approval=True,
         origin="operator",

@@ -27,7 +27,7 @@ from agent.ports.tools import ToolDefinition
 from agent.structured.arguments import SchemaArguments
 from agent.testing.fakes import Figures, Noon, ScriptedDecider
 from agent.testing.models import FakeDrafter
-from agent.tools.memory_tools import ADD, UPDATE
+from agent.tools.memory_tools import ADD, UPDATE, read_end
 from tests.answering.test_brain import FakeRetriever, ask
 from tests.answering.test_deciding_brain import CHANGE, LOOK, Runs
 from tests.answering.test_remembering import ITEM
@@ -38,6 +38,7 @@ TERMS = Snippet(file="kb/terms.md", text="The notice period is 14 days.", first=
 DOCUMENT = Hit(TERMS, Passage("kb/terms.md", (), "en", (TERMS,)), 0.8)
 KNOWN = replace(item_of(drafted("The parcel weighs 9 kg."), 7), status="accepted")
 SAYS = "My parcel A-17 weighs 8 kg."
+NOON = Noon().now_ms()
 
 
 class Items:
@@ -219,31 +220,63 @@ async def test_an_update_takes_the_place_of_an_item_of_its_user() -> None:
 @pytest.mark.parametrize(
     ("proposed", "problem"),
     [
-        (add("The parcel weighs 8 kg.", type="event"), "/type"),
-        (add("The parcel weighs 8 kg.", type="metric"), "/type"),
+        (add("The parcel weighs 8 kg.", type="event", decided_by="rule"), "decided_by"),
+        (add("The parcel weighs 8 kg.", type="metric", by_rule=True), "by_rule"),
         (add("x" * (ITEM_TEXT + 1)), "/text"),
         (add("The parcel weighs 8 kg.", status="accepted"), "status"),
         (add("The parcel weighs 8 kg.", user="bo"), "user"),
         (add("The parcel weighs 8 kg.", confidence=1), "confidence"),
         (add("The parcel weighs 8 kg.", expires_at=1), "expires_at"),
+        (add("The parcel weighs 8 kg.", expires_at="2026-05-08T15:00:00"), "expires_at"),
         (add("The parcel weighs 8 kg.", "8 kg"), "must have words"),
     ],
 )
 async def test_a_model_sets_nothing_but_what_it_proposes(proposed: Act, problem: str) -> None:
-    """No status, scope or confidence, and no type that a rule accepts: told once, then the user is asked."""
+    """No status, scope, confidence or decider: told once, then the user is asked."""
     done = await turn(proposed, proposed, Noop())
     assert any(problem in line for line in done.problems[1])
     assert (done.asks, done.drafts) == (True, ())
 
 
-async def test_an_item_that_a_rule_accepts_is_not_updated_by_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else what takes its place could become true by that rule."""
+async def test_a_rule_accepts_a_model_s_event_in_the_words_of_its_user_alone() -> None:
+    """Other words, another type and an update wait for the user; the model is told which it is."""
+    by_rule = ("status: accepted by rule, unless it contradicts something remembered",)
+    for text, type, lines in (
+        ("My parcel A-17 weighs 8 kg", "event", by_rule),
+        ("My parcel A-17 weighs 8 kg", "metric", by_rule),
+        ("The parcel A-17 weighs 8 kg", "event", ("status: proposed; its user will be asked",)),
+        ("My parcel A-17 weighs 8 kg", "fact", ("status: proposed; its user will be asked",)),
+    ):
+        done = await turn(add(text, type=type), Noop())
+        assert (done.draft.by_rule, done.briefings[1].results[0].lines) == (lines is by_rule, lines)
+    assert not (await turn(update(SAYS), Noop())).draft.by_rule
+
+
+async def test_what_a_model_proposes_ends_when_its_user_says() -> None:
+    """A day lasts until its end; without one a metric lasts a day; a day that nobody named is asked for."""
+    until = f"{SAYS} That holds until 8 May 2026, 15:00."
+    day = 24 * 3600 * 1000
+    for end, lasts in ((None, day), ("2026-05-08", None), ("2026-05-08T15:00:00+02:00", None)):
+        more = {} if end is None else {"expires_at": end}
+        done = await turn(add(SAYS, type="metric", **more), Noop(), text=until)
+        wanted = NOON + lasts if lasts else read_end(str(end))
+        assert (done.draft.expires_at, done.draft.by_rule) == (wanted, True)
+    for end in ("2026-05-09", "2026-05-08T16:00:00+02:00"):
+        done = await turn(add(SAYS, type="metric", expires_at=end), Noop(), text=until)
+        assert (done.asks, done.drafts) == (True, ())
+    past = add(SAYS, type="event", expires_at="2020-05-08")
+    done = await turn(past, past, Noop(), text=f"{SAYS} Until 2020-05-08.")
+    assert "later than now" in done.problems[1][0]
+    never = add(SAYS, type="event", expires_at="2026-02-31")
+    done = await turn(never, never, Noop(), text=f"{SAYS} Until 2026-02-31.")
+    assert done.problems[1] == ("/expires_at: name a day or a time, as 2026-05-31",)
+
+
+async def test_an_update_of_an_event_waits_for_its_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No rule accepts what takes the place of something remembered."""
     monkeypatch.setattr(f"{__name__}.KNOWN", replace(KNOWN, type="event", expires_at=None))
-    done = await turn(update("The parcel weighs 8 kg."), Noop())
-    assert done.drafts == ()
-    assert done.problems[1] == (
-        "only the user's own words can make an item of this type, which takes effect at once",
-    )
+    done = await turn(update(SAYS), Noop())
+    assert (done.draft.type, done.draft.replaces, done.draft.by_rule) == ("event", "i7", False)
 
 
 async def test_at_most_a_few_are_proposed_and_each_once() -> None:

@@ -47,7 +47,7 @@ def keep(folder: Path, *work: Callable[[SqliteMemory], Awaitable[Any]]) -> None:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """What Ana has said and accepted (i1), what she is asked about (i2), and an event of somebody's (i3)."""
-    event = a_draft("We met at noon", "meeting", "event")
+    event = a_draft("We met at noon", "meeting", "event", by_rule=True)
     keep(
         tmp_path,
         lambda memory: memory.keep_exchanges([an_exchange("m1", "My budget is 50 SEK", "Noted.")], NOW),

@@ -115,9 +115,9 @@ async def test_who_says_the_same_again_adds_a_source(memory: MemoryStore) -> Non
 
 async def test_a_rule_accepts_what_ends_by_itself_and_contradicts_nothing(memory: MemoryStore) -> None:
     """Events and metrics; a second value of a metric waits for its user."""
-    event = await proposed(memory, a_draft("Ana met Bo", "meeting", "event"))
-    metric = a_draft("Uptime is 98 %", "uptime", "metric", expires_at=NOW + DAY)
-    other = a_draft("Uptime is at most 97 %", "uptime", "metric", expires_at=NOW + DAY)
+    event = await proposed(memory, a_draft("Ana met Bo", "meeting", "event", by_rule=True))
+    metric = a_draft("Uptime is 98 %", "uptime", "metric", expires_at=NOW + DAY, by_rule=True)
+    other = a_draft("Uptime is at most 97 %", "uptime", "metric", expires_at=NOW + DAY, by_rule=True)
     found = await memory.propose_drafts(ANA, [metric, other], NOW)
     assert [(each.item.status, each.item.decided_by) for each in (event, *found)] == [
         ("accepted", "rule"),
@@ -125,6 +125,13 @@ async def test_a_rule_accepts_what_ends_by_itself_and_contradicts_nothing(memory
         ("proposed", None),
     ]
     assert found[1].conflicts == (found[0].item,)
+
+
+async def test_a_rule_accepts_nothing_that_was_not_reported(memory: MemoryStore) -> None:
+    """An event that only a message tells of waits for its user, and a fact does however it was reported."""
+    for draft in (a_draft("Ana met Bo", "meeting", "event"), a_draft(by_rule=True, expires_at=NOW + DAY)):
+        found = await proposed(memory, draft)
+        assert (found.item.status, found.item.decided_by) == ("proposed", None)
 
 
 async def test_accepted_it_is_live_until_another_takes_its_place(memory: MemoryStore) -> None:

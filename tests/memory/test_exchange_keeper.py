@@ -34,6 +34,7 @@ from agent.ports.memory import (
     Draft,
     ExchangeRecord,
     Item,
+    ItemType,
     MemoryStore,
     ProposalOutcome,
     Source,
@@ -139,9 +140,9 @@ class FakeStore:
         return 0
 
 
-def drafted(text: str, subject: str = "parcel") -> Draft:
+def drafted(text: str, subject: str = "parcel", type: ItemType = "fact") -> Draft:
     return make_draft(
-        Candidate(type="fact", subject=subject, text=text, lang="en", sources=(Source("message", "m"),)), NOW
+        Candidate(type=type, subject=subject, text=text, lang="en", sources=(Source("message", "m"),)), NOW
     )
 
 
@@ -530,3 +531,30 @@ async def test_an_answer_that_cites_what_was_forgotten_before_it_was_kept_leaves
             (SCOPE, "m4", "assistant")
         ]
         assert store.looks == 3
+
+
+async def test_an_event_that_a_model_proposes_too_is_stored_once(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """The model's where a rule may accept it, else the one of the user's words; another event is another item."""
+    own = drafted("The boiler broke (2023-11-14)", "boiler", "event")
+    same, other = (drafted(text, "heating", "event") for text in ("The boiler broke.", "The door broke."))
+    ruled = replace(same, by_rule=True)
+    fact = drafted("The boiler broke.", "heating")
+
+    def read(question: Question, at: int) -> MessageItems:
+        return MessageItems((ProposedDraft(own, False),))
+
+    for proposed, stored in (
+        ((same,), (own,)),
+        ((ruled,), (ruled,)),
+        ((other, fact), (own, other, fact)),
+    ):
+        store = FakeStore()
+        keeper = ExchangeKeeper(cast("MemoryStore", store), Noon(), Figures(), read)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(keeper.run)
+            question = Question(id="m1", text="The boiler broke.", lang="en", at=0.0, scope=SCOPE)
+            await keeper.record_and_propose(question, FinishedAnswer("So it is.", drafts=proposed))
+            nursery.cancel_scope.cancel()
+        assert store.batches[0][0].drafts == stored

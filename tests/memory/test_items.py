@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import combinations, permutations
 from typing import Any, get_args
 
@@ -111,6 +112,16 @@ def test_time_limits_are_the_types() -> None:
     assert made("said", kind="event", valid_from=NOW + 10 * DAY).expires_at == NOW + 17 * DAY
     assert made("said", kind="event", valid_from=NOW - 10 * DAY).expires_at == NOW + 7 * DAY
     assert made("said", kind="event", valid_from=ITEM_LATEST - 1).expires_at == ITEM_LATEST
+
+
+def test_an_event_lasts_from_the_last_day_that_it_names() -> None:
+    """If that is still to come; no other type does."""
+    for days, lasts in (((-9,), 7), ((3,), 10), ((30, 2), 37)):
+        named = [datetime.fromtimestamp(NOW / 1000 + each * 86_400, UTC).date().isoformat() for each in days]
+        text = f"The course is given on {' and '.join(named)}"
+        assert made(text, "course", "event").expires_at == NOW + lasts * DAY
+        assert made(text, "course", "idea").expires_at == NOW + 30 * DAY
+    assert made("It is on 9999-12-31", "course", "event").expires_at == ITEM_LATEST
 
 
 def test_a_text_is_one_line_that_can_be_written() -> None:

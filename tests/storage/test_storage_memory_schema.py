@@ -38,7 +38,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
             await memory.keep_exchanges([an_exchange()], 1)
             await accepted(memory, budget(50))
             await proposed(memory, budget(60))
-            await proposed(memory, a_draft("It is 5 %", "share", "metric", expires_at=Noon().now_ms() + 9))
+            await proposed(
+                memory, a_draft("It is 5 %", "share", "metric", expires_at=Noon().now_ms() + 9, by_rule=True)
+            )
             await memory.keep_vectors(VectorKind("mini:1", 2), [PackedVector("t1", b"ab", 1.0)])
 
     trio.run(fill)

@@ -132,10 +132,11 @@ class WatchedMemory:
         text: str,
         lang: Lang,
         sources: tuple[Source, ...],
+        expires_at: int | None = None,
     ) -> Draft:
         """Return what a model proposes to remember."""
         assert self._told is not None
-        return self._told.draft_item(question, about, subject, text, lang, sources)
+        return self._told.draft_item(question, about, subject, text, lang, sources, expires_at)
 
     async def are_citable(self, files: Collection[str]) -> bool:
         """Return whether all of these may still be cited."""

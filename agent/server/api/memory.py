@@ -63,6 +63,7 @@ async def propose_item(services: ApiServices, request: Request) -> Answer:
         lang=body.lang or detect_language(body.text) or DEFAULT,
         sources=(Source("tool", PROPOSER, quote=body.text[:ITEM_QUOTE]),),
         expires_at=ends,
+        by_rule=True,
     )
     outcome = await memory.propose_item(scope, candidate)
     await record_audit(services, request.project, request.by, f"{ITEM_DECIDED}propose", "")

@@ -148,7 +148,8 @@ def _propose(
         return None
     newest = compared.conflicts[-1].id if compared.conflicts else None
     row = item_rows.insert_item(connection, scope, draft, at, newest)
-    if change_item(row.item, "rule_accepts", at, row.since, bool(compared.conflicts)) is not None:
+    passes = change_item(row.item, "rule_accepts", at, row.since, bool(compared.conflicts)) is not None
+    if draft.by_rule and passes:
         item_rows.move_item(connection, row, "rule_accepts", at, "rule")
         row = item_rows.find_item(connection, scope, row.item.id)
     return ProposalOutcome(row.item, True, compared.conflicts)

@@ -7,6 +7,7 @@ from typing import Any
 
 import trio.testing
 
+from ...threads.lab import Wall
 from . import request
 from .whole import Whole, whole
 
@@ -211,3 +212,52 @@ async def test_a_program_proposes_nothing_else(autojump_clock: trio.testing.Mock
         assert await server.code("POST", "/memory", {**event, "project_id": "nowhere"}) == "not_found"
     async with whole(memory="off") as server:
         assert await server.code("POST", "/memory", event) == "not_found"
+
+
+async def test_a_chat_records_an_event_in_its_user_s_words(autojump_clock: trio.testing.MockClock) -> None:
+    """A rule accepts it; in other words, or where it contradicts something, it waits for its user."""
+    async with whole(memory="on") as server:
+        _, key = await server.project("Shop")
+        metric = {"type": "metric", "subject": "velocity", "text": "The velocity is 21 points"}
+        for told, text, decided in (
+            ("The velocity is 21 points.", "The velocity is 21 points", ("accepted", "rule")),
+            ("The velocity is 34 points.", "The velocity is 34 points", ("proposed", None)),
+        ):
+            words = f"{told} {order('memory.propose_add', **{**metric, 'text': text})}"
+            answer = await server.chat(words, key, tools=[ISSUE])
+            (id,) = (each["id"] for each in answer["response_json"]["memory_updates"])
+            item = (await server.good("GET", f"/memory/{id}?user_id=anna", key=key))["item"]
+            assert (item["status"], item["decided_by"]) == decided
+            assert [each["kind"] for each in item["sources"]] == ["message"]
+        event = {"type": "event", "subject": "boiler", "text": "The boiler is broken for good"}
+        words = f"The boiler broke down. {order('memory.propose_add', **event)}"
+        answer = await server.chat(words, key, tools=[ISSUE])
+        assert [each["status"] for each in answer["response_json"]["memory_updates"]] == ["proposed"]
+        assert len((await server.good("GET", "/memory?user_id=anna", key=key))["items"]) == 3
+
+
+async def test_what_has_ended_is_in_no_prompt_and_no_answer(autojump_clock: trio.testing.MockClock) -> None:
+    """From the moment that it ends, before anything has looked for what is over."""
+    async with whole(memory="on") as server:
+        project, key = await server.project("Shop")
+        await server.put(project, key, "FACTS", "plan.md", "# Plan\n\nThe velocity is measured on Fridays.")
+        ends = datetime.fromtimestamp(Wall().now_ms() / 1000 + 90, UTC).isoformat()
+        common = {"user_id": "anna", "subject": "velocity", "expires_at": ends}
+        for new in (
+            {"type": "metric", "text": "The velocity is 21 points."},
+            {"type": "event", "text": "The velocity board went live."},
+        ):
+            await server.good("POST", "/memory", {**common, **new}, key=key)
+        asked = "What is the velocity?"
+        await server.chat(asked, key)
+        assert all(each in server.model.asked[-1] for each in ("21 points", "went live"))
+        prompts = len(server.model.asked)
+        await trio.sleep(90)
+        server.model.says = "The velocity is 21 points."
+        answer = await server.chat(asked, key)
+        assert answer["blocked"]["code"] == "number_mismatch"
+        assert [each["file"] for each in answer["citations"]] == ["docs/plan.md"]
+        assert not any(each in server.model.asked[prompts] for each in ("21 points", "went live"))
+        await trio.sleep(60)
+        page = await server.good("GET", "/memory?user_id=anna&status=expired", key=key)
+        assert len(page["items"]) == 2

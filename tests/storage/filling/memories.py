@@ -36,7 +36,7 @@ async def fill(folder: Path) -> None:
         await memory.keep_exchanges([an_exchange("m7", "What is my budget?", "It is 50 SEK", **told)], NOW)
         await accepted(memory, budget(60, message="m3"))  # i1 is superseded
         await proposed(memory, budget(70, message="m4"))
-        await proposed(memory, a_draft("Ana met Bo", "meeting", "event"))
+        await proposed(memory, a_draft("Ana met Bo", "meeting", "event", by_rule=True))
         for thing, moves in MOVES.items():
             loop = await proposed(memory, a_draft(f"Bo is to mend the {thing}", thing, "open_loop"))
             for move in moves:
@@ -44,7 +44,7 @@ async def fill(folder: Path) -> None:
                     await memory.accept_item(ANA, loop.item.id, NOW)
                 else:
                     await memory.decide_item(ANA, loop.item.id, move, NOW)
-        over = a_draft("Uptime is 98 %", "uptime", "metric", message="m5", expires_at=NOW + 9)
+        over = a_draft("Uptime is 98 %", "uptime", "metric", message="m5", expires_at=NOW + 9, by_rule=True)
         await proposed(memory, over)
         assert await memory.expire_items(NOW + 9) == 1
         secret = a_draft("The code is tulip", "code", message="m6")
