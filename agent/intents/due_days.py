@@ -25,6 +25,16 @@ def find_due_day(text: str, today: date) -> date | None:
     return min((each for each in days if each > today), default=today if today in days else None)
 
 
+def find_event_day(text: str, today: date, past: bool) -> tuple[bool, date | None]:
+    """Return whether `text` names or means a day, and which; None where the words may mean several.
+
+    `past`: the day is not after `today`, else it is not before it.
+    """
+    days = _days(text, today)
+    possible = [each for each in days if (each <= today if past else each >= today)]
+    return bool(days), possible[0] if len(possible) == 1 else None
+
+
 def _days(text: str, today: date, sure: bool = False) -> frozenset[date]:
     number_tokens = tokens(text, source=True)
     mentions = days.find_mentions(fold(text), text, number_tokens)

@@ -3,8 +3,9 @@
 Strategy: a text is read sentence by sentence, and a sentence clause by clause. The opening of a clause decides
 (`agent.intents.item_clauses`): a word that asks to remember it, a rule from now on, an order with "always" or "never",
 a preference, a decision, a thing that is done or due by a day, a number or a name of the user's own, a number in place
-of another. A sentence that is not meant as said proposes nothing (`agent.intents.sentence_moods`), and neither does a
-quotation. "Remember that ..." is the user's approval itself; everything else is to be asked.
+of another, an idea, a lesson, a change on a day. A sentence that is not meant as said proposes nothing
+(`agent.intents.sentence_moods`), and neither does a quotation. "Remember that ..." is the user's approval itself;
+everything else is to be asked.
 
 Bounded: a sentence of more than a hundred words says nothing that can be understood alone, and a message of many
 sentences is mostly somebody else's text; the sentences after the first ones are not read.

@@ -37,6 +37,7 @@ class SentenceMoods:
         self.supposing = compile_pattern(rf"\b(?:{say.supposing})\b")
         self.saying = compile_pattern(rf"\b(?:{say.saying})\b")
         self._asked = compile_pattern(rf"(?:\s*[,;–]|\s-)\s+(?:(?:{say.joining})\s+)?(?=(?:{question})\b)")
+        self._dated = compile_pattern(rf"\b(?:{join_words(frozenset(LANGUAGES[lang].dating.days))})\s+\Z")
         self._leading = compile_pattern(r":(?:\s|\Z)")
         self._reporting = compile_pattern(rf"[,–-]\s*(?:\w+\s+){{0,2}}(?:{say.saying})\b[^,]{{0,{_NEAR}}}\Z")
         self._imagining = compile_pattern(
@@ -57,8 +58,10 @@ class SentenceMoods:
         telling = self._telling.match(sentence)
         if telling is not None and telling["requested"]:
             return False
-        first = split_words(sentence[self._opening.find_end(sentence) :][:WHEN])[:1]
+        end = self._opening.find_end(sentence)
+        first = split_words(sentence[end:][:WHEN])[:1]
         begins = bool(first) and first[0] in self._question_openers and telling is None
+        begins = begins and not self._dated.search(sentence, 0, end)  # "Igår gick den sönder" states it
         return (begins and not self._orders.is_conditional(sentence)) or "?" in sentence
 
     def find_statement_end(self, sentence: str) -> int:

@@ -33,7 +33,11 @@ class Remembering:
     person has done the thing after it. `all_done`: a whole sentence which tells that a thing named before is done.
     `no`: a denial. `denied`: negative phrases, by the positive ones. `but`: after a denied number, before the right
     one. `joking`: a mark of a joke. `supposing`: marks a supposition or a doubt; `imagining`: beginnings of a sentence
-    after which no clause is meant as it is said. `saying`: another person's words follow.
+    after which no clause is meant as it is said. `saying`: another person's words follow. `idea`, `lesson`: announces
+    an idea or a lesson, the text after it; `suggesting`, `learning`: begins a clause that is one. `happened`,
+    `happening`: a verb of a change that was, or that is to come. `this_day`: a part of the day on which it is said.
+    `on_day`: before the name or the number of a day; `day_part`: may follow it. `unclear`: words, subjects that only
+    the sentence before names. `hints`: words, of which every idea and lesson, and every `this_day`, has one.
     """
 
     openers: str
@@ -88,3 +92,14 @@ class Remembering:
     supposing: str
     imagining: str
     saying: str
+    idea: str
+    suggesting: str
+    lesson: str
+    learning: str
+    happened: str
+    happening: str
+    this_day: str
+    on_day: str
+    day_part: str
+    unclear: frozenset[str]
+    hints: frozenset[str]

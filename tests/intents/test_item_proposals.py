@@ -27,6 +27,9 @@ MISSED = {
     "Kan vara bra att veta: kom ihåg att min syster bor i Oslo.",
     "Our fleet is 25 vans.",  # so does "my parcel is 3 days late" end
     "Vår vagnpark är 25 bilar.",
+    "Fick en idé för nyhetsbrevet: ett recept i varje nummer.",  # so do questions begin
+    "How about this suggestion: free shipping from 50 euros.",
+    "Vi skrev under avtalet med Nordfrakt igår.",  # who wrote may tell what another wrote
 }
 """What is not found, each for a reason."""
 
@@ -82,7 +85,11 @@ def test_there_are_enough_sentences() -> None:
         assert len([each for each in wanted if not each]) >= 60
 
 
-WANTED = [(lang, text) for lang, text, wanted in rows() if wanted and text not in MISSED and ". " not in text]
+WANTED = [
+    (lang, text)
+    for lang, text, wanted in rows()
+    if wanted and text not in MISSED and ". " not in text and "?" not in text
+]
 AROUND = {
     "en": ("Suppose this: {}", "She wrote: {}", "Translate this: {}", '"{}"', "> {}", "`{}`", "“{}”", "{}?"),
     "sv": ("Anta detta: {}", "Hon skrev: {}", "Översätt: {}", '"{}"', "> {}", "```\n{}\n```", "”{}”", "{}?"),
@@ -118,6 +125,46 @@ def test_who_somebody_is_is_proposed() -> None:
         (proposal,) = propose_items(text, "en", "m1", TODAY)
         assert (proposal.candidate.text, proposal.candidate.subject) == (text, about)
     assert said("Jag heter inte Kim") == said("Vad heter jag?") == []
+
+
+def test_what_happens_is_dated_where_its_words_mean_one_day() -> None:
+    """And told where the thing is named, the verb is one of change and the day is not every such day."""
+    for text, alone in (
+        ("Yesterday the boiler broke.", ["Yesterday the boiler broke (2026-05-06)"]),
+        ("Well, the boiler broke this morning!", ["The boiler broke this morning (2026-05-07)"]),
+        ("The boiler broke on Monday.", ["The boiler broke on Monday"]),
+        ("The course starts on Monday.", ["The course starts on Monday (2026-05-11)"]),
+        ("Next week the course starts.", ["Next week the course starts"]),
+        ("I måndags lanserades den nya appen.", ["I måndags lanserades den nya appen"]),
+        ("Igår gick den sönder.", []),
+        ("That broke yesterday.", []),
+        ("Please start the machine tomorrow.", []),
+        ("Every Monday the course starts.", []),
+        ("The course starts soon.", []),
+        ("The boiler hummed yesterday.", []),
+        ("The site never crashed yesterday.", []),
+        ("Remember that the boiler broke yesterday.", ["The boiler broke yesterday"]),
+    ):
+        assert said(text) == alone, text
+    (ordered,) = propose_items("Remember that the boiler broke yesterday.", "en", "m1", TODAY)
+    assert (ordered.candidate.type, ordered.ordered) == ("fact", True)
+
+
+def test_an_idea_and_a_lesson_are_asked_about() -> None:
+    """Though their words suppose; without the words that announce them, and not where they only name them."""
+    for text, type, alone in (
+        ("Hi! I have an idea: let's add a map.", "idea", "Let's add a map"),
+        ("Maybe we should add a map.", "idea", "Maybe we should add a map"),
+        ("Ok. Lesson learned: test the backup.", "lesson", "Test the backup"),
+        ("I learned that sourdough needs a night.", "lesson", "I learned that sourdough needs a night"),
+        ("Idé: en karta över depåerna", "idea", "En karta över depåerna"),
+        ("Jag lärde mig att degen behöver vila.", "lesson", "Jag lärde mig att degen behöver vila"),
+    ):
+        (proposal,) = propose_items(text, "en", "m1", TODAY)
+        assert (proposal.candidate.type, proposal.ordered) == (type, False), text
+        assert proposal.candidate.text == alone
+    for text in ("Idea: map", "I learned that my order was lost.", "If we move, maybe we should add a map."):
+        assert said(text) == [], text
 
 
 def test_at_most_three_are_proposed() -> None:
@@ -385,6 +432,10 @@ def test_whatever_is_said_can_be_kept(text: str, lang: str) -> None:
         "remember for a a a ",
         "deadline for a ",
         "if a, ",
+        "yesterday a ",
+        "a on monday 1 ",
+        "an idea for a ",
+        "i learned a ",
     ],
 )
 def test_a_long_message_takes_no_long_time(text: str) -> None:

@@ -102,7 +102,8 @@ REMEMBERING = Remembering(
     ),
     behind=(
         r"a|an|per|each|every|in|on|at|for|from|since|until|till|to|and|or|this|next|of|with|without|including|"
-        r"excluding|incl|excl|plus|before|after|but|so|because|as|by|if|when|which|not|now|instead|again|only|total|exactly|old"
+        r"excluding|incl|excl|plus|before|after|but|so|because|as|by|if|when|which|not|now|instead|again|only|total"
+        r"|exactly|old"
     ),
     talk=words(
         "question questions problem issue point guess answer request message concern understanding only"
@@ -145,5 +146,59 @@ REMEMBERING = Remembering(
     saying=(
         r"said|says|say|saying|told|tells|wrote|writes|written|claims?|claimed|according to|mentioned|states?|stated|"
         r"asked|asks|thinks?|thought|believes?|believed|heard|reads?|translate|quote|quoted|reported|suggested"
+    ),
+    idea=(
+        r"(?:(?:i|we)(?:'ve| have)?(?: just)? (?:have|had|got|came up with)|here(?:'s| is)|this is|(?:just )?(?:had"
+        r"|got))"
+        r" (?:an?|another|one more|my|one)(?: \w+)? (?:idea|suggestion)(?: (?:for|about) [^:,.;!?]{1,40}?)?\s*[:,–-]"
+        r"|(?:(?:my|one|another|an?|new) )?(?:idea|suggestion)(?: (?:for|about) [^:,.;!?]{1,40}?)?\s*:"
+    ),
+    suggesting=(
+        r"(?:my|one|another|an?)(?: \w+)? (?:idea|suggestion) (?:is|was|would be) (?:that|to)"
+        r"|(?:maybe|perhaps) we (?:should|ought to)|we should (?:maybe|perhaps)|i (?:suggest|propose)(?: that)? we"
+        r"|(?:it|that) (?:may|might|could) be worth(?: a try)?(?= (?:\w+ing|to)\b)"
+        r"|(?:a|one|another)(?: \w+)? (?:feature|improvement|addition) would be"
+    ),
+    lesson=(
+        r"(?:(?:the|my|our|a|another|one)(?: \w+)? )?lessons?(?: (?:i|we)(?:'ve| have)?)?(?: |-)learn(?:ed|t)"
+        r"(?: (?:from|here|this|today)[^:,.;!?]{0,40}?)?\s*:|(?:note )?for next time\s*:"
+    ),
+    learning=(
+        r"(?:the|my|our|a|another|one)(?: \w+){0,2} lesson(?: (?:i|we) learn(?:ed|t))?(?: here)? (?:is|was) (?:that"
+        r"|to|not to)"
+        r"|(?:i|we)(?:(?:'ve| have)(?: (?:now|also|since))*)? learn(?:ed|t)(?: the hard way)?"
+        r" (?:that|(?:not|never) to|to (?:always|never))"
+        r"|(?:i|we)(?:'ve| have)? learn(?:ed|t) the hard way(?: that)?"
+        r"|next time,? (?:i|we) (?:should|must|have to|need to)"
+    ),
+    happened=(
+        r"broke(?: (?:down|out))?|crashed|failed|stopped|started|began|ended(?! up)|opened|closed|reopened|moved"
+        r"|arrived"
+        r"|launched|burst|leaked|flooded|exploded|collapsed|died|passed away|caught fire|burn(?:ed|t) down"
+        r"|went (?:down|live|offline|bankrupt|up in flames)|took place|fell (?:off|down|through|over|ill)|resigned"
+        r"|retired|quit|graduated|joined|signed|released|shipped|published|won|merged|deployed|migrated|upgraded"
+        r"|hired|fired|installed|replaced|repaired|renewed"
+        r"|(?:was|were|got)(?: (?:just|finally|suddenly|also|officially))* (?:born|stolen|broken|sold|shut down|cut off"
+        r"|cancell?ed|launched|released|delivered|closed|opened|signed|approved|rejected|hired|fired|promoted|postponed"
+        r"|moved|damaged|repaired|replaced|installed|shipped|published|elected|merged|migrated|upgraded|announced"
+        r"|completed|delayed|hacked|robbed|injured|renewed|terminated|evacuated|married|engaged|divorced)"
+    ),
+    happening=(
+        r"(?:(?:will|is going to|are going to|am going to|'s going to|'re going to|'m going to) )?(?:starts?|begins?"
+        r"|ends?|opens?|closes?|reopens?|launch(?:es)?|moves?|arrives?|leaves?|retires?|resumes?|expires?|goes? live"
+        r"|takes? place|comes? into force|shuts? down)"
+        r"|(?:is|are|am|'s|'re|'m|will be|gets?)(?: being)? (?:starting|beginning|ending|opening|closing|launching"
+        r"|moving"
+        r"|arriving|leaving|coming|replacing|installing|retiring|getting married|cancell?ed|launched|released"
+        r"|delivered|closed|opened|postponed|moved"
+        r"|replaced|installed|shut down)"
+    ),
+    this_day=r"(?:earlier |late )?today|tonight|this (?:morning|afternoon|evening)",
+    on_day=r"on|since|from|as of",
+    day_part=r"morning|afternoon|evening|night|noon|midnight",
+    unclear=words("let's it they he she there which who what everything something"),
+    hints=words(
+        "idea suggestion suggest propose maybe perhaps worth feature improvement addition lesson lessons learned "
+        "learnt time today tonight morning afternoon evening"
     ),
 )

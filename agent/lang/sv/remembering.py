@@ -109,7 +109,8 @@ REMEMBERING = Remembering(
     ),
     behind=(
         r"per|för (?:allt|alla|hela|en|ett|varje|min|mitt|mina|den|det)|om|i|på|från|sedan|sen|till|och|eller|"
-        r"denna|nästa|gammal|gammalt|gamla|av|med|utan|inklusive|exklusive|inkl|exkl|plus|före|efter|men|så|eftersom|som|innan|när|inte|nu|totalt|varje|var|igen|exakt|varav"
+        r"denna|nästa|gammal|gammalt|gamla|av|med|utan|inklusive|exklusive|inkl|exkl|plus|före|efter|men|så|eftersom"
+        r"|som|innan|när|inte|nu|totalt|varje|var|igen|exakt|varav"
     ),
     talk=words("fråga frågor problem poäng gissning svar önskan meddelande undran ärende"),
     choices=words(
@@ -152,8 +153,52 @@ REMEMBERING = Remembering(
         r"(?:berättelse|roman|spel|saga)|skriva? om|översätta?|sammanfatta|formulera om"
     ),
     saying=(
-        r"sa|sade|säger|sagt|berättade|berättar|skrev|skriver|skrivit|påstår|påstod|enligt|nämnde|nämner|frågade|frågar|"
+        r"sa|sade|säger|sagt|berättade|berättar|skrev|skriver|skrivit|påstår|påstod|enligt|nämnde|nämner|frågade"
+        r"|frågar|"
         r"tror|trodde|tycker(?! (?:\w+ ){0,2}om\b)|tyckte|hörde|läste|står(?! (?:\w+ )?ut\b)|stod|heter det|citat"
         r"|rapporterade|föreslog|menar"
+    ),
+    idea=(
+        r"(?:(?:jag|vi) (?:har|fick|kom på)|här (?:är|kommer)) (?:en|ett|min|mitt|ännu en)(?: \w+)?"
+        r" (?:idé|ide|förslag)(?: (?:för|om|på|till) [^:,.;!?]{1,40}?)?\s*[:,–-]"
+        r"|(?:(?:min|mitt|en|ett|ännu en|en till|ett till|ny|nytt) )?(?:idé|ide|förslag)(?: (?:för|om|på"
+        r"|till) [^:,.;!?]{1,40}?)?\s*:"
+    ),
+    suggesting=(
+        r"(?:min|mitt|en|ett)(?: \w+)? (?:idé|ide|förslag) (?:är|vore|var) att"
+        r"|kanske (?:borde|bör|skulle) vi|vi (?:borde|bör|skulle) kanske|vi kanske (?:borde|bör|skulle)"
+        r"|jag föreslår(?: att)? vi|det vore (?:bra|smart|kul|fint|värt)(?: \w+)? om vi"
+        r"|det (?:kan|kunde|kanske kan) vara värt att"
+    ),
+    lesson=(
+        r"(?:(?:en|min|vår|ännu en)(?: \w+)? )?lärdom(?:en|ar)?(?: (?:av|från|här|idag)[^:,.;!?]{0,40}?)?\s*:"
+        r"|till nästa gång\s*:"
+    ),
+    learning=(
+        r"(?:(?:en|den|min|vår)(?: \w+){0,2} )?lärdom(?:en)?(?: (?:av|från|här)[^:,.;!?]{0,40}?)? (?:är|var|blev) att"
+        r"|(?:jag|vi)(?: har(?: (?:nu|också))*)? lär(?:de|t) (?:mig|oss)(?: den hårda vägen)?,? (?:att|aldrig|alltid)"
+        r"|nästa gång (?:ska|måste|borde|bör|behöver) (?:jag|vi)"
+    ),
+    happened=(
+        r"gick (?:sönder|ner|ned|igång|omkull|live|i konkurs|i pension|i lås)|brast|kraschade|stannade|slutade|började"
+        r"|startade|öppnade|stängde|flyttade|inträffade|brann(?: (?:ner|ned|upp))?|läckte|exploderade|rasade|stals|dog"
+        r"|avled|anlände|avgick|tog (?:slut|examen)|ägde rum|ställdes in|lades ner|vann|gifte (?:mig|sig|oss)"
+        r"|(?:sade|sa) upp (?:mig|sig|oss)|anställde|lanserade|släppte|publicerade|uppgraderade|installerade|reparerade"
+        r"|skrev (?:på|under)|(?!fanns)\w{3,}(?:ades|ndes|gdes|jdes|ldes|rdes|ktes|ptes|stes)"
+    ),
+    happening=(
+        r"(?:kommer att|ska|skall) (?:börja|starta|öppna|stänga|sluta|flytta|lanseras|släppas|invigas|äga rum|upphöra)"
+        r"|börjar|startar|öppnar|stänger|slutar|flyttar|lanseras|släpps|invigs|äger rum|går (?:av stapeln|i pension"
+        r"|live)"
+        r"|tar slut|anländer|gifter (?:mig|sig|oss)|ställs in|stängs|öppnas|flyttas|byts|levereras|åker|reser"
+        r"|träder i kraft|upphör"
+    ),
+    this_day=r"(?:tidigare )?(?:idag|i dag)|ikväll|i kväll|imorse|i morse|i förmiddags|i eftermiddag",
+    on_day=r"på|i|den|från|från och med",
+    day_part=r"morse|morgon|förmiddag|eftermiddag|kväll|natt",
+    unclear=words("dem han hon hen där här som vad vem allt något"),
+    hints=words(
+        "idé ide förslag föreslår kanske vore värt lärdom lärdomen lärdomar lärde lärt gång idag dag ikväll kväll "
+        "imorse morse förmiddags eftermiddag"
     ),
 )

@@ -261,3 +261,23 @@ async def test_what_has_ended_is_in_no_prompt_and_no_answer(autojump_clock: trio
         await trio.sleep(60)
         page = await server.good("GET", "/memory?user_id=anna&status=expired", key=key)
         assert len(page["items"]) == 2
+
+
+async def test_ideas_lessons_and_events_of_a_message_wait_for_its_user(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """No rule accepts what the server only reads in plain words; approved, it ends by itself."""
+    async with whole(memory="on") as server:
+        _, key = await server.project("Shop")
+        for message, type, days in (
+            ("I have an idea: print the label on both sides.", "idea", 30),
+            ("Lärdom: testa alltid backupen.", "lesson", 90),
+            ("Yesterday the boiler broke.", "event", 7),
+        ):
+            answer = await server.chat(message, key)
+            (update,) = answer["response_json"]["memory_updates"]
+            assert (update["type"], update["status"]) == (type, "proposed")
+            accept = {"user_id": "anna", "decision": "accept"}
+            made = await server.good("POST", f"/memory/{update['id']}", accept, key=key)
+            lasts = [datetime.fromisoformat(made["item"][name]) for name in ("created_at", "expires_at")]
+            assert (made["item"]["decided_by"], (lasts[1] - lasts[0]).days) == ("user", days)
