@@ -30,7 +30,7 @@ from .calls import CheckedCall, InvalidCall
 TOOL_FILES: Final = "tool/"
 _PROPOSED_LINES: Final = ("status: proposed; its user will be asked",)
 _BY_RULE_LINES: Final = ("status: accepted by rule, unless it contradicts something remembered",)
-_BAD_END: Final = InvalidCall(("/expires_at: name a day or a time, as 2026-05-31",))
+_BAD_END: Final = InvalidCall(("/expires_at: give a day, or a time with its offset",))
 _UNKNOWN_ITEM: Final = InvalidCall(("/item: nothing of this id is remembered; propose it as something new",))
 _TOO_MANY: Final = InvalidCall((f"{PROPOSALS_PER_TURN} proposals are the most of one message; answer now",))
 

@@ -5,7 +5,8 @@ run, and no argument that could set a status, a scope or a confidence. A rule ac
 user's own words (`agent.intents.statements`).
 """
 
-from datetime import UTC, date, datetime, time, timedelta
+import re
+from datetime import date, datetime, time, timedelta
 from typing import Any, Final
 
 from ..config import ITEM_TEXT
@@ -28,28 +29,31 @@ _TEXT: Final = {
 
 _END: Final = {
     "type": "string",
-    "pattern": (
-        "^[0-9]{4}-[0-9]{2}-[0-9]{2}"
-        r"(T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?(Z|[+-][0-9]{2}:[0-9]{2}))?$"
-    ),
+    "maxLength": 40,
     "description": (
         "The last day or the time for which it holds, where the user names it: 2026-05-31 or "
         "2026-05-31T14:00:00+02:00. Without it an event ends after a week and a metric after a day."
     ),
 }
+_WRITTEN_END: Final = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?P<time>T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?(Z|[+-][0-9]{2}:[0-9]{2}))?"
+)
 
 
 def read_end(text: str) -> int:
     """Return the time that an `expires_at` names, Unix milliseconds: of a day its end, where the server stands.
 
-    Raises `ValueError` for a text that names no time.
+    Raises `ValueError` for a text that is neither a day nor a time of RFC 3339.
     """
+    written = _WRITTEN_END.fullmatch(text)
+    if written is None:
+        raise ValueError("neither a day nor a time with its offset")
     try:
-        if "T" in text:
+        if written["time"]:
             end = datetime.fromisoformat(text)
         else:
             end = datetime.combine(date.fromisoformat(text) + timedelta(days=1), time()).astimezone()
-        return round(end.astimezone(UTC).timestamp() * 1000)
+        return round(end.timestamp() * 1000)
     except OverflowError as error:
         raise ValueError("beyond the calendar") from error
 
