@@ -62,7 +62,7 @@ class TurnTools:
     `read_message_tools`: parses the tools that come with a message. `arguments`: makes the checkers of arguments.
     `rounds`: most calls in one turn that need no approval. `approve_from`: the risk from which a call needs approval.
     `timeout`: seconds for a decision. `today`: returns the date. `proposes_items`: whether the tools that propose
-    memory items are offered too, where there is a memory.
+    memory items are offered too, where there is a memory; `offers_these_alone`: also where there is no other tool.
     """
 
     operator: Collection[ToolDefinition]
@@ -73,6 +73,7 @@ class TurnTools:
     timeout: float
     today: Callable[[], date]
     proposes_items: bool = True
+    offers_these_alone: bool = False
 
 
 class DecidingBrain:
@@ -127,7 +128,9 @@ class DecidingBrain:
 
     def _decides(self, question: Question) -> bool:
         """Tell whether there is anything to decide: a tool is offered, or a call has ended."""
-        return bool(self._tools.operator or question.tools or question.results)
+        tools = self._tools
+        proposes = tools.proposes_items and tools.offers_these_alone and self._grounded.memory is not None
+        return proposes or _concerns_calls(tools, question)
 
     async def _begin(self, question: Question) -> "_DecidingTurn":
         """Return a question's turn with its evidence, before the first decision. Cancelled, nothing is left."""
@@ -155,6 +158,11 @@ class DecidingBrain:
         return Catalogue((*operator, *tools), question.tools), TurnProposals(
             question=question, lang=evidence.lang, memory=memory, tools=tools
         )
+
+
+def _concerns_calls(tools: TurnTools, question: Question) -> bool:
+    """Tell whether a tool of the operator's or of the message is offered, or a call has ended."""
+    return bool(tools.operator or question.tools or question.results)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -263,14 +271,17 @@ class _DecidingTurn:
         )
 
     async def _next_decision(self, problems: Sequence[str]) -> Decision:
-        """Return a decision; an invalid decision is reported to the model once, and a second one asks the user."""
+        """Return a decision; an invalid decision is reported to the model once.
+
+        The second time the user is asked, or where no call of the user's is at stake, an answer is drafted.
+        """
         briefing = self.make_briefing()
         while True:
             try:
                 return await self._in_time(self.decider.decide(briefing, problems))
             except BadDecision as error:
                 if "decision" in self.mistakes_reported:
-                    return Ask("")
+                    return Ask("") if _concerns_calls(self.tools, self.question) else Noop("")
                 self._note_mistake("decision")
                 problems = error.problems
 

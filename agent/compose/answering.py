@@ -268,8 +268,9 @@ def _make_answering(
 ) -> Answering:
     """Return the brains over the operator's documents, and over those of projects where there are some."""
     house = Holdings(knowledge, NO_CHARTER)
-    make_brain = partial(brains.make_brain, toolbox.threads)
-    make_prompting = partial(brains.make_prompting, toolbox.threads)
+    threads = replace(toolbox.threads, offers_these_alone=model is not None)
+    make_brain = partial(brains.make_brain, threads)
+    make_prompting = partial(brains.make_prompting, threads)
     return Answering(
         brain=brains.make_brain(toolbox.sockets, house),
         threads=ProjectsBrain(make_brain(house), indexes, make_brain),

@@ -12,7 +12,7 @@ from agent.answering.deciding_brain import DecidingBrain, TurnTools
 from agent.answering.projects import PromptViewer
 from agent.answering.settings import AnswerSettings
 from agent.config import ITEM_TEXT, PROPOSALS_PER_TURN
-from agent.errors import ModelFailed, NotFound
+from agent.errors import BadDecision, ModelFailed, NotFound
 from agent.lang import Lang
 from agent.memory.recollection import Recollection
 from agent.ports.brain import Question, TurnEvent, TurnRefusal, VerifiedPart
@@ -108,6 +108,7 @@ async def turn(
     remembers: bool = True,
     draft: str = "The notice period is 14 days.",
     settings: AnswerSettings | None = None,
+    alone: bool = False,
     **question: Any,
 ) -> Turned:
     decider, figures, runs = ScriptedDecider(*plays), Figures(), Runs()
@@ -115,7 +116,7 @@ async def turn(
     grounded = GroundedBrain(
         FakeRetriever(hits), FakeDrafter(draft, draft), settings or AnswerSettings(), memory=known
     )
-    chosen = those(tools)
+    chosen = replace(those(tools), offers_these_alone=alone)
     events: list[TurnEvent] = []
     asked = replace(replace(ask(text), scope=ANA), **question)
     await DecidingBrain(grounded, grounded, decider, chosen, figures).answer(asked, events.append, runs)
@@ -143,6 +144,19 @@ async def test_the_tools_are_offered_where_a_project_has_tools_and_something_is_
     assert offered(await turn(Noop())) == ["change_order", "look_up", ADD, UPDATE]
     assert offered(await turn(Noop(), remembers=False)) == ["change_order", "look_up"]
     assert (await turn(tools=())).briefings == []
+
+
+async def test_the_tools_may_be_offered_where_there_are_no_others() -> None:
+    """As to the threads of a server with a language model; without a memory nobody decides."""
+    assert offered(await turn(Noop(), tools=(), alone=True)) == [ADD, UPDATE]
+    assert (await turn(tools=(), alone=True, remembers=False)).briefings == []
+
+
+async def test_a_model_that_cannot_decide_answers_all_the_same() -> None:
+    """Where it could only have proposed to remember something; the answer is drafted from the documents."""
+    done = await turn(BadDecision(("no",)), BadDecision(("no",)), tools=(), alone=True)
+    assert (done.asks, done.last.text.text) == (False, "The notice period is 14 days.")
+    assert (await turn(BadDecision(("no",)), BadDecision(("no",)))).asks
 
 
 async def test_a_proposal_waits_for_the_end_of_its_turn() -> None:
