@@ -20,6 +20,7 @@ from .session.settings import SessionSettings
 from .storage.settings import StorageSettings
 from .threads.settings import ThreadSettings
 from .tools.settings import ToolSettings
+from .tracing.settings import TraceSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +40,7 @@ class Settings:
     memory: MemorySettings = field(default_factory=MemorySettings)
     storage: StorageSettings = field(default_factory=StorageSettings)
     log: LogSettings = field(default_factory=LogSettings)
+    tracing: TraceSettings = field(default_factory=TraceSettings)
 
     @classmethod
     def of(cls, **chosen: Any) -> "Settings":

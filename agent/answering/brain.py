@@ -43,6 +43,7 @@ from ..ports.conversation import Exchange
 from ..ports.draft import NO_CHARTER, NO_REMINDER, Charter, Drafter, Prompt, Reminder
 from ..ports.remember import EMPTY_MEMORY, MEMORY_FILES, Memory
 from ..ports.search import Hit, Lang, Library, Query, Retriever
+from ..ports.tracing import trace_step
 from ..text.courtesy import find_courtesy, strip_courtesies
 from ..text.fences import fence_text
 from ..text.language import detect_language
@@ -175,12 +176,14 @@ class GroundedBrain:
         text, previous_question = strip_courtesies(question.text), _find_previous_question(question)
         lang = self._lang_of(question)
         query = Query(remove_requests(text), lang, HITS, remove_requests(previous_question), question.scope)
-        all_hits = await retriever.search(query)
+        with trace_step("retrieval"):
+            all_hits = await retriever.search(query)
         hits = fit_hits(all_hits, settings.evidence_tokens)
         self._explain(describe_search, query, all_hits, len(hits))
         memory_evidence, only_states, beside, unread = EMPTY_MEMORY, False, None, question.unread
         if self.memory is not None:
-            memory_evidence = await self.memory.load_memory(question, text, lang)
+            with trace_step("search_memory"):
+                memory_evidence = await self.memory.load_memory(question, text, lang)
             unread = unread or memory_evidence.unread
             hits = fit_hits((*(() if memory_evidence.asked else hits), *memory_evidence.hits), 0)
             if not hits:

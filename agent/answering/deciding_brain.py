@@ -31,6 +31,7 @@ from ..ports.draft import Charter
 from ..ports.observe import Observer
 from ..ports.search import Hit, Passage
 from ..ports.tools import CheckerFactory, ReadTools, Risk, ToolDefinition
+from ..ports.tracing import trace_step
 from ..text.courtesy import find_courtesy
 from ..tools.catalogue import Catalogue
 from ..tools.memory_tools import PROPOSING
@@ -297,7 +298,12 @@ class _DecidingTurn:
         """Make a call, unless this turn has made it already; return the lines of its result."""
         result = self.results_by_key.get(call.key)
         if result is None:
-            outcome = await act(call.proposal)
+            # The name of a tool that came with a message is a text of its client.
+            name = "" if call.tool in self.question.tools else call.tool.name
+            with trace_step("execute_tool", name) as span:
+                outcome = await act(call.proposal)
+                if span is not None and outcome.status != "done":
+                    span.end(outcome.status or "ignored")
             returned = format_outcome(outcome.status == "done", outcome.result)
             result = CallResult(
                 call_id=outcome.suggestion_id,

@@ -16,6 +16,7 @@ from ..numbers.number_tokens import NumberToken, tokens
 from ..ports.brain import Confidence, DraftCompleted, TurnEvent, VerifiedPart, VerifiedText
 from ..ports.draft import Prompt
 from ..ports.search import Hit, Lang
+from ..ports.tracing import trace_step
 from . import prompts
 from .drafting import DraftReader
 from .explain import JudgedDraft
@@ -114,7 +115,8 @@ async def answer_whole(
     text = prompts.strip_ask_mark(draft)
     if not text.strip():
         raise ModelFailed("the draft is empty")
-    verdict = verify(text, hits, confidence=confidence, binding=binding)
+    with trace_step("verify"):
+        verdict = verify(text, hits, confidence=confidence, binding=binding)
     if on_draft is not None:
         on_draft(JudgedDraft(draft, verdict))
     if verdict.text is not None:
@@ -148,7 +150,8 @@ async def answer_by_sentences(
             if sentences.failed_verdict is not None:
                 break
     reporter.report_draft()
-    last = sentences.finish()
+    with trace_step("verify"):
+        last = sentences.finish()
     if on_draft is not None:
         on_draft(
             JudgedDraft(
@@ -183,7 +186,8 @@ async def answer_by_claims(
         return FailedDraft(refused=(), is_unparsed=True)
     if not any(claim.text.strip() for claim in claims):
         raise ModelFailed("the draft is empty")
-    rendered = render_claims(claims, hits, binding=binding)
+    with trace_step("verify"):
+        rendered = render_claims(claims, hits, binding=binding)
     if on_draft is not None:
         on_draft(JudgedDraft(draft, rendered.verdict, rendered.refused, rendered.dropped))
     if rendered.text is None:

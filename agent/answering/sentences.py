@@ -33,6 +33,7 @@ from ..numbers.layout import STEPS, without_source_marks
 from ..numbers.number_tokens import TOO_MANY, NumberToken
 from ..ports.brain import Confidence, VerifiedText
 from ..ports.search import Hit, Lang, Snippet
+from ..ports.tracing import trace_step
 from ..text.sentences import is_inner_stop
 from .prompts import asks_back, strip_ask_mark
 
@@ -117,7 +118,8 @@ class SentenceStream:
                 self._unsent, self._at = self._unsent[end:], 0
                 continue
             asks = not self.sent_text and asks_back(self._unsent)
-            text = self._verify_piece(strip_ask_mark(self._unsent[:end]) if asks else self._unsent[:end])
+            with trace_step("verify"):
+                text = self._verify_piece(strip_ask_mark(self._unsent[:end]) if asks else self._unsent[:end])
             if text is not None:
                 self._asks_back = self._asks_back or asks
                 self._unsent = self._unsent[end:]

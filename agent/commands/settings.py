@@ -29,6 +29,7 @@ from ..settings import Settings
 from ..storage.settings import StorageSettings
 from ..threads.settings import ThreadSettings
 from ..tools.settings import ToolSettings
+from ..tracing.settings import TraceSettings
 from .output import SHOWS_ALL
 
 CONFIG_FILE = "agent.toml"
@@ -92,7 +93,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         "calm-time",
     ),
     "Storage": ("keep-threads", "keep-audit"),
-    "Log": ("log-format", "log-level"),
+    "Log and traces": ("log-format", "log-level", "otel"),
     "For developers": (
         "action-delay-ms",
         "mock-hallucinate",
@@ -161,6 +162,7 @@ class Flags(Settings):
     memory: Annotated[_MemoryFlags, _FLAT] = field(default_factory=_MemoryFlags)
     storage: Annotated[_StorageFlags, _FLAT] = field(default_factory=_StorageFlags)
     log: Annotated[LogSettings, _FLAT] = field(default_factory=LogSettings)
+    tracing: Annotated[TraceSettings, _FLAT] = field(default_factory=TraceSettings)
 
 
 DEFAULTS = Flags()

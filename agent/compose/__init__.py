@@ -7,7 +7,8 @@ may import every room below; only `agent.app` and the commands import it.
 
 The nesting is the order of shutdown: a wing closes after everything that uses it. From the outermost:
 
-    storage     ledger and store. Closes last, within `LEDGER_CLOSE_TIMEOUT`: every outcome is recorded.
+    tracer      spans of turns, where the settings ask for them. Closes last, within `TRACE_FLUSH`.
+    storage     ledger and store. Closes within `LEDGER_CLOSE_TIMEOUT`: every outcome is recorded.
     memory      the memory model, then the store of items, which closes before the model.
     actions     MCP servers, then the executor over them.
     documents   the process that reads foreign files, killed on exit, and `Knowledge`, which holds nothing open.

@@ -15,6 +15,7 @@ from ..ports.ledger import Ledger
 from ..ports.mcp import McpConnect
 from ..ports.note import Noter
 from ..ports.observe import Observer
+from ..ports.tracing import Tracer
 from ..ports.work import Isolate, RunActionSync, RunSync
 from ..retrieval.search import KnowledgeBase
 from ..retrieval.watch import Watch
@@ -35,8 +36,8 @@ class Adapters:
     the folder is watched only when `watch` is given. `run_action_sync`: runs the Python functions that are tools.
     `remember_sync`: does the blocking work of the memory's database, two pieces at a time. `isolate`: reads documents
     that other people wrote. `watch_loop`: measures the event loop on real time while the server runs; `None` measures
-    nothing. `probes_model`: whether the language model is asked for one token at the start, so that the log says at
-    once when it does not answer.
+    nothing. `tracer`: makes a span of each turn. `probes_model`: whether the language model is asked for one token at
+    the start, so that the log says at once when it does not answer.
     """
 
     model: Drafter | None = None
@@ -57,5 +58,6 @@ class Adapters:
     isolate: Isolate | None = None
     watch_loop: Callable[[Observer], Awaitable[None]] | None = None
     watch: Watch | None = None
+    tracer: Tracer | None = None
     probes_model: bool = False
     new_id: Callable[[], str] = new_id

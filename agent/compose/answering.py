@@ -107,7 +107,13 @@ async def open_answering(
         model = None
         if _uses_language_model(settings, adapters):
             model = await stack.enter_async_context(
-                open_language_model(settings.model, observer, run_sync, on_trouble=on_model_trouble)
+                open_language_model(
+                    settings.model,
+                    observer,
+                    run_sync,
+                    on_trouble=on_model_trouble,
+                    traces=settings.tracing.otel or adapters.tracer is not None,
+                )
             )
         filler = _make_filler(settings=settings, adapters=adapters, model=model, run_sync=run_sync)
         drafter = adapters.model

@@ -9,7 +9,9 @@ from ..ports.action import Executor
 from ..ports.clock import Clock
 from ..ports.observe import Observer
 from ..ports.tools import ReadTools
+from ..ports.tracing import Tracer
 from ..settings import Settings
+from ..tracing.open import open_tracer
 from .actions import open_actions
 from .adapters import Adapters
 from .answering import Answering, AnswerSources, log_reasons, open_answering
@@ -24,7 +26,7 @@ class Composition:
     """The opened wings of a server.
 
     `new_id`: returns an unguessable id at each call. `executor`: carries out confirmed actions and tool calls.
-    `memory`: `None` where users are not remembered.
+    `memory`: `None` where users are not remembered. `tracer`: `None` where turns are not traced.
     """
 
     settings: Settings
@@ -36,6 +38,7 @@ class Composition:
     executor: Executor
     documents: Documents
     answering: Answering
+    tracer: Tracer | None
 
     @property
     def read_socket_tools(self) -> ReadTools | None:
@@ -58,15 +61,14 @@ async def open_composition(
 ) -> AsyncGenerator[Composition, None]:
     """Open the wings that the settings name, or the parts of `adapters` instead, for the time of a block.
 
-    No document is read yet. `on_ledger_trouble`, `on_memory_trouble`: called with the reason when no action can be
-    claimed, or nothing can be remembered, and with "" when that works again; `on_model_trouble` with a sentence when
-    the language model does not answer. Raises `agent.errors.UsageError` when a wing cannot be opened; the wings before
-    it close. On exit, also when cancelled, the wings close in the opposite order: the storage is last, and takes
-    `LEDGER_CLOSE_TIMEOUT` at most.
+    No document is read yet. `on_ledger_trouble`, `on_memory_trouble`, `on_model_trouble`: called with the reason when
+    no action can be claimed, nothing remembered or no model asked, and with "" when it works again. Raises `UsageError`
+    for a wing that cannot be opened. On exit, also when cancelled, the wings close in the order of `agent.compose`.
     """
     clock = adapters.clock or WallClock()
     toolbox = read_toolbox(settings=settings, clock=clock, own_functions=adapters.functions)
     async with (
+        open_tracer(settings.tracing, adapters.tracer) as tracer,
         open_storage(
             settings=settings, adapters=adapters, clock=clock, observer=observer, on_trouble=on_ledger_trouble
         ) as storage,
@@ -106,6 +108,7 @@ async def open_composition(
             executor=executor,
             documents=documents,
             answering=answering,
+            tracer=tracer,
         )
 
 

@@ -39,6 +39,7 @@ def make_parts(
         read_tools=composition.read_socket_tools or refuse_tools,
         recorder=memory.keeper if memory is not None else NO_RECORDER,
         memory=None if memory is None else memory.make_consulted(list_transcripts(composition, registry)),
+        tracer=composition.tracer,
     )
 
 

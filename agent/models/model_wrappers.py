@@ -1,4 +1,4 @@
-"""Models that wrap another model: `TimedModel`, `RetryingModel` and `Fallback`.
+"""Models that wrap another model: `TimedModel`, `RetryingModel`, `TracedModel` and `Fallback`.
 
 `TimedModel` limits the time to a model's first piece and between its pieces. A server that has just started loads its
 model at the first request, which takes up to minutes. So until the model has answered once, its first piece may take
@@ -7,6 +7,8 @@ longer.
 `RetryingModel` asks a model again where that is safe and may help. A retry is safe only before the first piece: a
 second answer cannot follow the first half of another. It may help when the request did not arrive, when there were too
 many requests, and when the server failed. A retry makes a slow model no faster, and a refused request is refused again.
+
+`TracedModel` stands around the retries: a request and its retries are one step of a turn's trace.
 
 `Fallback` asks a second model when the first one fails before its first piece.
 """
@@ -18,13 +20,16 @@ from random import random
 import trio
 
 from ..errors import ModelFailed
-from ..ports.model import LanguageModel, ModelRequest, Piece
+from ..ports.model import Finish, LanguageModel, ModelRequest, Piece, Usage
 from ..ports.observe import Observer
+from ..ports.tracing import trace_step
+from .settings import ModelName
 
 MODEL_RETRIES = 2  # after the first try
 MODEL_RETRY_PAUSE = 0.5  # before the first of them, about; twice as long before the next
 MODEL_RETRY_AFTER_MAX = 30.0  # that a service may ask for; a longer one fails the request
 
+_UNCOUNTED = Usage()
 _RETRIED_KINDS = frozenset({"connect", "rate", "server"})
 
 
@@ -112,6 +117,33 @@ class TimedModel:
                 yield piece
                 limit, failing = self._between, "stopped in its answer and said nothing more"
                 setting = "token-timeout"
+
+
+class TracedModel:
+    """Asks another model, within a step of the trace of the turn that asks (a `LanguageModel`).
+
+    `name`: the operator's name of the model.
+    """
+
+    def __init__(self, model: LanguageModel, name: ModelName) -> None:
+        self._model = model
+        self._name = name
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Piece, None]:
+        """Yield the answer. Raises `ModelFailed` as the model does."""
+        asked_at, has_piece = trio.current_time(), False
+        with trace_step("chat", self._name.name or self._name.kind, self._name.provider) as span:
+            async with aclosing(self._model.stream(request)) as pieces:
+                async for piece in pieces:
+                    if span is not None and not has_piece:
+                        span.set_attribute(
+                            "gen_ai.response.time_to_first_chunk", trio.current_time() - asked_at
+                        )
+                    has_piece = True
+                    if span is not None and isinstance(piece, Finish) and piece.usage != _UNCOUNTED:
+                        span.set_attribute("gen_ai.usage.input_tokens", piece.usage.read)
+                        span.set_attribute("gen_ai.usage.output_tokens", piece.usage.written)
+                    yield piece
 
 
 class Fallback:

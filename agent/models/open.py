@@ -30,7 +30,7 @@ from .breaker import Breaker, Level
 from .cli import COMMAND, ClaudeCli
 from .custom import load_model
 from .health import WatchedModel
-from .model_wrappers import Fallback, RetryingModel, TimedModel
+from .model_wrappers import Fallback, RetryingModel, TimedModel, TracedModel
 from .record import RecordingModel, ReplayModel
 from .settings import ModelName, ModelSettings, parse_model_name
 
@@ -53,20 +53,26 @@ async def open_language_model(
     run_sync: RunSync,
     environment: Mapping[str, str] = os.environ,
     on_trouble: Callable[[str], None] = lambda _: None,
+    traces: bool = False,
 ) -> AsyncGenerator[LanguageModel, None]:
     """Open the model that the settings name, and its fallback, for the time of a block.
 
     `run_sync`: for the files of recordings. `environment`: may hold the keys of services. `on_trouble`: called with a
-    sentence when the model does not answer, and with "" when it answers again. No request is sent yet. Raises
-    `agent.errors.UsageError`, one line, when something that the model needs is missing.
+    sentence when the model does not answer, and with "" when it answers again. `traces`: each request is a step of its
+    turn's trace. No request is sent yet. Raises `agent.errors.UsageError`, one line, when something is missing that the
+    model needs.
     """
     opened = partial(_open_model, settings, observer, run_sync, environment)
     async with AsyncExitStack() as stack:
         model = await opened(stack, settings.model, settings.base_url, "model_open")
+        if traces:
+            model = TracedModel(model, parse_model_name(settings.model))
         if settings.fallback_model is not None:
             second = await opened(
                 stack, settings.fallback_model, settings.fallback_base_url, "model_fallback_open"
             )
+            if traces:
+                second = TracedModel(second, parse_model_name(settings.fallback_model))
             model = Fallback(model, second, observer)
         yield WatchedModel(model, on_trouble)
 

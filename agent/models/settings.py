@@ -36,6 +36,11 @@ class ModelName:
         """Whether the model is asked over HTTP."""
         return self.kind in _SERVED
 
+    @property
+    def provider(self) -> str:
+        """The service behind the model, as the GenAI conventions of OpenTelemetry name it; else its kind."""
+        return "anthropic" if self.kind == "claude-cli" else self.kind
+
 
 def is_model_name(model: str) -> bool:
     """Return whether `model` begins with a kind of this room; `parse_model_name` checks the rest."""

@@ -21,6 +21,7 @@ import trio
 
 from ..config import HTTP_TIMEOUT, UPLOAD_MAX, UPLOADS_AT_ONCE
 from ..ports.observe import Observer
+from ..ports.tracing import TRACE_PARENT
 from ..protocol.paths import PathMatch, match_path
 from ..protocol.problems import ProblemError, code_of, decode_query
 from ..protocol.routes import Access, Route, Shape
@@ -221,6 +222,7 @@ class HttpServer:
                 upload.close()  # the body is no longer in memory
                 await self._answer(exchange, body)
             elif body is not _CLIENT_GONE:
+                TRACE_PARENT.set(_find_trace_parent(admitted.head))
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(exchange.watch, nursery.cancel_scope)
                     await service.work(admitted, body, exchange, nursery.cancel_scope)
@@ -274,6 +276,12 @@ class HttpServer:
 
 
 _CLIENT_GONE = object()
+
+
+def _find_trace_parent(head: Head) -> str:
+    """Return the one `traceparent` of a request; "" where there is none, or more than one."""
+    values = head.values(b"traceparent")
+    return values[0].decode("latin-1") if len(values) == 1 else ""
 
 
 def _method(head: Head) -> str:

@@ -25,6 +25,7 @@ from ..ports.conversation import Scope
 from ..ports.observe import Observer
 from ..ports.remember import NO_RECORDER, MemoryAccess, Offer
 from ..ports.tools import ToolDefinition
+from ..ports.tracing import TRACE_PARENT, Span, end_turn
 from ..ports.wire import Wire
 from ..protocol.codec import decode, encode
 from ..protocol.inbound import Inbound, Message
@@ -98,6 +99,7 @@ class Session:
         "_running",
         "_since",
         "_turn",
+        "_turn_span",
         "_unwound",
         "_wire",
         "id",
@@ -132,6 +134,7 @@ class Session:
         self._since = 0.0  # when the event being handled arrived
         self._consulting: trio.CancelScope | None = None  # of the request to the memory
         self._turn: LiveTurn | None = None
+        self._turn_span: Span | None = None  # of the turn in progress, where turns are traced
         self._unwound: trio.Lock | None = None  # from the first turn on
         self._running: ActionHandle | None = None
         self._pinged_at: float | None = None
@@ -263,8 +266,16 @@ class Session:
     def _begin_turn(self, effect: BeginTurn) -> None:
         if self._turn is not None:
             self._turn.end()  # its Brain has emitted its last event, but has not returned
+        if self._context.tracer is not None:
+            self._turn_span = self._context.tracer.start_turn(TRACE_PARENT.get())
         self._turn = LiveTurn(
-            effect.turn, effect.question, self._context, self._wire, self.post, self._break_session
+            effect.turn,
+            effect.question,
+            self._context,
+            self._wire,
+            self.post,
+            self._break_session,
+            self._turn_span,
         )
         self._wire.open_turn(effect.turn)
         if self._unwound is None:
@@ -334,18 +345,27 @@ class Session:
 
     def _leave(self, _: LeaveClient | None) -> None:
         self._has_left = True
+        self._end_span("internal")  # a session that breaks reports no end of its turn
         self._mail.clear()
         if self._consulting is not None:
             self._consulting.cancel()
 
     def _record_fact(self, note: RecordFact) -> None:
         self._context.observer.count(note.metric, note.label)
+        if note.metric == "turns":
+            self._end_span(note.label)
         fields = {"what": note.label or None, "message": note.message, "suggestion": note.suggestion_id}
         _log.info(
             _LOG_LINES[note.metric],
             session=self.id,
             **{key: value for key, value in fields.items() if value is not None},
         )
+
+    def _end_span(self, outcome: str) -> None:
+        """End the span of the turn in progress, if there is one."""
+        if self._turn_span is not None:
+            end_turn(self._turn_span, outcome)
+            self._turn_span = None
 
     _PERFORM: ClassVar[dict[type[Effect], Callable[["Session", Any], None]]] = {
         SendFrame: _do_send,

@@ -29,6 +29,7 @@ from ..ports.brain import (
     VerifiedText,
 )
 from ..ports.model import Usage
+from ..ports.tracing import TRACE_PARENT, TURN_SPAN, Span, end_turn
 from ..ports.usage import METER, UsageMeter
 from ..protocol.outbound import Response
 from ..text.words import split_deltas
@@ -86,6 +87,7 @@ class SingleTurn:
         self._complete = False  # the Brain has emitted its last event
         self._call: Proposal | None = None
         self._meter = UsageMeter()
+        self._span: Span | None = None
         self._failure: AnswerFailure | None = None
 
     def post(self, event: Event) -> None:
@@ -119,6 +121,8 @@ class SingleTurn:
         context.observer.count("messages")
         context.observer.gauge("turns", 1)
         context.registry.add(self)
+        if context.tracer is not None:
+            self._span = context.tracer.start_turn(TRACE_PARENT.get())
         _log.info("message taken", message=self._question.id)
         try:
             with self._scope:
@@ -133,6 +137,8 @@ class SingleTurn:
             context.registry.remove(self)
             context.observer.gauge("turns", -1)
             context.observer.count("turns", outcome)
+            if self._span is not None:
+                end_turn(self._span, outcome)
             _log.info("turn ended", message=self._question.id, what=outcome)
 
     def _end(self) -> Response | Proposal | AnswerFailure:
@@ -144,6 +150,8 @@ class SingleTurn:
 
     async def _think(self) -> None:
         METER.set(self._meter)  # in this task's own context
+        if self._span is not None:
+            TURN_SPAN.set(self._span)
         act = _run_nothing if self._question.tools or self._question.results else None
         try:
             with trio.move_on_after(self._limit) as late:

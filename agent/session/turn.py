@@ -34,6 +34,7 @@ from ..ports.clock import Clock
 from ..ports.observe import Observer
 from ..ports.remember import NO_RECORDER, MemoryAccess, Recorder
 from ..ports.tools import ReadTools, ToolDefinition
+from ..ports.tracing import TURN_SPAN, Span, Tracer
 from ..ports.wire import Wire
 from ..protocol.codec import encode
 from ..protocol.outbound import Stream
@@ -63,7 +64,8 @@ class SessionContext:
 
     `new_id`: returns an unguessable id at each call. `lang`: of a refusal when a question's own language is unknown.
     `project`: the project of the sessions' scopes. `read_tools`: parses the tools of a message. `recorder`: records
-    exchanges. `memory`: answers clients' requests to the memory; `None` where there is no memory.
+    exchanges. `memory`: answers clients' requests to the memory; `None` where there is no memory. `tracer`: makes
+    the spans of turns; `None` where nothing traces.
     """
 
     settings: SessionSettings
@@ -79,12 +81,14 @@ class SessionContext:
     read_tools: ReadTools = refuse_tools
     recorder: Recorder = NO_RECORDER
     memory: MemoryAccess | None = None
+    tracer: Tracer | None = None
 
 
 class LiveTurn:
     """A turn that runs or unwinds (implements `agent.wire.pulse.Voice`).
 
-    `post`: the session's mailbox. `break_session`: ends the session when streaming fails.
+    `post`: the session's mailbox. `break_session`: ends the session when streaming fails. `span`: that of the turn,
+    which the session ends.
     """
 
     __slots__ = (
@@ -101,6 +105,7 @@ class LiveTurn:
         "_post",
         "_scope",
         "_sources",
+        "_span",
         "_speaking",
         "_task_over",
         "_texts",
@@ -119,6 +124,7 @@ class LiveTurn:
         wire: Wire,
         post: Callable[[Event], None],
         break_session: Callable[[Exception], None],
+        span: Span | None = None,
     ) -> None:
         self.number = number
         self.question = question
@@ -128,6 +134,7 @@ class LiveTurn:
         self._pace = context.settings.pace_ms / 1000
         self._post = post
         self._break_session = break_session
+        self._span = span
         self._scope = trio.CancelScope()
         self._thinking = trio.CancelScope()
         self._waiting: tuple[trio.Event, list[Outcome]] | None = None  # of the call that the Brain waits for
@@ -147,6 +154,8 @@ class LiveTurn:
 
         When the task ends in any other way, `TurnDropped` is posted: a turn never disappears unnoticed.
         """
+        if self._span is not None:
+            TURN_SPAN.set(self._span)  # in this task's own context
         try:
             with self._scope:
                 async with unwound:

@@ -37,7 +37,7 @@ from .readers import READERS, ROOT, check_imports, check_install
 PATIENCE = 60.0  # seconds for a command, or for a server to be ready, on a busy machine
 _PORT = "8787"
 _READ_ONLY = re.compile(r"^(docker|pytest|python -m tests\.|agent demo)|\.venv/bin/", re.MULTILINE)
-_NEEDS = {"--tools": "structured", "--action-webhook": "webhook"}
+_NEEDS = {"--tools": "structured", "--action-webhook": "webhook", "--otel": "otel"}
 _SHIMS = {"agent": "-m agent", "python": "", "python3": ""}
 
 

@@ -1,0 +1,279 @@
+"""The spans of turns, with the SDK's own exporter in memory: their tree, their attributes, and their ends."""
+
+import json
+from collections.abc import AsyncGenerator
+
+import pytest
+import trio
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import SpanKind, StatusCode
+from trio.testing import MockClock
+
+from agent import tool
+from agent.compose.adapters import Adapters
+from agent.errors import ModelFailed
+from agent.ports.decide import Act, Noop
+from agent.ports.model import Finish, LanguageModel, ModelRequest, Piece, TextDelta, Usage
+from agent.retrieval.load import SourceFile
+from agent.settings import Settings
+from agent.testing.fakes import SENTINEL, ScriptedDecider
+from agent.testing.models import FakeModel
+from agent.testing.network import Network, network
+from agent.tracing.otel import OtelTracer
+
+from ..server.test_api import ask, chat, exchange
+
+TEXT = "The Standard plan costs 299 kr a month.\n\nThe Premium plan costs 599 kr a month.\n"
+DOCUMENTS = (SourceFile.of("kb/pricing.md", f"# Plans\n\n{TEXT}"),)
+QUESTION = "What does the Standard plan cost, asks Beatrix?"
+SAID = "The Standard plan costs 299 kr a month. "
+GOOD = (0.5, TextDelta(SAID), TextDelta("So it is cheap."), Finish("stop", Usage(120, 14)))
+PARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
+
+class Scripted:
+    """The language model of the settings; plays `model`, which a test sets."""
+
+    model: LanguageModel
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Piece, None]:
+        """Yield the next answer."""
+        return self.model.stream(request)
+
+
+class Traces:
+    """A tracer whose spans stay in memory."""
+
+    def __init__(self) -> None:
+        self._exporter = InMemorySpanExporter()
+        provider = TracerProvider(shutdown_on_exit=False)
+        provider.add_span_processor(SimpleSpanProcessor(self._exporter))
+        self.tracer = OtelTracer(provider)
+
+    @property
+    def spans(self) -> tuple[ReadableSpan, ...]:
+        """The spans that have ended, in the order of their ends."""
+        return self._exporter.get_finished_spans()
+
+    def find(self, name: str) -> ReadableSpan:
+        """Return the one span of a name."""
+        (span,) = [each for each in self.spans if each.name == name]
+        return span
+
+
+@pytest.fixture
+def traces() -> Traces:
+    """Return a tracer of its own for the test."""
+    return Traces()
+
+
+@tool(requires_approval=False)
+def find_stock(plan: str) -> str:
+    """Tell how many of a plan are left."""
+    return f"{plan}: 8000123 are left"
+
+
+def adapters(traces: Traces, *plays: object) -> Adapters:
+    """The parts of a traced server, whose decider plays `plays` where there are some."""
+    decider = ScriptedDecider(*plays) if plays else None  # type: ignore[arg-type]
+    functions = (find_stock,) if plays else ()
+    return Adapters(tracer=traces.tracer, decider=decider, functions=functions)
+
+
+def settings(model: FakeModel, **chosen: object) -> Settings:
+    """The settings of a server that asks `model`."""
+    Scripted.model = model
+    usual = {"model": "tests.tracing.test_traces:Scripted", "pace_ms": 0, "rate_limit": 0}
+    return Settings.of(**(usual | chosen))
+
+
+async def answer(net: Network, text: str = QUESTION) -> str:
+    """Ask over a WebSocket; return the text of the response."""
+    async with net.connect() as client:
+        await client.ask(text)
+        *_, response = await client.frames_until("response")
+    return str(response["text"])
+
+
+async def test_a_turn_is_a_span_whose_steps_are_its_children(
+    traces: Traces, autojump_clock: MockClock
+) -> None:
+    """Retrieval, the request to the model with tokens and time, each verified sentence: all in one trace."""
+    async with network(settings(FakeModel([GOOD])), adapters(traces), DOCUMENTS) as net:
+        assert await answer(net) == f"{SAID}So it is cheap."
+    turn = traces.find("invoke_agent agent-server")
+    assert turn.parent is None
+    assert dict(turn.attributes or {}) == {
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.agent.name": "agent-server",
+        "agent.turn.outcome": "answered",
+    }
+    children = [span for span in traces.spans if span.parent is not None]
+    assert {span.parent and span.parent.span_id for span in children} == {
+        turn.context and turn.context.span_id
+    }
+    assert {span.name for span in children} == {
+        "retrieval",
+        "chat tests.tracing.test_traces:Scripted",
+        "verify",
+    }
+    request = traces.find("chat tests.tracing.test_traces:Scripted")
+    assert request.kind is SpanKind.CLIENT
+    assert dict(request.attributes or {}) == {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": "custom",
+        "gen_ai.request.model": "tests.tracing.test_traces:Scripted",
+        "gen_ai.response.time_to_first_chunk": 0.5,
+        "gen_ai.usage.input_tokens": 120,
+        "gen_ai.usage.output_tokens": 14,
+    }
+    assert all(span.status.status_code is StatusCode.UNSET for span in traces.spans)
+
+
+async def test_a_tool_call_of_a_turn_is_a_child_of_it(traces: Traces, autojump_clock: MockClock) -> None:
+    """It has the tool's name, and neither its arguments nor its result."""
+    parts = adapters(traces, Act("find_stock", {"plan": "Standard"}), Noop())
+    async with network(settings(FakeModel([GOOD])), parts, DOCUMENTS) as net:
+        await answer(net)
+    call = traces.find("execute_tool find_stock")
+    assert call.parent is not None
+    assert dict(call.attributes or {}) == {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "find_stock",
+    }
+    assert call.status.status_code is StatusCode.UNSET
+
+
+async def test_a_cancelled_turn_ends_its_spans_as_cancelled(
+    traces: Traces, autojump_clock: MockClock
+) -> None:
+    """The turn and the request to its model, which hangs; the next turn has a trace of its own."""
+    model = FakeModel([(TextDelta(SAID), TextDelta("So it is cheap. "), 9.0), GOOD])
+    async with network(settings(model), adapters(traces), DOCUMENTS) as net, net.connect() as client:
+        await client.ask(QUESTION)
+        await client.frames_until("stream")
+        await client.cancel()
+        await client.frames_until("stream_end")
+        await client.ask(QUESTION)
+        await client.frames_until("response")
+    turns = [span for span in traces.spans if span.name == "invoke_agent agent-server"]
+    assert [(span.status.status_code, span.status.description) for span in turns] == [
+        (StatusCode.ERROR, "cancelled"),
+        (StatusCode.UNSET, None),
+    ]
+    assert (turns[0].attributes or {})["agent.turn.outcome"] == "cancelled"
+    requests = [span for span in traces.spans if span.name.startswith("chat")]
+    assert [(span.attributes or {}).get("error.type") for span in requests] == ["cancelled", None]
+    assert [span.parent and span.parent.span_id for span in requests] == [
+        turn.context and turn.context.span_id for turn in turns
+    ]
+
+
+@pytest.mark.parametrize(
+    ("play", "outcome", "problem"),
+    [
+        ((ModelFailed("down 31337", "auth", detail="31337"),), "model_failed", "auth"),
+        ((TextDelta(f"It costs {SENTINEL} kr a month."), Finish("stop")), "number_mismatch", None),
+    ],
+)
+async def test_a_refused_turn_names_its_outcome(
+    play: tuple[Piece | ModelFailed, ...],
+    outcome: str,
+    problem: str | None,
+    traces: Traces,
+    autojump_clock: MockClock,
+) -> None:
+    """A model that fails is an error of the turn, and a number without support is none."""
+    async with network(settings(FakeModel([play, play])), adapters(traces), DOCUMENTS) as net:
+        await answer(net)
+    turn = traces.find("invoke_agent agent-server")
+    assert (turn.attributes or {})["agent.turn.outcome"] == outcome
+    assert turn.status.description == (outcome if problem else None)
+    requests = {(span.attributes or {}).get("error.type") for span in traces.spans if span.name[:4] == "chat"}
+    assert requests == {problem}
+    assert SENTINEL not in "".join(span.to_json() for span in traces.spans).replace("0x", "")
+
+
+async def test_a_client_that_leaves_ends_the_span_of_its_turn(
+    traces: Traces, autojump_clock: MockClock
+) -> None:
+    """Also where the turn has no text yet."""
+    async with network(settings(FakeModel([(9.0,)])), adapters(traces), DOCUMENTS) as net:
+        async with net.connect() as client:
+            await client.ask(QUESTION)
+            await trio.sleep(1)
+        await trio.sleep(1)
+        assert traces.find("invoke_agent agent-server").status.description == "disconnected"
+
+
+async def test_no_span_holds_a_text_or_a_name_of_a_client(traces: Traces, autojump_clock: MockClock) -> None:
+    """No word of a question, an answer, an argument, a result, a refused number, a user or a tool of a message."""
+    lie = (TextDelta(f"It costs {SENTINEL} kr."), Finish("stop", Usage(1, 2)))
+    theirs = {"name": "pay_4711_now", "description": "Pays.", "parameters": {"type": "object"}}
+    parts = adapters(traces, Act("find_stock", {"plan": "Standard"}), Noop())
+    async with network(settings(FakeModel([lie, GOOD, GOOD])), parts, DOCUMENTS) as net:
+        async with net.connect() as client:
+            await client.ask(QUESTION)
+            await client.frames_until("response")
+        tools = [{"type": "function", "function": theirs}]
+        await exchange(net, chat(QUESTION, tools=tools, user="Beatrix"))
+    kept = [
+        (span.name, dict(span.attributes or {}), span.status.description, list(span.events))
+        for span in traces.spans
+    ]
+    assert len(kept) > 8
+    words = json.dumps(kept)
+    for secret in ("Beatrix", "Standard", "299", SENTINEL, "cheap", "8000123", "4711", "kb/"):
+        assert secret not in words
+
+
+async def test_a_request_s_traceparent_is_the_parent_of_its_turn(
+    traces: Traces, autojump_clock: MockClock
+) -> None:
+    """Of that turn alone, also where another request follows on the same connection."""
+    keep = ask(QUESTION, f"traceparent: {PARENT}").replace(b"Connection: close\r\n", b"")
+    async with network(settings(FakeModel([GOOD, GOOD])), adapters(traces), DOCUMENTS) as net:
+        end = net.open()
+        end.feed(keep)
+        await trio.sleep(2)
+        end.feed(ask(QUESTION))
+        await trio.sleep(2)
+        end.close()
+    first, second = [span for span in traces.spans if span.name == "invoke_agent agent-server"]
+    assert first.parent is not None
+    assert format(first.parent.span_id, "016x") == PARENT.split("-")[2]
+    assert first.context is not None
+    assert format(first.context.trace_id, "032x") == PARENT.split("-")[1]
+    assert second.parent is None
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "",
+        "00",
+        PARENT.upper(),
+        PARENT.replace("00-", "ff-", 1),
+        PARENT + "-more",
+        PARENT.replace("4bf92f3577b34da6a3ce929d0e0e4736", "0" * 32),
+        PARENT.replace("00f067aa0ba902b7", "0" * 16),
+        "00-" + "a" * 15000,
+        "cc-" + PARENT[3:] + "-" + "x" * 500,
+        "\xe5" * 55,
+        PARENT + f"\r\ntraceparent: {PARENT}",
+        PARENT.replace("4bf9", "\uff14bf9").encode().decode("latin-1"),
+    ],
+)
+async def test_a_traceparent_that_is_not_valid_is_ignored(
+    header: str, traces: Traces, autojump_clock: MockClock
+) -> None:
+    """The turn is answered, in a trace of its own: too short, in capitals, of zeros, too long, twice."""
+    data = ask(QUESTION).replace(
+        b"\r\n\r\n", b"\r\ntraceparent: " + header.encode("latin-1") + b"\r\n\r\n", 1
+    )
+    async with network(settings(FakeModel([GOOD])), adapters(traces), DOCUMENTS) as net:
+        status, _, _ = await exchange(net, data)
+    assert status == 200
+    assert traces.find("invoke_agent agent-server").parent is None
