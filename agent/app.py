@@ -25,7 +25,6 @@ from .compose.readiness import Readiness
 from .compose.sessions import make_parts, make_question_parts, make_thread_desk
 from .config import ACTION_TIMEOUT, CLOSE_TIMEOUT, DRAIN_TIMEOUT, FLUSH_TIMEOUT, RECORD_TIMEOUT
 from .host import WorkerThreads
-from .models.health import probe_model
 from .ports.draft import Charter
 from .server.accept import ListenerSource, open_listeners
 from .server.admission import Admission
@@ -137,7 +136,7 @@ class App:
                     await self._start_timers(timers, composition, parts, self.runner)
                     timers.start_soon(self._keep_knowledge, listen)
                     if composition.answering.model is not None and self._adapters.probes_model:
-                        timers.start_soon(probe_model, composition.answering.model)
+                        timers.start_soon(composition.answering.probe_model, self.settings.model)
                     if self._adapters.watch_loop is not None:
                         timers.start_soon(self._adapters.watch_loop, self.metrics)
                     await self._serve(parts, listeners, task_status)

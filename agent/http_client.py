@@ -1,4 +1,4 @@
-"""Sends a POST to another server over HTTP, on a connection of its own: for models, actions and served vectors.
+"""Sends a request to another server over HTTP, on a connection of its own: for models, actions and served vectors.
 
 Each request has one client and one connection, and no connection is reused: the other side may have closed it, which
 shows only at the next request (measured against a server of llama.cpp: 3 of 10), and a request that is cancelled after
@@ -82,11 +82,12 @@ class HttpClient:
         body: bytes,
         headers: Mapping[str, str] | None = None,
         sending: Callable[[], None] | None = None,
+        method: str = "POST",
     ) -> AsyncGenerator[HttpAnswer, None]:
         """POST a body and yield the answer once its head has come, for the time of a block.
 
         `headers`: sent with this request only. `sending`: called when the connection is made (TLS included), before the
-        first byte of the request leaves; its exceptions end the request there.
+        first byte of the request leaves; its exceptions end the request there. `method`: another one, such as `GET`.
 
         Raises one of `FAILURES`. On leaving, also by a cancel, the answer and then the connection are closed, each
         within `HTTP_LEAVE_TIMEOUT` seconds.
@@ -102,7 +103,7 @@ class HttpClient:
         try:
             async with self._client() as client:
                 request = client.build_request(
-                    "POST", self._url, content=body, headers=headers, extensions={"trace": trace}
+                    method, self._url, content=body, headers=headers, extensions={"trace": trace}
                 )
                 request.stream = RequestBody(body)
                 response = await client.send(request, stream=True)

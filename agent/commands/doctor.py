@@ -23,7 +23,7 @@ from ..embedding.open import choose
 from ..errors import ModelFailed, UsageError
 from ..host import WorkerThreads
 from ..models.health import ask_for_one_token
-from ..models.open import open_language_model
+from ..models.open import ask_context, open_language_model
 from ..retrieval.foreign import open_foreign_files
 from ..retrieval.load import Skipped, read_folder
 from ..server.accept import SPARE_FILES, open_listeners
@@ -109,7 +109,7 @@ def _read_documents(folder: Path) -> Diagnosis:
 
 
 async def check_model(settings: Settings) -> Diagnosis:
-    """Ask the language model for one token."""
+    """Ask the language model for one token, and its server for the size of its context."""
     models = settings.model
     if models.quotes:
         return Diagnosis(
@@ -123,7 +123,9 @@ async def check_model(settings: Settings) -> Diagnosis:
     except ModelFailed as failure:
         reply = f' It says: "{failure.detail}"' if failure.detail else ""
         return Diagnosis("fail", f"{failure}.{reply}")
-    return Diagnosis("ok", f"{models.model} answers, its first token in {seconds:.1f} s")
+    words = f"{models.model} answers, its first token in {seconds:.1f} s"
+    size = await ask_context(models)
+    return Diagnosis("ok", words if size is None else f"{words}; its context is {size:,} tokens")
 
 
 async def check_data(settings: Settings) -> Diagnosis:

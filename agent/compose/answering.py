@@ -6,7 +6,7 @@ question from the documents of its project.
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import structlog
@@ -28,7 +28,10 @@ from ..llm.open import (
     open_decider,
     open_drafter,
 )
-from ..models.open import open_language_model
+from ..llm.prompt_room import ModelContext
+from ..models.health import probe_model
+from ..models.open import ask_context, open_language_model
+from ..models.settings import ModelSettings
 from ..ports.brain import Brain
 from ..ports.decide import Decider
 from ..ports.draft import NO_CHARTER, Charter, Drafter
@@ -72,7 +75,7 @@ class Answering:
     `brain`: answers over sockets. `threads`: answers the threads over HTTP. `make_questions_brain`: returns the brain
     that answers plain questions whose caller gave a charter. `prompts`: shows the prompt of a question over HTTP
     and asks no model; `None` where a brain of the adapters answers. `model`: the language model that the brains ask;
-    `None` where they ask none.
+    `None` where they ask none. `context`: that of `model`.
     """
 
     brain: Brain
@@ -80,6 +83,17 @@ class Answering:
     make_questions_brain: Callable[[Charter], Brain]
     prompts: PromptDebug | None = None
     model: LanguageModel | None = None
+    context: ModelContext = field(default_factory=ModelContext)
+
+    async def probe_model(self, settings: ModelSettings) -> None:
+        """Ask the model for one token, and then its server, which has loaded it, for the size of its context.
+
+        `settings`: name the model. Cancelled, the request ends.
+        """
+        if self.model is not None and await probe_model(self.model):
+            self.context.tokens = await ask_context(settings)
+            if self.context.tokens is not None:
+                _log.info("prompts are fitted to the model's context", tokens=self.context.tokens)
 
 
 @asynccontextmanager
@@ -116,14 +130,16 @@ async def open_answering(
                 )
             )
         filler = _make_filler(settings=settings, adapters=adapters, model=model, run_sync=run_sync)
-        drafter = adapters.model
+        drafter, context = adapters.model, ModelContext()
         if drafter is None:
             drafter = await stack.enter_async_context(
-                _open_drafter(settings=settings, model=model, texts=sources.knowledge.texts)
+                _open_drafter(settings=settings, model=model, context=context, texts=sources.knowledge.texts)
             )
         decider = adapters.decider
         if decider is None and toolbox.threads is not None:
-            decider = await stack.enter_async_context(_open_decider(settings=settings, model=model))
+            decider = await stack.enter_async_context(
+                _open_decider(settings=settings, model=model, context=context)
+            )
         brains = _BrainFactory(
             settings=_choose_verification(settings.answers, model),
             first_wait=settings.model.first_wait if model is not None else 0.0,
@@ -137,9 +153,10 @@ async def open_answering(
         indexes = _make_indexes(
             sources=sources, run_sync=adapters.run_sync or WorkerThreads(_INDEXES_AT_ONCE)
         )
-        yield _make_answering(
-            brains=brains, toolbox=toolbox, knowledge=sources.knowledge, indexes=indexes, model=model
+        answering = _make_answering(
+            brains=brains, toolbox=toolbox, knowledge=sources.knowledge, indexes=indexes
         )
+        yield replace(answering, model=model, context=context)
 
 
 def log_reasons(lines: Sequence[str]) -> None:
@@ -182,24 +199,30 @@ def _make_filler(
 
 @asynccontextmanager
 async def _open_drafter(
-    *, settings: Settings, model: LanguageModel | None, texts: Callable[[], Iterable[str]]
+    *,
+    settings: Settings,
+    model: LanguageModel | None,
+    context: ModelContext,
+    texts: Callable[[], Iterable[str]],
 ) -> AsyncGenerator[Drafter, None]:
     """Open the drafter over `model`, or the mock or the script where `model` is `None`.
 
     `texts`: returns texts of the knowledge base, for the mock's inventions.
     """
     if model is not None:
-        yield make_model_drafter(model, settings.model.answer_tokens, settings.answers.answer)
+        yield make_model_drafter(model, settings.model.answer_tokens, settings.answers.answer, context)
         return
     async with open_drafter(settings.model.model, settings.mock, texts) as drafter:
         yield drafter
 
 
 @asynccontextmanager
-async def _open_decider(*, settings: Settings, model: LanguageModel | None) -> AsyncGenerator[Decider, None]:
+async def _open_decider(
+    *, settings: Settings, model: LanguageModel | None, context: ModelContext
+) -> AsyncGenerator[Decider, None]:
     """Open the decider over `model`, or the mock or the script where `model` is `None`."""
     if model is not None:
-        yield make_model_decider(model, settings.model.answer_tokens)
+        yield make_model_decider(model, settings.model.answer_tokens, context)
         return
     async with open_decider(settings.model.model, settings.mock) as decider:
         yield decider
@@ -270,7 +293,6 @@ def _make_answering(
     toolbox: Toolbox,
     knowledge: Knowledge,
     indexes: ProjectLibrary | None,
-    model: LanguageModel | None,
 ) -> Answering:
     """Return the brains over the operator's documents, and over those of projects where there are some."""
     house = Holdings(knowledge, NO_CHARTER)
@@ -286,5 +308,4 @@ def _make_answering(
         prompts=PromptViewer(
             make_prompting(house), indexes, make_prompting, draft_sections, decision_sections
         ),
-        model=model,
     )

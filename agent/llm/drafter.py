@@ -17,19 +17,24 @@ from ..ports.draft import Delta, Prompt
 from ..ports.model import Finish, LanguageModel, ModelRequest, TextDelta
 from ..ports.search import Hit
 from .prompt_assembly import assemble_draft
-from .prompt_room import PromptRoom
+from .prompt_room import ModelContext, PromptRoom
 
 _END = re.compile(r"[.!?…][\"'”’»)\]*_]*[ \t\n]+|\n")  # of a sentence or a line, with the space after it
 _MARKER = re.compile(r"(?:\A|\n)[ \t]*(?:\d{1,3}|[^\W\d_])[.][ \t]+\Z")  # begins a list item
 
 
 class ModelDrafter:
-    """Drafts texts with a language model (implements `agent.ports.draft.Drafter`). `max_tokens`: of one draft."""
+    """Drafts texts with a language model (implements `agent.ports.draft.Drafter`).
 
-    def __init__(self, model: LanguageModel, max_tokens: int = ANSWER_TOKENS) -> None:
+    `max_tokens`: of one draft. `context`: that of `model`.
+    """
+
+    def __init__(
+        self, model: LanguageModel, max_tokens: int = ANSWER_TOKENS, context: ModelContext | None = None
+    ) -> None:
         self._model = model
         self._max_tokens = max_tokens
-        self._room = PromptRoom()
+        self._room = PromptRoom(context)
 
     async def stream(self, prompt: Prompt, evidence: Sequence[Hit]) -> AsyncGenerator[Delta, None]:
         """Yield the draft in pieces that end with a sentence or a line, except the last.

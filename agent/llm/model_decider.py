@@ -23,17 +23,22 @@ from ..ports.model import CallDelta, Finish, LanguageModel, ModelRequest, NamedT
 from ..ports.search import Hit
 from .decision import decode_decision
 from .prompt_assembly import DECIDE, SEARCHED, assemble_decision, make_decide_tool
-from .prompt_room import PromptRoom
+from .prompt_room import ModelContext, PromptRoom
 from .settings import DECISION_MAX
 
 
 class ModelDecider:
-    """Decides with a language model (implements `agent.ports.decide.Decider`). `max_tokens`: of one decision."""
+    """Decides with a language model (implements `agent.ports.decide.Decider`).
 
-    def __init__(self, model: LanguageModel, max_tokens: int = ANSWER_TOKENS) -> None:
+    `max_tokens`: of one decision. `context`: that of `model`.
+    """
+
+    def __init__(
+        self, model: LanguageModel, max_tokens: int = ANSWER_TOKENS, context: ModelContext | None = None
+    ) -> None:
         self._model = model
         self._max_tokens = max_tokens
-        self._room = PromptRoom()
+        self._room = PromptRoom(context)
 
     async def decide(self, briefing: Briefing, problems: Sequence[str] = ()) -> Decision:
         """Return the model's decision.

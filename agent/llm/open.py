@@ -25,27 +25,30 @@ from .mock import MockModel
 from .mock_decider import MockDecider
 from .model_decider import ModelDecider
 from .prompt_assembly import assemble_decision, assemble_draft
+from .prompt_room import ModelContext
 from .script import ScriptModel
 from .script_decider import ScriptDecider
 from .settings import MockSettings
 
 
-def make_model_drafter(model: LanguageModel, max_tokens: int, form: DraftForm) -> Drafter:
-    """Return the drafter of `form` that asks `model`.
+def make_model_drafter(
+    model: LanguageModel, max_tokens: int, form: DraftForm, context: ModelContext | None = None
+) -> Drafter:
+    """Return the drafter of `form` that asks `model`. `context`: that of `model`, to which texts are fitted.
 
     Raises `agent.errors.UsageError` when the packages that read claims are not installed.
     """
     if form == "text":
-        return ModelDrafter(model, max_tokens)
+        return ModelDrafter(model, max_tokens, context)
     _check_structured("answer claims of a model")
     from .claims import ClaimsDrafter
 
     return ClaimsDrafter(model, max_tokens)
 
 
-def make_model_decider(model: LanguageModel, max_tokens: int) -> Decider:
-    """Return the decider that asks `model`. `max_tokens`: of one decision."""
-    return ModelDecider(model, max_tokens)
+def make_model_decider(model: LanguageModel, max_tokens: int, context: ModelContext | None = None) -> Decider:
+    """Return the decider that asks `model`. `max_tokens`: of one decision. `context`: that of `model`."""
+    return ModelDecider(model, max_tokens, context)
 
 
 def make_model_filler(model: LanguageModel, run_sync: RunSync) -> Filler:

@@ -60,10 +60,12 @@ async def ask_for_one_token(model: LanguageModel) -> float:
     return trio.current_time() - began
 
 
-async def probe_model(model: LanguageModel) -> None:
-    """Ask `model`, which logs its own failures, for one token; when it answers, log that in one line."""
+async def probe_model(model: LanguageModel) -> bool:
+    """Ask `model`, which logs its own failures, for one token; return whether it answers, and log that in one line."""
     with suppress(ModelFailed):
         _log.info("model answers", seconds=round(await ask_for_one_token(model), 1))
+        return True
+    return False
 
 
 def _log_failure(failure: ModelFailed) -> None:

@@ -13,6 +13,7 @@ is set, so that no service sees the key of another.
 """
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -33,6 +34,7 @@ from .health import WatchedModel
 from .model_wrappers import Fallback, RetryingModel, TimedModel, TracedModel
 from .record import RecordingModel, ReplayModel
 from .settings import ModelName, ModelSettings, parse_model_name
+from .shape import ServiceProtocol
 
 KEY = "AGENT_MODEL_KEY"
 _SETTINGS: Mapping[Level, str] = {
@@ -41,6 +43,7 @@ _SETTINGS: Mapping[Level, str] = {
     "memory_model_open": "memory-model",
 }
 _URLS = {"model": "base-url", "fallback-model": "fallback-base-url", "memory-model": "memory-base-url"}
+_ROUTES = re.compile(r"/*(/v1)?(/chat/completions|/messages)?/*\Z")  # behind the root of a server
 _SHAPES = {"openai": (openai.OpenAI, openai.HOME, openai.KEY)} | {
     "anthropic": (anthropic.Anthropic, anthropic.HOME, anthropic.KEY)
 }
@@ -75,6 +78,21 @@ async def open_language_model(
                 second = TracedModel(second, parse_model_name(settings.fallback_model))
             model = Fallback(model, second, observer)
         yield WatchedModel(model, on_trouble)
+
+
+async def ask_context(settings: ModelSettings, environment: Mapping[str, str] = os.environ) -> int | None:
+    """Return the tokens of the context that the model of `settings` has; None where its server does not tell.
+
+    Only the server that `settings.base_url` names is asked: a service in the cloud takes long prompts, and refuses
+    longer ones. Takes `ASK_SECONDS` at most.
+    """
+    if settings.base_url is None or not settings.is_probed:
+        return None
+    shape = _make_shape(parse_model_name(settings.model), settings.base_url, environment, "model")
+    from .context_size import ask_context_size
+
+    root = _ROUTES.sub("", settings.base_url)
+    return await ask_context_size(root, shape.address.headers, parse_model_name(settings.model).name)
 
 
 @asynccontextmanager
@@ -148,7 +166,10 @@ async def _make_adapter(
     elif name.kind == "custom":
         model = await run_sync(lambda: load_model(name.name, setting))
     else:
-        model = _make_http_model(name, url, environment, setting)
+        shape = _make_shape(name, url, environment, setting)
+        from .http import HttpModel
+
+        model = HttpModel(shape)
     if not name.is_recorded:
         return model
     if wrong := await run_sync(lambda: _make_folder(folder)):
@@ -156,9 +177,10 @@ async def _make_adapter(
     return RecordingModel(model, folder, run_sync)
 
 
-def _make_http_model(
+def _make_shape(
     name: ModelName, url: str | None, environment: Mapping[str, str], setting: str
-) -> LanguageModel:
+) -> ServiceProtocol:
+    """Return the protocol of a model's service, with its address and key. Raises `UsageError`."""
     if find_spec("httpx") is None:
         raise UsageError(f"{setting} {name.kind} needs httpx: pip install 'agent-server[models]'")
     shape, home, own = _SHAPES[name.kind]
@@ -172,9 +194,7 @@ def _make_http_model(
         )
     if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
         raise UsageError(f"{variable} must be printable ASCII without spaces")
-    from .http import HttpModel
-
-    return HttpModel(shape(name.name, home if url is None or at_home else url, key, variable))
+    return shape(name.name, home if url is None or at_home else url, key, variable)
 
 
 def _folder_of(folder: str) -> Path:

@@ -13,9 +13,10 @@ from agent.ports.model import Finish, TextDelta
 from agent.settings import Settings
 from tests.logs import logged
 from tests.strikes.spoken import SHAPES
-from tests.strikes.upstream import refused, reply, upstream
+from tests.strikes.upstream import Reply, refused, reply, upstream
 
 GOOD = reply(SHAPES["openai"]((TextDelta("ready"), Finish("stop"))))
+PROPS = Reply((b'{"default_generation_settings": {"n_ctx": 4096}}',))
 WRONG_MODEL = refused(404, body=b'{"error": {"message": "The model `m` does not exist"}}')
 
 
@@ -33,7 +34,7 @@ async def test_a_server_that_would_work(tmp_path: Path) -> None:
     """Each part is tried as the server would use it, and nothing is left behind."""
     kb = folder_of(tmp_path, a="# Prices\n\nA return costs 59 kr.\n\n# Hours\n\nWe open at 9.\n")
     data = tmp_path / "data"
-    async with upstream(GOOD) as service:
+    async with upstream(GOOD, PROPS) as service:
         settings = Settings.of(
             kb=kb, data=str(data), port=0, model="openai:m", base_url=f"{service.url}/v1", vectors="off"
         )
@@ -44,6 +45,7 @@ async def test_a_server_that_would_work(tmp_path: Path) -> None:
         "vectors": "note"
     }
     assert found["documents"].words == f"1 files, 2 sections in {kb}"
+    assert found["model"].words.endswith(" s; its context is 4,096 tokens")
     assert os.listdir(tmp_path) == ["a.md"]
 
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 import trio
+import trio.testing
 
 from agent.compose.adapters import Adapters
 from agent.ports.model import Finish, TextDelta
@@ -12,7 +13,7 @@ from agent.settings import Settings
 from agent.testing.network import Network, network
 from tests.logs import logged
 from tests.strikes.spoken import SHAPES
-from tests.strikes.upstream import refused, reply, upstream
+from tests.strikes.upstream import Reply, refused, reply, upstream
 
 KEY = "sk-SECRET2-abcdef"
 WRONG_KEY = refused(401, body=b'{"error": {"message": "Incorrect API key provided: sk-SECR****cdef."}}')
@@ -81,3 +82,24 @@ async def test_a_turn_whose_model_fails_is_one_warning(monkeypatch: pytest.Monke
     lines = [json.loads(line) for line in log.getvalue().splitlines()]
     told = [(line["level"], line["event"]) for line in lines if line.get("kind") == "auth"]
     assert told == [("warning", "model does not answer"), ("info", "model failed")]
+
+
+async def test_prompts_are_cut_to_the_context_that_the_server_tells() -> None:
+    """From its start, and not only after a refusal: some servers drop the front of a prompt that is too long."""
+    text = "\n\n".join(
+        f"A return of kind {number} costs {number} kr, {'and more ' * 20}" for number in range(30)
+    )
+    documents = (SourceFile("kb/a.md", f"# Returns\n\n{text}\n".encode()),)
+    lengths = []
+    for told in (b"{}", b'{"default_generation_settings": {"n_ctx": 2048}}'):
+        async with upstream(GOOD, Reply((told,)), GOOD) as service:
+            settings = Settings.of(model="openai:m", base_url=f"{service.url}/v1", pace_ms=0)
+            async with network(settings, Adapters(probes_model=True), documents) as server:
+                with trio.fail_after(10):
+                    await service.until(lambda: len(service.requests) > 1 and not service.open)
+                    await trio.testing.wait_all_tasks_blocked(0.02)
+                    await read_path(server, "/ask", '{"text": "What does a return cost?"}')
+        prompts = [each.body["messages"] for each in service.requests if "messages" in (each.body or {})]
+        lengths.append(sum(len(message["content"]) for message in prompts[1]))
+    assert lengths[0] > 6000
+    assert lengths[1] < 2048 * 3 * 3 / 4

@@ -9,6 +9,7 @@ import pytest
 from agent.errors import ModelFailed
 from agent.llm.drafter import ModelDrafter
 from agent.llm.model_decider import ModelDecider
+from agent.llm.prompt_room import ModelContext
 from agent.ports.conversation import Exchange
 from agent.ports.decide import Briefing, Noop
 from agent.ports.draft import Prompt
@@ -100,3 +101,33 @@ async def test_a_decision_is_asked_for_with_less_too() -> None:
     assert isinstance(decided, Noop)
     assert len(model.requests) > 1
     assert "What does it cost?" in model.requests[-1]
+
+
+async def test_a_known_context_is_fitted_before_the_model_is_asked() -> None:
+    """Evidence gets a fifth of it, and the prompt leaves room for the answer, so that no request is refused."""
+    model = SmallModel(10_000)
+    context = ModelContext()
+    drafter = ModelDrafter(model, context=context)
+    await draft(drafter)
+    context.tokens = 240  # 720 characters; a statement has 118
+    await draft(drafter)
+    await draft(drafter, replace(PROMPT, history=HISTORY))
+    assert [request.count("costs") for request in model.requests] == [8, 1, 1]
+    assert "Question 3?" in model.requests[-1]
+    assert "Question 0?" not in model.requests[-1]
+    assert max(map(len, model.requests[1:])) <= 240 * 3 * 3 / 4
+
+
+async def test_a_context_with_no_room_at_all_is_still_asked() -> None:
+    """The rules and the question are never cut; the server says whether they fit."""
+    model = SmallModel(10_000)
+    assert await draft(ModelDrafter(model, context=ModelContext(10))) == "It costs 199 kr."
+    assert len(model.requests) == 1
+
+
+async def test_a_large_context_changes_nothing() -> None:
+    """All statements and the whole conversation are sent, in decisions too."""
+    model = SmallModel(10_000)
+    await draft(ModelDrafter(model, context=ModelContext(8192)), replace(PROMPT, history=HISTORY))
+    assert model.requests[0].count("costs") == 8
+    assert "Question 0?" in model.requests[0]
