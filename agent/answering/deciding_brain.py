@@ -299,7 +299,7 @@ class _DecidingTurn:
         result = self.results_by_key.get(call.key)
         if result is None:
             # The name of a tool that came with a message is a text of its client.
-            name = "" if call.tool in self.question.tools else call.tool.name
+            name = call.tool.name if call.tool.origin == "operator" else ""
             with trace_step("execute_tool", name) as span:
                 outcome = await act(call.proposal)
                 if span is not None and outcome.status != "done":

@@ -23,7 +23,7 @@ from agent.testing.models import FakeModel
 from agent.testing.network import Network, network
 from agent.tracing.otel import OtelTracer
 
-from ..server.test_api import ask, chat, exchange
+from ..server.test_api import ask, exchange
 
 TEXT = "The Standard plan costs 299 kr a month.\n\nThe Premium plan costs 599 kr a month.\n"
 DOCUMENTS = (SourceFile.of("kb/pricing.md", f"# Plans\n\n{TEXT}"),)
@@ -209,21 +209,24 @@ async def test_a_client_that_leaves_ends_the_span_of_its_turn(
 
 
 async def test_no_span_holds_a_text_or_a_name_of_a_client(traces: Traces, autojump_clock: MockClock) -> None:
-    """No word of a question, an answer, an argument, a result, a refused number, a user or a tool of a message."""
+    """No word of a question, an answer, an argument, a result, a refused number, or a tool of a message."""
     lie = (TextDelta(f"It costs {SENTINEL} kr."), Finish("stop", Usage(1, 2)))
-    theirs = {"name": "pay_4711_now", "description": "Pays.", "parameters": {"type": "object"}}
-    parts = adapters(traces, Act("find_stock", {"plan": "Standard"}), Noop())
-    async with network(settings(FakeModel([lie, GOOD, GOOD])), parts, DOCUMENTS) as net:
-        async with net.connect() as client:
-            await client.ask(QUESTION)
-            await client.frames_until("response")
-        tools = [{"type": "function", "function": theirs}]
-        await exchange(net, chat(QUESTION, tools=tools, user="Beatrix"))
+    theirs = {
+        "name": "pay_4711_now",
+        "parameters": {"type": "object"},
+        "requires_approval": False,
+        "risk": "low",
+    }
+    calls = Act("find_stock", {"plan": "Standard"}), Act("pay_4711_now", {}), Noop()
+    chosen = settings(FakeModel([lie, GOOD]), client_tools=True)
+    async with network(chosen, adapters(traces, *calls), DOCUMENTS) as net, net.connect() as client:
+        await client.send({"type": "message", "id": "m4711", "text": QUESTION, "tools": [theirs]})
+        await client.frames_until("response")
+    assert {"execute_tool", "execute_tool find_stock"} <= {span.name for span in traces.spans}
     kept = [
         (span.name, dict(span.attributes or {}), span.status.description, list(span.events))
         for span in traces.spans
     ]
-    assert len(kept) > 8
     words = json.dumps(kept)
     for secret in ("Beatrix", "Standard", "299", SENTINEL, "cheap", "8000123", "4711", "kb/"):
         assert secret not in words
