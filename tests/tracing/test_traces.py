@@ -23,7 +23,7 @@ from agent.testing.models import FakeModel
 from agent.testing.network import Network, network
 from agent.tracing.otel import OtelTracer
 
-from ..server.test_api import ask, exchange
+from ..server.test_api import ask, exchange, request
 
 TEXT = "The Standard plan costs 299 kr a month.\n\nThe Premium plan costs 599 kr a month.\n"
 DOCUMENTS = (SourceFile.of("kb/pricing.md", f"# Plans\n\n{TEXT}"),)
@@ -250,6 +250,41 @@ async def test_a_request_s_traceparent_is_the_parent_of_its_turn(
     assert first.context is not None
     assert format(first.context.trace_id, "032x") == PARENT.split("-")[1]
     assert second.parent is None
+
+
+async def test_a_thread_over_http_has_the_parent_of_each_request(
+    traces: Traces, autojump_clock: MockClock
+) -> None:
+    """Not that of the request that woke it; the search of the memory is a step like the others."""
+    model, noops = FakeModel([GOOD] * 2), adapters(traces, Noop())
+    async with network(settings(model, memory="on", data="memory"), noops, DOCUMENTS) as net:
+        thread: dict[str, str] = {}
+        for header in ((f"traceparent: {PARENT}",), ()):
+            body = json.dumps({"user_id": "beatrix", "message": QUESTION} | thread).encode()
+            status, _, answered = await exchange(net, request("/chat", body, *header))
+            assert status == 200, answered
+            thread = {"thread_id": json.loads(answered)["thread_id"]}
+    turns = [span for span in traces.spans if span.name == "invoke_agent agent-server"]
+    assert [span.parent and format(span.parent.span_id, "016x") for span in turns] == [
+        PARENT.split("-")[2],
+        None,
+    ]
+    for turn in turns:
+        of_turn = [span for span in traces.spans if span.parent and span.parent == turn.context]
+        assert {"retrieval", "search_memory", "verify"} <= {span.name for span in of_turn}
+
+
+@pytest.mark.parametrize("chosen", [{"verify": "whole"}, {"answer": "claims"}], ids=["whole", "claims"])
+async def test_each_way_of_an_answer_is_verified_in_a_step(
+    chosen: dict[str, str], traces: Traces, autojump_clock: MockClock
+) -> None:
+    """A whole draft, or its claims."""
+    claims = '[{"text": "The Standard plan costs 299 kr a month.", "evidence": [1]}]'
+    text = claims if "answer" in chosen else SAID
+    model = FakeModel([(TextDelta(text), Finish("stop"))])
+    async with network(settings(model, **chosen), adapters(traces), DOCUMENTS) as net:
+        assert "299" in await answer(net)
+    assert traces.find("verify").parent is not None
 
 
 @pytest.mark.parametrize(
