@@ -121,6 +121,8 @@ class App:
                     composition.executor,
                     composition.clock,
                     self.metrics,
+                    composition.tracer,
+                    composition.toolbox.operator,
                 )
                 parts = make_parts(
                     composition=composition,

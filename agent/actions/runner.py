@@ -29,7 +29,7 @@ ledger: nothing is run, and if the row was made after all, the ledger records it
 it as well: it keeps the outcome until it is written.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +51,8 @@ from ..ports.action import (
 from ..ports.clock import Clock
 from ..ports.ledger import Ledger
 from ..ports.observe import Observer
+from ..ports.tools import ToolDefinition
+from ..ports.tracing import TRACE_PARENT, TURN_SPAN, Span, Tracer
 
 _log = structlog.get_logger(__name__)
 
@@ -210,17 +212,27 @@ class Runner:
 
     `nursery`: the app's; it must be open for as long as actions may be started. `clock`: for the ledger's stamps.
     `observer`: measures `action_seconds` from start to report, keeps the level `actions_running`, and counts `actions`
-    by outcome if no session is left to do so.
+    by outcome if no session is left to do so. `tracer`: makes a span of each action that no turn waits for; `None`
+    where nothing traces. `operator`: the operator's tools; a span names no other.
     """
 
     def __init__(
-        self, nursery: trio.Nursery, ledger: Ledger, executor: Executor, clock: Clock, observer: Observer
+        self,
+        nursery: trio.Nursery,
+        ledger: Ledger,
+        executor: Executor,
+        clock: Clock,
+        observer: Observer,
+        tracer: Tracer | None = None,
+        operator: Collection[ToolDefinition] = (),
     ) -> None:
         self._nursery = nursery
         self._ledger = ledger
         self._executor = executor
         self._clock = clock
         self._observer = observer
+        self._tracer = tracer
+        self._operator = operator
         self._running = 0
         self._idle = trio.Event()
 
@@ -256,6 +268,7 @@ class Runner:
 
     async def _carry_out(self, action: RunningAction) -> None:
         call, started = action.call, trio.current_time()
+        span = self._start_span(call)
         claimed = await self._claim(action)
         ending: _Ending | None = None
         if not claimed:
@@ -273,7 +286,16 @@ class Runner:
             self._observer.measure("action_seconds", trio.current_time() - started)
             if not action.report_outcome(outcome):
                 self._observer.count("actions", outcome.status or "ignored")
+            if span is not None:
+                span.end("" if outcome.status == "done" else outcome.status or "ignored")
             self._count_finished()
+
+    def _start_span(self, call: Call) -> Span | None:
+        """Start the span of a call where calls are traced; a turn that waits for a call has made its span already."""
+        if self._tracer is None or TURN_SPAN.get() is not None:
+            return None
+        is_ours = call.risk is None or any(tool.name == call.action for tool in self._operator)
+        return self._tracer.start_call(call.action if is_ours else "", TRACE_PARENT.get())
 
     async def _claim(self, action: RunningAction) -> bool | None:
         """Return the ledger's answer, or None if none came in time. Shielded."""

@@ -35,10 +35,14 @@ class Span(Protocol):
 
 
 class Tracer(Protocol):
-    """Makes the spans of turns. No method blocks or raises."""
+    """Makes the spans of turns, and of calls after them. No method blocks or raises."""
 
     def start_turn(self, parent: str = "") -> Span:
         """Start the span of a turn. `parent`: a `traceparent` header, ignored where it is not valid."""
+        ...
+
+    def start_call(self, tool: str, parent: str = "") -> Span:
+        """Start the span of a call that no turn waits for. `tool`: its name, or "". `parent`: as for a turn."""
         ...
 
 

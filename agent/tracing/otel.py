@@ -28,7 +28,11 @@ from ..ports.tracing import Operation
 
 NAME = "agent-server"
 _PARENT_MAX = 128  # characters of a `traceparent`; version 00 has 55
-_SUBJECTS = {"chat": "gen_ai.request.model", "execute_tool": "gen_ai.tool.name"}
+_SUBJECTS = {
+    "invoke_agent": "gen_ai.agent.name",
+    "chat": "gen_ai.request.model",
+    "execute_tool": "gen_ai.tool.name",
+}
 
 _ADDRESSES = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 _USUAL_ADDRESS = "http://localhost:4318"
@@ -47,18 +51,8 @@ class OtelSpan:
 
     def start_step(self, operation: Operation, subject: str = "", provider: str = "") -> "OtelSpan":
         """Start the span of a step, a child of this span (see `Span.start_step`)."""
-        attributes: dict[str, str] = {"gen_ai.operation.name": operation}
-        if provider:
-            attributes["gen_ai.provider.name"] = provider
-        if subject:
-            attributes[_SUBJECTS[operation]] = subject
-        span = self._tracer.start_span(
-            f"{operation} {subject}".rstrip(),
-            context=set_span_in_context(self._span, Context()),
-            kind=SpanKind.CLIENT if operation == "chat" else SpanKind.INTERNAL,
-            attributes=attributes,
-        )
-        return OtelSpan(self._tracer, span)
+        context = set_span_in_context(self._span, Context())
+        return _start_span(self._tracer, context, operation, subject, provider)
 
     def set_attribute(self, name: str, value: str | float) -> None:
         """Set the attribute `name`, a name of the conventions."""
@@ -84,19 +78,37 @@ class OtelTracer:
 
     def start_turn(self, parent: str = "") -> OtelSpan:
         """Start the span of a turn, in the trace of `parent` where that is a valid `traceparent` header."""
-        context = Context()
-        if parent and len(parent) <= _PARENT_MAX:
-            context = self._propagator.extract({"traceparent": parent}, context)
-        span = self._tracer.start_span(
-            f"invoke_agent {NAME}",
-            context=context,
-            attributes={"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": NAME},
-        )
-        return OtelSpan(self._tracer, span)
+        return _start_span(self._tracer, self._read_parent(parent), "invoke_agent", NAME)
+
+    def start_call(self, tool: str, parent: str = "") -> OtelSpan:
+        """Start the span of a call, in the trace of `parent` as `start_turn` does."""
+        return _start_span(self._tracer, self._read_parent(parent), "execute_tool", tool)
+
+    def _read_parent(self, parent: str) -> Context:
+        if not parent or len(parent) > _PARENT_MAX:
+            return Context()
+        return self._propagator.extract({"traceparent": parent}, Context())
 
     def close(self) -> None:
         """Send the spans that wait, and stop the thread of the SDK. Blocks for as long as the collector does."""
         self._provider.shutdown()
+
+
+def _start_span(
+    tracer: SdkTracer, context: Context, operation: str, subject: str, provider: str = ""
+) -> OtelSpan:
+    attributes = {"gen_ai.operation.name": operation}
+    if provider:
+        attributes["gen_ai.provider.name"] = provider
+    if subject:
+        attributes[_SUBJECTS[operation]] = subject
+    span = tracer.start_span(
+        f"{operation} {subject}".rstrip(),
+        context=context,
+        kind=SpanKind.CLIENT if operation == "chat" else SpanKind.INTERNAL,
+        attributes=attributes,
+    )
+    return OtelSpan(tracer, span)
 
 
 class WatchedExporter(SpanExporter):

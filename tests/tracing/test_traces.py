@@ -75,10 +75,18 @@ def find_stock(plan: str) -> str:
     return f"{plan}: 8000123 are left"
 
 
+@tool
+def move_stock(plan: str) -> str:
+    """Move a plan."""
+    if plan == "Premium":
+        raise RuntimeError(plan)
+    return plan
+
+
 def adapters(traces: Traces, *plays: object) -> Adapters:
     """The parts of a traced server, whose decider plays `plays` where there are some."""
     decider = ScriptedDecider(*plays) if plays else None  # type: ignore[arg-type]
-    functions = (find_stock,) if plays else ()
+    functions = (find_stock, move_stock) if plays else ()
     return Adapters(tracer=traces.tracer, decider=decider, functions=functions)
 
 
@@ -144,6 +152,23 @@ async def test_a_tool_call_of_a_turn_is_a_child_of_it(traces: Traces, autojump_c
         "gen_ai.tool.name": "find_stock",
     }
     assert call.status.status_code is StatusCode.UNSET
+
+
+async def test_a_call_that_an_approval_starts_has_a_trace_of_its_own(
+    traces: Traces, autojump_clock: MockClock
+) -> None:
+    """Its turn has ended; one that fails says so in its status."""
+    parts = adapters(traces, Act("move_stock", {"plan": "Standard"}), Act("move_stock", {"plan": "Premium"}))
+    async with network(settings(FakeModel()), parts, DOCUMENTS) as net, net.connect() as client:
+        for plan in ("Standard", "Premium"):
+            await client.ask(f"Move the {plan} plan, please.")
+            *_, suggestion = await client.frames_until("action_suggestion")
+            await client.confirm(suggestion["suggestionId"])
+            await client.frames_until("action_executed")
+    calls = [span for span in traces.spans if span.name == "execute_tool move_stock"]
+    assert [(span.parent, span.status.description) for span in calls] == [(None, None), (None, "unknown")]
+    turns = [span.context and span.context.trace_id for span in traces.spans if span.name[:6] == "invoke"]
+    assert not {span.context and span.context.trace_id for span in calls} & set(turns)
 
 
 async def test_a_cancelled_turn_ends_its_spans_as_cancelled(
