@@ -120,15 +120,11 @@ async def open_answering(
     async with AsyncExitStack() as stack:
         model = None
         if _uses_language_model(settings, adapters):
-            model = await stack.enter_async_context(
-                open_language_model(
-                    settings.model,
-                    observer,
-                    run_sync,
-                    on_trouble=on_model_trouble,
-                    traces=settings.tracing.otel or adapters.tracer is not None,
-                )
+            traces = settings.tracing.otel or adapters.tracer is not None
+            opened = open_language_model(
+                settings.model, observer, run_sync, on_trouble=on_model_trouble, traces=traces
             )
+            model = await stack.enter_async_context(opened)
         filler = _make_filler(settings=settings, adapters=adapters, model=model, run_sync=run_sync)
         drafter, context = adapters.model, ModelContext()
         if drafter is None:
@@ -154,7 +150,10 @@ async def open_answering(
             sources=sources, run_sync=adapters.run_sync or WorkerThreads(_INDEXES_AT_ONCE)
         )
         answering = _make_answering(
-            brains=brains, toolbox=toolbox, knowledge=sources.knowledge, indexes=indexes
+            brains=brains,
+            toolbox=toolbox if model is None else _offer_memory_tools(toolbox),
+            knowledge=sources.knowledge,
+            indexes=indexes,
         )
         yield replace(answering, model=model, context=context)
 
@@ -287,6 +286,12 @@ class _BrainFactory:
         return DecidingBrain(plain, grounded, self.decider, tools, self.observer)
 
 
+def _offer_memory_tools(toolbox: Toolbox) -> Toolbox:
+    """Return `toolbox` with the tools that propose memory items offered in every turn of a thread."""
+    threads = toolbox.threads
+    return toolbox if threads is None else replace(toolbox, threads=replace(threads, offers_these_alone=True))
+
+
 def _make_answering(
     *,
     brains: _BrainFactory,
@@ -296,9 +301,8 @@ def _make_answering(
 ) -> Answering:
     """Return the brains over the operator's documents, and over those of projects where there are some."""
     house = Holdings(knowledge, NO_CHARTER)
-    threads = replace(toolbox.threads, offers_these_alone=model is not None)
-    make_brain = partial(brains.make_brain, threads)
-    make_prompting = partial(brains.make_prompting, threads)
+    make_brain = partial(brains.make_brain, toolbox.threads)
+    make_prompting = partial(brains.make_prompting, toolbox.threads)
     return Answering(
         brain=brains.make_brain(toolbox.sockets, house),
         threads=ProjectsBrain(make_brain(house), indexes, make_brain),
