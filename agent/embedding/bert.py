@@ -21,7 +21,7 @@ from ..ports.search import Lang
 from .parts import Linear, ModelWeights, Norm, activate, softmax
 from .rows import readable, unit
 from .shape import Shape, read_shape
-from .tokens import read_tokenizer
+from .tokens import TokenSplitter
 from .weights import Files, Matrix, digest, tensors
 
 PACK = 256
@@ -60,10 +60,9 @@ class Bert:
         dense = _DenseLayer.load(files, shape, given_up) if shape.dense is not None else None
         self._dense = dense
         self.dimension = dense.linear.out if dense else shape.width
-        self._tokenizer = read_tokenizer(spelling, f"{_SPELLING} in {files.place}")
-        if self._tokenizer.get_vocab_size() > self._embeddings.vocabulary:
+        self._splitter = TokenSplitter(spelling, f"{_SPELLING} in {files.place}")
+        if self._splitter.size > self._embeddings.vocabulary:
             raise UsageError(f"{_SPELLING} in {files.place} has more tokens than there are word embeddings")
-        self._tokenizer.enable_truncation(shape.max_tokens)
         parts: dict[str, bytes | memoryview] = {
             "model": content,
             "tokenizer": spelling,
@@ -99,8 +98,9 @@ class Bert:
         if not text:
             return []
         whole = self._shape.prompts[role] + text
-        encoding = self._tokenizer.encode(whole.lower() if self._shape.lower else whole)
-        return encoding.ids if 0 in encoding.special_tokens_mask else []
+        return self._splitter.split_whole(
+            whole.lower() if self._shape.lower else whole, self._shape.max_tokens
+        )
 
     def _pool(self, pack: Sequence[list[int]], given_up: Callable[[], bool]) -> Matrix:
         """Return one row for each text of a pack."""

@@ -31,7 +31,7 @@ KEY = "AGENT_VECTORS_KEY"
 KINDS = "auto, off, static, minilm, bert:FOLDER or openai:MODEL"
 
 _STATIC, _MINILM = "wordllama", "all_minilm_l6_v2"  # packages that hold weights
-_LOCAL = ("numpy", "tokenizers")
+_LOCAL = ("numpy", "kitoken")
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from ..errors import GivenUp, UsageError
 from ..ports.embed import HeldWords, TextRole, Vectors
 from ..ports.search import Lang
 from .rows import WordRows, readable, unit
-from .tokens import read_tokenizer
+from .tokens import TokenSplitter
 from .weights import Files, digest, tensors
 
 EMBED_WORDS_KEPT = 100_000  # words whose tokens are remembered, some 200 bytes each
@@ -58,10 +58,9 @@ class Static:
         if table is None or table.ndim != 2:
             raise UsageError(f"{WEIGHTS} in {files.place} is no table of token vectors")
         self._table = table
-        tokenizer = read_tokenizer(spelling, f"{TOKENIZER} in {files.place}")
-        if tokenizer.get_vocab_size() > len(table):
+        self._splitter = TokenSplitter(spelling, f"{TOKENIZER} in {files.place}")
+        if self._splitter.size > len(table):
             raise UsageError(f"{TOKENIZER} in {files.place} has more tokens than there are vectors")
-        self._spelling = tokenizer.model  # the normaliser only puts "▁" for spaces, and takes twice the time
         self.dimension = table.shape[1]
         self.name = "static:" + digest({"weights": weights, "tokenizer": spelling}, given_up)
         self._token_cache: dict[
@@ -113,7 +112,7 @@ class Static:
         return _TokenizedWords(self._table, tokens)
 
     def _spell(self, word: str) -> bytes:
-        return array("I", [token.id for token in self._spelling.tokenize(f"▁{word}")]).tobytes()
+        return array("I", self._splitter.split(word)).tobytes()
 
     def _tokens(self, word: str) -> bytes:
         tokens = self._token_cache.get(word)

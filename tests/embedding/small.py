@@ -9,10 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
-from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
-from tokenizers.pre_tokenizers import Whitespace
-from tokenizers.processors import TemplateProcessing
 
 WORDS = (
     "[PAD]",
@@ -83,10 +79,10 @@ class Small:
             "layer_norm_eps": 1e-5,
             "pad_token_id": 0,
         }
-        for name, value in {"config.json": config | dict(self.config), **self.files}.items():
+        standard = {"config.json": config | dict(self.config), "tokenizer.json": tokenizer()}
+        for name, value in {**standard, **self.files}.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(json.dumps(value), encoding="utf-8")
-        tokenizer().save(str(folder / "tokenizer.json"))
         saved: dict[str, NDArray[Any]] = {
             self.before + name: tensor.astype(type_) for name, tensor in self.weights.items()
         }
@@ -94,14 +90,44 @@ class Small:
         return folder
 
 
-def tokenizer() -> Tokenizer:
-    """Return one that knows WORDS, puts [CLS] and [SEP] around a text, pads and cuts (which is not wanted)."""
-    made = Tokenizer(WordLevel({word: at for at, word in enumerate(WORDS)}, unk_token="[UNK]"))
-    made.pre_tokenizer = Whitespace()
-    made.add_special_tokens(list(WORDS[:4]))
-    made.post_processor = TemplateProcessing(
-        single="[CLS] $A [SEP]", pair="$A $B", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
-    made.enable_padding(length=20)
-    made.enable_truncation(5)
-    return made
+def tokenizer(**changes: Any) -> dict[str, Any]:
+    """Return the content of a `tokenizer.json` for WORDS: [CLS] and [SEP] stand around a text.
+
+    It also pads and cuts, which is not wanted. `changes`: other values of its keys.
+    """
+    ends = {word: {"id": word, "ids": [WORDS.index(word)], "tokens": [word]} for word in ("[CLS]", "[SEP]")}
+    special = {"special": True, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+    return {
+        "version": "1.0",
+        "truncation": {"direction": "Right", "max_length": 5, "strategy": "LongestFirst", "stride": 0},
+        "padding": {
+            "strategy": {"Fixed": 20},
+            "direction": "Right",
+            "pad_to_multiple_of": None,
+            "pad_id": 0,
+            "pad_type_id": 0,
+            "pad_token": "[PAD]",
+        },
+        "added_tokens": [{"id": at, "content": word, **special} for at, word in enumerate(WORDS[:4])],
+        "normalizer": None,
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "post_processor": {
+            "type": "TemplateProcessing",
+            "single": [
+                {"SpecialToken": {"id": "[CLS]", "type_id": 0}},
+                {"Sequence": {"id": "A", "type_id": 0}},
+                {"SpecialToken": {"id": "[SEP]", "type_id": 0}},
+            ],
+            "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+            "special_tokens": ends,
+        },
+        "decoder": None,
+        "model": {
+            "type": "WordPiece",
+            "unk_token": "[UNK]",
+            "continuing_subword_prefix": "##",
+            "max_input_chars_per_word": 100,
+            "vocab": {word: at for at, word in enumerate(WORDS)},
+        },
+        **changes,
+    }

@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
-from tokenizers.normalizers import Replace
 
 from agent.embedding import bert as module
 from agent.embedding.bert import Bert
 from agent.embedding.parts import activate
 from agent.embedding.shape import Activation
-from agent.embedding.tokens import read_tokenizer
 from agent.embedding.weights import Folder
 from agent.errors import GivenUp, UsageError
 
@@ -104,13 +102,6 @@ def test_a_long_text_is_cut_where_the_model_ends(
     assert np.abs(made - hand(model, [CLS, *[5] * (longest - 2), SEP])).max() < 2e-6
 
 
-def test_a_tokenizer_neither_pads_nor_cuts() -> None:
-    """What it was saved with is for training."""
-    read = read_tokenizer(tokenizer().to_str().encode(), "tokenizer.json")
-    assert read.encode("price").ids == [CLS, 5, SEP]
-    assert len(read.encode("price " * 40).ids) == 42
-
-
 def test_a_text_holds_no_commands(tmp_path: Path) -> None:
     """What is written like a separator is unknown text, and characters that are none are question marks."""
     model = Small()
@@ -122,11 +113,9 @@ def test_a_text_holds_no_commands(tmp_path: Path) -> None:
 
 def test_a_text_of_which_no_token_is_left_has_no_direction(tmp_path: Path) -> None:
     """What a tokenizer throws away leaves only the model's own tokens, which say nothing."""
-    folder = Small().save(tmp_path)
-    made = tokenizer()
-    made.normalizer = Replace("\u200b", "")
-    made.save(str(folder / "tokenizer.json"))
-    rows = Bert(Folder(folder), "bert").encode(["\u200b\u200b", "a\u200b price", "a price"])
+    drops = {"type": "Replace", "pattern": {"String": "\u200b"}, "content": ""}
+    model = Small(files={"tokenizer.json": tokenizer(normalizer=drops)})
+    rows = Bert(Folder(model.save(tmp_path)), "bert").encode(["\u200b\u200b", "a\u200b price", "a price"])
     assert not rows[0].any()
     assert np.allclose(rows[1], rows[2])
 

