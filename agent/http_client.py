@@ -13,8 +13,8 @@ leave a generator that gives httpx the body, so `RequestBody` is none. A request
 would leave its connection, so connections are recorded as they are made (httpcore's trace extension) and closed here.
 
 An answer's bytes are counted as they arrive and not by their announced length, so that a server that announces no
-length, or a wrong one, fills no memory. httpx is installed only with the extras that need other servers, so only their
-modules import this one.
+length, or a wrong one, fills no memory. httpx takes a while to import, so only modules that ask other servers import
+this one.
 """
 
 import logging

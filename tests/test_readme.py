@@ -16,7 +16,7 @@ def test_it_is_read_in_three_minutes() -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        "python3 -m venv .venv && .venv/bin/pip install -q '.[vectors]' && .venv/bin/agent serve",
+        "python3 -m venv .venv && .venv/bin/pip install -q . && .venv/bin/agent serve",
         "python3 -m venv .venv && .venv/bin/pip install -q -e '.[test]' && .venv/bin/pytest",
     ],
 )

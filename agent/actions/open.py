@@ -9,7 +9,6 @@ a cancel before it safe, and a second run impossible.
 
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager
-from importlib.util import find_spec
 
 from ..errors import UsageError
 from ..ports.action import Executor
@@ -34,8 +33,8 @@ async def open_executor(
     the default. `by_server`: the executors of MCP servers. `own`: executors of the server's own actions, whose names no
     tool may have. `functions`: the executor of all calls that run as functions.
 
-    Raises `agent.errors.UsageError`, without the URL's text, if the URL is not a web address, httpx is not installed,
-    or a tool runs at a webhook without a URL.
+    Raises `agent.errors.UsageError`, without the URL's text, if the URL is not a web address, or a tool runs at a
+    webhook without a URL.
     """
     before, after = settings.action_delay_ms
     record = RecordExecutor(before / 1000, after / 1000)
@@ -44,7 +43,7 @@ async def open_executor(
     if settings.action_webhook is not None:
         if not is_web_address(settings.action_webhook):
             raise UsageError("action-webhook must be a URL like https://example.com/hook")
-        otherwise = _make_webhook("action-webhook", settings.action_webhook)
+        otherwise = _make_webhook(settings.action_webhook)
     by_name: dict[str, Executor] = dict(own or {})
     for tool in tools:
         if own and tool.name in own:
@@ -56,7 +55,7 @@ async def open_executor(
         if tool.runs_at in places:
             by_name[tool.name] = places[tool.runs_at]
         elif tool.url is not None:
-            by_name[tool.name] = _make_webhook(f"the url of the tool {tool.name}", tool.url)
+            by_name[tool.name] = _make_webhook(tool.url)
         elif settings.action_webhook is None:
             raise UsageError(
                 f"the tool {tool.name} runs at a webhook: give it a url, or set action-webhook for all tools"
@@ -65,14 +64,7 @@ async def open_executor(
     yield DispatchExecutor(by_name, otherwise, by_server, functions) if named else otherwise
 
 
-def can_post() -> bool:
-    """Return whether httpx, which calls webhooks, is installed."""
-    return find_spec("httpx") is not None
-
-
-def _make_webhook(setting: str, url: str) -> Executor:
-    if not can_post():
-        raise UsageError(f"{setting} needs httpx: pip install 'agent-server[webhook]'")
+def _make_webhook(url: str) -> Executor:
     from .webhook import WebhookExecutor
 
     return WebhookExecutor(url)

@@ -163,9 +163,7 @@ async def check_vectors(settings: Settings) -> Diagnosis:
     """Look for the packages and files of the vectors."""
     choice = choose(settings.vectors.vectors, settings.vectors.vectors_url)
     if choice is None:
-        return Diagnosis(
-            "note", "off, so answers are found by words alone: pip install 'agent-server[vectors]'"
-        )
+        return Diagnosis("note", "off, so answers are found by words alone: set --vectors static")
     return Diagnosis("ok", f"{choice.kind}, from {choice.place}")
 
 

@@ -1,15 +1,12 @@
 """Makes the shared parts of sessions, and the threads over HTTP, from the opened wings."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from ..actions.runner import Runner
-from ..errors import BadTool
 from ..ports.draft import Charter
 from ..ports.observe import Observer
 from ..ports.remember import NO_RECORDER, Transcript
-from ..ports.tools import ToolDefinition
 from ..session.conversations import Conversations
 from ..session.registry import Registry
 from ..session.turn import SessionContext, refuse_tools
@@ -51,7 +48,7 @@ def make_question_parts(
     They share `parts` with the sockets, but for the brain, and the tools, which are the caller's own.
     """
     tools, answering = composition.toolbox.questions, composition.answering
-    read_tools = tools.read_message_tools if tools is not None else _refuse_tools
+    read_tools = tools.read_message_tools if tools is not None else refuse_tools
     return lambda charter: replace(
         parts, brain=answering.make_questions_brain(charter), read_tools=read_tools
     )
@@ -65,7 +62,7 @@ def make_thread_desk(
     Their sessions share `parts` with the sockets, but for the brain of projects, the callers' own tools, and no pace.
     """
     toolbox = composition.toolbox
-    read_tools = toolbox.threads.read_message_tools if toolbox.threads is not None else _refuse_tools
+    read_tools = toolbox.threads.read_message_tools if toolbox.threads is not None else refuse_tools
     thread_parts = replace(
         parts,
         brain=composition.answering.threads,
@@ -88,8 +85,3 @@ def list_transcripts(composition: Composition, registry: Registry) -> tuple[Tran
     store = composition.storage.store
     threads = (store.threads,) if store is not None else ()
     return (Conversations(registry), *threads)
-
-
-def _refuse_tools(given: Sequence[Mapping[str, Any]]) -> tuple[ToolDefinition, ...]:
-    """Raise `BadTool` for the tools of a message, because jsonschema-rs is not installed to check arguments."""
-    raise BadTool("this server needs jsonschema-rs for tools: pip install 'agent-server[structured]'")

@@ -14,7 +14,7 @@ from ..errors import UsageError
 from ..ports.clock import Clock
 from ..ports.tools import CheckerFactory, RunsAt, ToolFunction
 from ..settings import Settings
-from ..structured.open import LazyArguments, can_check, open_arguments
+from ..structured.open import LazyArguments, open_arguments
 from ..tools.catalogue import check_request_tools
 from ..tools.definitions import DefinitionReader
 from ..tools.file import read_tools
@@ -48,13 +48,10 @@ def read_toolbox(
 
     `own_functions`: marked functions of the program that runs the server, in place of a file or module. A tool that
     does not say where it runs goes to the place of the operator's actions; a tool of a message over HTTP goes to its
-    caller. Raises `agent.errors.UsageError` when the file or module cannot be used. jsonschema-rs
-    is needed only where the settings offer tools.
+    caller. Raises `agent.errors.UsageError` when the file or module cannot be used.
     """
     given = settings.tools.tools
     offers_tools = given is not None or bool(own_functions) or settings.tools.client_tools
-    if not offers_tools and not can_check():
-        return Toolbox(operator=Offering())
     runs_at: RunsAt = "record" if settings.actions.action_webhook is None else "webhook"
     arguments = open_arguments() if offers_tools else LazyArguments()
     operator, functions = _read_operator_tools(given, own_functions, arguments, runs_at)

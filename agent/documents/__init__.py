@@ -3,11 +3,11 @@
 Entry points: `parse_document` turns the bytes of a file into a `Document`; `SUFFIXES` lists the formats. Each format
 has a module with its reader (`markdown.py`, `html.py`, `rst.py`, `pdf.py`, `docx.py`, `text.py`); all of them add
 blocks to the `Builder` in `builder.py`. A file that cannot be read raises `Unreadable`, with the reason as its message.
-The room imports `agent.errors`, `agent.lang` and `agent.text`; the parsers of the extra `documents` (pypdfium2,
+The room imports `agent.errors`, `agent.lang` and `agent.text`; the parsers of PDF and DOCX files (pypdfium2,
 python-docx) are imported only when such a file is read. Start reading in `blocks.py`, then `open.py` and `builder.py`.
 """
 
-from .blocks import Block, Document, Kind, NotInstalled, Unit, Unreadable
+from .blocks import Block, Document, Kind, Unit, Unreadable
 from .open import SUFFIXES, parse_document
 
-__all__ = ["SUFFIXES", "Block", "Document", "Kind", "NotInstalled", "Unit", "Unreadable", "parse_document"]
+__all__ = ["SUFFIXES", "Block", "Document", "Kind", "Unit", "Unreadable", "parse_document"]

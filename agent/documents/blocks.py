@@ -20,10 +20,6 @@ class Unreadable(AgentError):
     """A file cannot be read; the message gives the reason in a few words, as in "is not UTF-8 (byte 12)"."""
 
 
-class NotInstalled(Unreadable):
-    """The parser for this kind of file is not installed; the file itself may be fine."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
     """A paragraph, list item, table row, piece of code or quoted paragraph.

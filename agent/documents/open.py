@@ -1,12 +1,11 @@
 """Chooses the reader of a file by its suffix; the parser of a format is imported when the first such file is read."""
 
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import PurePosixPath
 
 from agent.errors import AgentError
 
-from .blocks import Document, GiveUp, NotInstalled, Unreadable
+from .blocks import Document, GiveUp, Unreadable
 from .step_counter import StepCounter
 
 Reader = Callable[[str, bytes, StepCounter], Document]
@@ -43,22 +42,15 @@ def _rst(file: str, data: bytes, step_counter: StepCounter) -> Document:
 
 
 def _pdf(file: str, data: bytes, step_counter: StepCounter) -> Document:
-    _want("pypdfium2")
     from .pdf import read_pdf as reader
 
     return reader(file, data, step_counter)
 
 
 def _docx(file: str, data: bytes, step_counter: StepCounter) -> Document:
-    _want("docx")
     from .docx import read_docx as reader
 
     return reader(file, data, step_counter)
-
-
-def _want(module: str) -> None:
-    if find_spec(module) is None:
-        raise NotInstalled("needs more to be read: pip install 'agent-server[documents]'")
 
 
 _READERS: dict[str, Reader] = {

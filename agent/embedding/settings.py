@@ -9,7 +9,7 @@ class VectorSettings:
 
     Args:
         vectors: Vectors that find the same meaning in other words: static (small, any language), minilm (English),
-            bert:FOLDER, openai:MODEL or off. auto is static where it is installed.
+            bert:FOLDER, openai:MODEL or off. auto is static where its weights are installed.
         vectors_url: URL of the OpenAI-compatible server for openai:MODEL, such as http://127.0.0.1:11434/v1. Set its
             key, if it needs one, as AGENT_VECTORS_KEY.
     """

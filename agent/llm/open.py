@@ -9,10 +9,8 @@ test_decider_contract.py.
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
-from importlib.util import find_spec
 from pathlib import Path
 
-from ..errors import UsageError
 from ..ports.decide import Briefing, Decider
 from ..ports.draft import Drafter, DraftForm, Prompt, PromptSection
 from ..ports.fill import Filler
@@ -34,13 +32,9 @@ from .settings import MockSettings
 def make_model_drafter(
     model: LanguageModel, max_tokens: int, form: DraftForm, context: ModelContext | None = None
 ) -> Drafter:
-    """Return the drafter of `form` that asks `model`. `context`: that of `model`, to which texts are fitted.
-
-    Raises `agent.errors.UsageError` when the packages that read claims are not installed.
-    """
+    """Return the drafter of `form` that asks `model`. `context`: that of `model`, to which texts are fitted."""
     if form == "text":
         return ModelDrafter(model, max_tokens, context)
-    _check_structured("answer claims of a model")
     from .claims import ClaimsDrafter
 
     return ClaimsDrafter(model, max_tokens)
@@ -52,22 +46,14 @@ def make_model_decider(model: LanguageModel, max_tokens: int, context: ModelCont
 
 
 def make_model_filler(model: LanguageModel, run_sync: RunSync) -> Filler:
-    """Return the `Filler` that asks `model` for payloads. `run_sync`: mends text that is almost JSON.
-
-    Raises `agent.errors.UsageError` when the packages that read its values are not installed.
-    """
-    _check_structured("payloads model")
+    """Return the `Filler` that asks `model` for payloads. `run_sync`: mends text that is almost JSON."""
     from .payloads import PayloadFiller
 
     return PayloadFiller(model, run_sync)
 
 
 def make_model_noter(model: LanguageModel, run_sync: RunSync) -> Noter:
-    """Return the `Noter` that asks `model` for facts to remember. `run_sync`: mends text that is almost JSON.
-
-    Raises `agent.errors.UsageError` when the packages that read its values are not installed.
-    """
-    _check_structured("memory-model")
+    """Return the `Noter` that asks `model` for facts to remember. `run_sync`: mends text that is almost JSON."""
     from .note_reader import ModelNoter
 
     return ModelNoter(model, run_sync)
@@ -81,11 +67,6 @@ def draft_sections(prompt: Prompt, evidence: Sequence[Hit]) -> tuple[PromptSecti
 def decision_sections(briefing: Briefing) -> tuple[PromptSection, ...]:
     """Return the parts of the prompt for a first decision, in their order."""
     return assemble_decision(briefing).sections
-
-
-def _check_structured(setting: str) -> None:
-    if any(find_spec(package) is None for package in ("jsonschema_rs", "jiter", "json_repair")):
-        raise UsageError(f"{setting} needs more: pip install 'agent-server[structured]'")
 
 
 @asynccontextmanager

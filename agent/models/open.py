@@ -19,7 +19,6 @@ import tempfile
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 
 from ..errors import UsageError
@@ -181,8 +180,6 @@ def _make_shape(
     name: ModelName, url: str | None, environment: Mapping[str, str], setting: str
 ) -> ServiceProtocol:
     """Return the protocol of a model's service, with its address and key. Raises `UsageError`."""
-    if find_spec("httpx") is None:
-        raise UsageError(f"{setting} {name.kind} needs httpx: pip install 'agent-server[models]'")
     shape, home, own = _SHAPES[name.kind]
     at_home = url is None or url.rstrip("/").removesuffix("/v1") == home.removesuffix("/v1")
     variable = own if at_home else KEY

@@ -15,8 +15,7 @@ class DocumentSettings:
     """The documents that answers are taken from.
 
     Args:
-        kb: Folder of documents to answer from: Markdown, HTML, reStructuredText and plain text. PDF and DOCX need
-            agent-server[documents].
+        kb: Folder of documents to answer from: Markdown, HTML, reStructuredText, plain text, PDF and DOCX.
         hit_cache: Keep the hits of recent questions until a document changes, so the same question needs no search. Use
             --no-hit-cache to measure searches.
     """

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from agent.documents import Block, Document, NotInstalled, Unreadable, parse_document
+from agent.documents import Block, Document, Unreadable, parse_document
 from agent.errors import BadDocument
 from agent.ports.projects import Category, DocumentText
 from agent.ports.search import Passage
@@ -64,8 +64,6 @@ def extract_text(filename: str, mime: str, data: bytes, effort: Effort | None = 
             if not text.strip():
                 raise BadDocument("empty", "The document holds no text.")
             return text, len(_passages(DocumentText("", "FACTS", filename, text), effort))
-    except NotInstalled:
-        raise _unsupported_error() from None
     except Unreadable:
         raise BadDocument(
             "unreadable", "The document is not a valid file of its kind: save it anew."

@@ -25,13 +25,11 @@ import trio
 from cyclopts import Parameter
 
 from .. import log
-from ..actions.open import can_post
 from ..client.client import DEFAULT_URL
 from ..config import check
 from ..errors import AgentError, UsageError, WireClosed, find_cause
 from ..heap import restore_collection, share_heaps
 from ..protocol.url import parse_local_url
-from ..structured.open import can_check
 from .crowd import stay
 from .phases import probe_pings, show_figures, soak_inside
 from .scene import Scene, Target
@@ -105,12 +103,6 @@ async def soak(
     run = SoakRun(clients=users.clients, seconds=users.seconds, callers=users.callers)
     try:
         if own:
-            if not can_check():
-                sys.stderr.write("agent: no tools: pip install 'agent-server[structured]' to soak them too\n")
-            if not can_post():
-                sys.stderr.write(
-                    "agent: effects are not counted: pip install 'agent-server[webhook]' to have them counted\n"
-                )
             await soak_inside(run, users.seed, data, slow_disk / 1000)
             run.faults = errors.count
         else:

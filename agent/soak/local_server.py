@@ -25,7 +25,6 @@ from ..server.metrics import Metrics
 from ..settings import Settings
 from ..storage.memory_ledger import MemoryLedger
 from ..storage.open import open_store
-from ..structured.open import can_check
 from .census import count_tasks
 from .figures import Histogram
 from .tools import write_file
@@ -152,8 +151,7 @@ async def run_server(
 ) -> AsyncGenerator[SoakedServer, None]:
     """Run a server of our own on a free loopback port for the time of a block, or until it has drained.
 
-    `clients`, `callers`: the number of users over sockets and over HTTP. The server has no tools where their optional
-    dependency is not installed.
+    `clients`, `callers`: the number of users over sockets and over HTTP.
     """
     write_file(ground.tools)
     settings = Settings.of(
@@ -167,7 +165,7 @@ async def run_server(
         action_webhook=None if ground.webhook is None else f"http://127.0.0.1:{ground.webhook}/",
         data=str(ground.data or ground.remembered or MEMORY),
         memory="off" if ground.remembered is None else "on",
-        tools=ground.tools if can_check() else None,
+        tools=ground.tools,
         calm_time=CALM,
         confirm_time=CONFIRM_TIME,
         lease_time=LEASE,

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import trio
 
-from ..actions.open import can_post
 from ..errors import WireClosed
 from ..host import WallClock, WorkerThreads
 from .census import Census
@@ -68,7 +67,7 @@ async def soak_inside(run: SoakRun, seed: int, data: Path | None, slow: float) -
             data = folder / DATA
         file = None if data is None else data / LEDGER_FILE
         async with remote_crowd(folder, seed, run.clients, run.callers) as crowd:
-            hook = crowd.hook if can_post() else None
+            hook = crowd.hook
             ground = Surroundings(folder / KNOWLEDGE, hook, data, slow, remembered)
             async with run_server(seed, run.clients, ground, run.callers) as server:
                 await _warm_up(run, crowd, server)

@@ -22,7 +22,6 @@ import trio
 
 from ..config import CLOSE_TIMEOUT
 from ..errors import AgentError
-from ..structured.open import can_check
 from .crowd import first_of_all, keep_rewriting, see_taken_over, stay
 from .figures import Tally
 from .hook import Hook
@@ -189,7 +188,7 @@ class _Crowd:
 
     def _new_scene(self) -> Scene:
         clients = self._clients + self._callers
-        target = Target(host="127.0.0.1", port=self._port, clients=clients, tools=can_check())
+        target = Target(host="127.0.0.1", port=self._port, clients=clients, tools=True)
         return Scene(target=target, tally=self._tally, note=self._notes.note, pages=self._pages)
 
     _COMMANDS: ClassVar[dict[str, Callable[["_Crowd"], Awaitable[None]]]] = {

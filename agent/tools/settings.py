@@ -21,8 +21,8 @@ class ToolSettings:
 
     Args:
         tools: Tools that a turn may call. Either a JSON file, {"tools": [...], "mcpServers": {...}} or one of both; or
-            a Python module, package.module, whose functions are marked with @tool. Needs agent-server[structured];
-            mcpServers need agent-server[mcp].
+            a Python module, package.module, whose functions are marked with @tool. mcpServers need
+            agent-server[mcp].
         approve_from: Risk from which every call of a tool waits for approval: low, medium or high. The definition of a
             tool can ask for approval below that.
         client_tools: Take tools that arrive with a message too, and run their calls where actions run.

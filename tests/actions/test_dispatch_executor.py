@@ -80,11 +80,3 @@ async def test_a_webhook_that_nobody_has_given_is_asked_for() -> None:
     """It is not recorded in silence."""
     with pytest.raises(UsageError, match="the tool a runs at a webhook: give it a url"):
         await open_executor(ActionSettings(), (tool("a", "webhook"),)).__aenter__()
-
-
-async def test_a_tools_webhook_needs_httpx(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The operator is told what to install, without the URL."""
-    monkeypatch.setattr("agent.actions.open.find_spec", lambda name: None)
-    with pytest.raises(UsageError, match="pip install") as raised:
-        await open_executor(ActionSettings(), (tool("a", "webhook", "https://SECRET@h/"),)).__aenter__()
-    assert "SECRET" not in str(raised.value)

@@ -72,10 +72,3 @@ async def test_a_url_that_cannot_be_called_is_refused(url: str) -> None:
     with pytest.raises(UsageError, match="action-webhook must be a URL") as raised:
         await open_executor(ActionSettings(action_webhook=url)).__aenter__()
     assert "SECRET" not in str(raised.value)
-
-
-async def test_without_httpx_the_operator_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A webhook without its optional dependency is a one-line error."""
-    monkeypatch.setattr("agent.actions.open.find_spec", lambda name: None)
-    with pytest.raises(UsageError, match="pip install"):
-        await open_executor(ActionSettings(action_webhook="https://hook.test/")).__aenter__()

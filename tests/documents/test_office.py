@@ -6,7 +6,6 @@ import zipfile
 import pytest
 
 from agent.documents import Unreadable, parse_document
-from agent.documents import open as opening
 from agent.documents.pdf import rejoin_words
 
 from ..hostile.files import a_cell_over_all_columns
@@ -108,11 +107,3 @@ def test_a_docx_without_a_body_is_unreadable() -> None:
         archive.writestr("x", "y")
     with pytest.raises(Unreadable, match=r"^cannot be read as docx"):
         parse_document("kb/a.docx", out.getvalue())
-
-
-@pytest.mark.parametrize("suffix", ["pdf", "docx"])
-def test_what_is_not_installed_is_named(suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the extra, the reason is the line that installs it."""
-    monkeypatch.setattr(opening, "find_spec", lambda name: None)
-    with pytest.raises(Unreadable, match=r"pip install 'agent-server\[documents\]'"):
-        parse_document(f"kb/a.{suffix}", b"")

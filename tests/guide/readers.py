@@ -41,7 +41,7 @@ def check_install(command: str) -> tuple[set[str], set[str]]:
         if word.startswith("-"):
             continue
         if word.startswith("."):
-            extras |= set(word[1:].strip("[]").split(","))
+            extras |= set(filter(None, word[1:].strip("[]").split(",")))
         else:
             packages.add(word)
     assert extras <= set(EXTRAS), command
@@ -137,9 +137,7 @@ def _read_dockerfile(file: Path) -> None:
         if instruction == "COPY":
             assert all((ROOT / each).exists() for each in rest.split()[:-1]), line
         elif instruction == "RUN":
-            extras = re.search(r'"/src\[(.*?)\]"', rest)
-            assert extras is not None
-            assert set(extras[1].split(",")) <= set(EXTRAS)
+            assert re.search(r"pip install .* /src ", rest)
         elif instruction == "CMD":
             assert json.loads(rest)[:2] == ["agent", "serve"]
             assert (

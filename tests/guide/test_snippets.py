@@ -123,11 +123,10 @@ def test_a_page_runs_as_printed(walk: Walk, name: str) -> None:
         '```json other.json\n{"a": 1}\n```\n',
         "```console\nagent serve --portt 1\n```\n",
         "```console\nagent asks why\n```\n",
-        "```console\nagent serve --tools tools.json\n```\n",  # without its extra
-        "```console\nagent serve --model openai:x --base-url http://127.0.0.1:1/v1\n```\n",
+        "```console\nagent serve --otel\n```\n",  # without its extra
         "```console\npip install '.[nothing]'\n```\n",
         "```console\npip install leftpad\n```\n",
-        "```python\nimport httpx\n```\n",
+        "```python\nimport openai\n```\n",
         "```python\nprint(\n```\n",
         "```python\nprint(2)\n```\n\n```text\n3\n```\n",
         '```json tools.json\n{"tools": [{"nam": "x"}]}\n```\n',
@@ -137,6 +136,6 @@ def test_a_page_runs_as_printed(walk: Walk, name: str) -> None:
     ],
 )
 def test_an_untrue_block_fails(walk: Walk, block: str) -> None:
-    """A block that no rule takes, a wrong flag, an extra that is not installed above, a wrong file or output."""
+    """A block that no rule takes, a wrong flag, what is not installed above, a wrong file or output."""
     with pytest.raises(Exception, match=r"."):
         walk.take_page("page.md", block)

@@ -37,7 +37,7 @@ from .readers import READERS, ROOT, check_imports, check_install
 PATIENCE = 60.0  # seconds for a command, or for a server to be ready, on a busy machine
 _PORT = "8787"
 _READ_ONLY = re.compile(r"^(docker|pytest|python -m tests\.|agent demo)|\.venv/bin/", re.MULTILINE)
-_NEEDS = {"--tools": "structured", "--action-webhook": "webhook", "--otel": "otel"}
+_NEEDS = {"--otel": "otel"}
 _SHIMS = {"agent": "-m agent", "python": "", "python3": ""}
 
 
@@ -136,7 +136,8 @@ class Walk:
                 continue
             with _environment(variables):
                 settings = read_settings(words[2:])
-            self._check_extras(words, settings)
+            needed = {extra for flag, extra in _NEEDS.items() if flag in words}
+            assert needed <= self._extras, f"{needed - self._extras} is not installed above"
             if "--model" in words:
                 models = True
                 self._ask_model(settings, variables)
@@ -146,11 +147,6 @@ class Walk:
             self._start_server(script)
         else:
             self._run(script)
-
-    def _check_extras(self, words: Sequence[str], settings: Settings) -> None:
-        needed = {extra for flag, extra in _NEEDS.items() if flag in words}
-        needed |= {"models"} if settings.model.is_probed else set()
-        assert needed <= self._extras, f"{needed - self._extras} is not installed above"
 
     def _take_output(self, block: Block) -> None:
         if self._output is None:

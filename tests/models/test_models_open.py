@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import trio
 
-import agent.models.open
 from agent.errors import ModelFailed, UsageError
 from agent.models.open import KEY, open_language_model, open_memory_model
 from agent.models.settings import KINDS, ModelName, ModelSettings, is_model_name, parse_model_name
@@ -134,13 +133,6 @@ async def test_what_is_missing_is_told(model: str, environment: dict[str, str], 
         await opened(environment, model)
     assert str(wrong.value).startswith(message)
     assert "SECRET" not in str(wrong.value)
-
-
-async def test_without_httpx_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And the models that need none can be opened."""
-    monkeypatch.setattr(agent.models.open, "find_spec", lambda name: None)
-    with pytest.raises(UsageError, match=r"pip install 'agent-server\[models\]'"):
-        await opened({}, "openai:a", base_url="http://127.0.0.1:1/v1")
 
 
 @pytest.mark.proof

@@ -3,7 +3,6 @@
 import pytest
 
 from agent.config import UPLOAD_MAX
-from agent.documents import NotInstalled, Unreadable
 from agent.errors import BadDocument, GivenUp
 from agent.ports.projects import DocumentText
 from agent.retrieval.effort import Effort
@@ -141,19 +140,6 @@ def test_reading_can_be_given_up() -> None:
     effort.give_up()
     with pytest.raises(GivenUp):
         extract_text("a.md", "text/markdown", b"# A", effort)
-
-
-def test_where_the_reader_is_not_installed_the_kind_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file may be fine."""
-
-    def no(file: str, data: bytes, given_up: object) -> None:
-        raise NotInstalled("needs more")
-
-    monkeypatch.setattr("agent.retrieval.texts.parse_document", no)
-    with pytest.raises(BadDocument) as bad:
-        extract_text("a.pdf", "application/pdf", a_pdf())
-    assert bad.value.code == "unsupported"
-    assert issubclass(NotInstalled, Unreadable)
 
 
 def test_how_documents_are_cited() -> None:

@@ -3,8 +3,6 @@
 import io
 import json
 import logging
-import os
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -20,7 +18,6 @@ import trio
 import trio.lowlevel
 import trio.testing
 
-import agent
 from agent import cli, log
 from agent.actions.webhook import WebhookExecutor
 from agent.errors import AgentError, UsageError, WireClosed
@@ -88,40 +85,6 @@ async def test_a_short_soak_keeps_every_promise(
     assert report["steps"]["count"] > 1000
     assert report["memory"] is None or not report["memory"]["judged"]
     assert "0 violations, cancel p99" in err
-
-
-EXTRAS = (
-    "httpx",
-    "numpy",
-    "kitoken",
-    "wordllama",
-    "jsonschema_rs",
-    "jiter",
-    "json_repair",
-    "mcp",
-    "pypdfium2",
-    "docx",
-)
-
-
-@pytest.mark.proof
-async def test_a_soak_needs_no_extra(tmp_path: Path) -> None:
-    """Where only what the package itself needs is installed, it keeps every promise, and says what it leaves out."""
-    (tmp_path / "sitecustomize.py").write_text(f"import sys\nsys.modules.update(dict.fromkeys({EXTRAS}))\n")
-    command = [sys.executable, "-m", "agent", "soak", "--self", "--data", str(tmp_path / "data")]
-    done = await trio.run_process(
-        [*command, "--clients", "4", "--http", "2", "--seconds", "3"],
-        env=os.environ | {"PYTHONPATH": f"{tmp_path}:{Path(agent.__file__).parents[1]}"},
-        capture_stdout=True,
-        capture_stderr=True,
-        check=False,
-    )
-    assert b"no tools" in done.stderr
-    assert b"effects are not counted" in done.stderr
-    report = json.loads(done.stdout)
-    assert (report["failed"], done.returncode) == ([], 0)
-    assert report["counts"]["ended done"] > 10
-    assert report["counts"]["chat 200"] > 5
 
 
 @pytest.mark.proof

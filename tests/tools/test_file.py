@@ -104,16 +104,6 @@ def test_a_risk_that_is_none_is_refused() -> None:
         Settings.of(approve_from="never")
 
 
-def test_without_the_extra_the_operator_is_told_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Tools need what compiles their parameters."""
-    monkeypatch.setattr("agent.structured.open.find_spec", lambda name: None)
-    file = written(tmp_path, {"tools": []})
-    with pytest.raises(UsageError, match="pip install"):
-        read_toolbox(settings=Settings.of(tools=file), clock=Noon())
-
-
 async def test_the_composition_has_the_tools_and_runs_them(tmp_path: Path) -> None:
     """What is composed names them, its executor knows where each runs, and a message's stand beside them."""
     file = written(tmp_path, {"tools": [{"name": "a"}]})
