@@ -2,8 +2,8 @@
 
 Strategy: `choose` only checks that weights exist (a package is found without running it), so the check costs nothing at
 the start and reports missing ones at once. `open_embedder` imports and reads in a worker thread while the server
-serves: half a second of CPU for the largest kind. WordLlama's package is never imported: its own loader wants the
-network and sets up the logging of the whole process.
+serves: half a second of CPU for the largest kind. The weights of the static vectors are in this project's wheel
+(`build_hook.py`), so a checkout that was never installed has none.
 """
 
 import os
@@ -30,7 +30,7 @@ from .threaded import Threaded, given_up
 KEY = "AGENT_VECTORS_KEY"
 KINDS = "auto, off, static, minilm, bert:FOLDER or openai:MODEL"
 
-_STATIC, _MINILM = "wordllama", "all_minilm_l6_v2"  # packages that hold weights
+_STATIC, _MINILM = "agent_wordllama", "all_minilm_l6_v2"  # packages that hold weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,9 @@ def choose(
         return Choice("static", _package_folder(_STATIC)) if _is_installed(_STATIC) else None
     if vectors == "static":
         if not _is_installed(_STATIC):
-            raise UsageError("vectors static needs its weights: pip install wordllama==0.2.2.post0")
+            raise UsageError(
+                "vectors static needs its weights, which `pip install .` in the checkout installs"
+            )
         return Choice("static", _package_folder(_STATIC))
     if vectors == "minilm":
         if not _is_installed(_MINILM):

@@ -25,8 +25,8 @@ from .weights import Files, digest, tensors
 
 EMBED_WORDS_KEPT = 100_000  # words whose tokens are remembered, some 200 bytes each
 
-WEIGHTS = "weights/l2_supercat_256.safetensors"
-TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
+WEIGHTS = "l2_supercat_256.safetensors"
+TOKENIZER = "l2_supercat_tokenizer_config.json"
 _TOGETHER = 512  # words whose vectors are in memory at once, to compute their lengths
 _FEW = 4_000  # words; their vectors take 4 MB
 _LAYERS = 8  # tokens of a word that are added for all words at once; few words have more

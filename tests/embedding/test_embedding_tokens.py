@@ -40,7 +40,7 @@ TEXTS = read_texts()
 
 def read_static() -> Tokenizer:
     """Return the tokenizer of the static vectors."""
-    spec = find_spec("wordllama")
+    spec = find_spec("agent_wordllama")
     assert spec is not None
     package = Path(next(iter(spec.submodule_search_locations or ())))
     return Tokenizer.from_file(str(package / TOKENIZER))
