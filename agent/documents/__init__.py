@@ -2,8 +2,8 @@
 
 Entry points: `parse_document` turns the bytes of a file into a `Document`; `SUFFIXES` lists the formats. Each format
 has a module with its reader (`markdown.py`, `html.py`, `rst.py`, `pdf.py`, `docx.py`, `text.py`); all of them add
-blocks to the `Builder` in `builder.py`. A file that cannot be read raises `Unreadable`, with the reason as its message.
-The room imports `agent.errors`, `agent.lang` and `agent.text`; the parsers of PDF and DOCX files (pypdfium2,
+blocks to the `BlockBuilder` in `builder.py`. A file that cannot be read raises `Unreadable`, with the reason as its
+message. The room imports `agent.errors`, `agent.lang` and `agent.text`; the parsers of PDF and DOCX files (pypdfium2,
 python-docx) are imported only when such a file is read. Start reading in `blocks.py`, then `open.py` and `builder.py`.
 """
 

@@ -1,7 +1,8 @@
 """Collects the blocks of one document in order, for every reader.
 
-Strategy: a reader reports each heading, paragraph, item or row with its lines. `Builder` makes a `Block` of it below
-the current headings, and drops a text in which no letter or digit is left.
+Strategy: a reader reports each heading, paragraph, item or row with its lines. `BlockBuilder` makes a `Block` of it
+below the current headings, and drops a text in which no letter or digit is left. A bold line is held back until the
+next call, which shows whether it acts as a heading (a block follows) or is a paragraph.
 """
 
 from collections.abc import Sequence
@@ -11,25 +12,18 @@ from agent.text.sentences import find_sentences
 
 from .blocks import Block, Kind, Unreadable
 from .headings import Headings, TitleScope
-from .plain_lines import has_text, join_code, join_lines
-from .rows import Filled, row_text
+from .plain_lines import find_text_range, has_text, join_code, join_lines
+from .rows import GridCell, row_text
 from .step_counter import StepCounter
 
-_PARENT = 300  # characters of a parent's text; more of it adds nothing
-_PARENTS = 8  # the innermost parents are kept
-_BLOCKS = (
-    300_000  # of one document; a file of the largest size has them only when nearly every line is a letter
-)
-
-
-def _last_sentence(text: str) -> str:
-    """Return the last sentence of `text`, "" when it has none."""
-    return next((text[start:end] for start, end in reversed(list(find_sentences(text)))), "")
+_PARENT_LENGTH = 300  # characters of a parent's text; more of it adds nothing
+_MOST_PARENTS = 8  # the innermost parents are kept
+_MOST_BLOCKS = 300_000  # of one document: a file of the largest size needs a letter a line to have more
 
 
 @dataclass(frozen=True, slots=True)
 class BlockPlace:
-    """The position of a block in a list or below a parent text; `Place()` is the top level.
+    """The position of a block in a list or below a parent text; `TOP_LEVEL` is outside of both.
 
     `parents`: the texts above it, outermost first. `group`: the number of its list or table. `depth`: its level in a
     list.
@@ -39,45 +33,54 @@ class BlockPlace:
     group: int = 0
     depth: int = 0
 
-    def below(self, text: str) -> tuple[str, ...]:
+    def parents_under(self, text: str) -> tuple[str, ...]:
         """Return the `parents` of blocks that hang under `text` at this place."""
-        return (*self.parents, text[:_PARENT].strip())[-_PARENTS:] if text else self.parents
+        return (*self.parents, text[:_PARENT_LENGTH].strip())[-_MOST_PARENTS:] if text else self.parents
 
 
-NOWHERE = BlockPlace()
+TOP_LEVEL = BlockPlace()
 
 
-class Lead:
+class LeadText:
     """The text right before a place: lists, tables and code may hang under it."""
 
     def __init__(self) -> None:
         self.text = ""
-        self._into = False
+        self._introduces = False
 
-    def after(self, text: str) -> None:
+    def set_text(self, text: str) -> None:
         """Set `text` to a paragraph's text, or to the last sentence of a long one. "" clears it."""
-        self.text = text if len(text) <= _PARENT else _last_sentence(text)[-_PARENT:]
-        self._into = text.endswith(":")
+        self.text = text if len(text) <= _PARENT_LENGTH else _last_sentence(text)[-_PARENT_LENGTH:]
+        self._introduces = text.endswith(":")
 
     @property
-    def line(self) -> str:
-        """The text when it ends in ":" and so leads into the next block, else ""."""
-        return self.text if self._into else ""
+    def introduction(self) -> str:
+        """The text when it ends in ":" and so introduces the next block, else ""."""
+        return self.text if self._introduces else ""
+
+
+def _last_sentence(text: str) -> str:
+    """Return the last sentence of `text`, "" when it has none."""
+    return next((text[start:end] for start, end in reversed(list(find_sentences(text)))), "")
 
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
     """A row of a table, separate from its header.
 
-    `places`: its cells with spans filled in. `header`: one name for each column. `header_line`: the line of the header.
+    `cells`: one for each column, with spans filled in. `header`: one name for each column. `header_line`: the line of
+    the header.
     """
 
-    places: Sequence[Filled]
+    cells: Sequence[GridCell]
     header: tuple[str, ...]
     header_line: int
 
 
-class Builder:
+NO_ROW = TableRow((), (), 0)
+
+
+class BlockBuilder:
     """The blocks of a document so far, and the headings above the next one."""
 
     def __init__(self, step_counter: StepCounter, title: str = "") -> None:
@@ -85,44 +88,37 @@ class Builder:
         self.headings = Headings(title)
         self.blocks: list[Block] = []
         self._groups = 0
-        self._bold: Block | None = None
+        self._bold_line: Block | None = None
 
-    def group(self) -> int:
-        """Return a new number for a list or table that begins."""
+    def start_group(self) -> int:
+        """Return a new number, for a list or table that begins."""
         self._groups += 1
         return self._groups
 
-    def heading(self, level: int, text: str) -> None:
+    def add_heading(self, level: int, text: str) -> None:
         """Open a heading of `level` 1 to 6."""
-        self.settle()
-        self.headings.heading(level, text)
+        self.release_bold_line()
+        self.headings.open_heading(level, text)
 
-    def enter(self, scope: TitleScope) -> None:
+    def add_title(self, scope: TitleScope) -> None:
         """Open the title of a component, `scope`."""
-        self.settle()
-        self.headings.enter(scope)
+        self.release_bold_line()
+        self.headings.open_title(scope)
 
-    def bold(self, lines: Sequence[str], first: int, kind: Kind = "paragraph") -> None:
-        """Hold back lines that act as a heading. They become a block of their own when no block follows them."""
-        self.settle()
+    def hold_bold_line(self, lines: Sequence[str], first: int, kind: Kind = "paragraph") -> None:
+        """Hold back bold lines. They become a heading when a block follows them, else a block of their own."""
+        self.release_bold_line()
         text, starts = join_lines(lines)
-        self._bold = Block(
-            kind=kind,
-            text=text,
-            first=first,
-            last=first + len(lines) - 1,
-            path=self.headings.path,
-            starts=starts,
-        )
+        self._bold_line = self._make_block(kind, text, first, starts, TOP_LEVEL)
 
-    def settle(self) -> None:
-        """Turn a bold line that is still held back into a block."""
-        if self._bold:
-            if has_text(self._bold.text):
-                self._append(self._bold)
-            self._bold = None
+    def release_bold_line(self) -> None:
+        """Add a bold line that is still held back as a block."""
+        if self._bold_line:
+            if has_text(self._bold_line.text):
+                self._append(self._bold_line)
+            self._bold_line = None
 
-    def text(self, kind: Kind, lines: Sequence[str], first: int, place: BlockPlace = NOWHERE) -> str:
+    def add_text(self, kind: Kind, lines: Sequence[str], first: int, place: BlockPlace = TOP_LEVEL) -> str:
         """Add a block of plain text and return its text, "" when it was empty.
 
         `lines`: one entry for each line of the file.
@@ -131,68 +127,60 @@ class Builder:
         text, starts = join_lines(lines)
         if not has_text(text):
             return ""
-        self._add(kind, text, first, starts, place)
+        self._open_headings(first)
+        self._append(self._make_block(kind, text, first, starts, place))
         return text
 
-    def code(self, lines: Sequence[str], first: int, place: BlockPlace = NOWHERE) -> None:
+    def add_code(self, lines: Sequence[str], first: int, place: BlockPlace = TOP_LEVEL) -> None:
         """Add a block of code, without the blank lines at its ends."""
         self.step_counter.count_step()
-        begin, end = 0, len(lines)
-        while begin < end and not lines[begin].strip():
-            begin += 1
-        while end > begin and not lines[end - 1].strip():
-            end -= 1
+        begin, end = find_text_range(lines)
         text, starts = join_code(lines[begin:end])
         if has_text(text):
-            self._add("code", text, first + begin, starts, place)
+            self._open_headings(first + begin)
+            self._append(self._make_block("code", text, first + begin, starts, place))
 
-    def row(self, row: TableRow, first: int, last: int, place: BlockPlace) -> None:
+    def add_row(self, row: TableRow, first: int, last: int, place: BlockPlace) -> None:
         """Add a row of a table that stands on the lines `first` to `last`."""
         self.step_counter.count_step()
-        text, starts = row_text(row.places, row.header, first, last)
+        text, starts = row_text(row.cells, row.header, first, last)
         if not has_text(text):
             return
-        self._follow(first)
-        self._append(
-            Block(
-                kind="row",
-                text=text,
-                first=first,
-                last=last,
-                path=self.headings.path,
-                starts=starts,
-                parents=place.parents,
-                cells=tuple(cell.text for cell in row.places),
-                header=row.header,
-                header_line=row.header_line if row.header else 0,
-                group=place.group,
-            )
-        )
+        self._open_headings(first)
+        self._append(self._make_block("row", text, first, starts, place, row))
 
-    def _add(self, kind: Kind, text: str, first: int, starts: tuple[int, ...], place: BlockPlace) -> None:
-        self._follow(first)
-        self._append(
-            Block(
-                kind=kind,
-                text=text,
-                first=first,
-                last=first + len(starts) - 1,
-                path=self.headings.path,
-                starts=starts,
-                parents=place.parents,
-                group=place.group,
-                depth=place.depth if kind == "item" else 0,
-            )
+    def _make_block(
+        self,
+        kind: Kind,
+        text: str,
+        first: int,
+        starts: tuple[int, ...],
+        place: BlockPlace,
+        row: TableRow = NO_ROW,
+    ) -> Block:
+        return Block(
+            kind=kind,
+            text=text,
+            first=first,
+            last=first + len(starts) - 1,
+            path=self.headings.path,
+            starts=starts,
+            parents=place.parents,
+            cells=tuple(cell.text for cell in row.cells),
+            header=row.header,
+            header_line=row.header_line if row.header else 0,
+            group=place.group,
+            depth=place.depth if kind == "item" else 0,
         )
 
     def _append(self, block: Block) -> None:
-        if len(self.blocks) >= _BLOCKS:
-            raise Unreadable(f"holds more than {_BLOCKS} paragraphs, items and rows")
+        if len(self.blocks) >= _MOST_BLOCKS:
+            raise Unreadable(f"holds more than {_MOST_BLOCKS} paragraphs, items and rows")
         self.blocks.append(block)
 
-    def _follow(self, line: int) -> None:
-        """Turn a bold line that is held back into a heading, since a block follows it on `line`."""
-        if self._bold:
-            self.headings.bold(self._bold.text)
-            self._bold = None
-        self.headings.reach(line)
+    def _open_headings(self, line: int) -> None:
+        """Bring the headings to `line`, where a block begins: a bold line before it becomes its heading."""
+        if self._bold_line:
+            self.headings.open_bold_line(self._bold_line.text)
+            self._bold_line = None
+        self.headings.close_before(line)

@@ -13,7 +13,7 @@ from docutils import nodes
 from docutils.parsers.rst import Directive, directives, roles
 from docutils.parsers.rst.languages import en
 
-from .tags import names
+from .tags import split_names
 
 TITLE = "agent-title"
 """The attribute in which a container node carries its title."""
@@ -21,16 +21,18 @@ TITLE = "agent-title"
 _DIRECTIVE = re.compile(r"\.\. (?:\|[^|\n]{1,100}\| )?([A-Za-z][\w:.+-]{0,60})::(?=\s|$)")
 _ROLE = re.compile(r":([A-Za-z][\w:.+-]{0,60}):(?=`)")
 _EXPLICIT = re.compile(r"(.*\S)\s*<[^<>]*>", re.DOTALL)
-_CODE = names(
+_CODE = split_names(
     "code code-block sourcecode prompt doctest testcode testoutput ipython console mermaid graphviz plantuml uml "
     "productionlist"
 )
-_NOTHING = names(
+_NOTHING = split_names(
     "toctree index highlight default-domain currentmodule module py:module automodule autoclass autofunction "
-    "automethod autosummary tabularcolumns contents sectionauthor codeauthor literalinclude include raw meta title "
-    "bibliography plot video youtube iframe"
+    "automethod autosummary tabularcolumns contents sectionauthor codeauthor literalinclude include raw meta "
+    "title bibliography plot video youtube iframe"
 )
-_NOTES = names("seealso versionadded versionchanged versionremoved deprecated todo centered glossary hlist")
+_NOTES = split_names(
+    "seealso versionadded versionchanged versionremoved deprecated todo centered glossary hlist"
+)
 _NAMES = 1_000  # registered in one process; a file read after that does without further names
 
 

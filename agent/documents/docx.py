@@ -19,10 +19,10 @@ from docx.table import Table, _Cell
 from docx.text.paragraph import Paragraph
 
 from .blocks import Document, Unreadable
-from .builder import NOWHERE, BlockPlace, Builder, Lead, TableRow
+from .builder import TOP_LEVEL, BlockBuilder, BlockPlace, LeadText, TableRow
 from .front_matter import language_of
-from .plain_lines import join_lines
-from .rows import Cell, Filled, Grid, join_header
+from .plain_lines import plain_line
+from .rows import Cell, Grid, GridCell, join_header
 from .step_counter import StepCounter
 
 _UNPACKED = 64 * 1024 * 1024  # bytes
@@ -51,8 +51,8 @@ def read_docx(file: str, data: bytes, step_counter: StepCounter) -> Document:
     builder = reader.builder
     return Document(
         file=file,
-        title=reader.title or builder.headings.first_of_level_1 or join_lines([core.title or ""])[0],
-        description=join_lines([core.subject or ""])[0],
+        title=reader.title or builder.headings.first_of_level_1 or plain_line(core.title or ""),
+        description=plain_line(core.subject or ""),
         lang=language_of(core.language or ""),
         lines=tuple(reader.lines),
         unit="line",
@@ -64,13 +64,13 @@ class _DocxReader:
     """The pass over the body of one document, which collects its lines and blocks."""
 
     def __init__(self, step_counter: StepCounter) -> None:
-        self.builder = Builder(step_counter)
+        self.builder = BlockBuilder(step_counter)
         self.lines: list[str] = []
         self.title = ""
         self._items: list[BlockPlace] = []  # the place of an item, by its depth in the open list
         self._group = 0
         self._styles: dict[str | None, str] = {}
-        self._lead = Lead()
+        self._lead = LeadText()
 
     def run(self, body: Body) -> None:
         """Read the XML elements of `body`: they hold facts that python-docx's paragraphs and tables do not show."""
@@ -107,11 +107,11 @@ class _DocxReader:
         line = self._line(text)
         if heading or style == "Title":
             self._items = []
-            self._lead.after("")
+            self._lead.set_text("")
             if heading:
-                self.builder.heading(min(int(heading[1]), 6), text)
+                self.builder.add_heading(min(int(heading[1]), 6), text)
             else:
-                self.title = self.title or join_lines([text])[0]
+                self.title = self.title or plain_line(text)
             return
         depth = _list_depth(element, style)
         if depth is not None:
@@ -119,43 +119,43 @@ class _DocxReader:
             return
         self._items = []
         kind = "quote" if _QUOTE.search(style) else "paragraph"
-        self._lead.after(self.builder.text("quote" if kind == "quote" else "paragraph", [text], line))
+        self._lead.set_text(self.builder.add_text("quote" if kind == "quote" else "paragraph", [text], line))
 
     def _code(self, text: str) -> None:
         lines = text.split("\n")
         first = len(self.lines) + 1
         self.lines += lines
-        self.builder.code(lines, first, BlockPlace(NOWHERE.below(self._lead.text)))
-        self._lead.after("")
+        self.builder.add_code(lines, first, BlockPlace(TOP_LEVEL.parents_under(self._lead.text)))
+        self._lead.set_text("")
 
     def _item(self, text: str, line: int, depth: int) -> None:
         if not self._items:
-            self._group = self.builder.group()
-            self._items = [BlockPlace(NOWHERE.below(self._lead.line), self._group)]
-            self._lead.after("")
+            self._group = self.builder.start_group()
+            self._items = [BlockPlace(TOP_LEVEL.parents_under(self._lead.introduction), self._group)]
+            self._lead.set_text("")
         depth = min(depth, len(self._items) - 1)
         place = self._items[depth]
-        item_text = self.builder.text("item", [text], line, place)
-        self._items[depth + 1 :] = [BlockPlace(place.below(item_text), self._group, depth + 1)]
+        item_text = self.builder.add_text("item", [text], line, place)
+        self._items[depth + 1 :] = [BlockPlace(place.parents_under(item_text), self._group, depth + 1)]
 
     def _table(self, element: CT_Tbl, body: Body) -> None:
         self._items = []
-        place = BlockPlace(NOWHERE.below(self._lead.line), self.builder.group())
-        self._lead.after("")
+        place = BlockPlace(TOP_LEVEL.parents_under(self._lead.introduction), self.builder.start_group())
+        self._lead.set_text("")
         grid = Grid()
         rows, table = element.tr_lst, Table(element, body)
         above: dict[int, str] = {}
-        head: list[list[Filled]] = []
+        head: list[list[GridCell]] = []
         header_line = 0
         for index, row in enumerate(rows):
             self.builder.step_counter.count_step()
             texts = _cells(row, table, above)
             line = self._line(" | ".join(text for text, _ in texts))
-            places = grid.row([Cell((join_lines([text])[0],), line, across) for text, across in texts])
+            cells = grid.fill_row([Cell((plain_line(text),), line, columns) for text, columns in texts])
             if index == 0 and len(rows) > 1 and _has_header(element):
-                head, header_line = [places], line
+                head, header_line = [cells], line
             else:
-                self.builder.row(TableRow(places, join_header(head), header_line), line, line, place)
+                self.builder.add_row(TableRow(cells, join_header(head), header_line), line, line, place)
 
 
 def _cells(row: CT_Row, table: Table, above: dict[int, str]) -> Sequence[tuple[str, int]]:

@@ -17,7 +17,7 @@ from markdown_it.parser_block import RuleFuncBlockType
 from markdown_it.rules_block import StateBlock, blockquote, fence, heading, hr, list_block
 from markdown_it.token import Token
 
-from .clean_lines import Clean, columns
+from .clean_lines import CleanMarkdown, indent_width
 from .step_counter import StepCounter
 
 # At debug level markdown-it logs a line for each rule it tries.
@@ -36,11 +36,11 @@ def _count_step(state: StateBlock, first: int, end: int, silent: bool) -> bool:
 
 
 def _end_paragraph(state: StateBlock, first: int, end: int, silent: bool) -> bool:
-    """Match, within a paragraph only, a line of `Clean.edges`, so that the paragraph ends before the line."""
-    return silent and first + cast(int, state.env["first"]) in cast(Clean, state.env["clean"]).edges
+    """Match, within a paragraph only, a line of `CleanMarkdown.edges`, so that the paragraph ends before the line."""
+    return silent and first + cast(int, state.env["first"]) in cast(CleanMarkdown, state.env["clean"]).edges
 
 
-def cells(line: str) -> list[str]:
+def split_cells(line: str) -> list[str]:
     r"""Return the cells of a table's line; \| is a pipe in a cell. The text beyond `_CELLS` cells is one more cell."""
     line = line.strip()
     parts = _PIPE.split(line, _CELLS)
@@ -71,7 +71,7 @@ def _table(state: StateBlock, first: int, end: int, silent: bool) -> bool:
         text = _line_text(state, line)
         if not text or state.is_code_block(line) or any(rule(state, line, end, True) for rule in ends):
             break
-        if "|" not in text and len(cells(head)) > 1:
+        if "|" not in text and len(split_cells(head)) > 1:
             break
         _count_step(state, line, end, True)
         rows.append((line, text))
@@ -125,7 +125,7 @@ _NO_INDENTED_CODE = _make_parser("code")
 
 
 def parse_blocks(
-    lines: Sequence[str], first: int, clean: Clean, step_counter: StepCounter, *, indented_code: bool
+    lines: Sequence[str], first: int, clean: CleanMarkdown, step_counter: StepCounter, *, indented_code: bool
 ) -> list[Token]:
     """Return markdown-it's tokens for a part of a document; `first` is the number of its first line, from 0.
 
@@ -151,7 +151,7 @@ def _measure(state: StateBlock, lines: Sequence[str], step_counter: StepCounter)
         step_counter.count_step()
         shift = len(line) - len(line.lstrip(" \t"))
         state.tShift.append(shift)
-        state.sCount.append(columns(line) if shift else 0)
+        state.sCount.append(indent_width(line) if shift else 0)
     state.bMarks[-1] = len(state.src)
     state.eMarks.append(len(state.src))
     state.tShift.append(0)

@@ -7,7 +7,7 @@ bold text holds until the next heading, bold line or end of the element around i
 
 from dataclasses import dataclass
 
-from .plain_lines import join_lines
+from .plain_lines import plain_line
 
 _BOLD = 90  # ranks: a heading's rank is its level; no heading closes a title
 _TITLE = 0
@@ -50,53 +50,54 @@ class Headings:
             self._path = tuple(path)
         return self._path
 
-    def heading(self, level: int, text: str) -> None:
+    def open_heading(self, level: int, text: str) -> None:
         """Open a heading of level 1 to 6."""
-        text = join_lines([text])[0]
+        text = plain_line(text)
         if level == 1 and not self.first_of_level_1:
             self.first_of_level_1 = text
-        self._close(level)
+        self._close_rank(level)
         self._push(_HeadingEntry(level, text))
 
-    def bold(self, text: str) -> None:
+    def open_bold_line(self, text: str) -> None:
         """Open a line that acts as a heading."""
-        self._close(_BOLD)
+        self._close_rank(_BOLD)
         self._push(_HeadingEntry(_BOLD, text))
 
-    def enter(self, scope: TitleScope) -> None:
+    def open_title(self, scope: TitleScope) -> None:
         """Open the title of a component."""
         if scope.last:
             self._push(_HeadingEntry(_TITLE, scope.title, scope.last))
         else:
-            self.bold(scope.title)
+            self.open_bold_line(scope.title)
 
-    def reach(self, line: int) -> None:
+    def close_before(self, line: int) -> None:
         """Close the components that end before `line`."""
         for index, entry in enumerate(self._stack):
             if entry.rank == _TITLE and entry.last < line:
-                self._cut(index)
+                self._truncate(index)
                 return
 
+    @property
     def depth(self) -> int:
-        """Return the current depth of the stack, for `back_to`."""
+        """The number of open entries, for `close_to`."""
         return len(self._stack)
 
-    def back_to(self, depth: int) -> None:
-        """Close the entries opened since `depth` was taken."""
+    def close_to(self, depth: int) -> None:
+        """Close the entries beyond `depth`."""
         if len(self._stack) > depth:
-            self._cut(depth)
+            self._truncate(depth)
 
-    def _close(self, rank: int) -> None:
+    def _close_rank(self, rank: int) -> None:
         at = len(self._stack)
         while at and self._stack[at - 1].rank >= rank:
             at -= 1
-        self._cut(at)
+        self._truncate(at)
 
     def _push(self, entry: _HeadingEntry) -> None:
         if len(self._stack) < _DEEPEST:
             self._stack.append(entry)
             self._path = None
 
-    def _cut(self, at: int) -> None:
+    def _truncate(self, at: int) -> None:
         del self._stack[at:]
         self._path = None

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from html.parser import HTMLParser
 
 from .blocks import Document
-from .builder import NOWHERE, BlockPlace, Builder
-from .elements import Attributes, Elements
+from .builder import TOP_LEVEL, BlockBuilder, BlockPlace
+from .elements import Attributes, HtmlElements
 from .source import decode_text, split_lines
 from .step_counter import StepCounter
 
@@ -31,8 +31,8 @@ def read_html(file: str, data: bytes, step_counter: StepCounter) -> Document:
     """Read an HTML page. Raises `Unreadable`, and `GivenUp`."""
     charset = _CHARSET.search(data, 0, _HEAD)
     lines = split_lines(decode_text(data, charset[1].decode() if charset else ""))
-    builder = Builder(step_counter)
-    elements = _feed_elements("\n".join(lines), 1, builder, lambda text: text, NOWHERE)
+    builder = BlockBuilder(step_counter)
+    elements = _feed_elements("\n".join(lines), 1, builder, lambda text: text, TOP_LEVEL)
     title = builder.headings.first_of_level_1 or elements.title
     return Document(
         file=file,
@@ -46,7 +46,7 @@ def read_html(file: str, data: bytes, step_counter: StepCounter) -> Document:
 
 
 def read_part(
-    source: str, first: int, builder: Builder, plain: Callable[[str], str], place: BlockPlace
+    source: str, first: int, builder: BlockBuilder, plain: Callable[[str], str], place: BlockPlace
 ) -> None:
     """Read elements that stand inside another text; `first` is the line where `source` begins in it.
 
@@ -56,9 +56,9 @@ def read_part(
 
 
 def _feed_elements(
-    source: str, first: int, builder: Builder, plain: Callable[[str], str], place: BlockPlace
-) -> Elements:
-    elements = Elements(builder, plain, place)
+    source: str, first: int, builder: BlockBuilder, plain: Callable[[str], str], place: BlockPlace
+) -> HtmlElements:
+    elements = HtmlElements(builder, plain, place)
     parser = _HtmlParser(elements, first - 1)
     parser.feed(_remove_stumbling_blocks(source, builder.step_counter))
     parser.close()
@@ -67,21 +67,21 @@ def _feed_elements(
 
 
 class _HtmlParser(HTMLParser):
-    """Passes tags and text with their lines to `Elements`."""
+    """Passes tags and text with their lines to `HtmlElements`."""
 
-    def __init__(self, elements: Elements, lines_before: int) -> None:
+    def __init__(self, elements: HtmlElements, lines_before: int) -> None:
         super().__init__(convert_charrefs=True)
         self._elements = elements
         self._lines_before = lines_before
 
     def handle_starttag(self, tag: str, attrs: Attributes) -> None:
-        self._elements.start(tag, dict(attrs), self.getpos()[0] + self._lines_before)
+        self._elements.open_element(tag, dict(attrs), self.getpos()[0] + self._lines_before)
 
     def handle_endtag(self, tag: str) -> None:
-        self._elements.end(tag)
+        self._elements.close_element(tag)
 
     def handle_data(self, data: str) -> None:
-        self._elements.data(data, self.getpos()[0] + self._lines_before)
+        self._elements.add_text(data, self.getpos()[0] + self._lines_before)
 
 
 def _remove_stumbling_blocks(source: str, step_counter: StepCounter) -> str:

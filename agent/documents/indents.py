@@ -8,7 +8,7 @@ become scopes over their lines. The walk also records the lines at which the tex
 import re
 from dataclasses import dataclass
 
-from .clean_lines import Clean, columns
+from .clean_lines import CleanMarkdown, indent_width
 from .headings import TitleScope
 from .step_counter import StepCounter
 
@@ -46,7 +46,7 @@ class _OpenMark:
 class Indents:
     """The walk over one document's lines; changes `clean` in place."""
 
-    def __init__(self, clean: Clean, step_counter: StepCounter) -> None:
+    def __init__(self, clean: CleanMarkdown, step_counter: StepCounter) -> None:
         self._clean = clean
         self._step_counter = step_counter
         self._open: list[_OpenMark] = []
@@ -59,7 +59,7 @@ class Indents:
         fences = iter(sorted(self._clean.fences))
         fence = next(fences, None)
         components = sorted(self._clean.indents, key=lambda indent: (indent[0], -indent[1]))
-        inside: list[tuple[int, int]] = []  # last line, columns
+        inside: list[tuple[int, int]] = []  # last line, indent_width
         coming = size = more = 0
         for at, line in enumerate(lines):
             while coming < len(components) and components[coming][0] <= at:
@@ -92,7 +92,7 @@ class Indents:
 
     def _undo(self, at: int, line: str) -> str:
         """Close the marks that end before `line`, and remove the indentation of those still open from it."""
-        indent = columns(line)
+        indent = indent_width(line)
         self._close(indent)
         if not self._open:
             return line
@@ -132,7 +132,7 @@ class Indents:
     def _indent(self, at: int, line: str, title: str) -> None:
         outer = sum(each.columns for each in self._open)
         if len(self._open) < 16:
-            self._open.append(_OpenMark(columns(line) + outer, at, title, 4))
+            self._open.append(_OpenMark(indent_width(line) + outer, at, title, 4))
 
     def _directive(self, at: int, length: int, rest: str) -> None:
         """Open or close a block between colons."""
@@ -163,4 +163,4 @@ class Indents:
 def _dedent_line(line: str, more: int) -> str:
     """Return `line` without up to `more` columns of its indentation."""
     text = line.lstrip(" \t")
-    return " " * max(0, columns(line) - more) + text
+    return " " * max(0, indent_width(line) - more) + text

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from .blocks import Document
-from .builder import Builder
-from .clean_lines import Clean
+from .builder import BlockBuilder
+from .clean_lines import CleanMarkdown
 from .front_matter import front_matter
 from .grammar import parse_blocks
 from .indents import Indents
 from .inline import Inline
-from .markup import Markup
+from .markup import MarkupRemover
 from .outline import Outline
 from .source import decode_text, split_lines
 from .step_counter import StepCounter
@@ -29,9 +29,9 @@ def read_markdown(file: str, data: bytes, step_counter: StepCounter, *, mdx: boo
     lines = split_lines(decode_text(data))
     front = front_matter(lines)
     rest = [""] * front.after + lines[front.after :]
-    clean = Markup(rest, step_counter, mdx=mdx).run()
+    clean = MarkupRemover(rest, step_counter, mdx=mdx).remove_markup()
     Indents(clean, step_counter).run()
-    builder = Builder(step_counter, front.title)
+    builder = BlockBuilder(step_counter, front.title)
     outline = Outline(builder, Inline(clean.labels, step_counter), clean)
     for first, part in _parts(clean):
         outline.add_tokens(
@@ -51,7 +51,7 @@ def read_markdown(file: str, data: bytes, step_counter: StepCounter, *, mdx: boo
     )
 
 
-def _parts(clean: Clean) -> Sequence[tuple[int, list[str]]]:
+def _parts(clean: CleanMarkdown) -> Sequence[tuple[int, list[str]]]:
     """Cut the lines into parts that can be read one after the other, each with the number of its first line from 0."""
     cuts = [0, *clean.cuts, len(clean.lines)]
     return [(first, clean.lines[first:end]) for first, end in pairwise(cuts)]

@@ -2,10 +2,10 @@
 
 Strategy: one pass over the whole source, from one place where markup may begin to the next, past fences and code
 spans. Removed markup leaves its line breaks behind, so that every line keeps its number. The markdown parser that runs
-after this pass sees only markdown. The effect of a tag on the lines around the tag is recorded in a `Clean`.
+after this pass sees only markdown. The effect of a tag on the lines around the tag is recorded in a `CleanMarkdown`.
 
-Each handler of `Markup` gets the offset at which its markup may begin, and returns the offset at which the pass goes
-on.
+Each handler of `MarkupRemover` gets the offset at which its markup may begin, and returns the offset at which the pass
+goes on.
 """
 
 import re
@@ -14,105 +14,118 @@ from collections.abc import Callable, Sequence
 from html import escape
 from itertools import accumulate
 
-from .clean_lines import Clean, Components, Where, columns
+from .clean_lines import CleanMarkdown, Components, TagLines, indent_width
 from .step_counter import StepCounter
-from .tags import INLINE, NON_TEXT, READ, Braces, Tag, literal, sentence, tag_at
+from .tags import (
+    INLINE_ELEMENTS,
+    TEXT_ATTRIBUTES,
+    TEXTLESS_ELEMENTS,
+    BracePairs,
+    Tag,
+    join_attribute_texts,
+    parse_string,
+    parse_tag,
+)
 
 _TICKS = re.compile(r"`+")
-_BORDER = re.compile(r"\n(?=[ \t>]*(?:\n|[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t]|\||:::|`{3,}|~{3,}))")
+_PARAGRAPH_END = re.compile(r"\n(?=[ \t>]*(?:\n|[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t]|\||:::|`{3,}|~{3,}))")
 
 
-class Spans:
+class CodeSpans:
     """The code spans of a source, read paragraph by paragraph, since a span does not reach beyond its paragraph."""
 
     def __init__(self, source: str) -> None:
         self._source = source
-        self._end = 0
-        self._runs: dict[int, list[int]] = {}
+        self._end = 0  # of the paragraph that is read
+        self._runs: dict[int, list[int]] = {}  # the offsets of its runs of backticks, by their length
 
-    def after(self, at: int) -> int:
-        """Return the offset after the span that begins at `at`, or after the run of backticks if no span begins."""
-        if at >= self._end:
-            self._load(at)
-        run = _TICKS.match(self._source, at)
+    def find_end(self, begin: int) -> int:
+        """Return the offset after the span that begins at `begin`, or after the run of backticks that begins none."""
+        if begin >= self._end:
+            self._read_paragraph(begin)
+        run = _TICKS.match(self._source, begin)
         if run is None:
-            return at + 1
-        length = run.end() - at
+            return begin + 1
+        length = run.end() - begin
         runs = self._runs.get(length, [])
-        after = bisect_right(runs, at)
-        return runs[after] + length if after < len(runs) else run.end()
+        following = bisect_right(runs, begin)
+        return runs[following] + length if following < len(runs) else run.end()
 
-    def _load(self, at: int) -> None:
-        border = _BORDER.search(self._source, at)
-        self._end = border.end() if border else len(self._source)
+    def _read_paragraph(self, begin: int) -> None:
+        end = _PARAGRAPH_END.search(self._source, begin)
+        self._end = end.end() if end else len(self._source)
         self._runs = {}
-        for run in _TICKS.finditer(self._source, at, self._end):
+        for run in _TICKS.finditer(self._source, begin, self._end):
             self._runs.setdefault(run.end() - run.start(), []).append(run.start())
 
 
-_BEGINS = re.compile(
+_STATEMENT_START = re.compile(
     r"import\s+(?:[\w*{$][^\n]*?\sfrom\s+)?['\"]|import\s+(?:[\w$]+\s*,\s*)?\{[^}\n]*$"
     r"|export\s+(?:(?:const|let|var|function|async|class)\s+[\w$*\[{]|default\s+(?:function|async|class|[({\[\"'`])|[{*])",
     re.MULTILINE,
 )
-_SIGNS = re.compile(r"[()\[\]{}]")
-_LINES = 400
-_UNCLOSED = 20
+_BRACKETS = re.compile(r"[()\[\]{}]")
+_STATEMENT_LINES = 400  # of one statement at most
+_STATEMENT_COLUMNS = 2_000  # characters of a line in which brackets are counted
+_MOST_UNCLOSED = 20  # statements that never close, of a document
 
 
-class Statements:
+class MdxStatements:
     """Finds the ends of the import and export statements of one document."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
         self._unclosed = 0
 
-    def after(self, first: int) -> int:
+    def find_end(self, first: int) -> int:
         """Return the line after the statement that begins on line `first`; `first` when none begins there.
 
         A statement reaches to the end of its paragraph, and beyond while its brackets are open. After many statements
         that never close, no more are found in the document: the search for their ends would take too long.
         """
-        if self._unclosed > _UNCLOSED or not _BEGINS.match(self._lines[first]):
+        if self._unclosed > _MOST_UNCLOSED or not _STATEMENT_START.match(self._lines[first]):
             return first
-        depth = blank = 0
-        last = min(len(self._lines), first + _LINES)
+        depth = first_blank = 0
+        last = min(len(self._lines), first + _STATEMENT_LINES)
         for line in range(first, last):
             if not self._lines[line].strip():
                 if depth <= 0:
                     return line
-                blank = blank or line
-            depth += sum(1 if sign in "([{" else -1 for sign in _SIGNS.findall(self._lines[line][:2_000]))
+                first_blank = first_blank or line
+            brackets = _BRACKETS.findall(self._lines[line][:_STATEMENT_COLUMNS])
+            depth += sum(1 if bracket in "([{" else -1 for bracket in brackets)
         if depth <= 0:
             return last
         self._unclosed += 1
-        return blank or last
+        return first_blank or last
 
 
-_HIT = re.compile(r"[`~<{\[\\]")
-_BEGINS_TAG = re.compile(r"<[A-Za-z/!>]")
-_RUN = re.compile(r"`+|~+")
-_NOTE = re.compile(r"\[\^[^\]\s]{1,60}\]")
+_MARKUP_START = re.compile(r"[`~<{\[\\]")
+_TAG_START = re.compile(r"<[A-Za-z/!>]")
+_TICKS_OR_TILDES = re.compile(r"`+|~+")
+_FOOTNOTE_MARK = re.compile(r"\[\^[^\]\s]{1,60}\]")
 _STATEMENT = re.compile(r"^(?:import|export)\b", re.MULTILINE)
 _BEFORE_FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*")
-_WHOLE = re.compile(
+_HTML_ELEMENT = re.compile(
     r"<(/?)(table|ul|ol|dl|pre)(?=[\s/>])", re.IGNORECASE
 )  # elements that the reader of HTML gets unchanged
 _HEADING = re.compile(r"h([1-6])")
 _COMPONENT = re.compile(r"[A-Z][\w.]*[a-z]")
 _ANY_TAG = re.compile(r"</?[A-Za-z][^<>]{0,2000}>")
-_CLOSING = re.compile(r"</([A-Za-z][\w.-]*)")
-_TEMPLATES = (("{{<", ">}}"), ("{{%", "%}}"), ("{{", "}}"), ("{%", "%}"))
-_COMMENTED = re.compile(r"\{%-?\s*comment\b")
+_END_TAG = re.compile(r"</([A-Za-z][\w.-]*)")
+_TEMPLATE_MARKS = (("{{<", ">}}"), ("{{%", "%}}"), ("{{", "}}"), ("{%", "%}"))
+_TEMPLATE_COMMENT = re.compile(r"\{%-?\s*comment\b")
 _ATTRIBUTE_LIST = re.compile(r"\{:?[ \t]*[.#][\w:-][^{}\n]{0,200}\}|\{:[^{}\n]{0,200}\}|\{#[^{}\n]{1,200}#\}")
-_CALLED = re.compile(r"-?\s*(/\s*|end(?=[a-z]))?([A-Za-z][\w/-]{0,60})")
-_NAMED = re.compile(rf"\b({'|'.join(sorted(READ))})\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
-_LIST = re.compile(r"[ \t>]*(?:[-*+]|\d{1,9}[.)]|\[\^[^\]]+\]:|!!!|\?\?\?\+?|===|:::+)(?:[ \t]|$)")
+_SHORTCODE = re.compile(r"-?\s*(/\s*|end(?=[a-z]))?([A-Za-z][\w/-]{0,60})")
+_SHORTCODE_ATTRIBUTE = re.compile(
+    rf"\b({'|'.join(sorted(TEXT_ATTRIBUTES))})\s*=\s*(?:\"([^\"]*)\"|'([^']*)')"
+)
+_LIST_MARK = re.compile(r"[ \t>]*(?:[-*+]|\d{1,9}[.)]|\[\^[^\]]+\]:|!!!|\?\?\?\+?|===|:::+)(?:[ \t]|$)")
 _REACH = 4_000  # characters from the beginning of a template's mark, or of a heading's tag, to its end
-_CONTEXT = 50  # lines before an indented line that are searched for the list around it
+_CONTEXT_LINES = 50  # before an indented line, that are searched for the list around it
 
 
-class Markup:
+class MarkupRemover:
     """The pass over one document."""
 
     def __init__(self, lines: Sequence[str], step_counter: StepCounter, *, mdx: bool) -> None:
@@ -122,23 +135,23 @@ class Markup:
         """
         self._lines = lines
         self._source = "\n".join(lines)
-        self._begins = [0, *accumulate(len(line) + 1 for line in lines)]
+        self._line_starts = [0, *accumulate(len(line) + 1 for line in lines)]
         self._step_counter = step_counter
         self._mdx = mdx
-        self._braces = Braces(self._source)
-        self._spans = Spans(self._source)
-        self._statements = Statements(lines)
-        self._none_after: dict[str, int] = {}
-        self._wholes: dict[int, int] | None = None
-        self._closing: frozenset[str] | None = None
-        self._tail = (-1, 0)
-        self._text_on = -1
-        self._out: list[str] = []
-        self._copied = 0
-        self._clean = Clean(lines=[])
+        self._braces = BracePairs(self._source)
+        self._code_spans = CodeSpans(self._source)
+        self._statements = MdxStatements(lines)
+        self._absent_from: dict[str, int] = {}  # text -> the offset from which a search did not find it
+        self._element_ends: dict[int, int] | None = None  # of `_HTML_ELEMENT`, by their begins
+        self._closed_names: frozenset[str] | None = None
+        self._line_text_end = (-1, 0)  # a line, and the offset after which only tags follow on it
+        self._text_line = -1  # the last line with a text before a replacement
+        self._output: list[str] = []
+        self._copied = 0  # the end of the source that is in the output
+        self._clean = CleanMarkdown(lines=[])
         self._components = Components(lines, self._clean)
 
-    def run(self) -> Clean:
+    def remove_markup(self) -> CleanMarkdown:
         """Return the markdown that is left, and the facts learned from the removed markup."""
         handlers: dict[str, Callable[[int], int]] = {
             "`": self._skip_code,
@@ -152,106 +165,109 @@ class Markup:
         statements.reverse()
         at = 0
         while True:
-            hit = _HIT.search(self._source, at)
-            place = hit.start() if hit else len(self._source)
-            while statements and statements[-1] <= place:
+            markup = _MARKUP_START.search(self._source, at)
+            next_markup = markup.start() if markup else len(self._source)
+            while statements and statements[-1] <= next_markup:
                 begin = statements.pop()
                 if begin >= at:
                     at = self._remove_statement(begin)
-            if not hit:
+            if not markup:
                 break
             self._step_counter.count_step()
-            if at <= place:
-                at = handlers[hit.group()](place)
-        self._out.append(self._source[self._copied :])
-        self._clean.lines = "".join(self._out).split("\n")
-        self._components.finish()
+            if at <= next_markup:
+                at = handlers[markup.group()](next_markup)
+        self._output.append(self._source[self._copied :])
+        self._clean.lines = "".join(self._output).split("\n")
+        self._components.close_all()
         return self._clean
 
-    # --- places
+    # --- offsets and lines
 
     def _line_at(self, at: int) -> int:
-        return bisect_right(self._begins, at) - 1
+        return bisect_right(self._line_starts, at) - 1
 
-    def _replace(self, first: int, end: int, instead: str = "") -> int:
-        """Replace the source from `first` to `end` by `instead`, keep its line breaks, and return `end`."""
-        before = self._source[self._copied : first]
-        if (before.rsplit("\n", 1)[-1] + instead).strip(" \t>"):
-            self._text_on = self._line_at(first)
-        self._out += (before, instead, "\n" * (self._source.count("\n", first, end) - instead.count("\n")))
+    def _replace(self, begin: int, end: int, new: str = "") -> int:
+        """Replace the source from `begin` to `end` by `new`, keep its line breaks, and return `end`."""
+        before = self._source[self._copied : begin]
+        if (before.rsplit("\n", 1)[-1] + new).strip(" \t>"):
+            self._text_line = self._line_at(begin)
+        self._output += (before, new, "\n" * (self._source.count("\n", begin, end) - new.count("\n")))
         self._copied = end
         return end
 
     def _find(self, text: str, at: int) -> int:
         """Return the offset of `text` from `at` on, or -1. Repeating a failed search costs nothing."""
-        if self._none_after.get(text, len(self._source) + 1) <= at:
+        if self._absent_from.get(text, len(self._source) + 1) <= at:
             return -1
-        place = self._source.find(text, at)
-        if place < 0:
-            self._none_after[text] = at
-        return place
+        found = self._source.find(text, at)
+        if found < 0:
+            self._absent_from[text] = at
+        return found
 
-    def _lines_between(self, first: int, end: int) -> Where:
-        """Return the lines of the source from `first` to `end`."""
-        line, last = self._line_at(first), self._line_at(end - 1)
-        before = self._source[max(self._begins[line], self._copied) : first]
-        starts = self._text_on != line and not before.strip(" \t>")
-        if self._tail[0] != last:
-            self._tail = (last, self._begins[last] + _text_end(self._lines[last]))
-        return Where(line, last, starts, end >= self._tail[1])
+    def _tag_lines(self, begin: int, end: int) -> TagLines:
+        """Return the lines of the tag from `begin` to `end`."""
+        first, last = self._line_at(begin), self._line_at(end - 1)
+        before = self._source[max(self._line_starts[first], self._copied) : begin]
+        starts_line = self._text_line != first and not before.strip(" \t>")
+        if self._line_text_end[0] != last:
+            self._line_text_end = (last, self._line_starts[last] + _find_text_end(self._lines[last]))
+        return TagLines(first, last, starts_line, end >= self._line_text_end[1])
 
     # --- code and statements
 
     def _skip_code(self, at: int) -> int:
         """Skip a fenced block of code or a code span."""
-        run = _RUN.match(self._source, at)
+        run = _TICKS_OR_TILDES.match(self._source, at)
         if run is None:
             return at + 1
         line = self._line_at(at)
         mark, length = self._source[at], run.end() - at
-        before = _BEFORE_FENCE.match(self._source, self._begins[line], at) if length > 2 else None
-        fences = before is not None and before.end() == at
-        info_has_mark = self._source.find(mark, run.end(), self._begins[line + 1]) >= 0
-        if not fences or (info_has_mark and mark == "`"):
-            return self._spans.after(at) if mark == "`" else run.end()
-        close = re.compile(rf"^[ \t>]*{mark}{{{length},}}[ \t]*$", re.MULTILINE)
-        end = close.search(self._source, self._begins[line + 1]) if line + 1 < len(self._lines) else None
+        before = _BEFORE_FENCE.match(self._source, self._line_starts[line], at) if length > 2 else None
+        is_fence = before is not None and before.end() == at
+        info_has_mark = self._source.find(mark, run.end(), self._line_starts[line + 1]) >= 0
+        if not is_fence or (info_has_mark and mark == "`"):
+            return self._code_spans.find_end(at) if mark == "`" else run.end()
+        closing = re.compile(rf"^[ \t>]*{mark}{{{length},}}[ \t]*$", re.MULTILINE)
+        end = (
+            closing.search(self._source, self._line_starts[line + 1]) if line + 1 < len(self._lines) else None
+        )
         self._clean.fences.append((line, self._line_at(end.end()) if end else len(self._lines) - 1))
         return end.end() if end else len(self._source)
 
     def _remove_statement(self, at: int) -> int:
         """Remove an import or export statement."""
         line = self._line_at(at)
-        after = self._statements.after(line)
-        return self._replace(at, self._begins[after] - 1) if after > line else at
+        end = self._statements.find_end(line)
+        return self._replace(at, self._line_starts[end] - 1) if end > line else at
 
     def _remove_footnote_mark(self, at: int) -> int:
-        """Remove the mark of a footnote."""
-        match = _NOTE.match(self._source, at)
+        """Remove the mark of a footnote, except where the footnote is defined."""
+        match = _FOOTNOTE_MARK.match(self._source, at)
         if not match:
             return at + 1
-        defines = self._source.startswith(":", match.end())
-        if defines and not self._source[self._begins[self._line_at(at)] : at].strip(" \t>"):
+        has_colon = self._source.startswith(":", match.end())
+        if has_colon and not self._source[self._line_starts[self._line_at(at)] : at].strip(" \t>"):
             return match.end()
         return self._replace(at, match.end())
 
     def _is_in_code(self, at: int) -> bool:
         """Return whether `at` is in a block of indented code (never in MDX or inside a component)."""
         line = self._line_at(at)
-        if self._mdx or self._components or columns(self._lines[line]) < 4:
+        if self._mdx or self._components or indent_width(self._lines[line]) < 4:
             return False
-        for above in range(line - 1, max(-1, line - _CONTEXT), -1):
+        for above in range(line - 1, max(-1, line - _CONTEXT_LINES), -1):
             text = self._lines[above]
-            if text.strip() and columns(text) < 4:
-                return above < line - 1 and not _LIST.match(text)
+            if text.strip() and indent_width(text) < 4:
+                return above < line - 1 and not _LIST_MARK.match(text)
         return True
 
     # --- braces
 
     def _remove_braces(self, at: int) -> int:
+        """Remove a comment, literal, attribute list, expression or template mark."""
         if self._source.startswith("{/*", at):
-            close = self._find("*/", at)
-            end = self._source.find("}", close, close + 20) if close >= 0 else -1
+            comment_end = self._find("*/", at)
+            end = self._source.find("}", comment_end, comment_end + 20) if comment_end >= 0 else -1
             if end >= 0:
                 return self._replace(at, end + 1)
         if self._source.startswith("{`", at):
@@ -259,11 +275,11 @@ class Markup:
         if match := _ATTRIBUTE_LIST.match(self._source, at):
             return self._replace(at, match.end())
         if self._mdx:
-            end = self._braces.end(at)
-            return self._replace(at, end + 1, literal(self._source[at + 1 : end])) if end > 0 else at + 1
-        for begin, mark in _TEMPLATES:
-            if self._source.startswith(begin, at) and not self._is_in_code(at):
-                return self._remove_template(at, len(begin), mark)
+            end = self._braces.find_end(at)
+            return self._replace(at, end + 1, parse_string(self._source[at + 1 : end])) if end > 0 else at + 1
+        for opening, closing in _TEMPLATE_MARKS:
+            if self._source.startswith(opening, at) and not self._is_in_code(at):
+                return self._remove_template(at, len(opening), closing)
         return at + 1
 
     def _replace_literal(self, at: int) -> int:
@@ -271,142 +287,157 @@ class Markup:
         close = self._find("`}", at + 2)
         if close < 0:
             return at + 2
-        inside = self._source[at + 2 : close]
-        if "\n" not in inside:
-            return self._replace(at, close + 2, inside)
+        content = self._source[at + 2 : close]
+        if "\n" not in content:
+            return self._replace(at, close + 2, content)
         self._record_code(at + 2, close)
         return self._replace(at, close + 2)
 
-    def _record_code(self, first: int, end: int) -> None:
-        """Record the source from `first` to `end` as code."""
-        source = f"<pre>{escape(self._source[first:end], quote=False)}</pre>"
-        self._clean.wholes.append((self._line_at(first), self._line_at(end), source))
+    def _record_code(self, begin: int, end: int) -> None:
+        """Record the source from `begin` to `end` as code."""
+        element = f"<pre>{escape(self._source[begin:end], quote=False)}</pre>"
+        self._clean.html_elements.append((self._line_at(begin), self._line_at(end), element))
 
-    def _remove_template(self, at: int, length: int, mark: str) -> int:
-        """Remove a mark of liquid, jinja or hugo; its attributes that people read count as those of a component."""
-        if _COMMENTED.match(self._source, at):
+    def _remove_template(self, at: int, length: int, closing: str) -> int:
+        """Remove a mark of liquid, jinja or hugo; its attributes that people read count as those of a component.
+
+        `length`: the length of the opening mark. `closing`: the closing mark.
+        """
+        if _TEMPLATE_COMMENT.match(self._source, at):
             close = self._find("endcomment", at)
             close = self._find("%}", close) if close >= 0 else -1
         else:
-            close = self._source.find(mark, at + length, at + _REACH)
+            close = self._source.find(closing, at + length, at + _REACH)
         if close < 0:
             return at + length
-        end = close + len(mark)
-        called = _CALLED.match(self._source, at + length, close)
-        if called and mark != "}}":
-            self._handle_shortcode(
-                called[1], called[2], self._lines_between(at, end), _NAMED.findall(self._source, at, close)
-            )
+        end = close + len(closing)
+        shortcode = _SHORTCODE.match(self._source, at + length, close)
+        if shortcode and closing != "}}":
+            attributes = _SHORTCODE_ATTRIBUTE.findall(self._source, at, close)
+            texts = [(name, double or single) for name, double, single in attributes]
+            lines = self._tag_lines(at, end)
+            if shortcode[1]:  # "/" or "end"
+                self._components.close_tag(f"{{{shortcode[2]}", lines)
+            else:
+                self._open_shortcode(shortcode[2], lines, join_attribute_texts(texts))
         return self._replace(at, end)
 
-    def _handle_shortcode(
-        self, closing: str, name: str, where: Where, attributes: Sequence[tuple[str, str, str]]
-    ) -> None:
-        """Open or close a shortcode or block of a template.
+    def _open_shortcode(self, name: str, lines: TagLines, text: str) -> None:
+        """Open the shortcode or template block `name`; one without an end is a component without content."""
+        end = self._line_starts[lines.last + 1] - 1
+        if any(self._find(f"{mark}{name}", end) >= 0 for mark in ("/", "/ ", "end")):
+            self._components.open_tag(f"{{{name}", lines, text)
+        else:
+            self._record_attribute_texts(lines, text)
 
-        `closing`: the characters that mark an end ("/" or "end"), else "". `attributes`: as pairs of a name and a value
-        in double or single quotes.
-        """
-        if closing:
-            self._components.end(f"{{{name}", where)
-            return
-        text = sentence([(key, double or single) for key, double, single in attributes])
-        end = self._begins[where.last + 1] - 1
-        if any(self._find(f"{sign}{name}", end) >= 0 for sign in ("/", "/ ", "end")):
-            self._components.begin(f"{{{name}", where, text)
-        elif text and where.starts and where.ends:
-            self._clean.attribute_texts.append((where.first, where.last, text))
+    def _record_attribute_texts(self, lines: TagLines, text: str) -> None:
+        """Record the `text` of the attributes of a tag without content, if the tag is alone on its lines."""
+        if text and lines.starts_line and lines.ends_line:
+            self._clean.attribute_texts.append((lines.first, lines.last, text))
 
     # --- tags
 
     def _remove_tag(self, at: int) -> int:
-        if not _BEGINS_TAG.match(self._source, at):
+        """Remove a comment, a tag, or an element whose content is not markdown."""
+        if not _TAG_START.match(self._source, at):
             return at + 1
         if self._source.startswith("<!--", at):
             close = self._find("-->", at)
             return self._replace(at, close + 3) if close >= 0 else at + 4
         if self._source.startswith(("<>", "</>"), at):
             return self._replace(at, self._source.index(">", at) + 1) if self._mdx else at + 2
-        tag = tag_at(self._source, at, self._braces)
+        tag = parse_tag(self._source, at, self._braces)
         if tag is None or self._is_placeholder(tag) or self._is_in_code(at):
             return at + 1
-        name = tag.html
-        for first, end in tag.codes:
-            self._record_code(first, end)
-        if name in INLINE:
+        for begin, end in tag.code_spans:
+            self._record_code(begin, end)
+        if tag.html_name in INLINE_ELEMENTS:
             return self._replace(at, tag.end)
-        if not tag.closing and not tag.alone:
+        if not tag.is_end and not tag.is_self_closing:
             end = self._remove_element(at, tag)
             if end:
                 return end
-        where = self._lines_between(at, tag.end)
-        if tag.closing:
-            self._components.end(tag.name, where)
-        elif tag.alone and tag.texts and where.starts and where.ends:
-            self._clean.attribute_texts.append((where.first, where.last, sentence(tag.texts)))
-        elif not tag.alone and name not in ("br", "img", "hr"):
-            self._components.begin(tag.name, where, sentence(tag.texts) if not name else "")
-            if not name and where.starts and where.ends:
-                self._clean.begins.append(where.last)
-        return self._replace(at, tag.end, "" if where.starts else " ")
+        lines = self._tag_lines(at, tag.end)
+        self._record_tag(tag, lines)
+        return self._replace(at, tag.end, "" if lines.starts_line else " ")
+
+    def _record_tag(self, tag: Tag, lines: TagLines) -> None:
+        """Open or close a component or block element, and record the texts of its attributes."""
+        if tag.is_end:
+            self._components.close_tag(tag.name, lines)
+        elif tag.is_self_closing:
+            self._record_attribute_texts(lines, join_attribute_texts(tag.texts))
+        elif tag.html_name:
+            if tag.html_name not in ("br", "img", "hr"):
+                self._components.open_tag(tag.name, lines)
+        else:
+            self._components.open_tag(tag.name, lines, join_attribute_texts(tag.texts))
+            if lines.starts_line and lines.ends_line:
+                self._clean.content_starts.append(lines.last)
 
     def _is_placeholder(self, tag: Tag) -> bool:
         """Return whether `tag` is a placeholder such as `PORT=<port>`: no element, no component, and never closed."""
-        if tag.html or tag.closing or tag.alone or not tag.bare or _COMPONENT.match(tag.name):
+        if (
+            tag.html_name
+            or tag.is_end
+            or tag.is_self_closing
+            or tag.has_attributes
+            or _COMPONENT.match(tag.name)
+        ):
             return False
-        if self._closing is None:
-            self._closing = frozenset(_CLOSING.findall(self._source))
-        return tag.name not in self._closing
+        if self._closed_names is None:
+            self._closed_names = frozenset(_END_TAG.findall(self._source))
+        return tag.name not in self._closed_names
 
     def _remove_element(self, at: int, tag: Tag) -> int:
         """Remove the element that begins at `at` with its content, if the content is not markdown.
 
         Return the offset after the element, or 0 when its content is markdown.
         """
-        name = tag.html
-        if name in NON_TEXT:
+        name = tag.html_name
+        if name in TEXTLESS_ELEMENTS:
             close = self._find(f"</{tag.name}", tag.end)
             end = self._source.find(">", close, close + _REACH) if close >= 0 else -1
             return self._replace(at, max(end + 1, tag.end))
-        if _WHOLE.match(self._source, at):
-            end = self._find_whole_end(at)
+        if _HTML_ELEMENT.match(self._source, at):
+            end = self._find_element_end(at)
             if end > 0:
-                where = self._lines_between(at, end)
-                self._clean.wholes.append((where.first, where.last, self._source[at:end]))
+                lines = self._tag_lines(at, end)
+                self._clean.html_elements.append((lines.first, lines.last, self._source[at:end]))
                 return self._replace(at, end)
         heading = _HEADING.fullmatch(name)
         if heading or name == "summary":
             close = self._source.find(f"</{tag.name}>", tag.end, tag.end + _REACH)
-            where = self._lines_between(at, tag.end)
-            if close >= 0 and where.starts:
+            lines = self._tag_lines(at, tag.end)
+            if close >= 0 and lines.starts_line:
                 text = " ".join(_ANY_TAG.sub(" ", self._source[tag.end : close]).split())
                 if not heading:
-                    self._components.title("details", text, where.first)
+                    self._components.set_title("details", text, lines.first)
                 marked = f"{'#' * int(heading[1])} {text}" if heading else ""
                 return self._replace(at, close + len(tag.name) + 3, marked)
         return 0
 
-    def _find_whole_end(self, at: int) -> int:
-        """Return the offset after the element that begins at `at`, or 0 when the element has no end."""
-        if self._wholes is None:
-            self._wholes = {}
-            waiting: dict[str, list[int]] = {}
-            for match in _WHOLE.finditer(self._source):
-                begins = waiting.setdefault(match[2].lower(), [])
+    def _find_element_end(self, begin: int) -> int:
+        """Return the offset after the `_HTML_ELEMENT` that begins at `begin`, or 0 when the element has no end."""
+        if self._element_ends is None:
+            self._element_ends = {}
+            opened: dict[str, list[int]] = {}
+            for match in _HTML_ELEMENT.finditer(self._source):
+                begins = opened.setdefault(match[2].lower(), [])
                 if not match[1]:
                     begins.append(match.start())
                 elif begins:
                     end = self._source.find(">", match.end(), match.end() + _REACH)
-                    self._wholes[begins.pop()] = max(end + 1, match.end())
-        return self._wholes.get(at, 0)
+                    self._element_ends[begins.pop()] = max(end + 1, match.end())
+        return self._element_ends.get(begin, 0)
 
 
-def _text_end(line: str) -> int:
+def _find_text_end(line: str) -> int:
     """Return the offset in `line` after which only tags follow."""
-    ends = {match.end(): match.start() for match in _ANY_TAG.finditer(line)}
+    tag_starts = {match.end(): match.start() for match in _ANY_TAG.finditer(line)}
     at = len(line)
     while True:
-        text = len(line[:at].rstrip()) if at == len(line) or line[at - 1 : at].isspace() else at
-        if text not in ends:
-            return text
-        at = ends[text]
+        text_end = len(line[:at].rstrip()) if at == len(line) or line[at - 1 : at].isspace() else at
+        if text_end not in tag_starts:
+            return text_end
+        at = tag_starts[text_end]

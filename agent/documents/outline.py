@@ -12,14 +12,14 @@ from functools import partial
 from markdown_it.token import Token
 
 from .blocks import Kind
-from .builder import NOWHERE, BlockPlace, Builder, Lead, TableRow
-from .clean_lines import Clean
-from .grammar import cells
+from .builder import TOP_LEVEL, BlockBuilder, BlockPlace, LeadText, TableRow
+from .clean_lines import CleanMarkdown
+from .grammar import split_cells
 from .headings import TitleScope
 from .html import read_part
 from .inline import Inline
-from .plain_lines import join_lines
-from .rows import Filled, join_header
+from .plain_lines import plain_line
+from .rows import GridCell, join_header
 
 _BOLD = re.compile(r"(\*\*|__)(?!\s)[^\n]{1,300}?(?<!\s)\1[ \t]*:?")
 _BOLD_THEN_TEXT = re.compile(r"(?:\*\*|__)(?!\s)[^\n]{1,300}(?:[?:.](?:\*\*|__)|(?:\*\*|__)[?:])[ \t]*\\?$")
@@ -79,22 +79,22 @@ class _NamedRecord:
 
 
 class Outline:
-    """The tokens of one document, as blocks of a `Builder`."""
+    """The tokens of one document, as blocks of a `BlockBuilder`."""
 
-    def __init__(self, builder: Builder, inline: Inline, clean: Clean) -> None:
+    def __init__(self, builder: BlockBuilder, inline: Inline, clean: CleanMarkdown) -> None:
         self._builder = builder
         self._inline = inline
         self._levels: list[_Level] = []
-        self._lead = Lead()
+        self._lead = LeadText()
         self._first = 0
         self._list: _Level | None = None  # the last outermost list
         self._goes_on = False
         self._record = _NamedRecord()
         events = [
             *(_Event(scope.first, partial(self._enter_scope, scope)) for scope in clean.scopes),
-            *(_Event(whole[0], partial(self._read_whole, *whole)) for whole in clean.wholes),
+            *(_Event(element[0], partial(self._read_element, *element)) for element in clean.html_elements),
             *(_Event(each[0], partial(self._add_text, *each)) for each in clean.attribute_texts),
-            *(_Event(line, self._record.begin) for line in clean.begins),
+            *(_Event(line, self._record.begin) for line in clean.content_starts),
         ]
         self._events = sorted(events, key=lambda event: event.line, reverse=True)
 
@@ -123,19 +123,19 @@ class Outline:
                 case "list_item_open":
                     self._levels.append(_Level("item", self._place(), fresh=True))
                 case "blockquote_open":
-                    mark = self._builder.headings.depth()
+                    mark = self._builder.headings.depth
                     self._levels.append(_Level("quote", self._place(), mark=mark))
                 case "bullet_list_close" | "ordered_list_close" | "list_item_close" | "blockquote_close":
                     self._close_level()
                 case "hr":
-                    self._lead.after("")
+                    self._lead.set_text("")
                     self._record.begin()
             at += 1
 
     def finish(self) -> None:
         """Insert everything that stands after the last token."""
         self._insert_until(1 << 62)
-        self._builder.settle()
+        self._builder.release_bold_line()
 
     # --- events by line
 
@@ -144,25 +144,25 @@ class Outline:
             self._events.pop().happen()
 
     def _enter_scope(self, scope: TitleScope) -> None:
-        title = join_lines([self._inline.plain(scope.title)])[0]
+        title = plain_line(self._inline.plain(scope.title))
         last = scope.last + 1 if scope.last else 0
-        self._builder.settle()
-        self._builder.headings.reach(scope.first + 1)
-        self._builder.enter(TitleScope(scope.first + 1, last, title))
+        self._builder.release_bold_line()
+        self._builder.headings.close_before(scope.first + 1)
+        self._builder.add_title(TitleScope(scope.first + 1, last, title))
 
-    def _read_whole(self, first: int, last: int, source: str) -> None:
-        place = BlockPlace(self._place().below(self._lead.line))
+    def _read_element(self, first: int, last: int, source: str) -> None:
+        place = BlockPlace(self._place().parents_under(self._lead.introduction))
         read_part(source, first + 1, self._builder, self._inline.plain, place)
 
     def _add_text(self, first: int, last: int, text: str) -> None:
-        self._builder.text("paragraph", [self._inline.plain(text), *[""] * (last - first)], first + 1)
+        self._builder.add_text("paragraph", [self._inline.plain(text), *[""] * (last - first)], first + 1)
 
     # --- lists and quotes
 
     def _place(self) -> BlockPlace:
         if self._levels:
             return self._levels[-1].place
-        return BlockPlace(self._record.parents) if self._record.parents else NOWHERE
+        return BlockPlace(self._record.parents) if self._record.parents else TOP_LEVEL
 
     def _open_list(self) -> None:
         outer = self._place()
@@ -171,18 +171,20 @@ class Outline:
             self._levels.append(self._list)
             return
         lists = sum(level.kind == "list" for level in self._levels)
-        parents = outer.below(self._lead.line)
-        self._levels.append(_Level("list", BlockPlace(parents, outer.group or self._builder.group(), lists)))
+        parents = outer.parents_under(self._lead.introduction)
+        self._levels.append(
+            _Level("list", BlockPlace(parents, outer.group or self._builder.start_group(), lists))
+        )
 
     def _close_level(self) -> None:
         level = self._levels.pop()
         if level.kind == "list" and not self._levels:
             self._list = level
             self._record.end_list()
-        self._lead.after("")
+        self._lead.set_text("")
         if level.kind == "quote":
-            self._builder.settle()
-            self._builder.headings.back_to(level.mark)
+            self._builder.release_bold_line()
+            self._builder.headings.close_to(level.mark)
 
     # --- blocks
 
@@ -192,10 +194,10 @@ class Outline:
         source = content.content
         inner = self._levels[-1] if self._levels else None
         if token.type == "heading_open" and len(source) <= _HEADING and (not inner or inner.kind == "quote"):
-            self._lead.after("")
+            self._lead.set_text("")
             if not inner:
                 self._record.end()
-                self._builder.heading(int(token.tag[1:]), " ".join(self._inline.lines(source)))
+                self._builder.add_heading(int(token.tag[1:]), " ".join(self._inline.lines(source)))
                 return
         outside = inner is None or inner.kind == "quote"
         if outside and self._read_bold(source, first, "quote" if inner else "paragraph"):
@@ -207,16 +209,18 @@ class Outline:
             kind, inner.fresh = "item", False
             if match := _TASK.match(source):
                 source = source[match.end() :]
-        text = self._builder.text(kind, self._inline.lines(source), first, self._place())
+        text = self._builder.add_text(kind, self._inline.lines(source), first, self._place())
         if text:
             if not inner and not self._record.parents:
                 self._record.end()
             if kind == "item" and inner:
                 self._record.add_item(text, inner.place.depth)
-                inner.place = BlockPlace(inner.place.below(text), inner.place.group, inner.place.depth)
-                self._lead.after("")
+                inner.place = BlockPlace(
+                    inner.place.parents_under(text), inner.place.group, inner.place.depth
+                )
+                self._lead.set_text("")
             else:
-                self._lead.after(text)
+                self._lead.set_text(text)
 
     def _read_bold(self, source: str, first: int, kind: Kind) -> bool:
         """Handle a paragraph that is a bold line, or begins with one, as a heading. Return whether it was one."""
@@ -225,12 +229,14 @@ class Outline:
         line, _, rest = source.partition("\n")
         lines = self._inline.lines(line)
         if not rest and _BOLD.fullmatch(line) and line.count(line[:2]) == 2:
-            self._builder.bold(lines, first, kind)
-            self._lead.after("")
+            self._builder.hold_bold_line(lines, first, kind)
+            self._lead.set_text("")
             return True
         if rest and _BOLD_THEN_TEXT.fullmatch(line) and line.count(line[:2]) == 2:
-            self._builder.bold(lines, first, kind)
-            self._lead.after(self._builder.text(kind, self._inline.lines(rest), first + 1, self._place()))
+            self._builder.hold_bold_line(lines, first, kind)
+            self._lead.set_text(
+                self._builder.add_text(kind, self._inline.lines(rest), first + 1, self._place())
+            )
             return True
         return False
 
@@ -242,17 +248,19 @@ class Outline:
             del lines[-1]
         first = token.map[0] + self._first + (2 if fenced else 1)
         place = self._place()
-        self._builder.code(lines, first, BlockPlace(place.below(self._lead.text), place.group))
-        self._lead.after("")
+        self._builder.add_code(lines, first, BlockPlace(place.parents_under(self._lead.text), place.group))
+        self._lead.set_text("")
 
     def _read_table(self, token: Token) -> None:
-        place = BlockPlace(self._place().below(self._lead.line), self._builder.group())
-        names = [self._inline.plain(name) for name in cells(token.meta["header"])]
+        place = BlockPlace(self._place().parents_under(self._lead.introduction), self._builder.start_group())
+        names = [self._inline.plain(name) for name in split_cells(token.meta["header"])]
         assert token.map is not None
         line = token.map[0] + self._first + 1
-        header = join_header([[Filled(join_lines([name])[0], line) for name in names]])
+        header = join_header([[GridCell(plain_line(name), line) for name in names]])
         for at, row in token.meta["rows"]:
             line_of_row = at + self._first + 1
-            places = [Filled(join_lines([self._inline.plain(cell)])[0], line_of_row) for cell in cells(row)]
-            self._builder.row(TableRow(places, header, line), line_of_row, line_of_row, place)
-        self._lead.after("")
+            row_cells = [
+                GridCell(plain_line(self._inline.plain(cell)), line_of_row) for cell in split_cells(row)
+            ]
+            self._builder.add_row(TableRow(row_cells, header, line), line_of_row, line_of_row, place)
+        self._lead.set_text("")

@@ -18,9 +18,9 @@ import pypdfium2
 from pypdfium2 import raw
 
 from .blocks import Document, Unreadable
-from .builder import NOWHERE, BlockPlace, Builder, Lead, TableRow
-from .plain_lines import has_text, join_lines, without_blobs
-from .rows import Filled, join_header
+from .builder import TOP_LEVEL, BlockBuilder, BlockPlace, LeadText, TableRow
+from .plain_lines import has_text, plain_line, without_blobs
+from .rows import GridCell, join_header
 from .step_counter import StepCounter
 
 _PAGES = 2_000
@@ -67,13 +67,13 @@ def read_pdf(file: str, data: bytes, step_counter: StepCounter) -> Document:
             locked = "password" in str(error).lower()
             raise Unreadable("needs a password" if locked else "is not a PDF file that can be read") from None
         try:
-            title = join_lines([pdf.get_metadata_value("Title")])[0]
+            title = plain_line(pdf.get_metadata_value("Title"))
             lines = list(_read_lines(pdf, step_counter))
         finally:
             pdf.close()
     if not lines:
         raise Unreadable("holds no text (scanned pages need OCR first)")
-    builder = Builder(step_counter)
+    builder = BlockBuilder(step_counter)
     _Paragraphs(builder, lines).run()
     return Document(
         file=file,
@@ -143,13 +143,13 @@ def _read_cells(text: pypdfium2.PdfTextPage, first: int, length: int, size: floa
         text.get_text_bounded(min(left), min(bottom), max(right), max(top))
         for left, bottom, right, top in bounds
     ]
-    return tuple(join_lines([cell.replace("\r", " ").replace("\n", " ")])[0] for cell in texts)
+    return tuple(plain_line(cell) for cell in texts)
 
 
 class _Paragraphs:
     """The lines of one document, joined into paragraphs."""
 
-    def __init__(self, builder: Builder, lines: list[_PdfLine]) -> None:
+    def __init__(self, builder: BlockBuilder, lines: list[_PdfLine]) -> None:
         self._builder = builder
         self._lines = lines
         sizes: Counter[float] = Counter()
@@ -167,9 +167,9 @@ class _Paragraphs:
         ]
         self._step = median(steps) if steps else 0.0
         self._outside = _find_outside(lines)
-        self._lead = Lead()
+        self._lead = LeadText()
         self._group = 0
-        self._base = NOWHERE
+        self._base = TOP_LEVEL
 
     def run(self) -> None:
         """Add the blocks of all lines to the builder."""
@@ -211,12 +211,14 @@ class _Paragraphs:
         if end - first < 2:
             return first
         lines = self._lines[first:end]
-        rows = [[Filled(cell, first + index + 1) for cell in line.cells] for index, line in enumerate(lines)]
+        rows = [
+            [GridCell(cell, first + index + 1) for cell in line.cells] for index, line in enumerate(lines)
+        ]
         head = [] if any(map(_DIGIT.search, lines[0].cells)) else [rows[0]]
-        place = BlockPlace(NOWHERE.below(self._lead.line), self._builder.group())
+        place = BlockPlace(TOP_LEVEL.parents_under(self._lead.introduction), self._builder.start_group())
         for index, row in enumerate(rows[len(head) :], first + len(head) + 1):
-            self._builder.row(TableRow(row, join_header(head), first + 1), index, index, place)
-        self._lead.after("")
+            self._builder.add_row(TableRow(row, join_header(head), first + 1), index, index, place)
+        self._lead.set_text("")
         return end
 
     def _add_block(self, first: int, end: int) -> None:
@@ -224,20 +226,20 @@ class _Paragraphs:
         item = _ITEM.match(texts[0])
         level = None if item and _BULLET.match(texts[0]) else self._levels.get(self._lines[first].size)
         if level and sum(map(len, texts)) <= _LONGEST and has_text("".join(texts)):
-            self._builder.heading(level, " ".join(texts))
-            self._lead.after("")
+            self._builder.add_heading(level, " ".join(texts))
+            self._lead.set_text("")
             self._group = 0
             return
         if item and not self._lines[first].cells:
             if not self._group:
-                self._group = self._builder.group()
-                self._base = BlockPlace(NOWHERE.below(self._lead.line), self._group)
+                self._group = self._builder.start_group()
+                self._base = BlockPlace(TOP_LEVEL.parents_under(self._lead.introduction), self._group)
             texts[0] = texts[0][item.end() :]
-            self._builder.text("item", rejoin_words(texts), first + 1, self._base)
-            self._lead.after("")
+            self._builder.add_text("item", rejoin_words(texts), first + 1, self._base)
+            self._lead.set_text("")
             return
         self._group = 0
-        self._lead.after(self._builder.text("paragraph", rejoin_words(texts), first + 1))
+        self._lead.set_text(self._builder.add_text("paragraph", rejoin_words(texts), first + 1))
 
 
 def _are_alike(size: float, other_size: float) -> bool:

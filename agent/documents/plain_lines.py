@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-_SPEAKS = re.compile(r"[^\W_]")
+_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _UNSEEN = re.compile("[\u00ad\u200b\u2060\ufeff]")  # soft hyphens, and spaces without width
 _LONG = 200  # characters; no word, address or path is as long
 # An image inside an address, or the like: bytes written as text.
@@ -14,7 +14,7 @@ _BLOB = re.compile(
 
 def has_text(text: str) -> bool:
     """Return whether `text` holds a letter or a digit."""
-    return _SPEAKS.search(text) is not None
+    return _LETTER_OR_DIGIT.search(text) is not None
 
 
 def without_blobs(line: str) -> str:
@@ -24,7 +24,7 @@ def without_blobs(line: str) -> str:
     return line
 
 
-def _plain(line: str) -> str:
+def plain_line(line: str) -> str:
     """Return `line` with single spaces, without blobs and invisible characters."""
     if not line.isascii():
         line = _UNSEEN.sub("", line)
@@ -34,12 +34,12 @@ def _plain(line: str) -> str:
 def join_lines(lines: Sequence[str]) -> tuple[str, tuple[int, ...]]:
     """Join `lines` into one text with single spaces; return it with the offset of each line."""
     if len(lines) == 1:
-        return _plain(lines[0]), (0,)
+        return plain_line(lines[0]), (0,)
     parts: list[str] = []
     starts: list[int] = []
     length = 0
     for line in lines:
-        plain = _plain(line)
+        plain = plain_line(line)
         starts.append(length)
         if plain:
             parts.append(plain)
@@ -57,3 +57,13 @@ def join_code(lines: Sequence[str]) -> tuple[str, tuple[int, ...]]:
         starts.append(length)
         length += len(line) + 1
     return "\n".join(kept), tuple(starts)
+
+
+def find_text_range(texts: Sequence[str]) -> tuple[int, int]:
+    """Return the range of `texts`, as (begin, end), without the blank ones at both ends."""
+    begin, end = 0, len(texts)
+    while begin < end and not texts[begin].strip():
+        begin += 1
+    while end > begin and not texts[end - 1].strip():
+        end -= 1
+    return begin, end

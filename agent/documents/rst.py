@@ -20,11 +20,11 @@ from docutils.parsers.rst import Parser, states
 from docutils.utils import new_document
 
 from .blocks import Document, Kind
-from .builder import NOWHERE, BlockPlace, Builder, Lead, TableRow
+from .builder import TOP_LEVEL, BlockBuilder, BlockPlace, LeadText, TableRow
 from .dialect import TITLE, register_names
 from .headings import TitleScope
-from .plain_lines import has_text, join_lines
-from .rows import Cell, Filled, Grid, join_header
+from .plain_lines import has_text, plain_line
+from .rows import Cell, Grid, GridCell, join_header
 from .source import decode_text, split_lines
 from .step_counter import StepCounter
 
@@ -101,14 +101,14 @@ def read_rst(file: str, data: bytes, step_counter: StepCounter) -> Document:
     """Read a reStructuredText file. Raises `Unreadable`, `GivenUp`, and any exception of docutils."""
     lines = split_lines(decode_text(data))
     register_names("\n".join(lines))
-    builder = Builder(step_counter)
+    builder = BlockBuilder(step_counter)
     walk = _Walk(builder, lines)
     styles: list[Sequence[str]] = []
     for first, part in cut_parts(lines):
         before = open_titles(styles, walk.depth)
         tree, styles = _parse_tree("\n".join([*before, *part]), step_counter)
         walk.run(tree, first - len(before))
-    builder.settle()
+    builder.release_bold_line()
     title = builder.headings.first_of_level_1
     return Document(
         file=file,
@@ -146,9 +146,9 @@ def _parse_tree(source: str, step_counter: StepCounter) -> tuple[nodes.document,
 
 
 class _Walk:
-    """The trees of all parts of a document, in their order, as blocks of a `Builder`."""
+    """The trees of all parts of a document, in their order, as blocks of a `BlockBuilder`."""
 
-    def __init__(self, builder: Builder, lines: Sequence[str]) -> None:
+    def __init__(self, builder: BlockBuilder, lines: Sequence[str]) -> None:
         self.depth = 0  # open sections at the end of the previous part
         self._builder = builder
         self._tree: nodes.document
@@ -157,7 +157,7 @@ class _Walk:
         self._at = 1  # the line of the previous block
         self._level = 0
         self._quotes = 0
-        self._lead = Lead()
+        self._lead = LeadText()
         self._readers: list[tuple[Any, Callable[[Any, BlockPlace], object]]] = [
             (nodes.section, self._read_section),
             (nodes.title, self._skip_node),
@@ -182,22 +182,22 @@ class _Walk:
     def run(self, tree: nodes.document, offset: int) -> None:
         """Walk over the next tree, whose lines are `offset` less than the document's."""
         self._tree, self._offset = tree, offset
-        self._read_children(tree, NOWHERE)
+        self._read_children(tree, TOP_LEVEL)
 
     def _read_children(self, node: nodes.Element, place: BlockPlace) -> None:
         """Read the children of `node`, under the title of an admonition if it has one."""
-        mark = self._builder.headings.depth()
+        mark = self._builder.headings.depth
         title = node.get(TITLE) or next(
             (self._visible_text(child) for child in node.children if isinstance(child, nodes.title)), ""
         )
         titled = title and not isinstance(node, nodes.section | nodes.document)
         if titled:
-            self._builder.enter(TitleScope(1, _FOREVER, join_lines([title])[0]))
+            self._builder.add_title(TitleScope(1, _FOREVER, plain_line(title)))
         for child in node.children:
             self._read_node(child, place)
         if titled:
-            self._builder.settle()
-            self._builder.headings.back_to(mark)
+            self._builder.release_bold_line()
+            self._builder.headings.close_to(mark)
 
     def _read_node(self, node: nodes.Node, place: BlockPlace) -> None:
         for types, read in self._readers:
@@ -210,26 +210,26 @@ class _Walk:
 
     def _read_section(self, node: nodes.section, place: BlockPlace) -> None:
         self._level += 1
-        self._lead.after("")
+        self._lead.set_text("")
         title = next(
             (self._visible_text(child) for child in node.children if isinstance(child, nodes.title)), ""
         )
         if title != MARK:
-            self._builder.heading(min(self._level, 6), title)
+            self._builder.add_heading(min(self._level, 6), title)
         self.depth = self._level
         self._read_children(node, place)
         self._level -= 1
 
     def _read_rubric(self, node: nodes.rubric, place: BlockPlace) -> None:
         text, first = self._read_text(node)
-        self._builder.bold(text, first)
+        self._builder.hold_bold_line(text, first)
 
     def _read_paragraph(self, node: nodes.Element, place: BlockPlace, kind: Kind = "paragraph") -> str:
         lines, first = self._read_text(node)
         if kind == "paragraph" and self._quotes:
             kind = "quote"
-        text = self._builder.text(kind, lines, first, place)
-        self._lead.after(text if kind != "item" else "")
+        text = self._builder.add_text(kind, lines, first, place)
+        self._lead.set_text(text if kind != "item" else "")
         return text
 
     def _read_quote(self, node: nodes.block_quote, place: BlockPlace) -> None:
@@ -240,18 +240,18 @@ class _Walk:
     def _read_code(self, node: nodes.Element, place: BlockPlace) -> None:
         lines = node.astext().split("\n")
         first = self._find_line(node, next((line for line in lines if line.strip()), ""))
-        self._builder.code(lines, first, BlockPlace(place.below(self._lead.text), place.group))
-        self._lead.after("")
+        self._builder.add_code(lines, first, BlockPlace(place.parents_under(self._lead.text), place.group))
+        self._lead.set_text("")
 
     def _read_list(self, node: nodes.Element, place: BlockPlace) -> None:
-        group = place.group or self._builder.group()
+        group = place.group or self._builder.start_group()
         depth = place.depth + 1 if place.group else 0
-        inner = BlockPlace(place.below(self._lead.line), group, depth)
-        self._lead.after("")
+        inner = BlockPlace(place.parents_under(self._lead.introduction), group, depth)
+        self._lead.set_text("")
         for item in node.children:
             if isinstance(item, nodes.Element):
                 self._read_item(item.children, inner)
-        self._lead.after("")
+        self._lead.set_text("")
 
     def _read_item(self, children: Sequence[nodes.Node], place: BlockPlace) -> None:
         """Read an item: its first paragraph, and the blocks that hang under it."""
@@ -259,15 +259,15 @@ class _Walk:
         for index, child in enumerate(children):
             if index == 0 and isinstance(child, nodes.paragraph):
                 text = self._read_paragraph(child, place, "item")
-                below = BlockPlace(place.below(text), place.group, place.depth)
+                below = BlockPlace(place.parents_under(text), place.group, place.depth)
             else:
                 self._read_node(child, below)
 
     def _read_definitions(self, node: nodes.Element, place: BlockPlace) -> None:
         """Read a list of terms and definitions: a term and its first paragraph are one item."""
-        group = place.group or self._builder.group()
-        inner = BlockPlace(place.below(self._lead.line), group, place.depth)
-        self._lead.after("")
+        group = place.group or self._builder.start_group()
+        inner = BlockPlace(place.parents_under(self._lead.introduction), group, place.depth)
+        self._lead.set_text("")
         for entry in node.children:
             if not isinstance(entry, nodes.Element) or not entry.children:
                 continue
@@ -283,11 +283,11 @@ class _Walk:
                     if line > first
                     else [term + between + lines.pop(0)]
                 )
-                text = self._builder.text("item", [*head, *lines], first, inner)
+                text = self._builder.add_text("item", [*head, *lines], first, inner)
             else:
-                text = self._builder.text("item", [term], first, inner)
+                text = self._builder.add_text("item", [term], first, inner)
             for child in rest:
-                self._read_node(child, BlockPlace(inner.below(text or term), group, inner.depth))
+                self._read_node(child, BlockPlace(inner.parents_under(text or term), group, inner.depth))
 
     # --- tables
 
@@ -295,26 +295,26 @@ class _Walk:
         title = next(
             (self._visible_text(child) for child in node.children if isinstance(child, nodes.title)), ""
         )
-        lead = join_lines([title])[0] or self._lead.line
-        inner = BlockPlace(place.below(lead), self._builder.group())
-        self._lead.after("")
+        lead = plain_line(title) or self._lead.introduction
+        inner = BlockPlace(place.parents_under(lead), self._builder.start_group())
+        self._lead.set_text("")
         grid = Grid()
-        head: list[list[Filled]] = []
+        head: list[list[GridCell]] = []
         header_line = 0
         for row in node.findall(nodes.row):
             cells = [self._read_cell(entry) for entry in row.children if isinstance(entry, nodes.entry)]
             filled = [cell for cell in cells if any(cell.lines)]
-            places = grid.row(cells)
+            row_cells = grid.fill_row(cells)
             if not filled:
                 continue
             first = min(cell.first for cell in filled)
             if isinstance(row.parent, nodes.thead):
-                head.append(places)
+                head.append(row_cells)
                 header_line = header_line or first
                 continue
             last = max(cell.first + len(cell.lines) - 1 for cell in filled)
-            self._builder.row(
-                TableRow(places, join_header(head), header_line), first, max(first, last), inner
+            self._builder.add_row(
+                TableRow(row_cells, join_header(head), header_line), first, max(first, last), inner
             )
 
     def _read_cell(self, entry: nodes.entry) -> Cell:
@@ -324,7 +324,7 @@ class _Walk:
             text, line = self._read_text(leaf)
             first = first or line
             lines += text
-        plain = tuple(join_lines([line])[0] for line in lines)
+        plain = tuple(plain_line(line) for line in lines)
         return Cell(plain, first, entry.get("morecols", 0) + 1, entry.get("morerows", 0) + 1)
 
     # --- text and lines

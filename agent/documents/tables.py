@@ -2,34 +2,38 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
-from .builder import BlockPlace, Builder, TableRow
-from .plain_lines import join_lines
-from .rows import Cell, Filled, Grid, join_header
+from .builder import BlockBuilder, BlockPlace, TableRow
+from .plain_lines import plain_line
+from .rows import Cell, Grid, GridCell, join_header
 
-_HEADER_ROWS = 4
+_MOST_HEADER_ROWS = 4
+
+TextPiece: TypeAlias = tuple[int, str]
+"""A piece of text, after the line where it begins."""
 
 
 @dataclass(slots=True)
 class OpenCell:
     """A cell whose text is still arriving, as pieces with their lines."""
 
-    heads: bool
-    across: int
-    down: int
-    parts: list[tuple[int, str]] = field(default_factory=list)
+    is_header: bool
+    columns: int
+    rows: int
+    pieces: list[TextPiece] = field(default_factory=list)
     bold: bool = True  # whether all of its text is bold
 
 
 class Table:
-    """One table, from its first tag to its last."""
+    """One table of a page, from its first tag to its last."""
 
-    def __init__(self, builder: Builder, place: BlockPlace) -> None:
+    def __init__(self, builder: BlockBuilder, place: BlockPlace) -> None:
         """Begin a table at `place`; its rows get a group of their own."""
         self._builder = builder
-        self._place = BlockPlace(place.parents, builder.group())
+        self._place = BlockPlace(place.parents, builder.start_group())
         self._grid = Grid()
-        self._head: list[list[Filled]] = []
+        self._head: list[list[GridCell]] = []
         self._header: tuple[str, ...] = ()
         self._header_line = 0
         self._rows = 0
@@ -37,9 +41,9 @@ class Table:
         self.cell: OpenCell | None = None
         self.in_head = False
 
-    def caption(self, text: str) -> None:
+    def set_caption(self, text: str) -> None:
         """Let the rows hang under the caption `text`."""
-        self._place = BlockPlace(self._place.below(text), self._place.group)
+        self._place = BlockPlace(self._place.parents_under(text), self._place.group)
 
     def open_cell(self, name: str, attributes: Mapping[str, str | None]) -> None:
         """Begin a cell."""
@@ -51,49 +55,49 @@ class Table:
         cells, self._cells, self.cell = self._cells, [], None
         if not cells:
             return
-        lines = [line for cell in cells for line, text in cell.parts if text.strip()]
-        places = self._grid.row(
-            [Cell((_text(cell),), _line(cell), cell.across, cell.down, cell.heads) for cell in cells]
+        lines = [line for cell in cells for line, text in cell.pieces if text.strip()]
+        row = self._grid.fill_row(
+            [Cell((_text(cell),), _line(cell), cell.columns, cell.rows) for cell in cells]
         )
-        alone = len(cells) == 1 and all(place.line for place in places)
+        alone = len(cells) == 1 and all(cell.line for cell in row)
         if alone:  # a line across the whole table
-            places = places[:1]
+            row = row[:1]
         if not lines:
             return
         first, last = min(lines), max(lines)
         if self._is_header(cells):
-            self._head.append(places)
+            self._head.append(row)
             self._header = join_header(self._head)
             self._header_line = self._header_line or first
             return
         self._rows += 1
-        self._builder.row(
-            TableRow(places, () if alone else self._header, self._header_line), first, last, self._place
+        self._builder.add_row(
+            TableRow(row, () if alone else self._header, self._header_line), first, last, self._place
         )
 
     def finish(self) -> None:
         """End the table. A table with only a header becomes rows of its texts."""
         self.close_row()
         if self._head and not self._rows:
-            for places in self._head:
-                line = next((place.line for place in places if place.line), self._header_line)
-                self._builder.row(TableRow(places, (), 0), line, line, self._place)
+            for row in self._head:
+                line = next((cell.line for cell in row if cell.line), self._header_line)
+                self._builder.add_row(TableRow(row, (), 0), line, line, self._place)
 
     def _is_header(self, cells: list[OpenCell]) -> bool:
-        if self._rows or len(self._head) >= _HEADER_ROWS:
+        if self._rows or len(self._head) >= _MOST_HEADER_ROWS:
             return False
-        if self.in_head or all(cell.heads for cell in cells):
+        if self.in_head or all(cell.is_header for cell in cells):
             return True
-        filled = [cell for cell in cells if any(text.strip() for _, text in cell.parts)]
+        filled = [cell for cell in cells if any(text.strip() for _, text in cell.pieces)]
         return not self._head and len(filled) > 1 and all(cell.bold for cell in filled)
 
 
 def _text(cell: OpenCell) -> str:
-    return join_lines(["".join(text for _, text in cell.parts)])[0]
+    return plain_line("".join(text for _, text in cell.pieces))
 
 
 def _line(cell: OpenCell) -> int:
-    return next((line for line, text in cell.parts if text.strip()), 0)
+    return next((line for line, text in cell.pieces if text.strip()), 0)
 
 
 def _span(value: str | None) -> int:

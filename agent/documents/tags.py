@@ -9,25 +9,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 
-def names(listed: str) -> frozenset[str]:
-    """Return the words of `listed` as a set."""
-    return frozenset(listed.split())
+def split_names(names: str) -> frozenset[str]:
+    """Return the names in `names`, which spaces separate."""
+    return frozenset(names.split())
 
 
-INLINE = names(
+INLINE_ELEMENTS = split_names(
     "a abbr b bdi bdo big cite code data del dfn em font i ins kbd mark q rp rt ruby s samp small span strike "
     "strong sub sup time tt u var wbr"
 )
-BLOCK = names(
+_BLOCK_ELEMENTS = split_names(
     "address article aside base blockquote body br button caption center col colgroup dd details dialog div dl dt "
-    "embed fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 head header hgroup hr html img input label legend "
-    "li link main map menu meta nav ol optgroup option p picture pre progress search section select source summary "
-    "table tbody td textarea tfoot th thead title tr track ul"
+    "embed fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 head header hgroup hr html img input label "
+    "legend li link main map menu meta nav ol optgroup option p picture pre progress search section select source "
+    "summary table tbody td textarea tfoot th thead title tr track ul"
 )
-NON_TEXT = names("audio canvas iframe math noscript object script style svg template video")
+TEXTLESS_ELEMENTS = split_names("audio canvas iframe math noscript object script style svg template video")
 """Elements whose content is not text."""
+_ELEMENTS = INLINE_ELEMENTS | _BLOCK_ELEMENTS | TEXTLESS_ELEMENTS
 
-READ = names("title subtitle summary label question answer heading header caption description eyebrow")
+TEXT_ATTRIBUTES = split_names(
+    "title subtitle summary label question answer heading header caption description eyebrow"
+)
 """Attributes of components that people read. HTML's own elements have none (their `title` is a tooltip)."""
 
 _NAME = re.compile(r"<(/?)([A-Za-z][\w.-]*)(?=[\s/>])")
@@ -37,106 +40,108 @@ _ATTRIBUTE = re.compile(
     r"|(?P<spread>\{)|/(?!>))"
 )
 _END = re.compile(r"\s*(/?)>")
-_LITERAL = re.compile(r"\"([^\"]*)\"|'([^']*)'|`([^`$]*)`")
-_ATTRIBUTES = 100
-_LONGEST = 20_000  # characters
-_BRACES = 100_000  # in a document; with more, no brace counts as markup
+_STRING = re.compile(r"\"([^\"]*)\"|'([^']*)'|`([^`$]*)`")
+_MOST_ATTRIBUTES = 100
+_LONGEST_TAG = 20_000  # characters
+_MOST_BRACES = 100_000  # in a document; with more, no brace counts as markup
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tag:
     """One tag.
 
-    `closing`: it is an end tag. `alone`: it ends in "/>". `bare`: it has no attributes. `texts`: the attributes that
-    people read, in their order. `codes`: offsets of template literals over several lines, which are code in an
-    attribute. `end`: the offset after the tag.
+    `is_end`: it is an end tag. `is_self_closing`: it ends in "/>". `has_attributes`: it has any. `texts`: (name, text)
+    of the attributes that people read, in their order. `code_spans`: (start, end) of template literals over several
+    lines, which are code in an attribute. `end`: the offset after the tag.
     """
 
     name: str
-    closing: bool
-    alone: bool
-    bare: bool
+    is_end: bool
+    is_self_closing: bool
+    has_attributes: bool
     texts: tuple[tuple[str, str], ...]
-    codes: tuple[tuple[int, int], ...]
+    code_spans: tuple[tuple[int, int], ...]
     end: int
 
     @property
-    def html(self) -> str:
+    def html_name(self) -> str:
         """The name of the HTML element, "" for a component."""
         name = self.name.lower()
-        return name if name in INLINE or name in BLOCK or name in NON_TEXT else ""
+        return name if name in _ELEMENTS else ""
 
 
-class Braces:
+class BracePairs:
     """The pairs of braces of a text, found in one pass at the first call."""
 
     def __init__(self, source: str) -> None:
         self._source = source
         self._ends: dict[int, int] | None = None
 
-    def end(self, at: int) -> int:
-        """Return the offset of the brace that closes the one at `at`, -1 when none does."""
+    def find_end(self, begin: int) -> int:
+        """Return the offset of the brace that closes the one at `begin`, -1 when none does."""
         if self._ends is None:
-            self._ends = {}
-            if self._source.count("{") <= _BRACES:
-                open_: list[int] = []
-                for match in re.finditer(r"[{}]", self._source):
-                    if match.group() == "{":
-                        open_.append(match.start())
-                    elif open_:
-                        self._ends[open_.pop()] = match.start()
-        return self._ends.get(at, -1)
+            self._ends = self._pair_braces()
+        return self._ends.get(begin, -1)
+
+    def _pair_braces(self) -> dict[int, int]:
+        """Return the offset of each closing brace by that of its opening one."""
+        ends: dict[int, int] = {}
+        opened: list[int] = []
+        if self._source.count("{") <= _MOST_BRACES:
+            for match in re.finditer(r"[{}]", self._source):
+                if match.group() == "{":
+                    opened.append(match.start())
+                elif opened:
+                    ends[opened.pop()] = match.start()
+        return ends
 
 
-def literal(expression: str) -> str:
+def parse_string(expression: str) -> str:
     """Return the text of a JSX `expression` that is only a string, else ""."""
-    match = _LITERAL.fullmatch(expression.strip())
+    match = _STRING.fullmatch(expression.strip())
     return next((group for group in match.groups() if group), "") if match else ""
 
 
-def tag_at(source: str, at: int, braces: Braces) -> Tag | None:
-    """Return the tag that begins at `at`, `None` when none does."""
-    name = _NAME.match(source, at)
+def parse_tag(source: str, begin: int, braces: BracePairs) -> Tag | None:
+    """Return the tag that begins at `begin`, `None` when none does."""
+    name = _NAME.match(source, begin)
     if not name:
         return None
     texts: list[tuple[str, str]] = []
-    codes: list[tuple[int, int]] = []
-    pos = name.end()
-    for count in range(_ATTRIBUTES):
-        end = _END.match(source, pos)
+    code_spans: list[tuple[int, int]] = []
+    at = name.end()
+    for count in range(_MOST_ATTRIBUTES):
+        end = _END.match(source, at)
         if end:
             return Tag(
                 name=name[2],
-                closing=bool(name[1]),
-                alone=bool(end[1]),
-                bare=count == 0,
+                is_end=bool(name[1]),
+                is_self_closing=bool(end[1]),
+                has_attributes=count > 0,
                 texts=tuple(texts),
-                codes=tuple(codes),
+                code_spans=tuple(code_spans),
                 end=end.end(),
             )
-        match = _ATTRIBUTE.match(source, pos)
-        if not match or match.end() == pos or match.end() - at > _LONGEST:
+        match = _ATTRIBUTE.match(source, at)
+        if not match or match.end() == at or match.end() - begin > _LONGEST_TAG:
             return None
-        pos = match.end()
+        at = match.end()
         value = match["double"] or match["single"] or match["bare"] or ""
         if match["value"] or match["spread"]:
-            close = braces.end(pos - 1)
-            if close < 0 or close - at > _LONGEST:
+            close = braces.find_end(at - 1)
+            if close < 0 or close - begin > _LONGEST_TAG:
                 return None
-            value = literal(source[pos:close])
-            if (
-                source.startswith("`", pos)
-                and source.startswith("`", close - 1)
-                and "\n" in source[pos:close]
-            ):
-                codes.append((pos + 1, close - 1))
-            pos = close + 1
-        if match["name"] and match["name"].lower() in READ and value:
+            expression = source[at:close]
+            value = parse_string(expression)
+            if expression[:1] == "`" == source[close - 1] and "\n" in expression:
+                code_spans.append((at + 1, close - 1))
+            at = close + 1
+        if match["name"] and match["name"].lower() in TEXT_ATTRIBUTES and value:
             texts.append((match["name"].lower(), value))
     return None
 
 
-def sentence(texts: Sequence[tuple[str, str]]) -> str:
+def join_attribute_texts(texts: Sequence[tuple[str, str]]) -> str:
     """Join the texts of attributes, given as (name, text), into one line: "title: description"."""
     line = ""
     for _, text in texts:

@@ -8,8 +8,8 @@ import re
 from dataclasses import dataclass
 
 from .blocks import Document
-from .builder import NOWHERE, BlockPlace, Builder, Lead
-from .clean_lines import columns
+from .builder import TOP_LEVEL, BlockBuilder, BlockPlace, LeadText
+from .clean_lines import indent_width
 from .source import decode_text, split_lines
 from .step_counter import StepCounter
 
@@ -29,13 +29,13 @@ class _TextReader:
     """The pass over the lines of one text."""
 
     def __init__(self, lines: list[str], step_counter: StepCounter) -> None:
-        self.builder = Builder(step_counter)
+        self.builder = BlockBuilder(step_counter)
         self._lines = lines
         self._levels: dict[str, int] = {}
         self._items: list[_ListItem] = []
         self._group = 0
         self._base: tuple[str, ...] = ()
-        self._lead = Lead()
+        self._lead = LeadText()
 
     def run(self) -> None:
         """Add the blocks of all lines to the builder."""
@@ -46,10 +46,10 @@ class _TextReader:
                 at += 1
             elif self._is_heading(at):
                 self._items = []
-                self._lead.after("")
+                self._lead.set_text("")
                 mark = self._lines[at + 1].strip()[0]
                 level = self._levels.setdefault(mark, min(len(self._levels) + 1, 6))
-                self.builder.heading(level, self._lines[at])
+                self.builder.add_heading(level, self._lines[at])
                 at += 2
             else:
                 at = self._paragraph(at)
@@ -67,7 +67,7 @@ class _TextReader:
     def _paragraph(self, first: int) -> int:
         """Read a paragraph or an item; return the line after it."""
         item = _ITEM.match(self._lines[first])
-        indent = columns(self._lines[first])
+        indent = indent_width(self._lines[first])
         at = first + 1
         while at < len(self._lines) and self._lines[at].strip() and not _ITEM.match(self._lines[at]):
             if self._is_heading(at) or _UNDERLINE.fullmatch(self._lines[at]):
@@ -81,22 +81,22 @@ class _TextReader:
         else:
             while self._items and self._items[-1].columns >= indent:
                 self._items.pop()
-            place = self._items[-1].place if self._items else NOWHERE
-            self._lead.after(self.builder.text("paragraph", lines, first + 1, place))
+            place = self._items[-1].place if self._items else TOP_LEVEL
+            self._lead.set_text(self.builder.add_text("paragraph", lines, first + 1, place))
         return at
 
     def _item(self, lines: list[str], first: int, indent: int) -> None:
         if not self._items:
-            self._group = self.builder.group()
-            self._base = NOWHERE.below(self._lead.line)
+            self._group = self.builder.start_group()
+            self._base = TOP_LEVEL.parents_under(self._lead.introduction)
         while self._items and self._items[-1].columns >= indent:
             self._items.pop()
         outer = self._items[-1].place.parents if self._items else self._base
         place = BlockPlace(outer, self._group, len(self._items))
-        text = self.builder.text("item", lines, first + 1, place)
+        text = self.builder.add_text("item", lines, first + 1, place)
         if len(self._items) < _DEEPEST:
             self._items.append(
-                _ListItem(indent, BlockPlace(place.below(text), self._group, len(self._items)))
+                _ListItem(indent, BlockPlace(place.parents_under(text), self._group, len(self._items)))
             )
 
 
