@@ -1,7 +1,7 @@
 """State tables: rows of data that run on `transitions` and draw themselves as Mermaid.
 
 A table is complete: a (state, trigger) pair without a row is refused and changes nothing. A row lists its deeds
-(`does`), so that no code needs to ask for the current state: the functions of the deeds run after the state has
+(`deeds`), so that no code needs to ask for the current state: the functions of the deeds run after the state has
 changed, and decide nothing. Guards and deeds are members of the table's own enumerations. The maker of an `Engine`
 gives one function for each, in a dictionary that names the method, so that a type checker and a reader see the calls
 of a row. Both dictionaries are checked when the engine is made.
@@ -16,7 +16,7 @@ The library `transitions` is here for the definition of a state machine, not for
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
 
@@ -42,7 +42,7 @@ class TableWord(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TransitionRow(Generic[S, T, G, D]):
-    """One transition: on `trigger` in `source`, when `guard` holds, go to `target` (`None` stays) and do `does`.
+    """One transition: on `trigger` in `source`, when `guard` holds, go to `target` (`None` stays) and do `deeds`.
 
     Rows of one (source, trigger) pair are tried in order; the first whose guard holds is taken.
     """
@@ -51,14 +51,15 @@ class TransitionRow(Generic[S, T, G, D]):
     source: S
     guard: G | None
     target: S | None
-    does: tuple[D, ...] = ()
+    deeds: tuple[D, ...] = ()
 
 
 def make_rows(
-    trigger: T, sources: Iterable[S], guard: G | None, target: S | None, *does: D
+    trigger: T, sources: S | Iterable[S], guard: G | None, target: S | None, *deeds: D
 ) -> tuple[TransitionRow[S, T, G, D], ...]:
-    """Return one row per source: a pattern that draws every arrow, where a wildcard would draw none."""
-    return tuple(TransitionRow(trigger, source, guard, target, does) for source in sources)
+    """Return a row for each of `sources`: a pattern that draws every arrow, where a wildcard would draw none."""
+    each_source = (sources,) if isinstance(sources, Enum) else sources
+    return tuple(TransitionRow(trigger, source, guard, target, deeds) for source in each_source)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,16 +73,6 @@ class StateTable(Generic[S, T, G, D]):
     deeds: type[D]
     initial: S
     rows: tuple[TransitionRow[S, T, G, D], ...]
-
-    def without_row(self, row: TransitionRow[S, T, G, D]) -> "StateTable[S, T, G, D]":
-        """Return the table without `row`."""
-        return replace(self, rows=tuple(each for each in self.rows if each is not row))
-
-    def without_guard(self, row: TransitionRow[S, T, G, D]) -> "StateTable[S, T, G, D]":
-        """Return the table with the guard of `row` removed."""
-        return replace(
-            self, rows=tuple(replace(each, guard=None) if each is row else each for each in self.rows)
-        )
 
     def rows_of(self, source: S, trigger: T) -> tuple[TransitionRow[S, T, G, D], ...]:
         """Return the rows of one pair, in the order in which they are tried; empty when the pair is refused."""
@@ -110,7 +101,7 @@ class Engine(Generic[S, T, G, D]):
         deeds: Mapping[D, Callable[[Any, Any], None]],
     ) -> None:
         _check_words(table.title, table.guards, guards, (row.guard for row in table.rows if row.guard))
-        _check_words(table.title, table.deeds, deeds, (deed for row in table.rows for deed in row.does))
+        _check_words(table.title, table.deeds, deeds, (deed for row in table.rows for deed in row.deeds))
         self.table = table
         self.machine = _build_machine(table)
         self._compiled: dict[tuple[S, T], tuple[_CompiledRow[S, T, G, D], ...]] = {
@@ -132,10 +123,10 @@ class Engine(Generic[S, T, G, D]):
         """Compile one transition of the Machine."""
         guard = next((self.table.guards(each.func) for each in transition.conditions), None)
         target = None if transition.dest is None else self._state(transition.dest)
-        does = tuple(self.table.deeds(name) for name in transition.after)
-        row = TransitionRow(trigger, self._state(transition.source), guard, target, does)
+        words = tuple(self.table.deeds(name) for name in transition.after)
+        row = TransitionRow(trigger, self._state(transition.source), guard, target, words)
         holds = None if guard is None else guards[guard]
-        return holds, target, tuple(deeds[deed] for deed in does), row
+        return holds, target, tuple(deeds[word] for word in words), row
 
     def _state(self, name: str) -> S:
         """Return the Machine's state `name`. Raises `ValueError` for an unknown state."""
@@ -191,7 +182,7 @@ def _build_machine(table: StateTable[Any, Any, Any, Any]) -> Machine:
             row.source,
             row.target,
             conditions=None if row.guard is None else str(row.guard.value),
-            after=[deed.value for deed in row.does],
+            after=[deed.value for deed in row.deeds],
         )
     return machine
 
@@ -229,8 +220,8 @@ def draw_mermaid(table: StateTable[Any, Any, Any, Any]) -> str:
 
 def _label_of(row: TransitionRow[Any, Any, Any, Any]) -> str:
     guard = f" [{row.guard.value}]" if row.guard else ""
-    does = f" / {', '.join(deed.value for deed in row.does)}" if row.does else ""
-    return f"{row.trigger.value}{guard}{does}"
+    deeds = f" / {', '.join(deed.value for deed in row.deeds)}" if row.deeds else ""
+    return f"{row.trigger.value}{guard}{deeds}"
 
 
 def draw_matrix(table: StateTable[Any, Any, Any, Any]) -> str:

@@ -1,8 +1,10 @@
 """The state table of a suggestion, and the suggestion itself.
 
 A suggestion belongs to the session that made it; before it is confirmed, it is stored nowhere else. Its table answers
-every confirm, reject and cancel in any state of the session; only accepted steps reach the session's table. The deeds
-in the last column are methods of the session's core.
+every confirm, reject and cancel in any state of the session; only accepted steps reach the session's table.
+
+A row reads: on a step (`_T`), in these states (`_S`), if the guard holds (`_G`), go to that state (`None` stays) and do
+the deeds (`_D`). `session/actions.py` has one function for each guard and each deed.
 """
 
 from collections.abc import Mapping
@@ -47,50 +49,47 @@ class SuggestionStep(TableWord):
 
 
 class SuggestionGuard(TableWord):
-    """The conditions of a row."""
+    """A condition of a row; `session.actions.GUARDS` has the function for each."""
 
     LATE = "late"
     DRAINING = "draining"
     INCOMPLETE = "incomplete"
     EDIT_INVALID = "edit_invalid"
     NEEDS_APPROVAL = "needs_approval"
-    THEIRS = "theirs"
+    RUNS_AT_CALLER = "runs_at_caller"
     WAS_CONFIRMED = "was_confirmed"
 
 
 class SuggestionDeed(TableWord):
-    """The effects of a row."""
+    """A step that a row has done after its transition; `session.actions.DEEDS` has the function for each."""
 
-    EXPIRED_UNSEEN = "expired_unseen"
-    TURN_AWAY_CONFIRM = "turn_away_confirm"
-    ASK_TO_FILL_IN = "ask_to_fill_in"
-    CONFIRMED = "confirmed"
-    ANSWER_IGNORED = "answer_ignored"
-    ANSWER_CANCELLED = "answer_cancelled"
-    ANSWER_EXPIRED = "answer_expired"
-    LAPSED = "lapsed"
-    WITHDRAW = "withdraw"
+    EXPIRE_LATE_CONFIRM = "expire_late_confirm"
+    REFUSE_WHILE_DRAINING = "refuse_while_draining"
+    REFUSE_INCOMPLETE = "refuse_incomplete"
+    ACCEPT_CONFIRM = "accept_confirm"
+    SEND_IGNORED = "send_ignored"
+    SEND_CANCELLED = "send_cancelled"
+    SEND_EXPIRED = "send_expired"
+    CLOSE_SUGGESTION = "close_suggestion"
+    CANCEL_CONFIRMED = "cancel_confirmed"
     STOP_ACTION = "stop_action"
-    TELL_CLOSED = "tell_closed"
-    GRANTED = "granted"
-    REFUSE_GRANT = "refuse_grant"
+    SEND_CLOSED = "send_closed"
+    RUN_GRANTED_CALL = "run_granted_call"
+    REFUSE_UNAPPROVED = "refuse_unapproved"
     REFUSE_EDIT = "refuse_edit"
-    TAKE_ANSWER = "take_answer"
-    RELEASE = "release"
-    HAND_OVER = "hand_over"
-    DECLINE = "decline"
+    HANDLE_ANSWER = "handle_answer"
+    RELEASE_CALL = "release_call"
+    HAND_OVER_CALL = "hand_over_call"
+    DECLINE_ITEM = "decline_item"
 
 
 SuggestionRow: TypeAlias = TransitionRow[SuggestionState, SuggestionStep, SuggestionGuard, SuggestionDeed]
 SuggestionTable: TypeAlias = StateTable[SuggestionState, SuggestionStep, SuggestionGuard, SuggestionDeed]
 
-_ENDED_RUN = (SuggestionState.DONE, SuggestionState.FAILED, SuggestionState.UNKNOWN)
-_CLOSED = (
-    SuggestionState.CANCELLED,
-    SuggestionState.REJECTED,
-    SuggestionState.EXPIRED,
-    SuggestionState.ANSWERED,
-)
+_S, _T, _G, _D = SuggestionState, SuggestionStep, SuggestionGuard, SuggestionDeed
+
+_ENDED_RUN = (_S.DONE, _S.FAILED, _S.UNKNOWN)
+_CLOSED = (_S.CANCELLED, _S.REJECTED, _S.EXPIRED, _S.ANSWERED)
 
 TABLE: SuggestionTable = StateTable(
     title="Suggestion",
@@ -98,172 +97,40 @@ TABLE: SuggestionTable = StateTable(
     triggers=SuggestionStep,
     guards=SuggestionGuard,
     deeds=SuggestionDeed,
-    initial=SuggestionState.SUGGESTED,
+    initial=_S.SUGGESTED,
     rows=(
-        TransitionRow(
-            SuggestionStep.GRANT,
-            SuggestionState.SUGGESTED,
-            SuggestionGuard.NEEDS_APPROVAL,
-            SuggestionState.CANCELLED,
-            (SuggestionDeed.REFUSE_GRANT,),
-        ),
-        TransitionRow(
-            SuggestionStep.GRANT,
-            SuggestionState.SUGGESTED,
-            SuggestionGuard.THEIRS,
-            SuggestionState.CONFIRMED,
-            (SuggestionDeed.HAND_OVER,),
-        ),
-        TransitionRow(
-            SuggestionStep.GRANT,
-            SuggestionState.SUGGESTED,
-            None,
-            SuggestionState.CONFIRMED,
-            (SuggestionDeed.GRANTED,),
-        ),
-        TransitionRow(
-            SuggestionStep.CONFIRM,
-            SuggestionState.SUGGESTED,
-            SuggestionGuard.LATE,
-            SuggestionState.EXPIRED,
-            (SuggestionDeed.EXPIRED_UNSEEN,),
-        ),
-        TransitionRow(
-            SuggestionStep.CONFIRM,
-            SuggestionState.SUGGESTED,
-            SuggestionGuard.THEIRS,
-            SuggestionState.CONFIRMED,
-            (SuggestionDeed.RELEASE,),
-        ),
-        TransitionRow(
-            SuggestionStep.CONFIRM,
-            SuggestionState.SUGGESTED,
-            SuggestionGuard.DRAINING,
-            None,
-            (SuggestionDeed.TURN_AWAY_CONFIRM,),
-        ),
-        TransitionRow(
-            SuggestionStep.CONFIRM,
-            SuggestionState.SUGGESTED,
-            SuggestionGuard.EDIT_INVALID,
-            None,
-            (SuggestionDeed.REFUSE_EDIT,),
-        ),
-        TransitionRow(
-            SuggestionStep.CONFIRM,
-            SuggestionState.SUGGESTED,
-            SuggestionGuard.INCOMPLETE,
-            None,
-            (SuggestionDeed.ASK_TO_FILL_IN,),
-        ),
-        TransitionRow(
-            SuggestionStep.CONFIRM,
-            SuggestionState.SUGGESTED,
-            None,
-            SuggestionState.CONFIRMED,
-            (SuggestionDeed.CONFIRMED,),
-        ),
-        *make_rows(
-            SuggestionStep.CONFIRM,
-            (SuggestionState.CONFIRMED, SuggestionState.CLAIMED, *_ENDED_RUN),
-            None,
-            None,
-            SuggestionDeed.ANSWER_IGNORED,
-        ),
-        TransitionRow(
-            SuggestionStep.CONFIRM,
-            SuggestionState.CANCELLED,
-            SuggestionGuard.WAS_CONFIRMED,
-            None,
-            (SuggestionDeed.ANSWER_IGNORED,),
-        ),
-        *make_rows(
-            SuggestionStep.CONFIRM,
-            (SuggestionState.CANCELLED, SuggestionState.REJECTED, SuggestionState.ANSWERED),
-            None,
-            None,
-            SuggestionDeed.ANSWER_CANCELLED,
-        ),
-        TransitionRow(
-            SuggestionStep.CONFIRM, SuggestionState.EXPIRED, None, None, (SuggestionDeed.ANSWER_EXPIRED,)
-        ),
-        TransitionRow(
-            SuggestionStep.REJECT,
-            SuggestionState.SUGGESTED,
-            None,
-            SuggestionState.REJECTED,
-            (SuggestionDeed.LAPSED, SuggestionDeed.DECLINE),
-        ),
-        TransitionRow(
-            SuggestionStep.REJECT,
-            SuggestionState.CONFIRMED,
-            None,
-            SuggestionState.CANCELLED,
-            (SuggestionDeed.WITHDRAW,),
-        ),
-        TransitionRow(
-            SuggestionStep.REJECT, SuggestionState.CLAIMED, None, None, (SuggestionDeed.STOP_ACTION,)
-        ),
-        *make_rows(SuggestionStep.REJECT, _ENDED_RUN, None, None, SuggestionDeed.ANSWER_IGNORED),
-        *make_rows(SuggestionStep.REJECT, _CLOSED, None, None, SuggestionDeed.TELL_CLOSED),
-        TransitionRow(
-            SuggestionStep.ANSWER,
-            SuggestionState.SUGGESTED,
-            SuggestionGuard.LATE,
-            SuggestionState.EXPIRED,
-            (SuggestionDeed.EXPIRED_UNSEEN,),
-        ),
-        TransitionRow(
-            SuggestionStep.ANSWER,
-            SuggestionState.SUGGESTED,
-            SuggestionGuard.DRAINING,
-            None,
-            (SuggestionDeed.TURN_AWAY_CONFIRM,),
-        ),
-        TransitionRow(
-            SuggestionStep.ANSWER,
-            SuggestionState.SUGGESTED,
-            None,
-            SuggestionState.ANSWERED,
-            (SuggestionDeed.LAPSED, SuggestionDeed.TAKE_ANSWER),
-        ),
-        *make_rows(
-            SuggestionStep.ANSWER,
-            (SuggestionState.CONFIRMED, SuggestionState.CLAIMED, *_ENDED_RUN),
-            None,
-            None,
-            SuggestionDeed.ANSWER_IGNORED,
-        ),
-        *make_rows(SuggestionStep.ANSWER, _CLOSED, None, None, SuggestionDeed.TELL_CLOSED),
-        TransitionRow(
-            SuggestionStep.CANCEL,
-            SuggestionState.SUGGESTED,
-            None,
-            SuggestionState.CANCELLED,
-            (SuggestionDeed.LAPSED,),
-        ),
-        TransitionRow(
-            SuggestionStep.CANCEL,
-            SuggestionState.CONFIRMED,
-            None,
-            SuggestionState.CANCELLED,
-            (SuggestionDeed.WITHDRAW,),
-        ),
-        TransitionRow(
-            SuggestionStep.CANCEL, SuggestionState.CLAIMED, None, None, (SuggestionDeed.STOP_ACTION,)
-        ),
-        TransitionRow(
-            SuggestionStep.EXPIRE,
-            SuggestionState.SUGGESTED,
-            None,
-            SuggestionState.EXPIRED,
-            (SuggestionDeed.LAPSED,),
-        ),
-        TransitionRow(SuggestionStep.CLAIM, SuggestionState.CONFIRMED, None, SuggestionState.CLAIMED),
-        TransitionRow(SuggestionStep.DONE, SuggestionState.CLAIMED, None, SuggestionState.DONE),
-        TransitionRow(SuggestionStep.FAILED, SuggestionState.CLAIMED, None, SuggestionState.FAILED),
-        TransitionRow(SuggestionStep.CANCELLED, SuggestionState.CLAIMED, None, SuggestionState.CANCELLED),
-        TransitionRow(SuggestionStep.UNKNOWN, SuggestionState.CLAIMED, None, SuggestionState.UNKNOWN),
+        *make_rows(_T.GRANT, _S.SUGGESTED, _G.NEEDS_APPROVAL, _S.CANCELLED, _D.REFUSE_UNAPPROVED),
+        *make_rows(_T.GRANT, _S.SUGGESTED, _G.RUNS_AT_CALLER, _S.CONFIRMED, _D.HAND_OVER_CALL),
+        *make_rows(_T.GRANT, _S.SUGGESTED, None, _S.CONFIRMED, _D.RUN_GRANTED_CALL),
+        *make_rows(_T.CONFIRM, _S.SUGGESTED, _G.LATE, _S.EXPIRED, _D.EXPIRE_LATE_CONFIRM),
+        *make_rows(_T.CONFIRM, _S.SUGGESTED, _G.RUNS_AT_CALLER, _S.CONFIRMED, _D.RELEASE_CALL),
+        *make_rows(_T.CONFIRM, _S.SUGGESTED, _G.DRAINING, None, _D.REFUSE_WHILE_DRAINING),
+        *make_rows(_T.CONFIRM, _S.SUGGESTED, _G.EDIT_INVALID, None, _D.REFUSE_EDIT),
+        *make_rows(_T.CONFIRM, _S.SUGGESTED, _G.INCOMPLETE, None, _D.REFUSE_INCOMPLETE),
+        *make_rows(_T.CONFIRM, _S.SUGGESTED, None, _S.CONFIRMED, _D.ACCEPT_CONFIRM),
+        *make_rows(_T.CONFIRM, (_S.CONFIRMED, _S.CLAIMED, *_ENDED_RUN), None, None, _D.SEND_IGNORED),
+        *make_rows(_T.CONFIRM, _S.CANCELLED, _G.WAS_CONFIRMED, None, _D.SEND_IGNORED),
+        *make_rows(_T.CONFIRM, (_S.CANCELLED, _S.REJECTED, _S.ANSWERED), None, None, _D.SEND_CANCELLED),
+        *make_rows(_T.CONFIRM, _S.EXPIRED, None, None, _D.SEND_EXPIRED),
+        *make_rows(_T.REJECT, _S.SUGGESTED, None, _S.REJECTED, _D.CLOSE_SUGGESTION, _D.DECLINE_ITEM),
+        *make_rows(_T.REJECT, _S.CONFIRMED, None, _S.CANCELLED, _D.CANCEL_CONFIRMED),
+        *make_rows(_T.REJECT, _S.CLAIMED, None, None, _D.STOP_ACTION),
+        *make_rows(_T.REJECT, _ENDED_RUN, None, None, _D.SEND_IGNORED),
+        *make_rows(_T.REJECT, _CLOSED, None, None, _D.SEND_CLOSED),
+        *make_rows(_T.ANSWER, _S.SUGGESTED, _G.LATE, _S.EXPIRED, _D.EXPIRE_LATE_CONFIRM),
+        *make_rows(_T.ANSWER, _S.SUGGESTED, _G.DRAINING, None, _D.REFUSE_WHILE_DRAINING),
+        *make_rows(_T.ANSWER, _S.SUGGESTED, None, _S.ANSWERED, _D.CLOSE_SUGGESTION, _D.HANDLE_ANSWER),
+        *make_rows(_T.ANSWER, (_S.CONFIRMED, _S.CLAIMED, *_ENDED_RUN), None, None, _D.SEND_IGNORED),
+        *make_rows(_T.ANSWER, _CLOSED, None, None, _D.SEND_CLOSED),
+        *make_rows(_T.CANCEL, _S.SUGGESTED, None, _S.CANCELLED, _D.CLOSE_SUGGESTION),
+        *make_rows(_T.CANCEL, _S.CONFIRMED, None, _S.CANCELLED, _D.CANCEL_CONFIRMED),
+        *make_rows(_T.CANCEL, _S.CLAIMED, None, None, _D.STOP_ACTION),
+        *make_rows(_T.EXPIRE, _S.SUGGESTED, None, _S.EXPIRED, _D.CLOSE_SUGGESTION),
+        *make_rows(_T.CLAIM, _S.CONFIRMED, None, _S.CLAIMED),
+        *make_rows(_T.DONE, _S.CLAIMED, None, _S.DONE),
+        *make_rows(_T.FAILED, _S.CLAIMED, None, _S.FAILED),
+        *make_rows(_T.CANCELLED, _S.CLAIMED, None, _S.CANCELLED),
+        *make_rows(_T.UNKNOWN, _S.CLAIMED, None, _S.UNKNOWN),
     ),
 )
 
@@ -285,9 +152,10 @@ class Suggestion:
         "answer",
         "deadline",
         "draining",
+        "edit_reason",
         "id",
+        "incomplete_reason",
         "item",
-        "lacks",
         "lang",
         "late",
         "message",
@@ -298,7 +166,6 @@ class Suggestion:
         "runs_at",
         "scope",
         "sources",
-        "spoiled",
         "state",
         "tools",
         "was_confirmed",
@@ -323,8 +190,8 @@ class Suggestion:
         self.risk = proposal.risk
         self.sources = proposal.sources
         self.item = proposal.item
-        self.lacks: str | None = None
-        self.spoiled: str | None = None
+        self.incomplete_reason: str | None = None
+        self.edit_reason: str | None = None
         self.answer = ""
         self._accepts = proposal.accepts
         self._confirmed_payload: Payload = proposal.payload
@@ -332,21 +199,21 @@ class Suggestion:
     @property
     def incomplete(self) -> bool:
         """Whether the last confirm fails to fill in exactly the missing fields."""
-        return self.lacks is not None
+        return self.incomplete_reason is not None
 
     @property
     def edit_invalid(self) -> bool:
         """Whether the last confirm has edited arguments that the tool does not accept."""
-        return self.spoiled is not None
+        return self.edit_reason is not None
 
     def read_payload(self, payload: Mapping[str, Any] | None, fills_in: bool) -> None:
-        """Read the payload of a confirm; `lacks` or `spoiled` then hold the sentence that explains a refusal.
+        """Read the payload of a confirm; a refusal is explained by `incomplete_reason` or `edit_reason`, one sentence.
 
         For a tool's call the payload replaces the arguments; otherwise it fills in fields by name. `fills_in`: the
         client knows of missing fields, so that a confirm without a payload fills in nothing; otherwise such a confirm
         accepts the suggestion as shown. The payload takes effect only in `apply_payload`.
         """
-        self._confirmed_payload, self.lacks, self.spoiled = self.payload, None, None
+        self._confirmed_payload, self.incomplete_reason, self.edit_reason = self.payload, None, None
         if self._accepts is not None:
             self._read_edit(payload)
         elif payload is not None or fills_in:
@@ -357,31 +224,27 @@ class Suggestion:
         self.payload = self._confirmed_payload
 
     def release_data(self) -> None:
-        """Drop the data that only a call that may still run needs: many suggestions are kept, to answer late
-        confirms.
-        """
+        """Drop the data that only a run needs: many closed suggestions are kept, to answer late confirms."""
         self.payload, self._confirmed_payload, self.sources, self.tools, self.answer = {}, {}, {}, (), ""
-        self._accepts = self.spoiled = None
+        self._accepts = self.edit_reason = None
 
     def _read_edit(self, payload: Mapping[str, Any] | None) -> None:
         if payload is None or self._accepts is None:
             return
-        self.spoiled = self._accepts(payload) if is_valid_payload(payload) else TOO_LARGE
-        if self.spoiled is None:
+        self.edit_reason = self._accepts(payload) if is_valid_payload(payload) else TOO_LARGE
+        if self.edit_reason is None:
             self._confirmed_payload = payload
 
     def _read_filled(self, filled: Mapping[str, Any]) -> None:
-        self.lacks = explain_mismatch(self.missing, filled)
-        if self.lacks is None:
+        self.incomplete_reason = explain_mismatch(self.missing, filled)
+        if self.incomplete_reason is None:
             payload = {**self.payload, **{name: value.strip() for name, value in filled.items()}}
             if is_valid_payload(payload):
                 self._confirmed_payload = payload
             else:
-                self.lacks = TOO_LARGE
+                self.incomplete_reason = TOO_LARGE
 
     def set_conditions(self, now: float, draining: bool) -> None:
-        """Set the values that guards read: the time (seconds on the loop's clock), and whether the server is going
-        down.
-        """
+        """Set `late` and `draining`, which guards read. `now`: seconds on the loop's clock."""
         self.late = now >= self.deadline
         self.draining = draining

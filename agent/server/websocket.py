@@ -248,7 +248,7 @@ class Connection:
             self.aborted = self.aborted or len(self.outbox) > 0
             if self._react(ConnectionTrigger.WRITTEN):
                 if self.outbox.torn or self._shook_hands():
-                    self._drop_stream()
+                    self._release_stream()
                 else:
                     await hang_up(self._raw)
             return not self.aborted
@@ -297,13 +297,13 @@ class Connection:
 
     # --- the deeds of its table
 
-    def begin(self) -> None:
+    def start_io(self) -> None:
         """Write the answer to the upgrade, and let the library read."""
         assert self._nursery is not None
         self.outbox.open(self._nursery.start_soon)
         self._nursery.start_soon(self._ws._reader_task)  # noqa: SLF001 - the public entry does the handshake itself
 
-    def say_goodbye(self, goodbye: "_CloseFrame") -> None:
+    def send_close_frame(self, goodbye: "_CloseFrame") -> None:
         """Write a close frame, the last frame of the connection."""
         self._code = goodbye.code
         self._linger = goodbye.linger
@@ -313,26 +313,26 @@ class Connection:
         self.outbox.close(build_frame(CLOSE, struct.pack("!H", goodbye.code) + text))
         self.outbox.flush()
 
-    def take_no_more(self) -> None:
+    def close_outbox(self) -> None:
         """Close the outbox: no frame follows the close frame that was queued."""
         self.outbox.close()
 
-    def deliver_no_more(self) -> None:
+    def stop_delivery(self) -> None:
         """End the delivery of messages, if there is one."""
         if self._delivering is not None:
             self._delivering.cancel()
 
-    def drop(self) -> None:
+    def drop_stream(self) -> None:
         """Drop the queued frames, and the stream under them."""
         self.aborted = True
-        self._drop_stream()
+        self._release_stream()
 
-    def let_go(self) -> None:
+    def close_stream(self) -> None:
         """Close the stream: the client has not answered the close frame in time."""
         self.aborted = len(self.outbox) > 0
-        self._drop_stream()
+        self._release_stream()
 
-    def _drop_stream(self) -> None:
+    def _release_stream(self) -> None:
         torn = self.outbox.torn
         self.outbox.drop()
         if isinstance(self._raw, trio.SocketStream):
@@ -364,12 +364,12 @@ class Connection:
 
 _GUARDS: dict[ConnectionGuard, Callable[[Connection], bool]] = {}
 _DEEDS: dict[ConnectionDeed, Callable[[Connection, Any], None]] = {
-    ConnectionDeed.BEGIN: lambda connection, _: connection.begin(),
-    ConnectionDeed.SAY_GOODBYE: lambda connection, goodbye: connection.say_goodbye(goodbye),
-    ConnectionDeed.TAKE_NO_MORE: lambda connection, _: connection.take_no_more(),
-    ConnectionDeed.DELIVER_NO_MORE: lambda connection, _: connection.deliver_no_more(),
-    ConnectionDeed.LET_GO: lambda connection, _: connection.let_go(),
-    ConnectionDeed.DROP: lambda connection, _: connection.drop(),
+    ConnectionDeed.START_IO: lambda connection, _: connection.start_io(),
+    ConnectionDeed.SEND_CLOSE_FRAME: lambda connection, goodbye: connection.send_close_frame(goodbye),
+    ConnectionDeed.CLOSE_OUTBOX: lambda connection, _: connection.close_outbox(),
+    ConnectionDeed.STOP_DELIVERY: lambda connection, _: connection.stop_delivery(),
+    ConnectionDeed.CLOSE_STREAM: lambda connection, _: connection.close_stream(),
+    ConnectionDeed.DROP_STREAM: lambda connection, _: connection.drop_stream(),
 }
 _ENGINE = Engine(TABLE, _GUARDS, _DEEDS)
 Handler: TypeAlias = Callable[[Connection], Awaitable[None]]

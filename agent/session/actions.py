@@ -157,7 +157,7 @@ class SessionActions:
             self._fire_step(suggestion, SuggestionStep.GRANT)
             return
         if len(self.live) >= LIVE_SUGGESTIONS:
-            self._give_up(next(iter(self.live.values())))
+            self._cancel_suggestion(next(iter(self.live.values())))
         self._make_live(suggestion)
         self.notices.send_suggestion(suggestion, proposal)
         self._out.record_fact("suggestions", "made", question.id, suggestion_id)
@@ -192,11 +192,11 @@ class SessionActions:
 
     # --- deeds of the session's table for actions
 
-    def hold_confirmed(self, suggestion: Suggestion) -> None:
+    def queue_action(self, suggestion: Suggestion) -> None:
         """Queue a confirmed action."""
         self._waiting.append(suggestion)
 
-    def run_next(self) -> None:
+    def run_next_action(self) -> None:
         """Hand the oldest confirmed action to the runner."""
         suggestion = self._waiting.pop(0)
         self._fire_step(suggestion, SuggestionStep.CLAIM)
@@ -223,35 +223,35 @@ class SessionActions:
         suggestion.release_data()
         self._out.record_fact("confirms_ended", outcome.status or "ignored", suggestion_id=suggestion.id)
 
-    def stop_running(self) -> None:
+    def stop_action(self) -> None:
         """Ask the running action to stop; its report says whether it could."""
         if self._running:
             self._out.add(StopAction())
 
-    def cancel_waiting(self) -> None:
+    def cancel_waiting_actions(self) -> None:
         """Close every confirmed action that has not begun."""
         for suggestion in list(self._waiting):
             self._fire_step(suggestion, SuggestionStep.CANCEL)
 
-    def cancel_live(self) -> None:
+    def cancel_live_suggestions(self) -> None:
         """Close every suggestion that could still be confirmed."""
         for suggestion in list(self.live.values()):
-            self._give_up(suggestion)
+            self._cancel_suggestion(suggestion)
 
     def close_live(self) -> None:
         """Close the live suggestions as the session ends; stored ones stay as they are."""
         if self._stored_seconds is None:
-            self.cancel_live()
+            self.cancel_live_suggestions()
 
-    def detach_running(self) -> None:
+    def detach_action(self) -> None:
         """Stop listening for the action that runs."""
         if self._running:
             self._out.add(DetachAction())
 
-    def abandon(self) -> None:
+    def abandon_actions(self) -> None:
         """Cancel suggestions and waiting actions, and detach the running one, without a frame."""
-        self.stop_running()
-        self.detach_running()
+        self.stop_action()
+        self.detach_action()
         for suggestion in [*self._waiting, *self.live.values()]:
             self._engine.fire(suggestion, SuggestionStep.CANCEL)
             self._out.add(DisarmExpiry(suggestion.id))
@@ -267,13 +267,13 @@ class SessionActions:
         self._remove_live(suggestion)
         self._react(SessionTrigger.CONFIRM, suggestion)
 
-    def run_granted(self, suggestion: Suggestion) -> None:
+    def run_granted_call(self, suggestion: Suggestion) -> None:
         """Run a call that needs no approval now, before any action that was confirmed meanwhile."""
         suggestion.was_confirmed = True
         self._waiting.insert(0, suggestion)
-        self.run_next()
+        self.run_next_action()
 
-    def hand_over(self, suggestion: Suggestion) -> None:
+    def hand_over_call(self, suggestion: Suggestion) -> None:
         """Hand a call that needs no approval to the caller to run; the session no longer tracks it."""
         suggestion.was_confirmed = True
         self._out.record_fact("suggestions", "handed_over", suggestion.message, suggestion.id)
@@ -286,12 +286,12 @@ class SessionActions:
         self._out.record_fact("suggestions", "handed_over", suggestion.message, suggestion.id)
         self._react(SessionTrigger.RELEASED)
 
-    def refuse_grant(self, suggestion: Suggestion) -> None:
+    def refuse_unapproved(self, suggestion: Suggestion) -> None:
         """Refuse to run a call that needs its user's approval first."""
         self._out.record_fact("errors", "unapproved", suggestion.message, suggestion.id)
         self._react(SessionTrigger.UNCLAIMED, Outcome(suggestion.id, False, None, NOT_APPROVED))
 
-    def take_answer(self, suggestion: Suggestion) -> None:
+    def handle_answer(self, suggestion: Suggestion) -> None:
         """Handle the user's text in place of a yes as the next message, under the suggestion's id."""
         self._react(
             SessionTrigger.MESSAGE,
@@ -306,11 +306,11 @@ class SessionActions:
         )
         suggestion.release_data()
 
-    def close_lapsed(self, suggestion: Suggestion) -> None:
+    def close_suggestion(self, suggestion: Suggestion) -> None:
         """Close a suggestion that can no longer be confirmed."""
         self._remove_live(suggestion)
         self._react(SessionTrigger.LAPSED, suggestion)
-        if not suggestion.answer:  # `take_answer` still needs the suggestion's fields
+        if not suggestion.answer:  # `handle_answer` still needs the suggestion's fields
             suggestion.release_data()
 
     def decline_item(self, suggestion: Suggestion) -> None:
@@ -320,11 +320,11 @@ class SessionActions:
 
     def expire_late_confirm(self, suggestion: Suggestion) -> None:
         """Expire a suggestion on a confirm that came too late, before the timer did."""
-        self.close_lapsed(suggestion)
+        self.close_suggestion(suggestion)
         self.notices.send_executed(suggestion, EXPIRED)
         suggestion.release_data()
 
-    def withdraw_confirmed(self, suggestion: Suggestion) -> None:
+    def cancel_confirmed(self, suggestion: Suggestion) -> None:
         """Cancel a confirmed action that has not begun."""
         self._waiting.remove(suggestion)
         self.notices.send_executed(suggestion, CANCELLED)
@@ -333,7 +333,7 @@ class SessionActions:
 
     # --- helpers
 
-    def _give_up(self, suggestion: Suggestion) -> None:
+    def _cancel_suggestion(self, suggestion: Suggestion) -> None:
         # Part of a transition that is under way, so the session's table is not asked again.
         self._engine.fire(suggestion, SuggestionStep.CANCEL)
         self._remove_live(suggestion)
@@ -355,27 +355,27 @@ GUARDS: dict[SuggestionGuard, Callable[[Suggestion], bool]] = {
     SuggestionGuard.WAS_CONFIRMED: lambda suggestion: suggestion.was_confirmed,
     SuggestionGuard.EDIT_INVALID: lambda suggestion: suggestion.edit_invalid,
     SuggestionGuard.NEEDS_APPROVAL: lambda suggestion: suggestion.needs_approval,
-    SuggestionGuard.THEIRS: lambda suggestion: suggestion.runs_at == "caller",
+    SuggestionGuard.RUNS_AT_CALLER: lambda suggestion: suggestion.runs_at == "caller",
 }
 DEEDS: dict[SuggestionDeed, Callable[[SessionActions, Suggestion], None]] = {
-    SuggestionDeed.EXPIRED_UNSEEN: SessionActions.expire_late_confirm,
-    SuggestionDeed.TURN_AWAY_CONFIRM: lambda actions, each: actions.notices.refuse_while_draining(each),
-    SuggestionDeed.ASK_TO_FILL_IN: lambda actions, each: actions.notices.refuse_incomplete(each),
-    SuggestionDeed.CONFIRMED: SessionActions.accept_confirm,
-    SuggestionDeed.ANSWER_IGNORED: lambda actions, each: actions.notices.send_ignored(each),
-    SuggestionDeed.ANSWER_CANCELLED: lambda actions, each: actions.notices.send_executed(each, CANCELLED),
-    SuggestionDeed.ANSWER_EXPIRED: lambda actions, each: actions.notices.send_executed(each, EXPIRED),
-    SuggestionDeed.LAPSED: SessionActions.close_lapsed,
-    SuggestionDeed.WITHDRAW: SessionActions.withdraw_confirmed,
-    SuggestionDeed.STOP_ACTION: lambda actions, _: actions.stop_running(),
-    SuggestionDeed.TELL_CLOSED: lambda actions, each: actions.notices.send_closed(each),
-    SuggestionDeed.GRANTED: SessionActions.run_granted,
-    SuggestionDeed.REFUSE_GRANT: SessionActions.refuse_grant,
+    SuggestionDeed.EXPIRE_LATE_CONFIRM: SessionActions.expire_late_confirm,
+    SuggestionDeed.REFUSE_WHILE_DRAINING: lambda actions, each: actions.notices.refuse_while_draining(each),
+    SuggestionDeed.REFUSE_INCOMPLETE: lambda actions, each: actions.notices.refuse_incomplete(each),
+    SuggestionDeed.ACCEPT_CONFIRM: SessionActions.accept_confirm,
+    SuggestionDeed.SEND_IGNORED: lambda actions, each: actions.notices.send_ignored(each),
+    SuggestionDeed.SEND_CANCELLED: lambda actions, each: actions.notices.send_executed(each, CANCELLED),
+    SuggestionDeed.SEND_EXPIRED: lambda actions, each: actions.notices.send_executed(each, EXPIRED),
+    SuggestionDeed.CLOSE_SUGGESTION: SessionActions.close_suggestion,
+    SuggestionDeed.CANCEL_CONFIRMED: SessionActions.cancel_confirmed,
+    SuggestionDeed.STOP_ACTION: lambda actions, _: actions.stop_action(),
+    SuggestionDeed.SEND_CLOSED: lambda actions, each: actions.notices.send_closed(each),
+    SuggestionDeed.RUN_GRANTED_CALL: SessionActions.run_granted_call,
+    SuggestionDeed.REFUSE_UNAPPROVED: SessionActions.refuse_unapproved,
     SuggestionDeed.REFUSE_EDIT: lambda actions, each: actions.notices.refuse_edit(each),
-    SuggestionDeed.TAKE_ANSWER: SessionActions.take_answer,
-    SuggestionDeed.RELEASE: SessionActions.release_call,
-    SuggestionDeed.HAND_OVER: SessionActions.hand_over,
-    SuggestionDeed.DECLINE: SessionActions.decline_item,
+    SuggestionDeed.HANDLE_ANSWER: SessionActions.handle_answer,
+    SuggestionDeed.RELEASE_CALL: SessionActions.release_call,
+    SuggestionDeed.HAND_OVER_CALL: SessionActions.hand_over_call,
+    SuggestionDeed.DECLINE_ITEM: SessionActions.decline_item,
 }
 
 

@@ -273,39 +273,39 @@ class Core:
 
     # --- deeds of the session's table
 
-    def cancel_nothing(self) -> None:
+    def count_idle_cancel(self) -> None:
         """Count a cancel that found nothing in progress; no frame is sent."""
         self.out.record_fact("cancels", "nothing")
 
-    def enqueue(self, question: Question) -> None:
+    def queue_message(self, question: Question) -> None:
         """Queue a message until the running action has reported."""
         self._queue.append(question)
 
-    def take_queued(self) -> None:
+    def handle_queued_message(self) -> None:
         """Start on the oldest waiting message, if there is one."""
         if self._queue:
             self.react(SessionTrigger.MESSAGE, self._queue.pop(0))
 
-    def cancel_queue(self) -> None:
+    def cancel_queued_messages(self) -> None:
         """Cancel every waiting message."""
         while self._queue:
             self.out.send_frame(StreamEnd(reason="cancelled", id=self._queue.pop(0).id))
 
-    def turn_away(self, question: Question) -> None:
+    def refuse_while_draining(self, question: Question) -> None:
         """Refuse a message: the server is going down."""
         self._refuse("shutting_down", _GOING_DOWN, question)
 
-    def slow_down(self, question: Question) -> None:
+    def refuse_over_rate(self, question: Question) -> None:
         """Refuse a message that comes too fast."""
         self._refuse("rate_limited", "Too many messages; wait for the answer before you ask again.", question)
 
-    def say_busy(self, question: Question) -> None:
+    def refuse_queue_full(self, question: Question) -> None:
         """Refuse a message that finds the queue full."""
         self._refuse(
             "busy", "An action is running and the queue is full; ask again when it has ended.", question
         )
 
-    def spend_rate(self) -> None:
+    def spend_rate_token(self) -> None:
         """Count a message against the client's rate."""
         self._rate.take_token(self.out.now)
 
@@ -315,17 +315,17 @@ class Core:
             if self._outlived or not self.out.draining:
                 self.actions.suggest(*offer)
 
-    def suggest(self, offered: SuggestionOffered) -> None:
+    def suggest_action(self, offered: SuggestionOffered) -> None:
         """Suggest the proposal to which an answered question led after its turn."""
         self.actions.suggest(offered.suggestion_id, offered.proposal, offered.question)
 
-    def grant(self) -> None:
+    def run_pending_call(self) -> None:
         """Run the call that the turn waits for."""
         call = self.turns.find_pending_call()
         if call is not None:
             self.actions.grant_call(*call)
 
-    def turn_down(self, request: CallRequested) -> None:
+    def refuse_call(self, request: CallRequested) -> None:
         """Refuse the call that a turn asks for: the server is going down."""
         self.turns.end_call(Outcome(request.suggestion_id, True, "cancelled", CANCELLED))
 
@@ -333,21 +333,21 @@ class Core:
         """Accept no new work from here on."""
         self.out.draining = True
 
-    def go_down(self) -> None:
+    def close_session(self) -> None:
         """Cancel waiting messages and live suggestions, tell the client, and close the connection."""
-        self.cancel_queue()
+        self.cancel_queued_messages()
         self.actions.close_live()
-        self.actions.detach_running()
+        self.actions.detach_action()
         self.out.add(CloseConnection(*self._closing))
 
-    def lie_down(self) -> None:
+    def suspend_session(self) -> None:
         """Close the connection and leave stored suggestions as they are."""
         self.out.add(CloseConnection(1000, "asleep"))
 
-    def abandon(self) -> None:
+    def abandon_session(self) -> None:
         """End everything without a frame: the client is gone."""
         self.turns.abandon_turn()
-        self.actions.abandon()
+        self.actions.abandon_actions()
         self._queue.clear()
         self.out.add(LeaveClient())
 
@@ -408,32 +408,32 @@ GUARDS: dict[SessionGuard, Callable[[Core], bool]] = {
 }
 DEEDS: dict[SessionDeed, Callable[[Core, Any], None]] = {
     SessionDeed.BEGIN_TURN: lambda core, question: core.turns.begin_turn(question),
-    SessionDeed.SPEAK: lambda core, part: core.turns.speak_text(part),
-    SessionDeed.HEAR_MORE: lambda core, _: core.turns.take_waiting_events(),
+    SessionDeed.STREAM_TEXT: lambda core, part: core.turns.stream_text(part),
+    SessionDeed.HANDLE_WAITING_EVENTS: lambda core, _: core.turns.handle_waiting_events(),
     SessionDeed.CANCEL_TURN: lambda core, _: core.turns.cancel_turn(),
     SessionDeed.FINISH_TURN: lambda core, _: core.finish_turn(),
-    SessionDeed.HOLD: lambda core, suggestion: core.actions.hold_confirmed(suggestion),
-    SessionDeed.RUN_NEXT: lambda core, _: core.actions.run_next(),
-    SessionDeed.REPORT: lambda core, outcome: core.actions.report_outcome(outcome),
-    SessionDeed.STOP_ACTION: lambda core, _: core.actions.stop_running(),
-    SessionDeed.CANCEL_WAITING: lambda core, _: core.actions.cancel_waiting(),
-    SessionDeed.CANCEL_LIVE: lambda core, _: core.actions.cancel_live(),
-    SessionDeed.TELL_CLOSED: lambda core, suggestion: core.actions.notices.send_closed(suggestion),
-    SessionDeed.ENQUEUE: lambda core, question: core.enqueue(question),
-    SessionDeed.TAKE_QUEUED: lambda core, _: core.take_queued(),
-    SessionDeed.CANCEL_QUEUE: lambda core, _: core.cancel_queue(),
-    SessionDeed.CANCEL_NOTHING: lambda core, _: core.cancel_nothing(),
-    SessionDeed.SPEND_RATE: lambda core, _: core.spend_rate(),
-    SessionDeed.TURN_AWAY: lambda core, question: core.turn_away(question),
-    SessionDeed.SLOW_DOWN: lambda core, question: core.slow_down(question),
-    SessionDeed.SAY_BUSY: lambda core, question: core.say_busy(question),
+    SessionDeed.QUEUE_ACTION: lambda core, suggestion: core.actions.queue_action(suggestion),
+    SessionDeed.RUN_NEXT_ACTION: lambda core, _: core.actions.run_next_action(),
+    SessionDeed.REPORT_OUTCOME: lambda core, outcome: core.actions.report_outcome(outcome),
+    SessionDeed.STOP_ACTION: lambda core, _: core.actions.stop_action(),
+    SessionDeed.CANCEL_WAITING_ACTIONS: lambda core, _: core.actions.cancel_waiting_actions(),
+    SessionDeed.CANCEL_LIVE_SUGGESTIONS: lambda core, _: core.actions.cancel_live_suggestions(),
+    SessionDeed.SEND_CLOSED: lambda core, suggestion: core.actions.notices.send_closed(suggestion),
+    SessionDeed.QUEUE_MESSAGE: lambda core, question: core.queue_message(question),
+    SessionDeed.HANDLE_QUEUED_MESSAGE: lambda core, _: core.handle_queued_message(),
+    SessionDeed.CANCEL_QUEUED_MESSAGES: lambda core, _: core.cancel_queued_messages(),
+    SessionDeed.COUNT_IDLE_CANCEL: lambda core, _: core.count_idle_cancel(),
+    SessionDeed.SPEND_RATE_TOKEN: lambda core, _: core.spend_rate_token(),
+    SessionDeed.REFUSE_WHILE_DRAINING: lambda core, question: core.refuse_while_draining(question),
+    SessionDeed.REFUSE_OVER_RATE: lambda core, question: core.refuse_over_rate(question),
+    SessionDeed.REFUSE_QUEUE_FULL: lambda core, question: core.refuse_queue_full(question),
     SessionDeed.BEGIN_DRAIN: lambda core, _: core.begin_drain(),
-    SessionDeed.GO_DOWN: lambda core, _: core.go_down(),
-    SessionDeed.ABANDON: lambda core, _: core.abandon(),
-    SessionDeed.GRANT: lambda core, _: core.grant(),
-    SessionDeed.TURN_DOWN: lambda core, asked: core.turn_down(asked),
-    SessionDeed.LIE_DOWN: lambda core, _: core.lie_down(),
-    SessionDeed.SUGGEST: lambda core, offered: core.suggest(offered),
+    SessionDeed.CLOSE_SESSION: lambda core, _: core.close_session(),
+    SessionDeed.ABANDON_SESSION: lambda core, _: core.abandon_session(),
+    SessionDeed.RUN_PENDING_CALL: lambda core, _: core.run_pending_call(),
+    SessionDeed.REFUSE_CALL: lambda core, asked: core.refuse_call(asked),
+    SessionDeed.SUSPEND_SESSION: lambda core, _: core.suspend_session(),
+    SessionDeed.SUGGEST_ACTION: lambda core, offered: core.suggest_action(offered),
     SessionDeed.RESUME_TURN: lambda core, outcome: core.turns.end_call(outcome),
 }
 

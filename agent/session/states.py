@@ -1,7 +1,8 @@
-"""The session's state table. A transition that is not in `TABLE` does not happen.
+"""The session's state table. A transition that is not in `TABLE` deeds not happen.
 
-A row's last column lists the deeds that the core does once the state has changed; `core.py` has one method for each
-deed and each guard. Guards are tried in the order of the rows. "Live" means suggested, not yet confirmed, in time.
+A row reads: on a trigger (`_T`), in these states (`_S`), if the guard holds (`_G`), go to that state (`None` stays) and
+do the deeds (`_D`). `core.py` has one function for each guard and each deed. The rows of one trigger and state are
+tried in their order. "Live" means suggested, not yet confirmed, in time.
 
 A tool that needs no approval is called inside its turn: `buffering -> executing -> buffering`. Meanwhile the turn
 waits (`turn_waits`), and the triggers that end a turn end it there too.
@@ -65,98 +66,77 @@ class SessionGuard(TableWord):
 class SessionDeed(TableWord):
     """A step that a row has done after its transition; `core.DEEDS` has the function for each."""
 
-    RUN_NEXT = "run_next"
-    GO_DOWN = "go_down"
-    TAKE_QUEUED = "take_queued"
+    RUN_NEXT_ACTION = "run_next_action"
+    CLOSE_SESSION = "close_session"
+    HANDLE_QUEUED_MESSAGE = "handle_queued_message"
     CANCEL_TURN = "cancel_turn"
-    CANCEL_WAITING = "cancel_waiting"
+    CANCEL_WAITING_ACTIONS = "cancel_waiting_actions"
     BEGIN_TURN = "begin_turn"
-    TURN_AWAY = "turn_away"
-    SLOW_DOWN = "slow_down"
-    SPEND_RATE = "spend_rate"
-    SAY_BUSY = "say_busy"
-    ENQUEUE = "enqueue"
-    SPEAK = "speak"
-    HEAR_MORE = "hear_more"
+    REFUSE_WHILE_DRAINING = "refuse_while_draining"
+    REFUSE_OVER_RATE = "refuse_over_rate"
+    SPEND_RATE_TOKEN = "spend_rate_token"
+    REFUSE_QUEUE_FULL = "refuse_queue_full"
+    QUEUE_MESSAGE = "queue_message"
+    STREAM_TEXT = "stream_text"
+    HANDLE_WAITING_EVENTS = "handle_waiting_events"
     FINISH_TURN = "finish_turn"
-    CANCEL_LIVE = "cancel_live"
+    CANCEL_LIVE_SUGGESTIONS = "cancel_live_suggestions"
     STOP_ACTION = "stop_action"
-    CANCEL_QUEUE = "cancel_queue"
-    CANCEL_NOTHING = "cancel_nothing"
-    HOLD = "hold"
-    REPORT = "report"
-    TELL_CLOSED = "tell_closed"
+    CANCEL_QUEUED_MESSAGES = "cancel_queued_messages"
+    COUNT_IDLE_CANCEL = "count_idle_cancel"
+    QUEUE_ACTION = "queue_action"
+    REPORT_OUTCOME = "report_outcome"
+    SEND_CLOSED = "send_closed"
     BEGIN_DRAIN = "begin_drain"
-    ABANDON = "abandon"
-    TURN_DOWN = "turn_down"
-    GRANT = "grant"
+    ABANDON_SESSION = "abandon_session"
+    REFUSE_CALL = "refuse_call"
+    RUN_PENDING_CALL = "run_pending_call"
     RESUME_TURN = "resume_turn"
-    LIE_DOWN = "lie_down"
-    SUGGEST = "suggest"
+    SUSPEND_SESSION = "suspend_session"
+    SUGGEST_ACTION = "suggest_action"
 
 
 SessionRow: TypeAlias = TransitionRow[SessionState, SessionTrigger, SessionGuard, SessionDeed]
 SessionTable: TypeAlias = StateTable[SessionState, SessionTrigger, SessionGuard, SessionDeed]
 
-_TURN = (SessionState.BUFFERING, SessionState.VERIFYING, SessionState.STREAMING)
-_BUSY = (*_TURN, SessionState.EXECUTING)
-_CALM = (SessionState.IDLE, SessionState.AWAITING)
+_S, _T, _G, _D = SessionState, SessionTrigger, SessionGuard, SessionDeed
+
+_TURN = (_S.BUFFERING, _S.VERIFYING, _S.STREAMING)
+_BUSY = (*_TURN, _S.EXECUTING)
+_CALM = (_S.IDLE, _S.AWAITING)
 
 
 def _rows_to_rest(
-    trigger: SessionTrigger, source: SessionState, live: SessionGuard, *does: SessionDeed
+    trigger: SessionTrigger, source: SessionState, live: SessionGuard, *deeds: SessionDeed
 ) -> tuple[SessionRow, ...]:
     """Return the rows for the end of a turn or an action: the one place where the next state is decided.
 
     A waiting confirm comes first, then a drain, then a waiting message (taken from `idle` or `awaiting_confirmation`).
     """
     return (
-        TransitionRow(
-            trigger, source, SessionGuard.CONFIRM_WAITS, SessionState.EXECUTING, (*does, SessionDeed.RUN_NEXT)
-        ),
-        TransitionRow(
-            trigger, source, SessionGuard.DRAINING, SessionState.CLOSED, (*does, SessionDeed.GO_DOWN)
-        ),
-        TransitionRow(trigger, source, live, SessionState.AWAITING, (*does, SessionDeed.TAKE_QUEUED)),
-        TransitionRow(trigger, source, None, SessionState.IDLE, (*does, SessionDeed.TAKE_QUEUED)),
+        *make_rows(trigger, source, _G.CONFIRM_WAITS, _S.EXECUTING, *deeds, _D.RUN_NEXT_ACTION),
+        *make_rows(trigger, source, _G.DRAINING, _S.CLOSED, *deeds, _D.CLOSE_SESSION),
+        *make_rows(trigger, source, live, _S.AWAITING, *deeds, _D.HANDLE_QUEUED_MESSAGE),
+        *make_rows(trigger, source, None, _S.IDLE, *deeds, _D.HANDLE_QUEUED_MESSAGE),
     )
 
 
 def _rows_of_report(trigger: SessionTrigger) -> tuple[SessionRow, ...]:
     """Return the rows for an action's report: back to the turn that waits for it, or to rest."""
-    source = SessionState.EXECUTING
+    source = _S.EXECUTING
     return (
-        TransitionRow(
-            trigger,
-            source,
-            SessionGuard.TURN_WAITS,
-            SessionState.BUFFERING,
-            (SessionDeed.REPORT, SessionDeed.RESUME_TURN),
-        ),
-        *_rows_to_rest(trigger, source, SessionGuard.ANY_LIVE, SessionDeed.REPORT),
+        *make_rows(trigger, source, _G.TURN_WAITS, _S.BUFFERING, _D.REPORT_OUTCOME, _D.RESUME_TURN),
+        *_rows_to_rest(trigger, source, _G.ANY_LIVE, _D.REPORT_OUTCOME),
     )
 
 
 def _rows_of_cancel(source: SessionState) -> tuple[SessionRow, ...]:
-    does = (SessionDeed.CANCEL_TURN, SessionDeed.CANCEL_WAITING)
+    """Return the rows for a cancel of the turn in the state `source`."""
+    deeds = (_D.CANCEL_TURN, _D.CANCEL_WAITING_ACTIONS)
     return (
-        TransitionRow(
-            SessionTrigger.CANCEL,
-            source,
-            SessionGuard.DRAINING,
-            SessionState.CLOSED,
-            (*does, SessionDeed.GO_DOWN),
-        ),
-        TransitionRow(
-            SessionTrigger.CANCEL,
-            source,
-            SessionGuard.ANY_LIVE,
-            SessionState.AWAITING,
-            (*does, SessionDeed.TAKE_QUEUED),
-        ),
-        TransitionRow(
-            SessionTrigger.CANCEL, source, None, SessionState.IDLE, (*does, SessionDeed.TAKE_QUEUED)
-        ),
+        *make_rows(_T.CANCEL, source, _G.DRAINING, _S.CLOSED, *deeds, _D.CLOSE_SESSION),
+        *make_rows(_T.CANCEL, source, _G.ANY_LIVE, _S.AWAITING, *deeds, _D.HANDLE_QUEUED_MESSAGE),
+        *make_rows(_T.CANCEL, source, None, _S.IDLE, *deeds, _D.HANDLE_QUEUED_MESSAGE),
     )
 
 
@@ -166,150 +146,74 @@ TABLE: SessionTable = StateTable(
     triggers=SessionTrigger,
     guards=SessionGuard,
     deeds=SessionDeed,
-    initial=SessionState.IDLE,
+    initial=_S.IDLE,
     rows=(
-        *make_rows(SessionTrigger.MESSAGE, _CALM, None, SessionState.BUFFERING, SessionDeed.BEGIN_TURN),
-        *make_rows(SessionTrigger.MESSAGE, _BUSY, SessionGuard.DRAINING, None, SessionDeed.TURN_AWAY),
-        *make_rows(SessionTrigger.MESSAGE, _BUSY, SessionGuard.OVER_RATE, None, SessionDeed.SLOW_DOWN),
+        *make_rows(_T.MESSAGE, _CALM, None, _S.BUFFERING, _D.BEGIN_TURN),
+        *make_rows(_T.MESSAGE, _BUSY, _G.DRAINING, None, _D.REFUSE_WHILE_DRAINING),
+        *make_rows(_T.MESSAGE, _BUSY, _G.OVER_RATE, None, _D.REFUSE_OVER_RATE),
+        *make_rows(_T.MESSAGE, _TURN, None, _S.BUFFERING, _D.CANCEL_TURN, _D.SPEND_RATE_TOKEN, _D.BEGIN_TURN),
         *make_rows(
-            SessionTrigger.MESSAGE,
-            _TURN,
+            _T.MESSAGE,
+            _S.EXECUTING,
+            _G.TURN_WAITS,
             None,
-            SessionState.BUFFERING,
-            SessionDeed.CANCEL_TURN,
-            SessionDeed.SPEND_RATE,
-            SessionDeed.BEGIN_TURN,
+            _D.CANCEL_TURN,
+            _D.STOP_ACTION,
+            _D.SPEND_RATE_TOKEN,
+            _D.QUEUE_MESSAGE,
         ),
-        TransitionRow(
-            SessionTrigger.MESSAGE,
-            SessionState.EXECUTING,
-            SessionGuard.TURN_WAITS,
-            None,
-            (SessionDeed.CANCEL_TURN, SessionDeed.STOP_ACTION, SessionDeed.SPEND_RATE, SessionDeed.ENQUEUE),
-        ),
-        TransitionRow(
-            SessionTrigger.MESSAGE,
-            SessionState.EXECUTING,
-            SessionGuard.QUEUE_FULL,
-            None,
-            (SessionDeed.SAY_BUSY,),
-        ),
-        TransitionRow(
-            SessionTrigger.MESSAGE,
-            SessionState.EXECUTING,
-            None,
-            None,
-            (SessionDeed.SPEND_RATE, SessionDeed.ENQUEUE),
-        ),
-        TransitionRow(SessionTrigger.DRAFTED, SessionState.BUFFERING, None, SessionState.VERIFYING),
-        TransitionRow(SessionTrigger.REDRAFT, SessionState.VERIFYING, None, SessionState.BUFFERING),
-        TransitionRow(
-            SessionTrigger.VERIFIED,
-            SessionState.VERIFYING,
-            None,
-            SessionState.STREAMING,
-            (SessionDeed.SPEAK,),
-        ),
-        *make_rows(SessionTrigger.REFUSED, _TURN, None, SessionState.STREAMING, SessionDeed.SPEAK),
-        TransitionRow(
-            SessionTrigger.MORE,
-            SessionState.STREAMING,
-            None,
-            SessionState.BUFFERING,
-            (SessionDeed.HEAR_MORE,),
-        ),
-        TransitionRow(
-            SessionTrigger.ACT, SessionState.BUFFERING, SessionGuard.DRAINING, None, (SessionDeed.TURN_DOWN,)
-        ),
-        TransitionRow(
-            SessionTrigger.ACT, SessionState.BUFFERING, None, SessionState.EXECUTING, (SessionDeed.GRANT,)
-        ),
-        *_rows_to_rest(
-            SessionTrigger.STREAMED,
-            SessionState.STREAMING,
-            SessionGuard.WILL_BE_LIVE,
-            SessionDeed.FINISH_TURN,
-        ),
+        *make_rows(_T.MESSAGE, _S.EXECUTING, _G.QUEUE_FULL, None, _D.REFUSE_QUEUE_FULL),
+        *make_rows(_T.MESSAGE, _S.EXECUTING, None, None, _D.SPEND_RATE_TOKEN, _D.QUEUE_MESSAGE),
+        *make_rows(_T.DRAFTED, _S.BUFFERING, None, _S.VERIFYING),
+        *make_rows(_T.REDRAFT, _S.VERIFYING, None, _S.BUFFERING),
+        *make_rows(_T.VERIFIED, _S.VERIFYING, None, _S.STREAMING, _D.STREAM_TEXT),
+        *make_rows(_T.REFUSED, _TURN, None, _S.STREAMING, _D.STREAM_TEXT),
+        *make_rows(_T.MORE, _S.STREAMING, None, _S.BUFFERING, _D.HANDLE_WAITING_EVENTS),
+        *make_rows(_T.ACT, _S.BUFFERING, _G.DRAINING, None, _D.REFUSE_CALL),
+        *make_rows(_T.ACT, _S.BUFFERING, None, _S.EXECUTING, _D.RUN_PENDING_CALL),
+        *_rows_to_rest(_T.STREAMED, _S.STREAMING, _G.WILL_BE_LIVE, _D.FINISH_TURN),
         *(row for source in _TURN for row in _rows_of_cancel(source)),
-        TransitionRow(
-            SessionTrigger.CANCEL, SessionState.AWAITING, None, SessionState.IDLE, (SessionDeed.CANCEL_LIVE,)
-        ),
-        TransitionRow(
-            SessionTrigger.CANCEL,
-            SessionState.EXECUTING,
+        *make_rows(_T.CANCEL, _S.AWAITING, None, _S.IDLE, _D.CANCEL_LIVE_SUGGESTIONS),
+        *make_rows(
+            _T.CANCEL,
+            _S.EXECUTING,
             None,
             None,
-            (
-                SessionDeed.CANCEL_TURN,
-                SessionDeed.STOP_ACTION,
-                SessionDeed.CANCEL_WAITING,
-                SessionDeed.CANCEL_QUEUE,
-            ),
+            _D.CANCEL_TURN,
+            _D.STOP_ACTION,
+            _D.CANCEL_WAITING_ACTIONS,
+            _D.CANCEL_QUEUED_MESSAGES,
         ),
-        TransitionRow(SessionTrigger.CANCEL, SessionState.IDLE, None, None, (SessionDeed.CANCEL_NOTHING,)),
-        TransitionRow(
-            SessionTrigger.CONFIRM,
-            SessionState.AWAITING,
-            None,
-            SessionState.EXECUTING,
-            (SessionDeed.HOLD, SessionDeed.RUN_NEXT),
-        ),
-        *make_rows(SessionTrigger.CONFIRM, _BUSY, None, None, SessionDeed.HOLD),
-        *_rows_of_report(SessionTrigger.UNCLAIMED),
-        *_rows_of_report(SessionTrigger.EXECUTED),
-        TransitionRow(
-            SessionTrigger.LAPSED,
-            SessionState.AWAITING,
-            SessionGuard.NONE_LIVE,
-            SessionState.IDLE,
-            (SessionDeed.TELL_CLOSED,),
+        *make_rows(_T.CANCEL, _S.IDLE, None, None, _D.COUNT_IDLE_CANCEL),
+        *make_rows(_T.CONFIRM, _S.AWAITING, None, _S.EXECUTING, _D.QUEUE_ACTION, _D.RUN_NEXT_ACTION),
+        *make_rows(_T.CONFIRM, _BUSY, None, None, _D.QUEUE_ACTION),
+        *_rows_of_report(_T.UNCLAIMED),
+        *_rows_of_report(_T.EXECUTED),
+        *make_rows(_T.LAPSED, _S.AWAITING, _G.NONE_LIVE, _S.IDLE, _D.SEND_CLOSED),
+        *make_rows(_T.LAPSED, (_S.AWAITING, *_BUSY), None, None, _D.SEND_CLOSED),
+        *make_rows(_T.OFFER, _S.IDLE, None, _S.AWAITING, _D.SUGGEST_ACTION),
+        *make_rows(_T.OFFER, _BUSY, _G.DRAINING, None),
+        *make_rows(_T.OFFER, (_S.AWAITING, *_BUSY), None, None, _D.SUGGEST_ACTION),
+        *make_rows(_T.DRAIN, _CALM, None, _S.CLOSED, _D.CLOSE_SESSION),
+        *make_rows(_T.DRAIN, _BUSY, None, None, _D.BEGIN_DRAIN),
+        *make_rows(_T.WAKE, _S.IDLE, _G.ANY_LIVE, _S.AWAITING),
+        *make_rows(_T.RELEASED, _S.AWAITING, _G.NONE_LIVE, _S.IDLE),
+        *make_rows(_T.SLEEP, _CALM, None, _S.CLOSED, _D.SUSPEND_SESSION),
+        *make_rows(_T.DISCONNECT, (*_CALM, *_BUSY), None, _S.CLOSED, _D.ABANDON_SESSION),
+        *make_rows(_T.KILL, _CALM, None, _S.CLOSED, _D.CLOSE_SESSION),
+        *make_rows(
+            _T.KILL, _TURN, None, _S.CLOSED, _D.CANCEL_TURN, _D.CANCEL_WAITING_ACTIONS, _D.CLOSE_SESSION
         ),
         *make_rows(
-            SessionTrigger.LAPSED, (SessionState.AWAITING, *_BUSY), None, None, SessionDeed.TELL_CLOSED
+            _T.KILL,
+            _S.EXECUTING,
+            _G.TURN_WAITS,
+            _S.CLOSED,
+            _D.CANCEL_TURN,
+            _D.STOP_ACTION,
+            _D.CANCEL_WAITING_ACTIONS,
+            _D.CLOSE_SESSION,
         ),
-        TransitionRow(
-            SessionTrigger.OFFER, SessionState.IDLE, None, SessionState.AWAITING, (SessionDeed.SUGGEST,)
-        ),
-        *make_rows(SessionTrigger.OFFER, _BUSY, SessionGuard.DRAINING, None),
-        *make_rows(SessionTrigger.OFFER, (SessionState.AWAITING, *_BUSY), None, None, SessionDeed.SUGGEST),
-        *make_rows(SessionTrigger.DRAIN, _CALM, None, SessionState.CLOSED, SessionDeed.GO_DOWN),
-        *make_rows(SessionTrigger.DRAIN, _BUSY, None, None, SessionDeed.BEGIN_DRAIN),
-        TransitionRow(SessionTrigger.WAKE, SessionState.IDLE, SessionGuard.ANY_LIVE, SessionState.AWAITING),
-        TransitionRow(
-            SessionTrigger.RELEASED, SessionState.AWAITING, SessionGuard.NONE_LIVE, SessionState.IDLE
-        ),
-        *make_rows(SessionTrigger.SLEEP, _CALM, None, SessionState.CLOSED, SessionDeed.LIE_DOWN),
-        *make_rows(
-            SessionTrigger.DISCONNECT, (*_CALM, *_BUSY), None, SessionState.CLOSED, SessionDeed.ABANDON
-        ),
-        *make_rows(SessionTrigger.KILL, _CALM, None, SessionState.CLOSED, SessionDeed.GO_DOWN),
-        *make_rows(
-            SessionTrigger.KILL,
-            _TURN,
-            None,
-            SessionState.CLOSED,
-            SessionDeed.CANCEL_TURN,
-            SessionDeed.CANCEL_WAITING,
-            SessionDeed.GO_DOWN,
-        ),
-        TransitionRow(
-            SessionTrigger.KILL,
-            SessionState.EXECUTING,
-            SessionGuard.TURN_WAITS,
-            SessionState.CLOSED,
-            (
-                SessionDeed.CANCEL_TURN,
-                SessionDeed.STOP_ACTION,
-                SessionDeed.CANCEL_WAITING,
-                SessionDeed.GO_DOWN,
-            ),
-        ),
-        TransitionRow(
-            SessionTrigger.KILL,
-            SessionState.EXECUTING,
-            None,
-            SessionState.CLOSED,
-            (SessionDeed.CANCEL_WAITING, SessionDeed.GO_DOWN),
-        ),
+        *make_rows(_T.KILL, _S.EXECUTING, None, _S.CLOSED, _D.CANCEL_WAITING_ACTIONS, _D.CLOSE_SESSION),
     ),
 )

@@ -89,11 +89,11 @@ class SuggestionNotices:
 
     def refuse_incomplete(self, suggestion: Suggestion) -> None:
         """Refuse a confirm that leaves a missing field empty; another confirm may fill it in."""
-        self._ask_again("bad_message", suggestion.lacks, suggestion)
+        self._ask_again("bad_message", suggestion.incomplete_reason, suggestion)
 
     def refuse_edit(self, suggestion: Suggestion) -> None:
         """Refuse a confirm with arguments that the tool does not accept; another confirm may follow."""
-        self._ask_again("bad_edit", suggestion.spoiled, suggestion)
+        self._ask_again("bad_edit", suggestion.edit_reason, suggestion)
 
     def _ask_again(self, code: Any, why: str | None, suggestion: Suggestion) -> None:
         message = f"{why} Nothing was run; confirm again."

@@ -55,8 +55,8 @@ class TurnInProgress:
     """The turn in progress.
 
     `complete`: the Brain has emitted its last event. `asks`: that event asks the user for arguments that a call lacks.
-    `acting`: the call that the turn waits for. `pending_events`: events that arrived while a text was streamed or a
-    call ran.
+    `pending_call`: the call that the turn waits for. `pending_events`: events that arrived while a text was streamed or
+    a call ran.
     """
 
     number: int
@@ -67,8 +67,8 @@ class TurnInProgress:
     text: str = ""  # the streamed text so far, as the client has it
     offers: tuple[LiveSuggestion, ...] = ()
     pending_events: deque[BrainOutput] = field(default_factory=deque)
-    acting: CallRequested | None = None
-    speaking: int = 0  # texts handed out and not yet written
+    pending_call: CallRequested | None = None
+    unwritten_texts: int = 0  # texts handed out and not yet written
     complete: bool = False
     asks: bool = False
     wishes: tuple[Wish, ...] = ()  # left open for the next message
@@ -103,7 +103,7 @@ class SessionTurns:
     @property
     def waits_for_call(self) -> bool:
         """Whether the turn in progress waits for a call."""
-        return self._turn is not None and self._turn.acting is not None
+        return self._turn is not None and self._turn.pending_call is not None
 
     # --- events of a turn's task
 
@@ -112,7 +112,7 @@ class SessionTurns:
         turn = self._turn
         if turn is None or turn.number != event.turn or turn.complete:
             return  # the event of a turn that has ended
-        if turn.speaking or turn.acting:
+        if turn.unwritten_texts or turn.pending_call:
             turn.pending_events.append(event)
             return
         self._handle_event(turn, event)
@@ -123,10 +123,10 @@ class SessionTurns:
             self._refuse_turn(turn, event)
             return False
         if isinstance(event, CallRequested):
-            turn.acting = event
+            turn.pending_call = event
             if self._react(SessionTrigger.ACT, event):
                 return True
-            turn.acting = None
+            turn.pending_call = None
             self._out.add(StopBrain(turn.number))
             return False
         turn_event = event.event
@@ -151,7 +151,7 @@ class SessionTurns:
         if turn is None or turn.number != event.turn or turn.complete:
             return
         turn.pending_events.clear()
-        if turn.acting:
+        if turn.pending_call:
             turn.pending_events.append(event)
             return
         self._refuse_turn(turn, event)
@@ -179,8 +179,8 @@ class SessionTurns:
         if turn is None or turn.number != event.turn:
             return
         self._out.wall_ms = event.wall_ms
-        turn.speaking -= 1
-        if not turn.speaking:
+        turn.unwritten_texts -= 1
+        if not turn.unwritten_texts:
             self._react(SessionTrigger.STREAMED if turn.complete else SessionTrigger.MORE)
 
     def restore_history(self, history: tuple[Exchange, ...]) -> None:
@@ -264,7 +264,7 @@ class SessionTurns:
             self._wishes = turn.wishes
         return turn.offers
 
-    def speak_text(self, part: VerifiedPart | TurnRefusal) -> None:
+    def stream_text(self, part: VerifiedPart | TurnRefusal) -> None:
         """Stream a verified text; a refusal follows earlier text after a space."""
         turn = self._turn
         if turn is None:
@@ -272,28 +272,34 @@ class SessionTurns:
         text = join_text(turn.text, part.text)
         turn.texts.append(part.text)
         turn.text += text
-        turn.speaking += 1
+        turn.unwritten_texts += 1
         last = isinstance(part, TurnRefusal) or part.last
         self._out.add(SpeakText(turn.number, text, last, turn.sources.add_text(part.text)))
 
     def find_pending_call(self) -> tuple[CallRequested, Question] | None:
         """Return the call that the turn in progress waits for, and its question."""
         turn = self._turn
-        return None if turn is None or turn.acting is None else (turn.acting, turn.question)
+        return None if turn is None or turn.pending_call is None else (turn.pending_call, turn.question)
 
     def end_call(self, outcome: Outcome) -> None:
         """Give the Brain the outcome of the call that the turn has waited for."""
         turn = self._turn
-        if turn is None or turn.acting is None:
+        if turn is None or turn.pending_call is None:
             return
-        turn.acting = None
+        turn.pending_call = None
         self._out.add(ResumeBrain(turn.number, outcome))
-        self.take_waiting_events()
+        self.handle_waiting_events()
 
-    def take_waiting_events(self) -> None:
+    def handle_waiting_events(self) -> None:
         """Handle the Brain's events that arrived while a text was streamed or a call ran."""
         turn = self._turn
-        while turn and turn is self._turn and turn.pending_events and not turn.speaking and not turn.acting:
+        while (
+            turn
+            and turn is self._turn
+            and turn.pending_events
+            and not turn.unwritten_texts
+            and not turn.pending_call
+        ):
             if not self._handle_event(turn, turn.pending_events.popleft()):
                 return
 

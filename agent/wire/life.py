@@ -2,9 +2,11 @@
 
 `closing` waits for the client's half of the closing handshake; `flushing` expects nothing more from the client and
 waits until all frames are written. A trigger that ends the connection at once skips both.
+
+A row reads: on a trigger (`_T`), in these states (`_S`), without a guard, go to that state and do the deeds (`_D`).
 """
 
-from ..fsm import StateTable, TableWord, TransitionRow, make_rows
+from ..fsm import StateTable, TableWord, make_rows
 
 
 class ConnectionState(TableWord):
@@ -36,16 +38,18 @@ class ConnectionGuard(TableWord):
 class ConnectionDeed(TableWord):
     """A step that a row has done after its transition."""
 
-    BEGIN = "begin"
-    SAY_GOODBYE = "say_goodbye"
-    TAKE_NO_MORE = "take_no_more"
-    DELIVER_NO_MORE = "deliver_no_more"
-    LET_GO = "let_go"
-    DROP = "drop"
+    START_IO = "start_io"
+    SEND_CLOSE_FRAME = "send_close_frame"
+    CLOSE_OUTBOX = "close_outbox"
+    STOP_DELIVERY = "stop_delivery"
+    CLOSE_STREAM = "close_stream"
+    DROP_STREAM = "drop_stream"
 
 
-_SPEAKING = (ConnectionState.HANDSHAKING, ConnectionState.OPEN)
-_WAITING = (*_SPEAKING, ConnectionState.CLOSING)
+_S, _T, _G, _D = ConnectionState, ConnectionTrigger, ConnectionGuard, ConnectionDeed
+
+_SPEAKING = (_S.HANDSHAKING, _S.OPEN)
+_WAITING = (*_SPEAKING, _S.CLOSING)
 
 TABLE: StateTable[ConnectionState, ConnectionTrigger, ConnectionGuard, ConnectionDeed] = StateTable(
     title="Connection",
@@ -53,49 +57,14 @@ TABLE: StateTable[ConnectionState, ConnectionTrigger, ConnectionGuard, Connectio
     triggers=ConnectionTrigger,
     guards=ConnectionGuard,
     deeds=ConnectionDeed,
-    initial=ConnectionState.HANDSHAKING,
+    initial=_S.HANDSHAKING,
     rows=(
-        TransitionRow(
-            ConnectionTrigger.ACCEPT,
-            ConnectionState.HANDSHAKING,
-            None,
-            ConnectionState.OPEN,
-            (ConnectionDeed.BEGIN,),
-        ),
-        *make_rows(
-            ConnectionTrigger.GOODBYE,
-            _SPEAKING,
-            None,
-            ConnectionState.CLOSING,
-            ConnectionDeed.SAY_GOODBYE,
-            ConnectionDeed.DELIVER_NO_MORE,
-        ),
-        *make_rows(
-            ConnectionTrigger.PARTED, _WAITING, None, ConnectionState.FLUSHING, ConnectionDeed.TAKE_NO_MORE
-        ),
-        *make_rows(
-            ConnectionTrigger.LEFT,
-            _WAITING,
-            None,
-            ConnectionState.FLUSHING,
-            ConnectionDeed.TAKE_NO_MORE,
-            ConnectionDeed.DELIVER_NO_MORE,
-        ),
-        TransitionRow(
-            ConnectionTrigger.IN_VAIN,
-            ConnectionState.CLOSING,
-            None,
-            ConnectionState.CLOSED,
-            (ConnectionDeed.LET_GO,),
-        ),
-        TransitionRow(ConnectionTrigger.WRITTEN, ConnectionState.FLUSHING, None, ConnectionState.CLOSED),
-        *make_rows(
-            ConnectionTrigger.ABORT,
-            (*_WAITING, ConnectionState.FLUSHING),
-            None,
-            ConnectionState.CLOSED,
-            ConnectionDeed.DROP,
-            ConnectionDeed.DELIVER_NO_MORE,
-        ),
+        *make_rows(_T.ACCEPT, _S.HANDSHAKING, None, _S.OPEN, _D.START_IO),
+        *make_rows(_T.GOODBYE, _SPEAKING, None, _S.CLOSING, _D.SEND_CLOSE_FRAME, _D.STOP_DELIVERY),
+        *make_rows(_T.PARTED, _WAITING, None, _S.FLUSHING, _D.CLOSE_OUTBOX),
+        *make_rows(_T.LEFT, _WAITING, None, _S.FLUSHING, _D.CLOSE_OUTBOX, _D.STOP_DELIVERY),
+        *make_rows(_T.IN_VAIN, _S.CLOSING, None, _S.CLOSED, _D.CLOSE_STREAM),
+        *make_rows(_T.WRITTEN, _S.FLUSHING, None, _S.CLOSED),
+        *make_rows(_T.ABORT, (*_WAITING, _S.FLUSHING), None, _S.CLOSED, _D.DROP_STREAM, _D.STOP_DELIVERY),
     ),
 )

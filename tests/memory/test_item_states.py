@@ -22,6 +22,7 @@ from agent.memory.states import (
 )
 from agent.ports.memory import LIVE, ItemStatus, ItemType
 
+from ..mutilated import without_guard, without_row
 from .made import DAY, NOW, item
 
 LAPSES = round(PROPOSAL_LAPSES * 1000)
@@ -112,14 +113,14 @@ def test_what_becomes_of_an_item() -> None:
 @pytest.mark.parametrize("row", TABLE.rows, ids=named)
 def test_every_row_is_needed(row: ItemRow, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without any one row something else becomes of an item."""
-    monkeypatch.setattr(states, "ENGINE", make_item_engine(TABLE.without_row(row)))
+    monkeypatch.setattr(states, "ENGINE", make_item_engine(without_row(TABLE, row)))
     assert not kept()
 
 
 @pytest.mark.parametrize("row", [row for row in TABLE.rows if row.guard], ids=named)
 def test_every_guard_is_needed(row: ItemRow, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without any one guard something becomes of an item that must not."""
-    monkeypatch.setattr(states, "ENGINE", make_item_engine(TABLE.without_guard(row)))
+    monkeypatch.setattr(states, "ENGINE", make_item_engine(without_guard(TABLE, row)))
     assert not kept()
 
 

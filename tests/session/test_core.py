@@ -17,6 +17,7 @@ from agent.session.core import make_engine
 from agent.session.states import SessionRow
 
 from ..examples import sample
+from ..mutilated import without_guard, without_row
 from . import acting, kept  # noqa: F401 - their scenarios
 from .driver import Driver
 from .scenarios import SCENARIOS, Make, into
@@ -51,26 +52,26 @@ def named(row: TransitionRow[Any, Any, Any, Any]) -> str:
 @pytest.mark.parametrize("row", sample(states.TABLE.rows, 3), ids=named)
 def test_every_row_of_the_session_is_needed(row: SessionRow) -> None:
     """Without any one row a promise is broken."""
-    assert some_scenario_fails(partial(Driver, make_engine(states.TABLE.without_row(row))))
+    assert some_scenario_fails(partial(Driver, make_engine(without_row(states.TABLE, row))))
 
 
 @pytest.mark.parametrize("row", sample((row for row in states.TABLE.rows if row.guard), 3), ids=named)
 def test_every_guard_of_the_session_is_needed(row: SessionRow) -> None:
     """Without any one guard a promise is broken."""
-    assert some_scenario_fails(partial(Driver, make_engine(states.TABLE.without_guard(row))))
+    assert some_scenario_fails(partial(Driver, make_engine(without_guard(states.TABLE, row))))
 
 
 @pytest.mark.parametrize("row", sample(suggestions.TABLE.rows, 3), ids=named)
 def test_every_row_of_a_suggestion_is_needed(row: SuggestionRow) -> None:
     """Without any one row of a suggestion's table a promise is broken."""
-    mutilated = make_suggestion_engine(suggestions.TABLE.without_row(row))
+    mutilated = make_suggestion_engine(without_row(suggestions.TABLE, row))
     assert some_scenario_fails(lambda **more: Driver(suggestion_engine=mutilated, **more))
 
 
 @pytest.mark.parametrize("row", [row for row in suggestions.TABLE.rows if row.guard], ids=named)
 def test_every_guard_of_a_suggestion_is_needed(row: SuggestionRow) -> None:
     """Without any one guard of a suggestion's table a promise is broken."""
-    mutilated = make_suggestion_engine(suggestions.TABLE.without_guard(row))
+    mutilated = make_suggestion_engine(without_guard(suggestions.TABLE, row))
     assert some_scenario_fails(lambda **more: Driver(suggestion_engine=mutilated, **more))
 
 

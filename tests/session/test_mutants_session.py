@@ -194,7 +194,7 @@ def test_what_was_closed_stays_closed(closing: SuggestionStep) -> None:
     row = ENGINE.fire(suggestion, SuggestionStep.CONFIRM)
     assert suggestion.state is closed
     assert row is not None
-    assert row.does in ((SuggestionDeed.ANSWER_CANCELLED,), (SuggestionDeed.ANSWER_EXPIRED,))
+    assert row.deeds in ((SuggestionDeed.SEND_CANCELLED,), (SuggestionDeed.SEND_EXPIRED,))
 
 
 class AtTheLast(trio.abc.Instrument):

@@ -92,18 +92,20 @@ def test_a_guard_or_a_deed_without_its_function_is_refused() -> None:
     ):
         Engine(states.TABLE, guards, core.DEEDS)
     deeds: dict[SessionDeed, Any] = {
-        each: core.DEEDS[each] for each in SessionDeed if each not in (SessionDeed.HOLD, SessionDeed.SPEAK)
+        each: core.DEEDS[each]
+        for each in SessionDeed
+        if each not in (SessionDeed.QUEUE_ACTION, SessionDeed.STREAM_TEXT)
     }
     with pytest.raises(
-        ValueError, match=r"no function is given for: SessionDeed\.HOLD, SessionDeed\.SPEAK; "
+        ValueError, match=r"no function is given for: SessionDeed\.QUEUE_ACTION, SessionDeed\.STREAM_TEXT; "
     ):
         Engine(states.TABLE, core.GUARDS, deeds)
 
 
 def test_what_the_table_does_not_know_is_refused() -> None:
     """A guard or a deed of another table is not this one's, whether a function or a row names it."""
-    odd: Any = {**core.DEEDS, suggestions.SuggestionDeed.WITHDRAW: print}
-    with pytest.raises(ValueError, match=r"not in the table: SuggestionDeed\.WITHDRAW"):
+    odd: Any = {**core.DEEDS, suggestions.SuggestionDeed.CANCEL_CONFIRMED: print}
+    with pytest.raises(ValueError, match=r"not in the table: SuggestionDeed\.CANCEL_CONFIRMED"):
         Engine(states.TABLE, core.GUARDS, odd)
     foreign: Any = suggestions.SuggestionGuard.LATE
     row: SessionRow = TransitionRow(SessionTrigger.CANCEL, SessionState.IDLE, foreign, None)
@@ -130,7 +132,7 @@ def test_every_guard_and_every_deed_is_a_rows(engine: AnyEngine) -> None:
     guards: Any = engine.table.guards
     deeds: Any = engine.table.deeds
     assert {row.guard for row in engine.table.rows if row.guard} == set(guards)
-    assert {deed for row in engine.table.rows for deed in row.does} == set(deeds)
+    assert {deed for row in engine.table.rows for deed in row.deeds} == set(deeds)
 
 
 def as_the_machine_has_it(engine: AnyEngine, state: Any, trigger: Any) -> list[tuple[Any, ...]]:
@@ -152,7 +154,7 @@ def test_what_runs_is_what_the_machine_holds(engine: AnyEngine) -> None:
             (
                 [row.guard.value] if row.guard else [],
                 row.target.name if row.target else None,
-                [deed.value for deed in row.does],
+                [deed.value for deed in row.deeds],
             )
             for row in rows
         ]
@@ -203,7 +205,7 @@ def test_the_machine_takes_the_same_row(engine: AnyEngine) -> None:
                 went = False
             assert reacted is went is (row is not None)
             assert puppets[0].state is puppets[1].state is puppets[2].state
-            assert puppets[1].did == puppets[2].did == [deed.value for deed in (row.does if row else ())]
+            assert puppets[1].did == puppets[2].did == [deed.value for deed in (row.deeds if row else ())]
             taken.add(row)
     assert {row for row in taken if row} == set(table.rows)
 
@@ -220,13 +222,13 @@ def test_a_deed_that_raises_leaves_the_state_as_the_row_has_changed_it() -> None
         SessionState.IDLE,
         None,
         SessionState.CLOSED,
-        (SessionDeed.HOLD, SessionDeed.SPEAK, SessionDeed.REPORT),
+        (SessionDeed.QUEUE_ACTION, SessionDeed.STREAM_TEXT, SessionDeed.REPORT_OUTCOME),
     )
     deeds = {
         **core.DEEDS,
-        SessionDeed.HOLD: lambda _, about: done.append(about),
-        SessionDeed.SPEAK: broken,
-        SessionDeed.REPORT: broken,
+        SessionDeed.QUEUE_ACTION: lambda _, about: done.append(about),
+        SessionDeed.STREAM_TEXT: broken,
+        SessionDeed.REPORT_OUTCOME: broken,
     }
     session = Core()
     with pytest.raises(RuntimeError, match="broken"):
@@ -265,7 +267,7 @@ def test_the_drawing_shows_every_row() -> None:
     """The diagram has an arrow per row, guards included, and the matrix a cell per pair."""
     drawing = draw_mermaid(states.TABLE)
     assert drawing.count("-->") >= len(states.TABLE.rows)
-    assert "streaming --> executing: streamed [confirm_waits] / finish_turn, run_next" in drawing
+    assert "streaming --> executing: streamed [confirm_waits] / finish_turn, run_next_action" in drawing
     table = draw_matrix(states.TABLE)
     assert table.count("\n") == len(SessionState) + 2
     assert "| idle | buffering | - |" in table

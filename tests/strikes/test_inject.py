@@ -70,7 +70,7 @@ def undone(trigger: SessionTrigger, deed: SessionDeed) -> tuple[Any, str, Any]:
 
     def change(row: SessionRow) -> SessionRow:
         here = (row.trigger, row.source) == (trigger, SessionState.EXECUTING)
-        return replace(row, does=tuple(each for each in row.does if each is not deed)) if here else row
+        return replace(row, deeds=tuple(each for each in row.deeds if each is not deed)) if here else row
 
     return changed(change)
 
