@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from .identifiers import CALLS
 from .language_tables import PARTS, pattern, unite_words
-from .rates import SPANS, charges, rates_in, without_rates
+from .rates import TIME_UNITS, find_charges, rates_in, remove_rates
 from .reader import NumberReader
 from .suffix_rows import is_known
 from .suffixes import suffix
@@ -53,13 +53,13 @@ def header(text: str) -> Header:
     """Read the cell of a header, or a label."""
     text = text.strip(" |:*_")
     name = UNITS.get(text.lower(), "")
-    span = frozenset((name,)) if name in SPANS else NO_RATE
+    span = frozenset((name,)) if name in TIME_UNITS else NO_RATE
     for said in _BRACKETS.findall(text):
         amount = _unit(said, True)
         if amount is not None:  # Mbit/s is a unit rather than a rate
             return Header(amount.sort, amount.unit, rates_in(_BRACKETS.sub("", text)), span)
     rate = rates_in(text)
-    rest = without_rates(text)
+    rest = remove_rates(text)
     pieces = [piece for said in _BRACKETS.findall(rest) for piece in _PIECE.split(said)]
     own = _BRACKETS.sub("", rest)
     candidates = [(piece, True) for piece in pieces] + (
@@ -78,7 +78,7 @@ def sums_in(heading: str) -> Header:
 
     Other units are ignored: a bare number already supports any of them, and with a unit it would support only that one.
     """
-    said = without_rates(heading).strip(" :*_")
+    said = remove_rates(heading).strip(" :*_")
     found = _SAID_IN.search(said) or _BRACKETED.search(said)
     amount = _unit(found[1].strip(), True) if found is not None else None
     if amount is None or amount.sort not in (Sort.MONEY, Sort.PERCENT):
@@ -179,7 +179,7 @@ def lend_charges(r: NumberReader) -> None:
     """Give the amount of money behind "the monthly fee is", "priset per år är" that rate."""
     s = r.s
     starts = [found.start for found in r.found]
-    for end, rate in charges(s):
+    for end, rate in find_charges(s):
         index = bisect_left(starts, end)
         if index < len(starts) and _SAID_OF.fullmatch(s, end, starts[index]):
             found = r.found[index]

@@ -7,7 +7,7 @@ from .amounts import digits_at
 from .dates import OPENING, Date, day_first_at, iso_at, time_at, time_range_at
 from .digit_places import Digits
 from .language_tables import AM, AND, PM, TO, pattern, unite_words
-from .rates import zone_after
+from .rates import read_zone_after
 from .reader import NumberReader
 from .suffix_rows import is_known
 from .suffixes import suffix
@@ -70,7 +70,7 @@ def time_row(r: NumberReader, place: Digits) -> tuple[NumberMatch, ...]:
     if span is not None and r.border(span[0]) and (_ends_in_half(s, span[0]) or not _is_amount(s, span[0])):
         end, low, high, hours = span
         whole = (str(low // 3600), str(high // 3600)) if low % 3600 == high % 3600 == 0 else None
-        found = keys.hours(_span(low, high), (low, high), whole, True, (at, end), zone_after(s, end))
+        found = keys.hours(_span(low, high), (low, high), whole, True, (at, end), read_zone_after(s, end))
         written = f"range {hours[0]} {hours[1]}"
         if whole is not None and written not in found.gives:
             found.gives += (written,)
@@ -85,7 +85,7 @@ def time_row(r: NumberReader, place: Digits) -> tuple[NumberMatch, ...]:
         return ()
     amount = digits_at(s, at, "") if not time.sure else None
     number = amount.values[0] if amount is not None and amount.end == time.end else ""
-    zone = zone_after(s, time.end)
+    zone = read_zone_after(s, time.end)
     return (keys.time(clock(time.seconds), time.seconds, number, at, time.end, zone),)
 
 
@@ -98,7 +98,7 @@ def _whole_hours(r: NumberReader, at: int) -> NumberMatch | None:
     if high > 24 or low >= high:
         return None
     ends, bare = (low * 3600, high * 3600), (str(low), str(high))
-    return keys.hours(_span(*ends), ends, bare, False, (at, found.end()), zone_after(r.s, found.end()))
+    return keys.hours(_span(*ends), ends, bare, False, (at, found.end()), read_zone_after(r.s, found.end()))
 
 
 def _span(low: int, high: int) -> str:

@@ -1,14 +1,16 @@
-"""Finds list markers, and the language of a line.
+"""Finds the marks of a text that are layout, not numbers: list markers, and marks that count an answer's sources.
 
-A list marker is layout rather than a number when it counts up from 1 in its list; `bullets` renders such lists with
-"- ". In a source every marker at the start of a line is layout and supports nothing.
+Strategy: two passes that are independent of each other, each by one regular expression.
+
+- A list marker is layout when it counts up from 1 in its list; `bullets` renders such lists with "- ". In a source
+  every marker at the start of a line is layout and supports nothing.
+- A mark such as `[1]` or `(source 2)` in an answer names one of its sources. `without_source_marks` removes it, unless
+  it may be a number of the text: one beyond the sources, in code, before a noun, or beside the same word in a source.
 """
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Final
 
 from agent.text.words import FUNCTION_WORDS
@@ -18,14 +20,15 @@ from .language_tables import AND, COUNTINGS, OR, TO, either, pattern, unite_word
 _STEP: Final = unite_words(lambda each: each.labels.step)
 STEPS: Final = _STEP | unite_words(lambda each: each.labels.steps)
 """The names of steps of instructions, before their number."""
-_WRITTEN: Final = [form for word in STEPS for form in (word, word.capitalize())]
-_INSTEAD: Final = {
+_STEP_FORMS: Final = [form for word in STEPS for form in (word, word.capitalize())]
+_STEP_PHRASES: Final = {
     word: (each.labels.that_step, each.labels.those_steps)
     for each in COUNTINGS.values()
     for word in each.labels.step | each.labels.steps
 }
+"""By the name of a step: the phrases in place of "step 3" and of "steps 3 to 5"."""
 
-_MARKER = re.compile(
+_MARKER: Final = re.compile(
     r"(?P<indent>[ \t]{0,40})(?P<lead>(?:[-*+>][ \t]{1,4}){0,3}(?:#{1,6}[ \t]{1,4})?)"
     r"(?:(?P<open>\*\*|__)?(?P<number>\d{1,3})[.)](?P<close>\*\*|__)?(?=[ \t\n]|$)[ \t]{0,8}"
     r"|(?P<bold>\*\*|__)?(?P<word>"
@@ -34,62 +37,55 @@ _MARKER = re.compile(
     r"(?:(?P<tail>[ \t]?[.:)-])(?=[ \t\n*_]|$))?"
     r"(?P<unbold>\*\*|__)?[ \t]{0,8})"
 )
-_MENTION = re.compile(
-    rf"\b({pattern(_WRITTEN)}) (\d{{1,3}})"
+_MENTION: Final = re.compile(
+    rf"\b({pattern(_STEP_FORMS)}) (\d{{1,3}})"
     rf"(?:(?: ?[-–] ?| (?:{pattern(AND, OR, TO)}) )(\d{{1,3}}))?(?![\w%]|[.,:/–-]?\d)"
 )
-
-
-_FOOTNOTE = re.compile(r"\[\^[^\]\s]{1,30}\]")
-MOST = 10_000
-"""Markers; a text with more keeps them, and each counts as a number."""
+_FOOTNOTE: Final = re.compile(r"\[\^[^\]\s]{1,30}\]")
+_MOST_MARKERS: Final = 10_000  # a text with more keeps them, and each counts as a number
 
 
 @dataclass(frozen=True, slots=True)
-class Marker:
-    """One list marker: offsets of its characters, its `number`, and whether it was "Step n"."""
+class ListMarker:
+    """One list marker, such as "2." or "Step 2:". `start`, `end`: offsets of its characters, which `text` holds."""
 
     start: int
     end: int
     number: int
-    step: bool
     text: str
 
 
-def markers(text: str) -> tuple[Marker, ...]:
-    """Return the markers at line starts of `text` that count up from 1, in order; () with more than `MOST`."""
-    found = _all_markers(text, MOST + 1)
-    return tuple(_counting(found)) if len(found) <= MOST else ()
+def _find_counting_markers(text: str) -> tuple[ListMarker, ...]:
+    """Return the markers at line starts that count up from 1, in order; () with more than `_MOST_MARKERS`."""
+    matches = _match_markers(text, _MOST_MARKERS + 1)
+    if len(matches) > _MOST_MARKERS:
+        return ()
+    counting: list[ListMarker] = []
+    last: dict[tuple[int, bool], int] = {}  # the last number at an indentation, of steps and of others
+    for match in matches:
+        is_step = match["number"] is None
+        number = int(match["step"] if is_step else match["number"])
+        continues = any(number == n + 1 and of_steps == is_step for (_, of_steps), n in last.items())
+        if number != 1 and not continues:
+            continue
+        last[len(match["indent"].expandtabs(4)), is_step] = number
+        start = match.end("lead") if match["lead"] else match.end("indent")
+        counting.append(ListMarker(start, match.end(), number, match.group()))
+    return tuple(counting)
 
 
-def _all_markers(text: str, most: int = -1) -> "list[re.Match[str]]":
-    found: list[re.Match[str]] = []
+def _match_markers(text: str, most: int = -1) -> list[re.Match[str]]:
+    """Match the markers at line starts, whatever their numbers, up to `most` of them; -1 is no limit."""
+    matches: list[re.Match[str]] = []
     at = 0
-    while len(found) != most:
+    while len(matches) != most:
         match = _MARKER.match(text, at)
         if match is not None:
-            found.append(match)
+            matches.append(match)
         at = text.find("\n", at) + 1
         if at == 0:
             break
-    return found
-
-
-def _counting(found: "list[re.Match[str]]") -> list[Marker]:
-    """Select the markers that start a list or continue one at their indentation."""
-    kept: list[Marker] = []
-    last: dict[tuple[int, bool], int] = {}
-    for match in found:
-        step = match["number"] is None
-        number = int(match["step"] if step else match["number"])
-        place = (len(match["indent"].expandtabs(4)), step)
-        on = any(number == n + 1 and key[1] == step for key, n in last.items())
-        if number != 1 and not on:
-            continue
-        last[place] = number
-        start = match.end("lead") if match["lead"] else match.end("indent")
-        kept.append(Marker(start, match.end(), number, step, match.group()))
-    return kept
+    return matches
 
 
 def without_markers(text: str) -> str:
@@ -99,12 +95,12 @@ def without_markers(text: str) -> str:
     if "\n" not in text and _MARKER.match(text) is None:
         return text
     pieces: list[str] = []
-    done = 0
-    for match in _all_markers(text):
+    copied = 0
+    for match in _match_markers(text):
         group = "step" if match["number"] is None else "number"
-        pieces += (text[done : match.start(group)], "." * len(match[group]))
-        done = match.end(group)
-    return "".join(pieces) + text[done:] if pieces else text
+        pieces += (text[copied : match.start(group)], "." * len(match[group]))
+        copied = match.end(group)
+    return "".join(pieces) + text[copied:] if pieces else text
 
 
 def bullets(text: str) -> str:
@@ -112,51 +108,51 @@ def bullets(text: str) -> str:
 
     A heading "Step 1: Open" becomes a bullet too. A mention of a step that has no marker is left as it is.
     """
-    kept = markers(text)
-    if not kept:
+    markers = _find_counting_markers(text)
+    if not markers:
         return text
-    steps = {marker.number for marker in kept}
+    steps = {marker.number for marker in markers}
     pieces: list[str] = []
-    done = 0
-    for marker in kept:
-        pieces += (_mentions(text[done : marker.start], steps), _bullet(text, marker))
-        done = marker.end
-    return "".join(pieces) + _mentions(text[done:], steps)
+    copied = 0
+    for marker in markers:
+        pieces += (_render_mentions(text[copied : marker.start], steps), _render_bullet(text, marker))
+        copied = marker.end
+    return "".join(pieces) + _render_mentions(text[copied:], steps)
 
 
-def _bullet(text: str, marker: Marker) -> str:
+def _render_bullet(text: str, marker: ListMarker) -> str:
+    """Return "- " in place of `marker`, "" behind a mark of its own; emphasis that the marker opens stays open."""
     line = text.rfind("\n", 0, marker.start) + 1
-    lead = text[line : marker.start].strip()
+    has_lead = bool(text[line : marker.start].strip())
     opens = marker.text.count("**") % 2 == 1 or marker.text.count("__") % 2 == 1
-    mark = ("**" if "**" in marker.text else "__") if opens else ""
-    blank = text[marker.end : marker.end + 1] in ("", "\n")
-    return mark if lead else ("-" if blank and not mark else "- ") + mark
+    emphasis = ("**" if "**" in marker.text else "__") if opens else ""
+    is_empty = text[marker.end : marker.end + 1] in ("", "\n")
+    return emphasis if has_lead else ("-" if is_empty and not emphasis else "- ") + emphasis
 
 
-def _mentions(text: str, steps: set[int]) -> str:
+def _render_mentions(text: str, steps: set[int]) -> str:
     """Render "step 3" without its number where the answer has that marker."""
-    return _MENTION.sub(lambda m: _mention(m, steps), text)
 
+    def render(match: re.Match[str]) -> str:
+        if int(match[2]) not in steps or (match[3] is not None and int(match[3]) not in steps):
+            return match[0]
+        phrase = _STEP_PHRASES[match[1].lower()][match[3] is not None]
+        return phrase.capitalize() if match[1][0].isupper() else phrase
 
-def _mention(match: "re.Match[str]", steps: set[int]) -> str:
-    if int(match[2]) not in steps or (match[3] is not None and int(match[3]) not in steps):
-        return match[0]
-    phrase = _INSTEAD[match[1].lower()][match[3] is not None]
-    return phrase.capitalize() if match[1][0].isupper() else phrase
+    return _MENTION.sub(render, text)
 
 
 _SOURCES: Final = rf"(?:{either(lambda each: each.labels.sources)}|ref\.)"
 _COUNT: Final = rf"\d{{1,2}}(?:(?:, ?| ?[-–] ?| (?:{pattern(AND)}|&) )\d{{1,2}}){{0,15}}"
-_MARK: Final = re.compile(
+_SOURCE_MARK: Final = re.compile(
     rf"[ \t]?(?:\[\^?(?:{_SOURCES} ?)?#?{_COUNT}\](?!\()|\({_SOURCES} ?#?{_COUNT}\)"
     rf"|(?<=[^\n])\({_COUNT}\)(?=[.,;:!?]|\s|$))",
     re.I,
 )
-_COUNTED: Final = re.compile(r"\d+")
+_NUMBER: Final = re.compile(r"\d+")
 _LAST_WORD: Final = re.compile(r"(\w++)\W*+\Z")
 _NEXT_WORD: Final = re.compile(r"\s(\w+)")
-_REACH: Final = 40
-"""Characters beside a mark in which its neighbours are looked for."""
+_REACH: Final = 40  # characters before a mark in which the word beside it is looked for
 
 
 def without_source_marks(text: str, sources: int, texts: Iterable[str]) -> str:
@@ -168,72 +164,48 @@ def without_source_marks(text: str, sources: int, texts: Iterable[str]) -> str:
     """
     if not sources or ("[" not in text and "(" not in text):
         return text
-    standing: frozenset[tuple[str, str]] | None = None
+    of_sources: frozenset[tuple[str, str]] | None = None
     pieces: list[str] = []
-    done = ticks = 0
-    for found in _MARK.finditer(text):
-        start = found.start()
-        ticks += text.count("`", done, start)
-        counts = ticks % 2 == 0 and all(0 < int(n) <= sources for n in _COUNTED.findall(found.group()))
+    copied = ticks = 0
+    for mark in _SOURCE_MARK.finditer(text):
+        start = mark.start()
+        ticks += text.count("`", copied, start)
+        counts = ticks % 2 == 0 and all(0 < int(n) <= sources for n in _NUMBER.findall(mark.group()))
         if counts:
-            if standing is None:
-                standing = frozenset([place for source in texts for place in _find_marks(source)])
-            counts = not _is_of_noun(found) and standing.isdisjoint(_name_neighbours(found))
-        pieces += (text[done:start], "" if counts else found.group())
-        done = found.end()
-    return "".join(pieces) + text[done:] if pieces else text
+            if of_sources is None:
+                of_sources = frozenset([pair for source in texts for pair in _pair_source_marks(source)])
+            counts = not _counts_noun(mark) and of_sources.isdisjoint(_pair_with_words(mark))
+        pieces += (text[copied:start], "" if counts else mark.group())
+        copied = mark.end()
+    return "".join(pieces) + text[copied:] if pieces else text
 
 
-def _find_marks(source: str) -> Iterator[tuple[str, str]]:
+def _pair_source_marks(source: str) -> Iterator[tuple[str, str]]:
     """Yield the marks of a source, except those of footnotes, with the word before each and with the word behind it."""
-    for found in _MARK.finditer(without_markers(source)):
-        yield from _name_neighbours(found)
+    for mark in _SOURCE_MARK.finditer(without_markers(source)):
+        yield from _pair_with_words(mark)
 
 
-def _name_neighbours(found: "re.Match[str]") -> list[tuple[str, str]]:
+def _pair_with_words(match: re.Match[str]) -> list[tuple[str, str]]:
     """Return a mark with the word before it, and with the word behind it; a word of grammar counts only alone."""
-    text, start = found.string, found.start()
-    mark = found.group().strip()
+    text, start = match.string, match.start()
+    mark = match.group().strip()
     before = _LAST_WORD.search(text[max(0, start - _REACH) : start])
-    behind = _NEXT_WORD.match(text, found.end())
-    named = [(before[1].lower(), mark)] if before is not None else []
-    if behind is not None and (not named or behind[1].lower() not in FUNCTION_WORDS):
-        named.append((mark, behind[1].lower()))
-    return named
+    behind = _NEXT_WORD.match(text, match.end())
+    pairs = [(before[1].lower(), mark)] if before is not None else []
+    if behind is not None and (not pairs or behind[1].lower() not in FUNCTION_WORDS):
+        pairs.append((mark, behind[1].lower()))
+    return pairs
 
 
-def _is_of_noun(found: "re.Match[str]") -> bool:
+def _counts_noun(match: re.Match[str]) -> bool:
     """Tell whether a number that stands alone in parentheses counts the noun behind it."""
-    behind = _NEXT_WORD.match(found.string, found.end())
+    mark = match.group().lstrip()
+    behind = _NEXT_WORD.match(match.string, match.end())
     return (
         behind is not None
-        and found.group().lstrip()[1].isdecimal()
-        and found.group().lstrip()[0] == "("
+        and mark[0] == "("
+        and mark[1].isdecimal()
         and behind[1].islower()
         and behind[1] not in FUNCTION_WORDS
     )
-
-
-DECIMAL_MARKS: Final = {code: each.decimal for code, each in COUNTINGS.items()}
-_LINE_WORDS: Final = {code: each.line_words for code, each in COUNTINGS.items()}
-_WORD = re.compile(r"[^\W\d_]++")
-
-
-class Lines:
-    """Tells the language of the line around an offset, by its function words; each line is read once."""
-
-    def __init__(self, text: str) -> None:
-        self._lines = text.split("\n")
-        self._starts = list(accumulate((len(line) + 1 for line in self._lines), initial=0))
-        self._known: dict[int, str] = {}
-
-    def language(self, at: int) -> str:
-        """Return the code of the line's language, "" when no single language has the most function words."""
-        index = bisect_right(self._starts, at) - 1
-        if index not in self._known:
-            words = _WORD.findall(self._lines[index].lower())
-            said = {code: sum([w in its for w in words]) for code, its in _LINE_WORDS.items()}
-            best = max(said, key=said.__getitem__)
-            alone = sum([count == said[best] for count in said.values()]) == 1
-            self._known[index] = best if alone else ""
-        return self._known[index]

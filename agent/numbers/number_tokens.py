@@ -1,6 +1,6 @@
 """Reads typed number tokens: every place in a text that shows a number, by kind and value.
 
-The text is brought to plain form (`plain`), then read once from left to right. At each digit run, number word or
+The text is brought to plain form (`make_plain`), then read once from left to right. At each digit run, number word or
 numeric symbol (`scan`) the rows of the number rule are tried, longest first (`digit_rows`, `word_rows`); a row counts
 only when its token ends at a border (`reader`), so touching characters are one token. A number that no row reads
 becomes an "unread" token: no digit is ever skipped. Tables lend their headers' units (`columns`), and at last each
@@ -18,7 +18,7 @@ from .columns import NOTHING, Header, lend_charges, lend_headers, lend_heading, 
 from .digit_rows import read_digits
 from .identifiers import segments, urls
 from .number_words import classify
-from .rates import SPANS, rate_after
+from .rates import TIME_UNITS, read_rate_after
 from .reader import NumberReader
 from .scan import PLACES, places
 from .token import NO_RATE, Kind, NumberMatch, NumberToken, Rate
@@ -43,8 +43,8 @@ def tokens(
     """
     r = NumberReader(text, source)
     links = {start: (end, url) for start, end, url in urls(r.s) if any(c.isnumeric() for c in url)}
-    interesting = places(r, links) if not r.plain.spoilt else ()
-    if r.plain.spoilt or len(interesting) > PLACES:
+    interesting = places(r, links) if not r.plain.has_too_many_edits else ()
+    if r.plain.has_too_many_edits or len(interesting) > PLACES:
         r.add(r.exact(Kind.UNREAD, 0, len(r.s), "too many"))
         return _tokens(r, rates)
     for start, end in interesting:
@@ -113,8 +113,8 @@ def _rate(r: NumberReader, found: NumberMatch) -> Rate:
     """Return the rate of a number: the one behind it, else the one of its table's header."""
     if found.amount is None:
         return found.rate
-    own = rate_after(r.s, found.rated if found.rated >= 0 else found.end)
-    return own | found.rate if own.isdisjoint(SPANS) else own
+    own = read_rate_after(r.s, found.rated if found.rated >= 0 else found.end)
+    return own | found.rate if own.isdisjoint(TIME_UNITS) else own
 
 
 def _as_written(text: str, start: int, end: int, source: bool) -> NumberToken:

@@ -18,7 +18,7 @@ from .dates import month_at
 from .language_tables import ARTICLES, OF, PER, THE, either, merge_tables, pattern, unite_words
 from .layout import STEPS
 from .number_words import classify
-from .rates import SPANS
+from .rates import TIME_UNITS
 from .reader import NumberReader
 from .suffixes import suffix
 from .token import Amount, NumberMatch
@@ -74,7 +74,7 @@ def read_interval(r: NumberReader, start: int, end: int, value: int) -> NumberMa
     """
     amount = suffix(r.s, Amount(end, (str(value),), words=True))
     noun = _noun_at(r.s, end)
-    timely = amount.unit in SPANS or noun.startswith(_WEEKDAYS)
+    timely = amount.unit in TIME_UNITS or noun.startswith(_WEEKDAYS)
     if value > 1 and (timely or (value > 2 and _is_plain(noun) and not _IDIOM.match(r.s, start))):
         return r.match_counted(amount, start)
     return None
@@ -87,12 +87,12 @@ def _counts_noun(r: NumberReader, start: int, end: int) -> bool:
     if _IDIOM.match(s, end - len(last)):
         return False
     noun = _noun_at(s, end)
-    timely = noun.startswith(_WEEKDAYS) or (len(noun) > 2 and unit_of(noun) in SPANS)
+    timely = noun.startswith(_WEEKDAYS) or (len(noun) > 2 and unit_of(noun) in TIME_UNITS)
     if timely and last not in _OTHERS:
         return True
     if not _is_plain(noun):
         day = _OF_SPAN.match(s, end)
-        return day is not None and unit_of(day[1]) in SPANS
+        return day is not None and unit_of(day[1]) in TIME_UNITS
     return first != "" or r.before(start).word.lower() in _DETERMINERS or _is_definite(last, noun)
 
 

@@ -5,14 +5,16 @@ a space lies none, so a row that stops there has not read its token whole, and t
 """
 
 import re
+from bisect import bisect_right
+from itertools import accumulate
 from typing import NamedTuple
 
 from . import keys
 from .characters import SEAM
 from .identifiers import run_at
-from .language_tables import AND, OR, PARTS, pattern
-from .layout import DECIMAL_MARKS, Lines, without_markers
-from .plain import Plain, plain
+from .language_tables import AND, COUNTINGS, OR, PARTS, pattern
+from .layout import without_markers
+from .plain import PlainText, make_plain
 from .token import Amount, Kind, NumberMatch, Sort, match_amount
 
 _BETWEEN = (
@@ -45,6 +47,30 @@ class Before(NamedTuple):
 
 NOTHING = Before()
 
+_DECIMAL_MARKS = {code: each.decimal for code, each in COUNTINGS.items()}
+_LINE_WORDS = {code: each.line_words for code, each in COUNTINGS.items()}
+_WORD = re.compile(r"[^\W\d_]++")
+
+
+class LineLanguages:
+    """The language of each line of a text, by its function words; each line is read once."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = text.split("\n")
+        self._starts = list(accumulate((len(line) + 1 for line in self._lines), initial=0))
+        self._known: dict[int, str] = {}
+
+    def find_language(self, at: int) -> str:
+        """Return the language code of the line around `at`, "" when no single language has most function words."""
+        index = bisect_right(self._starts, at) - 1
+        if index not in self._known:
+            words = _WORD.findall(self._lines[index].lower())
+            counts = {code: sum([w in its for w in words]) for code, its in _LINE_WORDS.items()}
+            best = max(counts, key=counts.__getitem__)
+            alone = sum([count == counts[best] for count in counts.values()]) == 1
+            self._known[index] = best if alone else ""
+        return self._known[index]
+
 
 class NumberReader:
     """One text, read from left to right.
@@ -53,18 +79,18 @@ class NumberReader:
     month. `source`: it belongs to a source rather than to an answer.
     """
 
-    __slots__ = ("_chain", "_lines", "at", "found", "months", "plain", "s", "source", "text")
+    __slots__ = ("_chain", "_line_languages", "at", "found", "months", "plain", "s", "source", "text")
 
     def __init__(self, text: str, source: bool) -> None:
         self.text = text
         self.source = source
-        self.plain: Plain = plain(without_markers(text) if source else text)
+        self.plain: PlainText = make_plain(without_markers(text) if source else text)
         self.s = self.plain.text
         self.at = 0
         self.found: list[NumberMatch] = []
         self.months = True
         self._chain: list[NumberMatch] = []
-        self._lines: Lines | None = None
+        self._line_languages: LineLanguages | None = None
 
     def before(self, at: int) -> Before:
         """Return the word that ends at most two characters before `at`."""
@@ -165,10 +191,10 @@ class NumberReader:
 
     def decimal_mark(self, at: int) -> str:
         """Return the decimal mark of the line's language, "" when no lone separator may stand at `at`."""
-        return DECIMAL_MARKS.get(self.language(at), "") if _LONE.match(self.s, at) else ""
+        return _DECIMAL_MARKS.get(self.language(at), "") if _LONE.match(self.s, at) else ""
 
     def language(self, at: int) -> str:
         """Return the language of the line around `at`, "" when it is unknown."""
-        if self._lines is None:
-            self._lines = Lines(self.s)
-        return self._lines.language(at)
+        if self._line_languages is None:
+            self._line_languages = LineLanguages(self.s)
+        return self._line_languages.find_language(at)

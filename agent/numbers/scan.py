@@ -73,7 +73,7 @@ def places(r: NumberReader, links: dict[int, tuple[int, str]]) -> Sequence[tuple
         return [match.span() for match in islice(_SCAN.finditer(s), PLACES + 1)]
     r.months = any(word.sort == "month" for word in known.values())
     found = [match.span() for match in _DIGITS.finditer(s)]
-    if not r.plain.ordinary:
+    if not r.plain.is_unchanged:
         found += (match.span() for match in _SYMBOLS.finditer(s))
     for word in known:
         size = len(word)
