@@ -5,13 +5,11 @@ SQLAlchemy costs 0.2 s to import, so these functions import it only when somethi
 
 import os
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TypeVar, cast
-
-import trio
+from typing import cast
 
 from ..config import MEMORY, USER_DATA
 from ..errors import UsageError
@@ -22,14 +20,12 @@ from ..ports.memory import MemoryStore
 from ..ports.note import ReadStore
 from ..ports.observe import Observer
 from ..ports.work import RunSync
-from .lazy_storage import LazyStorage, OpenDatabase, make_stand_ins
+from .lazy_storage import OpenDatabase, make_lazy_store, open_lazily
 from .memory_ledger import MemoryLedger
 from .settings import StorageSettings
 from .store import Store
 
 FOLDER = "agent-server"
-
-T = TypeVar("T")
 
 
 @asynccontextmanager
@@ -53,16 +49,18 @@ async def open_store(
         folder = _locked_folder(settings.data)
         from .stores import open_stores
 
-        async with open_stores(folder, run_sync, clock, observer, told, label, settings.retention) as kept:
-            yield kept.store
+        async with open_stores(
+            folder, run_sync, clock, observer, told, label, settings.retention
+        ) as database:
+            yield database.store
         return
 
-    async def in_memory() -> AbstractAsyncContextManager[OpenDatabase]:
-        open_stores = await run_sync(_load)
+    async def make_database() -> AbstractAsyncContextManager[OpenDatabase]:
+        open_stores = await run_sync(_load_stores)
         return open_stores(None, run_sync, clock, observer, kb=label, retention=settings.retention)
 
-    async with _later(in_memory) as later:
-        yield make_stand_ins(later, MemoryLedger(kb=label))
+    async with open_lazily(make_database) as storage:
+        yield make_lazy_store(storage, MemoryLedger(kb=label))
 
 
 @asynccontextmanager
@@ -81,12 +79,12 @@ async def open_memory_store(
             yield memory
         return
 
-    async def in_memory() -> AbstractAsyncContextManager[ReadStore]:
+    async def make_memory() -> AbstractAsyncContextManager[ReadStore]:
         open_sqlite_memory = await run_sync(_load_memory)
         return open_sqlite_memory(None, run_sync, clock, told)
 
-    async with _later(in_memory) as later:
-        yield cast("ReadStore", later.stand_in())
+    async with open_lazily(make_memory) as storage:
+        yield cast("ReadStore", storage.make_proxy())
 
 
 @asynccontextmanager
@@ -104,26 +102,6 @@ async def open_archive(
 
     async with open_sqlite_archive(ledger_folder(settings.data), run_sync, clock) as opened:
         yield opened
-
-
-@asynccontextmanager
-async def _later(
-    make: Callable[[], Awaitable[AbstractAsyncContextManager[T]]],
-) -> AsyncGenerator[LazyStorage[T], None]:
-    """Open storage at its first use within the block, and close it at the block's end."""
-
-    async def life(over: trio.Event, task_status: "trio.TaskStatus[T]") -> None:
-        async with await make() as kept:
-            task_status.started(kept)
-            await over.wait()
-
-    tasks = AsyncExitStack()
-    later = LazyStorage(await tasks.enter_async_context(trio.open_nursery()), life)
-    try:
-        yield later
-    finally:
-        later.close()
-        await tasks.aclose()  # not handed the block's error, which would come out of it in a group
 
 
 @asynccontextmanager
@@ -146,7 +124,7 @@ async def open_ledger(
         yield ledger
 
 
-def _load() -> "Callable[..., AbstractAsyncContextManager[OpenDatabase]]":
+def _load_stores() -> "Callable[..., AbstractAsyncContextManager[OpenDatabase]]":
     from .stores import open_stores
 
     return open_stores

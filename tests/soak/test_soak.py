@@ -249,7 +249,7 @@ async def test_a_slow_disk_is_slow_to_write(monkeypatch: pytest.MonkeyPatch, tmp
     disk = SlowDisk(inline, 0.02, seed=1)
     async with open_stores(tmp_path, disk, WallClock()) as kept:
         monkeypatch.setattr("time.sleep", slept.append)
-        assert await kept.has("a") is False
+        assert await kept.has_call("a") is False
         assert slept == []
         await kept.store.ledger.claim("a", "send_sms", 1)
         assert slept == [0.02]

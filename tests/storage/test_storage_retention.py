@@ -135,7 +135,7 @@ async def test_without_a_setting_all_is_kept(autojump_clock: trio.testing.MockCl
 
 async def database_of(store: Store) -> Database:
     """The database of a store, opened where it is in memory."""
-    kept = await vars(store.requests)["_later"].open()
+    kept = await vars(store.requests)["_storage"].open()
     made: Database = vars(kept.store.requests)["_database"]
     return made
 
