@@ -1,8 +1,9 @@
-"""The account of one connection: its promises and its frames, and the invariants as far as a client can check them.
+"""Checks the invariants of the server from one connection's frames, as far as its client can see them.
 
-Pure: the caller says which frames were sent and which came, and when. A broken rule is noted at the frame that breaks
-it. Open debts are checked by `check_settled`, once the client believes that nothing is in progress, or by
-`check_cut_off`, when a server that goes down has ended the connection.
+Strategy: the account holds one record for each message and suggestion, and counts on it the frames that were sent and
+that came. A broken rule is reported at the frame that breaks it. Answers that are still due are checked by
+`check_settled`, once the client believes that nothing is in progress, or by `check_cut_off`, when a server that goes
+down has ended the connection. Pure: the caller enters each frame with its time.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,37 +22,44 @@ from .wire import Frame
 
 @dataclass(slots=True, kw_only=True)
 class SentMessage:
-    """A message of the client. `cancelled_at`: when its cancel was sent, in seconds."""
+    """A message of the client. Times are in seconds.
 
-    at: float
-    said: str = ""
+    `number`: the number that it asks the server to remember. `streamed`: the deltas of its answer so far. `end`: the
+    reason of its `stream_end`, or the code of its error. `is_withdrawn`: a cancel has taken back its consequences.
+    `staleness`: seconds before `sent_at` at which the lines that its answer cites were changed.
+    """
+
+    sent_at: float
+    number: str = ""
+    streamed: str = ""
     cancelled_at: float | None = None
-    ended: str | None = None  # the reason of its stream_end, or the code of its error
-    answered: bool = False
-    told: str = ""  # the number that it asks the server to remember
-    disowned: bool = False  # a cancel has taken back its consequences
-    behind: float | None = (
-        None  # seconds for which what its answer cites had been changed before it was asked
-    )
+    end: str | None = None
+    is_answered: bool = False
+    is_withdrawn: bool = False
+    staleness: float | None = None
 
 
 @dataclass(slots=True, kw_only=True)
 class SeenSuggestion:
-    """A suggestion: how often the client decided on it, and how often the server reported an end."""
+    """A suggestion: how often the client decided on it, and how often the server reported an end.
 
-    confirms: int = 0
-    confirmed_at: float = 0.0  # the last time
-    rejects: int = 0
-    answers: int = 0  # action_executed frames
-    closed: int = 0  # action_closed frames
-    ends: int = 0
-    live: bool = True
-    missing: tuple[str, ...] = ()  # fields that its confirm fills in
+    `confirmed_at`: when the last confirm was sent, in seconds. `executed_frames`, `closed_frames`: the number of its
+    `action_executed` and `action_closed` frames. `missing`: the fields that its confirm fills in.
+    """
+
     action: str = ""
     payload: Mapping[str, Any] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+    confirms: int = 0
+    confirmed_at: float = 0.0
+    rejects: int = 0
+    executed_frames: int = 0
+    closed_frames: int = 0
+    ends: int = 0
+    is_live: bool = True
 
 
-BEHIND = 10.0  # seconds in which a change of the knowledge base must have been taken over
+MOST_STALENESS = 10.0  # seconds in which a change of the knowledge base must have been taken over
 _EXPECTED_ERRORS = ("busy", "rate_limited", "shutting_down", "unknown_suggestion")
 
 
@@ -77,30 +85,30 @@ class Account:
         self.confirm_seconds = CONFIRM_SECONDS  # as the server says in `welcome`
         self._name = name
         self._tally = tally
-        self._became = note or (lambda what, id, digest="", tool="": None)
+        self._write_note = note or (lambda what, id, digest="", tool="": None)
         self._pages = pages
         self._book = book
-        self._came = 0
-        self._owed: str | None = None  # the message whose response must be the next frame
+        self._frames = 0
+        self._due_response: str | None = None  # the message whose response must be the next frame
 
     # --- frames that the client sends
 
-    def enter_message(self, id: str, at: float, told: str = "") -> None:
-        """Enter a message that is about to be sent. `told`: the number that its text asks the server to remember."""
+    def enter_message(self, id: str, at: float, number: str = "") -> None:
+        """Enter a message that is about to be sent. `number`: the number that it asks the server to remember."""
         self._tally.count("messages")
-        self.messages[id] = SentMessage(at=at, told=told)
+        self.messages[id] = SentMessage(sent_at=at, number=number)
 
-    def disown_message(self, id: str) -> None:
+    def withdraw_message(self, id: str) -> None:
         """Enter that the server took the cancel of an answered message: no suggestion may follow for it."""
-        self.messages[id].disowned = True
+        self.messages[id].is_withdrawn = True
 
     def enter_cancel(self, at: float, id: str | None = None) -> None:
         """Enter a cancel that is about to be sent: of message `id`, or of everything in progress."""
         self._tally.count("cancels")
-        for message in self.in_progress() if id is None else [id]:
-            asked = self.messages[message]
-            if asked.cancelled_at is None:
-                asked.cancelled_at = at
+        for each in self.list_unended() if id is None else [id]:
+            message = self.messages[each]
+            if message.cancelled_at is None:
+                message.cancelled_at = at
 
     def enter_confirm(self, suggestion: str, at: float, filled: Mapping[str, Any] | None = None) -> None:
         """Enter a confirm that is about to be sent. `filled`: the fields that the user fills in.
@@ -108,15 +116,16 @@ class Account:
         An id that this client was never given makes it a guess.
         """
         self._tally.count("confirms")
-        if suggestion in self.suggestions:
-            self.suggestions[suggestion].confirms += 1
-            self.suggestions[suggestion].confirmed_at = at
-            payload = {**self.suggestions[suggestion].payload, **(filled or {})}
-            if self._book is not None and self.suggestions[suggestion].action == REMEMBER:
-                self._book.enter_approval(str(payload["text"]), suggestion, str(payload["item"]))
-            self._became(CONFIRMED, suggestion, digest_of(payload))
-        else:
+        known = self.suggestions.get(suggestion)
+        if known is None:
             self.guesses += 1
+            return
+        known.confirms += 1
+        known.confirmed_at = at
+        payload = {**known.payload, **(filled or {})}
+        if self._book is not None and known.action == REMEMBER:
+            self._book.enter_approval(str(payload["text"]), suggestion, str(payload["item"]))
+        self._write_note(CONFIRMED, suggestion, digest_of(payload))
 
     def enter_reject(self, suggestion: str) -> None:
         """Enter a reject that is about to be sent."""
@@ -125,28 +134,28 @@ class Account:
 
     # --- the state that the client knows
 
-    def in_progress(self) -> list[str]:
+    def list_unended(self) -> list[str]:
         """Return the messages that have not ended, oldest first."""
-        return [id for id, asked in self.messages.items() if asked.ended is None]
+        return [id for id, message in self.messages.items() if message.end is None]
 
-    def live(self) -> list[str]:
+    def list_live(self) -> list[str]:
         """Return the suggestions that the user can still decide on, as far as the client knows."""
-        return [id for id, each in self.suggestions.items() if each.live and not each.confirms]
+        return [id for id, each in self.suggestions.items() if each.is_live and not each.confirms]
 
     @property
     def has_heard(self) -> bool:
         """Whether any frame has come."""
-        return self._came > 0
+        return self._frames > 0
 
     @property
-    def waiting(self) -> bool:
+    def is_waiting(self) -> bool:
         """Whether an end, a response or the answer to a confirm is still to come."""
         return (
-            self._owed is not None
+            self._due_response is not None
             or self.guesses > 0
-            or self.consults.waiting
-            or any(asked.ended is None for asked in self.messages.values())
-            or any(each.answers < each.confirms for each in self.suggestions.values())
+            or self.consults.is_waiting
+            or any(message.end is None for message in self.messages.values())
+            or any(each.executed_frames < each.confirms for each in self.suggestions.values())
         )
 
     # --- frames that come
@@ -155,10 +164,10 @@ class Account:
         """Check one frame from the server, received at `at` seconds."""
         kind = frame["type"]
         self._tally.count(f"{kind} frames")
-        self._came += 1
-        if self._owed is not None and (kind, frame.get("id")) != ("response", self._owed):
-            self._report("S1", f"{self._owed} is done, and instead of its response came {kind}")
-            self._owed = None
+        self._frames += 1
+        if self._due_response is not None and (kind, frame.get("id")) != ("response", self._due_response):
+            self._report("S1", f"{self._due_response} is done, and instead of its response came {kind}")
+            self._due_response = None
         handler = self._FRAMES.get(kind)
         if handler is None:
             self._report("S7", f"an unknown frame {kind}")
@@ -168,17 +177,21 @@ class Account:
     def check_settled(self) -> None:
         """Check that everything has ended exactly once; the client has been quiet and nothing is in progress."""
         self.consults.check_answered()
-        for id in self.in_progress():
+        for id in self.list_unended():
             self._report("S1", f"{id} has not ended")
-        if self._owed is not None:
-            self._report("S1", f"{self._owed} is done without a response")
+        if self._due_response is not None:
+            self._report("S1", f"{self._due_response} is done without a response")
         for id, each in self.suggestions.items():
             if each.ends != 1:
                 self._report("S5", f"{id} ended {each.ends} times: {each}")
-            if each.answers < each.confirms:
-                self._report("S5", f"{each.confirms - each.answers} confirms of {id} were not answered")
-            if each.answers > each.confirms + each.rejects:
-                self._report("S5", f"{each.confirms} confirms of {id} were answered {each.answers} times")
+            if each.executed_frames < each.confirms:
+                self._report(
+                    "S5", f"{each.confirms - each.executed_frames} confirms of {id} were not answered"
+                )
+            if each.executed_frames > each.confirms + each.rejects:
+                self._report(
+                    "S5", f"{each.confirms} confirms of {id} were answered {each.executed_frames} times"
+                )
         if self.guesses:
             self._report("S5", f"{self.guesses} confirms of unknown ids were not answered")
 
@@ -187,94 +200,96 @@ class Account:
 
         A later frame may have crossed the server's close on its way, and was then never read.
         """
-        for id in self.in_progress():
-            if self.messages[id].at < since:
+        for id in self.list_unended():
+            if self.messages[id].sent_at < since:
                 self._report("S1", f"{id} had not ended when the server went down")
-        if self._owed is not None:
-            self._report("S1", f"{self._owed} was done without a response when the server went down")
+        if self._due_response is not None:
+            self._report("S1", f"{self._due_response} was done without a response when the server went down")
         for id, each in self.suggestions.items():
-            if each.confirmed_at < since and (each.ends != 1 or each.answers < each.confirms):
+            if each.confirmed_at < since and (each.ends != 1 or each.executed_frames < each.confirms):
                 self._report("S5", f"{id} when the server went down: {each}")
 
     def _report(self, invariant: str, what: str) -> None:
         self._tally.violation(invariant, f"{self._name}: {what}")
 
-    def _message(self, frame: Frame) -> SentMessage | None:
-        asked = self.messages.get(str(frame.get("id")))
-        if asked is None:
+    def _find_message(self, frame: Frame) -> SentMessage | None:
+        message = self.messages.get(str(frame.get("id")))
+        if message is None:
             self._report("S7", f"{frame['type']} for {frame.get('id')}, which was not asked here")
-        return asked
+        return message
 
-    def _welcome(self, frame: Frame, at: float) -> None:
-        if self._came > 1:
+    def _check_welcome(self, frame: Frame, at: float) -> None:
+        if self._frames > 1:
             self._report("S7", "welcome is not the first frame")
         self.confirm_seconds = frame["limits"]["confirmSeconds"]
 
-    def _stream(self, frame: Frame, at: float) -> None:
-        asked = self._message(frame)
-        if asked is None:
+    def _check_stream(self, frame: Frame, at: float) -> None:
+        message = self._find_message(frame)
+        if message is None:
             return
-        if asked.ended is not None:
-            self._report("S2" if asked.ended == "cancelled" else "S1", f"a delta after {asked.ended}")
-        asked.said += frame["delta"]
+        if message.end is not None:
+            self._report("S2" if message.end == "cancelled" else "S1", f"a delta after {message.end}")
+        message.streamed += frame["delta"]
 
-    def _stream_end(self, frame: Frame, at: float) -> None:
-        asked, reason = self._message(frame), frame["reason"]
-        if asked is None:
+    def _check_stream_end(self, frame: Frame, at: float) -> None:
+        message, reason = self._find_message(frame), frame["reason"]
+        if message is None:
             return
         self._tally.count(f"ended {reason}")
-        if asked.ended is not None:
-            self._report("S1", f"{frame['id']} ended {asked.ended} and then {reason}")
-        asked.ended = reason
+        if message.end is not None:
+            self._report("S1", f"{frame['id']} ended {message.end} and then {reason}")
+        message.end = reason
         if reason == "done":
-            self._owed = frame["id"]
-        elif asked.cancelled_at is not None:
-            self._tally.cancels.add(at - asked.cancelled_at)
+            self._due_response = frame["id"]
+        elif message.cancelled_at is not None:
+            self._tally.cancels.add(at - message.cancelled_at)
         if self._book is not None:
-            self._book.enter_end(asked.told, reason == "cancelled")
+            self._book.enter_end(message.number, reason == "cancelled")
         if reason == "cancelled":
-            asked.said = ""
+            message.streamed = ""
 
-    def _response(self, frame: Frame, at: float) -> None:
-        asked = self._message(frame)
-        if asked is None:
+    def _check_response(self, frame: Frame, at: float) -> None:
+        message = self._find_message(frame)
+        if message is None:
             return
-        if self._owed != frame["id"]:
-            self._report("S1", f"a response for {frame['id']}, which is {asked.ended}")
-        self._owed = None
-        asked.answered = True
+        if self._due_response != frame["id"]:
+            self._report("S1", f"a response for {frame['id']}, which is {message.end}")
+        self._due_response = None
+        message.is_answered = True
         self._tally.count(frame["blocked"]["code"] if "blocked" in frame else "answered")
-        if asked.said != frame["text"]:
+        if message.streamed != frame["text"]:
             self._report("S3", f"{frame['id']}: the deltas are not the response")
         for run in find_uncited(frame):
             self._report("S3", f"{frame['id']}: {run} stands in no citation")
         cited = citations_of(frame)
         of_pages = [each for each in cited if not each["file"].startswith(MEMORY)]
         if self._pages is not None and of_pages:
-            self._took_from(self._pages, of_pages, frame, asked)
+            self._check_staleness(self._pages, of_pages, frame, message)
         if self._book is not None:
-            shown = "\n".join([frame["text"], *(each["snippet"] for each in cited)])
-            self._book.check_text(shown, self.consults.place, asked.at, "an answer")
-        asked.said = ""
+            text = "\n".join([frame["text"], *(each["snippet"] for each in cited)])
+            self._book.check_text(text, self.consults.place, message.sent_at, "an answer")
+        message.streamed = ""
 
-    def _took_from(self, pages: Pages, cited: list[dict[str, Any]], frame: Frame, asked: SentMessage) -> None:
-        behind = pages.behind(cited, asked.at)
-        if behind is None:
+    def _check_staleness(
+        self, pages: Pages, cited: list[dict[str, Any]], frame: Frame, message: SentMessage
+    ) -> None:
+        staleness = pages.measure_staleness(cited, message.sent_at)
+        if staleness is None:
             self._report("S8", f"{frame['id']} cites lines that were never in the knowledge base together")
             return
-        asked.behind = behind
-        self._tally.behind.add(behind)
-        if behind > BEHIND:
+        message.staleness = staleness
+        self._tally.behind.add(staleness)
+        if staleness > MOST_STALENESS:
             self._report(
-                "S8", f"{frame['id']} was answered from lines that had been changed {behind:.1f} s before"
+                "S8", f"{frame['id']} was answered from lines that had been changed {staleness:.1f} s before"
             )
 
-    def _action_suggestion(self, frame: Frame, at: float) -> None:
-        asked, id = self._message(frame), frame["suggestionId"]
+    def _check_action_suggestion(self, frame: Frame, at: float) -> None:
+        message, id = self._find_message(frame), frame["suggestionId"]
         self._tally.count("suggestions")
-        if asked is not None and not asked.answered:
+        if message is not None and not message.is_answered:
             self._report("S1", f"a suggestion before the response to {frame['id']}")
-        if asked is not None and asked.disowned:
+        if message is not None and message.is_withdrawn:
             self._report("T3", f"a suggestion for {frame['id']}, which was cancelled before")
         if id in self.suggestions:
             self._report("S5", f"{id} was suggested twice")
@@ -282,45 +297,45 @@ class Account:
             missing=tuple(frame.get("missing", ())), payload=frame["payload"], action=frame["action"]
         )
 
-    def _action_closed(self, frame: Frame, at: float) -> None:
-        each = self._suggestion(frame)
+    def _check_action_closed(self, frame: Frame, at: float) -> None:
+        each = self._find_suggestion(frame)
         if each is None:
             return
         self._tally.count(f"closed {frame['reason']}")
-        each.closed += 1
-        each.live = False
-        if each.closed == 1:
-            self._became("closed", frame["suggestionId"])
-            self._end(frame["suggestionId"], each)
-        elif each.closed > 1 + each.rejects:
-            self._report("S5", f"{frame['suggestionId']} was closed {each.closed} times")
+        each.closed_frames += 1
+        each.is_live = False
+        if each.closed_frames == 1:
+            self._write_note("closed", frame["suggestionId"])
+            self._end_suggestion(frame["suggestionId"], each)
+        elif each.closed_frames > 1 + each.rejects:
+            self._report("S5", f"{frame['suggestionId']} was closed {each.closed_frames} times")
 
-    def _action_executed(self, frame: Frame, at: float) -> None:
-        each = self._suggestion(frame)
+    def _check_action_executed(self, frame: Frame, at: float) -> None:
+        each = self._find_suggestion(frame)
         if each is None:
             return
         id, result = frame["suggestionId"], frame["result"]
-        each.answers += 1
-        each.live = False
+        each.executed_frames += 1
+        each.is_live = False
         self._tally.count(f"executed {next(iter(result))}")
         if not each.confirms:
             self._report("T1", f"{id} was never confirmed, and is {result}")
         if "success" in result:
-            self._became(
+            self._write_note(
                 "done" if result["success"] else "unknown" if result.get("unknown") else "failed", id
             )
-            self._end(id, each)
+            self._end_suggestion(id, each)
         elif result == {"cancelled": True}:
-            if not each.closed:  # `cancelled` also answers a confirm that reached a closed suggestion
-                self._became("cancelled", id)
-                self._end(id, each)
+            if not each.closed_frames:  # `cancelled` also answers a confirm that reached a closed suggestion
+                self._write_note("cancelled", id)
+                self._end_suggestion(id, each)
         elif result == {"ignored": True}:
             if each.confirms + each.rejects < 2:
                 self._report("S5", f"the only confirm of {id} was ignored")
-        elif result != {"expired": True} or not each.closed:
+        elif result != {"expired": True} or not each.closed_frames:
             self._report("S5", f"{id} is {result}")
 
-    def _error(self, frame: Frame, at: float) -> None:
+    def _check_error(self, frame: Frame, at: float) -> None:
         code = frame["code"]
         if self.consults.is_one(frame):
             self.consults.check_answer(frame, at)
@@ -330,37 +345,35 @@ class Account:
             self.guesses -= 1
         elif code not in _EXPECTED_ERRORS or code == "unknown_suggestion":
             self._report("S7", f"error {code}: {frame['message']}")
-        turned_away = self.suggestions.get(str(frame.get("suggestionId")))
-        if (
-            turned_away is not None and code == "shutting_down"
-        ):  # it stays open until the connection is closed
-            turned_away.answers += 1
-        asked = self.messages.get(str(frame.get("id")))
-        if asked is not None and code in ("busy", "rate_limited", "shutting_down"):
-            if asked.ended is not None:
-                self._report("S1", f"{frame['id']} ended {asked.ended} and then {code}")
-            asked.ended = code
+        refused = self.suggestions.get(str(frame.get("suggestionId")))
+        if refused is not None and code == "shutting_down":  # it stays open until the connection is closed
+            refused.executed_frames += 1
+        message = self.messages.get(str(frame.get("id")))
+        if message is not None and code in ("busy", "rate_limited", "shutting_down"):
+            if message.end is not None:
+                self._report("S1", f"{frame['id']} ended {message.end} and then {code}")
+            message.end = code
 
-    def _suggestion(self, frame: Frame) -> SeenSuggestion | None:
+    def _find_suggestion(self, frame: Frame) -> SeenSuggestion | None:
         each = self.suggestions.get(frame["suggestionId"])
         if each is None:
             self._report("S7", f"{frame['type']} for a suggestion that was not made here")
         return each
 
-    def _end(self, id: str, each: SeenSuggestion) -> None:
+    def _end_suggestion(self, id: str, each: SeenSuggestion) -> None:
         each.ends += 1
         if each.ends > 1:
             self._report("S5", f"{id} has ended {each.ends} times: {each}")
 
     _FRAMES: ClassVar[dict[str, Callable[["Account", Frame, float], None]]] = {
-        "welcome": _welcome,
-        "stream": _stream,
-        "stream_end": _stream_end,
-        "response": _response,
-        "action_suggestion": _action_suggestion,
-        "action_closed": _action_closed,
-        "action_executed": _action_executed,
-        "error": _error,
+        "welcome": _check_welcome,
+        "stream": _check_stream,
+        "stream_end": _check_stream_end,
+        "response": _check_response,
+        "action_suggestion": _check_action_suggestion,
+        "action_closed": _check_action_closed,
+        "action_executed": _check_action_executed,
+        "error": _check_error,
         **dict.fromkeys(
             set(ANSWERS.values()), lambda account, frame, at: account.consults.check_answer(frame, at)
         ),

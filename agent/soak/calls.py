@@ -15,14 +15,14 @@ from .tools import FREE
 
 View = Mapping[str, Any]
 _OPEN = ("suggested", "confirmed", "claimed")
-_YES = (
+_APPROVED_STATUSES = (
     "confirmed",
     "claimed",
     "done",
     "failed",
     "unknown",
 )  # statuses that a call reaches only with an approval
-_TOLD = {"done": "done", "failed": "failed", "unknown": "unknown"}  # every other end is "closed"
+_END_WORDS = {"done": "done", "failed": "failed", "unknown": "unknown"}  # every other end is "closed"
 
 
 class Calls:
@@ -37,8 +37,8 @@ class Calls:
         self._note: NoteWriter = note or (lambda what, id, digest="", tool="": None)
         self._views: dict[str, View] = {}
         self._gone: set[str] = set()
-        self._said: dict[str, CallNotes] = {}
-        self._won: Counter[tuple[str, str]] = Counter()
+        self._approvals: dict[str, CallNotes] = {}
+        self._grants: Counter[tuple[str, str]] = Counter()
 
     def of_status(self, *status: str) -> list[View]:
         """Return the views of the calls that last had one of these statuses."""
@@ -49,20 +49,20 @@ class Calls:
     def enter_approval(self, id: str, arguments: Mapping[str, Any]) -> str:
         """Enter an approval of `arguments` that is about to be sent; return their hash."""
         digest = digest_of(arguments)
-        self._said.setdefault(id, CallNotes()).said[digest] += 1
+        self._approvals.setdefault(id, CallNotes()).approvals[digest] += 1
         self._note(CONFIRMED, id, digest)
         return digest
 
     def withdraw_approval(self, id: str, digest: str) -> None:
         """Enter that the server refused an approval: it may have no effect."""
-        self._said[id].said[digest] -= 1
+        self._approvals[id].approvals[digest] -= 1
         self._note(WITHDRAWN, id, digest)
 
     def enter_grant(self, id: str, what: str) -> None:
         """Enter that the server granted an approval or a begin, which it may do once for a call."""
-        self._won[id, what] += 1
-        if self._won[id, what] > 1:
-            self._report("S4", f"the {what} of {id} was taken {self._won[id, what]} times")
+        self._grants[id, what] += 1
+        if self._grants[id, what] > 1:
+            self._report("S4", f"the {what} of {id} was taken {self._grants[id, what]} times")
 
     def forget(self, thread: str) -> None:
         """Remove the calls of a thread that was deleted."""
@@ -81,11 +81,11 @@ class Calls:
             return  # an open call may have been shown before
         if view["arguments_hash"] != digest_of(view["arguments"]):
             self._report("T1", f"{id}: its hash is not that of its arguments")
-        if status in _YES:
-            self._judge(id, view)
+        if status in _APPROVED_STATUSES:
+            self._check_approval(id, view)
         if status not in _OPEN:
             self._tally.count(f"call {status}")
-            self._note(_TOLD.get(status, "closed"), id)
+            self._note(_END_WORDS.get(status, "closed"), id)
         if view["thread_id"] not in self._gone:
             self._views[id] = view
 
@@ -99,9 +99,9 @@ class Calls:
             if message["status"] == "pending":
                 self._report("S1", f"message {message['id']} is left pending")
 
-    def _judge(self, id: str, view: View) -> None:
+    def _check_approval(self, id: str, view: View) -> None:
         """Check that a running call was approved, unless its definition needs no approval."""
-        action = self._said.get(id)
+        action = self._approvals.get(id)
         if not view["requires_approval"] and view["tool"] in FREE:
             return
         if action is None or not action.is_confirmed:

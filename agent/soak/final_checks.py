@@ -52,17 +52,17 @@ def find_disagreements(
     for id in actions.keys() | rows.keys():
         action, row = actions.get(id, CallNotes()), rows.get(id)
         yield from _find_unapproved(id, action, row)
-        allowed, least, most = AGREES[action.told]
+        allowed, least, most = AGREES[action.reported_end]
         seen = effects_seen and (row is None or row.tool != REMEMBER)
         if seen and not least <= min(action.effects, 1) <= most:
-            yield "S9", f"{id} is told {action.told}, and took effect {action.effects} times"
+            yield "S9", f"{id} is told {action.reported_end}, and took effect {action.effects} times"
         if kept is None or (row is not None and row.is_leased(kept.at)):
             continue
         status = row.status if row is not None else None
         if status == "claimed":
-            yield "S9", f"{id} is told {action.told}, and is still claimed"
+            yield "S9", f"{id} is told {action.reported_end}, and is still claimed"
         elif status not in allowed:
-            yield "S9", f"{id} is told {action.told}, and its row says {status}"
+            yield "S9", f"{id} is told {action.reported_end}, and its row says {status}"
         elif seen and not EFFECTS[status][0] <= min(action.effects, 1) <= EFFECTS[status][1]:
             yield "S9", f"{id}: its row says {status}, and it took effect {action.effects} times"
     if kept is not None:
@@ -79,7 +79,7 @@ def _find_unapproved(id: str, action: CallNotes, row: ActionRow | None) -> Itera
         return
     if not action.is_confirmed and (action.effects or row is not None):
         yield "T1", f"{id} was never confirmed, and took effect {action.effects} times"
-    elif not all(map(action.allows, action.ran)):
+    elif not all(map(action.allows, action.run_digests)):
         yield "T1", f"{id} took effect with other arguments than somebody has said yes to"
 
 
@@ -105,7 +105,7 @@ def _calls(actions: Mapping[str, CallNotes], kept: ServerFile) -> Iterator[Broke
                 yield "T1", f"call {id} is {call.status}, and no user has approved it"
             elif not action.allows(call.digest):
                 yield "T1", f"call {id} is {call.status} with other arguments than somebody has said yes to"
-        if action.ran - {call.digest}:
+        if action.run_digests - {call.digest}:
             yield "T1", f"call {id} took effect with other arguments than it is kept with"
         status = row.status if row is not None else None
         if status != call.status and (call.status in _ENDED or status not in ("cancelled", None)):
@@ -138,7 +138,7 @@ def find_miscounts(figures: Mapping[str, float], rows: Mapping[str, ActionRow]) 
 
 def summarize_calls(actions: Mapping[str, CallNotes], kept: ServerFile | None) -> dict[str, object]:
     """Return the figures of a reckoning."""
-    told = Counter(str(action.told or "nobody") for action in actions.values() if action.is_confirmed)
+    told = Counter(str(action.reported_end or "nobody") for action in actions.values() if action.is_confirmed)
     figures: dict[str, object] = {
         "confirmed": sum(action.is_confirmed for action in actions.values()),
         "told": dict(sorted(told.items())),

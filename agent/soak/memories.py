@@ -31,7 +31,7 @@ class TalkConnection(Protocol):
         """The account of the connection."""
         ...
 
-    async def say(self, text: str, told: str = "") -> str:
+    async def say(self, text: str, number: str = "") -> str:
         """Send a message; return its id."""
         ...
 
@@ -62,7 +62,7 @@ class TalkAccount(Protocol):
     consults: Consults
     confirm_seconds: float
 
-    def disown_message(self, id: str) -> None:
+    def withdraw_message(self, id: str) -> None:
         """Enter that the server took the cancel of an answered message."""
         ...
 
@@ -125,7 +125,7 @@ class MemoryActs:
         await self._talks.hear_out(id)
         await self._talks.cancel(id)
         if await self._ask_memory("memory_list") is not None:  # its answer shows that the cancel was taken
-            self._talks.account.disown_message(id)
+            self._talks.account.withdraw_message(id)
 
     async def _ask(self) -> None:
         await self._talks.hear_out(await self._talks.say(self._about(ASKS)))

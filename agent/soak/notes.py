@@ -39,25 +39,25 @@ def digest_of(arguments: Mapping[str, Any]) -> str:
 class CallNotes:
     """One call that was confirmed, reported or carried out.
 
-    `said`: how many approvals of arguments of each hash were not refused; "" is an approval of the present arguments.
-    `told`: the end that the server reported. `ran`: the hashes of the arguments of its effects. `tools`: the tool
-    names that were reported for it.
+    `approvals`: how many approvals of arguments of each hash were not refused; "" is an approval of the present
+    arguments. `reported_end`: the end that the server reported. `run_digests`: the hashes of the arguments of its
+    effects. `tools`: the tool names that were reported for it.
     """
 
-    said: Counter[str] = field(default_factory=Counter)
-    told: str | None = None
+    approvals: Counter[str] = field(default_factory=Counter)
+    reported_end: str | None = None
     effects: int = 0
-    ran: set[str] = field(default_factory=set)
+    run_digests: set[str] = field(default_factory=set)
     tools: set[str] = field(default_factory=set)
 
     @property
     def is_confirmed(self) -> bool:
         """Whether any approval stands."""
-        return any(count > 0 for count in self.said.values())
+        return any(count > 0 for count in self.approvals.values())
 
     def allows(self, digest: str) -> bool:
         """Return whether arguments of the hash `digest` were approved; "" stands for unknown arguments."""
-        return not digest or self.said[""] > 0 or self.said[digest] > 0
+        return not digest or self.approvals[""] > 0 or self.approvals[digest] > 0
 
 
 class NoteFile:
@@ -85,13 +85,13 @@ def read_notes(lines: Iterable[str]) -> dict[str, CallNotes]:
         digest, tool = digest.strip("-"), tool.strip("-")
         action = actions.setdefault(id, CallNotes())
         if what == CONFIRMED:
-            action.said[digest] += 1
+            action.approvals[digest] += 1
         elif what == WITHDRAWN:
-            action.said[digest] -= 1
+            action.approvals[digest] -= 1
         elif what == EFFECT:
             action.effects += 1
-            action.ran |= {digest} - {""}
+            action.run_digests |= {digest} - {""}
             action.tools |= {tool} - {""}
-        elif action.told is None:
-            action.told = what
+        elif action.reported_end is None:
+            action.reported_end = what
     return actions

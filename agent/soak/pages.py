@@ -88,7 +88,7 @@ class Pages:
         generation = self.generation + 1
         self._write(generation, (NAMES[generation % len(NAMES)],))
 
-    def behind(self, citations: Iterable[Mapping[str, Any]], asked_at: float) -> float | None:
+    def measure_staleness(self, citations: Iterable[Mapping[str, Any]], asked_at: float) -> float | None:
         """Return for how many seconds the cited state was out of date at `asked_at`.
 
         0 when the state was the present one, or came later; `None` when no remembered state holds all citations.

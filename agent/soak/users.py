@@ -176,7 +176,7 @@ class UserVisit:
             id = await self._ask(question)
             await self._wait_ended(id)
             await self._line.ping()  # the response comes before its answer
-            seen.append(self.account.messages[id].behind == 0.0)
+            seen.append(self.account.messages[id].staleness == 0.0)
         return all(seen)
 
     async def do_everything(self) -> None:
@@ -196,8 +196,8 @@ class UserVisit:
         """Cancel and wait until nothing is in progress or live, then check that no frame is owed."""
         with trio.move_on_after(self._patience):
             await self._line.ping()  # frames that were on their way come before its answer
-            while self.account.waiting or self.account.live():
-                if not self.account.waiting:
+            while self.account.is_waiting or self.account.list_live():
+                if not self.account.is_waiting:
                     await self._cancel()  # it closes the suggestions that can still be confirmed
                 await self._change(0.5)
                 await self._line.ping()
@@ -250,7 +250,7 @@ class UserVisit:
             await self._reject(chosen)
 
     async def _decline(self) -> None:
-        if live := self.account.live():
+        if live := self.account.list_live():
             await self._reject(self._rng.choice(live))
 
     async def _guess(self) -> None:
@@ -263,11 +263,11 @@ class UserVisit:
 
     # --- frames
 
-    async def say(self, text: str, told: str = "") -> str:
-        """Send a message and return its id; raises `WireClosed`. `told`: as in `Account`."""
+    async def say(self, text: str, number: str = "") -> str:
+        """Send a message and return its id; raises `WireClosed`. `number`: as in `Account`."""
         self._asked += 1
         id = str(self._asked)
-        self.account.enter_message(id, trio.current_time(), told)
+        self.account.enter_message(id, trio.current_time(), number)
         await self._line.send("message", id=id, text=text)
         return id
 
@@ -311,7 +311,7 @@ class UserVisit:
 
     async def _decide(self, times: int) -> str | None:
         """Confirm a random live suggestion; return its id, or `None` when no suggestion is live."""
-        live = self.account.live()
+        live = self.account.list_live()
         if not live:
             return None
         chosen = self._rng.choice(live)
@@ -329,7 +329,7 @@ class UserVisit:
     async def _wait_ended(self, id: str) -> None:
         """Wait until a message has ended, with its response and suggestions."""
         with trio.move_on_after(self._patience):
-            while self.account.messages[id].ended is None and not self._line.over.is_set():
+            while self.account.messages[id].end is None and not self._line.over.is_set():
                 await self._change(self._patience)
             return
         self._tally.violation("S1", f"{self._name}: {id} has not ended in {self._patience:g} s")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agent.soak.account import BEHIND, Account
+from agent.soak.account import MOST_STALENESS, Account
 from agent.soak.figures import EXAMPLES_MAX, Tally
 from agent.soak.pages import Pages, make_texts
 
@@ -114,8 +114,8 @@ def test_what_is_right_is_not_noted(steps: list[Step]) -> None:
     """Every order of frames that the protocol allows passes, and nothing is left waiting."""
     account, tally = judge(*steps)
     assert (tally.broken, tally.examples) == ({}, [])
-    assert not account.waiting
-    assert not account.live()
+    assert not account.is_waiting
+    assert not account.list_live()
 
 
 @pytest.mark.parametrize(
@@ -254,13 +254,13 @@ def test_answers_are_of_one_state_of_the_knowledge_base(tmp_path: Path) -> None:
         account.enter_message("1", asked_at)
         for frame in (stream("Yes."), end("done"), {**response("Yes."), "citations": cited}):
             account.check_frame(frame, asked_at + 1)
-        return account.messages["1"].behind
+        return account.messages["1"].staleness
 
     assert (answered(3.0, citations(3, 3)), tally.broken) == (0.0, {})
     assert (answered(3.5, citations(2, 2)), tally.broken) == (0.5, {})
     assert (answered(3.5, []), tally.broken) == (None, {})
     assert (tally.behind.count, tally.behind.longest) == (2, 0.5)
-    assert answered(4.0 + BEHIND, citations(2, 2)) == 1.0 + BEHIND
+    assert answered(4.0 + MOST_STALENESS, citations(2, 2)) == 1.0 + MOST_STALENESS
     assert tally.broken == {"S8": 1}
     assert answered(4.0, [*citations(3), {"file": "kb/contact.md", "snippet": "never"}]) is None
     assert tally.broken == {"S8": 2}

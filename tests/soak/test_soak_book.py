@@ -109,9 +109,9 @@ def test_answers_come_once_each_and_in_their_order() -> None:
     consults, tally, ids = asked("open_thread", "memory_list", "recall")
     consults.check_answer({"type": "error", "code": "rate_limited", "id": ids[2], "message": ""}, 2.0)
     consults.check_answer({"type": "thread", "thread": "t9", "id": ids[0]}, 2.0)
-    assert (consults.place, consults.waiting) == ("t9", True)
+    assert (consults.place, consults.is_waiting) == ("t9", True)
     consults.check_answer({"type": "memory", "items": [], "id": ids[1]}, 2.0)
-    assert (consults.waiting, tally.broken) == (False, {})
+    assert (consults.is_waiting, tally.broken) == (False, {})
     answer = consults.take(ids[1])
     assert answer is not None
     assert (answer["type"], consults.take(ids[1])) == ("memory", None)

@@ -197,9 +197,15 @@ def test_notes_are_lines() -> None:
     notes.note("done", "b")
     actions = read_notes(file.getvalue().splitlines())
     a = actions["-a"]
-    assert (a.is_confirmed, a.effects, a.told, a.ran, a.tools) == (True, 1, None, {"34"}, {"remind_me"})
+    assert (a.is_confirmed, a.effects, a.reported_end, a.run_digests, a.tools) == (
+        True,
+        1,
+        None,
+        {"34"},
+        {"remind_me"},
+    )
     assert (a.allows("12"), a.allows("34")) == (True, False)
-    assert actions["b"].told == "closed"
+    assert actions["b"].reported_end == "closed"
     kept = ServerFile(
         {"-a": ActionRow("done")},
         {"-a": CallRow(status="done", tool="remind_me", runs_at="caller", digest="12", edited=True)},

@@ -40,22 +40,24 @@ def test_the_folder_is_always_in_one_known_state(tmp_path: Path) -> None:
 def test_how_far_an_answer_was_behind(tmp_path: Path) -> None:
     """0 for what was there when it was asked, or came later; else since when it was no more."""
     made, _ = pages(tmp_path, 6)
-    assert made.behind(cited(6, *NAMES), asked_at=6.5) == 0.0
-    assert made.behind(cited(6, *NAMES), asked_at=1.0) == 0.0
-    assert made.behind(cited(5, *NAMES), asked_at=6.5) == 0.5
-    assert made.behind(cited(3, *NAMES), asked_at=6.5) == 2.5
-    assert made.behind(cited(3, NAMES[0]), asked_at=6.5) == 0.5  # which is still there in generation 5
-    assert made.behind([], asked_at=6.5) == 0.0
+    assert made.measure_staleness(cited(6, *NAMES), asked_at=6.5) == 0.0
+    assert made.measure_staleness(cited(6, *NAMES), asked_at=1.0) == 0.0
+    assert made.measure_staleness(cited(5, *NAMES), asked_at=6.5) == 0.5
+    assert made.measure_staleness(cited(3, *NAMES), asked_at=6.5) == 2.5
+    assert (
+        made.measure_staleness(cited(3, NAMES[0]), asked_at=6.5) == 0.5
+    )  # which is still there in generation 5
+    assert made.measure_staleness([], asked_at=6.5) == 0.0
 
 
 def test_a_torn_snapshot_is_found_out(tmp_path: Path) -> None:
     """Two files as they never stood together, a file that was never there, a text that was never written."""
     made, _ = pages(tmp_path, 9)
     new, old = NAMES[9 % 3], NAMES[8 % 3]
-    assert made.behind([*cited(9, new), *cited(5, old)], asked_at=9.0) is None
-    assert made.behind([*cited(9, new), *cited(8, old)], asked_at=9.0) == 0.0
-    assert made.behind([{"file": "kb/other.md", "snippet": "x"}], asked_at=9.0) is None
-    assert made.behind([{"file": f"kb/{new}", "snippet": "never"}], asked_at=9.0) is None
+    assert made.measure_staleness([*cited(9, new), *cited(5, old)], asked_at=9.0) is None
+    assert made.measure_staleness([*cited(9, new), *cited(8, old)], asked_at=9.0) == 0.0
+    assert made.measure_staleness([{"file": "kb/other.md", "snippet": "x"}], asked_at=9.0) is None
+    assert made.measure_staleness([{"file": f"kb/{new}", "snippet": "never"}], asked_at=9.0) is None
     assert not are_cited([{"file": f"kb/{old}", "snippet": make_texts(9)[new]}], make_texts(9))
 
 
