@@ -1,19 +1,18 @@
-"""Tells the mood of the words around a keyword: whether it is asked for, denied, or only spoken of.
+"""Decides the mood of a keyword in a text: whether the user asks for it, denies it, or only speaks of it.
 
-Spoken of are things that are reported, stated or asked about. The clause that leads up to the keyword is read, nearest
-word first, until a word decides:
+Strategy: the clause that leads up to the keyword is read, nearest word first, until a word decides:
 
 - a report of what was done ("I bought a ticket", "you promised to call me") asks for nothing: a verb in the past;
 - a statement of what there is or what somebody does ("I have a ticket", "they call me daily", "the ticket is open")
   asks for nothing: a subject without a wish or a modal verb, a verb in a form that no request has, or a thing that is
   known already ("my ticket", "the sms");
 - a question about the action ("do you call back?", "what does a ticket cost?", "how do I open a ticket?", "can I pay
-  by sms?") asks for nothing: its answer is the answer, and a card that offers to do it would be in its way. Yet a
-  request may look like a question: "can you call me?", "could I get a ticket?", "why don't you call me?" are asked for;
+  by sms?") asks for nothing: the user wants an answer, and a card that offers the action would be in its way. Yet a
+  request may look like a question: "can you call me?", "could I get a ticket?" and "why don't you call me?" ask for it;
 - a wish or an order asks for it ("call me", "I want a ticket", "have someone call me").
 
-A verb ("call me") that nothing before it governs is an order, after any other words: people leave out commas. For a
-thing ("ticket", "sms") everything in its clause counts. In doubt nothing is asked for.
+A verb ("call me") that no word before it governs is an order, after any other words: people leave out commas. For a
+thing ("ticket", "sms") every word of its clause counts. In doubt nothing is asked for.
 
 A keyword is denied by a word of its own clause only:
 
@@ -37,8 +36,9 @@ from ..text.words import FUNCTION_WORDS
 from .clauses import WORDS_READ, clause_after, clause_before, words_after
 
 _ACTING: Final = [language.acting for language in LANGUAGES.values()]
-_WHOLE = 24  # words of a clause before a keyword
-_FUNCTIONS = {code: each.writing.function_words for code, each in LANGUAGES.items()}
+_CLAUSE_WORDS = 24  # of a clause before a keyword, that are read
+_STATEMENT_WORDS = 6  # after a thing, among which a verb makes it a subject
+_LANGUAGE_WORDS = {code: each.writing.function_words for code, each in LANGUAGES.items()}
 
 
 def join_languages(words: Callable[[Acting], frozenset[str]]) -> frozenset[str]:
@@ -58,7 +58,7 @@ _REACHING = join_languages(lambda each: each.calling.reaching)
 
 
 class MoodWords:
-    """The words of some languages together, by the names of the record `Mood`.
+    """The words of some languages together, by the names of the record `Mood`; `past` matches a verb in the past.
 
     `subjects`: `speakers` and `others`. `question_openers`: the first words of a question. `governing`: words before a
     verb that make it something else than an order.
@@ -105,39 +105,44 @@ ANY_LANGUAGE: Final = mood_words(frozenset(LANGUAGES))
 
 
 def is_requested(text: str, start: int, end: int, is_thing: bool) -> bool:
-    """Return whether the keyword at `text[start:end]` is asked for where it stands.
+    """Return whether the user asks for the keyword at `text[start:end]`.
 
     `is_thing`: it names something to be had ("ticket") rather than something to do ("call me").
     """
-    before = list(islice(clause_before(text, start), _WHOLE))
+    before = list(islice(clause_before(text, start), _CLAUSE_WORDS))
     after = list(islice(clause_after(text, end), WORDS_READ))
-    words = mood_words(_languages(before + after))
-    opens = len(before) < _WHOLE
-    before = list(_since_new_start(before, words))
+    words = mood_words(_find_languages(before + after))
+    is_whole = len(before) < _CLAUSE_WORDS
+    before = list(_cut_at_new_start(before, words))
     is_thing = is_thing or (bool(before) and before[0] in words.articles | FILLERS)
     if (after and after[0] in words.being) or (is_thing and _is_subject(before, after, words)):
         return False
-    if opens and _is_question(before, words):
+    if is_whole and _is_question(before, words):
         return False
     keyword = text[start:end].casefold().split()
     return _is_request(before, keyword, words, is_thing)
 
 
-def _languages(clause: list[str]) -> frozenset[str]:
+def _find_languages(clause: list[str]) -> frozenset[str]:
     """Return the languages to which most function words of `clause` belong."""
-    counts = {code: sum(word in words for word in clause) for code, words in _FUNCTIONS.items()}
+    counts = {code: sum(word in words for word in clause) for code, words in _LANGUAGE_WORDS.items()}
     most = max(counts.values())
     return frozenset(code for code, count in counts.items() if count == most)
 
 
-def _since_new_start(nearest_first: list[str], words: MoodWords) -> Iterator[str]:
+def _with_next(nearest_first: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield each word with the word that follows it in the text, "" behind the first."""
+    return zip(nearest_first, ["", *nearest_first], strict=False)
+
+
+def _cut_at_new_start(nearest_first: list[str], words: MoodWords) -> Iterator[str]:
     """Yield the words of the clause, nearest first, back to the word that begins something else."""
     only_fillers = True
-    for at, word in enumerate(nearest_first):
-        follows = nearest_first[at - 1] if at else ""
-        if word in NEW_START and not (word in FILLERS and only_fillers) and follows not in words.counting:
+    for at, (word, following) in enumerate(_with_next(nearest_first)):
+        is_filler = word in FILLERS and only_fillers
+        if word in NEW_START and not is_filler and following not in words.counting:
             return
-        only_fillers = only_fillers and word in FILLERS
+        only_fillers = is_filler
         yield word
         if word in NEGATORS and at + 1 < len(nearest_first) and nearest_first[at + 1] in ASKING:
             return  # "why not"
@@ -149,7 +154,7 @@ def _is_subject(before: list[str], after: list[str], words: MoodWords) -> bool:
         return True
     if not all(word in FILLERS or word in words.articles for word in before):
         return False
-    for word in islice(after, 6):
+    for word in islice(after, _STATEMENT_WORDS):
         if words.past(word) or word in words.being:
             return True
         if word in FUNCTION_WORDS or word in words.users:
@@ -159,22 +164,18 @@ def _is_subject(before: list[str], after: list[str], words: MoodWords) -> bool:
 
 def _is_question(before: list[str], words: MoodWords) -> bool:
     """Return whether the clause asks about the action: its first word is a verb, or it has a question word."""
-    for at, word in enumerate(before):
-        follows = before[at - 1] if at else ""
-        if word in words.conditions and follows in words.subjects:
+    for word, following in _with_next(before):
+        if word in words.conditions and following in words.subjects:
             continue  # "when you have time"
-        if word in words.asking and follows not in words.proposing and follows not in NEGATORS:
+        if word in words.asking and following not in words.proposing and following not in NEGATORS:
             return True
-    return len(before) > 1 and before[-1] in words.inverting and not _asked_of_others(before, words)
+    return len(before) > 1 and before[-1] in words.inverting and not _asks_others(before, words)
 
 
-def _asked_of_others(before: list[str], words: MoodWords) -> bool:
+def _asks_others(before: list[str], words: MoodWords) -> bool:
     """Return whether "could you" stands right before the keyword."""
-    return (
-        len(before) > 1
-        and before[0] in words.modals | words.others
-        and before[1] in words.modals | words.others
-    )
+    asking = words.modals | words.others
+    return len(before) > 1 and before[0] in asking and before[1] in asking
 
 
 def _is_request(before: list[str], keyword: list[str], words: MoodWords, is_thing: bool) -> bool:
@@ -182,59 +183,64 @@ def _is_request(before: list[str], keyword: list[str], words: MoodWords, is_thin
     if not before:
         return True
     if not is_thing and not (before[0] in words.governing or words.past(before[0])):
-        is_theirs = before[0] in words.known or (len(before) == 2 and before[1] in words.known)
-        return not is_theirs  # "my friends call me"
+        has_owner = before[0] in words.known or (len(before) == 2 and before[1] in words.known)
+        return not has_owner  # "my friends call me"
     # "I want to call 070-...": the user will do it
-    is_own = not is_thing and len(keyword) == 1 and words.others.isdisjoint(before)
-    for at, word in enumerate(before):
-        follows = before[at - 1] if at else ""
-        leads = before[at + 1 : at + 4]
-        if word in words.modals and follows in words.subjects:
+    by_user = not is_thing and len(keyword) == 1 and words.others.isdisjoint(before)
+    for at, (word, following) in enumerate(_with_next(before)):
+        earlier = before[at + 1 : at + 4]
+        if word in words.modals and following in words.subjects:
             gets = any(each in words.getting for each in before[:at] + keyword)
-            return follows in words.others or (word in words.leave and gets)
+            return following in words.others or (word in words.leave and gets)
         if word in words.wanting:
-            return not (
-                words.conditions.intersection(leads) or (is_own and leads and leads[0] in words.speakers)
-            )
+            is_own = by_user and earlier and earlier[0] in words.speakers
+            return not (words.conditions.intersection(earlier) or is_own)
         if word in words.modals:
-            return _permits(word, leads, words)
+            return _is_permission(word, earlier, words)
         if word in words.subjects:
-            if not _is_called_upon(word, leads, words):
+            if not _is_called_upon(word, earlier, words):
                 return False
         elif words.past(word):
-            if not (leads and leads[0] in words.articles):  # "an updated ticket"
+            if not (earlier and earlier[0] in words.articles):  # "an updated ticket"
                 return False
         elif word in words.stating:
-            if not (leads and leads[0] in words.others and _is_called_upon(leads[0], leads[1:], words)):
+            if not (
+                earlier and earlier[0] in words.others and _is_called_upon(earlier[0], earlier[1:], words)
+            ):
                 return False
         elif is_thing and word in words.otherwise:
             return False
     return True
 
 
-def _permits(modal: str, leads: list[str], words: MoodWords) -> bool:
-    """Return whether a subject and a modal verb ask ("you can call me") and do not report ("said you could")."""
-    if not leads or leads[0] in words.speakers:
+def _is_permission(modal: str, earlier: list[str], words: MoodWords) -> bool:
+    """Return whether a subject and a `modal` verb ask ("you can call me") and do not report ("said you could").
+
+    `earlier`: the words before the verb, nearest first; its subject is the first of them.
+    """
+    if not earlier or earlier[0] in words.speakers:
         return False
-    leading = next((word for word in leads[1:] if word not in words.linking), "")
-    if leading and leads[1] in words.linking - words.conditions and leading not in words.wanting:
+    governor = next((word for word in earlier[1:] if word not in words.linking), "")
+    if governor and earlier[1] in words.linking - words.conditions and governor not in words.wanting:
         return False  # "good that you can"
-    if modal in words.promising and not words.conditions.intersection(leads[1:2]):
+    if modal in words.promising and not words.conditions.intersection(earlier[1:2]):
         return False
-    return not words.past(leading)
+    return not words.past(governor)
 
 
-def _is_called_upon(subject: str, leads: list[str], words: MoodWords) -> bool:
-    """Return whether the words before a subject may still ask for its action ("want you to", "have someone")."""
-    if not leads:
+def _is_called_upon(subject: str, earlier: list[str], words: MoodWords) -> bool:
+    """Return whether the words before a `subject` may still ask for its action ("want you to", "have someone").
+
+    `earlier`: those words, nearest first.
+    """
+    if not earlier:
         return subject in words.anyone
-    if leads[0] in words.modals:
+    if earlier[0] in words.modals:
         return True
-    governor = next((word for word in leads if word not in words.linking), "")
+    governor = next((word for word in earlier if word not in words.linking), "")
     asks = governor in words.wanting or governor in words.getting
-    return subject not in words.speakers and (
-        asks or leads[0] in NEGATORS
-    )  # "why don't you"; others do not come here
+    # "why don't you" comes here, and no other negator does
+    return subject not in words.speakers and (asks or earlier[0] in NEGATORS)
 
 
 def is_negated(text: str, start: int, end: int, is_thing: bool) -> bool:
@@ -242,33 +248,36 @@ def is_negated(text: str, start: int, end: int, is_thing: bool) -> bool:
 
     `is_thing`: it names something to be had ("ticket") rather than something to do ("call me").
     """
-    return _negated_before(clause_before(text, start), is_thing) or _negated_after(words_after(text, end))
+    return _is_negated_before(clause_before(text, start), is_thing) or _is_negated_after(
+        words_after(text, end)
+    )
 
 
-def _negated_before(nearest_first: Iterator[str], is_thing: bool) -> bool:
+def _is_negated_before(nearest_first: Iterator[str], is_thing: bool) -> bool:
     """Return whether a negator or an excluder stands before the keyword, near enough to deny it."""
     only_fillers = True
     for distance, word in enumerate(islice(nearest_first, WORDS_READ)):
         if word in EXCLUDERS and only_fillers:
-            return (
-                is_thing or word not in NEW_START
-            )  # "utan" is "without" before a thing, and "but" before a verb
+            return is_thing or word not in NEW_START  # "utan": "without" before a thing, "but" before a verb
         if word in NEGATORS and distance <= NEGATOR_REACH:
             return next(nearest_first, "") not in ASKING
-        if word in NEW_START and not (word in FILLERS and only_fillers):
+        is_filler = word in FILLERS and only_fillers
+        if word in NEW_START and not is_filler:
             return False
-        only_fillers = only_fillers and word in FILLERS
+        only_fillers = is_filler
         if distance >= NEGATOR_REACH and not only_fillers:
             return False
     return False
 
 
-def _negated_after(words: Iterator[str]) -> bool:
+def _is_negated_after(words: Iterator[str]) -> bool:
     """Return whether a late negator follows that does not deny one of two numbers ("not on A but on B")."""
     near = list(islice(words, 2 * WORDS_READ))
     for at, word in enumerate(near[:WORDS_READ]):
         if word in LATE_NEGATORS:
-            return not any(one in NEW_START and two in _REACHING for one, two in pairwise(near[at:]))
+            return not any(
+                first in NEW_START and second in _REACHING for first, second in pairwise(near[at:])
+            )
         if word not in FOLLOWERS:
             return False
     return False
