@@ -228,7 +228,7 @@ class SessionActions:
         if self._running:
             self._out.add(StopAction())
 
-    def cancel_waiting_actions(self) -> None:
+    def cancel_all_confirmed(self) -> None:
         """Close every confirmed action that has not begun."""
         for suggestion in list(self._waiting):
             self._fire_step(suggestion, SuggestionStep.CANCEL)

@@ -286,7 +286,7 @@ class Core:
         if self._queue:
             self.react(SessionTrigger.MESSAGE, self._queue.pop(0))
 
-    def cancel_queued_messages(self) -> None:
+    def cancel_queued(self) -> None:
         """Cancel every waiting message."""
         while self._queue:
             self.out.send_frame(StreamEnd(reason="cancelled", id=self._queue.pop(0).id))
@@ -305,7 +305,7 @@ class Core:
             "busy", "An action is running and the queue is full; ask again when it has ended.", question
         )
 
-    def spend_rate_token(self) -> None:
+    def take_token(self) -> None:
         """Count a message against the client's rate."""
         self._rate.take_token(self.out.now)
 
@@ -335,7 +335,7 @@ class Core:
 
     def close_session(self) -> None:
         """Cancel waiting messages and live suggestions, tell the client, and close the connection."""
-        self.cancel_queued_messages()
+        self.cancel_queued()
         self.actions.close_live()
         self.actions.detach_action()
         self.out.add(CloseConnection(*self._closing))
@@ -416,14 +416,14 @@ DEEDS: dict[SessionDeed, Callable[[Core, Any], None]] = {
     SessionDeed.RUN_NEXT_ACTION: lambda core, _: core.actions.run_next_action(),
     SessionDeed.REPORT_OUTCOME: lambda core, outcome: core.actions.report_outcome(outcome),
     SessionDeed.STOP_ACTION: lambda core, _: core.actions.stop_action(),
-    SessionDeed.CANCEL_WAITING_ACTIONS: lambda core, _: core.actions.cancel_waiting_actions(),
+    SessionDeed.CANCEL_CONFIRMED: lambda core, _: core.actions.cancel_all_confirmed(),
     SessionDeed.CANCEL_LIVE_SUGGESTIONS: lambda core, _: core.actions.cancel_live_suggestions(),
     SessionDeed.SEND_CLOSED: lambda core, suggestion: core.actions.notices.send_closed(suggestion),
     SessionDeed.QUEUE_MESSAGE: lambda core, question: core.queue_message(question),
     SessionDeed.HANDLE_QUEUED_MESSAGE: lambda core, _: core.handle_queued_message(),
-    SessionDeed.CANCEL_QUEUED_MESSAGES: lambda core, _: core.cancel_queued_messages(),
+    SessionDeed.CANCEL_QUEUED: lambda core, _: core.cancel_queued(),
     SessionDeed.COUNT_IDLE_CANCEL: lambda core, _: core.count_idle_cancel(),
-    SessionDeed.SPEND_RATE_TOKEN: lambda core, _: core.spend_rate_token(),
+    SessionDeed.TAKE_TOKEN: lambda core, _: core.take_token(),
     SessionDeed.REFUSE_WHILE_DRAINING: lambda core, question: core.refuse_while_draining(question),
     SessionDeed.REFUSE_OVER_RATE: lambda core, question: core.refuse_over_rate(question),
     SessionDeed.REFUSE_QUEUE_FULL: lambda core, question: core.refuse_queue_full(question),

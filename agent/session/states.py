@@ -70,11 +70,11 @@ class SessionDeed(TableWord):
     CLOSE_SESSION = "close_session"
     HANDLE_QUEUED_MESSAGE = "handle_queued_message"
     CANCEL_TURN = "cancel_turn"
-    CANCEL_WAITING_ACTIONS = "cancel_waiting_actions"
+    CANCEL_CONFIRMED = "cancel_confirmed"
     BEGIN_TURN = "begin_turn"
     REFUSE_WHILE_DRAINING = "refuse_while_draining"
     REFUSE_OVER_RATE = "refuse_over_rate"
-    SPEND_RATE_TOKEN = "spend_rate_token"
+    TAKE_TOKEN = "take_token"
     REFUSE_QUEUE_FULL = "refuse_queue_full"
     QUEUE_MESSAGE = "queue_message"
     STREAM_TEXT = "stream_text"
@@ -82,7 +82,7 @@ class SessionDeed(TableWord):
     FINISH_TURN = "finish_turn"
     CANCEL_LIVE_SUGGESTIONS = "cancel_live_suggestions"
     STOP_ACTION = "stop_action"
-    CANCEL_QUEUED_MESSAGES = "cancel_queued_messages"
+    CANCEL_QUEUED = "cancel_queued"
     COUNT_IDLE_CANCEL = "count_idle_cancel"
     QUEUE_ACTION = "queue_action"
     REPORT_OUTCOME = "report_outcome"
@@ -104,6 +104,8 @@ _S, _T, _G, _D = SessionState, SessionTrigger, SessionGuard, SessionDeed
 _TURN = (_S.BUFFERING, _S.VERIFYING, _S.STREAMING)
 _BUSY = (*_TURN, _S.EXECUTING)
 _CALM = (_S.IDLE, _S.AWAITING)
+_END_TURN = (_D.CANCEL_TURN, _D.CANCEL_CONFIRMED)
+_END_CALL = (_D.CANCEL_TURN, _D.STOP_ACTION)  # of a turn that waits for its call
 
 
 def _rows_to_rest(
@@ -132,11 +134,10 @@ def _rows_of_report(trigger: SessionTrigger) -> tuple[SessionRow, ...]:
 
 def _rows_of_cancel(source: SessionState) -> tuple[SessionRow, ...]:
     """Return the rows for a cancel of the turn in the state `source`."""
-    deeds = (_D.CANCEL_TURN, _D.CANCEL_WAITING_ACTIONS)
     return (
-        *make_rows(_T.CANCEL, source, _G.DRAINING, _S.CLOSED, *deeds, _D.CLOSE_SESSION),
-        *make_rows(_T.CANCEL, source, _G.ANY_LIVE, _S.AWAITING, *deeds, _D.HANDLE_QUEUED_MESSAGE),
-        *make_rows(_T.CANCEL, source, None, _S.IDLE, *deeds, _D.HANDLE_QUEUED_MESSAGE),
+        *make_rows(_T.CANCEL, source, _G.DRAINING, _S.CLOSED, *_END_TURN, _D.CLOSE_SESSION),
+        *make_rows(_T.CANCEL, source, _G.ANY_LIVE, _S.AWAITING, *_END_TURN, _D.HANDLE_QUEUED_MESSAGE),
+        *make_rows(_T.CANCEL, source, None, _S.IDLE, *_END_TURN, _D.HANDLE_QUEUED_MESSAGE),
     )
 
 
@@ -151,19 +152,12 @@ TABLE: SessionTable = StateTable(
         *make_rows(_T.MESSAGE, _CALM, None, _S.BUFFERING, _D.BEGIN_TURN),
         *make_rows(_T.MESSAGE, _BUSY, _G.DRAINING, None, _D.REFUSE_WHILE_DRAINING),
         *make_rows(_T.MESSAGE, _BUSY, _G.OVER_RATE, None, _D.REFUSE_OVER_RATE),
-        *make_rows(_T.MESSAGE, _TURN, None, _S.BUFFERING, _D.CANCEL_TURN, _D.SPEND_RATE_TOKEN, _D.BEGIN_TURN),
+        *make_rows(_T.MESSAGE, _TURN, None, _S.BUFFERING, _D.CANCEL_TURN, _D.TAKE_TOKEN, _D.BEGIN_TURN),
         *make_rows(
-            _T.MESSAGE,
-            _S.EXECUTING,
-            _G.TURN_WAITS,
-            None,
-            _D.CANCEL_TURN,
-            _D.STOP_ACTION,
-            _D.SPEND_RATE_TOKEN,
-            _D.QUEUE_MESSAGE,
+            _T.MESSAGE, _S.EXECUTING, _G.TURN_WAITS, None, *_END_CALL, _D.TAKE_TOKEN, _D.QUEUE_MESSAGE
         ),
         *make_rows(_T.MESSAGE, _S.EXECUTING, _G.QUEUE_FULL, None, _D.REFUSE_QUEUE_FULL),
-        *make_rows(_T.MESSAGE, _S.EXECUTING, None, None, _D.SPEND_RATE_TOKEN, _D.QUEUE_MESSAGE),
+        *make_rows(_T.MESSAGE, _S.EXECUTING, None, None, _D.TAKE_TOKEN, _D.QUEUE_MESSAGE),
         *make_rows(_T.DRAFTED, _S.BUFFERING, None, _S.VERIFYING),
         *make_rows(_T.REDRAFT, _S.VERIFYING, None, _S.BUFFERING),
         *make_rows(_T.VERIFIED, _S.VERIFYING, None, _S.STREAMING, _D.STREAM_TEXT),
@@ -174,16 +168,7 @@ TABLE: SessionTable = StateTable(
         *_rows_to_rest(_T.STREAMED, _S.STREAMING, _G.WILL_BE_LIVE, _D.FINISH_TURN),
         *(row for source in _TURN for row in _rows_of_cancel(source)),
         *make_rows(_T.CANCEL, _S.AWAITING, None, _S.IDLE, _D.CANCEL_LIVE_SUGGESTIONS),
-        *make_rows(
-            _T.CANCEL,
-            _S.EXECUTING,
-            None,
-            None,
-            _D.CANCEL_TURN,
-            _D.STOP_ACTION,
-            _D.CANCEL_WAITING_ACTIONS,
-            _D.CANCEL_QUEUED_MESSAGES,
-        ),
+        *make_rows(_T.CANCEL, _S.EXECUTING, None, None, *_END_CALL, _D.CANCEL_CONFIRMED, _D.CANCEL_QUEUED),
         *make_rows(_T.CANCEL, _S.IDLE, None, None, _D.COUNT_IDLE_CANCEL),
         *make_rows(_T.CONFIRM, _S.AWAITING, None, _S.EXECUTING, _D.QUEUE_ACTION, _D.RUN_NEXT_ACTION),
         *make_rows(_T.CONFIRM, _BUSY, None, None, _D.QUEUE_ACTION),
@@ -201,19 +186,10 @@ TABLE: SessionTable = StateTable(
         *make_rows(_T.SLEEP, _CALM, None, _S.CLOSED, _D.SUSPEND_SESSION),
         *make_rows(_T.DISCONNECT, (*_CALM, *_BUSY), None, _S.CLOSED, _D.ABANDON_SESSION),
         *make_rows(_T.KILL, _CALM, None, _S.CLOSED, _D.CLOSE_SESSION),
+        *make_rows(_T.KILL, _TURN, None, _S.CLOSED, *_END_TURN, _D.CLOSE_SESSION),
         *make_rows(
-            _T.KILL, _TURN, None, _S.CLOSED, _D.CANCEL_TURN, _D.CANCEL_WAITING_ACTIONS, _D.CLOSE_SESSION
+            _T.KILL, _S.EXECUTING, _G.TURN_WAITS, _S.CLOSED, *_END_CALL, _D.CANCEL_CONFIRMED, _D.CLOSE_SESSION
         ),
-        *make_rows(
-            _T.KILL,
-            _S.EXECUTING,
-            _G.TURN_WAITS,
-            _S.CLOSED,
-            _D.CANCEL_TURN,
-            _D.STOP_ACTION,
-            _D.CANCEL_WAITING_ACTIONS,
-            _D.CLOSE_SESSION,
-        ),
-        *make_rows(_T.KILL, _S.EXECUTING, None, _S.CLOSED, _D.CANCEL_WAITING_ACTIONS, _D.CLOSE_SESSION),
+        *make_rows(_T.KILL, _S.EXECUTING, None, _S.CLOSED, _D.CANCEL_CONFIRMED, _D.CLOSE_SESSION),
     ),
 )
