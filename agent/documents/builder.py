@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from agent.text.sentences import find_sentences
 
-from .blocks import Block, Kind, Unreadable
+from .blocks import Block, Document, Kind, Unreadable
 from .headings import Headings, TitleScope
 from .plain_lines import find_text_range, has_text, join_code, join_lines
 from .rows import GridCell, row_text
@@ -89,6 +89,31 @@ class BlockBuilder:
         self.blocks: list[Block] = []
         self._groups = 0
         self._bold_line: Block | None = None
+
+    def make_document(
+        self,
+        file: str,
+        lines: Sequence[str],
+        *,
+        title: str = "",
+        description: str = "",
+        lang: str = "",
+        pages: Sequence[int] = (),
+    ) -> Document:
+        """Return the document of all blocks; without a `title` its first heading of level 1 is the title.
+
+        The other arguments are those of `Document`.
+        """
+        return Document(
+            file=file,
+            title=title or self.headings.first_of_level_1,
+            description=description,
+            lang=lang,
+            lines=tuple(lines),
+            unit="page" if pages else "line",
+            blocks=tuple(self.blocks),
+            pages=tuple(pages),
+        )
 
     def start_group(self) -> int:
         """Return a new number, for a list or table that begins."""

@@ -49,14 +49,12 @@ def read_docx(file: str, data: bytes, step_counter: StepCounter) -> Document:
     reader = _DocxReader(step_counter)
     reader.run(body)
     builder = reader.builder
-    return Document(
-        file=file,
+    return builder.make_document(
+        file,
+        reader.lines,
         title=reader.title or builder.headings.first_of_level_1 or plain_line(core.title or ""),
         description=plain_line(core.subject or ""),
         lang=language_of(core.language or ""),
-        lines=tuple(reader.lines),
-        unit="line",
-        blocks=tuple(builder.blocks),
     )
 
 

@@ -34,14 +34,8 @@ def read_html(file: str, data: bytes, step_counter: StepCounter) -> Document:
     builder = BlockBuilder(step_counter)
     elements = _feed_elements("\n".join(lines), 1, builder, lambda text: text, TOP_LEVEL)
     title = builder.headings.first_of_level_1 or elements.title
-    return Document(
-        file=file,
-        title=title,
-        description=elements.description,
-        lang=elements.lang,
-        lines=tuple(lines),
-        unit="line",
-        blocks=tuple(builder.blocks),
+    return builder.make_document(
+        file, lines, title=title, description=elements.description, lang=elements.lang
     )
 
 

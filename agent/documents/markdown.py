@@ -40,14 +40,8 @@ def read_markdown(file: str, data: bytes, step_counter: StepCounter, *, mdx: boo
             goes_on=first in clean.list_cuts,
         )
     outline.finish()
-    return Document(
-        file=file,
-        title=front.title or builder.headings.first_of_level_1,
-        description=front.description,
-        lang=front.lang,
-        lines=tuple(lines),
-        unit="line",
-        blocks=tuple(builder.blocks),
+    return builder.make_document(
+        file, lines, title=front.title, description=front.description, lang=front.lang
     )
 
 

@@ -75,15 +75,11 @@ def read_pdf(file: str, data: bytes, step_counter: StepCounter) -> Document:
         raise Unreadable("holds no text (scanned pages need OCR first)")
     builder = BlockBuilder(step_counter)
     _Paragraphs(builder, lines).run()
-    return Document(
-        file=file,
+    return builder.make_document(
+        file,
+        [line.text for line in lines],
         title=builder.headings.first_of_level_1 or title,
-        description="",
-        lang="",
-        lines=tuple(line.text for line in lines),
-        unit="page",
-        blocks=tuple(builder.blocks),
-        pages=tuple(line.page for line in lines),
+        pages=[line.page for line in lines],
     )
 
 

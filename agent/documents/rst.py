@@ -109,16 +109,7 @@ def read_rst(file: str, data: bytes, step_counter: StepCounter) -> Document:
         tree, styles = _parse_tree("\n".join([*before, *part]), step_counter)
         walk.run(tree, first - len(before))
     builder.release_bold_line()
-    title = builder.headings.first_of_level_1
-    return Document(
-        file=file,
-        title=title,
-        description="",
-        lang="",
-        lines=tuple(lines),
-        unit="line",
-        blocks=tuple(builder.blocks),
-    )
+    return builder.make_document(file, lines)
 
 
 def _parse_tree(source: str, step_counter: StepCounter) -> tuple[nodes.document, list[Sequence[str]]]:

@@ -105,13 +105,4 @@ def read_text(file: str, data: bytes, step_counter: StepCounter) -> Document:
     lines = split_lines(decode_text(data))
     reader = _TextReader(lines, step_counter)
     reader.run()
-    title = reader.builder.headings.first_of_level_1
-    return Document(
-        file=file,
-        title=title,
-        description="",
-        lang="",
-        lines=tuple(lines),
-        unit="line",
-        blocks=tuple(reader.builder.blocks),
-    )
+    return reader.builder.make_document(file, lines)

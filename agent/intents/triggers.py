@@ -11,9 +11,10 @@ field of `Keywords`, which each language then must have, and a row of REQUIRED i
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from itertools import islice
+from typing import Any
 
 from ..lang import LANGUAGES
 from ..lang.language import Keywords
@@ -165,14 +166,15 @@ def _propose_action(action: str, text: str, requested: list[RequestedKeyword], p
     if action == "send_sms":
         keyword = next(each for each in requested if each.action == action)
         payload["text"] = _find_text(text, keyword, phone)
-    payload = {key: value for key, value in payload.items() if value}
+    return make_proposal(action, {key: value for key, value in payload.items() if value})
+
+
+def make_proposal(action: str, payload: Mapping[str, Any]) -> Proposal:
+    """Return the proposal of an action with its missing fields; each field of a payload that is too large is cut."""
     if not is_valid_payload(payload):
         payload = {key: value[:FILLED_CHARACTERS] for key, value in payload.items()}
-    return Proposal(
-        action=action,
-        payload=payload,
-        missing=tuple(name for name in REQUIRED[action] if name not in payload),
-    )
+    missing = tuple(name for name in REQUIRED[action] if name not in payload)
+    return Proposal(action=action, payload=payload, missing=missing)
 
 
 def _find_text(text: str, keyword: RequestedKeyword, phone: str) -> str:

@@ -8,19 +8,16 @@ gone. Only the user's words count, and no model's.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from ..config import WISH_MESSAGES
 from ..lang import LANGUAGES
 from ..ports.brain import Proposal, Wish
-from ..protocol.payload import is_valid_payload
 from ..text.courtesy import find_courtesy
 from ..text.sentences import find_line_sentences
 from ..text.words import FUNCTION_WORDS, normalize_text, split_words
-from .fields import FILLED_CHARACTERS, REQUIRED
 from .moods import ANY_LANGUAGE, join_languages
 from .phone_numbers import find_told_number, remove_phone_numbers
-from .triggers import find_text_to_send, has_keyword, propose_actions
+from .triggers import find_text_to_send, has_keyword, make_proposal, propose_actions
 
 _WITHDRAWN = re.compile(
     rf"\W*(?:{'|'.join(each.completing.withdrawing for each in LANGUAGES.values())})\b", re.IGNORECASE
@@ -86,21 +83,11 @@ def _renew_wish(proposal: Proposal, before: Wish | None, text: str) -> Wish:
     if before is None:
         return Wish(proposal, (text,))
     payload = {**before.proposal.payload, **proposal.payload}
-    return Wish(_make_proposal(proposal.action, payload), (*before.words, text)[-WISH_MESSAGES:])
+    return Wish(make_proposal(proposal.action, payload), (*before.words, text)[-WISH_MESSAGES:])
 
 
 def _fill_fields(proposal: Proposal, fields: Mapping[str, str]) -> Proposal:
-    return _make_proposal(proposal.action, {**proposal.payload, **fields})
-
-
-def _make_proposal(action: str, payload: Mapping[str, Any]) -> Proposal:
-    if not is_valid_payload(payload):
-        payload = {key: value[:FILLED_CHARACTERS] for key, value in payload.items()}
-    return Proposal(
-        action=action,
-        payload=payload,
-        missing=tuple(name for name in REQUIRED[action] if name not in payload),
-    )
+    return make_proposal(proposal.action, {**proposal.payload, **fields})
 
 
 def _read_missing(text: str, missing: Sequence[str]) -> dict[str, str]:
