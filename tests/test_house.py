@@ -179,7 +179,7 @@ def test_commands_print_in_one_place() -> None:
     }
 
 
-LONG_FUNCTIONS = {("commands/recall.py", "recall"): 76, ("commands/search.py", "search"): 70}
+LONG_FUNCTIONS = {("commands/recall.py", "recall"): 66}
 """Functions of more lines than others may have, with how many; it only shrinks."""
 
 

@@ -19,7 +19,7 @@ from ..storage.settings import StorageSettings
 from .memory_access import Data
 from .output import OK, REFUSED, complain, write
 from .paging import read_pages
-from .search import SERVED
+from .questions import check_vectors
 
 _NAMED = 20  # missing ids that are printed
 
@@ -45,10 +45,7 @@ async def rebuild(
         The vectors to make and keep: `minilm` or `bert:FOLDER`. Static ones are made
         faster than they are read, and are not kept; off makes none.
     """
-    if vectors.startswith(SERVED):
-        raise UsageError(
-            "agent memory rebuild asks no model server: take --vectors auto, off, static, minilm or bert:FOLDER"
-        )
+    check_vectors("agent memory rebuild", vectors)
     threads = WorkerThreads(2)
     try:
         with silence_log():

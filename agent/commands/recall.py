@@ -1,6 +1,5 @@
 """`agent recall`: searches past messages and memory items, without a server or a model."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,18 +22,8 @@ from ..storage.open import ledger_folder, open_memory_store
 from ..storage.settings import StorageSettings
 from ..text.language import detect_language
 from ..text.terminal import printable, printable_line
-from .lines import read_lines
 from .output import OK, complain, write, write_line
-from .search import SERVED
-
-_WANTED = 'write {"id": "...", "text": "..."} on one line'
-
-
-class _QuestionLine(msgspec.Struct):
-    """A question of a file; `id` is any JSON value and comes back with the hits."""
-
-    id: msgspec.Raw
-    text: str
+from .questions import check_search, check_vectors, read_questions
 
 
 class _RecallHit(msgspec.Struct, kw_only=True):
@@ -132,16 +121,8 @@ async def recall(
         As for `agent serve`: auto, off, static, minilm or bert:FOLDER. Those of
         the last two are kept for the next call.
     """
-    if (text is None) == (queries is None):
-        raise UsageError("give one question, or a file of them with --queries FILE.jsonl")
-    if k < 1:
-        raise UsageError("-k must be at least 1")
-    if floor is not None and not 0 <= floor <= 1:
-        raise UsageError("--floor must be 0 to 1")
-    if vectors.startswith(SERVED):
-        raise UsageError(
-            "agent recall asks no model server: take --vectors auto, off, static, minilm or bert:FOLDER"
-        )
+    check_search(text, queries, k, floor)
+    check_vectors("agent recall", vectors)
     if data == MEMORY or not (ledger_folder(data) / FILE).is_file():
         raise UsageError("no memory is there: name the folder that a server keeps, its --data DIR")
     clock, threads = WallClock(), WorkerThreads(1)
@@ -153,26 +134,15 @@ async def recall(
             unkept = await recall.save_vectors()
             if unkept:
                 complain(f"{unkept} vectors could not be kept, and will be made again")
-            for query in _read_questions(text, queries):
+            for query in read_questions(text, queries):
                 result = await recall.recall(conversations.search(query.text, clock.now_ms(), k, floor))
                 hits = sorted(result.excerpts, key=lambda each: -each.score)
                 if json or queries is not None:
-                    id = query.id if bytes(query.id) else msgspec.UNSET
-                    write_line(
-                        msgspec.json.encode(_RecallHits(id=id, hits=[_make_hit(each) for each in hits]))
-                    )
+                    answer = _RecallHits(id=query.given_id, hits=[_make_hit(each) for each in hits])
+                    write_line(msgspec.json.encode(answer))
                 else:
                     write("".join(map(_for_people, hits)) or "nothing found\n")
     return OK
-
-
-def _read_questions(text: str | None, queries: Path | None) -> Iterator[_QuestionLine]:
-    """Yield the questions of the command line, or of the file `queries`."""
-    if text is not None:
-        yield _QuestionLine(msgspec.Raw(), text)
-    if queries is not None:
-        for _, query in read_lines([queries], _QuestionLine, _WANTED):
-            yield query
 
 
 def _make_hit(excerpt: Excerpt) -> _RecallHit:

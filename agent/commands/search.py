@@ -1,6 +1,6 @@
 """`agent search`: searches the knowledge base for a question, without a server or a model."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +9,6 @@ import trio
 from cyclopts import Parameter
 
 from ..embedding.open import open_meaning
-from ..errors import UsageError
 from ..host import WorkerThreads
 from ..lang import DEFAULT, Lang
 from ..ports.search import Hit
@@ -19,20 +18,10 @@ from ..retrieval.search import KnowledgeBase
 from ..retrieval.synonyms import read_synonyms
 from ..text.language import detect_language
 from ..text.terminal import printable, printable_line
-from .lines import read_lines
 from .output import OK, write, write_line
+from .questions import QuestionLine, check_search, check_vectors, read_questions
 
 Folder = Annotated[Path, Parameter(env_var="AGENT_KB", help="Folder of the knowledge base's documents.")]
-
-SERVED = "openai:"
-_WANTED = 'write {"id": "...", "text": "..."} on one line'
-
-
-class _SearchQuestion(msgspec.Struct):
-    """A question of a file; `id` is any JSON value and comes back with the hits."""
-
-    id: msgspec.Raw
-    text: str
 
 
 class _SearchHit(msgspec.Struct):
@@ -92,54 +81,35 @@ def search(
     vectors
         As for `agent serve`: auto, off, static, minilm or bert:FOLDER.
     """
-    if (text is None) == (queries is None):
-        raise UsageError("give one question, or a file of them with --queries FILE.jsonl")
-    if k < 1:
-        raise UsageError("-k must be at least 1")
-    if floor is not None and not 0 <= floor <= 1:
-        raise UsageError("--floor must be 0 to 1")
-    if vectors.startswith(SERVED):
-        raise UsageError(
-            f"agent search asks no model server: {vectors} works with agent serve; here take --vectors auto, off, "
-            "static, minilm or bert:FOLDER"
-        )
+    check_search(text, queries, k, floor)
+    check_vectors("agent search", vectors)
     loaded = load_documents(kb)
     synonyms, _ = read_synonyms(kb)
     meaning = trio.run(open_meaning, vectors, None, WorkerThreads(1))
     with open_foreign_files() as foreign:
-        knowledge = KnowledgeBase.build(
-            loaded.sources, loaded.skipped, synonyms, meaning, foreign.passages_of
-        )
-    for query in _read_questions(text, queries):
-        asked = lang or detect_language(query.text) or DEFAULT
-        vector = trio.run(knowledge.embed_question, query.text, asked)
-        hits = knowledge.find_hits(query.text, asked, k, floor, vector)
+        passages = foreign.passages_of
+        knowledge = KnowledgeBase.build(loaded.sources, loaded.skipped, synonyms, meaning, passages)
+    for query in read_questions(text, queries):
+        query_lang = lang or detect_language(query.text) or DEFAULT
+        vector = trio.run(knowledge.embed_question, query.text, query_lang)
+        hits = knowledge.find_hits(query.text, query_lang, k, floor, vector)
         if json:
             write_line(msgspec.json.encode(_answer(query, hits)))
         else:
-            write("" if queries is None else _heading(query))
-            write("".join(map(_for_people, hits)) or "nothing found\n")
+            heading = "" if queries is None else _heading(query)
+            write(heading + ("".join(map(_for_people, hits)) or "nothing found\n"))
     return OK
 
 
-def _read_questions(text: str | None, queries: Path | None) -> Iterator[_SearchQuestion]:
-    """Yield the questions of the command line, or of the file `queries`."""
-    if text is not None:
-        yield _SearchQuestion(msgspec.Raw(), text)
-    if queries is not None:
-        for _, query in read_lines([queries], _SearchQuestion, _WANTED):
-            yield query
-
-
-def _answer(query: _SearchQuestion, hits: Sequence[Hit]) -> _SearchHits:
+def _answer(query: QuestionLine, hits: Sequence[Hit]) -> _SearchHits:
     found = [
         _SearchHit(hit.snippet.file, round(hit.score, 4), (hit.snippet.first, hit.snippet.last))
         for hit in hits
     ]
-    return _SearchHits(id=query.id if bytes(query.id) else msgspec.UNSET, hits=found)
+    return _SearchHits(id=query.given_id, hits=found)
 
 
-def _heading(query: _SearchQuestion) -> str:
+def _heading(query: QuestionLine) -> str:
     """Return the line above a question's hits: its given id, and the question."""
     id = bytes(query.id).decode("utf-8", "replace")
     return printable_line(f"{id} {' '.join(query.text.split())}") + "\n"
