@@ -20,7 +20,7 @@ from ..ports.calls import (
     StoredCall,
 )
 from . import rows
-from .listing import require_row
+from .listing import field_names, make_record, require_row
 from .rows import CALLER, ClaimRequest, OutcomeRequest
 from .schema import MOVES, actions, calls
 from .transaction import Transaction
@@ -33,36 +33,21 @@ LEASE_LOST = {
 _NEVER_RAN = frozenset({"suggested", "confirmed"})  # statuses before a claim
 
 
-def call_of(found: Any) -> StoredCall:
+_IDS = {"project": "project_id", "thread": "thread_id", "message": "message_id"}
+"""The fields of a `StoredCall` whose columns have another name."""
+_OF_END = frozenset(("lease_until", "result", "result_hash", "ended_at", "closed_by"))
+"""The fields that a call gets after it was kept."""
+
+
+def call_of(row: Any) -> StoredCall:
     """Return a row as a call."""
-    return StoredCall(
-        id=found.id,
-        project=found.project_id,
-        thread=found.thread_id,
-        message=found.message_id,
-        turn=found.turn,
-        position=found.position,
-        tool=found.tool,
-        arguments=found.arguments,
-        arguments_hash=found.arguments_hash,
-        proposed_hash=found.proposed_hash,
-        runs_at=found.runs_at,
-        needs_approval=bool(found.needs_approval),
-        status=found.status,
-        created_at=found.created_at,
-        deadline=found.deadline,
-        risk=found.risk,
-        sources=found.sources,
-        why=tuple(found.why),
-        missing=tuple(found.missing),
-        parameters=found.parameters,
-        approved_by=found.approved_by,
-        approved_at=found.approved_at,
-        lease_until=found.lease_until,
-        result=found.result,
-        result_hash=found.result_hash,
-        ended_at=found.ended_at,
-        closed_by=found.closed_by,
+    return make_record(
+        StoredCall,
+        row,
+        **{field: getattr(row, column) for field, column in _IDS.items()},
+        needs_approval=bool(row.needs_approval),
+        why=tuple(row.why),
+        missing=tuple(row.missing),
     )
 
 
@@ -135,40 +120,22 @@ def keep_call(transaction: Transaction, call: StoredCall, kb: str | None = None)
     taken = call.status == "claimed"
     status = "confirmed" if taken else call.status
     runs_here = status == "confirmed" and call.runs_at != CALLER
-    values = {
-        "id": call.id,
-        "project_id": call.project,
-        "thread_id": call.thread,
-        "message_id": call.message,
-        "turn": call.turn,
-        "position": call.position,
-        "tool": call.tool,
+    names = [name for name in field_names(StoredCall) if name not in _OF_END]
+    values = {_IDS.get(name, name): getattr(call, name) for name in names}
+    values |= {
         "arguments": dict(call.arguments),
-        "arguments_hash": call.arguments_hash,
-        "proposed_hash": call.proposed_hash,
-        "runs_at": call.runs_at,
+        "sources": dict(call.sources),
+        "parameters": None if call.parameters is None else dict(call.parameters),
         "needs_approval": int(call.needs_approval),
         "status": status,
-        "created_at": call.created_at,
-        "deadline": call.deadline,
-        "risk": call.risk,
-        "sources": dict(call.sources),
-        "why": list(call.why),
-        "missing": list(call.missing),
-        "parameters": None if call.parameters is None else dict(call.parameters),
-        "approved_by": call.approved_by,
-        "approved_at": call.approved_at,
         "owner": transaction.owner if runs_here else None,
     }
     made = transaction.connection.execute(_KEEP, values)
     if made.rowcount != 1:
-        find_call(
-            transaction.connection, call.project, call.id
-        )  # raises NotFound for an id of another project
+        find_call(transaction.connection, call.project, call.id)  # raises for an id of another project
     elif taken:
-        begin_call(
-            transaction, call.project, call.id, call.created_at, call.lease_until or call.created_at, kb
-        )
+        until = call.lease_until or call.created_at
+        begin_call(transaction, call.project, call.id, call.created_at, until, kb)
 
 
 def approve_call(transaction: Transaction, approval: CallApproval) -> StoredCall:

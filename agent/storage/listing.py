@@ -1,6 +1,8 @@
-"""Queries that the stores share: pages of a table, and rows that must exist."""
+"""Queries that the stores share: pages of a table, rows that must exist, and records made of rows."""
 
 from collections.abc import Callable
+from dataclasses import fields
+from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -54,6 +56,19 @@ def require_row(one: "sa.Row[Any] | None") -> "sa.Row[Any]":
     if one is None:
         raise NotFound("there is no such thing")
     return one
+
+
+@cache
+def field_names(record: type[Any]) -> tuple[str, ...]:
+    """Return the names of the fields of a dataclass."""
+    return tuple(field.name for field in fields(record))
+
+
+def make_record(record: type[T], row: Any, /, **given: Any) -> T:
+    """Make a `record`: its fields as `given`, each other field from the column of `row` with the same name."""
+    names = field_names(record)  # type: ignore[arg-type]  # mypy: a type[T] is hashable
+    copied = {name: getattr(row, name) for name in names if name not in given}
+    return record(**copied, **given)
 
 
 OF_THREAD = (threads.c.project_id == sa.bindparam("project"), threads.c.id == sa.bindparam("thread"))

@@ -18,6 +18,7 @@ from sqlalchemy.dialects.sqlite import insert
 
 from ..ports.conversation import NO_SCOPE, Scope
 from ..ports.ledger import ClaimStatus, LedgerRow
+from .listing import make_record
 from .schema import actions, calls
 from .settings import TOMBSTONE_SECONDS
 from .transaction import Transaction
@@ -201,12 +202,4 @@ def newest_rows(connection: sa.Connection, limit: int, kb: str | None = None) ->
 
 
 def _row(found: "sa.Row[Any]") -> LedgerRow:
-    return LedgerRow(
-        suggestion_id=found.suggestion_id,
-        action=found.action,
-        status=found.status,
-        claimed_at=found.claimed_at,
-        ended_at=found.ended_at,
-        result=found.result,
-        kb=found.kb,
-    )
+    return make_record(LedgerRow, found)

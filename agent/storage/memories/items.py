@@ -15,8 +15,8 @@ import sqlalchemy as sa
 from ...errors import Conflict
 from ...memory.states import ItemChange, change_item
 from ...ports.conversation import Scope
-from ...ports.memory import LIVE, Draft, Item, ItemDecider, Number, Source
-from ..listing import require_row
+from ...ports.memory import LIVE, Draft, Item, ItemDecider, Source
+from ..listing import make_record, require_row
 from . import scopes
 from .schema import item_log, item_sources, item_words, items
 from .schema import scopes as scopes_table
@@ -263,25 +263,14 @@ def _digest(key: tuple[str, ...], slot: str = "") -> str:
 
 
 def _item(row: Any, sources: tuple[Source, ...]) -> Item:
-    numbers: tuple[Number, ...] = tuple((kind, value) for kind, value in row.numbers)
-    return Item(
+    return make_record(
+        Item,
+        row,
         id=scopes.id_of(row.number),
-        type=row.type,
-        status=row.status,
         key=tuple(row.key),
-        slot=row.slot,
-        text=row.text,
-        numbers=numbers,
+        numbers=tuple((kind, value) for kind, value in row.numbers),
         scope=scopes.scope_of(row),
-        valid_from=row.valid_from,
-        valid_to=row.valid_to,
-        expires_at=row.expires_at,
         supersedes=None if row.supersedes is None else scopes.id_of(row.supersedes),
         superseded_by=None if row.superseded_by is None else scopes.id_of(row.superseded_by),
-        confidence=row.confidence,
         sources=sources,
-        created_at=row.created_at,
-        decided_at=row.decided_at,
-        decided_by=row.decided_by,
-        revision=row.revision,
     )
