@@ -12,7 +12,7 @@ from ..ports.pages import Page, Window
 from ..ports.projects import HOUSE, DocumentText, Project, ProjectKey, StoredDocument
 from . import call_transitions
 from .database import Database
-from .listing import find_row, load_page, require_project, require_row
+from .listing import find_row, load_page, make_record, require_project, require_row
 from .pending_requests import wait_on
 from .schema import calls, documents, idempotency, project_keys, projects
 from .transaction import Transaction
@@ -254,16 +254,4 @@ def _key(one: Any) -> ProjectKey:
 
 
 def _document(one: Any) -> StoredDocument:
-    return StoredDocument(
-        id=one.id,
-        project=one.project_id,
-        category=one.category,
-        filename=one.filename,
-        mime=one.mime,
-        sha256=one.sha256,
-        size=one.size,
-        pieces=one.pieces,
-        version=one.version,
-        created_at=one.created_at,
-        error=one.error,
-    )
+    return make_record(StoredDocument, one, project=one.project_id)

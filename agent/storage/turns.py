@@ -16,8 +16,6 @@ from ..errors import Conflict, NotFound
 from ..ports.calls import StoredCall
 from ..ports.conversation import Exchange
 from ..ports.threads import (
-    MessageRole,
-    MessageStatus,
     StoredMessage,
     Thread,
     ThreadState,
@@ -26,7 +24,7 @@ from ..ports.threads import (
     TurnStep,
 )
 from . import call_transitions
-from .listing import OF_THREAD, SELECT_THREAD, require_project, require_row, require_thread
+from .listing import OF_THREAD, SELECT_THREAD, make_record, require_project, require_row, require_thread
 from .rows import CALLER
 from .schema import actions, calls, messages, threads
 from .settle import end_turns
@@ -275,31 +273,13 @@ def load_state(project: str, id: str, exchanges: int, connection: sa.Connection)
 
 def thread_of(one: Any) -> Thread:
     """Return a row as a `Thread`."""
-    return Thread(
-        id=one.id,
-        project=one.project_id,
-        user=one.user_id,
-        created_at=one.created_at,
-        updated_at=one.updated_at,
-        turn=one.turn,
-    )
+    return make_record(Thread, one, project=one.project_id, user=one.user_id)
 
 
 def message_of(one: Any) -> StoredMessage:
     """Return a row as a `StoredMessage`."""
-    role: MessageRole = one.role
-    status: MessageStatus = one.status
-    cited = tuple(one.citations)
-    return StoredMessage(
-        id=one.id,
-        thread=one.thread_id,
-        turn=one.turn,
-        role=role,
-        content=one.content,
-        status=status,
-        created_at=one.created_at,
-        citations=cited,
-        call=one.call_id,
+    return make_record(
+        StoredMessage, one, thread=one.thread_id, citations=tuple(one.citations), call=one.call_id
     )
 
 

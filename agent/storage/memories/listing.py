@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from ...ports.conversation import Scope
 from ...ports.memory import Change, Changes, Item, ItemStatus, ItemType, StoredTurn
 from ...ports.pages import Page, Window
+from ..listing import make_record
 from . import items as item_rows
 from . import scopes, turns
 from .schema import IS_LIVE, feed, item_log, items
@@ -92,17 +93,7 @@ def load_history(scope: Scope, id: str, connection: sa.Connection) -> tuple[Chan
 def load_line_history(connection: sa.Connection, number: int) -> tuple[Change, ...]:
     """Return the history of an existing item and of the items that it replaced, oldest first."""
     lines = connection.execute(_HISTORY, {"of": number}).all()
-    return tuple(
-        Change(
-            item=scopes.id_of(line.item),
-            at=line.at,
-            trigger=line.trigger,
-            before=line.before,
-            after=line.after,
-            by=line.by,
-        )
-        for line in reversed(lines)
-    )
+    return tuple(make_record(Change, line, item=scopes.id_of(line.item)) for line in reversed(lines))
 
 
 def load_changes(after: int, limit: int, connection: sa.Connection) -> Changes:
