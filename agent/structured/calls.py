@@ -56,7 +56,7 @@ class CallSlots:
         """
         self._round = number
         self.notes = []
-        calls = reply.calls or find_calls(reply.read, self._callable_names(), self._read_bare_calls)
+        calls = reply.calls or find_calls(reply.parsed, self._callable_names(), self._read_bare_calls)
         apply_call = self._apply_later_call if self.begun else self._apply_first_call
         answers = [apply_call(call) for call in calls]
         self.begun = self.begun or bool(calls)
@@ -91,7 +91,7 @@ class CallSlots:
         if call.name == self._plan.names.remove and self._plan.deletes:
             return self._apply_removal(call)
         slot = self._add_slot(call.name)
-        slot.set_arguments(call.read)
+        slot.set_arguments(call.parsed)
         return slot
 
     def _add_slot(self, name: str) -> Slot:
@@ -228,7 +228,7 @@ class CallSlots:
             target = next(iter(alike or [slot for slot in waiting if slot.shape is None]), None)
             if target is not None:
                 target.start_round(self._round)
-                if not target.replace_call(call.name, self._plan.shapes[call.name], call.read):
+                if not target.replace_call(call.name, self._plan.shapes[call.name], call.parsed):
                     self._add_note(f"{target.id}: the repeated call is not valid either and was not taken")
                 return target
             for slot in self.slots.values():
@@ -239,7 +239,7 @@ class CallSlots:
     def _add_surplus(self, call: WrittenCall) -> Slot | str:
         """Add a call that this round did not request, and leave it out of all values."""
         slot = self._add_slot(call.name)
-        slot.set_arguments(call.read)
+        slot.set_arguments(call.parsed)
         slot.final = "surplus"
         return self._add_note(f"{slot.id} ({call.name}) was not asked for in this round and was not taken")
 
@@ -273,14 +273,14 @@ class CallSlots:
 
 def _get_member(call: WrittenCall, name: str) -> Json:
     """Return a member of a call's arguments; None when there is none."""
-    if isinstance(call.read, ParsedJson) and isinstance(call.read.document, dict):
-        return call.read.document.get(name)
+    if isinstance(call.parsed, ParsedJson) and isinstance(call.parsed.document, dict):
+        return call.parsed.document.get(name)
     return None
 
 
 def _has_same_arguments(slot: Slot, call: WrittenCall) -> bool:
     return (
         slot.state is not None
-        and isinstance(call.read, ParsedJson)
-        and are_equal(slot.state.document, call.read.document)
+        and isinstance(call.parsed, ParsedJson)
+        and are_equal(slot.state.document, call.parsed.document)
     )

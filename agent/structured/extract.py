@@ -291,7 +291,7 @@ class Extractor:
             cut_calls = tuple(WrittenCall(each.id, each.name, "", unread) for each in buffer.calls)
             cut = _make_failure(failed) if reason is None else None
             return ModelReply(
-                text=text, calls=cut_calls, reason=reason or "stop", usage=buffer.usage, failed=cut
+                text=text, calls=cut_calls, reason=reason or "stop", usage=buffer.usage, failure=cut
             )
         calls = []
         for each in buffer.calls:
@@ -306,7 +306,7 @@ class Extractor:
             in_text = parse_strictly(part)
             if isinstance(in_text, UnparsedJson) and in_text.mendable:
                 in_text = await self._mend_text(part, in_text)
-        return ModelReply(text=text, calls=tuple(calls), reason=reason, usage=buffer.usage, read=in_text)
+        return ModelReply(text=text, calls=tuple(calls), reason=reason, usage=buffer.usage, parsed=in_text)
 
     async def _mend_text(self, text: str, unread: UnparsedJson) -> ParsedJson | UnparsedJson:
         with trio.move_on_after(REPAIR_TIMEOUT):

@@ -19,12 +19,12 @@ _BESIDE = frozenset({"name", "id", "type", *_ARGUMENTS})
 
 
 class WrittenCall(msgspec.Struct, frozen=True):
-    """A call as it came. `id`: of its service, not always unique. `read`: its arguments."""
+    """A call as it came. `id`: of its service, not always unique. `arguments`: as text; `parsed`: as a value."""
 
     id: str
     name: str
     arguments: str
-    read: ParsedJson | UnparsedJson
+    parsed: ParsedJson | UnparsedJson
 
 
 class ReplyFailure(msgspec.Struct, frozen=True):
@@ -38,16 +38,16 @@ class ReplyFailure(msgspec.Struct, frozen=True):
 class ModelReply(msgspec.Struct, frozen=True, kw_only=True):
     """One answer.
 
-    `calls`: in the order of their beginnings. `reason`: for its end. `read`: the JSON in its text, if any. `failed`:
-    the answer has no end; `calls` are those that came before the failure.
+    `calls`: in the order of their beginnings. `reason`: for its end. `parsed`: the JSON in its text, if any. `failure`:
+    the reason that the answer has no end; `calls` are those that came before the failure.
     """
 
     text: str = ""
     calls: tuple[WrittenCall, ...] = ()
     reason: FinishReason = "stop"
     usage: Usage = NO_USAGE
-    read: ParsedJson | UnparsedJson | None = None
-    failed: ReplyFailure | None = None
+    parsed: ParsedJson | UnparsedJson | None = None
+    failure: ReplyFailure | None = None
 
 
 def find_calls(

@@ -63,10 +63,10 @@ class Conversation:
             id = f"{stem}_{number}"
         self._ids.add(id)
         name = call.name if NAME.fullmatch(call.name) else "unknown"
-        if not isinstance(call.read, ParsedJson):
+        if not isinstance(call.parsed, ParsedJson):
             return ToolCall(id, name, "{}")
-        if call.read.repaired:
-            return ToolCall(id, name, msgspec.json.encode(call.read.document).decode())
+        if call.parsed.repaired:
+            return ToolCall(id, name, msgspec.json.encode(call.parsed.document).decode())
         return ToolCall(id, name, call.arguments)
 
 
@@ -118,7 +118,7 @@ class Rounds:
         used = self._usage
         self._usage = Usage(used.read + reply.usage.read, used.written + reply.usage.written)
         self._text = reply.text
-        if reply.failed is not None:
+        if reply.failure is not None:
             return self._end_with_cut_reply(reply, "provider_error", "truncated")
         if reply.reason in ("refusal", "filtered"):
             return self._end_with_cut_reply(reply, "refused", "refused")
@@ -156,8 +156,8 @@ class Rounds:
     def _end_with_cut_reply(self, reply: ModelReply, status: Status, call_status: CallStatus) -> Extraction:
         """End with an answer that is not whole: its arguments are not parsed, but its calls are in the outcome."""
         self._calls.close_cut_calls(reply, call_status, self._attempts)
-        if reply.failed is not None:
-            note = f"the model failed ({reply.failed.fault}): {reply.failed.message}"
+        if reply.failure is not None:
+            note = f"the model failed ({reply.failure.fault}): {reply.failure.message}"
         elif status == "refused":
             note = "the model declined"
         else:
@@ -166,7 +166,7 @@ class Rounds:
         return self._make_outcome(status, reply)
 
     def _make_outcome(self, status: Status, reply: ModelReply | None = None) -> Extraction:
-        failed = reply.failed if reply else None
+        failed = reply.failure if reply else None
         calls = self._calls
         errors: list[str] = []
         if status != "ok":

@@ -239,7 +239,7 @@ def test_a_diligent_model_gets_exactly_what_it_means(data: st.DataObject) -> Non
 def replies(draw: st.DrawFn, drawn: list[Any]) -> ModelReply:
     """Any answer. drawn: the documents of the first calls, whose ids and places are used often."""
     if draw(st.integers(0, 9)) == 0:
-        return ModelReply(failed=ReplyFailure("it broke", "cut"))
+        return ModelReply(failure=ReplyFailure("it broke", "cut"))
     at = draw(st.integers(0, max(len(drawn) - 1, 0)))
     base = drawn[at] if drawn else {}
     ids = st.just(f"c{at + 1}") | st.sampled_from(["c1", "c2", None, 5, "zz"])
@@ -257,7 +257,7 @@ def replies(draw: st.DrawFn, drawn: list[Any]) -> ModelReply:
         calls.append(WrittenCall("x", "form", "{", parse_strictly("{")))
     reason = draw(st.sampled_from([*["calls", "stop", "length"] * 3, "refusal", "filtered"]))
     read = draw(st.none() | documents.map(ParsedJson))
-    return ModelReply(text="text", calls=tuple(calls), reason=reason, usage=Usage(1, 1), read=read)  # type: ignore[arg-type]
+    return ModelReply(text="text", calls=tuple(calls), reason=reason, usage=Usage(1, 1), parsed=read)  # type: ignore[arg-type]
 
 
 def check_rounds(data: st.DataObject) -> None:
@@ -283,11 +283,11 @@ def check_rounds(data: st.DataObject) -> None:
         asked += answer.usage.read
         if fed > 1:
             for made in answer.calls:
-                if made.name == "repair" and isinstance(made.read, ParsedJson):
-                    asked_for = made.read.document["operations"]
+                if made.name == "repair" and isinstance(made.parsed, ParsedJson):
+                    asked_for = made.parsed.document["operations"]
                     operations += asked_for if isinstance(asked_for, list) else []
             replaced = (
-                replaced or answer.read is not None or any(made.name in SHAPES for made in answer.calls)
+                replaced or answer.parsed is not None or any(made.name in SHAPES for made in answer.calls)
             )
         for slot in rounds._calls.slots.values():
             if not slot.is_failing and slot.final is None and slot.state is not None:
