@@ -20,7 +20,7 @@ SNIPPETS = ("The Standard plan costs 299 kr a month.", "The notice period is 14 
 
 
 @dataclass(frozen=True, slots=True)
-class Say:
+class DraftScript:
     """A draft: `think` seconds of thought, then `text` in two deltas with a pause between them."""
 
     text: str
@@ -30,7 +30,7 @@ class Say:
 
 
 @dataclass(frozen=True, slots=True)
-class Began:
+class EffectBegan:
     """The effect of an action began: `begin()` was granted."""
 
     suggestion_id: str
@@ -39,21 +39,21 @@ class Began:
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class EffectFinished:
     """The effect of an action was carried out to its end."""
 
     suggestion_id: str
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class EffectFailed:
     """An action had no effect, and reported it."""
 
     suggestion_id: str
 
 
 @dataclass(frozen=True, slots=True)
-class CutOff:
+class EffectCutOff:
     """The effect of an action was cancelled before its deadline, `ACTION_TIMEOUT` after `begin()`."""
 
     suggestion_id: str
@@ -82,9 +82,9 @@ class _Breakable:
 
 
 class BreakableModel(_Breakable):
-    """Streams drafts (a `Drafter`), one `Say` per attempt; the last `Say` repeats."""
+    """Streams drafts (a `Drafter`), one `DraftScript` per attempt; the last `DraftScript` repeats."""
 
-    def __init__(self, drafts: Sequence[Say]) -> None:
+    def __init__(self, drafts: Sequence[DraftScript]) -> None:
         super().__init__()
         self._drafts = drafts
 
@@ -132,7 +132,7 @@ class BreakableExecutor(_Breakable):
     """Sleeps before and after `begin()`, and notes the outcome of every effect.
 
     `deaf`: notice a cancel only at `begin()`, like an executor that prepares its effect in a thread. `note`: called
-    with each `Began`, `Finished` and `CutOff`.
+    with each `EffectBegan`, `EffectFinished` and `EffectCutOff`.
     """
 
     def __init__(
@@ -151,15 +151,15 @@ class BreakableExecutor(_Breakable):
             await self.pause(self.before)
         begin()
         self.begun.append(call.suggestion_id)
-        self._note(Began(call.suggestion_id, call.action, call.payload))
+        self._note(EffectBegan(call.suggestion_id, call.action, call.payload))
         deadline = trio.current_time() + ACTION_TIMEOUT
         try:
             await self.pause(self.after)
         except trio.Cancelled:
             if trio.current_time() < deadline:
-                self._note(CutOff(call.suggestion_id))
+                self._note(EffectCutOff(call.suggestion_id))
             raise
-        self._note(Finished(call.suggestion_id))
+        self._note(EffectFinished(call.suggestion_id))
         return {"ran": call.action}
 
 

@@ -11,10 +11,8 @@ only then, a task waits for the socket: whole frames, in order, each begun frame
 extends, so that a client that takes a byte a second is dropped. A begun frame cannot be taken back or overtaken: its
 rest stays first in the queue, as a chunk that no cancel removes.
 
-Writes as much as a stream takes at once, without waiting and without a task.
-
-A socket's kernel takes nearly every frame at once. The attempt costs one system call; a task that waits for the socket
-costs ten times that, and a deadline of its own as much again.
+The attempt to write at once pays, since a socket's kernel takes nearly every frame at once: it costs one system call,
+a task that waits for the socket ten times that, and a deadline of its own as much again.
 """
 
 import os
@@ -69,9 +67,7 @@ def _write_to_stream(stream: EagerStream, data: bytes) -> int:
 
 OUTBOX_FRAMES = 256  # control frames, waiting
 OUTBOX_BYTES = 1024 * 1024
-JOINED_BYTES = (
-    64 * 1024
-)  # of waiting frames that one write offers to the socket; a single frame may be larger
+JOINED_BYTES = 64 * 1024  # of waiting frames that one write offers to the socket; one frame may be larger
 
 WrittenCallback = Callable[[], None]
 

@@ -6,7 +6,7 @@ A call belongs to the turn that had decided on it last. What ends a turn is told
 from agent.ports.decide import Act
 from agent.protocol import inbound
 from agent.session.events import ClientDisconnected, DrainStarted, KillRequested
-from agent.testing.fakes import Began, CutOff, Finished
+from agent.testing.fakes import EffectBegan, EffectCutOff, EffectFinished
 
 from .lab import STOPPED, Entry, is_frame, is_received
 from .tooling import TOOLS, Orders
@@ -64,7 +64,7 @@ def draining(before: list[Entry]) -> bool:
     return any(isinstance(each.what, DrainStarted) for each in before)
 
 
-def unsound(began: Began) -> Broken:
+def unsound(began: EffectBegan) -> Broken:
     """T6: a tool's call begins with arguments that the tool takes, edited or not."""
     known = any(tool.name == began.action for tool in TOOLS)
     wrong = Orders().find_problems(began.payload) if known else ()
@@ -83,9 +83,9 @@ def answered(transcript: list[Entry], sid: str) -> bool:
 def _running(before: list[Entry]) -> set[str]:
     running = set()
     for entry in before:
-        if isinstance(entry.what, Began):
+        if isinstance(entry.what, EffectBegan):
             running.add(entry.what.suggestion_id)
-        elif isinstance(entry.what, Finished | CutOff):
+        elif isinstance(entry.what, EffectFinished | EffectCutOff):
             running.discard(entry.what.suggestion_id)
         elif is_frame(entry, "action_executed") and entry.what["result"] != {"ignored": True}:
             running.discard(entry.what["suggestionId"])
@@ -104,7 +104,7 @@ def told(transcript: list[Entry], made: set[str], parting: float, patient: float
             ends.setdefault(entry.what["suggestionId"], []).append(entry)
     found = [("S5", f"{sid} was told of {len(each)} ends") for sid, each in ends.items() if len(each) > 1]
     for place, entry in enumerate(transcript):
-        if isinstance(entry.what, Began) and entry.what.suggestion_id not in made:
+        if isinstance(entry.what, EffectBegan) and entry.what.suggestion_id not in made:
             sid = entry.what.suggestion_id
             let_go = any(isinstance(each.what, KillRequested) for each in transcript[place:])
             if sid not in ends and not let_go and parting - entry.at >= patient:

@@ -11,7 +11,7 @@ from typing import Any
 
 from agent.protocol import inbound
 from agent.session.events import ClientDisconnected, DrainStarted, KillRequested
-from agent.testing.fakes import SENTINEL, Began, CutOff, Failed, Finished
+from agent.testing.fakes import SENTINEL, EffectBegan, EffectCutOff, EffectFailed, EffectFinished
 
 from .call_census import draining, outlives, told, unsound, words
 from .keeping_census import remembered
@@ -126,7 +126,7 @@ def _effects(lab: Lab) -> list[tuple[str, str]]:
     T3, T5: never after it was stopped. T4: a call that needs no approval begins only inside its turn.
     """
     transcript = lab.transcript
-    begun = Counter(entry.what.suggestion_id for entry in transcript if isinstance(entry.what, Began))
+    begun = Counter(entry.what.suggestion_id for entry in transcript if isinstance(entry.what, EffectBegan))
     found = [("S4", f"{sid} began {count} times") for sid, count in begun.items() if count > 1]
     closed = {
         entry.what["suggestionId"]
@@ -137,7 +137,7 @@ def _effects(lab: Lab) -> list[tuple[str, str]]:
     found += [("S5", f"{sid} was told closed or cancelled, and began") for sid in sorted(closed & set(begun))]
     made = _made(transcript)
     for place, entry in enumerate(transcript):
-        if isinstance(entry.what, Began):
+        if isinstance(entry.what, EffectBegan):
             sid = entry.what.suggestion_id
             found += unsound(entry.what)
             if sid not in made and entry.what.action in lab.free:
@@ -231,7 +231,7 @@ def _after_a_kill(transcript: list[Entry]) -> list[tuple[str, str]]:
     """T5: a kill leaves the action that runs its deadline; what only waits, as all does during a turn, never begins."""
     for place, entry in enumerate(transcript):
         if isinstance(entry.what, KillRequested):
-            later = [each.what for each in transcript[place:] if isinstance(each.what, Began)]
+            later = [each.what for each in transcript[place:] if isinstance(each.what, EffectBegan)]
             if len(later) > (entry.turn is None):
                 return [("T5", f"{later[-1].suggestion_id} waited, and began after {entry}")]
     return []
@@ -241,12 +241,12 @@ async def _records(lab: Lab) -> list[tuple[str, str]]:
     """S5: what began is carried out or has its deadline. S9: the ledger has what became of it."""
     kinds: dict[str, set[type]] = {}
     for entry in lab.transcript:
-        if isinstance(entry.what, Began | Failed | Finished | CutOff):
+        if isinstance(entry.what, EffectBegan | EffectFailed | EffectFinished | EffectCutOff):
             kinds.setdefault(entry.what.suggestion_id, set()).add(type(entry.what))
     found = [
         ("S5", f"{sid} began and was cut off before its deadline")
         for sid, kind in kinds.items()
-        if CutOff in kind and not lab.stopped
+        if EffectCutOff in kind and not lab.stopped
     ]
     for row in await lab.ledger.rows():
         kind = kinds.pop(row.suggestion_id, set())
@@ -258,11 +258,11 @@ async def _records(lab: Lab) -> list[tuple[str, str]]:
 
 def _ends_of(kinds: set[type]) -> tuple[str, ...]:
     """Return how the ledger may say that an action ended of which this happened."""
-    if Finished in kinds:
+    if EffectFinished in kinds:
         return ("done",)
-    if Failed in kinds:
+    if EffectFailed in kinds:
         return ("failed",)
-    return ("unknown",) if Began in kinds else ("cancelled", "failed")
+    return ("unknown",) if EffectBegan in kinds else ("cancelled", "failed")
 
 
 def _suggestions(transcript: list[Entry]) -> list[tuple[str, str]]:

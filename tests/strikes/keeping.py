@@ -20,7 +20,7 @@ from agent.ports.note import MemoryNote, UnreadTurn
 from agent.ports.remember import EMPTY_MEMORY, TurnMemory
 from agent.session.conversations import Conversations
 from agent.session.registry import Registry
-from agent.testing.fakes import Began, Failed, Finished
+from agent.testing.fakes import EffectBegan, EffectFailed, EffectFinished
 from agent.testing.network import inline
 
 _ALL = 9_999
@@ -163,14 +163,14 @@ class _Watched:
 
         def begun() -> None:
             begin()
-            self._write_down("**", Began(call.suggestion_id, call.action, call.payload))
+            self._write_down("**", EffectBegan(call.suggestion_id, call.action, call.payload))
 
         try:
             result = await own.run(call, begun)
         except ActionFailed:
-            self._write_down("**", Failed(call.suggestion_id))
+            self._write_down("**", EffectFailed(call.suggestion_id))
             raise
-        self._write_down("**", Finished(call.suggestion_id))
+        self._write_down("**", EffectFinished(call.suggestion_id))
         return result
 
 

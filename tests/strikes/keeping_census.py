@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 
 from agent.protocol import inbound
-from agent.testing.fakes import Finished
+from agent.testing.fakes import EffectFinished
 
 from .call_census import Broken
 from .keeping import Forgot, Rows, WatchedNoter, live
@@ -96,7 +96,7 @@ def _decided(rows: Rows, transcript: list[Entry]) -> Broken:
         entry.what.suggestion_id for entry in transcript if is_received(entry, inbound.ConfirmAction)
     }
     rejected = {entry.what.suggestion_id for entry in transcript if is_received(entry, inbound.RejectAction)}
-    ran = {entry.what.suggestion_id for entry in transcript if isinstance(entry.what, Finished)}
+    ran = {entry.what.suggestion_id for entry in transcript if isinstance(entry.what, EffectFinished)}
     found = []
     for id, changes in rows.history.items():
         triggers = Counter(change.trigger for change in changes if change.item == id)

@@ -2,7 +2,7 @@
 
 import trio
 
-from agent.testing.fakes import Say
+from agent.testing.fakes import DraftScript
 
 from .lab import CONFIRM_TIME, Lab
 from .plot import Book, heard
@@ -13,7 +13,7 @@ ANOTHER = "Remember that my wall is 30 metres long."
 STATED = "My fence is 40 metres."
 ASKED = "How long is my wall?"
 FOUND = "We clip the hedge every spring, it belongs to us."
-CITING = (Say("My wall is 20 metres long."),)
+CITING = (DraftScript("My wall is 20 metres long."),)
 MEMORIES = Book()
 plot = MEMORIES.plot
 

@@ -36,7 +36,15 @@ from agent.session.session import Session
 from agent.session.turn import SessionContext
 from agent.settings import Settings
 from agent.testing.fake_memory import FakeMemory, make_item
-from agent.testing.fakes import BreakableExecutor, BreakableModel, Figures, Noon, OneFile, Say, SlowLedger
+from agent.testing.fakes import (
+    BreakableExecutor,
+    BreakableModel,
+    DraftScript,
+    Figures,
+    Noon,
+    OneFile,
+    SlowLedger,
+)
 from agent.testing.faults import PipeEnd, pipe_to
 from agent.testing.network import inline
 
@@ -177,7 +185,7 @@ class Lab:
     """
 
     nursery: trio.Nursery
-    drafts: Sequence[Say] = (Say("It costs 299 kr."),)
+    drafts: Sequence[DraftScript] = (DraftScript("It costs 299 kr."),)
     before: float = 0.0
     after: float = 0.0
     deaf: bool = False

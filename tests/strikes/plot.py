@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import trio
 
 from agent.ports.decide import Decision
-from agent.testing.fakes import Say
+from agent.testing.fakes import DraftScript
 
 from .lab import Lab
 from .raw import RawClient
@@ -33,7 +33,7 @@ class Plot:
 
     name: str
     script: Script
-    drafts: tuple[Say, ...] = (Say("It costs 299 kr."),)
+    drafts: tuple[DraftScript, ...] = (DraftScript("It costs 299 kr."),)
     decisions: tuple[Decision, ...] = ()
     before: float = 0.0
     after: float = 0.0

@@ -7,7 +7,7 @@ Those about calls of tools are in call_plots.py, those about what is remembered 
 
 import trio
 
-from agent.testing.fakes import SENTINEL, Say
+from agent.testing.fakes import SENTINEL, DraftScript
 
 from .call_plots import CALLS
 from .keeping_plots import MEMORIES
@@ -47,14 +47,14 @@ async def plain_answer(lab: Lab, client: RawClient) -> None:
     await heard(client, "response")
 
 
-@plot(drafts=(Say(f"It costs {SENTINEL} kr."), Say("It costs 299 kr.")))
+@plot(drafts=(DraftScript(f"It costs {SENTINEL} kr."), DraftScript("It costs 299 kr.")))
 async def redraft(lab: Lab, client: RawClient) -> None:
     """The first draft holds an invented number, the second stands."""
     client.send("message", id="a", text="price?")
     await heard(client, "response")
 
 
-@plot(drafts=(Say(f"It costs {SENTINEL} kr."),))
+@plot(drafts=(DraftScript(f"It costs {SENTINEL} kr."),))
 async def refusal(lab: Lab, client: RawClient) -> None:
     """Both drafts hold an invented number."""
     client.send("message", id="a", text="price?")
@@ -63,8 +63,8 @@ async def refusal(lab: Lab, client: RawClient) -> None:
 
 @plot(
     drafts=(
-        Say(f"The plan costs 299 kr per month. Now it is {SENTINEL} kr in Norway. And so it goes."),
-        Say("The plan costs 299 kr per month. It can be cancelled on any day."),
+        DraftScript(f"The plan costs 299 kr per month. Now it is {SENTINEL} kr in Norway. And so it goes."),
+        DraftScript("The plan costs 299 kr per month. It can be cancelled on any day."),
     ),
     by_sentence=True,
 )
@@ -198,7 +198,7 @@ async def blocked_client_that_leaves(lab: Lab, client: RawClient) -> None:
     client.vanish()
 
 
-@plot(drafts=(Say("It costs 299 kr.", hang=True),))
+@plot(drafts=(DraftScript("It costs 299 kr.", hang=True),))
 async def model_that_hangs(lab: Lab, client: RawClient) -> None:
     """A cancel and a new question, while the model never answers."""
     client.send("message", id="a", text="price?")
@@ -211,7 +211,7 @@ async def model_that_hangs(lab: Lab, client: RawClient) -> None:
     await heard(client, "response")
 
 
-@plot(drafts=(Say("It costs 299 kr.", fail=True),))
+@plot(drafts=(DraftScript("It costs 299 kr.", fail=True),))
 async def model_that_fails_midway(lab: Lab, client: RawClient) -> None:
     """The model breaks in the middle of a draft."""
     client.send("message", id="a", text="price?")

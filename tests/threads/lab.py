@@ -32,12 +32,12 @@ from agent.settings import Settings
 from agent.storage.open import open_store
 from agent.storage.settings import StorageSettings
 from agent.testing.fakes import (
-    Began,
     BreakableExecutor,
     BreakableModel,
+    DraftScript,
+    EffectBegan,
     Figures,
     OneFile,
-    Say,
     ScriptedDecider,
 )
 from agent.testing.network import inline
@@ -157,7 +157,7 @@ class Lab:
     model: BreakableModel
     registry: Registry
     runner: Runner
-    effects: list[Began] = field(default_factory=list)
+    effects: list[EffectBegan] = field(default_factory=list)
     times: list[float] = field(default_factory=list)  # when each began
     remembers: Any = None  # what takes users' decisions about what is remembered
 
@@ -187,7 +187,7 @@ async def lab(
     think: float = 0.1,
     settings: ThreadSettings | None = None,
     stores: Any = None,
-    drafts: Sequence[Say] = (),
+    drafts: Sequence[DraftScript] = (),
     name: str = "id",
     recorder: Recorder = NO_RECORDER,
     memory: Memory | None = None,
@@ -202,16 +202,16 @@ async def lab(
     checks = arguments or Orders()
     ids = itertools.count(1)
     figures, registry, pulse, clock = Figures(), Registry(), Pulse(), Wall()
-    effects: list[Began] = []
+    effects: list[EffectBegan] = []
     times: list[float] = []
 
     def note(what: Any) -> None:
-        if isinstance(what, Began):
+        if isinstance(what, EffectBegan):
             effects.append(what)
             times.append(trio.current_time())
 
     executor = BreakableExecutor(before, after, note=note)
-    model = BreakableModel(drafts or (Say("It costs 299 kr.", think),))
+    model = BreakableModel(drafts or (DraftScript("It costs 299 kr.", think),))
     decider = ScriptedDecider(*(decisions or (ANSWER,)))
     tools = TurnTools(
         operator=(*TOOLS, *_THEIRS),

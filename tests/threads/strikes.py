@@ -42,7 +42,7 @@ from agent.session.registry import Registry
 from agent.storage.open import open_memory_store, open_store
 from agent.storage.settings import StorageSettings
 from agent.storage.store import Store
-from agent.testing.fakes import Figures, Say
+from agent.testing.fakes import DraftScript, Figures
 from agent.testing.network import inline
 from agent.threads import thread_registry
 from agent.threads.settings import THREAD_CALM
@@ -57,7 +57,7 @@ ALL = Window(200)
 ORDER = "Remember that my wall is 20 metres long."
 STATED = "My fence is 40 metres."
 ASKED = "How long is my wall?"
-CITING = (Say("My wall is 20 metres long."),)
+CITING = (DraftScript("My wall is 20 metres long."),)
 ANNA = Scope(HOUSE, "", "anna")
 RAN = ("done", "failed", "unknown")
 SHUT = ("cancelled", "rejected", "expired", "answered")
