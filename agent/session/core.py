@@ -125,7 +125,7 @@ class Core:
         "_closing",
         "_engine",
         "_frames",
-        "_outlived",
+        "_keeps_suggestions",
         "_queue",
         "_rate",
         "actions",
@@ -158,7 +158,7 @@ class Core:
         self._queue: list[Question] = []  # QUEUED_MESSAGES at most
         self._rate = Bucket(rate_limit, 2 * rate_limit)
         self._frames = Bucket(FRAMES_PER_SECOND, FRAMES_PER_SECOND)
-        self._outlived = stored_seconds is not None
+        self._keeps_suggestions = stored_seconds is not None
         self._bad: tuple[float, ...] = ()  # when the last bad frames came
         self._closing = (1012, "going down")
 
@@ -239,14 +239,14 @@ class Core:
     def _handle_cancel(self, frame: inbound.Cancel) -> None:
         self.turns.forget_wishes()
         self.turns.disown_message(frame.id)
-        named = [question for question in self._queue if question.id == frame.id]
-        for question in named:
+        queued = [question for question in self._queue if question.id == frame.id]
+        for question in queued:
             self._queue.remove(question)
         if frame.id is None or self.current_message == frame.id:
             self.react(SessionTrigger.CANCEL)
-        elif not named:
+        elif not queued:
             self.actions.cancel_led_by(frame.id)
-        for question in named:
+        for question in queued:
             self.out.send_frame(StreamEnd(reason="cancelled", id=question.id))
 
     def _resume_conversation(self, event: ConversationResumed) -> None:
@@ -312,7 +312,7 @@ class Core:
     def finish_turn(self) -> None:
         """Send the frames that follow the last delta, suggestions too, as one group that no cancel removes."""
         for offer in self.turns.finish_turn():
-            if self._outlived or not self.out.draining:
+            if self._keeps_suggestions or not self.out.draining:
                 self.actions.suggest(*offer)
 
     def suggest_action(self, offered: SuggestionOffered) -> None:
@@ -431,7 +431,7 @@ DEEDS: dict[SessionDeed, Callable[[Core, Any], None]] = {
     SessionDeed.CLOSE_SESSION: lambda core, _: core.close_session(),
     SessionDeed.ABANDON_SESSION: lambda core, _: core.abandon_session(),
     SessionDeed.RUN_PENDING_CALL: lambda core, _: core.run_pending_call(),
-    SessionDeed.REFUSE_CALL: lambda core, asked: core.refuse_call(asked),
+    SessionDeed.REFUSE_CALL: lambda core, request: core.refuse_call(request),
     SessionDeed.SUSPEND_SESSION: lambda core, _: core.suspend_session(),
     SessionDeed.SUGGEST_ACTION: lambda core, offered: core.suggest_action(offered),
     SessionDeed.RESUME_TURN: lambda core, outcome: core.turns.end_call(outcome),

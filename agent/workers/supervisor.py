@@ -57,10 +57,10 @@ WORKER_END = 10.0  # for a worker that was told to end at once, before it is kil
 WORKER_PROBE = 1.0  # between two questions to a worker whether it is alive
 
 _log = structlog.get_logger("agent.workers")
-_DRAINED = (
+_DRAIN_SECONDS = (
     DRAIN_TIMEOUT + CLOSE_TIMEOUT + FLUSH_TIMEOUT + 2 * ACTION_TIMEOUT + 2 * RECORD_TIMEOUT + WORKER_END
 )  # the sum of a worker's own deadlines
-_THEN = {"silent": "it gets no connections until it does", "lost": "it is killed"}
+_REMEDIES = {"silent": "it gets no connections until it does", "lost": "it is killed"}
 Connection: TypeAlias = trio.socket.SocketType | socket.socket
 
 
@@ -69,18 +69,19 @@ class WorkerDied(AgentError):
 
 
 class _RunningWorker:
-    """A running worker."""
+    """A worker whose process runs. `channel_ended`: no further message comes from it."""
 
     def __init__(self, child: Child, channel: Channel[ToSupervisor]) -> None:
         self.child = child
         self.channel = channel
         self.up = trio.Event()
-        self.heard_all = trio.Event()
+        self.channel_ended = trio.Event()
         self.silence = Silence()
-        self.failed = ""  # why it could not start
+        self.start_error = ""
 
 
 async def _spawn_numbered(rates: int, _: int) -> Child:
+    """Start the process of a worker. `rates`: the file descriptor of the shared rates."""
     return await spawn_process(rates)
 
 
@@ -101,12 +102,12 @@ class Supervisor:
         self._unready = set(range(1, settings.server.workers + 1))  # workers that have not read all documents
         self._all_up = trio.Event()
         self._all_ready = trio.Event()
-        self._started = False
-        self._broken: AgentError | None = None
+        self._is_started = False
+        self._fatal_error: AgentError | None = None
         self._drain = trio.Event()
         self._accepting = trio.CancelScope()
-        self._take_back, self._taken_back = trio.open_memory_channel[socket.socket](math.inf)
-        self._patience = trio.CancelScope()  # its deadline ends waiting for the workers' end
+        self._returned_sender, self._returned = trio.open_memory_channel[socket.socket](math.inf)
+        self._end_scope = trio.CancelScope()  # around the workers; its deadline kills them
 
     async def run(self, task_status: "trio.TaskStatus[Supervisor]" = trio.TASK_STATUS_IGNORED) -> None:
         """Serve until drained or stopped. `task_status` gets the supervisor once every worker accepts connections.
@@ -121,21 +122,21 @@ class Supervisor:
         spawn: Spawn = self._spawn or partial(_spawn_numbered, rates)
         try:
             async with trio.open_nursery() as nursery:
-                everybody = make_places(
+                places = make_places(
                     self.settings.server.max_connections, self.settings.server.max_per_address
                 )
-                desk = SupervisorDesk(everybody, self.metrics, nursery)
-                with self._patience:
+                desk = SupervisorDesk(places, self.metrics, nursery)
+                with self._end_scope:
                     async with trio.open_nursery() as workers:
                         for number in range(1, self.settings.server.workers + 1):
-                            workers.start_soon(self._keep, number, spawn, desk)
+                            workers.start_soon(self._keep_running, number, spawn, desk)
                         await self._all_up.wait()
-                        self._started = True
+                        self._is_started = True
                         task_status.started(self)
                         await self._accept_all(listeners)
-                if self._broken is not None:
-                    raise self._broken
-                if self._patience.cancelled_caught:
+                if self._fatal_error is not None:
+                    raise self._fatal_error
+                if self._end_scope.cancelled_caught:
                     _log.warning("workers killed", why="they did not end in time")
                 nursery.cancel_scope.cancel()
         finally:
@@ -154,14 +155,14 @@ class Supervisor:
             self._drain.set()
             self._accepting.cancel()
             self._all_up.set()  # `run` must not wait for more workers
-            self._patience.deadline = trio.current_time() + _DRAINED
+            self._end_scope.deadline = trio.current_time() + _DRAIN_SECONDS
             self._tell_all(DrainRequest())
 
     def stop(self) -> None:
         """End at once. Idempotent, never blocks."""
         self.drain()
         self._tell_all(StopRequest())
-        self._patience.deadline = min(self._patience.deadline, trio.current_time() + WORKER_END)
+        self._end_scope.deadline = min(self._end_scope.deadline, trio.current_time() + WORKER_END)
 
     # --- connections
 
@@ -169,43 +170,45 @@ class Supervisor:
         """Accept connections until the drain; then the port is free."""
         with self._accepting:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._hand_back)
+                nursery.start_soon(self._give_returned)
                 for listener in listeners:
-                    nursery.start_soon(self._accept, listener)
+                    nursery.start_soon(self._accept_from, listener)
 
-    async def _accept(self, listener: trio.SocketListener) -> None:
-        many = BatchListener(listener, lambda: ACCEPTED_AT_ONCE, lambda: None)
+    async def _accept_from(self, listener: trio.SocketListener) -> None:
+        """Accept the connections of one listener, one after the other, until cancelled."""
+        batches = BatchListener(listener, lambda: ACCEPTED_AT_ONCE, lambda: None)
         try:
             while True:
                 try:
-                    stream = await many.accept()
+                    stream = await batches.accept()
                 except OSError as error:  # no file descriptor is left, or the connection is gone
                     _log.error("connection not accepted", why=error.strerror)
                     await trio.sleep(WORKER_FULL)
                     continue
                 try:
-                    await self._hand_on(stream.socket)
+                    await self.give_connection(stream.socket)
                 finally:
                     stream.socket.close()
         finally:
             with trio.CancelScope(shield=True, deadline=trio.current_time() + CLOSE_TIMEOUT):
-                await many.aclose()
+                await batches.aclose()
 
-    async def _hand_on(self, connection: Connection) -> None:
+    async def give_connection(self, connection: Connection) -> None:
         """Give a connection to the first worker that takes it, as soon as one does."""
         while True:
-            if self._try_workers(connection):
+            if self._offer_connection(connection):
                 return
             await trio.sleep(WORKER_FULL)
 
-    def _try_workers(self, connection: Connection) -> bool:
+    def _offer_connection(self, connection: Connection) -> bool:
+        """Offer a connection to the workers, in the order of `Balance`; return whether one took it."""
         for number in self._balance.order():
             if self._workers[number].child.give(connection):  # type: ignore[arg-type]
                 self._balance.count_given(number)
                 return True
         return False
 
-    def _recover(self, number: int, child: Child) -> None:
+    def _take_back_connections(self, number: int, child: Child) -> None:
         """Take back the connections that a worker has not taken; during a drain close them.
 
         There are as many as fit into its socket's buffer, some hundreds.
@@ -215,35 +218,35 @@ class Supervisor:
             if self._drain.is_set():
                 connection.close()
             else:
-                self._take_back.send_nowait(connection)
+                self._returned_sender.send_nowait(connection)
 
-    async def _hand_back(self) -> None:
+    async def _give_returned(self) -> None:
         """Give connections that were taken back to other workers."""
         try:
-            async for connection in self._taken_back:
+            async for connection in self._returned:
                 try:
-                    await self._hand_on(connection)
+                    await self.give_connection(connection)
                 finally:
                     connection.close()
         finally:
             with suppress(trio.WouldBlock):
                 while True:
-                    self._taken_back.receive_nowait().close()
+                    self._returned.receive_nowait().close()
 
     # --- workers
 
-    async def _keep(self, number: int, spawn: Spawn, desk: SupervisorDesk) -> None:
+    async def _keep_running(self, number: int, spawn: Spawn, desk: SupervisorDesk) -> None:
         """Run a worker, and after its death the next in its place."""
         revival = Revival()
         while not self._drain.is_set():
             began = trio.current_time()
-            how = await self._live(number, spawn, desk)
+            how = await self._run_worker(number, spawn, desk)
             if self._drain.is_set():
                 return
             pause = revival.count_death(trio.current_time() - began)
             self.metrics.count("worker_deaths")
             if pause is None:
-                self._break(
+                self._end_with_error(
                     WorkerDied(f"worker {number} ended at once, over and over ({how}): its log lines say why")
                 )
                 return
@@ -251,15 +254,15 @@ class Supervisor:
             with trio.move_on_after(pause):
                 await self._drain.wait()
 
-    def _break(self, error: AgentError) -> None:
+    def _end_with_error(self, error: AgentError) -> None:
         """End the server with the first such error; current clients are served to the end."""
-        self._broken = self._broken or error
-        if self._started:
+        self._fatal_error = self._fatal_error or error
+        if self._is_started:
             self.drain()
         else:
-            self._patience.cancel()
+            self._end_scope.cancel()
 
-    async def _live(self, number: int, spawn: Spawn, desk: SupervisorDesk) -> str:
+    async def _run_worker(self, number: int, spawn: Spawn, desk: SupervisorDesk) -> str:
         """Run a worker until its process has ended; return how it ended."""
         try:
             child = await spawn(number)
@@ -271,18 +274,18 @@ class Supervisor:
             desk.add_worker(number, channel.send)
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(channel.write)
-                nursery.start_soon(self._hear, number, worker, desk)
-                nursery.start_soon(self._expect, worker)
-                nursery.start_soon(self._probe, number, worker)
+                nursery.start_soon(self._handle_messages, number, worker, desk)
+                nursery.start_soon(self._await_start, worker)
+                nursery.start_soon(self._probe_worker, number, worker)
                 count, settings = self.settings.server.workers, pack_settings(self.settings)
                 channel.send(BeginWork(number, count, self.port, settings))
                 if self._drain.is_set():
                     channel.send(DrainRequest())
                 status = await child.wait()
                 with trio.move_on_after(WORKER_END):
-                    await worker.heard_all.wait()
+                    await worker.channel_ended.wait()
                 nursery.cancel_scope.cancel()
-            self._recover(number, child)
+            self._take_back_connections(number, child)
         finally:
             del self._workers[number]
             self._balance.remove_worker(number)
@@ -291,18 +294,18 @@ class Supervisor:
             with trio.CancelScope(shield=True, deadline=trio.current_time() + WORKER_END):
                 await child.wait()
             child.close()
-        if worker.failed and not self._started:
-            self._break(UsageError(worker.failed))
-        return worker.failed or (f"signal {-status}" if status < 0 else f"exit status {status}")
+        if worker.start_error and not self._is_started:
+            self._end_with_error(UsageError(worker.start_error))
+        return worker.start_error or (f"signal {-status}" if status < 0 else f"exit status {status}")
 
-    async def _expect(self, worker: _RunningWorker) -> None:
+    async def _await_start(self, worker: _RunningWorker) -> None:
         """Kill a worker that does not come up within `WORKER_START` seconds."""
         with trio.move_on_after(WORKER_START) as late:
             await worker.up.wait()
         if late.cancelled_caught:
             worker.child.kill()
 
-    async def _probe(self, number: int, worker: _RunningWorker) -> None:
+    async def _probe_worker(self, number: int, worker: _RunningWorker) -> None:
         """Probe a worker again and again; a silent one loses its waiting connections, a lost one is killed."""
         state: State = "alive"
         while state != "lost":
@@ -310,13 +313,13 @@ class Supervisor:
             before, state = state, worker.silence.ask(self._drain.is_set())
             if state == "silent":
                 self._balance.pause_worker(number)
-                self._recover(number, worker.child)
+                self._take_back_connections(number, worker.child)
             if state not in ("alive", before):
-                _log.error(f"worker {state}", worker=number, why="it does not answer", then=_THEN[state])
+                _log.error(f"worker {state}", worker=number, why="it does not answer", then=_REMEDIES[state])
             worker.channel.send(AliveProbe())
         worker.child.kill()
 
-    async def _hear(self, number: int, worker: _RunningWorker, desk: SupervisorDesk) -> None:
+    async def _handle_messages(self, number: int, worker: _RunningWorker, desk: SupervisorDesk) -> None:
         """Handle the messages of a worker until none come; then it has `WORKER_END` seconds to end."""
         while (message := await worker.channel.receive()) is not None:
             worker.silence.hear()
@@ -325,27 +328,27 @@ class Supervisor:
                 case WorkerUp():
                     self._balance.add_worker(number)
                     worker.up.set()
-                    self._check_all(number)
+                    self._check_workers(number)
                 case WorkerReady():
                     self._balance.mark_ready(number)
                     self._unready.discard(number)
-                    self._check_all(number)
+                    self._check_workers(number)
                 case WorkerLeaving():
                     worker.silence.leave()
-                    self._recover(number, worker.child)
+                    self._take_back_connections(number, worker.child)
                     self._balance.remove_worker(number)
                 case StartFailed(words=words):
-                    worker.failed = words
+                    worker.start_error = words
                 case ConnectionsEnded(count=count):
                     self._balance.count_ended(number, count)
                 case _:
                     desk.hear(number, message)
-        worker.heard_all.set()
+        worker.channel_ended.set()
         self._balance.remove_worker(number)
         await trio.sleep(WORKER_END)
         worker.child.kill()
 
-    def _check_all(self, number: int) -> None:
+    def _check_workers(self, number: int) -> None:
         """Set `_all_up` and `_all_ready` once all workers are up, or ready."""
         if len(self._workers) == self.settings.server.workers and all(
             each.up.is_set() for each in self._workers.values()
@@ -355,5 +358,6 @@ class Supervisor:
             self._all_ready.set()
 
     def _tell_all(self, message: DrainRequest | StopRequest) -> None:
+        """Send `message` to every worker."""
         for worker in self._workers.values():
             worker.channel.send(message)

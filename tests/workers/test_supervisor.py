@@ -26,7 +26,14 @@ from agent.workers.revival import (
     WORKER_SILENT,
 )
 from agent.workers.settings import unpack_settings
-from agent.workers.supervisor import _DRAINED, WORKER_END, WORKER_FULL, WORKER_PROBE, WORKER_START, WorkerDied
+from agent.workers.supervisor import (
+    _DRAIN_SECONDS,
+    WORKER_END,
+    WORKER_FULL,
+    WORKER_PROBE,
+    WORKER_START,
+    WorkerDied,
+)
 
 from .fakes import SIGKILL, FakeChild, FakeConnection, Stage, comes_up, stage
 
@@ -34,7 +41,7 @@ from .fakes import SIGKILL, FakeChild, FakeConnection, Stage, comes_up, stage
 async def hand_on(scene: Stage, count: int = 1) -> None:
     """Let connections come."""
     for _ in range(count):
-        await scene.supervisor._hand_on(cast(Any, FakeConnection()))
+        await scene.supervisor.give_connection(cast(Any, FakeConnection()))
 
 
 async def test_each_worker_is_told_who_it_is_and_gets_its_part(
@@ -145,7 +152,7 @@ async def test_one_that_dies_at_once_over_and_over_ends_the_server(
     assert isinstance(died, WorkerDied)
     assert "worker 1 ended at once, over and over (exit status 1)" in str(died)
     pauses = [min(WORKER_PAUSE_MOST, WORKER_PAUSE_FIRST * 2**times) for times in range(WORKER_DEATHS - 1)]
-    assert trio.current_time() - began == pytest.approx(sum(pauses) + _DRAINED, abs=0.1)
+    assert trio.current_time() - began == pytest.approx(sum(pauses) + _DRAIN_SECONDS, abs=0.1)
     assert sum(each.number == 1 for each in scene.children) == WORKER_DEATHS
     assert scene.newest(2).heard[1:] == [DrainRequest()]
     assert scene.newest(2).killed

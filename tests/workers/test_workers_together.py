@@ -127,7 +127,7 @@ class House:
     async def open(self) -> PipeEnd:
         """Open a connection; return the client's end."""
         ours, theirs = pipe(1 << 30)
-        await self.supervisor._hand_on(cast(Any, theirs))
+        await self.supervisor.give_connection(cast(Any, theirs))
         return ours
 
     async def client(self, stack: AsyncExitStack) -> Client:
