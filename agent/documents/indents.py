@@ -78,7 +78,7 @@ class Indents:
             if more:
                 line = lines[at] = _dedent_line(line, more)
             if self._open:
-                line = lines[at] = self._undo(at, line)
+                line = lines[at] = self._dedent(line)
             if not (fence and fence[0] < at <= fence[1]) and _SPECIAL.match(line):
                 self._special(at, line)
             self._last = at
@@ -90,7 +90,7 @@ class Indents:
             self._title(first, 0, title)
         self._clean.scopes.sort(key=lambda scope: scope.first)
 
-    def _undo(self, at: int, line: str) -> str:
+    def _dedent(self, line: str) -> str:
         """Close the marks that end before `line`, and remove the indentation of those still open from it."""
         indent = indent_width(line)
         self._close(indent)

@@ -89,6 +89,7 @@ class Account:
         self._pages = pages
         self._book = book
         self._frames = 0
+        self._now = 0.0  # when the last frame came
         self._due_response: str | None = None  # the message whose response must be the next frame
 
     # --- frames that the client sends
@@ -163,6 +164,7 @@ class Account:
     def check_frame(self, frame: Frame, at: float) -> None:
         """Check one frame from the server, received at `at` seconds."""
         kind = frame["type"]
+        self._now = at
         self._tally.count(f"{kind} frames")
         self._frames += 1
         if self._due_response is not None and (kind, frame.get("id")) != ("response", self._due_response):
@@ -172,7 +174,7 @@ class Account:
         if handler is None:
             self._report("S7", f"an unknown frame {kind}")
         else:
-            handler(self, frame, at)
+            handler(self, frame)
 
     def check_settled(self) -> None:
         """Check that everything has ended exactly once; the client has been quiet and nothing is in progress."""
@@ -218,12 +220,12 @@ class Account:
             self._report("S7", f"{frame['type']} for {frame.get('id')}, which was not asked here")
         return message
 
-    def _check_welcome(self, frame: Frame, at: float) -> None:
+    def _check_welcome(self, frame: Frame) -> None:
         if self._frames > 1:
             self._report("S7", "welcome is not the first frame")
         self.confirm_seconds = frame["limits"]["confirmSeconds"]
 
-    def _check_stream(self, frame: Frame, at: float) -> None:
+    def _check_stream(self, frame: Frame) -> None:
         message = self._find_message(frame)
         if message is None:
             return
@@ -231,7 +233,7 @@ class Account:
             self._report("S2" if message.end == "cancelled" else "S1", f"a delta after {message.end}")
         message.streamed += frame["delta"]
 
-    def _check_stream_end(self, frame: Frame, at: float) -> None:
+    def _check_stream_end(self, frame: Frame) -> None:
         message, reason = self._find_message(frame), frame["reason"]
         if message is None:
             return
@@ -242,13 +244,13 @@ class Account:
         if reason == "done":
             self._due_response = frame["id"]
         elif message.cancelled_at is not None:
-            self._tally.cancels.add(at - message.cancelled_at)
+            self._tally.cancels.add(self._now - message.cancelled_at)
         if self._book is not None:
             self._book.enter_end(message.number, reason == "cancelled")
         if reason == "cancelled":
             message.streamed = ""
 
-    def _check_response(self, frame: Frame, at: float) -> None:
+    def _check_response(self, frame: Frame) -> None:
         message = self._find_message(frame)
         if message is None:
             return
@@ -284,7 +286,7 @@ class Account:
                 "S8", f"{frame['id']} was answered from lines that had been changed {staleness:.1f} s before"
             )
 
-    def _check_action_suggestion(self, frame: Frame, at: float) -> None:
+    def _check_action_suggestion(self, frame: Frame) -> None:
         message, id = self._find_message(frame), frame["suggestionId"]
         self._tally.count("suggestions")
         if message is not None and not message.is_answered:
@@ -297,7 +299,7 @@ class Account:
             missing=tuple(frame.get("missing", ())), payload=frame["payload"], action=frame["action"]
         )
 
-    def _check_action_closed(self, frame: Frame, at: float) -> None:
+    def _check_action_closed(self, frame: Frame) -> None:
         each = self._find_suggestion(frame)
         if each is None:
             return
@@ -310,7 +312,7 @@ class Account:
         elif each.closed_frames > 1 + each.rejects:
             self._report("S5", f"{frame['suggestionId']} was closed {each.closed_frames} times")
 
-    def _check_action_executed(self, frame: Frame, at: float) -> None:
+    def _check_action_executed(self, frame: Frame) -> None:
         each = self._find_suggestion(frame)
         if each is None:
             return
@@ -335,10 +337,13 @@ class Account:
         elif result != {"expired": True} or not each.closed_frames:
             self._report("S5", f"{id} is {result}")
 
-    def _check_error(self, frame: Frame, at: float) -> None:
+    def _check_answer(self, frame: Frame) -> None:
+        self.consults.check_answer(frame, self._now)
+
+    def _check_error(self, frame: Frame) -> None:
         code = frame["code"]
         if self.consults.is_one(frame):
-            self.consults.check_answer(frame, at)
+            self._check_answer(frame)
             return
         self._tally.count(f"error {code}")
         if code == "unknown_suggestion" and self.guesses:
@@ -365,7 +370,7 @@ class Account:
         if each.ends > 1:
             self._report("S5", f"{id} has ended {each.ends} times: {each}")
 
-    _FRAMES: ClassVar[dict[str, Callable[["Account", Frame, float], None]]] = {
+    _FRAMES: ClassVar[dict[str, Callable[["Account", Frame], None]]] = {
         "welcome": _check_welcome,
         "stream": _check_stream,
         "stream_end": _check_stream_end,
@@ -374,7 +379,5 @@ class Account:
         "action_closed": _check_action_closed,
         "action_executed": _check_action_executed,
         "error": _check_error,
-        **dict.fromkeys(
-            set(ANSWERS.values()), lambda account, frame, at: account.consults.check_answer(frame, at)
-        ),
+        **dict.fromkeys(set(ANSWERS.values()), _check_answer),
     }

@@ -328,11 +328,11 @@ class Supervisor:
                 case WorkerUp():
                     self._balance.add_worker(number)
                     worker.up.set()
-                    self._check_workers(number)
+                    self._check_workers()
                 case WorkerReady():
                     self._balance.mark_ready(number)
                     self._unready.discard(number)
-                    self._check_workers(number)
+                    self._check_workers()
                 case WorkerLeaving():
                     worker.silence.leave()
                     self._take_back_connections(number, worker.child)
@@ -348,7 +348,7 @@ class Supervisor:
         await trio.sleep(WORKER_END)
         worker.child.kill()
 
-    def _check_workers(self, number: int) -> None:
+    def _check_workers(self) -> None:
         """Set `_all_up` and `_all_ready` once all workers are up, or ready."""
         if len(self._workers) == self.settings.server.workers and all(
             each.up.is_set() for each in self._workers.values()
