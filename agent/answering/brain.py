@@ -185,7 +185,7 @@ class GroundedBrain:
             with trace_step("search_memory"):
                 memory_evidence = await self.memory.load_memory(question, text, lang)
             unread = unread or memory_evidence.unread
-            hits = fit_hits((*(() if memory_evidence.asked else hits), *memory_evidence.hits), 0)
+            hits = fit_hits((*(() if memory_evidence.is_asked_for else hits), *memory_evidence.hits), 0)
             if not hits:
                 only_states, beside = (
                     self.memory.is_statement(question, lang),

@@ -220,7 +220,7 @@ class SentenceStream:
             return None
         verdict = verify(piece, self._hits, binding=self._binding)
         if verdict.said != piece:
-            texts = (text for each in self._snippets for text in (each.text, each.said))
+            texts = (text for each in self._snippets for text in (each.text, each.plain_text))
             piece = without_source_marks(piece, len(self._snippets), texts)
         lone = [check.start for check in verdict.checks if _LONE.search(check.text)]
         if (lone and lone[-1] > piece.rfind("\n")) or verdict.said != piece:

@@ -49,8 +49,8 @@ def find_places(said: str, snippets: Sequence[Snippet]) -> dict[int, tuple[Span,
     """
     found: dict[int, list[Span]] = {}
     rest = said
-    for index in sorted(range(len(snippets)), key=lambda index: -len(snippets[index].said)):
-        quoted = snippets[index].said
+    for index in sorted(range(len(snippets)), key=lambda index: -len(snippets[index].plain_text)):
+        quoted = snippets[index].plain_text
         at = _find_quotation(rest, quoted) if quoted else -1
         if at >= 0:
             end = at + len(quoted)

@@ -27,8 +27,8 @@ def evidence_for(snippet: Snippet) -> SourceNumbers:
     A row with cells that only spaces or tags separate is also read in its spoken form, "Basic; Price (kr): 149": the
     same lines, with each number beside the header of its column.
     """
-    apart = snippet.kind == "row" and "|" not in snippet.text and snippet.said != snippet.text
-    return evidence_of(citation_text(snippet), snippet.headings, snippet.said if apart else "")
+    apart = snippet.kind == "row" and "|" not in snippet.text and snippet.plain_text != snippet.text
+    return evidence_of(citation_text(snippet), snippet.headings, snippet.plain_text if apart else "")
 
 
 @lru_cache(maxsize=CACHED_TEXTS)

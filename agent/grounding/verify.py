@@ -136,7 +136,7 @@ def _check_answer(
     headings: Sequence[Sequence[str]],
 ) -> tuple[Verdict, tuple[tuple[Span, ...], ...]]:
     """Return the verdict on an answer (`check_numbers`), and the parts of it that each citation was cited for."""
-    texts = (text for each in snippets for text in (each.text, each.said))
+    texts = (text for each in snippets for text in (each.text, each.plain_text))
     said = bullets(without_source_marks(answer, len(snippets), texts))
     evidence = [evidence_for(snippet) for snippet in snippets]
     found = tokens(said, rates=any(one.rated for one in evidence))

@@ -106,7 +106,7 @@ def assemble_draft(prompt: Prompt, evidence: Sequence[Hit]) -> AssembledPrompt:
     stable = _stable_sections(prompt.instructions, "", prompt.charter, "", prompt.lang, prompt.reminder)
     history = cut_history(prompt.history)
     evidence_text = _format_evidence(select_evidence(evidence))
-    recalled_text = prompt.reminder.said
+    recalled_text = prompt.reminder.past_messages
     sections = (
         *stable,
         _make_section("thread", _format_history(history), _measure_history(history)),
@@ -135,7 +135,7 @@ def assemble_decision(briefing: Briefing, problems: Sequence[str] = ()) -> Assem
     )
     history = cut_history(briefing.history)
     evidence_text = _format_evidence(select_evidence(briefing.evidence)) or texts.nothing
-    recalled_text = briefing.reminder.said
+    recalled_text = briefing.reminder.past_messages
     results = [_format_result(result) for result in briefing.results]
     repair = _format_repair(texts.again, problems) if problems else ""
     sections = (
@@ -180,7 +180,7 @@ def select_evidence(evidence: Sequence[Hit]) -> Sequence[Hit]:
 
     Hits that stand in the conversation are left out; it comes last in the prompt anyway.
     """
-    evidence = [hit for hit in evidence if not hit.shown]
+    evidence = [hit for hit in evidence if not hit.in_conversation]
     spent = 0
     for number, hit in enumerate(evidence):
         spent += len(_format_hit(hit)) + _FENCED

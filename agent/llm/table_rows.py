@@ -40,7 +40,7 @@ def read_table_question(question: str, lang: Lang) -> TableQuestion:
 
 def word_row(hit: Hit, question: TableQuestion) -> str:
     """Return a row with its first cell and the columns that are asked for; the row as it stands where none is."""
-    row = hit.snippet.said
+    row = hit.snippet.plain_text
     name, *rest = row.split(_CELL_END)
     columns = [cell.partition(_HEADER_END)[::2] for cell in rest]
     if _HEADER_END in name or not columns or not all(header and cell for header, cell in columns):
@@ -52,7 +52,9 @@ def word_row(hit: Hit, question: TableQuestion) -> str:
 def names_row(subject: Sequence[Stems], hit: Hit) -> bool:
     """Tell whether the content words of a question, `subject`, hold each content word of a row's first cell."""
     words = [
-        word for word in split_words(hit.snippet.said.partition(_CELL_END)[0]) if word not in EMPTY_WORDS
+        word
+        for word in split_words(hit.snippet.plain_text.partition(_CELL_END)[0])
+        if word not in EMPTY_WORDS
     ]
     asked = frozenset[tuple[Lang, str]]().union(*subject)
     return bool(words) and all(not stems(word).isdisjoint(asked) for word in words)

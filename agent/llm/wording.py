@@ -193,7 +193,7 @@ def _select_fitting(memory_hits: Sequence[Hit], characters: int, items: int) -> 
 
 def statement_text(hit: Hit) -> str:
     """Return the text of a hit, in plain words where these are known."""
-    return hit.snippet.said or hit.snippet.text
+    return hit.snippet.plain_text or hit.snippet.text
 
 
 def compose_answer(quoted: Sequence[Hit], lang: Lang, question: str = "") -> str:

@@ -100,7 +100,7 @@ class Recollection:
             at=now,
             limit=RECALLED,
             tokens=RECALLED_TOKENS,
-            shown=shown_messages,
+            visible_messages=shown_messages,
         )
         with trio.move_on_after(MEMORY_READ), suppress(StorageFailed):
             if everything:
@@ -110,11 +110,11 @@ class Recollection:
             live = _select_pictured(recalled.items)
             if live is None:
                 live = await self._store.live_items(question.scope, now, PICTURED, PICTURE_READ)
-            cited_ids = [each.id for each in (*recalled.excerpts, *recalled.shown) if each.citable]
+            cited_ids = [each.id for each in (*recalled.excerpts, *recalled.visible_excerpts) if each.citable]
             standing = await self._store.citable_ids(cited_ids, now) if cited_ids else frozenset()
             turn_memory = _build_memory(question, live, recalled, standing, lang, now)
             self._trouble = False
-            return replace(turn_memory, asked=everything, unread=not complete)
+            return replace(turn_memory, is_asked_for=everything, unread=not complete)
         if not self._trouble:
             _log.warning("memory cannot be read now; turns go on without it and say so")
         self._trouble = True
@@ -213,7 +213,7 @@ def _build_memory(
     pictured = make_picture(live, question.scope, now)
     # Of a turn that goes on with a call, the message that led to it has been kept: its words are the question's.
     repeated_messages = {each.message for each in question.history if each.question == question.text}
-    before = [each for each in recalled.shown if each.message not in repeated_messages]
+    before = [each for each in recalled.visible_excerpts if each.message not in repeated_messages]
     best, shown = (
         sorted((each for each in some if each.id in standing), key=lambda excerpt: -excerpt.score)
         for some in (recalled.excerpts, before)
@@ -256,7 +256,14 @@ def _make_hit(excerpt: Excerpt, text: str, lang: Lang, shown: bool) -> Hit:
     heading = f"{day}, {excerpt.by}" if excerpt.by else day
     lines = text.count("\n") + 1
     snippet = Snippet(
-        file=file, text=text, first=1, last=lines, said=text, headings=(heading,), when=day, by=excerpt.by
+        file=file,
+        text=text,
+        first=1,
+        last=lines,
+        plain_text=text,
+        headings=(heading,),
+        when=day,
+        by=excerpt.by,
     )
     return Hit(snippet, Passage(file, (heading,), lang, (snippet,)), excerpt.score, shown)
 

@@ -30,13 +30,13 @@ class Reminder:
     """The part of a prompt that comes from memory. It is no source: the citable part of memory stands in the evidence.
 
     `standing` holds rules and preferences, which always apply. `situation` describes the present state, from memory and
-    from the program of the client. `said` holds earlier messages that fit the question, and that must not be cited.
-    Each is a part of a prompt, or "".
+    from the program of the client. `past_messages` holds earlier messages that fit the question, and that must not be
+    cited. Each is a part of a prompt, or "".
     """
 
     standing: str = ""
     situation: str = ""
-    said: str = ""
+    past_messages: str = ""
 
     def with_situation(self, text: str) -> "Reminder":
         """Return the reminder with `text` after the situation."""
@@ -44,7 +44,7 @@ class Reminder:
 
     def with_recalled(self, text: str) -> "Reminder":
         """Return the reminder with `text` before the earlier messages."""
-        return replace(self, said=f"{text}\n\n{self.said}".rstrip())
+        return replace(self, past_messages=f"{text}\n\n{self.past_messages}".rstrip())
 
 
 NO_REMINDER = Reminder()

@@ -22,8 +22,8 @@ class RecallQuery:
 
     `text` is any text. Only the data of `scope` is searched. `at` is now, the reference of "last week". `limit` bounds
     the excerpts, `tokens` their estimated total; 0 is no bound. `speaker` is the name of the author, "" for the scope's
-    user. `shown` holds ids of messages, in the scope's thread, that the reader sees anyway. `reach` is described at
-    `Reach`. `floor` is the certainty, 0..1, below which nothing is found; None is the recaller's own.
+    user. `visible_messages` holds ids of messages, in the scope's thread, that the reader sees anyway. `reach` is
+    described at `Reach`. `floor` is the certainty, 0..1, below which nothing is found; None is the recaller's own.
     """
 
     text: str
@@ -33,7 +33,7 @@ class RecallQuery:
     limit: int
     tokens: int = 0
     speaker: str = ""
-    shown: frozenset[str] = frozenset()
+    visible_messages: frozenset[str] = frozenset()
     reach: Reach = "scope"
     floor: float | None = None
 
@@ -65,15 +65,16 @@ class RecallResult:
     excerpts.
 
     `disagreements` are pairs of ids of excerpts of one key with different numbers, the older first. `items` are all
-    live items of the searched user, as of the search, in no order; None where the recaller cannot tell. `shown` are
-    fitting excerpts that the reader sees anyway, as far as they may support a number, `RECALLED_SHOWN` at most.
+    live items of the searched user, as of the search, in no order; None where the recaller cannot tell.
+    `visible_excerpts` are fitting excerpts that the reader sees anyway, as far as they may support a number,
+    `RECALLED_SHOWN` at most.
     """
 
     excerpts: tuple[Excerpt, ...] = ()
     score: float = 0.0
     disagreements: tuple[tuple[str, str], ...] = ()
     items: tuple[Item, ...] | None = None
-    shown: tuple[Excerpt, ...] = ()
+    visible_excerpts: tuple[Excerpt, ...] = ()
 
     def without_excerpts(self, ids: Collection[str]) -> "RecallResult":
         """Return the result without the excerpts of these `ids`."""
@@ -83,7 +84,7 @@ class RecallResult:
             excerpts=tuple(excerpt for excerpt in self.excerpts if excerpt.id not in ids),
             score=self.score,
             disagreements=tuple(pair for pair in self.disagreements if not any(id in ids for id in pair)),
-            shown=tuple(excerpt for excerpt in self.shown if excerpt.id not in ids),
+            visible_excerpts=tuple(excerpt for excerpt in self.visible_excerpts if excerpt.id not in ids),
         )
 
 

@@ -115,13 +115,13 @@ NO_BACKLOG = NoBacklog()
 class TurnMemory:
     """The memory for one turn. `hits` are the citable part, best first, each of a file `memory/ID`.
 
-    `asked` says that the question asks for this memory, and that no document covers it. `unread` says that part of the
-    memory could not be read, or not stored, so that more may be known.
+    `is_asked_for` says that the question asks for this memory, and that no document covers it. `unread` says that part
+    of the memory could not be read, or not stored, so that more may be known.
     """
 
     reminder: Reminder = NO_REMINDER
     hits: tuple[Hit, ...] = ()
-    asked: bool = False
+    is_asked_for: bool = False
     unread: bool = False
 
 

@@ -17,16 +17,16 @@ class Snippet:
     `file` is "kb/" and the path below the knowledge-base folder, with forward slashes. `text` is 1 to 3 lines as they
     stand in the file, joined by "\n"; the part of a long line that holds the statement; a row after the line of its
     table's header. Where so few lines do not show all of it, plain words do. `first` and `last` are line numbers in the
-    file, counted from 1, both inclusive; of a row, without its header's. `said` is its content in plain words. `kind`
-    is paragraph, item, row, code or quote. `lead` is the line, or the item, that it hangs under. `headings` are those
-    above it, outermost first. `when` and `by` are the day (2026-05-03) and the speaker of a snippet from memory.
+    file, counted from 1, both inclusive; of a row, without its header's. `plain_text` is its content in plain words.
+    `kind` is paragraph, item, row, code or quote. `lead` is the line, or the item, that it hangs under. `headings` are
+    those above it, outermost first. `when` and `by` are the day (2026-05-03) and the speaker of a snippet from memory.
     """
 
     file: str
     text: str
     first: int
     last: int
-    said: str = ""
+    plain_text: str = ""
     kind: str = "paragraph"
     lead: str = ""
     headings: tuple[str, ...] = ()
@@ -71,13 +71,14 @@ class Hit:
     """A snippet that a search found. `score` is 0..1; that of the best hit is the certainty that it answers the
     question.
 
-    `shown` says that the drafter has it in the conversation already, so that it is not repeated; such hits come last.
+    `in_conversation` says that the conversation holds it already, so that the drafter does not repeat it; such hits
+    come last.
     """
 
     snippet: Snippet
     passage: Passage
     score: float
-    shown: bool = False
+    in_conversation: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,5 +72,5 @@ def newest_first(hits: Sequence[Hit], question: str, lang: Lang) -> tuple[Hit, .
 
 def _stems_of(hit: Hit) -> set[str]:
     snippet = hit.snippet
-    text = " ".join((snippet.said or snippet.text, snippet.lead, *hit.passage.headings))
+    text = " ".join((snippet.plain_text or snippet.text, snippet.lead, *hit.passage.headings))
     return {stem(hit.passage.lang, word) for word in split_words(text)}

@@ -259,4 +259,4 @@ def embedded_text(passage: Passage) -> str:
 
 def embedded_statement(snippet: Snippet) -> str:
     """Return the text by which a statement is embedded: its headings, its leading line, then its words."""
-    return f"{' > '.join(snippet.headings)}\n{snippet.lead}\n{snippet.said}"
+    return f"{' > '.join(snippet.headings)}\n{snippet.lead}\n{snippet.plain_text}"

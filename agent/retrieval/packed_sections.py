@@ -97,7 +97,7 @@ def _load_snippets(shelved: ShelvedStatements) -> tuple[Snippet, ...]:
                 text=each.said if each.text < 0 else texts[each.text],
                 first=each.first,
                 last=each.last,
-                said=each.said,
+                plain_text=each.said,
                 kind=KINDS[kind],
                 lead=texts[each.lead],
                 headings=shelved.headings,
@@ -114,10 +114,10 @@ def shelve(passage: Passage) -> Passage:
     texts: dict[str, int] = {}
     statements = [
         _PackedStatement(
-            -1 if each.text == each.said else texts.setdefault(each.text, len(texts)),
+            -1 if each.text == each.plain_text else texts.setdefault(each.text, len(texts)),
             each.first,
             each.last,
-            each.said,
+            each.plain_text,
             texts.setdefault(each.lead, len(texts)),
         )
         for each in passage.snippets
@@ -176,4 +176,4 @@ def statement_texts(passage: Passage) -> Sequence[str]:
     held = passage.held
     if isinstance(held, ShelvedStatements):
         return [each.said for each in _statements.decode(held.content).statements]
-    return [snippet.said for snippet in passage.snippets]
+    return [snippet.plain_text for snippet in passage.snippets]

@@ -120,7 +120,7 @@ class HitCache:
     def add(self, query: Query, hits: tuple[Hit, ...]) -> None:
         """Store the hits of a question, unless both exceed `HITS_KEPT_CHARACTERS`; the oldest question is dropped."""
         snippets = [hit.snippet for hit in hits]
-        held = sum([len(each.text) + len(each.said) + len(each.lead) for each in snippets])
+        held = sum([len(each.text) + len(each.plain_text) + len(each.lead) for each in snippets])
         if len(query.text) + len(query.before) + held > HITS_KEPT_CHARACTERS:
             return
         self._hits[_key(query)] = hits

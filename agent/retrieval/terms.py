@@ -101,7 +101,7 @@ def _section_terms(passage: Passage, cut: _WordNumbering) -> SectionTerms:
             above = cut(snippet.lead)
             led_by.append(_distinct_bytes(above))
             said.extend(above)
-        numbers, counts = cut.number_words(snippet.said)
+        numbers, counts = cut.number_words(snippet.plain_text)
         marks.append(_marks_of(snippet, counts))
         said.extend(numbers)
         own.extend(dict.fromkeys(numbers))
@@ -126,7 +126,7 @@ def _distinct_bytes(numbers: Sequence[int]) -> bytes:
 
 def _marks_of(snippet: Snippet, counts: bool) -> int:
     """Return the marks of a statement. `counts`: whether one of its words is a number."""
-    statement = snippet.said
+    statement = snippet.plain_text
     marks = (
         CODE
         if snippet.kind == "code"

@@ -64,7 +64,7 @@ class ResultLines:
         file = f"tool/{call_id}"
         return tuple(
             [
-                Snippet(file=file, text=line, first=number, last=number, said=line)
+                Snippet(file=file, text=line, first=number, last=number, plain_text=line)
                 for number, line in enumerate(self.lines, 1)
             ]
         )

@@ -86,7 +86,9 @@ def shape(events: Sequence[TurnEvent]) -> list[str]:
 
 async def test_a_quotation_that_does_not_stand_costs_only_itself() -> None:
     """Without a model the redraft quotes the other statements; where none stands, the answer is refused."""
-    wrong = Snippet(file="kb/a.md", text="Basic costs 149 kr.", first=1, last=1, said="Basic costs 199 kr.")
+    wrong = Snippet(
+        file="kb/a.md", text="Basic costs 149 kr.", first=1, last=1, plain_text="Basic costs 199 kr."
+    )
     other = Hit(wrong, Passage("kb/a.md", (), "en", (wrong,)), 0.9)
     events = await told(GroundedBrain(FakeRetriever((other, HIT)), MockModel(), AnswerSettings()))
     assert shape(events)[-1] == "VerifiedPart"

@@ -39,7 +39,9 @@ SEARCH = 0.05
 DOCUMENTS = Path(__file__).parents[2] / "kb"
 KB = KnowledgeBase.build(load_documents(DOCUMENTS).sources)
 WORD = re.compile(r"\w+")
-KNOWN = sorted({word for passage in KB.passages for word in WORD.findall(passage.snippets[0].said.lower())})
+KNOWN = sorted(
+    {word for passage in KB.passages for word in WORD.findall(passage.snippets[0].plain_text.lower())}
+)
 DRAW = random.Random(3)
 
 
@@ -139,7 +141,7 @@ def test_the_mock_words_hostile_snippets_in_linear_time(unit: str) -> None:
     """As many as there can be, each as long as it can be."""
     text = (unit * SNIPPET_CHARACTERS)[:SNIPPET_CHARACTERS]
     snippets = [
-        Snippet(file="kb/a.md", text=text, first=at, last=at, said=f"{at} {text}") for at in range(HITS)
+        Snippet(file="kb/a.md", text=text, first=at, last=at, plain_text=f"{at} {text}") for at in range(HITS)
     ]
     passage = Passage("kb/a.md", (text,) * 6, "en", tuple(snippets))
     hits = [Hit(snippet, passage, 0.9) for snippet in snippets]

@@ -234,7 +234,7 @@ async def test_an_answer_without_memory_says_so_and_is_not_sure(settings: Answer
     said = [each.text for each in events if isinstance(each, VerifiedPart)]
     assert said
     assert all((each.unread, each.confidence) == (True, "low") for each in said)
-    assert "never say that nothing is known" in drafter.prompts[0].reminder.said
+    assert "never say that nothing is known" in drafter.prompts[0].reminder.past_messages
 
 
 async def test_a_citation_that_cannot_be_looked_up_is_not_said() -> None:

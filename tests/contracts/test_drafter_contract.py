@@ -20,7 +20,7 @@ from agent.ports.search import Hit, Passage, Snippet
 
 SAID = "The Standard plan costs 299 kr a month. It has 14 days of history."
 _LINES = tuple(
-    Snippet(file="kb/a.md", text=text, first=n, last=n, said=text)
+    Snippet(file="kb/a.md", text=text, first=n, last=n, plain_text=text)
     for n, text in enumerate(SAID.split(". "), 1)
 )
 EVIDENCE = tuple(Hit(line, Passage("kb/a.md", ("Plans",), "en", _LINES), 0.9) for line in _LINES)

@@ -172,7 +172,7 @@ class Echo:
 
     async def stream(self, prompt: Prompt, evidence: Sequence[Hit]) -> AsyncGenerator[Delta, None]:
         """Draft."""
-        self.evidence = [(hit.snippet.text, hit.shown) for hit in evidence]
+        self.evidence = [(hit.snippet.text, hit.in_conversation) for hit in evidence]
         yield Delta(self.says)
 
 

@@ -103,7 +103,7 @@ def test_among_equals_the_one_that_is_quoted_is_used() -> None:
             text=f"**The plan** costs {price} kr.",
             first=price,
             last=price,
-            said=f"The plan costs {price} kr.",
+            plain_text=f"The plan costs {price} kr.",
         )
         for price in (149, 299, 599)
     ]
@@ -129,7 +129,7 @@ def test_a_sentence_that_no_snippet_says_uses_none() -> None:
 def test_each_part_of_an_answer_has_its_place() -> None:
     """Of a quotation, and of each sentence that says a snippet; counted in code points, so a smiley is one."""
     said = "Hello 🙂.\n- Returns are free.\nThe keypad has batteries and a siren."
-    found = [Snippet(file="a", text="returns: free", first=1, last=1, said="Returns are free."), *FOUND]
+    found = [Snippet(file="a", text="returns: free", first=1, last=1, plain_text="Returns are free."), *FOUND]
     places = find_places(said, found)
     assert {index: [said[start:end] for start, end in spans] for index, spans in places.items()} == {
         0: ["Returns are free."],
@@ -151,7 +151,7 @@ def test_a_snippet_that_holds_two_sentences_has_both() -> None:
 )
 def test_a_part_ends_with_its_sentence_and_never_within_a_number(rest: str, end: int) -> None:
     """A quotation may go on in the answer; its part then goes to the end of the line."""
-    found = [Snippet(file="a", text="Fee: 2", first=1, last=1, said="Fee: 2")]
+    found = [Snippet(file="a", text="Fee: 2", first=1, last=1, plain_text="Fee: 2")]
     assert find_places(f"Fee: 2{rest}", found)[0][0] == (0, end)
 
 
@@ -167,7 +167,8 @@ def test_what_is_used_is_cited_and_only_what_numbers_need_besides() -> None:
 def test_quotes_are_looked_for_in_linear_time() -> None:
     """Also what a draft repeats and a snippet says over and over."""
     found = [
-        Snippet(file="kb/a.md", text="a b", first=1, last=1, said=("a b " * 300)[:-at]) for at in range(1, 41)
+        Snippet(file="kb/a.md", text="a b", first=1, last=1, plain_text=("a b " * 300)[:-at])
+        for at in range(1, 41)
     ]
     began = thread_time()
     find_used("x" + "a b " * 8_000, found)

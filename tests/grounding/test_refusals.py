@@ -75,7 +75,11 @@ def test_cites_no_snippet_twice() -> None:
     found = hits("a", "b")
     assert len(number_mismatch("en", [*found, *found], ()).citations) == 2
     same = [
-        Hit(replace(each.snippet, first=1, last=1, text="a b", said=each.snippet.text), each.passage, 0.9)
+        Hit(
+            replace(each.snippet, first=1, last=1, text="a b", plain_text=each.snippet.text),
+            each.passage,
+            0.9,
+        )
         for each in found
     ]
     assert len(number_mismatch("en", same, ()).citations) == 1

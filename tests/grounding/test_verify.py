@@ -57,7 +57,7 @@ def test_statements_of_the_same_lines_are_one_citation() -> None:
     """Two sentences that stand in the same lines are cited with the same lines, and so once."""
     lines = "The trial is free. It takes\n14 days and ends by itself."
     found = [
-        Snippet(file="kb/a.md", text=lines, first=3, last=4, said=said)
+        Snippet(file="kb/a.md", text=lines, first=3, last=4, plain_text=said)
         for said in ("The trial is free.", "It takes 14 days and ends by itself.")
     ]
     hits = [Hit(each, Passage("kb/a.md", (), "en", tuple(found)), 0.9) for each in found]

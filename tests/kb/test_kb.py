@@ -73,7 +73,9 @@ def test_no_two_statements_of_a_file_are_the_same() -> None:
     for path in sorted(KB.rglob("*.md")):
         read = passages_of(SourceFile(path.relative_to(KB).as_posix(), path.read_bytes()))
         assert not isinstance(read, Skipped)
-        seen = Counter((each.headings, each.lead, each.said) for passage in read for each in passage.snippets)
+        seen = Counter(
+            (each.headings, each.lead, each.plain_text) for passage in read for each in passage.snippets
+        )
         assert [place for place, times in seen.items() if times > 1] == []
 
 

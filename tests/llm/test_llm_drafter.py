@@ -26,7 +26,7 @@ PROMPT = Prompt(instructions="Use the snippets only.", question="What does Stand
 
 def hit(text: str, file: str = "kb/a.md", headings: tuple[str, ...] = (), lead: str = "") -> Hit:
     """Return a hit on one snippet."""
-    snippet = Snippet(file=file, text=text, first=1, last=1, said=text, lead=lead, headings=headings)
+    snippet = Snippet(file=file, text=text, first=1, last=1, plain_text=text, lead=lead, headings=headings)
     return Hit(snippet, Passage(file, headings, "en", (snippet,)), 0.9)
 
 

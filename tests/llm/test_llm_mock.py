@@ -18,7 +18,15 @@ from agent.ports.search import Hit, Lang, Passage, Snippet
 def passage(file: str, lang: Lang, *said: str, kind: str = "paragraph", headings: tuple[str, ...]) -> Passage:
     """A section of statements, one a line."""
     snippets = tuple(
-        Snippet(file=file, text=f"**{text}**", first=line, last=line, said=text, kind=kind, headings=headings)
+        Snippet(
+            file=file,
+            text=f"**{text}**",
+            first=line,
+            last=line,
+            plain_text=text,
+            kind=kind,
+            headings=headings,
+        )
         for line, text in enumerate(said, 5)
     )
     return Passage(file, headings, lang, snippets)

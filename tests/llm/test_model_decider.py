@@ -32,7 +32,7 @@ ACT = '{"mode": "ACT", "tool": "shop:cancel", "args": {"id": "A-17"}}'
 
 
 def hit(text: str) -> Hit:
-    snippet = Snippet(file="kb/a.md", text=text, first=1, last=1, said=text)
+    snippet = Snippet(file="kb/a.md", text=text, first=1, last=1, plain_text=text)
     return Hit(snippet, Passage("kb/a.md", (), "en", (snippet,)), 0.9)
 
 

@@ -57,7 +57,7 @@ DECISION = (
 
 
 def hit(text: str) -> Hit:
-    snippet = Snippet(file="docs/a.md", text=text, first=1, last=1, said=text)
+    snippet = Snippet(file="docs/a.md", text=text, first=1, last=1, plain_text=text)
     return Hit(snippet, Passage("docs/a.md", (), "en", (snippet,)), 0.9)
 
 
@@ -272,7 +272,7 @@ def test_of_the_evidence_the_best_stays() -> None:
 
 def test_evidence_that_stands_in_the_conversation_is_not_told_again() -> None:
     """It comes last, so that the rest keeps its numbers; alone it leaves no gap before the question."""
-    told = replace(hit("My code is 4711."), shown=True)
+    told = replace(hit("My code is 4711."), in_conversation=True)
     messages = assemble_draft(
         Prompt(instructions="Rules.", question="What is it?", lang="en"), [hit("A code is long."), told]
     ).messages

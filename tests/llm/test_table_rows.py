@@ -21,7 +21,7 @@ def table(*rows: str, head: str = "Plan | Price per month | Users", lang: Lang =
                 text=f"| {head} |\n| {row} |",
                 first=line,
                 last=line,
-                said="; ".join(said),
+                plain_text="; ".join(said),
                 kind="row",
                 headings=("Plans",),
             )
@@ -81,7 +81,7 @@ def test_the_cells_that_tell_what_a_row_is_about_stay(row: str, worded: str) -> 
 def test_a_row_whose_cells_cannot_be_told_apart_is_quoted_whole(head: str, row: str, question: str) -> None:
     """Nothing of it is lost."""
     (hit,) = table(row, head=head)
-    assert word_row(hit, read_table_question(question, "en")) == hit.snippet.said
+    assert word_row(hit, read_table_question(question, "en")) == hit.snippet.plain_text
 
 
 @pytest.mark.parametrize("cell", ["5 kr, 9 kr in June", "20 kr an hour", "free", "from 99 kr", "10"])

@@ -32,7 +32,7 @@ def section(
             text=f"**{words}**",
             first=line,
             last=line,
-            said=words,
+            plain_text=words,
             kind=kind,
             headings=headings,
         )
@@ -103,7 +103,7 @@ def test_links_and_other_versions_are_not_quoted_first(
     text: str, headings: tuple[str, ...], is_aside: bool
 ) -> None:
     """A list of links answers nothing, and neither do the notes of a version that the question does not name."""
-    snippet = Snippet(file="kb/b.md", text=text, first=1, last=1, said=text, headings=headings)
+    snippet = Snippet(file="kb/b.md", text=text, first=1, last=1, plain_text=text, headings=headings)
     hit = Hit(snippet, Passage("kb/b.md", headings, "en", (snippet,)), 0.9)
     (other,) = section("Prices rise.")
     question = "What does 3.4.0 cost?"
@@ -243,10 +243,10 @@ def test_quotes_of_anything_stand(said: list[tuple[str, str]]) -> None:
         Hit(
             Snippet(
                 file="kb/a.md",
-                text=hit.snippet.said,
+                text=hit.snippet.plain_text,
                 first=at,
                 last=at,
-                said=hit.snippet.said,
+                plain_text=hit.snippet.plain_text,
                 kind=hit.snippet.kind,
             ),
             hit.passage,
@@ -267,7 +267,7 @@ def test_quotes_of_anything_stand(said: list[tuple[str, str]]) -> None:
 
 def told(id: str, text: str, lang: Lang = "en") -> Hit:
     snippet = Snippet(
-        file=f"memory/{id}", text=text, first=1, last=1, said=text, headings=("2026-05-03, user",)
+        file=f"memory/{id}", text=text, first=1, last=1, plain_text=text, headings=("2026-05-03, user",)
     )
     return Hit(snippet, Passage(snippet.file, snippet.headings, lang, (snippet,)), 0.9)
 

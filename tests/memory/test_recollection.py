@@ -103,11 +103,11 @@ async def test_what_fits_is_evidence_and_the_agents_words_are_none(
         assert told.hits[1].snippet.headings == ("2023-11-14, user",)
         assert (told.hits[1].snippet.when, told.hits[1].snippet.by) == ("2023-11-14", "user")
         assert told.hits[0].snippet.headings == ("2023-11-14",)
-        assert "70 SEK" in told.reminder.said
-        assert "50 SEK" not in told.reminder.said
-        assert "memory/i1 is newer" in told.reminder.said
+        assert "70 SEK" in told.reminder.past_messages
+        assert "50 SEK" not in told.reminder.past_messages
+        assert "memory/i1 is newer" in told.reminder.past_messages
         (search,) = found.asked
-        assert (search.text, search.scope, search.shown) == ("budget?", ANA, frozenset({"m7"}))
+        assert (search.text, search.scope, search.visible_messages) == ("budget?", ANA, frozenset({"m7"}))
 
 
 async def test_what_its_user_said_in_this_conversation_may_be_cited_too(
@@ -118,13 +118,13 @@ async def test_what_its_user_said_in_this_conversation_may_be_cited_too(
         found = Found(ITEM)
         asked = replace(SAID, id="t3", text="Is it 70 SEK?")
         elsewhere = replace(SAID, id="t99")
-        found.found = replace(found.found, shown=(SAID, asked, elsewhere))
+        found.found = replace(found.found, visible_excerpts=(SAID, asked, elsewhere))
         told = await Recollection(memory, found, Noon()).load_memory(ASKED, "budget?", "en")
-        assert [(hit.snippet.file, hit.shown) for hit in told.hits] == [
+        assert [(hit.snippet.file, hit.in_conversation) for hit in told.hits] == [
             ("memory/i1", False),
             ("memory/t1", True),
         ]
-        assert "50 SEK" not in told.reminder.said
+        assert "50 SEK" not in told.reminder.past_messages
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ async def test_who_asks_for_everything_is_told_what_is_remembered_of_him(
             )
         found = Found()
         told = await Recollection(memory, found, Noon()).load_memory(replace(ASKED, text=text), text, lang)
-        assert told.asked is everything
+        assert told.is_asked_for is everything
         assert [hit.snippet.file for hit in told.hits] == (["memory/i1"] if everything else [])
         assert len(found.asked) == (not everything)
 
@@ -167,7 +167,7 @@ async def test_the_words_that_are_answered_are_no_source(autojump_clock: trio.te
     """Also where a turn goes on with the result of a call, and the message that led to it has been kept."""
     async with used() as memory:
         found = Found()
-        found.found = replace(found.found, shown=(SAID,))
+        found.found = replace(found.found, visible_excerpts=(SAID,))
         for text, cited in ((SAID.text, []), ("What is the budget?", ["memory/t1"])):
             history = (Exchange(SAID.text, "Wait.", message="m1"),)
             asked = replace(ASKED, text=text, history=history)

@@ -61,5 +61,5 @@ def test_a_footnote_of_a_source_is_no_number() -> None:
 def test_a_mark_in_the_spoken_form_of_a_row_stays() -> None:
     """A statement is quoted in its spoken form, so a number in it stays too."""
     said = "Basic; Term: 5 days (1)"
-    row = Snippet(file="a.md", text="| Basic | 5 days | 1 |", first=1, last=1, said=said)
+    row = Snippet(file="a.md", text="| Basic | 5 days | 1 |", first=1, last=1, plain_text=said)
     assert check_numbers(said, [row]).said == said

@@ -100,7 +100,9 @@ def test_a_row_costs_as_much_in_a_long_table_as_in_a_short_one(make: Callable[[i
     assert thread_time() - began < 0.9
     rows = [each for each in found if each.kind in ("row", "item")]
     assert len(rows) == 4000
-    assert rows[-1].said == ("A3999; price: 3999 kr" if make is table else "article A3999 costs 3999 kr")
+    assert rows[-1].plain_text == (
+        "A3999; price: 3999 kr" if make is table else "article A3999 costs 3999 kr"
+    )
     assert rows[-1].lead == ("" if make is table else "All articles:")
     assert rows[-1].text.startswith("| article | price |\n" if make is table else "- article")
 

@@ -93,7 +93,7 @@ def must(update: Update | None) -> KnowledgeBase:
 async def best(knowledge: KnowledgeBase, question: str) -> str:
     """Return the best statement for a question, however sure, "" where nothing matches."""
     hits = knowledge.find_hits(question, "en", 1, 0, await knowledge.embed_question(question, "en"))
-    return hits[0].snippet.said if hits else ""
+    return hits[0].snippet.plain_text if hits else ""
 
 
 async def test_what_means_the_same_is_found(kb: Path, meaning: KnowledgeEmbedder, served: Served) -> None:
@@ -228,9 +228,9 @@ async def test_sections_without_vectors_are_found_by_their_words(
         assert reader.needs_retry
         assert reader.update() is None
     assert len(events) == 1
-    assert [hit.snippet.said for hit in await words.search(Query("where does the zebra live", "en", 1))] == [
-        "A zebra lives here."
-    ]
+    assert [
+        hit.snippet.plain_text for hit in await words.search(Query("where does the zebra live", "en", 1))
+    ] == ["A zebra lives here."]
     (kb / "b.md").write_text("A gnat.")
     assert not must(reader.update()).has_vectors
     served.fails = None
@@ -266,7 +266,7 @@ async def test_static_vectors_stand_in_for_a_language_that_the_model_does_not_kn
     assert knowledge.has_vectors
     assert await best(knowledge, "giraffe") == "An okapi lives there."
     vector = await knowledge.embed_question("giraffe", "sv")
-    assert knowledge.find_hits("giraffe", "sv", 1, 0, vector)[0].snippet.said == "An okapi lives there."
+    assert knowledge.find_hits("giraffe", "sv", 1, 0, vector)[0].snippet.plain_text == "An okapi lives there."
     assert (asked_questions(served), asked_questions(static)) == (["giraffe"], ["giraffe"])
     assert (await knowledge.run_search(Query("giraffe", "sv", 5))).whole
 

@@ -86,7 +86,7 @@ def test_what_changed_between_two_starts_is_taken_over(kb: Path, data: Path, cut
     assert cut == ["kb/d.md"]
     for knowledge in (second, third):
         assert {passage.file for passage in knowledge.passages} == {"kb/a.md", "kb/b.md", "kb/e.md"}
-        said = {hit.snippet.said for hit in knowledge.find_hits("zebra quagga", "en", 9, 0)}
+        said = {hit.snippet.plain_text for hit in knowledge.find_hits("zebra quagga", "en", 9, 0)}
         assert {"A quagga, and stripes.", "Another zebra."} <= said
         assert not knowledge.find_hits("kronor", "sv", 9, 0.5)
 

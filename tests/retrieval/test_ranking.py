@@ -87,7 +87,7 @@ def test_of_statements_with_the_same_words_the_nearest_is_first() -> None:
 
     def compare(statements: Sequence[tuple[Passage, int]]) -> list[float]:
         seen.extend(statements)
-        return [float(" f." in passage.snippets[place].said) for passage, place in statements]
+        return [float(" f." in passage.snippets[place].plain_text) for passage, place in statements]
 
     ranked = rank_sections(
         "zebra grass", index, "en", replace(NO_NEARNESS, weights=WITH_WORDS, compare=compare)
@@ -95,7 +95,7 @@ def test_of_statements_with_the_same_words_the_nearest_is_first() -> None:
     assert ranked is not None
     first = index.sections[ranked.statements[0].section]
     assert first is not None
-    assert first.passage.snippets[ranked.statements[0].place].said == "A zebra eats grass f."
+    assert first.passage.snippets[ranked.statements[0].place].plain_text == "A zebra eats grass f."
     assert len(seen) == min(COMPARED, 8)
     assert [each.score for each in ranked.statements] == sorted(
         [each.score for each in ranked.statements], reverse=True

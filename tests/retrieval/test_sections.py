@@ -45,7 +45,7 @@ Text.
 
 def find(text: str, said: str) -> Snippet:
     """Return the statement that begins so."""
-    return next(snippet for snippet in statements(text) if snippet.said.startswith(said))
+    return next(snippet for snippet in statements(text) if snippet.plain_text.startswith(said))
 
 
 def test_sections_follow_the_headings() -> None:
@@ -72,7 +72,7 @@ def test_a_row_is_shown_after_its_header_and_says_what_its_cells_are() -> None:
         text="| Plan | Price per month |\n| Standard | 299 kr |",
         first=10,
         last=10,
-        said="Standard; Price per month: 299 kr",
+        plain_text="Standard; Price per month: 299 kr",
         kind="row",
         lead="",
         headings=("Prices", "Plans"),
@@ -83,7 +83,7 @@ def test_a_row_is_shown_after_its_header_and_says_what_its_cells_are() -> None:
 def test_an_item_knows_what_leads_to_it() -> None:
     """The line before its list, an inner one the item that it is part of; one of two lines is cited with both."""
     item, inner = find(PRICES, "support"), find(PRICES, "by phone")
-    assert (item.text, item.said) == ("- support, which\n  is free", "support, which is free")
+    assert (item.text, item.plain_text) == ("- support, which\n  is free", "support, which is free")
     assert (item.kind, item.lead, inner.lead) == ("item", "The plan includes:", "support, which is free")
 
 
@@ -123,7 +123,7 @@ def test_a_statement_is_a_sentence_an_item_a_row_or_code(
     text: str, expected: list[tuple[int, int, str]]
 ) -> None:
     """With the one to three lines that it stands on; what is no content is none."""
-    assert [(each.first, each.last, each.said) for each in statements(text)] == expected
+    assert [(each.first, each.last, each.plain_text) for each in statements(text)] == expected
 
 
 def test_a_long_part_is_cut_where_a_paragraph_ends() -> None:
@@ -135,7 +135,7 @@ def test_a_long_part_is_cut_where_a_paragraph_ends() -> None:
     firsts = [[snippet.first for snippet in section.snippets] for section in found]
     assert all(one[-1] < other[0] for one, other in pairwise(firsts))
     for section in found:
-        assert sum(len(snippet.said) for snippet in section.snippets) <= SECTION_CHARACTERS
+        assert sum(len(snippet.plain_text) for snippet in section.snippets) <= SECTION_CHARACTERS
 
 
 @pytest.mark.parametrize("marks", ["- ", "| "])
@@ -147,8 +147,8 @@ def test_a_list_stays_whole_with_what_leads_to_it(marks: str) -> None:
     filler = [f"Filler {n} says little about anything that is asked here." for n in range(24)]
     text = "\n\n".join([*filler, "These there are:", "\n".join([*header, *rows])])
     before, after = sections(text)
-    assert [snippet.said for snippet in before.snippets] == filler
-    assert [snippet.said.split()[0] for snippet in after.snippets] == ["These", *["zebra"] * 20]
+    assert [snippet.plain_text for snippet in before.snippets] == filler
+    assert [snippet.plain_text.split()[0] for snippet in after.snippets] == ["These", *["zebra"] * 20]
 
 
 def test_a_longer_list_is_cut_between_its_items() -> None:
@@ -168,7 +168,7 @@ def test_a_paragraph_on_one_line_is_several_statements() -> None:
     ]
     found = statements(" ".join(sentences))
     assert [snippet.text for snippet in found] == sentences
-    assert found[7].said == "Zebra 7 lives in a house with 7 doors."
+    assert found[7].plain_text == "Zebra 7 lives in a house with 7 doors."
     assert {(snippet.first, snippet.last) for snippet in found} == {(1, 1)}
 
 
@@ -176,7 +176,7 @@ def test_a_short_line_is_shown_whole() -> None:
     """What stands beside a statement on its line helps to read it."""
     one, two = statements("A zebra eats. It costs 5 kr.")
     assert one.text == two.text == "A zebra eats. It costs 5 kr."
-    assert (one.said, two.said) == ("A zebra eats.", "It costs 5 kr.")
+    assert (one.plain_text, two.plain_text) == ("A zebra eats.", "It costs 5 kr.")
 
 
 def test_a_sentence_on_more_lines_than_are_shown_is_shown_in_plain_words() -> None:
@@ -189,9 +189,9 @@ def test_an_endless_sentence_is_several_statements() -> None:
     """Each is bounded, and nothing of it is lost."""
     text = "zebra, okapi and quagga " * 400
     found = statements(text)
-    assert all(len(each.said) <= STATEMENT_CHARACTERS for each in found)
+    assert all(len(each.plain_text) <= STATEMENT_CHARACTERS for each in found)
     assert all(len(each.text) <= SNIPPET_CHARACTERS for each in found)
-    assert " ".join(each.said for each in found).split() == text.split()
+    assert " ".join(each.plain_text for each in found).split() == text.split()
 
 
 def test_a_row_with_many_words_is_several_statements() -> None:
@@ -201,7 +201,7 @@ def test_a_row_with_many_words_is_several_statements() -> None:
     assert len(found) > 2
     for each in found:
         assert len(each.text) <= SNIPPET_CHARACTERS
-        assert set(each.said.split()) <= set(each.text.split())
+        assert set(each.plain_text.split()) <= set(each.text.split())
 
 
 def test_what_stands_above_a_statement_is_bounded() -> None:
@@ -254,8 +254,8 @@ def test_snippets_are_lines_at_their_numbers(rows: list[tuple[str, str]]) -> Non
     for snippet in statements(text):
         shown = "\n".join(lines[snippet.first - 1 : snippet.last])
         header, _, row = snippet.text.partition("\n")
-        if snippet.text == snippet.said != shown:
-            assert not set(snippet.said.split()) <= set(shown.split())
+        if snippet.text == snippet.plain_text != shown:
+            assert not set(snippet.plain_text.split()) <= set(shown.split())
         else:
             assert snippet.text == shown or (snippet.kind == "row" and row == shown and header in lines)
         assert 1 <= snippet.last - snippet.first + 1 <= SNIPPET_LINES
@@ -268,5 +268,7 @@ def test_no_word_is_lost(lines: list[str]) -> None:
     """Every word of the file is said by a statement, or is a heading or a table's header."""
     text = "\n".join(lines)
     found = statements(text)
-    told = " ".join([*(f"{each.said} {each.lead} {each.text}" for each in found), "Title Part Lead | a b"])
+    told = " ".join(
+        [*(f"{each.plain_text} {each.lead} {each.text}" for each in found), "Title Part Lead | a b"]
+    )
     assert set(re.findall(r"\w+", text)) - {"2", "1"} <= set(re.findall(r"\w+", told))

@@ -71,7 +71,9 @@ def test_what_says_all_of_it_covers_it(index: KnowledgeIndex) -> None:
 def test_what_is_above_counts_for_what_is_below(index: KnowledgeIndex) -> None:
     """Headings for every statement, a lead for those that hang under it."""
     _, singles = look(index, "zebra sizes")
-    said = [snippet.said for section in index.sections if section for snippet in section.passage.snippets]
+    said = [
+        snippet.plain_text for section in index.sections if section for snippet in section.passage.snippets
+    ]
     small, free = said.index("small"), said.index("The zebra costs 299 kr.")
     assert singles[small].own == 0
     assert singles[small].all == pytest.approx(1)
@@ -153,7 +155,7 @@ def test_what_holds_the_kind_of_thing_asked_for(
     section = index.sections[0]
     assert section is not None
     held = {
-        snippet.said: single.kind
+        snippet.plain_text: single.kind
         for snippet, single in zip(section.passage.snippets, singles, strict=True)
         if single.kind
     }

@@ -134,7 +134,7 @@ def test_what_is_no_text_is_in_no_snippet() -> None:
     text = f"The zebra logo: ![zebra](data:image/png;base64,{BLOB}) is black.\n\nkey {BLOB} end\n\n{'1 2 3 ' * 2000}"
     found = statements(text)
     for snippet in found:
-        for shown in (snippet.text, snippet.said):
+        for shown in (snippet.text, snippet.plain_text):
             assert "data:" not in shown
             assert BLOB[50:90] not in shown
             assert len(shown) <= SNIPPET_CHARACTERS
@@ -151,7 +151,7 @@ def test_a_small_inlined_image_is_left_out_too() -> None:
     ):
         (snippet,) = statements(text)
         assert "R0lGOD" not in snippet.text
-        assert snippet.said.split() == ["before", "after"]
+        assert snippet.plain_text.split() == ["before", "after"]
 
 
 def test_whole_lines_that_are_long_are_shown_in_part() -> None:

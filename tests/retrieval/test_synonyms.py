@@ -61,7 +61,7 @@ def must(update: Update | None) -> Update:
 def rank(knowledge: KnowledgeBase) -> list[str]:
     """Return what a word that stands in no document finds."""
     hits = knowledge.find_hits("pony", "en", 9, 0)
-    return [hit.snippet.said for hit in hits if hit.score > 0.5 * hits[0].score]
+    return [hit.snippet.plain_text for hit in hits if hit.score > 0.5 * hits[0].score]
 
 
 ZEBRA, OKAPI = ["The zebra lives here."], ["The okapi lives there."]

@@ -18,7 +18,7 @@ def said(filename: str, text: str) -> list[tuple[tuple[str, ...], str]]:
     """Return headings and text of each statement of a document that is kept."""
     read = passages_of_text(DocumentText("1", "FACTS", filename, text), Effort())
     assert not isinstance(read, Skipped)
-    return [(each.headings, each.said or each.text) for passage in read for each in passage.snippets]
+    return [(each.headings, each.plain_text or each.text) for passage in read for each in passage.snippets]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from agent.session.cited_sources import CitedSources
 
 
 def row(line: int, said: str, section: str = "Plans") -> Snippet:
-    return Snippet(file="kb/a.md", text=said, first=line, last=line, said=said, headings=(section,))
+    return Snippet(file="kb/a.md", text=said, first=line, last=line, plain_text=said, headings=(section,))
 
 
 BASIC, STANDARD = row(3, "Basic costs 149 kr."), row(4, "Standard costs 299 kr.")
@@ -16,7 +16,9 @@ FREE, UNUSED = row(9, "Returns are free.", "Returns"), row(12, "Doors open at 8.
 def taken(text: str, *cited: Snippet) -> VerifiedText:
     """Return a verified text, with the places at which it says the snippets."""
     places = tuple(
-        ((text.index(each.said), text.index(each.said) + len(each.said)),) if each.said in text else ()
+        ((text.index(each.plain_text), text.index(each.plain_text) + len(each.plain_text)),)
+        if each.plain_text in text
+        else ()
         for each in cited
     )
     return VerifiedText(text=text, citations=cited, confidence="high", places=places)

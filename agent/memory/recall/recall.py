@@ -183,7 +183,7 @@ class IndexRecaller:
             except EmbeddingFailed as error:
                 self._log_missing(error)
         result = self.search_index(search, look)
-        both = (*result.excerpts, *result.shown)
+        both = (*result.excerpts, *result.visible_excerpts)
         if self._following.beginning and both:  # the first read may not have reached the latest forgets
             result = result.without_excerpts(await self._store.forgotten_ids([each.id for each in both]))
         return replace(result, items=self._valid_items(search)) if complete else result
@@ -208,7 +208,7 @@ class IndexRecaller:
         if not question.words:
             return NOTHING_RECALLED
         ranked = self._rank_rows(search, question, look)
-        if not search.shown:
+        if not search.visible_messages:
             return self._select_best(search, question, ranked)
         shown_rows = {row for _, row in ranked if self._is_shown(search, row)}
         result = self._select_best(search, question, [each for each in ranked if each[1] not in shown_rows])
@@ -220,7 +220,7 @@ class IndexRecaller:
             if row in shown_rows and rows.is_citable(row) and not wanted.isdisjoint(rows.words(row))
         ]
         before = self._select_best(replace(search, limit=RECALLED_SHOWN, tokens=0), question, citable)
-        return replace(result, shown=before.excerpts)
+        return replace(result, visible_excerpts=before.excerpts)
 
     def _select_best(
         self, search: RecallQuery, question: AnalyzedQuestion, ranked: Sequence[tuple[float, int]]
@@ -279,7 +279,7 @@ class IndexRecaller:
     def _is_shown(self, search: RecallQuery, row: int) -> bool:
         """Tell whether a turn stands in the visible conversation."""
         rows = self.index.rows
-        return rows.messages[row] in search.shown and rows.scope(row) == search.scope
+        return rows.messages[row] in search.visible_messages and rows.scope(row) == search.scope
 
     def _measure_coverage(
         self, search: RecallQuery, question: AnalyzedQuestion, ranked_rows: Sequence[int]

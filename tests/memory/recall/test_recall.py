@@ -82,8 +82,8 @@ async def test_what_the_reader_has_before_him_is_left_out() -> None:
     recall = recall_of(turn(1, "kitten", scope=here))
     recall.apply_changes([turn(2, "kitten kitten", scope=there)])
     shown = frozenset(("m1", "m2"))
-    assert best(await recall.recall(search("kitten", here, shown=shown))) == ["t2"]
-    assert best(await recall.recall(search("kitten", there, shown=shown))) == ["t1"]
+    assert best(await recall.recall(search("kitten", here, visible_messages=shown))) == ["t2"]
+    assert best(await recall.recall(search("kitten", there, visible_messages=shown))) == ["t1"]
 
 
 async def test_what_fits_of_what_the_reader_has_before_him_is_told_apart() -> None:
@@ -95,14 +95,16 @@ async def test_what_fits_of_what_the_reader_has_before_him_is_told_apart() -> No
         turn(3, "The car is red.", scope=here),
         turn(4, "My kitten came in May.", scope=here),
     )
-    found = await recall.recall(search("How heavy is my kitten?", here, shown=frozenset({"m1", "m2", "m3"})))
+    found = await recall.recall(
+        search("How heavy is my kitten?", here, visible_messages=frozenset({"m1", "m2", "m3"}))
+    )
     assert best(found) == ["t4"]
-    assert [each.id for each in found.shown] == ["t1"]
-    assert found.without_excerpts(["t1"]).shown == ()
+    assert [each.id for each in found.visible_excerpts] == ["t1"]
+    assert found.without_excerpts(["t1"]).visible_excerpts == ()
     many = [turn(n, f"Kitten {n} is mine.", scope=here) for n in range(1, 20)]
     all_of_it = frozenset(f"m{n}" for n in range(1, 20))
-    told = await recall_of(*many).recall(search("kitten", here, shown=all_of_it))
-    assert (told.excerpts, len(told.shown)) == ((), RECALLED_SHOWN)
+    told = await recall_of(*many).recall(search("kitten", here, visible_messages=all_of_it))
+    assert (told.excerpts, len(told.visible_excerpts)) == ((), RECALLED_SHOWN)
 
 
 async def test_what_was_forgotten_is_not_told_of_the_conversation_either() -> None:
@@ -112,8 +114,8 @@ async def test_what_was_forgotten_is_not_told_of_the_conversation_either() -> No
     recall = IndexRecaller(feed, inline)
     await recall.recall(search("kitten", here))
     recall.index.commit()
-    found = await recall.recall(search("kitten", here, shown=frozenset({"m1", "m2", "m3"})))
-    assert [each.id for each in found.shown] == ["t3"]
+    found = await recall.recall(search("kitten", here, visible_messages=frozenset({"m1", "m2", "m3"})))
+    assert [each.id for each in found.visible_excerpts] == ["t3"]
 
 
 async def test_excerpts_are_within_the_budget() -> None:
