@@ -29,7 +29,7 @@ from ..grounding import refusals
 from ..grounding.binding import Binding
 from ..grounding.verify import Verdict, check_numbers, verify
 from ..numbers.language_tables import pattern
-from ..numbers.layout import STEPS, without_source_marks
+from ..numbers.layout import STEPS, remove_source_marks
 from ..numbers.number_tokens import TOO_MANY, NumberToken
 from ..ports.brain import Confidence, VerifiedText
 from ..ports.search import Hit, Lang, Snippet
@@ -221,7 +221,7 @@ class SentenceStream:
         verdict = verify(piece, self._hits, binding=self._binding)
         if verdict.said != piece:
             texts = (text for each in self._snippets for text in (each.text, each.plain_text))
-            piece = without_source_marks(piece, len(self._snippets), texts)
+            piece = remove_source_marks(piece, len(self._snippets), texts)
         lone = [check.start for check in verdict.checks if _LONE.search(check.text)]
         if (lone and lone[-1] > piece.rfind("\n")) or verdict.said != piece:
             self._hold_back(piece)

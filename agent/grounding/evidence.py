@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from agent.numbers.columns import NOTHING, sums_in
 from agent.numbers.number_tokens import Kind, tokens
-from agent.numbers.rates import rates_in
+from agent.numbers.rates import find_rates
 from agent.numbers.source_numbers import SourceNumbers, collect_keys
 from agent.ports.search import Snippet
 
@@ -47,7 +47,7 @@ def read_evidence(text: str, headings: tuple[str, ...] = (), said: str = "") -> 
     found = tokens(text, source=True, heading=heading)
     if said:
         found += tokens(said, source=True, heading=heading)
-    rate = frozenset().union(*map(rates_in, headings))
+    rate = frozenset().union(*map(find_rates, headings))
     if rate:
         found = tuple([t._replace(rate=rate) if not t.rate and t.kind in _RATED else t for t in found])
     return collect_keys(found)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from agent.numbers.layout import bullets, without_source_marks
+from agent.numbers.layout import remove_source_marks, render_bullets
 from agent.numbers.number_tokens import TOO_MANY, Kind, NumberToken, tokens
 from agent.numbers.source_numbers import SourceNumbers
 from agent.numbers.token import Key
@@ -137,7 +137,7 @@ def _check_answer(
 ) -> tuple[Verdict, tuple[tuple[Span, ...], ...]]:
     """Return the verdict on an answer (`check_numbers`), and the parts of it that each citation was cited for."""
     texts = (text for each in snippets for text in (each.text, each.plain_text))
-    said = bullets(without_source_marks(answer, len(snippets), texts))
+    said = render_bullets(remove_source_marks(answer, len(snippets), texts))
     evidence = [evidence_for(snippet) for snippet in snippets]
     found = tokens(said, rates=any(one.rated for one in evidence))
     if len(found) > TOO_MANY:

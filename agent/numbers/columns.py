@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from .identifiers import CALLS
 from .language_tables import PARTS, pattern, unite_words
-from .rates import TIME_UNITS, find_charges, rates_in, remove_rates
+from .rates import TIME_UNITS, find_charges, find_rates, remove_rates
 from .reader import NumberReader
 from .suffix_rows import is_known
 from .suffixes import suffix
@@ -57,8 +57,8 @@ def header(text: str) -> Header:
     for said in _BRACKETS.findall(text):
         amount = _unit(said, True)
         if amount is not None:  # Mbit/s is a unit rather than a rate
-            return Header(amount.sort, amount.unit, rates_in(_BRACKETS.sub("", text)), span)
-    rate = rates_in(text)
+            return Header(amount.sort, amount.unit, find_rates(_BRACKETS.sub("", text)), span)
+    rate = find_rates(text)
     rest = remove_rates(text)
     pieces = [piece for said in _BRACKETS.findall(rest) for piece in _PIECE.split(said)]
     own = _BRACKETS.sub("", rest)

@@ -2,9 +2,9 @@
 
 Strategy: two passes that are independent of each other, each by one regular expression.
 
-- A list marker is layout when it counts up from 1 in its list; `bullets` renders such lists with "- ". In a source
-  every marker at the start of a line is layout and supports nothing.
-- A mark such as `[1]` or `(source 2)` in an answer names one of its sources. `without_source_marks` removes it, unless
+- A list marker is layout when it counts up from 1 in its list; `render_bullets` renders such lists with "- ". In a
+  source every marker at the start of a line is layout and supports nothing.
+- A mark such as `[1]` or `(source 2)` in an answer names one of its sources. `remove_source_marks` removes it, unless
   it may be a number of the text: one beyond the sources, in code, before a noun, or beside the same word in a source.
 """
 
@@ -88,7 +88,7 @@ def _match_markers(text: str, most: int = -1) -> list[re.Match[str]]:
     return matches
 
 
-def without_markers(text: str) -> str:
+def blank_markers(text: str) -> str:
     """Blank a source's markers at line starts and its marks of footnotes; offsets stay the same."""
     if "[^" in text:
         text = _FOOTNOTE.sub(lambda mark: " " * len(mark[0]), text)
@@ -103,7 +103,7 @@ def without_markers(text: str) -> str:
     return "".join(pieces) + text[copied:] if pieces else text
 
 
-def bullets(text: str) -> str:
+def render_bullets(text: str) -> str:
     """Render the list markers of `text` as "- ", and mentions such as "step 3" without the number of a marker.
 
     A heading "Step 1: Open" becomes a bullet too. A mention of a step that has no marker is left as it is.
@@ -155,7 +155,7 @@ _NEXT_WORD: Final = re.compile(r"\s(\w+)")
 _REACH: Final = 40  # characters before a mark in which the word beside it is looked for
 
 
-def without_source_marks(text: str, sources: int, texts: Iterable[str]) -> str:
+def remove_source_marks(text: str, sources: int, texts: Iterable[str]) -> str:
     """Remove from an answer the marks that count its sources: `[1]`, `(source 2)`, or `(1)` behind a statement.
 
     `sources`: the number of sources; `texts`: their texts, read only when there is a mark. A mark that counts beyond
@@ -182,7 +182,7 @@ def without_source_marks(text: str, sources: int, texts: Iterable[str]) -> str:
 
 def _pair_source_marks(source: str) -> Iterator[tuple[str, str]]:
     """Yield the marks of a source, except those of footnotes, with the word before each and with the word behind it."""
-    for mark in _SOURCE_MARK.finditer(without_markers(source)):
+    for mark in _SOURCE_MARK.finditer(blank_markers(source)):
         yield from _pair_with_words(mark)
 
 

@@ -146,7 +146,7 @@ def read_rate_after(s: str, end: int) -> Rate:
     return frozenset(names)
 
 
-def rates_in(text: str) -> Rate:
+def find_rates(text: str) -> Rate:
     """Return all names in the rates that a table's header or a heading states; "a/b" and "Per Svensson" state none."""
     names: set[str] = set()
     for match in _RATE.finditer(text):

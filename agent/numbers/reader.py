@@ -13,7 +13,7 @@ from . import keys
 from .characters import SEAM
 from .identifiers import run_at
 from .language_tables import AND, COUNTINGS, OR, PARTS, pattern
-from .layout import without_markers
+from .layout import blank_markers
 from .plain import PlainText, make_plain
 from .token import Amount, Kind, NumberMatch, Sort, match_amount
 
@@ -84,7 +84,7 @@ class NumberReader:
     def __init__(self, text: str, source: bool) -> None:
         self.text = text
         self.source = source
-        self.plain: PlainText = make_plain(without_markers(text) if source else text)
+        self.plain: PlainText = make_plain(blank_markers(text) if source else text)
         self.s = self.plain.text
         self.at = 0
         self.found: list[NumberMatch] = []
