@@ -1,4 +1,4 @@
-"""The session's state table. A transition that is not in `TABLE` deeds not happen.
+"""The session's state table. A transition that is not in `TABLE` does not happen.
 
 A row reads: on a trigger (`_T`), in these states (`_S`), if the guard holds (`_G`), go to that state (`None` stays) and
 do the deeds (`_D`). `core.py` has one function for each guard and each deed. The rows of one trigger and state are

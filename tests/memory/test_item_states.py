@@ -22,7 +22,7 @@ from agent.memory.states import (
 )
 from agent.ports.memory import LIVE, ItemStatus, ItemType
 
-from ..mutilated import without_guard, without_row
+from ..broken_tables import without_guard, without_row
 from .made import DAY, NOW, item
 
 LAPSES = round(PROPOSAL_LAPSES * 1000)

@@ -17,7 +17,7 @@ from agent.session.core import make_engine
 from agent.session.states import SessionRow
 
 from ..examples import sample
-from ..mutilated import without_guard, without_row
+from ..broken_tables import without_guard, without_row
 from . import acting, kept  # noqa: F401 - their scenarios
 from .driver import Driver
 from .scenarios import SCENARIOS, Make, into
