@@ -17,7 +17,7 @@ person.
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from ..lang import LANGUAGES, Lang
 from ..numbers.number_tokens import tokens
@@ -26,7 +26,7 @@ from ..ports.search import Hit, Passage
 from ..text.sentences import find_sentences
 from ..text.words import fold, split_words
 from .named_tools import EMPTY_WORDS, Stems, stems
-from .table_rows import TableQuestion, names_row, read_table_question, word_row
+from .table_rows import names_row, read_table_question, word_row
 
 STATEMENTS = 3
 """Statements of documents that are quoted."""
@@ -206,13 +206,13 @@ def compose_answer(quoted: Sequence[Hit], lang: Lang, question: str = "") -> str
     passages = list(dict.fromkeys(hit.passage for hit in quoted))
     memory_passages = [each for each in passages if each.file.startswith(MEMORY_FILES)]
     documents = [each for each in passages if each not in memory_passages]
-    rows = read_table_question(question, lang)
-    parts = [f"{_format_lead(each, lang)}\n{_join_statements(each, quoted, rows)}" for each in documents]
+    join = partial(_join_statements, quoted=quoted, question=question, lang=lang)
+    parts = [f"{_format_lead(each, lang)}\n{join(each)}" for each in documents]
     if documents and all(each.lang != lang for each in passages):
         parts.insert(0, _other_language_note(lang, documents[0].lang))
     if memory_passages:
         lead = LANGUAGES[lang].quoting.remembered
-        lines = "\n".join([lead, *(f"- {_join_statements(each, quoted, rows)}" for each in memory_passages)])
+        lines = "\n".join([lead, *(f"- {join(each)}" for each in memory_passages)])
         parts.insert(0 if passages[0] in memory_passages else len(parts), lines)
     return "\n\n".join(parts)
 
@@ -235,18 +235,18 @@ def _other_language_note(lang: Lang, other: Lang) -> str:
     return quoting.other_language.format(language=quoting.names.get(other, LANGUAGES[other].name))
 
 
-def _join_statements(passage: Passage, quoted: Sequence[Hit], rows: TableQuestion) -> str:
+def _join_statements(passage: Passage, quoted: Sequence[Hit], question: str, lang: Lang) -> str:
     """Return the statements of one section as they are quoted.
 
     Sentences that follow each other on the page run on, other sentences are paragraphs, and items and rows have lines
-    of their own. `rows`: the question that rows are worded for.
+    of their own. Rows are worded for `question`, in the language `lang`.
     """
     text = before = ""
     last = -1
     for hit in [hit for hit in quoted if hit.passage is passage]:
         kind, statement = hit.snippet.kind, statement_text(hit)
         if kind == "row":
-            statement = word_row(hit, rows)
+            statement = word_row(hit, read_table_question(question, lang))
         place = passage.snippets.index(hit.snippet)
         if kind in _ITEMS:
             text = f"{text}\n- {statement}" if text else f"- {statement}"

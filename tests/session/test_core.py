@@ -16,8 +16,8 @@ from agent.session.actions import SUGGESTIONS_REMEMBERED, make_suggestion_engine
 from agent.session.core import make_engine
 from agent.session.states import SessionRow
 
-from ..examples import sample
 from ..broken_tables import without_guard, without_row
+from ..examples import sample
 from . import acting, kept  # noqa: F401 - their scenarios
 from .driver import Driver
 from .scenarios import SCENARIOS, Make, into
@@ -38,7 +38,7 @@ def some_scenario_fails(make: Make) -> bool:
     for scenario in _likeliest:
         try:
             scenario(make)
-        except Exception:  # noqa: BLE001 - a mutilated table may break anything
+        except Exception:  # noqa: BLE001 - a broken table may break anything
             _likeliest.remove(scenario)
             _likeliest.insert(0, scenario)
             return True
@@ -64,15 +64,15 @@ def test_every_guard_of_the_session_is_needed(row: SessionRow) -> None:
 @pytest.mark.parametrize("row", sample(suggestions.TABLE.rows, 3), ids=named)
 def test_every_row_of_a_suggestion_is_needed(row: SuggestionRow) -> None:
     """Without any one row of a suggestion's table a promise is broken."""
-    mutilated = make_suggestion_engine(without_row(suggestions.TABLE, row))
-    assert some_scenario_fails(lambda **more: Driver(suggestion_engine=mutilated, **more))
+    broken = make_suggestion_engine(without_row(suggestions.TABLE, row))
+    assert some_scenario_fails(lambda **more: Driver(suggestion_engine=broken, **more))
 
 
 @pytest.mark.parametrize("row", [row for row in suggestions.TABLE.rows if row.guard], ids=named)
 def test_every_guard_of_a_suggestion_is_needed(row: SuggestionRow) -> None:
     """Without any one guard of a suggestion's table a promise is broken."""
-    mutilated = make_suggestion_engine(without_guard(suggestions.TABLE, row))
-    assert some_scenario_fails(lambda **more: Driver(suggestion_engine=mutilated, **more))
+    broken = make_suggestion_engine(without_guard(suggestions.TABLE, row))
+    assert some_scenario_fails(lambda **more: Driver(suggestion_engine=broken, **more))
 
 
 def test_suggestions_are_forgotten_in_the_end() -> None:
