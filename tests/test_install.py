@@ -58,7 +58,6 @@ def test_a_server_imports_only_what_it_uses() -> None:
     """What reads a format, asks another server, checks tools or makes vectors is imported with its first use."""
     names = {
         "numpy",
-        "kitoken",
         "httpx",
         "pypdfium2",
         "docx",

@@ -223,7 +223,8 @@ import os, sys
 import agent.embedding.open as embedding
 from agent.ports.embed import Vectors
 chosen = embedding.choose("auto")
-heavy = {"numpy", "kitoken", "httpx", "pypdfium2", "docx", "jsonschema_rs", "jiter", "json_repair"} & set(sys.modules)
+names = {"numpy", "tokenizers", "httpx", "pypdfium2", "docx", "jsonschema_rs", "jiter", "json_repair"}
+heavy = names & set(sys.modules)
 assert not heavy, heavy
 encoder = embedding._load_encoder(chosen)
 encoder.encode(["some text"] * 100)

@@ -111,18 +111,26 @@ def compare(made: Tokenizer) -> Iterator[tuple[str, list[int], list[int]]]:
 
 @pytest.mark.parametrize(
     "made",
-    [read_static, lambda: train_bert(lower=True), lambda: train_bert(lower=False), train_roberta],
-    ids=["static", "bert", "bert-cased", "roberta"],
+    [
+        read_static,
+        lambda: train_bert(lower=True),
+        lambda: train_bert(lower=False),
+        train_roberta,
+        train_xlm_roberta,
+    ],
+    ids=["static", "bert", "bert-cased", "roberta", "xlm-roberta"],
 )
 def test_the_tokens_are_those_of_the_files_own_library(made: Any) -> None:
     """In two languages and other scripts, with spaces of all kinds; what is written like a special token is text."""
     assert list(compare(made())) == []
 
 
-def test_of_splits_with_equal_scores_any_is_taken() -> None:
-    """A Unigram vocabulary leaves open where a run of one letter is split; nothing else differs."""
-    for text, ours, theirs in compare(train_xlm_roberta()):
-        assert sorted(ours) == sorted(theirs), text
+def test_files_of_other_kinds_need_their_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is named, with the command that installs it."""
+    content = train_roberta().to_str().encode()
+    monkeypatch.setattr("agent.embedding.tokens.find_spec", lambda name: None)
+    with pytest.raises(UsageError, match=r"^here cannot be read: .*: pip install tokenizers$"):
+        TokenSplitter(content, "here")
 
 
 def test_what_a_file_says_of_padding_and_cutting_is_not_done() -> None:
@@ -140,12 +148,10 @@ def test_what_a_file_says_of_padding_and_cutting_is_not_done() -> None:
         b"\xff{",
         b"{}",
         b"[]",
-        json.dumps(tokenizer(model={"type": "WordLevel", "unk_token": "[UNK]", "vocab": {"a": 0}})).encode(),
+        json.dumps(tokenizer(model={"type": "Unheard", "vocab": {"a": 0}})).encode(),
         json.dumps(tokenizer(model=tokenizer()["model"] | {"vocab": {}})).encode(),
-        json.dumps(tokenizer(model=tokenizer()["model"] | {"continuing_subword_prefix": ""})).encode(),
         json.dumps(tokenizer(post_processor={"type": "Unheard"})).encode(),
         json.dumps(tokenizer(post_processor=tokenizer()["post_processor"] | {"special_tokens": {}})).encode(),
-        json.dumps(tokenizer(added_tokens=[])).encode(),
         b"[" * 100_000,
     ],
 )
