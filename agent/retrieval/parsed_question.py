@@ -93,10 +93,10 @@ def find_kinds(statement: str) -> frozenset[Kind]:
     """Return the kinds of thing that a statement holds, as a reader would see at a glance."""
     folded = fold(statement)
     tokens = _TOKEN.findall(folded)
-    if not any(map(_is_number, tokens)):  # true of most statements
+    first = next((at for at, token in enumerate(tokens) if has_number(token)), None)
+    if first is None:  # true of most statements
         return _NOTHING
-    first = next(at for at, token in enumerate(tokens) if _is_number(token))
-    units = {token for token in UNIT_WORDS.intersection(tokens[first:]) if not _is_number(token)}
+    units = {token for token in UNIT_WORDS.intersection(tokens[first:]) if not has_number(token)}
     found: set[Kind] = {"number"}
     if not units.isdisjoint(_CURRENCY_WORDS) or _SIGN.search(folded):
         found.add("money")
@@ -105,12 +105,12 @@ def find_kinds(statement: str) -> frozenset[Kind]:
     return frozenset(found)
 
 
+@lru_cache(maxsize=50_000)
 def has_number(word: str) -> bool:
     """Tell whether a folded word holds a number. A statement without such a word has no kinds (`find_kinds`)."""
     return any(map(_is_number, _TOKEN.findall(word)))
 
 
-@lru_cache(maxsize=50_000)
 def _is_number(token: str) -> bool:
     """Tell whether a run of letters or digits is a number; an article, an ordinal and "some" are not."""
     if token[0].isdigit():

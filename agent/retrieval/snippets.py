@@ -77,12 +77,19 @@ class CitableLines:
 
 def shows_statement(text: str, statement: str) -> bool:
     """Tell whether `text` shows every word of `statement`."""
-    return statement in text or set(_WORD.findall(statement)) <= set(_WORD.findall(text))
+    return statement in text or _words_in(text).issuperset(_WORD.findall(statement))
+
+
+@lru_cache(maxsize=16)  # the statements of a paragraph are often shown by the same lines
+def _words_in(text: str) -> frozenset[str]:
+    """Return the words of `text`."""
+    return frozenset(_WORD.findall(text))
 
 
 def _has_blob(text: str) -> bool:
-    """Tell whether `text` holds a blob, which is no text."""
-    return (len(text) >= _NO_TEXT or "data:" in text) and _BLOB.search(text) is not None
+    """Tell whether `text` holds a blob, which is no text. Only a long run between white space needs the search."""
+    long = len(text) >= _NO_TEXT and max(map(len, text.split()), default=0) >= _NO_TEXT
+    return (long or "data:" in text) and _BLOB.search(text) is not None
 
 
 def _find_words(text: str, statement: str, at: int) -> tuple[int, int] | None:
@@ -204,7 +211,7 @@ def _reads_same_apart(left: str, right: str) -> bool:
 
 def _numbers_in(text: str) -> list[tuple[Key, ...]]:
     """Return the readings of each number of `text`, read as a source."""
-    return [token.gives for token in tokens(text, source=True)]
+    return [token.gives for token in tokens(text, source=True, rates=False)]
 
 
 def _ends_in_number(line: str, at: int) -> bool:

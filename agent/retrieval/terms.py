@@ -12,9 +12,8 @@ from sys import intern
 import msgspec
 
 from agent.lexical.postings import NUMBERS
-from agent.lexical.subject import is_function_word
 from agent.ports.search import Passage, Snippet
-from agent.text.words import split_words
+from agent.text.words import FUNCTION_WORDS, split_words
 
 from .effort import Effort
 from .parsed_question import Kind, find_kinds, has_number
@@ -58,33 +57,29 @@ def terms_of(passages: Sequence[Passage], effort: Effort) -> FileTerms:
     return FileTerms(cut.words, sections)
 
 
-class _WordNumbering:
-    """Cuts texts into words, and numbers the words of one file."""
+class _WordNumbering(dict[str, int]):
+    """The numbers of the words of one file, given when they are looked up; -1 for function words."""
 
     def __init__(self) -> None:
         self.words: list[str] = []
-        self._known: dict[str, int] = {}  # -1 for function words
         self._counting: set[str] = set()
 
-    def __call__(self, text: str) -> list[int]:
-        return self.number_words(text)[0]
-
-    def number_words(self, text: str) -> tuple[list[int], bool]:
-        """Return the numbers of the words of a text, and whether one of the words is a number."""
-        get, folded = self._known.get, split_words(text)
-        found = [at if (at := get(word)) is not None else self._number_word(word) for word in folded]
-        counts = not self._counting.isdisjoint(folded)
-        return ([at for at in found if at >= 0] if -1 in found else found), counts
-
-    def _number_word(self, word: str) -> int:
+    def __missing__(self, word: str) -> int:
         number = -1
         if has_number(word):
             self._counting.add(word)
-        if not is_function_word(word):
+        if word not in FUNCTION_WORDS:
             number = len(self.words)
             self.words.append(intern(word))  # one string object for all files: most words stand in many
-        self._known[word] = number
+        self[word] = number
         return number
+
+    def number_words(self, text: str) -> tuple[list[int], bool]:
+        """Return the numbers of the words of a text, and whether one of the words is a number."""
+        folded = split_words(text)
+        found = list(map(self.__getitem__, folded))
+        counts = not self._counting.isdisjoint(folded)
+        return ([at for at in found if at >= 0] if -1 in found else found), counts
 
 
 def _section_terms(passage: Passage, cut: _WordNumbering) -> SectionTerms:
@@ -98,7 +93,7 @@ def _section_terms(passage: Passage, cut: _WordNumbering) -> SectionTerms:
         at = leads.get(snippet.lead)
         if at is None:
             at = leads[snippet.lead] = len(led_by)
-            above = cut(snippet.lead)
+            above, _ = cut.number_words(snippet.lead)
             led_by.append(_distinct_bytes(above))
             said.extend(above)
         numbers, counts = cut.number_words(snippet.plain_text)
@@ -107,7 +102,7 @@ def _section_terms(passage: Passage, cut: _WordNumbering) -> SectionTerms:
         own.extend(dict.fromkeys(numbers))
         ends.append(len(own))
         led.append(at)
-    headings = array(NUMBERS, cut(" . ".join(passage.headings)))
+    headings = array(NUMBERS, cut.number_words(" . ".join(passage.headings))[0])
     return SectionTerms(
         headings=headings.tobytes(),
         said=said.tobytes(),
