@@ -25,7 +25,8 @@ _LETTERS = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _WEIGHED = 100  # words that are weighed; a longer text has shown its language long before
 _ENOUGH = 1000  # characters that mostly hold that many words
 _CACHE_SIZE = 32_768  # words whose points are kept, some 0.2 KB each: more than most knowledge bases have
-_points_cache: dict[str, tuple[int, ...]] = {}
+_BITS = 16  # of the points of one language; `_WEIGHED` words give fewer
+_HIGHEST = (1 << _BITS) - 1
 _LONGEST = 40  # letters of a word that are read: its last ones
 
 _MARGIN = 5  # points
@@ -64,11 +65,9 @@ def detect_language(text: str) -> Lang | None:
     words = _words_to_weigh(text)
     if not words:
         return None
-    points_of_words = [each for each in map(_points_cache.get, words) if each is not None]
-    if len(points_of_words) < len(words):
-        points_of_words = [_points_within(word) for word in words]
-    points_of_words[0] = _points(words[0][-_LONGEST:], False)
-    totals = [sum(points) for points in zip(*points_of_words, strict=True)]
+    first = _points(words[0][-_LONGEST:], False)
+    total = sum(map(_points_of.__getitem__, words[1:]), first)
+    totals = [total >> _BITS * at & _HIGHEST for at in range(len(_LANGS))]
     best = max(totals)
     at = totals.index(best)
     lead = best - max(totals[:at] + totals[at + 1 :], default=0)
@@ -83,22 +82,26 @@ def _words_to_weigh(text: str) -> list[str]:
     return words[:_WEIGHED]
 
 
-def _points_within(raw: str) -> tuple[int, ...]:
-    """Return the points of a word that does not begin its text; those of short words are cached in `_known`."""
-    points = _points_cache.get(raw)
-    if points is None:
+class _WordPoints(dict[str, int]):
+    """The points of words that do not begin their text, computed when they are looked up; short words are cached."""
+
+    def __missing__(self, raw: str) -> int:
         points = _points(raw[-_LONGEST:], raw[0].isupper())
         if len(raw) <= _LONGEST:
-            if len(_points_cache) >= _CACHE_SIZE:
-                _points_cache.clear()
-            _points_cache[raw] = points
-    return points
+            if len(self) >= _CACHE_SIZE:
+                self.clear()
+            self[raw] = points
+        return points
+
+
+_points_of: Final = _WordPoints()
 
 
 @lru_cache(maxsize=4096)
-def _points(raw: str, name: bool) -> tuple[int, ...]:
-    """Return the points that the word `raw` gives to each of `_LANGS`.
+def _points(raw: str, name: bool) -> int:
+    """Return the points that the word `raw` gives to each of `_LANGS`, as one number that can be added up.
 
+    The points of the first language are its lowest `_BITS` bits, those of the second one the next bits, and so on.
     `name`: it is capitalised within a sentence.
     """
     word = fold(raw)
@@ -114,7 +117,7 @@ def _points(raw: str, name: bool) -> tuple[int, ...]:
     if len(among) > 1 and not name and len(word) > 2:
         for lang in among:
             points[lang] += _SIGNS[lang].spelling(word)
-    return tuple(points.values())
+    return sum([points[lang] << _BITS * at for at, lang in enumerate(_LANGS)])
 
 
 def _languages_listing(word: str) -> list[Lang]:
