@@ -15,6 +15,7 @@ from array import array
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from ..errors import GivenUp, UsageError
 from ..ports.embed import HeldWords, TextRole, Vectors
@@ -63,9 +64,7 @@ class Static:
             raise UsageError(f"{TOKENIZER} in {files.place} has more tokens than there are vectors")
         self.dimension = table.shape[1]
         self.name = "static:" + digest({"weights": weights, "tokenizer": spelling}, given_up)
-        self._token_cache: dict[
-            str, bytes
-        ] = {}  # tokens of a word as uint32 in bytes: a quarter of a list's memory
+        self._tokens_of = _WordTokens(self._splitter)
 
     def encode(
         self, texts: Sequence[str], role: TextRole = "passage", given_up: Callable[[], bool] = lambda: False
@@ -80,12 +79,7 @@ class Static:
                 since = 0
                 if given_up():
                     raise GivenUp
-            cached = map(self._token_cache.get, words)
-            tokens_of_words = [
-                self._tokens(word) if cached_tokens is None else cached_tokens
-                for cached_tokens, word in zip(cached, words, strict=True)
-            ]
-            tokens = np.frombuffer(b"".join(tokens_of_words), np.uint32)
+            tokens = self._find_tokens(words)
             if len(tokens):
                 np.add.reduce(self._table.take(tokens, 0), 0, out=row)
         return unit(rows)
@@ -96,7 +90,7 @@ class Static:
 
     def weigh_word(self, word: str) -> float:
         """Return the weight of a word in any text, 0..1: the square of its vector's length, relative to `_LONG`."""
-        tokens = np.frombuffer(b"".join(map(self._tokens, readable(word).split())), np.uint32)
+        tokens = self._find_tokens(readable(word).split())
         row = np.add.reduce(self._table.take(tokens, 0), 0, dtype=np.float32)
         return min(1.0, float(row @ row) / _LONG**2)
 
@@ -104,23 +98,32 @@ class Static:
         """Return `words` ready to compare with; more than `_FEW` are held as tokens, since vectors would be large."""
         if len(words) <= _FEW:
             return WordRows(self.embed_words(words))
-        cached, self._token_cache = (
-            self._token_cache,
-            {},
+        tokens_of = self._tokens_of
+        tokens = [tokens_of[each] if each else b"" for each in map(readable, words)]
+        self._tokens_of = _WordTokens(
+            self._splitter
         )  # a large knowledge base has been embedded: 20 MB of words
-        tokens = [(cached.get(each) or self._spell(each)) if each else b"" for each in map(readable, words)]
         return _TokenizedWords(self._table, tokens)
 
-    def _spell(self, word: str) -> bytes:
-        return array("I", self._splitter.split(word)).tobytes()
+    def _find_tokens(self, words: Sequence[str]) -> npt.NDArray[np.uint32]:
+        """Return the tokens of some words, one word after the other."""
+        return np.frombuffer(b"".join(map(self._tokens_of.__getitem__, words)), np.uint32)
 
-    def _tokens(self, word: str) -> bytes:
-        tokens = self._token_cache.get(word)
-        if tokens is None:
-            tokens = self._spell(word)
-            if len(self._token_cache) >= EMBED_WORDS_KEPT:
-                self._token_cache = {}
-            self._token_cache[word] = tokens
+
+class _WordTokens(dict[str, bytes]):
+    """The tokens of words, split when they are looked up, and cached: as uint32 in bytes, a quarter of a list's memory.
+
+    `splitter`: splits the words.
+    """
+
+    def __init__(self, splitter: TokenSplitter) -> None:
+        self._splitter = splitter
+
+    def __missing__(self, word: str) -> bytes:
+        tokens = array("I", self._splitter.split(word)).tobytes()
+        if len(self) >= EMBED_WORDS_KEPT:
+            self.clear()
+        self[word] = tokens
         return tokens
 
 

@@ -127,10 +127,10 @@ def test_many_words_are_held_as_tokens_and_compared_alike(
 def test_only_so_many_words_are_remembered(static: Static, monkeypatch: pytest.MonkeyPatch) -> None:
     """A knowledge base of endless words does not fill the memory, and the rows stay right."""
     monkeypatch.setattr(module, "EMBED_WORDS_KEPT", 10)
-    monkeypatch.setattr(static, "_token_cache", {})
+    monkeypatch.setattr(static, "_tokens_of", module._WordTokens(static._splitter))
     words = [f"word{number}" for number in range(35)]
     rows = static.embed_words(words)
-    assert len(static._token_cache) <= 10
+    assert len(static._tokens_of) <= 10
     assert np.array_equal(static.embed_words(words), rows)
 
 
