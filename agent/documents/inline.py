@@ -16,7 +16,8 @@ from markdown_it.token import Token
 from .step_counter import StepCounter
 
 _MARKS = re.compile(r"[\\`*_~\[&<]")
-_REAL_MARKS = re.compile(r"[\\`*~\[&<]|(?<![^\W_])_|_(?![^\W_])")
+# A `_` between letters or digits is no mark.
+_REAL_MARKS = re.compile(r"[\\`*~\[&<_](?:(?<!_)|(?<![^\W_]_)|(?![^\W_]))")
 _STOPS = re.compile(r"[\n\\`*_~\[\]&<!]")
 # Nearly all marks. The parser, which knows the rest, takes several times as long. Every branch begins with
 # a character of its own: that is what makes the search fast.
