@@ -21,7 +21,7 @@ from agent.lang import LANGUAGES, Lang
 
 from .words import fold
 
-_LETTERS = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
+_LETTERS = re.compile(r"[^\W\d_]++(?:'[^\W\d_]++)*+")
 _WEIGHED = 100  # words that are weighed; a longer text has shown its language long before
 _ENOUGH = 1000  # characters that mostly hold that many words
 _CACHE_SIZE = 32_768  # words whose points are kept, some 0.2 KB each: more than most knowledge bases have

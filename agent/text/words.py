@@ -13,7 +13,7 @@ from typing import Final
 
 from agent.lang import LANGUAGES
 
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_WORD = re.compile(r"[^\W_]++(?:'[^\W_]++)*+")
 _PIECE = re.compile(r"\S+\s*|\s+")
 _APOSTROPHES = "’‘ʼ´"
 _MARKS = 30  # combining marks in a row that are normalised together
