@@ -40,6 +40,9 @@ _PAIR_NORMALIZERS = [
     {"type": "Replace", "pattern": {"String": " "}, "content": _SPACE},
 ]
 
+_FEW = 64  # characters that are joined without a heap
+_NO_TOKEN = 1 << 40  # after every rank
+
 _Split: TypeAlias = Callable[[str], list[int]]
 
 
@@ -99,25 +102,51 @@ class _PairSplitter:
 
     def __init__(self, vocabulary: Mapping[str, int]) -> None:
         self._vocabulary = vocabulary
+        spaces = {token: id + len(vocabulary) for token, id in vocabulary.items() if not token.strip(_SPACE)}
+        self._ranks = {**vocabulary, **spaces}  # the order in which tokens are made
 
     def split(self, text: str) -> list[int]:
         """Return the ids of the tokens of `text`; the work grows a little faster than the text."""
         if not text:
             return []
-        find_rank = self._find_rank
-        parts = list(self._find_characters(f"{_SPACE}{text}".replace(" ", _SPACE)))
+        vocabulary = self._vocabulary
+        parts: list[str] = []
+        for character in f"{_SPACE}{text}".replace(" ", _SPACE):
+            if character in vocabulary:
+                parts.append(character)
+            else:
+                parts += [f"<0x{byte:02X}>" for byte in character.encode()]
+        (self._join_few if len(parts) <= _FEW else self._join_many)(parts)
+        return [vocabulary[part] for part in parts if part]
+
+    def _join_few(self, parts: list[str]) -> None:
+        """Join `parts` in place, which takes the square of their number, and less than a heap for those of a word."""
+        get = self._ranks.get
+        ranks = [get(one + other, _NO_TOKEN) for one, other in pairwise(parts)]
+        while ranks and (lowest := min(ranks)) != _NO_TOKEN:
+            place = ranks.index(lowest)
+            parts[place] += parts.pop(place + 1)
+            del ranks[place]
+            if place:
+                ranks[place - 1] = get(parts[place - 1] + parts[place], _NO_TOKEN)
+            if place < len(ranks):
+                ranks[place] = get(parts[place] + parts[place + 1], _NO_TOKEN)
+
+    def _join_many(self, parts: list[str]) -> None:
+        """Join `parts` in place, with a heap of pairs; "" stands for a part that was joined to the one before it."""
+        get = self._ranks.get
         following = [*range(1, len(parts)), -1]
         before = [*range(-1, len(parts) - 1)]
         pairs = [
             (rank, place)
             for place, (one, other) in enumerate(pairwise(parts))
-            if (rank := find_rank(one + other)) is not None
+            if (rank := get(one + other)) is not None
         ]
         heapq.heapify(pairs)
         while pairs:
             rank, place = heapq.heappop(pairs)
             after = following[place]
-            if after < 0 or not parts[place] or find_rank(parts[place] + parts[after]) != rank:
+            if after < 0 or not parts[place] or get(parts[place] + parts[after]) != rank:
                 continue  # one of its parts has become a part of another token
             parts[place] += parts[after]
             parts[after] = ""
@@ -125,22 +154,8 @@ class _PairSplitter:
             if end >= 0:
                 before[end] = place
             for left, right in ((before[place], place), (place, end)):
-                if left >= 0 and right >= 0 and (rank := find_rank(parts[left] + parts[right])) is not None:
+                if left >= 0 and right >= 0 and (rank := get(parts[left] + parts[right])) is not None:
                     heapq.heappush(pairs, (rank, left))
-        return [self._vocabulary[part] for part in parts if part]
-
-    def _find_rank(self, token: str) -> int | None:
-        """Return the place of `token` in the order in which tokens are made; None where there is no such token."""
-        id = self._vocabulary.get(token)
-        return id if id is None or token.strip(_SPACE) else id + len(self._vocabulary)
-
-    def _find_characters(self, text: str) -> Iterator[str]:
-        """Yield the characters of `text`, and the tokens of the bytes of those without a token."""
-        for character in text:
-            if character in self._vocabulary:
-                yield character
-            else:
-                yield from [f"<0x{byte:02X}>" for byte in character.encode()]
 
 
 def _make_word_splitter(file: "_TokenizerFile") -> _Split | None:
