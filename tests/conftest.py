@@ -63,6 +63,8 @@ def pytest_collection_finish() -> None:
         import_module("tests.statements").share_statements()
     if "cyclopts" in sys.modules:  # it is loaded by the tests of commands
         import_module("tests.command_lines").share_arguments()
+    if "agent.embedding.open" in sys.modules:
+        import_module("tests.encoders").share_encoder()
     gc.freeze()
     gc.set_threshold(10_000)  # of Python's own 700 most come and go with one test
     gc.enable()
