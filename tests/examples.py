@@ -14,7 +14,7 @@ from collections.abc import Iterable
 import pytest
 from hypothesis import is_hypothesis_test, settings
 
-FEW, USUAL = 8, 50
+FEW, USUAL = 5, 50
 _drawn = {"at most": FEW}
 
 

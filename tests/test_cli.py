@@ -7,9 +7,10 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, redirect_stdout
 from dataclasses import fields
 from importlib import metadata
+from io import StringIO
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -357,17 +358,23 @@ def test_the_overview_imports_no_command() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
 
 
+@pytest.fixture(scope="module")
+def overview() -> str:
+    """What `agent --help` prints, without its lines."""
+    with redirect_stdout(StringIO()) as out:
+        assert cli.main(["--help"]) == 0
+    return " ".join(out.getvalue().replace("│", " ").split())
+
+
 @pytest.mark.parametrize("command", sorted(cli.COMMANDS))
 def test_help_says_what_a_command_does_with_an_example(
-    command: str, capsys: pytest.CaptureFixture[str]
+    command: str, overview: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Every command's help has an example; the overview lists it."""
     assert cli.main([command, "--help"]) == 0
     said = capsys.readouterr().out
     assert f"Example: agent {command}" in said
     summary = " ".join(said.split("\n\n")[1].split())
-    assert cli.main(["--help"]) == 0
-    overview = " ".join(capsys.readouterr().out.replace("│", " ").split())
     assert f" {command} {summary} " in overview
 
 

@@ -99,7 +99,7 @@ def frame_of(text: str) -> str:
     return encode(Message(id="1", text=text[:MAX_TEXT])).decode()  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("text", sample(TEXTS, 3), ids=[repr(text[:8]) for text in TEXTS])
+@pytest.mark.parametrize("text", sample(TEXTS, 6), ids=[repr(text[:8]) for text in TEXTS])
 def test_no_message_is_expensive(text: str) -> None:
     """A legal message of 8,000 characters takes a few milliseconds; so does its search, in whatever form."""
     frame = frame_of(text)
@@ -116,6 +116,7 @@ PIECES = st.lists(
 )
 
 
+@pytest.mark.proof
 @given(PIECES)
 def test_no_message_of_repeated_pieces_is_expensive(pieces: list[str]) -> None:
     """Whatever is repeated, with whatever between."""

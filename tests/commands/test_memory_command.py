@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import sqlite3
 from collections.abc import Awaitable, Callable
 from contextlib import closing
@@ -44,18 +45,25 @@ def keep(folder: Path, *work: Callable[[SqliteMemory], Awaitable[Any]]) -> None:
     trio.run(run)
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def memories(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What Ana has said and accepted (i1), what she is asked about (i2), and an event of somebody's (i3)."""
+    folder = tmp_path_factory.mktemp("memories")
     event = a_draft("We met at noon", "meeting", "event", by_rule=True)
     keep(
-        tmp_path,
+        folder,
         lambda memory: memory.keep_exchanges([an_exchange("m1", "My budget is 50 SEK", "Noted.")], NOW),
         lambda memory: accepted(memory, budget(50)),
         lambda memory: proposed(memory, budget(60, message="m2")),
         lambda memory: proposed(memory, event, SOMEBODY),
     )
-    return tmp_path
+    return folder
+
+
+@pytest.fixture
+def folder(memories: Path, tmp_path: Path) -> Path:
+    """A copy of `memories`."""
+    return Path(shutil.copytree(memories, tmp_path, dirs_exist_ok=True))
 
 
 class Run:

@@ -16,6 +16,7 @@ from agent.ports.draft import Delta, Prompt
 from agent.ports.search import Hit
 from agent.settings import Settings
 from agent.testing.network import Network, network
+from tests.examples import sample
 
 from .independent import shown, unsupported
 from .plain import Frame, Plain, plain
@@ -369,7 +370,7 @@ BAD: dict[str, tuple[str, ...]] = {
 
 @pytest.mark.parametrize(
     ("code", "text"),
-    [(code, text) for code, texts in BAD.items() for text in texts],
+    sample([(code, text) for code, texts in BAD.items() for text in texts], 3),
     ids=lambda each: each[:40],
 )
 async def test_bad_frames_are_answered_and_the_connection_stays(

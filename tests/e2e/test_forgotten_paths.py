@@ -233,7 +233,7 @@ PATHS: list[Way] = [
 ]
 
 
-@pytest.mark.parametrize("path", sample(PATHS, 4), ids=lambda path: getattr(path, "__name__", "declined"))
+@pytest.mark.parametrize("path", sample(PATHS, 8), ids=lambda path: getattr(path, "__name__", "declined"))
 async def test_it_is_gone(path: Way, tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
     """From the files, from what is listed and told, from what is recalled, and from what a model is asked."""
     data = tmp_path / "data"
@@ -304,7 +304,7 @@ async def nowhere(server: Whole) -> None:
     assert WORD.lower() not in str(found).lower()
 
 
-@pytest.mark.parametrize("answer", ["confirm_action", "reject_action", ""])
+@pytest.mark.parametrize("answer", sample(["confirm_action", "reject_action", ""], 3))
 async def test_what_was_asked_over_a_socket_is_gone(
     answer: str, tmp_path: Path, autojump_clock: trio.testing.MockClock
 ) -> None:

@@ -114,7 +114,7 @@ def compare(made: Tokenizer) -> Iterator[tuple[str, list[int], list[int]]]:
     [
         read_static,
         lambda: train_bert(lower=True),
-        lambda: train_bert(lower=False),
+        pytest.param(lambda: train_bert(lower=False), marks=pytest.mark.proof),
         train_roberta,
         train_xlm_roberta,
     ],

@@ -143,7 +143,7 @@ async def ask_until(client: Innocent, over: trio.Event, usual: float) -> int:
     return asked
 
 
-@pytest.mark.parametrize("name", sample(ATTACKS, 6))
+@pytest.mark.parametrize("name", sample(ATTACKS, 12))
 async def test_an_attack_harms_nobody(
     name: str, monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
 ) -> None:

@@ -176,8 +176,6 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("who", "every"),
     [
         ("obedient", 10),
-        ("script", 10),
-        ("mock", 10),
         *(pytest.param(who, 1, marks=pytest.mark.proof) for who in ("obedient", "script", "mock")),
     ],
 )

@@ -109,20 +109,20 @@ async def test_the_same_seed_gives_the_same_deltas_in_any_order() -> None:
 async def test_the_rate_is_the_share_of_drafts() -> None:
     """About half of the drafts hold an invention at 0.5, drawn anew for a redraft; none at 0 and all at 1."""
     evidence = [hit(PLANS, 1), hit(RETURNS)]
-    true = {q: await draft(MockModel(0, 0.0), q, evidence) for q in map(str, range(200))}
+    true = {q: await draft(MockModel(0, 0.0), q, evidence) for q in map(str, range(100))}
     made_up = {}
     for rate in (0.0, 0.5, 1.0):
         texts = {q: await draft(MockModel(0, rate), q, evidence) for q in true}
         made_up[rate] = sum(texts[q] != true[q] for q in true)
     assert made_up[0.0] == 0
-    assert 75 <= made_up[0.5] <= 125
-    assert made_up[1.0] == 200
+    assert 37 <= made_up[0.5] <= 63
+    assert made_up[1.0] == 100
     again = [
         await draft(MockModel(0, 0.5), q, evidence, attempt=1)
         == await draft(MockModel(), q, evidence, attempt=1)
         for q in true
     ]
-    assert 75 <= sum(again) <= 125
+    assert 37 <= sum(again) <= 63
 
 
 async def test_a_number_is_split_over_deltas() -> None:

@@ -23,6 +23,7 @@ from agent.storage.open import open_memory_store
 from agent.storage.settings import StorageSettings
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
+from tests.examples import sample
 from tests.remembered import ANA, NOW, OTHERS, a_draft, accepted, an_exchange, budget, proposed
 
 ASKED = Question(id="m9", text="What is the budget?", lang="en", at=0.0, scope=ANA)
@@ -129,22 +130,25 @@ async def test_what_its_user_said_in_this_conversation_may_be_cited_too(
 
 @pytest.mark.parametrize(
     ("text", "lang", "everything"),
-    [
-        ("What do you remember about me?", "en", True),
-        ("what do you know about me", "en", True),
-        ("Who am I?", "en", True),
-        ("What have I told you?", "en", True),
-        ("Tell me everything you know about me!", "en", True),
-        ("Vad kommer du ihåg om mig?", "sv", True),
-        ("Vad vet du om mig?", "sv", True),
-        ("Berätta allt du vet om mig", "sv", True),
-        ("What do you know about my dog?", "en", False),
-        ("What do you know?", "en", False),
-        ("What can you do?", "en", False),
-        ("Who am I to call?", "en", False),
-        ("Vad kan du?", "sv", False),
-        ("Vad vet du om returer?", "sv", False),
-    ],
+    sample(
+        [
+            ("What do you remember about me?", "en", True),
+            ("what do you know about me", "en", True),
+            ("Who am I?", "en", True),
+            ("What have I told you?", "en", True),
+            ("Tell me everything you know about me!", "en", True),
+            ("Vad kommer du ihåg om mig?", "sv", True),
+            ("Vad vet du om mig?", "sv", True),
+            ("Berätta allt du vet om mig", "sv", True),
+            ("What do you know about my dog?", "en", False),
+            ("What do you know?", "en", False),
+            ("What can you do?", "en", False),
+            ("Who am I to call?", "en", False),
+            ("Vad kan du?", "sv", False),
+            ("Vad vet du om returer?", "sv", False),
+        ],
+        3,
+    ),
 )
 async def test_who_asks_for_everything_is_told_what_is_remembered_of_him(
     text: str, lang: Lang, everything: bool, autojump_clock: trio.testing.MockClock

@@ -15,8 +15,8 @@ short = settings(max_examples=examples(60), deadline=None, suppress_health_check
 
 
 def test_mutated_frames_and_heads_get_typed_answers() -> None:
-    """A few thousand mutated inputs: none raises what it must not, none is repeated to its client."""
-    findings, _ = fuzz(5000, seed=4)
+    """Of 1,500 mutated inputs none raises what it must not, none is repeated to its client."""
+    findings, _ = fuzz(1500, seed=4)
     assert [str(each) for each in findings] == []
 
 

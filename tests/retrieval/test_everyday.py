@@ -15,6 +15,7 @@ import pytest
 
 from agent.ports.search import Lang, Query
 from agent.retrieval.search import KnowledgeBase
+from tests.examples import sample
 
 EVERYDAY = Path(__file__).parents[1] / "kb" / "everyday.jsonl"
 HITS = 5
@@ -45,7 +46,7 @@ def rows(lang: Lang, answered: bool) -> list[Row]:
     return [row for row in found if row.lang == lang and bool(row.files) == answered]
 
 
-@pytest.fixture(params=["off", "static"])
+@pytest.fixture(params=sample(["static", "off"], 2))
 def vectors(request: pytest.FixtureRequest) -> str:
     """Whether there are vectors."""
     return str(request.param)

@@ -17,6 +17,7 @@ from agent.server.page_routes import PageContents
 from agent.server.request_head import Head, Refusal
 from agent.server.responses import Answer
 from agent.server.settings import ServerSettings
+from tests.examples import sample
 
 from . import exchange, later, page
 
@@ -119,7 +120,7 @@ async def ask(data: bytes) -> tuple[int, bytes]:
     return int(head.split()[1]), body
 
 
-@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize("method", sample(["GET", "HEAD"], 2))
 async def test_exactly_what_the_router_serves_there_needs_the_token(method: str) -> None:
     """Whatever the spelling: 401 where the figures would be, and the same answer as ever everywhere else."""
     reached = dict.fromkeys(ROUTES, 0)

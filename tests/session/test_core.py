@@ -49,19 +49,19 @@ def named(row: TransitionRow[Any, Any, Any, Any]) -> str:
     return f"{row.trigger.name}-{row.source.name}-{row.guard.value if row.guard else None}"
 
 
-@pytest.mark.parametrize("row", sample(states.TABLE.rows, 3), ids=named)
+@pytest.mark.parametrize("row", sample(states.TABLE.rows, 6), ids=named)
 def test_every_row_of_the_session_is_needed(row: SessionRow) -> None:
     """Without any one row a promise is broken."""
     assert some_scenario_fails(partial(Driver, make_engine(without_row(states.TABLE, row))))
 
 
-@pytest.mark.parametrize("row", sample((row for row in states.TABLE.rows if row.guard), 3), ids=named)
+@pytest.mark.parametrize("row", sample((row for row in states.TABLE.rows if row.guard), 6), ids=named)
 def test_every_guard_of_the_session_is_needed(row: SessionRow) -> None:
     """Without any one guard a promise is broken."""
     assert some_scenario_fails(partial(Driver, make_engine(without_guard(states.TABLE, row))))
 
 
-@pytest.mark.parametrize("row", sample(suggestions.TABLE.rows, 3), ids=named)
+@pytest.mark.parametrize("row", sample(suggestions.TABLE.rows, 6), ids=named)
 def test_every_row_of_a_suggestion_is_needed(row: SuggestionRow) -> None:
     """Without any one row of a suggestion's table a promise is broken."""
     broken = make_suggestion_engine(without_row(suggestions.TABLE, row))

@@ -18,6 +18,7 @@ from agent.ports.threads import TurnOpening, TurnStart
 from agent.threads.desk import ThreadDesk
 from agent.threads.settings import THREAD_CALM, ThreadSettings
 from agent.threads.wire import ThreadWire
+from tests.examples import sample
 
 from .lab import ANSWER, LOOK_UP, NOTE, ORDERS, REFUND, SHIP, Ear, lab
 
@@ -305,7 +306,7 @@ TAKEN_BACK: dict[str, Callable[[ThreadDesk, str, str], Awaitable[object]]] = {
 
 
 @pytest.mark.parametrize("how", sorted(TAKEN_BACK))
-@pytest.mark.parametrize(("act", "calm"), [(SHIP, 0.0), (NOTE, 0.0), (SHIP, 2 * THREAD_CALM)])
+@pytest.mark.parametrize(("act", "calm"), sample([(SHIP, 0.0), (NOTE, 0.0), (SHIP, 2 * THREAD_CALM)], 2))
 async def test_what_its_caller_has_not_begun_is_taken_back(
     autojump_clock: trio.testing.MockClock, how: str, act: Act, calm: float
 ) -> None:

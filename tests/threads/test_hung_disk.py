@@ -53,7 +53,7 @@ OPERATIONS: dict[str, Callable[[Lab, str, str, str], Awaitable[object]]] = {
 
 
 @pytest.mark.parametrize("calm", [0.0, pytest.param(5.0, marks=pytest.mark.proof)])
-@pytest.mark.parametrize("operation", sample(sorted(OPERATIONS), 2))
+@pytest.mark.parametrize("operation", sample(sorted(OPERATIONS), 4))
 async def test_who_begins_or_decides_is_told(
     autojump_clock: trio.testing.MockClock, operation: str, calm: float
 ) -> None:

@@ -22,6 +22,7 @@ from agent.testing.fakes import SENTINEL, ScriptedDecider
 from agent.testing.models import FakeModel
 from agent.testing.network import Network, network
 from agent.tracing.otel import OtelTracer
+from tests.examples import sample
 
 from ..server.test_api import ask, exchange, request
 
@@ -314,20 +315,23 @@ async def test_each_way_of_an_answer_is_verified_in_a_step(
 
 @pytest.mark.parametrize(
     "header",
-    [
-        "",
-        "00",
-        PARENT.upper(),
-        PARENT.replace("00-", "ff-", 1),
-        PARENT + "-more",
-        PARENT.replace("4bf92f3577b34da6a3ce929d0e0e4736", "0" * 32),
-        PARENT.replace("00f067aa0ba902b7", "0" * 16),
-        "00-" + "a" * 15000,
-        "cc-" + PARENT[3:] + "-" + "x" * 500,
-        "\xe5" * 55,
-        PARENT + f"\r\ntraceparent: {PARENT}",
-        PARENT.replace("4bf9", "\uff14bf9").encode().decode("latin-1"),
-    ],
+    sample(
+        [
+            "",
+            "00",
+            PARENT.upper(),
+            PARENT.replace("00-", "ff-", 1),
+            PARENT + "-more",
+            PARENT.replace("4bf92f3577b34da6a3ce929d0e0e4736", "0" * 32),
+            PARENT.replace("00f067aa0ba902b7", "0" * 16),
+            "00-" + "a" * 15000,
+            "cc-" + PARENT[3:] + "-" + "x" * 500,
+            "\xe5" * 55,
+            PARENT + f"\r\ntraceparent: {PARENT}",
+            PARENT.replace("4bf9", "\uff14bf9").encode().decode("latin-1"),
+        ],
+        5,
+    ),
 )
 async def test_a_traceparent_that_is_not_valid_is_ignored(
     header: str, traces: Traces, autojump_clock: MockClock

@@ -146,7 +146,8 @@ async def test_no_vector_is_written_alone_while_more_come(
     embedder = WordsEmbedder()
     recall = IndexRecaller(NoFeed(), inline, lambda index: dense_of(index, embedder, shelf))
     nursery.start_soon(recall.keep_up)
-    for each in talk(1, KEPT + 10):
+    recall.apply_changes(talk(1, KEPT - 10))
+    for each in talk(KEPT - 9, KEPT + 10):
         recall.apply_changes([each])
         await trio.sleep(1)
     assert [len(ids) for ids in shelf.written] == [KEPT]
