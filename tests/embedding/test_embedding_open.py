@@ -216,15 +216,20 @@ async def test_a_model_of_minilms_size_stops_within_a_moment(tmp_path: Path) -> 
     assert sorted(waits)[2] < 0.1
 
 
-def test_choosing_imports_nothing_heavy_and_opening_starts_no_threads() -> None:
-    """A start without vectors does not pay for them; with them, products take one core from the event loop, not all."""
+def test_a_server_imports_only_what_it_uses_and_vectors_start_no_threads() -> None:
+    """What reads a format, asks another server, checks tools, keeps records or makes vectors comes with its first use.
+
+    A start without vectors does not pay for them; with them, products take one core from the event loop, not all.
+    """
     program = """
 import os, sys
+import agent.app
 import agent.embedding.open as embedding
 from agent.ports.embed import Vectors
 chosen = embedding.choose("auto")
-names = {"numpy", "tokenizers", "httpx", "pypdfium2", "docx", "jsonschema_rs", "jiter", "json_repair"}
-heavy = names & set(sys.modules)
+heavy = {
+    "numpy", "tokenizers", "httpx", "pypdfium2", "docx", "jsonschema_rs", "jiter", "json_repair", "sqlalchemy"
+} & set(sys.modules)
 assert not heavy, heavy
 encoder = embedding._load_encoder(chosen)
 encoder.encode(["some text"] * 100)
