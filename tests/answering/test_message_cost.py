@@ -126,7 +126,7 @@ def test_no_message_of_repeated_pieces_is_expensive(pieces: list[str]) -> None:
 
 
 @pytest.mark.proof
-@settings(max_examples=3000)
+@settings(max_examples=1000)
 @given(PIECES, st.lists(st.integers(0, 5), max_size=30))
 def test_the_worst_message_that_can_be_found(pieces: list[str], order: list[int]) -> None:
     """The same, of many more and in any order, searches included."""

@@ -1,4 +1,6 @@
-"""The fuzzing of frames and request heads, at length, and that it can find something."""
+"""The fuzzing of frames and request heads, at length with FUZZ_INPUTS, and that it can find something."""
+
+import os
 
 import pytest
 
@@ -9,7 +11,7 @@ from agent.server.request_head import Head, Refusal
 from . import fuzz
 from .corpus import CANARY
 
-INPUTS = 200_000
+INPUTS = int(os.environ.get("FUZZ_INPUTS", "50000"))
 
 
 @pytest.mark.proof

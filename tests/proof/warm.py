@@ -45,6 +45,12 @@ LOADED = (
     "sqlalchemy.dialects.sqlite",
     "watchfiles",
     "cyclopts",
+    "docstring_parser",
+    "pdb",
+    "phonenumbers",
+    "sqlalchemy.dialects.postgresql",
+    "tantivy",
+    "tomllib",
 )
 _LOOK = 0.005  # seconds between two looks at whether one has ended
 
