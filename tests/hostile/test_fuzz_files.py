@@ -9,7 +9,7 @@ from agent.documents import Unreadable, parse_document
 
 from .fuzz_files import Inputs, fuzz, seeds
 
-FILES = int(os.environ.get("FUZZ_FILES", "150"))
+FILES = int(os.environ.get("FUZZ_FILES", "500"))
 
 
 @pytest.mark.proof
