@@ -13,7 +13,6 @@ is set, so that no service sees the key of another.
 """
 
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -42,7 +41,7 @@ _SETTINGS: Mapping[Level, str] = {
     "memory_model_open": "memory-model",
 }
 _URLS = {"model": "base-url", "fallback-model": "fallback-base-url", "memory-model": "memory-base-url"}
-_ROUTES = re.compile(r"/*(/v1)?(/chat/completions|/messages)?/*\Z")  # behind the root of a server
+_ROUTES = ("/chat/completions", "/messages", "/v1")  # behind the root of a server, the last one first
 _SHAPES = {"openai": (openai.OpenAI, openai.HOME, openai.KEY)} | {
     "anthropic": (anthropic.Anthropic, anthropic.HOME, anthropic.KEY)
 }
@@ -90,7 +89,9 @@ async def ask_context(settings: ModelSettings, environment: Mapping[str, str] = 
     shape = _make_shape(parse_model_name(settings.model), settings.base_url, environment, "model")
     from .context_size import ask_context_size
 
-    root = _ROUTES.sub("", settings.base_url)
+    root = settings.base_url.rstrip("/")
+    for route in _ROUTES:
+        root = root.removesuffix(route).rstrip("/")
     return await ask_context_size(root, shape.address.headers, parse_model_name(settings.model).name)
 
 
