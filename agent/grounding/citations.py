@@ -7,6 +7,7 @@ of its sentences the snippet that says most of it. The best hits fill up until `
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Collection, Sequence
 from itertools import combinations
 from typing import Final
@@ -39,13 +40,19 @@ Span = tuple[int, int]
 """A part of a text: the offset of its first character and the offset after its last, in Unicode code points."""
 
 
-def find_places(said: str, snippets: Sequence[Snippet]) -> dict[int, tuple[Span, ...]]:
+def find_places(
+    said: str, snippets: Sequence[Snippet], numbers: Sequence[int] = (), masks: Sequence[int] = ()
+) -> dict[int, tuple[Span, ...]]:
     """Return the parts of an answer that each snippet holds, by index: quoted ones, and one for each other sentence.
 
-    `snippets`: best first, which decides among equals. A snippet is quoted when its words stand in the answer one for
-    one, from the beginning of a sentence or a line on. Each sentence of the rest uses the snippet that says most of it;
-    a sentence that no snippet says, such as a greeting, uses none, and neither does one that ends in a colon, since it
-    only leads into the next part. A part ends where a sentence or a line ends, and so never within a number.
+    `snippets`: best first, which decides among equals. `numbers`: the offset of each number of `said`, in rising order.
+    `masks`: for each snippet, the numbers that it supports, as bits.
+
+    A snippet is quoted when its words stand in the answer one for one, from the beginning of a sentence or a line on.
+    Each sentence of the rest uses a snippet that says at least `SAYS` of it: the one that supports most of its numbers,
+    and of these the one that says most. A sentence that no snippet says, such as a greeting, uses none, and neither
+    does one that ends in a colon, since it only leads into the next part. A part ends where a sentence or a line ends,
+    and so never within a number.
     """
     found: dict[int, list[Span]] = {}
     rest = said
@@ -62,9 +69,15 @@ def find_places(said: str, snippets: Sequence[Snippet]) -> dict[int, tuple[Span,
         wanted = names_of(rest[start:end])
         if not wanted or rest[end - 1] == ":":
             continue
-        most = max([len(wanted & its) for its in names], default=0)
-        if most >= SAYS * len(wanted):
-            best = [index for index, its in enumerate(names) if len(wanted & its) == most]
+        bits = (1 << bisect_left(numbers, end)) - (1 << bisect_left(numbers, start))
+        fits = {
+            index: ((masks[index] & bits).bit_count() if bits else 0, size)
+            for index, its in enumerate(names)
+            if (size := len(wanted & its)) >= SAYS * len(wanted)
+        }
+        if fits:
+            most = max(fits.values())
+            best = [index for index, fit in fits.items() if fit == most]
             found.setdefault(next((index for index in best if index in found), best[0]), []).append(
                 (start, end)
             )

@@ -149,7 +149,8 @@ def _check_answer(
             find_bound(said, found, snippet, mask, its)
             for snippet, mask, its in zip(snippets, masks, above, strict=True)
         ]
-    places = {} if fill is not None else find_places(said, snippets)
+    starts = [token.start for token in found]
+    places = {} if fill is not None else find_places(said, snippets, starts, masks)
     once: dict[object, int] = {}
     for index in choose_citations(masks, 1 if fill is None else fill, places):
         first = once.setdefault(source_of(snippets[index]), index)

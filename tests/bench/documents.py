@@ -27,7 +27,6 @@ import trio
 
 from agent.answering.brain import GroundedBrain
 from agent.embedding.open import open_meaning
-from agent.grounding.citations import find_places
 from agent.grounding.verify import snippets_of
 from agent.host import WorkerThreads
 from agent.llm.mock import MockModel
@@ -67,12 +66,12 @@ def unheld(text: VerifiedText) -> int:
 
 def is_first_right(text: VerifiedText, row: Row) -> bool:
     """Tell whether the cited statement that an answer quotes first answers the question by itself."""
-    places = find_places(text.text, text.citations)
+    places = [(spans, each) for spans, each in zip(text.places, text.citations, strict=False) if spans]
     if not places:
         return False
-    index = min(places, key=lambda index: places[index][0])
-    quoted = "\n".join([text.text[start:end] for start, end in places[index]])
-    return holds(quoted, row["answer"]) and overlaps([text.citations[index]], row)
+    spans, first = min(places, key=lambda place: place[0])
+    quoted = "\n".join([text.text[start:end] for start, end in spans])
+    return holds(quoted, row["answer"]) and overlaps([first], row)
 
 
 async def measure(folder: Path, rows: Sequence[Row], vectors: str) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.grounding.citations import EXACT, SAYS, choose_citations, find_places
-from agent.ports.search import Snippet
+from agent.grounding.verify import verify
+from agent.ports.search import Hit, Passage, Snippet
 
 
 def test_smallest_set_wins_over_rank() -> None:
@@ -110,6 +111,18 @@ def test_among_equals_the_one_that_is_quoted_is_used() -> None:
     assert find_used("From here:\n- The plan costs 299 kr.", found) == (1,)
     assert set(find_used("The plan costs 599 kr. The plan costs 299 kr.", found)) == {1, 2}
     assert find_used("The plan costs 300 kr.", found) == (0,)
+
+
+def test_a_sentence_uses_the_snippet_that_holds_its_numbers() -> None:
+    """Where others have the same words or more of them, and one is cited already."""
+    student = Snippet(file="kb/a.md", text="Standard for students: 239.20 kr per month.", first=1, last=1)
+    row = Snippet(file="kb/a.md", text="| Plan | Price per month |\n| Standard | 299 kr |", first=4, last=4)
+    said = "Standard for students: 239.20 kr per month. Standard for all: 299 kr per month."
+    found = verify(said, [Hit(each, Passage("kb/a.md", (), "en", (each,)), 0.9) for each in (student, row)])
+    assert found.text is not None
+    parts = [[said[start:end] for start, end in spans] for spans in found.text.places]
+    assert found.text.citations == (student, row)
+    assert parts == [["Standard for students: 239.20 kr per month."], ["Standard for all: 299 kr per month."]]
 
 
 def test_a_line_that_leads_into_others_uses_none() -> None:
