@@ -100,9 +100,7 @@ class Static:
             return WordRows(self.embed_words(words))
         tokens_of = self._tokens_of
         tokens = [tokens_of[each] if each else b"" for each in map(readable, words)]
-        self._tokens_of = _WordTokens(
-            self._splitter
-        )  # a large knowledge base has been embedded: 20 MB of words
+        self._tokens_of = _WordTokens(self._splitter)  # those of a large knowledge base take 20 MB
         return _TokenizedWords(self._table, tokens)
 
     def _find_tokens(self, words: Sequence[str]) -> npt.NDArray[np.uint32]:

@@ -59,14 +59,9 @@ class TokenSplitter:
             file = msgspec.json.decode(content, type=_TokenizerFile)
             self._before, self._after = _find_ends(file.post_processor)
             self._split = _make_pair_splitter(file) or _make_word_splitter(file) or _load_splitter(content)
-            ids = (
-                file.model.vocab.values()
-                if isinstance(file.model.vocab, dict)
-                else [len(file.model.vocab) - 1]
-            )
         except (ValueError, RecursionError, KeyError) as error:
             raise UsageError(f"{place} cannot be read: {error}") from None
-        self.size = 1 + max(*ids, *(token.id for token in file.added_tokens), 0, 0)
+        self.size = 1 + max([file.model.last_id, *[token.id for token in file.added_tokens]])
         self.around = len(self._before) + len(self._after)
 
     def split(self, text: str) -> list[int]:
@@ -259,6 +254,7 @@ def _load_splitter(content: bytes) -> _Split:
     """Return the splitter that `tokenizers` makes of a file. Raises `ValueError`."""
     if find_spec("tokenizers") is None:
         raise ValueError("its kind is read by another package: pip install tokenizers")
+    # Imported by name, since it is not installed with this project.
     tokenizer = import_module("tokenizers").Tokenizer.from_buffer(content)
     tokenizer.no_padding()
     tokenizer.no_truncation()
@@ -289,6 +285,11 @@ class _TokenModel(msgspec.Struct, kw_only=True):
     dropout: float | None = None
     continuing_subword_prefix: str | None = None
     max_input_chars_per_word: int = 100
+
+    @property
+    def last_id(self) -> int:
+        """The largest id of a token."""
+        return max(self.vocab.values()) if isinstance(self.vocab, dict) else len(self.vocab) - 1
 
 
 class _TemplatePiece(msgspec.Struct):

@@ -1,4 +1,4 @@
-"""Reads the events that a clause tells of, by the words of one language: what happened or will happen on a named day.
+"""Reads the events that a clause tells of, by the words of one language: past and coming changes with their day.
 
 Strategy: a clause tells of an event where a thing, a verb of change and a day stand together, the day first or after
 the verb ("yesterday the boiler broke", "the course starts on Friday"). The day may be any that the numbers and words of

@@ -2,10 +2,10 @@
 
 Strategy: a row reads "first cell; header: cell; ...". Where the question names the row by its first cell, the columns
 asked for are those whose headers hold most of the question's words, or else those that hold the kind of thing that is
-asked for (a price, a time); a short cell that holds a word of the question stays too, since it tells what the row is
-about. Where nothing tells the columns apart, or a cell cannot be told from its neighbours, the row is quoted whole. An
-amount of money is followed by the "per month" of its header. A rewording is used only where the number rule finds each
-of its numbers in the row.
+asked for (a price, a time); a short cell that holds a word of the question stays too, since it names the subject of
+the row. Where nothing tells the columns apart, or a cell cannot be told from its neighbours, the row is quoted whole.
+An amount of money is followed by the "per month" of its header. A rewording is used only where the number rule finds
+each of its numbers in the row.
 """
 
 import re
@@ -21,7 +21,7 @@ from ..text.words import split_words
 from .named_tools import EMPTY_WORDS, Stems, stems
 
 _CELL_END, _HEADER_END = "; ", ": "
-_SHORT = 8  # words of a cell that tells what its row is about
+_SHORT = 8  # words of a cell that names the subject of its row
 _RATE = re.compile(r"\S+(?: \S+){0,2} (per [^\W\d_]+)", re.IGNORECASE)  # a header such as "Price per month"
 
 

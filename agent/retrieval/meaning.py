@@ -200,13 +200,6 @@ class KnowledgeEmbedder:
         """Return the vectors of the words that an index knows, or None without word vectors. Blocks."""
         return None if self._words is None else self._meanings(self._words, known)
 
-    def embed_at_once(self, text: str) -> "Vectors | None":
-        """Return the vector of a question if that takes no thread, else None."""
-        if self._at_once is None:
-            return None
-        row: Vectors = self._at_once.encode([text], "question")[0]
-        return row
-
     def compare_statements(self, question: Any, statements: Sequence[tuple[Passage, int]]) -> Sequence[float]:
         """Return the cosine of each statement with a question, whose vector is given.
 
@@ -234,7 +227,8 @@ class KnowledgeEmbedder:
         if not self.embeds(lang):
             return None
         if self._at_once is not None:
-            return self.embed_at_once(text)
+            vector: Vectors = self._at_once.encode([text], "question")[0]
+            return vector
         try:
             row: Vectors = (await self.embedder.embed([text], "question"))[0]
         except EmbeddingFailed as error:

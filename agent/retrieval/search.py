@@ -314,7 +314,7 @@ def make_snapshot(
     vectors = None
     if meaning is not None:
         by_embedder = [(meaning, sections)]
-        if meaning.fallback is not None and (sections is None or meaning.embedder.langs is not None):
+        if meaning.fallback is not None:
             by_embedder.append((meaning.fallback, meaning.fallback.embed_sections(index, given_up)))
         if any(each is not None for _, each in by_embedder):
             vectors = SnapshotVectors(by_embedder)

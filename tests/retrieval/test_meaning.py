@@ -293,11 +293,16 @@ async def test_static_vectors_stand_in_until_the_model_has_embedded_all(
     assert (await knowledge.run_search(Query("pony", "en", 5))).whole
 
 
+@pytest.mark.parametrize("langs", [frozenset({"en"}), None], ids=["of English", "of all languages"])
 async def test_static_vectors_stand_in_for_a_question_that_the_model_fails_to_embed(
-    kb: Path, with_fallback: tuple[KnowledgeEmbedder, Served], served: Served
+    kb: Path,
+    with_fallback: tuple[KnowledgeEmbedder, Served],
+    served: Served,
+    langs: frozenset[Lang] | None,
 ) -> None:
-    """The sections have no static vectors while the model has embedded them, unless a language needs them."""
+    """A served model that embedded all sections may fail later."""
     meaning, _ = with_fallback
+    served.langs = langs
     knowledge = must(FolderReader(kb, meaning=meaning).update())
     served.fails = EmbeddingFailed("busy", "later")
     with warned():
