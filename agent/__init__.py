@@ -5,8 +5,8 @@ A public name is imported when it is used, so `import agent` imports no other mo
 
 from importlib import import_module
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:  # which type checkers take to be true
+TYPE_CHECKING = False  # type checkers take it to be true; `typing` is not imported for it
+if TYPE_CHECKING:  # a program imports these names when it uses them, in `__getattr__`
     from .program import serve as serve
     from .tools.functions import tool as tool
 

@@ -11,7 +11,7 @@ A drain ends the nurseries from the inside out, each within its deadline, and th
 leaves undone.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import structlog
@@ -19,21 +19,24 @@ import trio
 
 from .actions.runner import Runner
 from .compose.adapters import Adapters
+from .compose.answering import make_openers
 from .compose.composition import Composition, open_composition
-from .compose.edge import Siblings, make_api_services, make_edge
+from .compose.edge import EdgeParts, Siblings, make_api_services, make_edge
+from .compose.nodes import NodeComparison
 from .compose.readiness import Readiness
 from .compose.sessions import make_parts, make_question_parts, make_thread_desk
 from .config import ACTION_TIMEOUT, CLOSE_TIMEOUT, DRAIN_TIMEOUT, FLUSH_TIMEOUT, RECORD_TIMEOUT
 from .host import WorkerThreads
-from .ports.draft import Charter
 from .server.accept import ListenerSource, open_listeners
 from .server.admission import Admission
 from .server.api.context import ApiServices
+from .server.api.key_watch import KeyWatch
+from .server.branding import Branding, read_branding
 from .server.metrics import Metrics
 from .server.serve import Edge, serve, serve_stream
+from .session.context import SessionContext
 from .session.events import DrainStarted, KillRequested
 from .session.registry import Registry
-from .session.turn import SessionContext
 from .settings import Settings
 from .threads.desk import ThreadDesk
 from .wire.pulse import Pulse
@@ -64,9 +67,10 @@ class App:
         self._adapters = adapters or Adapters()
         self._siblings = siblings
         self._admission: Admission | None = None
+        self._branding = Branding()
         self._edge: Edge | None = None
         self._api_services: ApiServices | None = None
-        self._question_parts: Callable[[Charter], SessionContext] | None = None
+        self._edge_parts: EdgeParts | None = None
         self._drain = trio.Event()
         self._run_scope = trio.CancelScope()
         self._stream_scopes: set[trio.CancelScope] = set()  # of connections that other tasks serve
@@ -79,12 +83,14 @@ class App:
         From then on the documents are read, and questions wait until all are read (`ready`). `listen`: `False` opens
         no socket: the server serves only the streams of `serve_stream`, and reads the documents before it starts.
 
-        Raises `UsageError` when the users' file, the data folder, the knowledge base, a model or the port cannot be
-        used; for documents that cannot be read, within an `ExceptionGroup`. Cancelled (or after `stop`), every session
-        and turn ends at once; a running action is recorded within `RECORD_TIMEOUT`, and the ledger closes within
-        `LEDGER_CLOSE_TIMEOUT`. The log lists the sessions, connections and actions that a deadline leaves undone.
+        Raises `UsageError` when the users' file, a file for the page, the data folder, the knowledge base, a model or
+        the port cannot be used; for documents that cannot be read, within an `ExceptionGroup`. Cancelled (or after
+        `stop`), every session and turn ends at once; a running action is recorded within `RECORD_TIMEOUT`, and the
+        ledger closes within `LEDGER_CLOSE_TIMEOUT`. The log lists the sessions, connections and actions that a deadline
+        leaves undone.
         """
-        self._admission = Admission.of(self.settings.server)
+        self._admission = Admission.of(self.settings.server, clock=self._adapters.clock)
+        self._branding = read_branding(self.settings.server, self.settings.answers.lang)
         async with open_composition(
             settings=self.settings,
             adapters=self._adapters,
@@ -131,12 +137,17 @@ class App:
                     pulse=self.pulse,
                     observer=self.metrics,
                 )
-                self._question_parts = make_question_parts(composition=composition, parts=parts)
+                edge_parts = self._edge_parts = self._make_edge_parts(composition, parts)
                 if memory is not None:
                     actions.start_soon(memory.run)
                 async with trio.open_nursery() as timers:
                     await self._start_timers(timers, composition, parts, self.runner)
                     timers.start_soon(self._keep_knowledge, listen)
+                    if (comparison := self._make_comparison(composition)) is not None:
+                        timers.start_soon(comparison.run)
+                    timers.start_soon(self._prepare_answers, composition, edge_parts)
+                    if edge_parts.key_watch is not None:
+                        timers.start_soon(edge_parts.key_watch.run)
                     if composition.answering.model is not None and self._adapters.probes_model:
                         timers.start_soon(composition.answering.probe_model, self.settings.model)
                     if self._adapters.watch_loop is not None:
@@ -168,6 +179,8 @@ class App:
                 run_sync=self._adapters.run_sync or WorkerThreads(_UPLOADS_READ_AT_ONCE),
             )
             await timers.start(self.desk.run)
+        if parts.consultant is not None:
+            timers.start_soon(parts.consultant.run)
         timers.start_soon(self.registry.keep_time)
         timers.start_soon(self.pulse.run)
 
@@ -195,6 +208,13 @@ class App:
             await self._read_documents()
         if self.readiness.knowledge is not None:
             await self.readiness.knowledge.keep()
+
+    async def _prepare_answers(self, composition: Composition, edge_parts: EdgeParts) -> None:
+        """Read the uploads and look for opening questions, once the documents are read; no client waits for it."""
+        await self.readiness.wait_read()
+        if composition.answering.house is not None:
+            await composition.answering.house.load_snapshot()
+        await edge_parts.openers.run()
 
     async def serve_stream(self, stream: trio.abc.Stream, peer: str | None = None) -> None:
         """Serve one connection over any stream while `run` runs; returns when it has ended and is closed.
@@ -253,14 +273,40 @@ class App:
                 self._log_undone("connections cut off")
             serving.cancel_scope.cancel()
 
+    def _make_comparison(self, composition: Composition) -> NodeComparison | None:
+        """Return the comparison with the other servers on the database; `None` where there can be none."""
+        store, knowledge = composition.storage.store, composition.documents.knowledge
+        if store is None or store.nodes is None or knowledge is None:
+            return None
+        return NodeComparison(
+            store.nodes,
+            self.settings.socket_project,
+            lambda: knowledge.digest,
+            self.readiness.note_differences,
+        )
+
+    def _make_edge_parts(self, composition: Composition, parts: SessionContext) -> EdgeParts:
+        store = composition.storage.store
+        return EdgeParts(
+            question_parts=make_question_parts(composition=composition, parts=parts),
+            branding=self._branding,
+            openers=make_openers(
+                settings=self.settings.answers,
+                knowledge=composition.documents.knowledge,
+                starters=self._branding.starters,
+            ),
+            projects=composition.answering.projects,
+            key_watch=None if store is None else KeyWatch(store.projects),
+        )
+
     def _make_edge(self, parts: SessionContext) -> Edge:
         assert self._admission is not None
-        assert self._question_parts is not None
+        assert self._edge_parts is not None
         return make_edge(
             settings=self.settings,
             admission=replace(self._admission, port=self.port),
             parts=parts,
-            question_parts=self._question_parts,
+            edge_parts=self._edge_parts,
             readiness=self.readiness,
             metrics=self.metrics,
             api_services=self._api_services,

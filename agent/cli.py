@@ -11,7 +11,7 @@ from importlib import metadata
 
 from cyclopts import App, CycloptsError, Group, Parameter
 
-from .commands.output import FAILED, OK, SHOWS_ALL, USAGE, complain, discard
+from .commands.output import ENDS_PROCESS, FAILED, OK, SHOWS_ALL, USAGE, complain, discard
 from .errors import UsageError
 
 COMMANDS = {
@@ -26,7 +26,10 @@ COMMANDS = {
     "recall": "agent.commands.recall:recall",
     "kb": "agent.commands.kb:command",
     "memory": "agent.commands.memory:command",
+    "feedback": "agent.commands.feedback:command",
+    "eval": "agent.commands.evaluate:evaluate",
     "actions": "agent.commands.actions:actions",
+    "token": "agent.commands.token:token",
     "top": "agent.commands.top:top",
     "guide": "agent.commands.guide:guide",
     "diagrams": "agent.commands.describe:diagrams",
@@ -48,7 +51,10 @@ SUMMARIES = {
     "recall": "Search past messages and items, as a turn of the server does: where nothing fits, nothing is found.",
     "kb": "Look after the knowledge base.",
     "memory": "List the items that users have in memory, and decide about them.",
+    "feedback": "List and export users' feedback on answers, and make cases of it for agent eval.",
+    "eval": "Ask the questions of a file of cases, and print how many answers are right.",
     "actions": "List confirmed actions, newest first: when, which, and how they ended.",
+    "token": "Print a token that opens the WebSocket as one user until a time, for your website's page.",
     "top": "Show sessions, turns, cancels, refusals, the model and memory of a server, until Ctrl-C.",
     "guide": "Print a page of the guide; without a name, the list of its pages.",
     "diagrams": "Write the diagrams that are drawn from the code; with `--check`, print their stale parts and exit 1.",
@@ -65,6 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     given, shows_all = _split_help_all(given)
     SHOWS_ALL.set(shows_all)
+    ENDS_PROCESS.set(arguments is None)
     try:
         is_overview = not given or given[0] in app.help_flags
         status = (_make_app(SUMMARIES) if is_overview else app)(given)

@@ -21,9 +21,8 @@ BAD_FRAMES_WINDOW = 10.0  # ... in this time closes the connection
 FRAMES_PER_SECOND = 200
 HEAD_MAX = 16 * 1024
 HEAD_TIMEOUT = 5.0
-HTTP_TIMEOUT = (
-    30.0  # for one plain HTTP request and its answer; for a question, without the time of its draft
-)
+# Seconds for one plain HTTP request and its answer; for a question, without the time of its draft.
+HTTP_TIMEOUT = 30.0
 READY_WAIT = 5.0  # of a question that comes while the documents are being read
 BODY_MAX = 256 * 1024  # of a request, its chunks' framing counted
 ACCEPTED_AT_ONCE = 32  # connections, before other tasks have their turn
@@ -69,13 +68,11 @@ PAYLOAD_BYTES = 16 * 1024  # of an action's arguments, as JSON
 PAYLOAD_NESTING = 16
 WISH_MESSAGES = 4  # in which one action is asked for, the last of them
 WEBHOOK_TIMEOUT = 8.0
-RECORD_TIMEOUT = (
-    2.0  # of a disk's silence: then the request to begin a turn or decide a call fails, and it never begins
-)
+# Seconds of a disk's silence: then the request to begin a turn or decide a call fails, and it never begins.
+RECORD_TIMEOUT = 2.0
 STORE_TIMEOUT = 10.0  # for a shielded claim or record of a store that does not report its silence itself
-BEGIN_LOOK = (
-    0.1  # seconds between two looks whether a turn's claimed call, which has not begun, may still begin
-)
+# Seconds between two looks whether a turn's claimed call, which has not begun, may still begin.
+BEGIN_LOOK = 0.1
 BEGIN_SURE = 1.0  # seconds for which such a look, or the claim, is trusted: a cancel elsewhere waits so long
 
 # --- the memory

@@ -184,8 +184,12 @@ class Conflict(AgentError):
 
 class BadEdit(AgentError):
     """Arguments that an approver put in place of others do not fit the tool; the message is a sentence for the
-    approver.
+    approver. `pointer` is a JSON Pointer to the parameter in question, "" for all of them.
     """
+
+    def __init__(self, message: str, pointer: str = "") -> None:
+        super().__init__(message)
+        self.pointer = pointer
 
 
 class StorageFailed(AgentError):
@@ -197,3 +201,12 @@ def find_cause(error: BaseException) -> BaseException:
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     return error
+
+
+def describe_error(error: BaseException) -> dict[str, str]:
+    """Return the log fields of an exception: its type and place; never its text, never the object."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = f"{trace.tb_frame.f_code.co_filename.rsplit('/', 1)[-1]}:{trace.tb_lineno}" if trace else "?"
+    return {"error": type(error).__name__, "at": place}

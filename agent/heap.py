@@ -6,19 +6,18 @@ buffer of 15 MB, so a folder that is edited often would leave such a buffer in o
 held 107 to 132 MB at some time of 40 edits of one page, and 70 with two heaps for all threads.
 
 Garbage collection (`freeze_heap`): a full collection visits every object that can hold a reference, and no client is
-served meanwhile. It takes 40 to 50 ms of CPU for the server's own objects, before any client. None of these objects
-ever becomes garbage, so they are frozen (`gc.freeze`). Each client adds about 250 objects, and none of them needs a
-collection when the client leaves. Objects that need one (some 65 of the HTTP client for each webhook) are mostly
-collected in the first two generations, which are small. So full collections are rare, and their survivors are frozen
-too: the next full collection visits only newer objects. When there are many new objects, as with a crowd of clients, a
-full collection is made at once: a collection that waited for 50,000 objects took 54 ms. Objects that were in use then
-and became a cycle later, such as those of a webhook under way, wait for a collection of everything, every
-`WHOLE_EVERY`th time.
+served meanwhile. It takes 50 to 100 ms of CPU for the server's own objects, before any client. None of these objects
+ever becomes garbage, so they are frozen (`gc.freeze`) without a collection: one found 0 to 4 objects of 133,000. Each
+client adds about 250 objects, and none of them needs a collection when the client leaves. Objects that need one (some
+65 of the HTTP client for each webhook) are mostly collected in the first two generations, which are small. So full
+collections are rare, and their survivors are frozen too: the next full collection visits only newer objects. When there
+are many new objects, as with a crowd of clients, a full collection is made at once: a collection that waited for 50,000
+objects took 54 ms. Objects that were in use then and became a cycle later, such as those of a webhook under way, wait
+for a collection of everything. One is due every `WHOLE_EVERY` full collections, and waits until a crowd has left.
 """
 
 import ctypes
 import gc
-import itertools
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -68,18 +67,26 @@ MANY = 15_000
 """Survivors of the second generation at which a full collection is made at once: 10 to 15 ms of CPU."""
 
 WHOLE_EVERY = 1000
-"""Full collections of which one visits frozen objects too: about once in 100 minutes of 200 busy clients."""
+"""Full collections after which one visits frozen objects too: about 100 minutes of 200 busy clients."""
+
+WHOLE_MOST = 200_000
+"""Frozen objects up to which all of them are visited: a collection of more takes 0.1 s, so it waits until clients left.
+
+A server has 150,000 without clients, and some 80 more for each client."""
+
+WHOLE_LATEST = 10 * WHOLE_EVERY
+"""Full collections after which frozen objects are visited however many there are, so that none is kept for ever."""
+
+_WHOLE_TRIES = 100  # full collections between two looks whether there are few enough objects
 
 
 def freeze_heap() -> None:
-    """Leave all present objects out of later garbage collections; once, before the first client.
+    """Leave all present objects out of later garbage collections; takes no time, however many clients there are.
 
-    This makes a full collection, which takes the longer the more clients there are. A frozen object that is replaced
-    later is freed all the same, unless it is part of a cycle. From now on full collections are rare, and freeze their
-    survivors.
+    A frozen object that is replaced later is freed all the same, unless it is part of a cycle. From now on full
+    collections are rare, and freeze their survivors.
     """
     _set_full_every(FULL_EVERY)
-    gc.collect()
     gc.freeze()
     if _after_collection not in gc.callbacks:
         gc.callbacks.append(_after_collection)
@@ -110,7 +117,24 @@ def unfreeze_heap() -> Iterator[None]:
             gc.callbacks.append(_after_collection)
 
 
-_full = itertools.count(1)  # full collections
+class _WholeCollections:
+    """Counts full collections, and picks those that visit frozen objects too. `since`: collections since the last."""
+
+    def __init__(self) -> None:
+        self.since = 0
+
+    def count_one(self) -> bool:
+        """Count a full collection that begins; return whether it visits frozen objects too."""
+        self.since += 1
+        if self.since < WHOLE_EVERY or self.since % _WHOLE_TRIES:
+            return False
+        if self.since < WHOLE_LATEST and gc.get_freeze_count() > WHOLE_MOST:
+            return False
+        self.since = 0
+        return True
+
+
+_whole = _WholeCollections()
 
 
 def _after_collection(phase: str, info: Mapping[str, int]) -> None:
@@ -119,7 +143,7 @@ def _after_collection(phase: str, info: Mapping[str, int]) -> None:
         if phase == "stop":
             gc.freeze()
             _set_full_every(FULL_EVERY)
-        elif next(_full) % WHOLE_EVERY == 0:
+        elif _whole.count_one():
             gc.unfreeze()
     elif info["generation"] == 1 and phase == "stop" and _count_old_objects() > MANY:
         _set_full_every(0)

@@ -33,9 +33,8 @@ from pathlib import Path
 from types import CodeType, TracebackType
 from typing import Any, Literal, TextIO, get_args
 
-import structlog
-
 from .config import LOG_FLUSH, check
+from .plain_structlog import structlog
 from .spool import Spool, descriptor_of
 
 Format = Literal["console", "json"]

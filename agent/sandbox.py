@@ -25,11 +25,8 @@ from .sandboxed import REPLY, REQUEST
 SANDBOX_START = 30.0  # until the process answers; usually half a second
 
 _RUN = "import sys; sys.path[:] = sys.argv[3:]; __import__(sys.argv[1], fromlist=['main']).main(int(sys.argv[2]))"
-_PASSED_VARIABLES = (
-    "LD_LIBRARY_PATH",
-    "DYLD_LIBRARY_PATH",
-    "PYTHONHOME",
-)  # environment variables that Python needs to start on some systems
+# Environment variables that Python needs to start on some systems.
+_PASSED_VARIABLES = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONHOME")
 _LOOK_INTERVAL = 0.05  # seconds between two checks whether the caller still waits
 _PIECE = 1 << 20
 

@@ -42,6 +42,11 @@ class Settings:
     log: LogSettings = field(default_factory=LogSettings)
     tracing: TraceSettings = field(default_factory=TraceSettings)
 
+    @property
+    def socket_project(self) -> str:
+        """The project of sessions over sockets, the same on all servers that share a database and its documents."""
+        return self.storage.name_documents(self.documents.kb) or str(self.documents.kb)
+
     @classmethod
     def of(cls, **chosen: Any) -> "Settings":
         """Return default settings with the values `chosen`, each by its own name (`port=0`) in any room.

@@ -51,9 +51,8 @@ class Spool:
     def _reset(self) -> None:
         self._pid = os.getpid()
         self._state = threading.Condition()  # reentrant: a collection of garbage inside it may log
-        self._queue: deque[tuple[bytes, int]] = (
-            deque()
-        )  # a line and 0, or a notice and the number of missing lines
+        # Each is a line and 0, or a notice and the number of missing lines.
+        self._queue: deque[tuple[bytes, int]] = deque()
         self._bytes_waiting = 0
         self._lines_missing = 0  # since the last notice
         self._full = False

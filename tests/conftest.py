@@ -61,10 +61,15 @@ def pytest_collection_finish() -> None:
     """Collect garbage again, but none of what is there: to look at all of it once takes half a second."""
     if "sqlalchemy" in sys.modules:  # it is loaded by the tests that keep something
         import_module("tests.statements").share_statements()
+        import_module("tests.schemas").share_schemas()
     if "cyclopts" in sys.modules:  # it is loaded by the tests of commands
         import_module("tests.command_lines").share_arguments()
     if "agent.embedding.open" in sys.modules:
         import_module("tests.encoders").share_encoder()
+    if "agent.server.page_routes" in sys.modules:  # it is loaded by the tests that start a server
+        import_module("tests.compressed").share_compressed()
+    if "agent.app" in sys.modules:  # it is loaded by the tests that run a server in their own process
+        import_module("tests.openers").share_openers()
     gc.freeze()
     gc.set_threshold(10_000)  # of Python's own 700 most come and go with one test
     gc.enable()

@@ -13,11 +13,12 @@ from agent.ports.memory import MemoryStore
 from agent.ports.projects import HOUSE
 from agent.ports.requests import StoredAnswer
 from agent.ports.work import RunSync
-from agent.storage.memories.store import open_sqlite_memory
+from agent.storage.memories.store import open_database_memory
 from agent.storage.open import open_store
 from agent.storage.settings import StorageSettings
 from agent.storage.store import Store
 
+from .rated import a_rated_answer, a_rating
 from .remembered import NOW, a_draft, an_exchange
 from .stored import LATER, a_call, an_answer, an_opening, said
 
@@ -32,14 +33,14 @@ async def both_files(
 ) -> AsyncGenerator[tuple[OwnMemory, MemoryStore, Store], None]:
     """Open what is remembered in a folder, and its threads, with what takes a user's decisions about both."""
     async with (
-        open_sqlite_memory(folder, run_sync, clock) as memory,
+        open_database_memory(folder, run_sync, clock) as memory,
         open_store(StorageSettings(str(folder)), Path("kb"), run_sync, clock) as store,
     ):
-        yield OwnMemory(memory, clock, [store.threads]), memory, store
+        yield OwnMemory(memory, clock, [store.threads, store.feedback]), memory, store
 
 
 async def say_everywhere(memory: MemoryStore, store: Store) -> str:
-    """Remember something and say it again, in a message, a call with its result, and an answer; return its id."""
+    """Remember something and say it again, in a message, a call with a result, an answer, feedback; return its id."""
     again = f"I said: {TEXT}!"
     call = a_call("c1", message="m2", turn=2, position=1, arguments={"text": TEXT})
     await store.threads.begin_turn(an_opening(content=TEXT))
@@ -58,6 +59,9 @@ async def say_everywhere(memory: MemoryStore, store: Store) -> str:
     await store.requests.record_answer(
         "o1", "k1", StoredAnswer(200, f'{{"id":"c1","text":"{TEXT}"}}'.encode())
     )
+    rated = a_rated_answer(scope=replace(WHOSE, thread="t9"), question="Which code?", answer=f"{TEXT}.")
+    await store.feedback.put_feedback(a_rating("k1", text=f"No, {TEXT}"), rated)
+    await store.feedback.put_message_feedback(a_rating("m3"), WHOSE)
     draft = a_draft(TEXT, "code of the door", message="m1")
     [[made]] = await memory.keep_exchanges([an_exchange("m1", TEXT, "Noted", draft, scope=WHOSE)], NOW)
     await memory.keep_exchanges(

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import trio
 
-from agent import serve
 from agent.client.client import connect
 from agent.session.states import TABLE, SessionGuard, SessionState, SessionTrigger
 
-from .browser import BROWSER, open_tab
+from .browser import CHROMIUM, ask, launch
+from .e2e.test_process import serve
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "diagrams" / "page.png"
@@ -31,17 +31,18 @@ Step = tuple[str, str, str]
 """A frame of a turn: who sent it, its text, and the session's state after it."""
 
 
-async def take_pictures() -> None:
+def take_pictures() -> None:
     """Ask the documents in `kb/`, and write what a user sees and what a client is sent."""
-    with tempfile.TemporaryDirectory() as folder:
-        async with serve(kb=ROOT / "kb", port=0, name="Almvik") as server:
-            TURN.write_text(draw_turn(await record_turn(server.websocket_url)), "utf-8")
-            async with open_tab(Path(folder)) as tab:
-                await tab.open(server.url, WIDTH, HEIGHT)
-                for question in QUESTIONS:
-                    await tab.ask(question)
-                await trio.sleep(0.5)  # until what slides in stands
-                PAGE.write_bytes(await tab.picture())
+    with tempfile.TemporaryDirectory() as folder, serve(Path(folder), "--name", "Almvik") as (_, port):
+        steps = trio.run(record_turn, f"ws://127.0.0.1:{port}/ws")
+        TURN.write_text(draw_turn(steps), "utf-8")
+        with launch() as browser:
+            page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, locale="en")
+            page.goto(f"http://127.0.0.1:{port}/")
+            for question in QUESTIONS:
+                ask(page, question)
+            page.wait_for_timeout(500)  # until what slides in stands
+            page.screenshot(path=PAGE)
 
 
 async def record_turn(url: str) -> list[Step]:
@@ -110,6 +111,6 @@ def draw_turn(steps: Sequence[Step]) -> str:
 
 
 if __name__ == "__main__":
-    if BROWSER is None:
+    if CHROMIUM is None:
         sys.exit("install chromium: its program is not in PATH")
-    trio.run(take_pictures)
+    take_pictures()

@@ -73,13 +73,12 @@ def test_when_the_server_has_ended_garbage_is_collected_as_before() -> None:
 
 
 AGES = """
-import gc, itertools, weakref
+import gc, weakref
 from agent import heap
 
 class Kept:
     pass
 
-heap._full = itertools.count(1)
 heap.freeze_heap()
 ring = []
 ring.append(ring)
@@ -93,6 +92,29 @@ for _ in range(heap.WHOLE_EVERY - 2):
 assert lost() is not None
 gc.collect()
 assert lost() is None
+"""
+
+
+CROWD = """
+import gc
+from agent import heap
+
+heap.WHOLE_EVERY, heap._WHOLE_TRIES, heap.WHOLE_LATEST = 4, 2, 12
+visited = []
+gc.unfreeze, unfreeze = lambda: (visited.append(heap._whole.since), unfreeze()), gc.unfreeze
+crowd = [[] for _ in range(heap.WHOLE_MOST + 1)]
+heap.freeze_heap()
+for _ in range(11):
+    gc.collect()
+assert visited == [] and gc.get_freeze_count() > heap.WHOLE_MOST
+gc.collect()
+assert visited == [0]
+for _ in range(5):
+    gc.collect()
+crowd.clear()
+assert visited == [0]
+gc.collect()
+assert visited == [0, 0]
 """
 
 
@@ -131,6 +153,20 @@ def test_who_counts_what_there_is_ends_nothing_of_another_thread() -> None:
 def test_a_full_collection_looks_only_at_what_has_come_since_the_last() -> None:
     """What it leaves is set aside; a later one, every so often, looks at that too and finds what has become garbage."""
     alone(AGES)
+
+
+def test_a_collection_of_everything_waits_until_a_crowd_has_left() -> None:
+    """So that it holds nobody up for long; a crowd that never leaves puts it off for a while only."""
+    alone(CROWD)
+
+
+@pytest.mark.usefixtures("_frozen")
+def test_serving_begins_without_a_collection() -> None:
+    """There may be clients by then, whom a look at everything would hold up, and it would find next to nothing."""
+    made: list[int] = []
+    gc.callbacks.append(lambda phase, info: made.append(info["generation"]) if phase == "start" else None)
+    heap.freeze_heap()
+    assert 2 not in made
 
 
 @pytest.mark.usefixtures("_frozen")

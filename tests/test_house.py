@@ -88,6 +88,19 @@ def test_the_session_asks_for_no_state() -> None:
         assert ".state" not in condition, f"{name}: {condition}"
 
 
+def test_a_session_knows_no_frame_of_memory() -> None:
+    """It passes them on: what they say is between the client and the consultant, which stands in memory's room."""
+    parts = {"Memory", "Recall", "Recalled", "Thread", "Threads", "Messages", "Exchange", "Item", "Excerpt"}
+    known = {
+        (name, each.name)
+        for name, node in nodes(ast.ImportFrom, "session/")
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("protocol.")
+        for each in node.names
+        if parts & set(re.findall(r"[A-Z][a-z]*", each.name))
+    }
+    assert known == set()
+
+
 def test_everything_is_caught_at_the_edges_only() -> None:
     """A connection, a turn, a voice, an action, a file, an exchange that is kept or read: nothing else does."""
     broad = set()
@@ -108,7 +121,8 @@ def test_everything_is_caught_at_the_edges_only() -> None:
             "session/session.py",
             "session/turn.py",
             "session/single_turn.py",  # a turn without a session
-            "session/consult_answerer.py",  # one question to what is remembered
+            "memory/consultant.py",  # one question to what is remembered
+            "session/feedback_answerer.py",  # one rating of an answer
             "actions/runner.py",
             "server/serve.py",
             "mcp/server_keeper.py",  # one life of a server: somebody's program, through somebody's library

@@ -14,7 +14,7 @@ import pytest
 from agent.config import SANDBOX_REPLY
 from agent.errors import GivenUp, SandboxFailed, SandboxKilled
 from agent.sandbox import Sandbox
-from agent.sandboxed import SANDBOX_CPU, SANDBOX_MEMORY, SANDBOX_SPENT
+from agent.sandboxed import SANDBOX_MEMORY, SANDBOX_SPENT
 
 ROOT = Path(__file__).parents[1]
 HANG = 20.0  # seconds after which a test fails instead
@@ -99,7 +99,7 @@ def test_what_does_not_start_is_no_fault_of_a_request() -> None:
     [
         (f"memory {SANDBOX_MEMORY}", HANG),
         (f"long {SANDBOX_REPLY + 1}", HANG),
-        ("compute", SANDBOX_CPU * 4.0),
+        ("compute", HANG),
         ("sleep 60", 0.2),
     ],
 )

@@ -1,6 +1,6 @@
 """Makes the executor that the settings name; httpx is imported only for a webhook.
 
-To add an action: put its keywords in a field of `Keywords` in `agent.lang.language`, and the parts of its payload that
+To add an action: put its keywords in a field of `Keywords` in `agent.lang.acting`, and the parts of its payload that
 come from the user's text in `agent.intents.triggers`. One executor carries out all actions, except tools of the
 operator with a place of their own. The webhook POSTs `{suggestionId, action, payload}` with an `Idempotency-Key`. To
 add an executor, follow `agent/guide/extending.md`. Nothing outside the process may happen before `begin()`: that makes

@@ -23,11 +23,13 @@ from ..grounding.binding import Binding
 from ..grounding.courtesies import acknowledge_statement, answer_courtesy, confirm_order
 from ..grounding.questions import ask_approval
 from ..grounding.verify import read_ahead
-from ..intents.triggers import propose_actions, remove_requests
+from ..intents.triggers import remove_requests
+from ..intents.user_message import UserMessage
 from ..intents.wishes import asks_besides
 from ..lang import LANGUAGES
 from ..numbers.number_tokens import NumberToken
 from ..ports.brain import (
+    DraftBegun,
     DraftCompleted,
     MemoryNotice,
     Proposal,
@@ -39,14 +41,13 @@ from ..ports.brain import (
     VerifiedPart,
     VerifiedText,
 )
-from ..ports.conversation import Exchange
+from ..ports.conversation import Exchange, Scope
 from ..ports.draft import NO_CHARTER, NO_REMINDER, Charter, Drafter, Prompt, Reminder
 from ..ports.remember import EMPTY_MEMORY, MEMORY_FILES, Memory
 from ..ports.search import Hit, Lang, Library, Query, Retriever
 from ..ports.tracing import trace_step
 from ..text.courtesy import find_courtesy, strip_courtesies
 from ..text.fences import fence_text
-from ..text.language import detect_language
 from .draft_ways import (
     DraftWay,
     FailedDraft,
@@ -81,12 +82,14 @@ P = ParamSpec("P")
 class TurnEvidence:
     """The evidence and the context of one turn.
 
-    `text`: the question without its courtesies. `hits`: the evidence, best first, with memory items last. `reminder`:
-    memory items and messages to show the model, which must not be cited. `only_states`: the message asks nothing, and
-    can be remembered. `beside`: the notice that a part of the message can be remembered, or that an action is proposed;
-    used only without hits. `unread`: some of the memory could not be read.
+    `scope`: of the question. `text`: the question without its courtesies. `hits`: the evidence, best first, with memory
+    items last. `reminder`: memory items and messages to show the model, which must not be cited. `only_states`: the
+    message asks nothing, and can be remembered. `beside`: the notice that a part of the message can be remembered, or
+    that an action is proposed; used only without hits. `unread`: some of the memory could not be read.
+    `progress`: as of the question.
     """
 
+    scope: Scope
     text: str
     lang: Lang
     hits: tuple[Hit, ...]
@@ -95,6 +98,7 @@ class TurnEvidence:
     only_states: bool = False
     beside: MemoryNotice | None = None
     unread: bool = False
+    progress: bool = False
 
 
 class GroundedBrain:
@@ -104,6 +108,7 @@ class GroundedBrain:
     documents with which it began. `explain`: receives the reasons of each answer, for the operator alone. `charter`: a
     project's role and rules, part of every prompt; they support no number. `memory`: `None` where nothing is
     remembered. `first_wait`: seconds that a draft may take until its first words, beside the time of the settings.
+    `on_trouble`: called with a sentence when a draft takes too long, and with "" when one comes in time again.
     """
 
     def __init__(
@@ -115,18 +120,19 @@ class GroundedBrain:
         charter: Charter = NO_CHARTER,
         memory: Memory | None = None,
         first_wait: float = 0.0,
+        on_trouble: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.charter = charter
         self.memory = memory
         self._library = library
         self._settings = settings
         self._listener = explain
-        self._drafting = DraftReader(drafter, settings.turn_timeout, first_wait)
-        way = answer_whole
+        self._drafting = DraftReader(drafter, settings.turn_timeout, first_wait, on_trouble)
+        way, self._reads_ahead = answer_whole, settings.binding != "off"
         if settings.answer == "claims":
-            way = answer_by_claims
+            way, self._reads_ahead = answer_by_claims, True
         elif settings.verify == "sentence":
-            way = answer_by_sentences
+            way, self._reads_ahead = answer_by_sentences, True
         self._way: DraftWay = partial(way, binding=settings.binding)
 
     async def answer(
@@ -141,8 +147,9 @@ class GroundedBrain:
         `on_evidence`: called with the evidence before the draft. Cancelled, nothing more is emitted, and the model's
         stream is closed before this returns (closing is shielded for `UNWIND_TIMEOUT` seconds at most).
         """
-        proposals = propose_actions(question.text) if question.wishes is not None else ()
-        courtesy = find_courtesy(question.text)
+        message = UserMessage.of(question)
+        proposals = message.actions if question.wishes is not None else ()
+        courtesy = message.courtesy
         if courtesy is not None:
             retriever = await self._library.load_snapshot()
             lang = question.lang or courtesy.lang
@@ -167,15 +174,16 @@ class GroundedBrain:
         return self.memory is not None and self.memory.is_memory_order(question, self._lang_of(question))
 
     def _lang_of(self, question: Question) -> Lang:
-        return question.lang or detect_language(question.text) or self._settings.lang
+        return question.lang or UserMessage.of(question).lang or self._settings.lang
 
     async def find_evidence(self, question: Question) -> TurnEvidence:
         """Return the evidence for a question, of documents and memory. Cancelled, nothing is left."""
         settings = self._settings
         retriever = await self._library.load_snapshot()
-        text, previous_question = strip_courtesies(question.text), _find_previous_question(question)
+        message, previous_question = UserMessage.of(question), _find_previous_question(question)
+        text = message.without_courtesies
         lang = self._lang_of(question)
-        query = Query(remove_requests(text), lang, HITS, remove_requests(previous_question), question.scope)
+        query = Query(message.search_text, lang, HITS, remove_requests(previous_question), question.scope)
         with trace_step("retrieval"):
             all_hits = await retriever.search(query)
         hits = fit_hits(all_hits, settings.evidence_tokens)
@@ -199,6 +207,7 @@ class GroundedBrain:
         if question.context:
             reminder = reminder.with_situation(f"{texts.context}\n{fence_text(question.context)}")
         return TurnEvidence(
+            scope=question.scope,
             text=text,
             lang=lang,
             hits=hits,
@@ -207,15 +216,16 @@ class GroundedBrain:
             only_states=only_states,
             beside=beside,
             unread=unread,
+            progress=question.progress,
         )
 
-    async def check_citations(self, text: VerifiedText) -> None:
-        """Raise `Withdrawn` when `text` cites a memory item that was forgotten meanwhile.
+    async def check_citations(self, scope: Scope, text: VerifiedText) -> None:
+        """Raise `Withdrawn` when `text` cites a memory item, of the user of `scope`, that was forgotten meanwhile.
 
         Raise `StorageFailed` when the memory cannot be read. Cancelled, nothing is left.
         """
         cited = {each.file for each in text.citations if each.file.startswith(MEMORY_FILES)}
-        if cited and self.memory is not None and not await self.memory.are_citable(cited):
+        if cited and self.memory is not None and not await self.memory.are_citable(scope, cited):
             raise Withdrawn
 
     async def draft_answer(
@@ -241,12 +251,15 @@ class GroundedBrain:
             emitted.append(event)
             emit(event)
 
-        await read_numbers(hits, settings.binding)
+        if evidence.progress:
+            emit(DraftBegun())
+        if self._reads_ahead:
+            await read_numbers(hits, settings.binding)
         try:
             draft = ready_draft if settings.answer == "text" else ""
-            result = await self._write_answer(self.make_prompt(evidence), hits, emit_draft, draft)
+            result = await self._write_answer(evidence, emit_draft, draft)
             last_event = _make_last_event(result, lang, hits, proposals)
-            await self.check_citations(last_event.text)
+            await self.check_citations(evidence.scope, last_event.text)
         except Withdrawn:
             document_hits = [hit for hit in hits if not hit.snippet.file.startswith(MEMORY_FILES)]
             last_event = TurnRefusal(refusals.number_mismatch(lang, document_hits, ()), proposals)
@@ -308,13 +321,14 @@ class GroundedBrain:
             )
 
     async def _write_answer(
-        self, first_prompt: Prompt, hits: Sequence[Hit], emit: Callable[[TurnEvent], None], ready_draft: str
+        self, evidence: TurnEvidence, emit: Callable[[TurnEvent], None], ready_draft: str
     ) -> VerifiedText | Sequence[NumberToken]:
         """Return the last text of the turn, or the numbers for which every draft was refused.
 
         Raises `ModelFailed`, also when no draft could be parsed at all.
         """
-        reporter = TurnReporter(emit, self.check_citations)
+        reporter = TurnReporter(emit, partial(self.check_citations, evidence.scope))
+        hits, first_prompt = evidence.hits, self.make_prompt(evidence)
         prompt = first_prompt
         refused: list[NumberToken] = []
         failed: FailedDraft | None = None
@@ -358,7 +372,7 @@ def _find_previous_question(question: Question) -> str:
 
 
 async def read_numbers(hits: Sequence[Hit], binding: Binding) -> None:
-    """Read the numbers of the evidence ahead, so that no verdict has to read much of it at once.
+    """Read the numbers of the evidence ahead, for verdicts that cannot pause while they read.
 
     A search returns few of a knowledge base's statements, and the others are never read: reading all of them was a
     third of a start's CPU. Other tasks get their turn after every `READ_AT_ONCE` characters. Cancelled, nothing is

@@ -24,7 +24,17 @@ from ..errors import BadDecision, ModelFailed, StorageFailed, Withdrawn
 from ..grounding import refusals
 from ..grounding.questions import announce_hand_over, ask_approval, ask_parameters
 from ..grounding.verify import verify
-from ..ports.brain import Brain, DraftCompleted, Question, TurnEvent, TurnRefusal, VerifiedPart, VerifiedText
+from ..intents.user_message import UserMessage
+from ..ports.brain import (
+    Brain,
+    DraftBegun,
+    DraftCompleted,
+    Question,
+    TurnEvent,
+    TurnRefusal,
+    VerifiedPart,
+    VerifiedText,
+)
 from ..ports.brain import RunCall as ActNow
 from ..ports.decide import Act, Ask, Briefing, CallResult, Decider, Decision, Noop
 from ..ports.draft import Charter
@@ -32,7 +42,6 @@ from ..ports.observe import Observer
 from ..ports.search import Hit, Passage
 from ..ports.tools import CheckerFactory, ReadTools, Risk, ToolDefinition
 from ..ports.tracing import trace_step
-from ..text.courtesy import find_courtesy
 from ..tools.catalogue import Catalogue
 from ..tools.memory_tools import PROPOSING
 from ..tools.results import ResultLines, format_outcome
@@ -42,9 +51,8 @@ from .calls import CallGate, CheckedCall, InvalidCall, UnsourcedCall
 from .settings import READ_AT_ONCE
 from .turn_proposals import TurnProposals
 
-ASKED_CHARACTERS = (
-    2000  # of a model's question, or of its words beside a call; a longer text is replaced by a fixed one
-)
+# Characters of a model's question, or of its words beside a call; a longer text is replaced by a fixed one.
+ASKED_CHARACTERS = 2000
 
 MUST_CALL = (
     "/mode: found NOOP; this request wants a call of a tool: ACT, or ASK for an argument that is missing"
@@ -98,11 +106,15 @@ class DecidingBrain:
 
         Cancelled, nothing more is emitted or begun, and the streams of its models are closed before it returns.
         """
-        is_fixed = find_courtesy(question.text) is not None or self._grounded.is_order_to_remember(question)
+        is_fixed = UserMessage.of(question).courtesy is not None or self._grounded.is_order_to_remember(
+            question
+        )
         if act is None or not self._decides(question) or (is_fixed and not question.must_call):
             await self._plain.answer(question, emit, act)
             return
         turn = await self._begin(question)
+        if question.progress:
+            emit(DraftBegun())
         try:
             outcome = await turn.decide_turn(act)
         except ModelFailed as error:
@@ -145,7 +157,7 @@ class DecidingBrain:
             decider=self._decider,
             tools=self._tools,
             observer=self._observer,
-            check_citations=self._grounded.check_citations,
+            check_citations=partial(self._grounded.check_citations, question.scope),
             proposing=proposing,
         )
         turn.add_results(question.results)
@@ -194,6 +206,7 @@ class _DecidingTurn:
         """Return the evidence with the results of the calls before it."""
         evidence, hits = self.evidence, (*self.hits, *self.evidence.hits)
         return TurnEvidence(
+            scope=self.question.scope,
             text=evidence.text,
             lang=evidence.lang,
             hits=hits,
@@ -373,7 +386,7 @@ def _emit_event(emit: Emit, proposing: TurnProposals, event: TurnEvent) -> None:
     if proposing.drafts and (
         isinstance(event, TurnRefusal) or (isinstance(event, VerifiedPart) and event.last)
     ):
-        event = event.with_drafts(tuple(proposing.drafts))
+        event = event.with_keeps(tuple(proposing.drafts))
     emit(event)
 
 

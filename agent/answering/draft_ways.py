@@ -8,10 +8,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import trio
+
 from ..errors import ModelFailed
 from ..grounding.binding import Binding
+from ..grounding.citations import Steps
 from ..grounding.claims import parse_claims, render_claims
-from ..grounding.verify import Verdict, verify
+from ..grounding.verify import Verdict, verify, verify_in_steps
 from ..numbers.number_tokens import NumberToken, tokens
 from ..ports.brain import Confidence, DraftCompleted, TurnEvent, VerifiedPart, VerifiedText
 from ..ports.draft import Prompt
@@ -21,6 +24,7 @@ from . import prompts
 from .drafting import DraftReader
 from .explain import JudgedDraft
 from .sentences import SentenceStream
+from .settings import READ_AT_ONCE
 
 Emit = Callable[[TurnEvent], None]
 Check = Callable[[VerifiedText], Awaitable[None]]
@@ -116,12 +120,26 @@ async def answer_whole(
     if not text.strip():
         raise ModelFailed("the draft is empty")
     with trace_step("verify"):
-        verdict = verify(text, hits, confidence=confidence, binding=binding)
+        verdict = await _verify_in_turn(verify_in_steps(text, hits, confidence=confidence, binding=binding))
     if on_draft is not None:
         on_draft(JudgedDraft(draft, verdict))
     if verdict.text is not None:
         return _require_words(verdict.text)
     return _make_failed_draft(verdict)
+
+
+async def _verify_in_turn(steps: Steps[Verdict]) -> Verdict:
+    """Return the verdict; other tasks get their turn after every `READ_AT_ONCE` characters of evidence."""
+    characters = 0
+    while True:
+        try:
+            characters += next(steps)
+        except StopIteration as end:
+            verdict: Verdict = end.value
+            return verdict
+        if characters >= READ_AT_ONCE:
+            characters = 0
+            await trio.lowlevel.checkpoint()
 
 
 async def answer_by_sentences(

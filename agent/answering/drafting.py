@@ -1,6 +1,6 @@
 """Reads a model's draft within its bounds, and always closes the model's stream."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import structlog
@@ -11,6 +11,7 @@ from ..errors import ModelFailed
 from ..ports.draft import Delta, Drafter, Prompt
 from ..ports.search import Hit
 
+_TOO_LONG = "the draft took too long: if the model is only slow, raise turn-timeout"
 UNWIND_TIMEOUT = 2.0  # a Brain's clean-up after a cancel
 
 _log = structlog.get_logger("agent.answering")
@@ -20,13 +21,22 @@ class DraftReader:
     """Reads the drafts of `model`.
 
     `timeout`: seconds that a draft may take. `first_wait`: seconds more until its first words, for a model that is
-    still being loaded.
+    still being loaded. `on_trouble`: called with a sentence when a draft takes too long, and with "" when one comes in
+    time again.
     """
 
-    def __init__(self, model: Drafter, timeout: float, first_wait: float = 0.0) -> None:
+    def __init__(
+        self,
+        model: Drafter,
+        timeout: float,
+        first_wait: float = 0.0,
+        on_trouble: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self._model = model
         self._timeout = timeout
         self._first_wait = first_wait
+        self._on_trouble = on_trouble
+        self._is_late = False
 
     def from_draft(self, draft: str) -> "DraftReader":
         """Return a reader of the ready text `draft`, within the same bounds."""
@@ -54,9 +64,12 @@ class DraftReader:
             _log.warning(
                 "draft took too long", seconds=self._timeout, remedy="raise turn-timeout for a slow model"
             )
-            raise ModelFailed(
-                "the draft took too long: if the model is only slow, raise turn-timeout", "timeout"
-            )
+            self._is_late = True
+            self._on_trouble(f"The language model does not answer: {_TOO_LONG}.")
+            raise ModelFailed(_TOO_LONG, "timeout")
+        if self._is_late:
+            self._is_late = False
+            self._on_trouble("")
 
 
 class _FixedDrafter:

@@ -20,6 +20,7 @@ from ..errors import ModelFailed
 from ..grounding import questions, refusals
 from ..grounding.evidence import citation_text, evidence_for
 from ..intents.grounded_fields import NumberSource, ground_fields
+from ..intents.user_message import UserMessage
 from ..intents.wishes import only_completes, read_wishes
 from ..lang import LANGUAGES, Lang
 from ..ports.brain import (
@@ -69,7 +70,8 @@ class FillingBrain:
         Takes `PAYLOAD_WAIT` seconds longer at most than `grounded`. Cancelled, nothing more is emitted, and the streams
         of both models are closed before this returns.
         """
-        wishes = read_wishes(question.text, question.wishes) if question.wishes is not None else ()
+        message = UserMessage.of(question)
+        wishes = read_wishes(message, question.wishes) if question.wishes is not None else ()
         if not wishes:
             await self._grounded.answer(question, emit)
             return
@@ -82,7 +84,7 @@ class FillingBrain:
             )
             for wish in wishes:
                 nursery.start_soon(filling.fill_payload, wish)
-            if only_completes(question.text, wishes):
+            if only_completes(message, wishes):
                 turn.pass_on(DraftCompleted())
                 turn.pass_on(VerifiedPart(text=questions.acknowledge_details(lang)))
             else:
@@ -167,9 +169,8 @@ class EventRelay:
         """Emit the last event of the turn, with the question for the missing fields."""
         if isinstance(last_event, TurnRefusal):
             if not proposals and last_event.text.blocked and last_event.text.blocked.code in _NOTHING_FOUND:
-                last_event = TurnRefusal(
-                    refusals.no_sources(lang, unread=last_event.text.unread)
-                )  # no action is suggested after all
+                # No action is suggested after all.
+                last_event = TurnRefusal(refusals.no_sources(lang, unread=last_event.text.unread))
             self._emit(
                 TurnRefusal(questions.join_refusal(last_event.text, missing, lang), proposals, open_wishes)
             )

@@ -17,9 +17,8 @@ from ..ports.search import Hit
 from ..text.fences import fence_text
 from ..text.sentences import find_line_sentences
 
-EVIDENCE_CHARACTERS = (
-    80_000  # of the citations of all statements: together with a text they fit into an outbox
-)
+# Characters of the citations of all statements: together with a text they fit into an outbox.
+EVIDENCE_CHARACTERS = 80_000
 
 _SENTENCES = 3  # that are quoted
 _QUOTED = 300  # characters of each

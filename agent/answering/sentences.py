@@ -30,7 +30,7 @@ from ..grounding.binding import Binding
 from ..grounding.verify import Verdict, check_numbers, verify
 from ..numbers.language_tables import pattern
 from ..numbers.layout import STEPS, remove_source_marks
-from ..numbers.number_tokens import TOO_MANY, NumberToken
+from ..numbers.number_tokens import TOO_MANY
 from ..ports.brain import Confidence, VerifiedText
 from ..ports.search import Hit, Lang, Snippet
 from ..ports.tracing import trace_step
@@ -88,11 +88,6 @@ class SentenceStream:
         self._awaits_end = False  # nothing more is sent until the draft is complete
         self._asks_back = False
         self._sent_before = ""  # by earlier drafts, with single spaces
-
-    @property
-    def refused_numbers(self) -> tuple[NumberToken, ...]:
-        """The numbers for which the draft failed."""
-        return self.failed_verdict.refused if self.failed_verdict is not None else ()
 
     def continue_draft(self) -> None:
         """Drop the rest of the draft, which failed; the next `feed` begins a draft that continues the sent text.

@@ -277,9 +277,8 @@ class TerminalChat:
 
     def _show_error(self, frame: Frame) -> None:
         self._write_lines(f"! {printable_line(frame['message'])} ({printable_line(str(frame['code']))})")
-        if (
-            frame["code"] != "internal"
-        ):  # after `internal` the server still refuses the message, which then ends
+        if frame["code"] != "internal":
+            # After `internal` the server still refuses the message, which then ends.
             self._note_end(frame)
 
     def _note_end(self, frame: Frame) -> None:

@@ -11,7 +11,6 @@ import ssl
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Literal, TypeAlias, cast
-from urllib.parse import urlsplit
 
 import h11
 import trio
@@ -24,8 +23,9 @@ from trio_websocket import (
 )
 
 from ..config import CLOSE_TIMEOUT
-from ..errors import AgentError, CannotConnect, UsageError, WireClosed
+from ..errors import AgentError, CannotConnect, WireClosed
 from ..protocol.asyncapi import SUBPROTOCOL
+from ..protocol.url import parse_server_url
 
 DEFAULT_URL = "ws://127.0.0.1:8787/ws"
 CONNECT_TIMEOUT = 10.0  # seconds for TCP, TLS and the handshake together
@@ -67,6 +67,11 @@ class Client:
     async def reject(self, suggestion_id: str) -> None:
         """Decline a suggested action."""
         await self.send({"type": "reject_action", "suggestionId": suggestion_id})
+
+    async def feedback(self, message: str, verdict: str, text: str | None = None) -> None:
+        """Say whether the answer to `message` was good: "up" or "down", with words about it."""
+        frame: Frame = {"type": "feedback", "message": message, "verdict": verdict}
+        await self.send(frame | ({} if text is None else {"text": text}))
 
     async def send(self, frame: Frame) -> None:
         """Send any JSON object as one text frame."""
@@ -110,15 +115,19 @@ class Client:
 
 @asynccontextmanager
 async def connect(
-    url: str = DEFAULT_URL, token: str | None = None, token_as: TokenAs = "header"
+    url: str = DEFAULT_URL,
+    token: str | None = None,
+    token_as: TokenAs = "header",
+    visitor: str | None = None,
 ) -> AsyncGenerator[Client, None]:
     """Open a session at `url` (ws, wss, http or https; the path defaults to /ws) and close it afterwards.
 
-    `token`: sent as a Bearer header, or as browsers must as a second subprotocol.
+    `token`: sent as a Bearer header, or as browsers must as a second subprotocol. `visitor`: the secret of a client
+    without a user's token, sent as a further subprotocol.
     Raises `CannotConnect`, and `agent.errors.UsageError` for an invalid URL.
     """
     stream, host, path = await open_stream(url)
-    async with connect_over(stream, host, path, token, token_as) as client:
+    async with connect_over(stream, host, path, token, token_as, visitor) as client:
         yield client
 
 
@@ -127,7 +136,7 @@ async def open_stream(url: str) -> tuple[trio.abc.Stream, str, str]:
 
     Raises as `connect` does.
     """
-    host, port, secure, path = _parse_url(url)
+    host, port, secure, path = parse_server_url(url, DEFAULT_URL)
     try:
         with trio.fail_after(CONNECT_TIMEOUT):
             stream: trio.abc.Stream = await trio.open_tcp_stream(host, port)
@@ -148,6 +157,7 @@ async def connect_over(
     path: str = "/ws",
     token: str | None = None,
     token_as: TokenAs = "header",
+    visitor: str | None = None,
 ) -> AsyncGenerator[Client, None]:
     """Open a session over a connected stream, with `host` as its Host header, and close both afterwards.
 
@@ -159,6 +169,8 @@ async def connect_over(
         offered.append(f"bearer.{token}")
     elif token is not None:
         headers.append((b"Authorization", f"Bearer {token}".encode()))
+    if visitor is not None:
+        offered.append(f"visitor.{visitor}")
     raised: BaseException | None = None
     opened = False
     try:
@@ -243,20 +255,6 @@ class WatchedStream(trio.abc.Stream):
 
     async def aclose(self) -> None:
         await self._stream.aclose()
-
-
-def _parse_url(url: str) -> tuple[str, int, bool, str]:
-    """Return host, port, whether TLS is used, and path."""
-    wrong = UsageError("the URL must look like ws://127.0.0.1:8787/ws")
-    try:
-        split = urlsplit(url if "://" in url else f"ws://{url}")
-        secure = split.scheme in ("wss", "https")
-        port = split.port or (443 if secure else 80)
-    except ValueError:  # odd brackets, or an invalid port
-        raise wrong from None
-    if not split.hostname or split.scheme not in ("ws", "wss", "http", "https"):
-        raise wrong
-    return split.hostname, port, secure, split.path if split.path not in ("", "/") else "/ws"
 
 
 def _close_code(closed: ConnectionClosed) -> int:

@@ -1,46 +1,30 @@
 """A client for programs, on asyncio as well as on Trio: `async with connect(url) as agent`.
 
-Strategy: WebSocket frames (`wsproto`) over a stream of `anyio`, read by one task that hands each message of the server
-to the turn or the decision that it belongs to. Messages are the types of `agent.protocol.outbound`. A connection that
+Strategy: a WebSocket (`message_socket.py`), read by one task that hands each message of the server to the turn
+(`turn.py`) or the decision that it belongs to. Messages are the types of `agent.protocol.outbound`. A connection that
 is lost ends everything that waits with `ConnectionLost`; the next question connects again.
 """
 
-import json
-import ssl
-from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import Any, TypeAlias
-from urllib.parse import urlsplit
+from typing import Any, Generic, TypeAlias, TypeVar
 from weakref import WeakValueDictionary
 
 import anyio
 import msgspec
 from anyio.abc import ByteStream, TaskGroup
-from wsproto import WSConnection
-from wsproto.connection import ConnectionType
-from wsproto.events import (
-    AcceptConnection,
-    CloseConnection,
-    Event,
-    Message,
-    Ping,
-    Pong,
-    RejectConnection,
-    RejectData,
-    Request,
-    TextMessage,
-)
+from wsproto.events import Pong
 from wsproto.utilities import ProtocolError
 
-from ..errors import AgentError, CannotConnect, UsageError, find_cause
-from ..protocol.asyncapi import CLOSE_CODES, SUBPROTOCOL
+from ..errors import AgentError, CannotConnect, find_cause
+from ..ports.feedback import Verdict
+from ..protocol.asyncapi import CLOSE_CODES
 from ..protocol.outbound import (
     ActionClosed,
     ActionExecuted,
     ActionSuggestion,
     Error,
+    FeedbackStored,
     Outbound,
     Response,
     Stream,
@@ -48,240 +32,61 @@ from ..protocol.outbound import (
     ThreadFrame,
     Welcome,
 )
+from ..protocol.url import parse_server_url
+from .message_socket import MessageSocket
+from .turn import ConnectionLost, Reconnected, RequestRefused, Turn
 
+DEFAULT_URL = "http://127.0.0.1:8787"
 CONNECT_TIMEOUT = 10.0  # seconds for TCP, TLS and the handshake together
-WRITE_TIMEOUT = 10.0  # seconds in which the server takes a message
-CLOSE_TIMEOUT = 2.0
-MESSAGE_MOST = 4 * 1024 * 1024  # characters of one message of the server
-WAITING_MOST = 20_000  # events of one turn that its reader has not taken
 
 _decoder: msgspec.json.Decoder[Outbound] = msgspec.json.Decoder(Outbound)
 
-
-class ConnectionLost(AgentError):
-    """The connection ended while something waited. `code`: the close code; 1006 where the server sent none."""
-
-    def __init__(self, message: str, code: int = 1006) -> None:
-        super().__init__(message)
-        self.code = code
-
-
-class RequestRefused(AgentError):
-    """The server did not do what was asked. `code`: of the server's error; the message says what to do."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-
-
-@dataclass(frozen=True, slots=True)
-class Reconnected:
-    """The first event of a turn for which the client had to connect again.
-
-    `lost`: ids of the suggestions that can no longer be confirmed. `continues`: whether the server goes on with the
-    same conversation; otherwise the question is the first one of a new conversation.
-    """
-
-    lost: tuple[str, ...]
-    continues: bool
-
-
-TurnItem: TypeAlias = Stream | StreamEnd | Response | ActionSuggestion | ActionExecuted | Reconnected
-"""An event of a turn, in the order in which the server sent them."""
-
+T = TypeVar("T")
 Dial: TypeAlias = Callable[[], Awaitable[ByteStream]]
 
 
-class _MessageSocket:
-    """A WebSocket over a stream. One task calls `receive`; any task may call `send`."""
-
-    def __init__(self, stream: ByteStream) -> None:
-        self._stream = stream
-        self._protocol = WSConnection(ConnectionType.CLIENT)
-        self._writing = anyio.Lock()
-        self._events: deque[Event] = deque()
-        self._text = ""
-        self.code: int | None = None  # of the connection's end
-
-    async def open(self, host: str, path: str, token: str | None) -> None:
-        """Do the handshake; raises `CannotConnect`."""
-        headers = [] if token is None else [(b"Authorization", f"Bearer {token}".encode())]
-        await self._write(Request(host=host, target=path, subprotocols=[SUBPROTOCOL], extra_headers=headers))
-        status = None
-        while True:
-            event = await self._next_event()
-            if isinstance(event, AcceptConnection):
-                return
-            if isinstance(event, RejectConnection):
-                status = event.status_code
-            if status is not None and (
-                not isinstance(event, RejectConnection | RejectData) or _is_last(event)
-            ):
-                raise CannotConnect(f"{host} refused the connection with HTTP status {status}", status)
-            if event is None:
-                raise CannotConnect(f"{host} closed the connection before the handshake was done")
-
-    async def send(self, message: Mapping[str, Any]) -> None:
-        """Send a JSON object. A cancel takes effect once it is written."""
-        await self._write(Message(json.dumps(message)))
-
-    async def ping(self, payload: str) -> None:
-        """Send a ping, whose answer `receive` returns."""
-        await self._write(Ping(payload.encode()))
-
-    async def receive(self) -> str | Pong | None:
-        """Return the next message or pong; `None` at the end of the connection, whose code is then `code`."""
-        while True:
-            event = await self._next_event()
-            if event is None:
-                return None
-            if isinstance(event, TextMessage):
-                self._text += event.data
-                if len(self._text) > MESSAGE_MOST:
-                    raise ProtocolError
-                if event.message_finished:
-                    text, self._text = self._text, ""
-                    return text
-            elif isinstance(event, Ping):
-                await self._write(event.response())
-            elif isinstance(event, Pong):
-                return event
-            elif isinstance(event, CloseConnection):
-                self.code = event.code
-                await self._write(event.response())
-
-    async def close(self) -> None:
-        """Say goodbye and close the stream, in `CLOSE_TIMEOUT` seconds at most."""
-        with anyio.move_on_after(CLOSE_TIMEOUT, shield=True):
-            await self._write(CloseConnection(code=1000))
-            await self._stream.aclose()
-
-    async def _next_event(self) -> Event | None:
-        """Return the next event of the protocol; `None` at the end of the stream."""
-        while not self._events:
-            try:
-                data = await self._stream.receive()
-            except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError, ssl.SSLError):
-                return None
-            self._protocol.receive_data(data)
-            self._events.extend(self._protocol.events())
-        return self._events.popleft()
-
-    async def _write(self, event: Event) -> None:
-        """Write an event whole: half a frame would end the connection. A broken connection shows in `receive`."""
-        async with self._writing:
-            try:
-                data = self._protocol.send(event)
-            except ProtocolError:  # the connection is closing
-                return
-            with anyio.move_on_after(WRITE_TIMEOUT, shield=True) as late:
-                try:
-                    await self._stream.send(data)
-                except (anyio.BrokenResourceError, anyio.ClosedResourceError, ssl.SSLError):
-                    return
-            if late.cancelled_caught:
-                await self._stream.aclose()
-
-
-def _is_last(event: Event) -> bool:
-    return (isinstance(event, RejectData) and event.body_finished) or not getattr(event, "has_body", True)
-
-
-class Turn:
-    """The answer to one question: iterate over its events. As a context manager, it is cancelled when it is left."""
-
-    def __init__(self, agent: "Agent", text: str, lang: str | None) -> None:
-        self._agent = agent
-        self._frame = {"type": "message", "text": text} | ({"lang": lang} if lang else {})
-        self._events: deque[TurnItem] = deque()
-        self._news = anyio.Event()
-        self._error: AgentError | None = None
-        self._is_sent = self._is_over = False
-        self._is_answered = False  # from then on a cancel would end the suggestions of the turn
-        self.id = ""
-
-    async def __aenter__(self) -> "Turn":
-        """Return the turn; the question is sent with the first event that is asked for."""
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        """Cancel the turn, unless its response has come."""
-        if self._is_sent and not self._is_over and not self._is_answered:
-            self._is_over = True
-            with anyio.move_on_after(CLOSE_TIMEOUT, shield=True):
-                await self._agent.send({"type": "cancel", "id": self.id})
-
-    def __aiter__(self) -> "Turn":
-        """Iterate over the events of the turn."""
-        return self
-
-    async def __anext__(self) -> TurnItem:
-        """Return the next event.
-
-        Raises `ConnectionLost`, `RequestRefused`, and `CannotConnect` for a question that cannot be sent.
-        """
-        if not self._is_sent:
-            self._is_sent = True
-            await self._agent.begin(self)
-        while not self._events:
-            if self._error is not None:
-                error, self._error = self._error, None
-                self._is_over = True
-                raise error
-            if self._is_over:
-                raise StopAsyncIteration
-            self._news = anyio.Event()
-            await self._news.wait()
-        return self._events.popleft()
-
-    @property
-    def frame(self) -> dict[str, Any]:
-        """The message that asks the question."""
-        return self._frame | {"id": self.id}
-
-    def add_event(self, event: TurnItem) -> None:
-        """Add an event for the reader of the turn; a reader that takes none ends the turn."""
-        if self._error is not None or self._is_over:
-            return
-        self._events.append(event)
-        self._is_answered = self._is_answered or isinstance(event, Response)
-        if len(self._events) > WAITING_MOST:
-            self._events.clear()
-            self.end(ConnectionLost("the events of the turn were not read"))
-        self._news.set()
-
-    def end(self, error: AgentError | None = None) -> None:
-        """End the turn after the events so far; the first `error` is raised after them."""
-        self._error = self._error or error
-        self._is_over = self._is_over or self._error is None
-        self._news.set()
-
-
-class _Decision:
-    """A decision on a suggestion that waits for its outcome."""
+class _Decision(Generic[T]):
+    """A decision on a suggestion or an answer that waits for its outcome, a `T`."""
 
     def __init__(self) -> None:
-        self.outcome: ActionExecuted | ActionClosed | AgentError | None = None
-        self.known = anyio.Event()
+        self._outcome: T | AgentError | None = None
+        self._known = anyio.Event()
 
-    def end(self, outcome: ActionExecuted | ActionClosed | AgentError) -> None:
+    def end(self, outcome: T | AgentError) -> None:
         """Set the outcome."""
-        self.outcome = outcome
-        self.known.set()
+        self._outcome = outcome
+        self._known.set()
+
+    async def wait(self) -> T:
+        """Return the outcome; raises the error that is one."""
+        await self._known.wait()
+        assert self._outcome is not None
+        if isinstance(self._outcome, AgentError):
+            raise self._outcome
+        return self._outcome
 
 
 class Agent:
     """One conversation with a server. Made by `connect` and `connect_over`."""
 
-    def __init__(self, dial: Dial, tasks: TaskGroup, host: str, path: str, token: str | None) -> None:
+    def __init__(
+        self,
+        dial: Dial,
+        tasks: TaskGroup,
+        host: str,
+        path: str,
+        token: str | None,
+        visitor: str | None = None,
+    ) -> None:
         self._dial = dial
         self._tasks = tasks
-        self._place = (host, path, token)
-        self._socket: _MessageSocket | None = None
+        self._place = (host, path, token, visitor)
+        self._socket: MessageSocket | None = None
         self._dialling = anyio.Lock()
-        self._asked = 0
+        self._asked = self._rated = 0
         self._turns: WeakValueDictionary[str, Turn] = WeakValueDictionary()
-        self._decisions: dict[str, _Decision] = {}
+        self._decisions: dict[str, _Decision[ActionExecuted | ActionClosed]] = {}
+        self._ratings: dict[str, _Decision[FeedbackStored]] = {}
         self._suggested: dict[str, None] = {}
         self._lost: tuple[str, ...] = ()
         self.thread = ""  # of the conversation, where the server has memory
@@ -291,7 +96,7 @@ class Agent:
 
         `lang`: the language to answer in, such as "en"; by default that of the question.
         """
-        return Turn(self, text, lang)
+        return Turn(self.begin, self.send, text, lang)
 
     async def confirm(
         self, suggestion_id: str, payload: Mapping[str, Any] | None = None
@@ -306,6 +111,25 @@ class Agent:
     async def reject(self, suggestion_id: str) -> ActionExecuted | ActionClosed:
         """Decline a suggested action; return how it was closed. Raises as `confirm` does."""
         return await self._decide(suggestion_id, {"type": "reject_action"})
+
+    async def feedback(self, message: str, verdict: Verdict, text: str = "") -> FeedbackStored:
+        """Say whether an answer of this connection was good; return what is stored once it is on the server's disk.
+
+        `message`: the id of its turn or response. `verdict`: "up" or "down"; a later one replaces the first. `text`:
+        words about it. Raises `RequestRefused`, and `ConnectionLost`: then it may have been stored or not.
+        """
+        if self._socket is None:
+            raise ConnectionLost("the answer went with the connection: ask again, then rate the new answer")
+        self._rated += 1
+        label = f"feedback-{self._rated}"
+        rating = self._ratings[label] = _Decision()
+        await self._socket.send(
+            {"type": "feedback", "message": message, "verdict": verdict, "text": text, "id": label}
+        )
+        try:
+            return await rating.wait()
+        finally:
+            self._ratings.pop(label, None)
 
     async def cancel(self) -> None:
         """Cancel the question or action in progress, and everything that waits for a confirm."""
@@ -334,12 +158,12 @@ class Agent:
         async with self._dialling:
             if self._socket is not None:
                 return
-            host, path, token = self._place
-            socket: _MessageSocket | None = None
+            host, path, token, visitor = self._place
+            socket: MessageSocket | None = None
             try:
                 with anyio.fail_after(CONNECT_TIMEOUT):
-                    socket = _MessageSocket(await self._dial())
-                    await socket.open(host, path, token)
+                    socket = MessageSocket(await self._dial())
+                    await socket.open(host, path, token, visitor)
                     await self._greet(socket)
             except TimeoutError:
                 error: AgentError = CannotConnect(
@@ -360,7 +184,7 @@ class Agent:
         if self._socket is not None:
             await self._socket.close()
 
-    async def _greet(self, socket: _MessageSocket) -> None:
+    async def _greet(self, socket: MessageSocket) -> None:
         """Take the server's welcome, and open the conversation's thread where the server has memory."""
         while (received := await socket.receive()) is not None:
             frame = _decode(received)
@@ -379,7 +203,7 @@ class Agent:
         code = socket.code or 1006
         raise CannotConnect(f"the server closed the connection: {CLOSE_CODES.get(code, f'code {code}')}")
 
-    async def _read(self, socket: _MessageSocket) -> None:
+    async def _read(self, socket: MessageSocket) -> None:
         """Hand out what the server sends, until the connection ends."""
         code = 1006
         try:
@@ -396,7 +220,7 @@ class Agent:
             self._lose(code)
         await socket.close()
 
-    async def _take(self, socket: _MessageSocket, frame: Outbound) -> None:
+    async def _take(self, socket: MessageSocket, frame: Outbound) -> None:
         """Hand a message of the server to the turn or the decision that waits for it."""
         if isinstance(frame, ActionClosed):
             self._end_decision(frame.suggestion_id, frame)
@@ -407,8 +231,13 @@ class Agent:
             refused = RequestRefused(frame.code, frame.message)
             if frame.suggestion_id is not None:
                 self._end_decision(frame.suggestion_id, refused)
+            elif frame.id in self._ratings:
+                self._ratings.pop(frame.id).end(refused)
             elif frame.id is not None and frame.code != "internal":  # after that one comes a refusal
                 self._end_turn(frame.id, refused)
+        elif isinstance(frame, FeedbackStored):
+            if frame.id in self._ratings:
+                self._ratings.pop(frame.id).end(frame)
         elif isinstance(frame, Stream | StreamEnd | Response | ActionSuggestion):
             if isinstance(frame, ActionSuggestion):
                 self._suggested[frame.suggestion_id] = None
@@ -442,11 +271,7 @@ class Agent:
             raise ConnectionLost("the suggestion went with the connection: ask again to get a new one")
         decision = self._decisions.setdefault(suggestion_id, _Decision())
         await self._socket.send({**message, "suggestionId": suggestion_id})
-        await decision.known.wait()
-        assert decision.outcome is not None
-        if isinstance(decision.outcome, AgentError):
-            raise decision.outcome
-        return decision.outcome
+        return await decision.wait()
 
     def _lose(self, code: int) -> None:
         """End all that waits for the connection, which ended with `code`."""
@@ -459,6 +284,8 @@ class Agent:
         for id in list(self._decisions):
             message = f"the connection ended (code {code}): the action may have been carried out, or not"
             self._end_decision(id, ConnectionLost(message, code))
+        for rating in self._ratings.values():
+            rating.end(ConnectionLost(f"the connection ended (code {code}): send the feedback again", code))
 
 
 def _decode(received: str | Pong | None) -> Outbound | None:
@@ -476,14 +303,16 @@ def _decode(received: str | Pong | None) -> Outbound | None:
 
 @asynccontextmanager
 async def connect(
-    url: str = "http://127.0.0.1:8787", token: str | None = None
+    url: str = DEFAULT_URL, token: str | None = None, visitor: str | None = None
 ) -> AsyncGenerator[Agent, None]:
     """Open a conversation with the server at `url` (http, https, ws or wss), and close it at the end of the block.
 
     At its end, also by a cancel, the server cancels the question in progress. `token`: the server's, or a user's.
+    `visitor`: a secret of a client without a user's token, 22 to 64 characters such as `secrets.token_urlsafe()`
+    returns; the server's memory of the client belongs to it.
     Raises `CannotConnect`, and `agent.errors.UsageError` for a URL that cannot be used.
     """
-    host, port, secure, path = _parse_url(url)
+    host, port, secure, path = parse_server_url(url, DEFAULT_URL)
 
     async def dial() -> ByteStream:
         if secure:
@@ -491,18 +320,22 @@ async def connect(
         return await anyio.connect_tcp(host, port)
 
     name = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    async with connect_over(dial, name, path, token) as agent:
+    async with connect_over(dial, name, path, token, visitor) as agent:
         yield agent
 
 
 @asynccontextmanager
 async def connect_over(
-    dial: Dial, host: str = "127.0.0.1:8787", path: str = "/ws", token: str | None = None
+    dial: Dial,
+    host: str = "127.0.0.1:8787",
+    path: str = "/ws",
+    token: str | None = None,
+    visitor: str | None = None,
 ) -> AsyncGenerator[Agent, None]:
     """Open a conversation over the streams that `dial` returns, one for each connection. `host`: the Host header."""
     try:
         async with anyio.create_task_group() as tasks:
-            agent = Agent(dial, tasks, host, path, token)
+            agent = Agent(dial, tasks, host, path, token, visitor)
             await agent.open()
             try:
                 yield agent
@@ -511,17 +344,3 @@ async def connect_over(
                 tasks.cancel_scope.cancel()
     except BaseExceptionGroup as group:
         raise find_cause(group) from None
-
-
-def _parse_url(url: str) -> tuple[str, int, bool, str]:
-    """Return host, port, whether TLS is used, and path."""
-    wrong = UsageError("the URL must look like http://127.0.0.1:8787")
-    try:
-        split = urlsplit(url if "://" in url else f"http://{url}")
-        port = split.port or (443 if split.scheme in ("wss", "https") else 80)
-    except ValueError:  # odd brackets, or an invalid port
-        raise wrong from None
-    if not split.hostname or split.scheme not in ("ws", "wss", "http", "https"):
-        raise wrong
-    path = split.path if split.path not in ("", "/") else "/ws"
-    return split.hostname, port, split.scheme in ("wss", "https"), path

@@ -19,10 +19,8 @@ from ..text.terminal import printable
 from .editor import PROMPT, LineEditor, count_columns
 
 REDRAW_SIGNALS = (signal.SIGCONT, signal.SIGWINCH)  # the row is drawn anew after these
-LEAVE_SIGNALS = (
-    signal.SIGTERM,
-    signal.SIGHUP,
-)  # by default these would end the process without restoring the terminal
+# By default these would end the process without restoring the terminal.
+LEAVE_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 _PASTES = "\x1b[?2004h", "\x1b[?2004l"  # turn the marking of pasted text on and off
 _ERASE = "\r\x1b[K"
 
@@ -43,9 +41,8 @@ class Screen:
         self._steer = steer
         self._width = width
         self._used = 0  # columns of the open line, which has no line break yet
-        self._wrapped = (
-            False  # the open line filled its row and the cursor moved on; a line break then adds no row
-        )
+        # The open line filled its row and the cursor moved on; a line break then adds no row.
+        self._wrapped = False
         self._below = False  # the user's row stands under the open line
         self._drawn = False
 

@@ -11,9 +11,16 @@ from ..config import MEMORY, USER_DATA
 from ..errors import UsageError
 from ..host import WallClock, WorkerThreads
 from ..ports.ledger import LedgerRow
-from ..storage.open import kb_label, ledger_folder, open_ledger
+from ..storage.open import (
+    LEDGER_FILE,
+    data_label,
+    explain_missing,
+    is_kept,
+    kb_label,
+    ledger_folder,
+    open_ledger,
+)
 from ..storage.settings import StorageSettings
-from ..storage.trust import FILE
 from ..text.terminal import printable_line
 from .output import OK, complain, write, write_line
 from .settings import read_settings
@@ -22,7 +29,11 @@ from .settings import read_settings
 async def actions(
     *,
     data: Annotated[
-        str, Parameter(env_var="AGENT_DATA", help="Folder of the ledger, or user for your data folder.")
+        str,
+        Parameter(
+            env_var="AGENT_DATA",
+            help="Folder of the ledger, user for your data folder, or a postgresql:// URL.",
+        ),
     ] = USER_DATA,
     limit: Annotated[int, Parameter(name=["--limit", "-n"], help="How many, newest first.")] = 20,
     kb: Annotated[Path | None, Parameter(help="List the actions of this other knowledge base.")] = None,
@@ -46,17 +57,18 @@ async def actions(
         raise UsageError("a ledger in memory ends with its server: name the folder with --data DIR")
     if limit < 1:
         raise UsageError("limit must be at least 1")
-    folder = ledger_folder(data)
-    if not (folder / FILE).is_file():
+    threads, clock = WorkerThreads(1), WallClock()
+    if not await is_kept(data, LEDGER_FILE, threads, clock):
         if data != USER_DATA:
-            raise UsageError(
-                f"there is no ledger in {folder}: name the folder that a server keeps, its --data DIR"
-            )
-        complain(_nothing_in(folder))  # no server of this user has confirmed anything
+            raise UsageError(explain_missing("ledger", data))
+        complain(_nothing_in(str(ledger_folder(data))))  # no server of this user has confirmed anything
         return OK
-    kb = kb or read_settings().documents.kb
-    of = None if every else kb_label(kb)
-    async with open_ledger(StorageSettings(data), kb, WorkerThreads(1), WallClock()) as ledger:
+    storage = StorageSettings(data)
+    if kb is None:
+        served = read_settings()
+        kb, storage = served.documents.kb, StorageSettings(data, kb_name=served.storage.kb_name)
+    of = None if every else kb_label(storage, kb)
+    async with open_ledger(storage, kb, threads, clock) as ledger:
         rows = await ledger.rows(limit, of)
         others = not rows and bool(await ledger.rows(1))
     for row in rows:
@@ -67,11 +79,11 @@ async def actions(
     if others:
         complain(f"nothing was confirmed with the knowledge base {of}; --all lists the actions of others")
     elif not rows:
-        complain(_nothing_in(folder))
+        complain(_nothing_in(data_label(data)))
     return OK
 
 
-def _nothing_in(folder: Path) -> str:
+def _nothing_in(folder: str) -> str:
     return f"nothing was confirmed yet: no action is in the ledger of {folder}"
 
 

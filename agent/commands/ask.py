@@ -17,16 +17,12 @@ from .. import log
 from ..client import chat as terminal
 from ..client.client import DEFAULT_URL, connect
 from ..client.descriptions import describe_close, describe_response, describe_suggestions, put_marks
-from ..compose.adapters import Adapters
-from ..compose.answering import AnswerSources, open_answering
-from ..compose.knowledge import make_knowledge
 from ..errors import CannotConnect, UsageError, WireClosed
-from ..ports.brain import Question, TurnEvent, TurnRefusal, VerifiedPart
+from ..ports.brain import Question
 from ..ports.search import Lang
-from ..retrieval.foreign import open_foreign_files
-from ..server.metrics import Metrics
 from ..session.cited_sources import CitedSources
 from ..text.terminal import printable_line
+from .local_answers import collect_answer, open_local_answering
 from .output import FAILED, OK, REFUSED, complain, write
 from .settings import read_settings
 from .talk import Secret, Url
@@ -80,27 +76,10 @@ async def _answer_here(text: str, lang: Lang | None, kb: Path | None) -> int:
     """Answer a question in this process, and print the reasons on the way."""
     settings = read_settings([] if kb is None else ["--kb", str(kb)])
     log.configure("console", "warning")
-    said: list[VerifiedPart | TurnRefusal] = []
-
-    def hear(event: TurnEvent) -> None:
-        if isinstance(event, VerifiedPart | TurnRefusal):
-            said.append(event)
-
-    with open_foreign_files() as foreign:
-        adapters = Adapters()
-        knowledge = make_knowledge(settings=settings, adapters=adapters, foreign=foreign)
-        async with open_answering(
-            settings=settings,
-            adapters=adapters,
-            observer=Metrics(),
-            sources=AnswerSources(knowledge=knowledge),
-            explain=_write_reasons,
-        ) as answering:
-            await knowledge.read()
-            await answering.brain.answer(
-                Question(id="1", text=text, lang=lang, at=trio.current_time(), wishes=()), hear
-            )
-    texts = [event.text for event in said]
+    async with open_local_answering(settings, _write_reasons) as answering:
+        question = Question(id="1", text=text, lang=lang, at=trio.current_time(), wishes=())
+        parts = await collect_answer(answering, question)
+    texts = [part.text for part in parts]
     blocked = texts[-1].blocked
     sources = CitedSources()
     marked = [put_marks(each.text, sources.add_text(each)) for each in texts]
@@ -111,7 +90,7 @@ async def _answer_here(text: str, lang: Lang | None, kb: Path | None) -> int:
     write(f"\n{before}{gap}{marked[-1]}\n")
     proposed = [
         {"action": each.action, "payload": each.payload, "missing": each.missing}
-        for each in said[-1].proposals
+        for each in parts[-1].proposals
     ]
     write("".join(f"{line}\n" for line in [*describe_response(answer), *describe_suggestions(proposed)]))
     return OK if blocked is None else REFUSED

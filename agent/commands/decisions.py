@@ -17,6 +17,7 @@ from ..memory.own_memory import OwnMemory
 from ..memory.states import allowed_decisions
 from ..ports.archive import ArchiveEntry
 from ..ports.memory import LIVE, Item, ItemDecision
+from ..storage.settings import is_server
 from ..text.language import detect_language
 from .items import describe_replacement, make_row
 from .memory_access import Data, open_for_command, open_threads
@@ -157,9 +158,11 @@ async def forget(id: str, /, *, data: Data = USER_DATA) -> int:
     """Forget an item of any status. This cannot be undone.
 
     Its text leaves every file, and so do the messages that it comes from or that
-    repeat it, and the answers that cite or repeat it. An item that it replaced has
-    an id of its own, and is forgotten by that. Tool calls that ran keep their
-    arguments, without the texts that repeat the item.
+    repeat it, and the answers that cite or repeat it. On a PostgreSQL server they
+    leave the tables; its log, standbys and backups have them until these are over.
+
+    An item that it replaced has an id of its own, and is forgotten by that. Tool
+    calls that ran keep their arguments, without the texts that repeat the item.
 
     Example: agent memory forget i12
     """
@@ -167,6 +170,10 @@ async def forget(id: str, /, *, data: Data = USER_DATA) -> int:
         desk = OwnMemory(opened.store, WallClock(), threads)
         left = await desk.forget_item(await opened.archive.scope(id), id)
     write(f"{left.item.id} is forgotten, and {len(left.turns)} messages and answers with it\n")
+    if is_server(data):
+        write(
+            "nobody can read them any more; the server's log, standbys and backups have them until these are over\n"
+        )
     return OK
 
 

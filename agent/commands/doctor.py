@@ -21,7 +21,7 @@ from .. import log
 from ..config import MEMORY
 from ..embedding.open import choose
 from ..errors import ModelFailed, UsageError
-from ..host import WorkerThreads
+from ..host import WallClock, WorkerThreads
 from ..models.health import ask_for_one_token
 from ..models.open import ask_context, open_language_model
 from ..retrieval.foreign import open_foreign_files
@@ -30,15 +30,15 @@ from ..server.accept import SPARE_FILES, open_listeners
 from ..server.metrics import Metrics
 from ..server.settings import VISITORS
 from ..settings import Settings
-from ..storage.open import ledger_folder
+from ..storage.open import check_server, data_label, ledger_folder
+from ..storage.settings import is_server
 from ..text.terminal import printable_line
 from .output import FAILED, OK, write
 from .settings import DEFAULTS, Flags, settings_app
 
 _LEFT_OUT_SHOWN = 3
-_FREE_BYTES = (
-    200 * 1024 * 1024
-)  # free bytes of the data folder's disk below which the disk counts as nearly full
+# Free bytes of the data folder's disk below which the disk counts as nearly full.
+_FREE_BYTES = 200 * 1024 * 1024
 
 Grade: TypeAlias = Literal["ok", "note", "fail"]
 
@@ -132,6 +132,13 @@ async def check_data(settings: Settings) -> Diagnosis:
     """Write a file into the data folder, or into the folder in which a server would make it."""
     if settings.storage.data == MEMORY:
         return Diagnosis("note", "data is in memory and ends with the server: keep it with --data DIR")
+    if is_server(settings.storage.data):
+        try:
+            danger = await WorkerThreads(1)(partial(check_server, settings.storage, WallClock()))
+        except UsageError as error:
+            return Diagnosis("fail", str(error))
+        words = f"{data_label(settings.storage.data)} answers"
+        return Diagnosis("note", f"{words}, but {danger}") if danger else Diagnosis("ok", words)
     return await WorkerThreads(1)(partial(_write_data, ledger_folder(settings.storage.data)))
 
 

@@ -14,7 +14,7 @@ from ..retrieval.cache import Cache
 from ..retrieval.check import check_knowledge as look_over
 from ..retrieval.foreign import open_foreign_files
 from ..retrieval.live_knowledge import LiveKnowledge
-from ..storage.open import ledger_folder
+from ..storage.open import cache_folder
 from ..text.terminal import printable_line
 from .output import FAILED, OK, REFUSED, complain, write
 
@@ -77,9 +77,7 @@ async def embed(
         raise UsageError(f"vectors {vectors} makes none: name a kind, such as --vectors minilm")
     meaning.on_progress = lambda done, total: write(f"{done:,} of {total:,} sections\n")
     with open_foreign_files() as foreign:
-        live = await LiveKnowledge.open(
-            kb, run_sync, meaning, Cache(ledger_folder(data), kb), foreign=foreign
-        )
+        live = await LiveKnowledge.open(kb, run_sync, meaning, Cache(cache_folder(data), kb), foreign=foreign)
         await live.embed_all()
     if not live.now.has_vectors:
         complain("the model gave no vectors: the line above says why")

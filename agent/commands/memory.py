@@ -13,15 +13,18 @@ from typing import Annotated, get_args
 import msgspec
 from cyclopts import App, Group, Parameter
 
+from ..compose.nodes import describe_differences, select_servers
 from ..config import ITEM_QUOTE, USER_DATA
 from ..errors import UsageError
-from ..host import WallClock
+from ..host import WallClock, WorkerThreads
 from ..lang import DEFAULT, Lang
 from ..memory.items import make_draft
 from ..ports.archive import ScopeFilter
 from ..ports.conversation import Scope
 from ..ports.memory import Candidate, ItemStatus, ItemType, Source
 from ..ports.projects import HOUSE
+from ..storage.open import list_nodes
+from ..storage.settings import is_server
 from ..text.language import detect_language
 from ..text.terminal import printable_line
 from .decisions import accept, block, decide, done, edit, forget, reject, reopen, start, unblock
@@ -53,7 +56,7 @@ for _decision in (accept, reject, start, done, block, unblock, reopen):
 
 Project = Annotated[
     str | None,
-    Parameter(help="Only of this project: over a socket the knowledge base's folder, over HTTP its id."),
+    Parameter(help="Only of this project: over a socket the --kb, or its --kb-name; over HTTP its id."),
 ]
 User = Annotated[str | None, Parameter(help="Only of the user of this name.")]
 Thread = Annotated[str | None, Parameter(help="Only of this thread, whose user has no name.")]
@@ -65,7 +68,7 @@ class _ItemOwner:
     """The owner of a new item."""
 
     project: Annotated[
-        str, Parameter(help="The project: over HTTP its id, over a socket the knowledge base's folder.")
+        str, Parameter(help="The project: over HTTP its id, over a socket the --kb, or its --kb-name.")
     ] = HOUSE
     user: Annotated[str, Parameter(help="Name of the user that it belongs to.")] = ""
     thread: Annotated[str, Parameter(help="Thread that it belongs to, where its user has no name.")] = ""
@@ -113,7 +116,7 @@ async def list_items(
                 else:
                     write(make_row(item))
     if not has_match:
-        complain("no item matches: leave out a filter, or name another folder with --data DIR")
+        complain("no item matches: leave out a filter, or name another place with --data")
     return OK
 
 
@@ -219,7 +222,8 @@ async def export(
 async def check(*, data: Data = USER_DATA) -> int:
     """Check the file of the memory for damage, and count its items and messages.
 
-    Reads the whole file.
+    Reads the whole file. A PostgreSQL server looks after its own files; of its
+    servers it is said how many there are, and in what they differ.
 
     Exit status: 0 it is whole, 3 it is damaged, 2 it cannot be opened.
 
@@ -233,8 +237,15 @@ async def check(*, data: Data = USER_DATA) -> int:
             complain("the file is damaged: stop its server and put a backup of memory.sqlite in its place")
             return REFUSED
         tally = await opened.archive.tally()
+    nodes = await list_nodes(data, WorkerThreads(1), WallClock())
     counts = [f"{tally.items[each]} {each}" for each in get_args(ItemStatus) if tally.items.get(each)]
-    write("file: whole\n")
+    if is_server(data):
+        write(
+            printable_line(f"servers: {len(select_servers(nodes))} {describe_differences(nodes)}".rstrip())
+            + "\n"
+        )
+    else:
+        write("file: whole\n")
     write(f"items: {', '.join(counts) or 'none'}\n")
     write(f"messages and answers: {tally.turns}\n")
     write(f"exchanges that could not be kept: {tally.gaps}\n")

@@ -15,12 +15,15 @@ from ..memory.own_memory import OwnMemory
 from ..ports.archive import MemoryArchive
 from ..ports.memory import MemoryStore
 from ..ports.remember import Transcript
-from ..storage.open import ledger_folder, open_archive, open_store
+from ..storage.open import LEDGER_FILE, is_kept, open_archive, open_store
 from ..storage.settings import StorageSettings
-from ..storage.trust import FILE as LEDGER_FILE
 
 Data = Annotated[
-    str, Parameter(env_var="AGENT_DATA", help="Folder that the server keeps, or user for your data folder.")
+    str,
+    Parameter(
+        env_var="AGENT_DATA",
+        help="Folder that the server keeps, user for your data folder, or its postgresql:// URL.",
+    ),
 ]
 
 
@@ -57,10 +60,11 @@ async def open_for_command(data: str, id: str = "") -> AsyncIterator[OpenedMemor
 
 @asynccontextmanager
 async def open_threads(data: str) -> AsyncIterator[tuple[Transcript, ...]]:
-    """Open the threads that a server keeps beside its memory, for the time of a block; give `()` without any."""
-    if not (ledger_folder(data) / LEDGER_FILE).is_file():
+    """Open the threads and feedback that a server keeps beside its memory for a block; give `()` without any."""
+    threads, clock = WorkerThreads(1), WallClock()
+    if not await is_kept(data, LEDGER_FILE, threads, clock):
         yield ()
         return
     with silence_log():
-        async with open_store(StorageSettings(data), Path(), WorkerThreads(1), WallClock()) as store:
-            yield (store.threads,)
+        async with open_store(StorageSettings(data), Path(), threads, clock) as store:
+            yield (store.threads, store.feedback)

@@ -18,6 +18,8 @@ OK, FAILED, USAGE, REFUSED = 0, 1, 2, 3
 
 SHOWS_ALL: Final[ContextVar[bool]] = ContextVar("shows_all", default=False)
 """Whether the help that is asked for is that of `--help all`."""
+ENDS_PROCESS: Final[ContextVar[bool]] = ContextVar("ends_process", default=False)
+"""Whether the process ends with the command, as it does unless a program runs a command line of its own."""
 
 
 def write(text: str) -> None:

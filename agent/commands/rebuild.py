@@ -10,9 +10,12 @@ from ..embedding.open import open_near
 from ..errors import StorageFailed, UsageError
 from ..host import WallClock, WorkerThreads
 from ..log import silence_log
-from ..memory.recall.recall import IndexRecaller
+from ..memory.recall.index import RecallIndex
+from ..memory.recall.scope_index import index_everything
+from ..memory.recall.search import VectorArm
 from ..ports.archive import EVERY_SCOPE, MemoryArchive
 from ..ports.memory import LIVE
+from ..ports.recall_store import RecallStore
 from ..ports.work import RunSync
 from ..storage.open import open_archive
 from ..storage.settings import StorageSettings
@@ -32,7 +35,7 @@ async def rebuild(
     """Rebuild the index and the vectors of the memory, and check that nothing is
     missing. Messages and items stay as they are.
 
-    A server also builds the index at each start. Safe to use while servers run.
+    A server builds the index of a user at the user's first question. Safe to use while servers run.
     Stopped halfway, the next command or server that needs vectors makes the rest.
 
     Exit status: 0 all is there, 3 the index lacks something, 2 it cannot be done.
@@ -50,10 +53,10 @@ async def rebuild(
     try:
         with silence_log():
             async with open_archive(StorageSettings(data), WorkerThreads(1), WallClock()) as (store, archive):
-                recall = IndexRecaller(store, threads, await open_near(vectors, None, threads, store))
+                index, near = RecallIndex(), await open_near(vectors, None, threads, store)
                 write(f"thrown away: {await store.drop_vectors()} vectors\n")
-                missing = await _make_index(recall, archive, threads)
-                unkept = await _make_vectors(recall, archive)
+                missing = await _make_index(index, store, archive, threads)
+                unkept = await _make_vectors(None if near is None else near(index), archive)
     except StorageFailed as error:
         raise UsageError(
             f"{error}; messages and items are unchanged: repair the disk and try again"
@@ -69,13 +72,15 @@ async def rebuild(
     return OK
 
 
-async def _make_index(recall: IndexRecaller, archive: MemoryArchive, run_sync: RunSync) -> set[str]:
+async def _make_index(
+    index: RecallIndex, store: RecallStore, archive: MemoryArchive, run_sync: RunSync
+) -> set[str]:
     """Make the index and print its size; return the ids that it lacks."""
     expected = await _find_expected(archive)
     began = trio.current_time()
-    await recall.catch_up()
+    await index_everything(index, store, run_sync)
     seconds = trio.current_time() - began
-    indexed = await run_sync(lambda: set(recall.index.indexed_ids()))
+    indexed = await run_sync(lambda: set(index.indexed_ids()))
     missing = expected - indexed
     if missing:  # an item may have been forgotten meanwhile
         missing &= await _find_expected(archive)
@@ -87,11 +92,13 @@ async def _make_index(recall: IndexRecaller, archive: MemoryArchive, run_sync: R
     return missing
 
 
-async def _make_vectors(recall: IndexRecaller, archive: MemoryArchive) -> int:
+async def _make_vectors(near: VectorArm | None, archive: MemoryArchive) -> int:
     """Make and keep vectors, and print how many there are; return how many could not be kept."""
     began = trio.current_time()
-    await recall.embed_rows()
-    unkept = await recall.save_vectors()
+    unkept = 0
+    if near is not None:
+        await near.catch_up()
+        unkept = await near.save_vectors()
     seconds = trio.current_time() - began
     tally = await archive.tally()
     counts = [f"{count} of {name.partition(':')[0]}" for name, count in sorted(tally.vectors.items())]

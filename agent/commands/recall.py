@@ -18,7 +18,7 @@ from ..memory.recall.recall import IndexRecaller
 from ..ports.conversation import Scope
 from ..ports.recall import Excerpt, RecallQuery
 from ..storage.memories import FILE
-from ..storage.open import ledger_folder, open_memory_store
+from ..storage.open import explain_missing, is_kept, open_memory_store
 from ..storage.settings import StorageSettings
 from ..text.language import detect_language
 from ..text.terminal import printable, printable_line
@@ -49,8 +49,8 @@ class SearchedConversations:
     """The conversations to search, and the author of the questions.
 
     Args:
-        project: Project of the conversations: over HTTP its id, over a socket the knowledge base's folder; without it
-            the imported ones.
+        project: Project of the conversations: over HTTP its id, over a socket the --kb, or its --kb-name; without
+            it the imported ones.
         thread: The one conversation to search; without it all of the user's.
         user: Name of the user of the conversations; without it those of users without a name.
         speaker: Name of the person that "I" means in the questions; without it the user.
@@ -123,17 +123,15 @@ async def recall(
     """
     check_search(text, queries, k, floor)
     check_vectors("agent recall", vectors)
-    if data == MEMORY or not (ledger_folder(data) / FILE).is_file():
-        raise UsageError("no memory is there: name the folder that a server keeps, its --data DIR")
     clock, threads = WallClock(), WorkerThreads(1)
+    if data == MEMORY:
+        raise UsageError("no memory is there: name the folder that a server keeps, its --data DIR")
+    if not await is_kept(data, FILE, threads, clock):
+        raise UsageError(explain_missing("memory", data))
     with silence_log():
         async with open_memory_store(StorageSettings(data), threads, clock) as memory:
             recall = IndexRecaller(memory, threads, await open_near(vectors, None, threads, memory))
-            await recall.catch_up()
-            await recall.embed_rows()
-            unkept = await recall.save_vectors()
-            if unkept:
-                complain(f"{unkept} vectors could not be kept, and will be made again")
+            await _load_index(recall, conversations.search("", 0, k, floor))
             for query in read_questions(text, queries):
                 result = await recall.recall(conversations.search(query.text, clock.now_ms(), k, floor))
                 hits = sorted(result.excerpts, key=lambda each: -each.score)
@@ -143,6 +141,15 @@ async def recall(
                 else:
                     write("".join(map(_for_people, hits)) or "nothing found\n")
     return OK
+
+
+async def _load_index(recall: IndexRecaller, search: RecallQuery) -> None:
+    """Load the index that a search reaches, and make and keep the vectors that it lacks."""
+    await recall.load_index(search.scope, search.reach)
+    await recall.embed_rows()
+    unkept = await recall.save_vectors()
+    if unkept:
+        complain(f"{unkept} vectors could not be kept, and will be made again")
 
 
 def _make_hit(excerpt: Excerpt) -> _RecallHit:

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from importlib import metadata
 from typing import Annotated
 
-import structlog
 import trio
 from cyclopts import Parameter
 
@@ -24,12 +23,14 @@ from ..config import LOG_FLUSH
 from ..errors import AgentError, UsageError, find_cause
 from ..heap import freeze_heap, freeze_so_far, restore_collection, share_heaps
 from ..host import shorten_switch_interval
+from ..plain_structlog import structlog
 from ..server.lag import watch_loop
 from ..settings import Settings
 from ..spool import Spool, descriptor_of
+from ..storage.open import data_label
 from ..text.terminal import printable
 from ..workers.open import supervisor
-from .output import FAILED, OK, complain, write
+from .output import ENDS_PROCESS, FAILED, OK, complain, write
 from .settings import CONFIG_FILE, DEFAULTS, Flags, settings_app
 
 _log = structlog.get_logger("agent.serve")
@@ -78,13 +79,17 @@ async def serve(*, settings: Annotated[Flags, Parameter(name="*")] = DEFAULTS) -
 
 @contextmanager
 def _signals_ignored() -> Iterator[None]:
-    """Ignore further signals for the time of a block: the server is already ending, as they ask."""
+    """Ignore further signals for the time of a block: the server is already ending, as they ask.
+
+    Where the process ends with the command they stay ignored: a signal while the interpreter goes down would end it as
+    killed, although everything was done. `SIG_IGN` comes only then, since processes that are started inherit it.
+    """
     before = [(number, signal.signal(number, lambda *_: None)) for number in _SIGNALS]
     try:
         yield
     finally:
         for number, handler in before:
-            signal.signal(number, handler)
+            signal.signal(number, signal.SIG_IGN if ENDS_PROCESS.get() else handler)
 
 
 _SHOW_AFTER, _SHOW_EVERY = 1.0, 0.2  # seconds of reading, until it is shown, and between two times
@@ -169,7 +174,7 @@ class _Life:
             port=self._server.port,
             kb=settings.documents.kb.absolute(),
             model=settings.model.model,
-            ledger=settings.storage.data,
+            ledger=data_label(settings.storage.data),
         )
 
     def _announce(self, text: str) -> None:

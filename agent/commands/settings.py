@@ -49,7 +49,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         "memory",
         "workers",
     ),
-    "Access": ("insecure", "allow-host", "allow-origin", "trust-proxy"),
+    "Access": ("sign-key", "old-sign-key", "guests", "insecure", "allow-host", "allow-origin", "trust-proxy"),
     "Limits": (
         "max-connections",
         "max-per-address",
@@ -61,6 +61,8 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "Documents": ("vectors", "vectors-url", "hit-cache"),
     "Answers": (
         "greeting",
+        "starters",
+        "logo",
         "lang",
         "pace-ms",
         "history-tokens",
@@ -92,7 +94,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         "lease-time",
         "calm-time",
     ),
-    "Storage": ("keep-threads", "keep-audit"),
+    "Storage": ("keep-threads", "keep-audit", "kb-name", "require-sync", "memory-indexes"),
     "Log and traces": ("log-format", "log-level", "otel"),
     "For developers": (
         "action-delay-ms",

@@ -1,7 +1,8 @@
 """`agent top`: shows the load of a server in a terminal, from its `/metrics`.
 
 Strategy: one GET a round, on a connection of its own and bounded in time, and two samples make the rates. A server that
-is away is said in one line and asked again. What the terminal shows is put back at the end, also after Ctrl-C.
+cannot be reached is reported in one line and asked again. The terminal gets its former screen back at the end, also
+after Ctrl-C.
 """
 
 import math

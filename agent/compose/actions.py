@@ -12,9 +12,9 @@ from ..settings import Settings
 from .adapters import Adapters
 from .tools import Toolbox
 
-_FUNCTIONS_AT_ONCE = (
-    16  # in threads; a function that hangs keeps its thread, and more calls wait before they begin
-)
+# Functions that run in threads at once; a function that hangs keeps its thread, and more calls wait before they
+# begin.
+_FUNCTIONS_AT_ONCE = 16
 
 
 @asynccontextmanager

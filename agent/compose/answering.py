@@ -1,10 +1,10 @@
 """Opens the language model, the drafter, filler and decider over it, and the brains over documents.
 
-There are two brains. One answers over sockets, from the operator's documents. The other answers over HTTP, each
-question from the documents of its project.
+There are two brains, one for sockets and one for HTTP, which have different tools. Each answers a question from the
+documents of its project. Those of the operator are the folder, and the uploads into the project `HOUSE`.
 """
 
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -15,10 +15,13 @@ from ..answering.brain import GroundedBrain
 from ..answering.deciding_brain import DecidingBrain, TurnTools
 from ..answering.explain import Explain
 from ..answering.filling_brain import FillingBrain
+from ..answering.openers import Openers
 from ..answering.projects import ProjectsBrain, PromptViewer
 from ..answering.settings import AnswerSettings
 from ..errors import UsageError
 from ..host import WorkerThreads
+from ..lang import Lang
+from ..llm.mock import MockModel
 from ..llm.open import (
     decision_sections,
     draft_sections,
@@ -38,9 +41,11 @@ from ..ports.draft import NO_CHARTER, Charter, Drafter
 from ..ports.fill import Filler
 from ..ports.model import LanguageModel
 from ..ports.observe import Observer
-from ..ports.projects import Holdings, ProjectLibrary, ProjectStore, PromptDebug
+from ..ports.projects import HOUSE, Holdings, ProjectLibrary, ProjectStore, PromptDebug
 from ..ports.remember import Memory
+from ..ports.search import Library
 from ..ports.work import RunSync
+from ..retrieval.house import HouseLibrary
 from ..retrieval.library import ProjectIndexes, ReadText
 from ..retrieval.texts import passages_of_text
 from ..settings import Settings
@@ -58,12 +63,13 @@ class AnswerSources:
     """The sources that answers are made from.
 
     `knowledge`: the operator's documents. `projects`: documents of projects; `None` where there are no projects.
-    `memory`: selects a user's items for a turn; `None` remembers nothing. `read_text`: cuts the texts of projects into
-    sections.
+    `projects_used`: tells whether their store was opened. `memory`: selects a user's items for a turn; `None` remembers
+    nothing. `read_text`: cuts the texts of projects into sections.
     """
 
     knowledge: Knowledge
     projects: ProjectStore | None = None
+    projects_used: Callable[[], bool] = lambda: True
     memory: Memory | None = None
     read_text: ReadText = passages_of_text
 
@@ -74,7 +80,9 @@ class Answering:
 
     `brain`: answers over sockets. `threads`: answers the threads over HTTP. `make_questions_brain`: returns the brain
     that answers plain questions whose caller gave a charter. `prompts`: shows the prompt of a question over HTTP
-    and asks no model; `None` where a brain of the adapters answers. `model`: the language model that the brains ask;
+    and asks no model; `None` where a brain of the adapters answers. `projects`: the documents of projects, ready to be
+    searched; `None` where there are none. `house`: the operator's folder and uploads; `None`
+    without projects. `model`: the language model that the brains ask;
     `None` where they ask none. `context`: that of `model`.
     """
 
@@ -82,6 +90,8 @@ class Answering:
     threads: Brain
     make_questions_brain: Callable[[Charter], Brain]
     prompts: PromptDebug | None = None
+    projects: ProjectLibrary | None = None
+    house: HouseLibrary | None = None
     model: LanguageModel | None = None
     context: ModelContext = field(default_factory=ModelContext)
 
@@ -145,17 +155,32 @@ async def open_answering(
             observer=observer,
             explain=explain,
             memory=sources.memory,
+            on_trouble=on_model_trouble,
         )
-        indexes = _make_indexes(
-            sources=sources, run_sync=adapters.run_sync or WorkerThreads(_INDEXES_AT_ONCE)
-        )
+        indexes = _make_indexes(sources=sources, run_sync=adapters.run_sync)
         answering = _make_answering(
             brains=brains,
             toolbox=toolbox if model is None else _offer_memory_tools(toolbox),
-            knowledge=sources.knowledge,
+            sources=sources,
             indexes=indexes,
+            own=settings.socket_project,
         )
         yield replace(answering, model=model, context=context)
+
+
+def make_openers(
+    *, settings: AnswerSettings, knowledge: Knowledge | None, starters: Mapping[Lang, Sequence[str]]
+) -> Openers:
+    """Return the opening questions of a server; nothing is looked for before they run.
+
+    `knowledge`: `None` where a brain of the adapters answers; then there are none beside the operator's `starters`.
+    """
+    quoting = replace(settings, answer="text", verify=None, clarify=False)
+
+    def make_brain(documents: Library) -> Brain:
+        return GroundedBrain(documents, MockModel(), quoting)
+
+    return Openers(None if knowledge is None else lambda: knowledge.present, make_brain, starters)
 
 
 def log_reasons(lines: Sequence[str]) -> None:
@@ -227,12 +252,13 @@ async def _open_decider(
         yield decider
 
 
-def _make_indexes(*, sources: AnswerSources, run_sync: RunSync) -> ProjectIndexes | None:
+def _make_indexes(*, sources: AnswerSources, run_sync: RunSync | None) -> ProjectIndexes | None:
     """Return the indexes of projects, which are built on demand; `None` where there are no projects."""
     if sources.projects is None:
         return None
+    work = run_sync or WorkerThreads(_INDEXES_AT_ONCE)
     return ProjectIndexes(
-        sources.projects, run_sync, meaning=sources.knowledge.another_meaning, read=sources.read_text
+        sources.projects, work, meaning=sources.knowledge.another_meaning, read=sources.read_text
     )
 
 
@@ -240,7 +266,8 @@ def _make_indexes(*, sources: AnswerSources, run_sync: RunSync) -> ProjectIndexe
 class _BrainFactory:
     """The parts that all brains of a server share, over any documents.
 
-    `first_wait`: seconds that a draft may take until its first words, beside the time of the settings.
+    `first_wait`: seconds that a draft may take until its first words, beside the time of the settings. `on_trouble`:
+    called with a sentence when drafts take too long, and with "" when they come in time again.
     """
 
     settings: AnswerSettings
@@ -251,6 +278,7 @@ class _BrainFactory:
     observer: Observer
     explain: Explain | None
     memory: Memory | None
+    on_trouble: Callable[[str], None]
 
     def make_brain(self, tools: TurnTools | None, holdings: Holdings) -> Brain:
         """Return a brain over `holdings`, with payloads and tools where the server has some."""
@@ -276,6 +304,7 @@ class _BrainFactory:
             holdings.charter,
             self.memory,
             self.first_wait,
+            self.on_trouble,
         )
 
     def _make_deciding(
@@ -296,19 +325,30 @@ def _make_answering(
     *,
     brains: _BrainFactory,
     toolbox: Toolbox,
-    knowledge: Knowledge,
+    sources: AnswerSources,
     indexes: ProjectLibrary | None,
+    own: str,
 ) -> Answering:
-    """Return the brains over the operator's documents, and over those of projects where there are some."""
-    house = Holdings(knowledge, NO_CHARTER)
+    """Return the brains over the operator's documents, and over those of projects where there are some.
+
+    `own`: the project of the sockets that no project's key has opened.
+    """
+    joined = (
+        None if indexes is None else HouseLibrary(sources.knowledge, indexes, HOUSE, sources.projects_used)
+    )
+    documents: Library = sources.knowledge if joined is None else joined
+    house = Holdings(documents, NO_CHARTER)
     make_brain = partial(brains.make_brain, toolbox.threads)
+    make_socket_brain = partial(brains.make_brain, toolbox.sockets)
     make_prompting = partial(brains.make_prompting, toolbox.threads)
     return Answering(
-        brain=brains.make_brain(toolbox.sockets, house),
+        brain=ProjectsBrain(make_socket_brain(house), indexes, make_socket_brain, (own,)),
         threads=ProjectsBrain(make_brain(house), indexes, make_brain),
         make_questions_brain=lambda charter: brains.make_brain(
-            toolbox.questions, Holdings(knowledge, charter)
+            toolbox.questions, Holdings(documents, charter)
         ),
+        projects=indexes,
+        house=joined,
         prompts=PromptViewer(
             make_prompting(house), indexes, make_prompting, draft_sections, decision_sections
         ),

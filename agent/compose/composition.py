@@ -75,7 +75,7 @@ async def open_composition(
         open_memory(
             settings=settings,
             adapters=adapters,
-            clock=clock,
+            clock=storage.pick_clock(clock),
             observer=observer,
             transcript=storage.store.threads if storage.store is not None else None,
             on_trouble=on_memory_trouble,
@@ -100,7 +100,7 @@ async def open_composition(
     ):
         yield Composition(
             settings=settings,
-            clock=clock,
+            clock=storage.pick_clock(clock),
             new_id=adapters.new_id,
             toolbox=toolbox,
             storage=storage,
@@ -137,6 +137,7 @@ async def _open_brains(
         sources=AnswerSources(
             knowledge=documents.knowledge,
             projects=storage.store.projects if storage.store is not None else None,
+            projects_used=storage.store.used if storage.store is not None else lambda: True,
             memory=memory.recollection if memory is not None else None,
             read_text=documents.foreign.sections_of_text,
         ),

@@ -1,42 +1,48 @@
 """Makes the edge of a server: the parts between a connection and its session or the HTTP API, admission first."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+from ..answering.openers import Openers
 from ..fsm import draw_mermaid
 from ..ports.draft import Charter
 from ..ports.embed import Embedder
+from ..ports.projects import ProjectLibrary
 from ..ports.remember import NO_BACKLOG
 from ..ports.work import RunSync
 from ..protocol import asyncapi
-from ..protocol.routes import Shape
+from ..protocol.route import Shape
 from ..server.accept import ListenerSource
 from ..server.addresses import Addresses
 from ..server.admission import Admission
 from ..server.api.context import ApiServices
 from ..server.api.embeddings import EmbeddingService
 from ..server.api.http_api import HttpApi
+from ..server.api.inbox_watch import InboxWatch
+from ..server.api.key_watch import KeyWatch
 from ..server.api.keys import Keys, make_key
 from ..server.api.mcp import McpTools
 from ..server.api.questions import Questions
 from ..server.api.upload_reader import UploadReader
+from ..server.branding import Branding
 from ..server.http_server import HttpServer
 from ..server.limits import ConnectionLimits, SharedLimits
 from ..server.metrics import Metrics
 from ..server.page_routes import PageContents, make_page_handlers
+from ..server.project_pages import ProjectPages
 from ..server.serve import Edge
 from ..server.service import RouteService
-from ..server.websocket import Connection
+from ..server.websocket import Connection, Handler
+from ..session.context import SessionContext
 from ..session.registry import Registry
-from ..session.session import Session
 from ..session.states import TABLE
-from ..session.turn import SessionContext
 from ..settings import Settings
+from ..storage.settings import is_server
 from ..storage.store import Store
 from ..threads.desk import ThreadDesk
 from .composition import Composition
 from .readiness import Readiness
-from .sessions import list_transcripts
+from .sessions import list_transcripts, run_session
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,6 +61,22 @@ class Siblings:
     unready: Callable[[], Awaitable[str]]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EdgeParts:
+    """The parts of an edge that other wings have opened, beside those of the sessions.
+
+    `question_parts`: makes those of a plain question, by the charter of its caller. `branding`: the operator's files
+    for the page. `openers`: the questions that the page offers. `projects`: the documents of projects, and `key_watch`
+    their keys; `None` where there are no projects.
+    """
+
+    question_parts: Callable[[Charter], SessionContext]
+    branding: Branding
+    openers: Openers
+    projects: ProjectLibrary | None = None
+    key_watch: KeyWatch | None = None
+
+
 def make_api_services(
     *,
     composition: Composition,
@@ -64,13 +86,15 @@ def make_api_services(
     run_sync: RunSync,
 ) -> ApiServices:
     """Return the parts that the HTTP API works on. `registry`: lists all sessions. `run_sync`: reads uploads."""
-    memory = composition.memory
+    memory, house = composition.memory, composition.answering.house
     return ApiServices(
         desk=desk,
         projects=store.projects,
         threads=store.threads,
         calls=store.calls,
         requests=store.requests,
+        inbox=InboxWatch(store.inbox, lambda: registry.draining),
+        feedback=store.feedback,
         show_prompt=composition.answering.prompts,
         read=UploadReader(run_sync, composition.documents.foreign.text_of),
         clock=composition.clock,
@@ -78,7 +102,10 @@ def make_api_services(
         new_key=make_key,
         tools=composition.toolbox.operator,
         memory=None if memory is None else memory.make_desk(list_transcripts(composition, registry)),
+        model=composition.settings.model.model,
         backlog=NO_BACKLOG if memory is None else memory.keeper,
+        note_change=(lambda _: None) if house is None else house.note_change,
+        own_project=composition.settings.socket_project,
     )
 
 
@@ -87,7 +114,7 @@ def make_edge(
     settings: Settings,
     admission: Admission,
     parts: SessionContext,
-    question_parts: Callable[[Charter], SessionContext],
+    edge_parts: EdgeParts,
     readiness: Readiness,
     metrics: Metrics,
     api_services: ApiServices | None,
@@ -95,20 +122,25 @@ def make_edge(
 ) -> Edge:
     """Return the edge over the parts of the sessions.
 
-    `question_parts`: makes those of a plain question, by the charter of its caller. `api_services`: `None` where no
-    store is kept.
+    `api_services`: `None` where no store is kept.
     """
-
-    def handle_connection(connection: Connection) -> Awaitable[None]:
-        return Session(parts, connection, connection.agent_v1, user=connection.user).run()
 
     limits = siblings.limits if siblings is not None else None
     connection_limits = ConnectionLimits.of(settings.server, settings.session.rate_limit, limits)
-    contents = _make_contents(settings=settings, readiness=readiness, metrics=metrics, siblings=siblings)
+    contents = _make_contents(
+        settings=settings,
+        guests=admission.lets_guests_in,
+        readiness=readiness,
+        metrics=metrics,
+        siblings=siblings,
+        edge_parts=edge_parts,
+    )
     limit = settings.answers.limit + settings.model.first_wait
     knowledge, name = readiness.knowledge, settings.server.name
     embeddings = EmbeddingService(_no_embedder if knowledge is None else knowledge.wait_embedder, limit)
-    questions = Questions(parts, question_parts, readiness.wait_answerable, limit, embeddings, name)
+    questions = Questions(
+        parts, edge_parts.question_parts, readiness.wait_answerable, limit, embeddings, name
+    )
     tools = McpTools(questions.answer, knowledge, readiness.wait_answerable, parts, name)
     services: dict[Shape, RouteService] = {"openai": questions, "rpc": tools}
     if api_services is not None:
@@ -120,7 +152,7 @@ def make_edge(
     return Edge(
         admission=admission,
         addresses=Addresses.of(settings.server),
-        handler=handle_connection,
+        handler=make_connection_handler((parts,), edge_parts.key_watch),
         http=HttpServer(
             Keys(admission, connection_limits.wrong_tokens, projects),
             connection_limits,
@@ -128,11 +160,22 @@ def make_edge(
             make_page_handlers(contents),
             services,
             parts.new_id,
+            ProjectPages(admission, edge_parts.projects),
         ),
         limits=connection_limits,
         observer=metrics,
         gate=readiness.gate,
     )
+
+
+def make_connection_handler(parts: Sequence[SessionContext], watch: KeyWatch | None) -> Handler:
+    """Return the handler of accepted WebSockets, which runs a session with the parts of the connection's kind."""
+    parts_of_kind = {each.kind: each for each in parts}
+
+    def handle_connection(connection: Connection) -> Awaitable[None]:
+        return run_session(parts_of_kind[connection.kind], connection, watch)
+
+    return handle_connection
 
 
 async def _no_embedder() -> Embedder | None:
@@ -142,9 +185,11 @@ async def _no_embedder() -> Embedder | None:
 def _make_contents(
     *,
     settings: Settings,
+    guests: bool,
     readiness: Readiness,
     metrics: Metrics,
     siblings: Siblings | None,
+    edge_parts: EdgeParts,
 ) -> PageContents:
     """Return the contents of the page and the probes; `siblings` answer for all servers where there are several."""
 
@@ -161,9 +206,13 @@ def _make_contents(
         metrics=siblings.figures if siblings is not None else read_figures,
         unready=siblings.unready if siblings is not None else explain_unready,
         sections=knowledge.sections if knowledge is not None else lambda _: (),
-        openers=knowledge.openers if knowledge is not None else lambda _: (),
+        openers=edge_parts.openers.of_language,
         name=settings.server.name,
         greeting=settings.server.greeting,
+        logo=edge_parts.branding.logo,
         quotes=settings.model.quotes,
+        guests=guests,
+        remembers=settings.memory.memory == "on",
+        leaves_copies=is_server(settings.storage.data),
         trouble=readiness.explain_limping,
     )

@@ -7,7 +7,6 @@ while the server already listens: a question that arrives meanwhile waits, and c
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 
 import structlog
 import trio
@@ -15,10 +14,8 @@ import trio
 from ..config import MEMORY
 from ..embedding.open import choose, open_meaning
 from ..errors import UsageError
-from ..grounding.openers import find_openers
 from ..heap import freeze_so_far, trim_heap
 from ..host import WorkerThreads
-from ..lang import LANGUAGES, Lang
 from ..ports.embed import Embedder
 from ..ports.observe import Observer
 from ..ports.search import Passage, Retriever
@@ -31,7 +28,7 @@ from ..retrieval.meaning import KnowledgeEmbedder
 from ..retrieval.search import KnowledgeBase
 from ..retrieval.watch import Watch, watch_folder
 from ..settings import Settings
-from ..storage.open import ledger_folder
+from ..storage.open import cache_folder
 from .adapters import Adapters
 
 _log = structlog.get_logger("agent.app")
@@ -66,8 +63,6 @@ class Knowledge:
         self._observer = observer
         self._foreign = foreign
         self._keeps_hits = settings.documents.hit_cache
-        self._openers_of: KnowledgeBase | None = None
-        self._openers: dict[Lang, tuple[str, ...]] = {}
         self._live: LiveKnowledge | None = None
         self._meaning: KnowledgeEmbedder | None = None
         self._opened = trio.Event()  # `_meaning` is final
@@ -160,24 +155,15 @@ class Knowledge:
         """Return the sections of `file` in their order: `()` for an unknown file, `None` until all are read."""
         return self._snapshot().of_file(file) if self._read.is_set() else None
 
-    def openers(self, lang: Lang) -> Sequence[str] | None:
-        """Return questions that a chat can begin with; `None` until all documents are read.
+    @property
+    def present(self) -> KnowledgeBase | None:
+        """The present snapshot; `None` until all documents are read."""
+        return self._snapshot() if self._read.is_set() else None
 
-        They are in `lang`, or in the first other language that has some.
-        """
-        if not self._read.is_set():
-            return None
-        present = self._snapshot()
-        if self._openers_of is not present:
-            self._openers_of, self._openers = present, {}
-        if lang not in self._openers:
-            langs = (lang, *(each for each in LANGUAGES if each != lang))
-            questions = (
-                find_openers(present.passages, present.topics(each), each, partial(_has_hit, present, each))
-                for each in langs
-            )
-            self._openers[lang] = next(filter(None, questions), ())
-        return self._openers[lang]
+    @property
+    def digest(self) -> str:
+        """A digest of the documents that are served now, the same on all machines that have the same; "" before."""
+        return self._live.digest if self._live is not None and self._read.is_set() else ""
 
     def _snapshot(self) -> KnowledgeBase:
         present = self._live.now if self._live is not None else self._fixed
@@ -186,7 +172,7 @@ class Knowledge:
 
     def _cache(self) -> Cache | None:
         """Return the cache of documents that were read; `None` where the data folder is in memory."""
-        return None if self._data == MEMORY else Cache(ledger_folder(self._data), self._kb)
+        return None if self._data == MEMORY else Cache(cache_folder(self._data), self._kb)
 
     def _note_embedded(self, done: int, total: int) -> None:
         """Record how far a model of sentences is; log the first call and the last. The reading thread calls it."""
@@ -204,10 +190,6 @@ class Knowledge:
         self._files = (done, total)
         if done and done % _FILES == 0:
             freeze_so_far()
-
-
-def _has_hit(snapshot: KnowledgeBase, lang: Lang, question: str) -> bool:
-    return bool(snapshot.find_hits(question, lang, 1))
 
 
 def make_knowledge(

@@ -24,14 +24,16 @@ from ..memory.item_suggestions import REMEMBER
 from ..memory.message_items import read_items
 from ..memory.note_taker import NoteTaker
 from ..memory.own_memory import OwnMemory
+from ..memory.own_threads import OwnThreads
 from ..memory.recall.index import RecallIndex
-from ..memory.recall.recall import IndexRecaller, VectorArm
+from ..memory.recall.recall import IndexRecaller
+from ..memory.recall.search import VectorArm
 from ..memory.recollection import Recollection
 from ..models.open import open_memory_model
 from ..ports.action import Executor
 from ..ports.clock import Clock
 from ..ports.memory import MemoryStore
-from ..ports.note import Noter
+from ..ports.note import Noter, ReadStore
 from ..ports.observe import Observer
 from ..ports.remember import MemoryAccess, Transcript
 from ..ports.work import RunSync
@@ -52,7 +54,7 @@ class UserMemory:
     searches words only.
     """
 
-    store: MemoryStore
+    store: ReadStore
     recall: IndexRecaller
     keeper: ExchangeKeeper
     noting: NoteTaker | None
@@ -66,7 +68,8 @@ class UserMemory:
 
         `transcripts`: also hold the users' messages, so `forget` reaches them too.
         """
-        return MemoryAccess(self.make_desk(transcripts), self.recall, self.keeper)
+        threads = OwnThreads(self.store, self.clock, transcripts)
+        return MemoryAccess(self.make_desk(transcripts), self.recall, self.keeper, threads)
 
     def make_desk(self, transcripts: Sequence[Transcript]) -> OwnMemory:
         """Return the part that carries out users' decisions about items. `transcripts`: as in `make_consulted`."""
@@ -115,7 +118,7 @@ async def open_memory(
         _open_noter(settings=settings, adapters=adapters, observer=observer) as noter,
         open_memory_store(settings.storage, storing, clock, on_trouble) as store,
     ):
-        recall = IndexRecaller(store, indexing)
+        recall = IndexRecaller(store, indexing, most=settings.memory.memory_indexes)
         noting = None if noter is None else NoteTaker(noter, store, store, clock, observer)
         keeper = ExchangeKeeper(store, clock, observer, read_items, transcript, noting)
         vector_store = store if settings.storage.data != MEMORY else None

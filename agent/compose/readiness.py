@@ -3,7 +3,7 @@
 import trio
 
 from ..config import READY_WAIT
-from ..server.serve import Gate
+from ..server.gate import Gate
 from .knowledge import Knowledge
 
 
@@ -19,6 +19,7 @@ class Readiness:
         self.knowledge: Knowledge | None = None
         self._memory_trouble = ""
         self._model_trouble = ""
+        self._differences = ""
 
     async def wait_read(self) -> None:
         """Wait until the documents are read."""
@@ -37,7 +38,7 @@ class Readiness:
 
     async def wait_answerable(self) -> str:
         """Wait until the documents are read, at most `READY_WAIT` seconds; return as `explain_unanswerable` does."""
-        if not self.gate.draining:
+        if not self.gate.draining and self.unread:
             with trio.move_on_after(READY_WAIT):
                 await self.wait_read()
         return self.explain_unanswerable()
@@ -49,7 +50,8 @@ class Readiness:
     def explain_limping(self) -> str:
         """Return which part does not work although clients are welcome; "" when all parts work."""
         unembedded = self.knowledge.unembedded if self.knowledge is not None else ""
-        return " ".join(filter(None, (self._memory_trouble, self._model_trouble, unembedded)))
+        troubles = (self._memory_trouble, self._model_trouble, unembedded, self._differences)
+        return " ".join(filter(None, troubles))
 
     def note_ledger_trouble(self, trouble: str) -> None:
         """Record why no action can be claimed, or "" when actions can be claimed again."""
@@ -58,6 +60,10 @@ class Readiness:
     def note_memory_trouble(self, trouble: str) -> None:
         """Record why nothing can be remembered, or "" when it can be again. Turns go on meanwhile."""
         self._memory_trouble = f"What is said is not remembered: {trouble}." if trouble else ""
+
+    def note_differences(self, differences: str) -> None:
+        """Record in what the servers on one database differ, as sentences, or "" when they are alike again."""
+        self._differences = differences
 
     def note_model_trouble(self, trouble: str) -> None:
         """Record why the language model does not answer, as a sentence, or "" when it answers again."""

@@ -21,6 +21,10 @@ class Storage:
     ledger: Ledger
     store: Store | None
 
+    def pick_clock(self, own: Clock) -> Clock:
+        """Return the time of all processes that share the storage; `own` is that of this machine."""
+        return own if self.store is None or self.store.clock is None else self.store.clock
+
 
 @asynccontextmanager
 async def open_storage(
@@ -43,7 +47,7 @@ async def open_storage(
     elif adapters.store is not None:
         yield Storage(ledger=adapters.store.ledger, store=adapters.store)
     else:
-        run_sync = adapters.run_sync or WorkerThreads(1)
+        run_sync = adapters.run_sync or WorkerThreads(2)  # one for the database, one that connects for hints
         async with open_store(
             settings.storage, settings.documents.kb, run_sync, clock, observer, on_trouble
         ) as store:

@@ -7,7 +7,7 @@ message. The room imports `agent.errors`, `agent.lang` and `agent.text`; the par
 python-docx) are imported only when such a file is read. Start reading in `blocks.py`, then `open.py` and `builder.py`.
 """
 
-from .blocks import Block, Document, Kind, Unit, Unreadable
+from .blocks import PAGES_READ, Block, Document, Kind, Unit, Unreadable
 from .open import SUFFIXES, parse_document
 
-__all__ = ["SUFFIXES", "Block", "Document", "Kind", "Unit", "Unreadable", "parse_document"]
+__all__ = ["PAGES_READ", "SUFFIXES", "Block", "Document", "Kind", "Unit", "Unreadable", "parse_document"]

@@ -11,6 +11,9 @@ from typing import Literal
 
 from agent.errors import AgentError
 
+PAGES_READ = 2_000
+"""Pages of a file that are read; further ones are left out."""
+
 Kind = Literal["paragraph", "item", "row", "code", "quote"]
 Unit = Literal["line", "page"]
 GiveUp = Callable[[], bool]
@@ -66,6 +69,8 @@ class Document:
         PDF's page; a paragraph, or a table's row, of a DOCX.
     `unit`: the unit in which a reader finds a place: "page" when `pages` gives the page of each line, else "line".
     `pages`: from 1, one for each of `lines`; () when `unit` is "line".
+    `page_count`: the pages of the file, with those that hold no text or are too many to be read; 0 without pages.
+    `pictures`: how many pictures it holds, whose text is not read; counted in DOCX only.
     `blocks`: in the order of the file.
     """
 
@@ -77,3 +82,5 @@ class Document:
     unit: Unit
     blocks: tuple[Block, ...]
     pages: tuple[int, ...] = ()
+    page_count: int = 0
+    pictures: int = 0

@@ -8,6 +8,7 @@ import io
 import re
 import zipfile
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import docx
@@ -31,6 +32,7 @@ _QUOTE = re.compile(r"quote", re.IGNORECASE)
 _CODE = re.compile(r"code|preformatted|macro", re.IGNORECASE)
 _LIST = re.compile(r"list (?:bullet|number|paragraph)?\s*(\d)?", re.IGNORECASE)
 _DEEPEST = 9
+_PICTURE = "{http://schemas.openxmlformats.org/drawingml/2006/picture}pic"
 
 
 def read_docx(file: str, data: bytes, step_counter: StepCounter) -> Document:
@@ -49,13 +51,14 @@ def read_docx(file: str, data: bytes, step_counter: StepCounter) -> Document:
     reader = _DocxReader(step_counter)
     reader.run(body)
     builder = reader.builder
-    return builder.make_document(
+    document = builder.make_document(
         file,
         reader.lines,
         title=reader.title or builder.headings.first_of_level_1 or plain_line(core.title or ""),
         description=plain_line(core.subject or ""),
         lang=language_of(core.language or ""),
     )
+    return replace(document, pictures=sum(1 for _ in body.element.body.iter(_PICTURE)))
 
 
 class _DocxReader:

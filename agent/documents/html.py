@@ -21,9 +21,8 @@ _SILENT = re.compile(r"<(script|style)(?=[\s/>])", re.IGNORECASE)
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w.:-]{1,40})", re.IGNORECASE)
 _BREAK = re.compile(r"&(?:#(?:0*1[03]|[xX]0*[aAdD])(?![\da-fA-F])|NewLine(?=;));?")
 _HEAD = 4_096  # bytes in which a page names its encoding; HTML asks for 1,024
-_LONGEST = (
-    100_000  # characters of a tag; a longer one is left out, since the parser makes objects of its attributes
-)
+# Characters of a tag; a longer one is left out, since the parser makes objects of its attributes.
+_LONGEST = 100_000
 _DECLARATION = 2_000  # characters of <!...> and <?...?>
 
 

@@ -9,7 +9,7 @@ line begins with a bullet, and where a line has gaps like a table's. `Document.l
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 from threading import Lock
@@ -17,13 +17,12 @@ from threading import Lock
 import pypdfium2
 from pypdfium2 import raw
 
-from .blocks import Document, Unreadable
+from .blocks import PAGES_READ, Document, Unreadable
 from .builder import TOP_LEVEL, BlockBuilder, BlockPlace, LeadText, TableRow
 from .plain_lines import has_text, plain_line, without_blobs
 from .rows import GridCell, join_header
 from .step_counter import StepCounter
 
-_PAGES = 2_000
 _CHARACTERS = 8_000_000  # of a document
 _HEADING = 1.15  # times the size of the running text
 _SAME = 1.12  # most times that the letters of one line of a paragraph are larger than those of another line
@@ -34,9 +33,8 @@ _PIECES = 60  # of a line; a line with more is a drawing
 _ITEM = re.compile(r"\s*(?:[-•‣▪●◦–·*]|\d{1,3}[.)]|[a-z]\))\s+(?=\S)")
 _DIGIT = re.compile(r"\d")
 _BULLET = re.compile(r"\s*[^\w\s(]")
-_SOFT = re.compile(
-    "[\u00ad\ufffe\x02]"
-)  # PDFium joins a word that a line's end breaks, and puts one of these characters between the parts
+# PDFium joins a word that a line's end breaks, and puts one of these characters between the parts.
+_SOFT = re.compile("[\u00ad\ufffe\x02]")
 _LEADERS = re.compile(r"(?:\. ?){5}[\divxlc]*$")  # from an entry of a table of contents to its page
 _REPEATED = 3  # pages with the same first or last line except for its digits: a header or footer
 _DIGITS = re.compile(r"\d+|^[ivxlc]+$")
@@ -68,6 +66,7 @@ def read_pdf(file: str, data: bytes, step_counter: StepCounter) -> Document:
             raise Unreadable("needs a password" if locked else "is not a PDF file that can be read") from None
         try:
             title = plain_line(pdf.get_metadata_value("Title"))
+            count = len(pdf)
             lines = list(_read_lines(pdf, step_counter))
         finally:
             pdf.close()
@@ -75,18 +74,19 @@ def read_pdf(file: str, data: bytes, step_counter: StepCounter) -> Document:
         raise Unreadable("holds no text (scanned pages need OCR first)")
     builder = BlockBuilder(step_counter)
     _Paragraphs(builder, lines).run()
-    return builder.make_document(
+    document = builder.make_document(
         file,
         [line.text for line in lines],
         title=builder.headings.first_of_level_1 or title,
         pages=[line.page for line in lines],
     )
+    return replace(document, page_count=count)
 
 
 def _read_lines(pdf: pypdfium2.PdfDocument, step_counter: StepCounter) -> Iterator[_PdfLine]:
     """Yield the lines that have a text, page by page."""
     total = 0
-    for number in range(min(len(pdf), _PAGES)):
+    for number in range(min(len(pdf), PAGES_READ)):
         step_counter.check()
         page = pdf[number]
         try:
@@ -113,9 +113,8 @@ def _read_page(text: pypdfium2.PdfTextPage, number: int, step_counter: StepCount
         first = begin + len(piece) - len(piece.lstrip())
         last = begin + len(piece.rstrip()) - 1
         _, bottom, _, top = text.get_charbox(last)
-        size = (
-            float(raw.FPDFText_GetFontSize(text, last)) or top - bottom
-        )  # a bullet may be larger than its line
+        # A bullet may be larger than its line.
+        size = float(raw.FPDFText_GetFontSize(text, last)) or top - bottom
         yield _PdfLine(
             plain, number, round(size, 1), bottom, _read_cells(text, first, last - first + 1, size)
         )

@@ -19,7 +19,7 @@ import trio
 
 from ..errors import UsageError
 from ..memory.recall.index import RecallIndex
-from ..memory.recall.recall import VectorArm
+from ..memory.recall.search import VectorArm
 from ..numeric import use_one_thread
 from ..ports.embed import Embedder, Encoder, TextRole, Vectors, WordVectors
 from ..ports.vectors import VectorStore
@@ -170,7 +170,7 @@ def _make_knowledge_embedder(
         words,
         SectionMatrix,
         VocabularyMeanings,
-        encoder if is_static else None,
+        encoder if isinstance(encoder, Static) else None,
         unpack_rows,
         of_statements=encoder is not None and not is_static,
     )

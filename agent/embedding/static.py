@@ -12,7 +12,8 @@ one space, and characters that look like a special token (`<s>`) are text.
 """
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +21,14 @@ import numpy.typing as npt
 from ..errors import GivenUp, UsageError
 from ..ports.embed import HeldWords, TextRole, Vectors
 from ..ports.search import Lang
+from .kept_rows import KeptRows
 from .rows import WordRows, readable, unit
 from .tokens import TokenSplitter
 from .weights import Files, digest, tensors
 
 EMBED_WORDS_KEPT = 100_000  # words whose tokens are remembered, some 200 bytes each
+
+EMBED_TEXTS_KEPT = 4096  # statements whose vectors are kept when they were compared, 1 KiB each
 
 WEIGHTS = "l2_supercat_256.safetensors"
 TOKENIZER = "l2_supercat_tokenizer_config.json"
@@ -38,11 +42,13 @@ Training for plain means gave common words short vectors, so that they count lit
 1,210 English words of a set of questions: words used a hundred times or more in a million words (as `wordfreq` counts)
 are 10 to 12 long, and words used less than ten times 17 to 20. Most Swedish words, being in pieces, are longer.
 """
+_COUNT = np.dtype(np.uint16)  # of the tokens of a word, which are fewer than its bytes
+_TOKEN = np.dtype(np.uint32)
 _WORDS = 64  # between two calls of `given_up`
 
 
 class Static:
-    """Means of token vectors (an `Encoder`, and `WordVectors`).
+    """Means of token vectors (a `QuickEncoder`, and `WordVectors`).
 
     `files`: the package of the weights. Reads them, some 0.1 s of CPU. Raises `agent.errors.UsageError` when a file is
     missing or invalid, and `agent.errors.GivenUp` when `given_up` returns true.
@@ -65,6 +71,9 @@ class Static:
         self.dimension = table.shape[1]
         self.name = "static:" + digest({"weights": weights, "tokenizer": spelling}, given_up)
         self._tokens_of = _WordTokens(self._splitter)
+        self._compared = KeptRows(EMBED_TEXTS_KEPT, self.dimension)
+        # The words that were held last, their number then, and their tokens.
+        self._packed: tuple[Sequence[str], int, bytes] = ((), 0, b"")
 
     def encode(
         self, texts: Sequence[str], role: TextRole = "passage", given_up: Callable[[], bool] = lambda: False
@@ -84,6 +93,14 @@ class Static:
                 np.add.reduce(self._table.take(tokens, 0), 0, out=row)
         return unit(rows)
 
+    def compare_texts(
+        self, row: Vectors, keys: Sequence[Hashable], text_of: Callable[[int], str]
+    ) -> Sequence[float]:
+        """Return the cosine of each text with `row`; see `agent.ports.embed.QuickEncoder`."""
+        rows = self._compared.take(keys, lambda new: self.encode(list(map(text_of, new))))
+        cosines: list[float] = (rows @ row).tolist()
+        return cosines
+
     def embed_words(self, words: Sequence[str], given_up: Callable[[], bool] = lambda: False) -> Vectors:
         """Return one row for each word, as for a text of this word alone."""
         return self.encode(words, given_up=given_up)
@@ -101,11 +118,40 @@ class Static:
         tokens_of = self._tokens_of
         tokens = [tokens_of[each] if each else b"" for each in map(readable, words)]
         self._tokens_of = _WordTokens(self._splitter)  # those of a large knowledge base take 20 MB
+        self._packed = words, len(words), _pack_tokens(tokens)
         return _TokenizedWords(self._table, tokens)
+
+    def pack_words(self, words: Sequence[str]) -> bytes:
+        """Return the tokens of `words` for `adopt_words`; b"" unless the last call of `hold_words` held this list."""
+        held, count, content = self._packed
+        return content if held is words and count == len(words) else b""
+
+    def adopt_words(self, words: Sequence[str], content: bytes) -> None:
+        """Take over the tokens that `pack_words` returned: splitting words is the largest cost of `hold_words`."""
+        if not content or len(words) > EMBED_WORDS_KEPT:
+            return
+        size = len(words) * _COUNT.itemsize
+        tokens = content[size:]
+        if len(content) < size or len(tokens) % _TOKEN.itemsize:
+            return
+        counts = np.frombuffer(content[:size], _COUNT)
+        if int(counts.sum()) * _TOKEN.itemsize != len(tokens):
+            return
+        if tokens and np.frombuffer(tokens, _TOKEN).max() >= len(self._table):
+            return
+        ends = (np.cumsum(counts, dtype=np.intp) * _TOKEN.itemsize).tolist()
+        of_words = [tokens[start:end] for start, end in pairwise([0, *ends])]
+        self._tokens_of.update(zip(map(readable, words), of_words, strict=True))
 
     def _find_tokens(self, words: Sequence[str]) -> npt.NDArray[np.uint32]:
         """Return the tokens of some words, one word after the other."""
         return np.frombuffer(b"".join(map(self._tokens_of.__getitem__, words)), np.uint32)
+
+
+def _pack_tokens(tokens: Sequence[bytes]) -> bytes:
+    """Return how many tokens each word has, and then all tokens."""
+    counts = np.fromiter(map(len, tokens), np.intp, len(tokens)) // _TOKEN.itemsize
+    return counts.astype(_COUNT).tobytes() + b"".join(tokens)
 
 
 class _WordTokens(dict[str, bytes]):

@@ -8,9 +8,10 @@ of its sentences the snippet that says most of it. The best hits fill up until `
 
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Final
+from typing import Final, TypeAlias, TypeVar
 
 from agent.ports.search import Snippet
 from agent.text.sentences import find_line_sentences
@@ -40,48 +41,100 @@ Span = tuple[int, int]
 """A part of a text: the offset of its first character and the offset after its last, in Unicode code points."""
 
 
-def find_places(
-    said: str, snippets: Sequence[Snippet], numbers: Sequence[int] = (), masks: Sequence[int] = ()
-) -> dict[int, tuple[Span, ...]]:
+@dataclass(frozen=True, slots=True)
+class SnippetUses:
+    """The snippets that an answer may use, before the numbers that they support are known.
+
+    `quoted`: the part of the answer that quotes a snippet, by index. `fits`: for each other sentence, its part, and by
+    the index of each snippet that says at least `SAYS` of it the number of its content words that the snippet says.
+    """
+
+    quoted: dict[int, Span]
+    fits: list[tuple[Span, dict[int, int]]]
+
+
+NO_USES: Final = SnippetUses({}, [])
+
+
+def find_uses(said: str, snippets: Sequence[Snippet]) -> SnippetUses:
+    """Return the snippets that an answer may use, and for which parts, without reading a number.
+
+    `snippets`: best first, which decides among equals. A snippet is quoted when its words stand in the answer one for
+    one, from the beginning of a sentence or a line on. Each sentence of the rest may use the snippets that say at least
+    `SAYS` of it. A sentence that no snippet says, such as a greeting, uses none, and neither does one that ends in a
+    colon, since it only leads into the next part. A part ends where a sentence or a line ends, and so never within a
+    number.
+    """
+    quoted: dict[int, Span] = {}
+    rest = said
+    quotable = [
+        (-len(text), index, text)
+        for index, each in enumerate(snippets)
+        if (text := each.plain_text) and text in said
+    ]
+    for _, index, text in sorted(quotable):
+        at = _find_quotation(rest, text)
+        if at >= 0:
+            end = at + len(text)
+            quoted[index] = (at, _find_sentence_end(said, end))
+            rest = f"{rest[:at]}{_QUOTED * len(text)}{rest[end:]}"
+    rest = rest.replace(_QUOTED, "\n")
+    names: list[frozenset[str]] = []
+    every: list[tuple[Span, dict[int, int]]] = []
+    for start, end in find_line_sentences(rest):
+        wanted = frozenset() if rest[end - 1] == ":" else names_of(rest[start:end])
+        if not wanted:
+            continue
+        names = names or [names_of(snippet.text) for snippet in snippets]
+        least = SAYS * len(wanted)
+        fits = {index: size for index, its in enumerate(names) if (size := len(wanted & its)) >= least}
+        if fits:
+            every.append(((start, end), fits))
+    return SnippetUses(quoted, every)
+
+
+Result = TypeVar("Result")
+Steps: TypeAlias = Generator[int, None, Result]
+"""Work that may pause after each snippet that it reads: yields the characters of the snippet."""
+
+MaskReader: TypeAlias = Callable[[int], Steps[int]]
+"""Reads the numbers of an answer that the snippet at an index supports, as bits."""
+
+
+def choose_places(
+    uses: SnippetUses, numbers: Sequence[int], read_mask: MaskReader
+) -> Steps[dict[int, tuple[Span, ...]]]:
     """Return the parts of an answer that each snippet holds, by index: quoted ones, and one for each other sentence.
 
-    `snippets`: best first, which decides among equals. `numbers`: the offset of each number of `said`, in rising order.
-    `masks`: for each snippet, the numbers that it supports, as bits.
-
-    A snippet is quoted when its words stand in the answer one for one, from the beginning of a sentence or a line on.
-    Each sentence of the rest uses a snippet that says at least `SAYS` of it: the one that supports most of its numbers,
-    and of these the one that says most. A sentence that no snippet says, such as a greeting, uses none, and neither
-    does one that ends in a colon, since it only leads into the next part. A part ends where a sentence or a line ends,
-    and so never within a number.
+    `numbers`: the offset of each number of the answer, in rising order. A sentence uses the snippet that supports most
+    of its numbers, and of these the one that says most.
     """
-    found: dict[int, list[Span]] = {}
-    rest = said
-    for index in sorted(range(len(snippets)), key=lambda index: -len(snippets[index].plain_text)):
-        quoted = snippets[index].plain_text
-        at = _find_quotation(rest, quoted) if quoted else -1
-        if at >= 0:
-            end = at + len(quoted)
-            found[index] = [(at, _find_sentence_end(said, end))]
-            rest = f"{rest[:at]}{_QUOTED * len(quoted)}{rest[end:]}"
-    names = [names_of(snippet.text) for snippet in snippets]
-    rest = rest.replace(_QUOTED, "\n")
-    for start, end in find_line_sentences(rest):
-        wanted = names_of(rest[start:end])
-        if not wanted or rest[end - 1] == ":":
-            continue
+    found: dict[int, list[Span]] = {index: [span] for index, span in uses.quoted.items()}
+    for (start, end), sizes in uses.fits:
         bits = (1 << bisect_left(numbers, end)) - (1 << bisect_left(numbers, start))
-        fits = {
-            index: ((masks[index] & bits).bit_count() if bits else 0, size)
-            for index, its in enumerate(names)
-            if (size := len(wanted & its)) >= SAYS * len(wanted)
-        }
-        if fits:
-            most = max(fits.values())
-            best = [index for index, fit in fits.items() if fit == most]
-            found.setdefault(next((index for index in best if index in found), best[0]), []).append(
-                (start, end)
-            )
+        best = yield from _choose_snippet(sizes, bits, found, read_mask)
+        found.setdefault(best, []).append((start, end))
     return {index: tuple(sorted(spans)) for index, spans in found.items()}
+
+
+def _choose_snippet(
+    sizes: Mapping[int, int], bits: int, used: Collection[int], read_mask: MaskReader
+) -> Steps[int]:
+    """Return the index of the snippet that a sentence uses, of those in `sizes`.
+
+    `sizes`: by index, the number of the sentence's content words that the snippet says. `bits`: the sentence's numbers.
+    Among equals the first one of `used` is chosen, else the best hit. Snippets are read in the order of this choice,
+    up to the first that supports all numbers, since no other is better.
+    """
+    order = sorted(sizes, key=lambda index: (-sizes[index], index not in used, index))
+    chosen, most = order[0], 0
+    for index in order if bits else ():
+        held = (yield from read_mask(index)) & bits
+        if held.bit_count() > most:
+            chosen, most = index, held.bit_count()
+        if held == bits:
+            break
+    return chosen
 
 
 _QUOTED: Final = "\0"  # stands for a quotation that is accounted for
@@ -118,7 +171,8 @@ def choose_citations(masks: Sequence[int], fill: int = FILL, also: Collection[in
         needed |= mask
     for index in also:
         held |= masks[index]
-    chosen = {*also, *_find_cover([mask & ~held for mask in masks], needed & ~held)}
+    missing = needed & ~held
+    chosen = {*also, *(_find_cover([mask & ~held for mask in masks], missing) if missing else ())}
     for index in range(len(masks)):
         if len(chosen) >= fill:
             break

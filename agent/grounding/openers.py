@@ -1,58 +1,65 @@
-"""Opening questions, made of the documents' own headings.
+"""Finds the questions that stand in the documents, as candidates for opening questions.
 
-A heading that is a question is used as it is; other headings are put into a fixed question. A heading with a number in
-it, in digits or in words, is not used, since an opener has no citation; nor is a question that finds nothing.
+A question stands there as a heading, or as a statement that another one follows ("Q: How do I pay?"), and is taken in
+its own words: no heading is made into a question. A candidate begins as a question of its language does, names the
+thing that it asks about ("How does it work?" does not), and has no number in it, in digits or in words, since an opener
+has no citation. Whether the documents answer it is for `agent.answering.openers` to find out.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from agent.lang import LANGUAGES, Lang
 from agent.ports.search import Passage
+from agent.text.words import FUNCTION_WORDS, split_words
 
 from .courtesies import has_number
 
-OPENERS: Final = 3
-"""Questions that are offered."""
-
-_ASKED: Final = 2  # most openers that are headings in question form
-_TRIED: Final = 8  # candidates that are looked up
-_LONGEST: Final = 70  # characters of a heading
+_LONGEST: Final = 80  # characters of a question
+_MARK: Final = 9  # characters of the longest mark before a question, as in "Question:"
 
 
-def find_openers(
-    passages: Iterable[Passage], topics: Sequence[str], lang: Lang, has_hits: Callable[[str], bool]
-) -> tuple[str, ...]:
-    """Return at most `OPENERS` opening questions in a language.
+@dataclass(frozen=True, slots=True)
+class QuestionCandidate:
+    """A question that stands in the documents. `file`, `headings`: of the section that should answer it."""
 
-    `passages`: all sections. `topics`: of the documents in that language, the largest first. `has_hits`: tells whether
-    a search for a question finds anything; called for at most `_TRIED` questions.
+    text: str
+    file: str
+    headings: tuple[str, ...]
+
+
+def find_questions(passages: Iterable[Passage], lang: Lang) -> Iterator[QuestionCandidate]:
+    """Yield the questions that stand in the `passages` of a language, some of them repeatedly.
+
+    Some 20 microseconds for each passage.
     """
-    kept: list[str] = []
-    for question in islice(_find_candidates(passages, topics, lang), _TRIED):
-        if has_hits(question):
-            kept.append(question)
-        if len(kept) == OPENERS:
-            break
-    return tuple(kept)
+    for passage in passages:
+        if passage.lang != lang:
+            continue
+        if passage.headings and (text := _read_question(passage.headings[-1], lang)):
+            yield QuestionCandidate(text, passage.file, passage.headings)
+        for snippet, _ in pairwise(passage.snippets):
+            if snippet.text.rstrip("*_ ").endswith("?") and (
+                text := _read_question(snippet.plain_text, lang)
+            ):
+                yield QuestionCandidate(text, passage.file, passage.headings)
 
 
-def _find_candidates(passages: Iterable[Passage], topics: Sequence[str], lang: Lang) -> Iterator[str]:
-    asking = dict.fromkeys(
-        heading
-        for passage in passages
-        if passage.lang == lang and passage.headings
-        for heading in passage.headings[-1:]
-        if heading.endswith("?") and " " in heading and _is_fit(heading)
-    )
-    yield from list(asking)[:_ASKED]
-    yield from (
-        LANGUAGES[lang].courtesies.opener.format(topic)
-        for topic in topics
-        if not topic.endswith("?") and _is_fit(topic)
-    )
-
-
-def _is_fit(heading: str) -> bool:
-    return len(heading) <= _LONGEST and heading.isprintable() and not has_number(heading)
+def _read_question(line: str, lang: Lang) -> str:
+    """Return the question that is the whole of `line`, without a mark such as "Q:"; "" where it is none."""
+    mark, colon, rest = line.partition(":")
+    text = (rest if colon and len(mark) <= _MARK and " " not in mark else line).strip()
+    mark, dot, rest = text.partition(". ")
+    text = rest if dot and len(mark) == 1 else text
+    if not text.endswith("?") or len(text) > _LONGEST or not text.isprintable() or has_number(text):
+        return ""
+    if any(sign in text[:-1] for sign in "?!.:;[]{}<>|"):
+        return ""
+    words = split_words(text)
+    language = LANGUAGES[lang]
+    mood = language.acting.mood
+    begins = words[:1] and words[0] in mood.asking | mood.inverting | mood.modals
+    names = any(word not in FUNCTION_WORDS for word in words[1:])
+    return text if begins and names and language.searching.referring.isdisjoint(words) else ""

@@ -4,24 +4,39 @@
 number against those citations alone, and makes the `VerifiedText` that may be sent. `check_numbers` is the same rule
 for an answer and snippets of any origin. Both are pure and linear in the draft; snippets' tokens are cached.
 
+Reading the numbers of a snippet is most of the work, and most hits are used by no draft. So `verify` reads the snippets
+that the draft quotes, and of those that may have said a sentence the likeliest first, up to one that supports all of
+its numbers. All others are read only when a number of the draft stands in none of these: citations are chosen among
+the former first, and so the verdict is the same.
+
 The rule cannot catch a number that stands in a cited snippet but belongs to another thing there. `binding` "strict"
 also asks that the number's row in the snippet shares a word with the answer's sentence; that catches some of them.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from agent.numbers.layout import remove_source_marks, render_bullets
-from agent.numbers.number_tokens import TOO_MANY, Kind, NumberToken, tokens
+from agent.numbers.number_tokens import TOO_MANY, Kind, NumberToken, find_numbers, make_tokens
 from agent.numbers.source_numbers import SourceNumbers
 from agent.numbers.token import Key
 from agent.ports.brain import Confidence, VerifiedText
 from agent.ports.search import Hit, Snippet
 
 from .binding import Binding, find_bound, names_of, rows_of
-from .citations import FILL, Span, choose_citations, find_places, source_of
+from .citations import (
+    FILL,
+    NO_USES,
+    Result,
+    Span,
+    Steps,
+    choose_citations,
+    choose_places,
+    find_uses,
+    source_of,
+)
 from .evidence import citation_text, evidence_for
 
 HIGH_SCORE: Final = 0.9
@@ -91,21 +106,30 @@ def verify(
     belongs to the same thing as in its snippet or the headings above it (`binding.py`). The verdict's `text` is `None`
     when a number stands in no cited snippet, or is not bound in one.
     """
-    above: dict[Snippet, tuple[str, ...]] = {}
-    best = 0.0
+    return _take_steps(verify_in_steps(draft, hits, confidence=confidence, binding=binding))
+
+
+def verify_in_steps(
+    draft: str,
+    hits: Sequence[Hit],
+    *,
+    confidence: Confidence | None = None,
+    binding: Binding = "off",
+) -> Steps[Verdict]:
+    """Return the verdict as `verify` does, and yield the number of characters of each snippet after reading it."""
+    above: dict[Snippet, list[tuple[str, ...]]] = {}
     for hit in hits:
-        best = max(best, hit.score)
-        above.setdefault(hit.snippet, hit.passage.headings)
-    verdict, places = _check_answer(
-        draft, list(above), fill=None, binding=binding, headings=list(above.values())
+        above.setdefault(hit.snippet, []).append(hit.passage.headings)
+    verdict, places = yield from _check_answer(
+        draft, list(above), fill=None, binding=binding, headings=[first for first, *_ in above.values()]
     )
     if verdict.refused:
         return verdict
     sure = confidence
     if sure is None:
-        cited = frozenset(verdict.citations)
-        named = [line for hit in hits if hit.snippet in cited for line in hit.passage.headings]
-        sure = confidence_of(verdict.said, verdict.citations, best, named)
+        named = {line for each in verdict.citations for headings in above[each] for line in headings}
+        best = max([hit.score for hit in hits], default=0.0)
+        sure = confidence_of(verdict.said, verdict.citations, max(best, 0.0), named)
     text = VerifiedText(text=verdict.said, citations=verdict.citations, confidence=sure, places=places)
     return Verdict(verdict.said, verdict.citations, verdict.checks, (), text)
 
@@ -124,7 +148,17 @@ def check_numbers(
     uses instead, for each sentence the snippet that says most of it. `binding`: as in `verify`. `headings`: those
     above each snippet, in the order of `snippets`; empty when they are unknown.
     """
-    return _check_answer(answer, snippets, fill=fill, binding=binding, headings=headings)[0]
+    return _take_steps(_check_answer(answer, snippets, fill=fill, binding=binding, headings=headings))[0]
+
+
+def _take_steps(steps: Steps[Result]) -> Result:
+    """Return the result of `steps`, all taken at once."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
 
 
 def _check_answer(
@@ -134,23 +168,25 @@ def _check_answer(
     fill: int | None,
     binding: Binding,
     headings: Sequence[Sequence[str]],
-) -> tuple[Verdict, tuple[tuple[Span, ...], ...]]:
+) -> Steps[tuple[Verdict, tuple[tuple[Span, ...], ...]]]:
     """Return the verdict on an answer (`check_numbers`), and the parts of it that each citation was cited for."""
     texts = (text for each in snippets for text in (each.text, each.plain_text))
     said = render_bullets(remove_source_marks(answer, len(snippets), texts))
-    evidence = [evidence_for(snippet) for snippet in snippets]
-    found = tokens(said, rates=any(one.rated for one in evidence))
-    if len(found) > TOO_MANY:
-        return _make_verdict(said, (), found[-1:], ()), ()
-    masks = _make_masks(evidence, found)
+    reading = _AnswerNumbers(said, snippets)
+    if len(reading.found) > TOO_MANY:
+        return _make_verdict(said, (), reading.found[-1:], ()), ()
+    if fill is not None or binding == "strict":
+        yield from reading.read_masks(range(len(snippets)))
     if binding == "strict":
         above = headings or [()] * len(snippets)
-        masks = [
-            find_bound(said, found, snippet, mask, its)
-            for snippet, mask, its in zip(snippets, masks, above, strict=True)
-        ]
-    starts = [token.start for token in found]
-    places = {} if fill is not None else find_places(said, snippets, starts, masks)
+        for index, its in zip(range(len(snippets)), above, strict=True):
+            reading.masks[index] = find_bound(said, reading.found, snippets[index], reading.masks[index], its)
+    uses = find_uses(said, snippets) if fill is None else NO_USES
+    places = yield from choose_places(uses, [token.start for token in reading.found], reading.read_mask)
+    yield from reading.read_masks(places)
+    if not reading.are_held([reading.masks[index] for index in places]):
+        yield from reading.read_masks(range(len(snippets)))
+    masks = [reading.masks.get(index, 0) for index in range(len(snippets))]
     once: dict[object, int] = {}
     for index in choose_citations(masks, 1 if fill is None else fill, places):
         first = once.setdefault(source_of(snippets[index]), index)
@@ -158,36 +194,84 @@ def _check_answer(
             places[first] = (*places.get(first, ()), *places[index])
     cited = once.values()
     verdict = _make_verdict(
-        said, tuple([snippets[i] for i in cited]), found, tuple([masks[i] for i in cited])
+        said, tuple([snippets[i] for i in cited]), reading.found, tuple([masks[i] for i in cited])
     )
     return verdict, tuple([places.get(i, ()) for i in cited])
 
 
-def _make_masks(evidence: Sequence[SourceNumbers], found: Sequence[NumberToken]) -> list[int]:
-    """Return the tokens that each snippet supports, as bits.
+class _AnswerNumbers:
+    """The numbers of an answer, and which of them each snippet supports; a snippet is read when this is asked.
+
+    `found`: the numbers, with their rates once a snippet that states a rate was read: until then no rate is compared.
+    `masks`: by the index of each snippet that was read, the numbers that it supports, as bits.
+    """
+
+    __slots__ = ("_is_rated", "_lookup", "_reader", "_snippets", "found", "masks")
+
+    def __init__(self, said: str, snippets: Sequence[Snippet]) -> None:
+        self._reader = find_numbers(said)
+        self._snippets = snippets
+        self._is_rated = False
+        self.found = make_tokens(self._reader, rates=False)
+        self._lookup = _NumberLookup(self.found)
+        self.masks: dict[int, int] = {}
+
+    def read_mask(self, index: int) -> Steps[int]:
+        """Return the numbers that a snippet supports, as bits; yield the length of its citation if it is read now."""
+        mask = self.masks.get(index)
+        if mask is None:
+            snippet = self._snippets[index]
+            evidence = evidence_for(snippet)
+            if evidence.rated and not self._is_rated:
+                self._is_rated = True
+                self.found = make_tokens(self._reader, rates=True)
+                self._lookup = _NumberLookup(self.found)
+            mask = self.masks[index] = self._lookup.find_supported(evidence)
+            yield len(snippet.text) + sum(map(len, snippet.headings))
+        return mask
+
+    def read_masks(self, indexes: Iterable[int]) -> Steps[None]:
+        """Read the masks of the snippets `indexes`; yield as `read_mask`."""
+        for index in indexes:
+            yield from self.read_mask(index)
+
+    def are_held(self, masks: Iterable[int]) -> bool:
+        """Tell whether `masks` hold all numbers together."""
+        held = 0
+        for mask in masks:
+            held |= mask
+        return held == (1 << len(self.found)) - 1
+
+
+class _NumberLookup:
+    """The tokens of an answer in the form in which a snippet's keys are looked up.
 
     Most tokens need one key, and a snippet has few keys: those are looked up by key, the others one by one.
     """
-    alone: dict[Key, int] = {}
-    others: list[tuple[int, NumberToken]] = []
-    bit = 1
-    for token in found:
-        if token.rate or token.kind is Kind.RANGE or max(map(len, token.needs), default=0) != 1:
-            others.append((bit, token))
-        else:
-            for (key,) in token.needs:
-                alone[key] = alone.get(key, 0) | bit
-        bit <<= 1
-    masks: list[int] = []
-    for one in evidence:
+
+    __slots__ = ("_alone", "_others")
+
+    def __init__(self, found: Sequence[NumberToken]) -> None:
+        self._alone: dict[Key, int] = {}
+        self._others: list[tuple[int, NumberToken]] = []
+        bit = 1
+        for token in found:
+            if token.rate or token.kind is Kind.RANGE or max(map(len, token.needs), default=0) != 1:
+                self._others.append((bit, token))
+            else:
+                for (key,) in token.needs:
+                    self._alone[key] = self._alone.get(key, 0) | bit
+            bit <<= 1
+
+    def find_supported(self, evidence: SourceNumbers) -> int:
+        """Return the tokens that a snippet supports, as bits."""
         mask = 0
-        for key in one.keys & alone.keys():
-            mask |= alone[key]
-        for bit, token in others:
-            if _supports(one, token):
+        for key in evidence.keys & self._alone.keys():
+            mask |= self._alone[key]
+        for bit, token in self._others:
+            if _supports(evidence, token):
                 mask |= bit
-        masks.append(mask)
-    return masks
+        return mask
 
 
 def _supports(evidence: SourceNumbers, token: NumberToken) -> bool:
@@ -263,7 +347,7 @@ def snippets_of(passages: str, file: str = "passages") -> tuple[Snippet, ...]:
 
 
 def confidence_of(
-    said: str, citations: Sequence[Snippet], score: float, headings: Sequence[str] = ()
+    said: str, citations: Sequence[Snippet], score: float, headings: Collection[str] = ()
 ) -> Confidence:
     """Return the confidence of an answer, from its citations and the best hit's score (0..1; 1 without scores).
 

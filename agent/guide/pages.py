@@ -16,6 +16,7 @@ PAGES: Final = (
     "websocket",
     "memory",
     "running",
+    "servers",
     "extending",
     "proof",
 )

@@ -103,9 +103,8 @@ class FactReader:
             return None
         trait = re.split(r"[,;.!:–]", clause.text[match.start("said") :])[0]
         about = remove_numbers(trait)
-        if all(
-            word in FUNCTION_WORDS for word in split_words(about)
-        ):  # of a number with its unit that is all
+        if all(word in FUNCTION_WORDS for word in split_words(about)):
+            # A number with its unit and nothing else.
             about = split_words(match["verb"])[-1]
         return ClauseProposal(type="fact", subject=about, text=self._opening.cut_opening(clause, match))
 

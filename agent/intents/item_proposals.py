@@ -11,6 +11,7 @@ Bounded: a sentence of more than a hundred words says nothing that can be unders
 sentences is mostly somebody else's text; the sentences after the first ones are not read.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import islice
@@ -46,8 +47,12 @@ def propose_items(text: str, lang: Lang, message: str, today: date) -> tuple[Ite
     message: its id, the source of the items. `today`: the day from which "by Friday" is counted.
     """
     masked, written = mask_quotations(text[:MAX_TEXT])
+    sentences = [
+        Clause(masked[start:end], written[start:end], today)
+        for start, end in islice(find_line_sentences(masked), _SENTENCES)
+    ]
     for code in (lang, *(each for each in LANGUAGES if each != lang)):
-        clause_proposals = _read_text(clause_reader(code), masked, written, today)
+        clause_proposals = _read_text(clause_reader(code), sentences)
         if clause_proposals:
             return tuple(
                 ItemProposal(_make_candidate(said, code, quote, message, today), said.ordered)
@@ -65,29 +70,23 @@ def ends_unnamed_loop(text: str, lang: Lang) -> bool:
     pieces = [masked[start:end] for start, end in islice(find_line_sentences(masked), _SENTENCES)]
     langs = (lang, *(each for each in LANGUAGES if each != lang))
     return any(
-        clause_reader(each).ends_unnamed_loop(piece) and "?" not in piece
-        for piece in pieces
-        for each in langs
+        clause_reader(each).ends_unnamed_loop(piece) for piece in pieces if "?" not in piece for each in langs
     )
 
 
-def _read_text(
-    reader: ClauseReader, masked: str, written: str, today: date
-) -> list[tuple[ClauseProposal, str]]:
-    """Return the proposals of a text, each with its sentence. `masked`: the text with a mask over its quotations."""
+def _read_text(reader: ClauseReader, sentences: Sequence[Clause]) -> list[tuple[ClauseProposal, str]]:
+    """Return the proposals of the `sentences` of a text, each with its sentence."""
     proposals: list[tuple[ClauseProposal, str]] = []
     moods = reader.moods
-    for start, end in islice(find_line_sentences(masked), _SENTENCES):
-        sentence = Clause(masked[start:end], written[start:end], today)
+    for sentence in sentences:
+        is_long = len(sentence.text) > _SENTENCE
         if moods.sets_scene(sentence.text):
             break
         if moods.is_question(sentence.text):
             sentence = sentence.until(moods.find_statement_end(sentence.text))
-        if (
-            not moods.is_report(sentence.text)
-            and end - start <= _SENTENCE
-            and reader.may_propose(sentence.text)
-        ):
+            if not sentence.text:
+                continue  # a question throughout
+        if not moods.is_report(sentence.text) and not is_long and reader.may_propose(sentence.text):
             proposed = _read_sentence(reader, sentence)
             fitting = (each for each in proposed if len(each.text) + len(_DATED) <= ITEM_TEXT)
             proposals += [(each, sentence.written) for each in fitting]

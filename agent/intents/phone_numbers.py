@@ -41,9 +41,9 @@ from phonenumbers import (
 )
 
 from ..lang import LANGUAGES
-from ..lang.language import Acting
+from ..lang.acting import Acting
 from .clauses import clause_after, words_before
-from .moods import ANY_LANGUAGE, FILLERS, NEGATORS, NEW_START, join_languages
+from .mood_words import ANY_LANGUAGE, FILLERS, NEGATORS, NEW_START, REACHING, join_languages
 
 _ACTING = [language.acting for language in LANGUAGES.values()]
 
@@ -90,7 +90,6 @@ _OUTDATED = re.compile(
 )
 _LAPSED = re.compile(rf"\W{{0,3}}(?:{_any(lambda each: each.calling.lapsed)})\b", re.IGNORECASE)
 _JOINS = join_languages(lambda each: each.carries_on)
-_REACHING = join_languages(lambda each: each.calling.reaching)
 _PHONES = join_languages(lambda each: each.calling.phones)
 _JOINING = join_languages(lambda each: each.calling.joining)
 _ORIGINS = join_languages(lambda each: each.calling.origins)
@@ -241,7 +240,7 @@ def _find_usable(
         if labelled or _is_dropped(text, start, end, follows, requested[: bisect_left(starts, start)]):
             continue
         written = match.group()
-        reached = bool(before) and before[0] in _REACHING
+        reached = bool(before) and before[0] in REACHING
         sure = written[0] in "+0(" or _GROUPED.fullmatch(written) is not None
         if sure or reached or linked or answers or _is_introduced(text, before, start, requested):
             yield _PhoneNumber(start, end, sure, reached)
@@ -289,7 +288,7 @@ def _is_introduced(text: str, before: list[str], start: int, requested: Sequence
     for keyword in requested:
         if keyword.end <= start <= keyword.end + _NEAR:
             between = re.findall(r"\w+", text[keyword.end : start].casefold())
-            if all(word in ANY_LANGUAGE.users for word in between):
+            if all(word in ANY_LANGUAGE.mood.users for word in between):
                 return True
     return False
 
@@ -327,7 +326,7 @@ def _is_anothers(text: str, number: _PhoneNumber) -> bool:
     """Return whether a number outside a keyword's clause is where the user was called from, or somebody else's."""
     before = list(_words_before(text, number.start))
     if before and before[0] in _ORIGINS:
-        return ANY_LANGUAGE.speakers.isdisjoint(before)
+        return ANY_LANGUAGE.mood.speakers.isdisjoint(before)
     if _PHONES.isdisjoint(before) and any(map(ANY_LANGUAGE.past, before)):
         return True  # "when I called A"
     after = islice(clause_after(text, number.end), 2)
@@ -370,4 +369,4 @@ def _share(text: str, one: RequestedKeyword, other: RequestedKeyword) -> bool:
 def _is_about_the_user(text: str, keyword: RequestedKeyword) -> bool:
     """Return whether the user is the object of a keyword, in it or right behind it ("call me")."""
     words = text[keyword.start : keyword.end].casefold().split()
-    return bool(ANY_LANGUAGE.users.intersection((*words, next(clause_after(text, keyword.end), ""))))
+    return bool(ANY_LANGUAGE.mood.users.intersection((*words, next(clause_after(text, keyword.end), ""))))

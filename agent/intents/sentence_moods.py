@@ -10,7 +10,7 @@ from typing import Final
 from ..lang import LANGUAGES, Lang
 from ..text.words import split_words
 from .clauses import WHEN, Clause, ClauseOpening, compile_pattern, join_words
-from .moods import mood_words
+from .mood_words import find_mood_words
 from .orders import OrderReader
 
 _NEAR: Final = 40  # characters after "he said" at the end of a sentence
@@ -28,11 +28,11 @@ class SentenceMoods:
 
     def __init__(self, lang: Lang, opening: ClauseOpening, orders: OrderReader) -> None:
         say = LANGUAGES[lang].remembering
-        mood = mood_words(frozenset((lang,)))
+        words = find_mood_words(frozenset((lang,)))
         self._opening = opening
         self._orders = orders
-        self._question_openers = mood.question_openers
-        question = join_words(mood.question_openers | mood.modals)
+        self._question_openers = words.question_openers
+        question = join_words(words.question_openers | words.mood.modals)
         self.separator = compile_pattern(rf"(?:\s*[,;–-])?\s+(?:{say.joining})\s+(?=\w)|;\s+")
         self.supposing = compile_pattern(rf"\b(?:{say.supposing})\b")
         self.saying = compile_pattern(rf"\b(?:{say.saying})\b")
@@ -68,7 +68,7 @@ class SentenceMoods:
         """Return where the statement before a question ends; 0 where `sentence` is a question throughout."""
         follows = self._asked.search(sentence)
         end = follows.start() if follows is not None and sentence.endswith("?") else 0
-        return 0 if self.is_question(sentence[:end]) else end
+        return end if end and not self.is_question(sentence[:end]) else 0
 
     def find_memory_order(self, clause: str) -> int | None:
         """Return where the words after "remember that" begin in `clause`; None where it has no such opening."""

@@ -1,8 +1,8 @@
 """Finds the actions that a user's words ask for: keywords from the languages' tables, never a model's judgement.
 
-The text is brought to NFC and searched for each keyword on word boundaries, in any case and language. A keyword
-counts where it is requested and not negated (`agent.intents.moods` has the rules for both). Words in quotation marks
-are another's words, and ask for nothing.
+The text is brought to NFC and searched for each keyword on word boundaries, in any case and language. A keyword counts
+where it is requested and not negated (`keyword_requests.py` and `keyword_negations.py` have the rules). Words in
+quotation marks are another's words, and ask for nothing.
 
 In doubt nothing fires: a missing suggestion costs a user one more sentence, an unwanted one costs trust. Keywords and
 negations of all languages count in every text. Add a keyword to the record `Acting` in `agent.lang`; add an action by a
@@ -17,12 +17,14 @@ from itertools import islice
 from typing import Any
 
 from ..lang import LANGUAGES
-from ..lang.language import Keywords
+from ..lang.acting import Keywords
 from ..ports.brain import Proposal
 from ..protocol.payload import is_valid_payload
 from ..text.words import normalize_text
 from .fields import FILLED_CHARACTERS, REQUIRED
-from .moods import is_negated, is_requested, join_languages
+from .keyword_negations import is_negated
+from .keyword_requests import is_requested
+from .mood_words import join_languages
 from .phone_numbers import RequestedKeyword, find_phone_numbers, remove_phone_numbers
 from .quotations import QUOTED
 
@@ -64,9 +66,8 @@ def _keyword_pattern(keywords: tuple[str, ...], dialling: frozenset[str]) -> re.
     return re.compile(rf"(?<!\w)(?:{'|'.join(spaced)})(?!\w|(?:{known})\b)", re.IGNORECASE)
 
 
-_DIALLING = {
-    "schedule_callback": join_languages(lambda each: each.calling.dialling)
-}  # keywords right before a number
+# Keywords right before a number.
+_DIALLING = {"schedule_callback": join_languages(lambda each: each.calling.dialling)}
 _PATTERNS = {
     action: _keyword_pattern(keywords, _DIALLING.get(action, frozenset()))
     for action, keywords in TRIGGERS.items()

@@ -15,9 +15,10 @@ from ..ports.brain import Proposal, Wish
 from ..text.courtesy import find_courtesy
 from ..text.sentences import find_line_sentences
 from ..text.words import FUNCTION_WORDS, normalize_text, split_words
-from .moods import ANY_LANGUAGE, join_languages
+from .mood_words import ANY_LANGUAGE, join_languages
 from .phone_numbers import find_told_number, remove_phone_numbers
 from .triggers import find_text_to_send, has_keyword, make_proposal, propose_actions
+from .user_message import UserMessage
 
 _WITHDRAWN = re.compile(
     rf"\W*(?:{'|'.join(each.completing.withdrawing for each in LANGUAGES.values())})\b", re.IGNORECASE
@@ -28,12 +29,12 @@ _BESIDE = 2  # words beside a phone number that still tell nothing else
 _WORDED = ("text", "subject")
 
 
-def read_wishes(text: str, open_wishes: Sequence[Wish] = ()) -> tuple[Wish, ...]:
+def read_wishes(message: UserMessage, open_wishes: Sequence[Wish] = ()) -> tuple[Wish, ...]:
     """Return the wishes of a message, each action at most once, in the order of asking.
 
     `open_wishes`: the wishes that the message before it left open.
     """
-    own = propose_actions(text)
+    own, text = message.actions, message.text
     if own:
         before = {each.proposal.action: each for each in open_wishes}
         return tuple(_renew_wish(each, before.get(each.action), text) for each in own)
@@ -44,12 +45,13 @@ def read_wishes(text: str, open_wishes: Sequence[Wish] = ()) -> tuple[Wish, ...]
     )
 
 
-def only_completes(text: str, found: Sequence[Wish]) -> bool:
+def only_completes(message: UserMessage, found: Sequence[Wish]) -> bool:
     """Return whether a message tells the missing fields and asks nothing besides, so that there is nothing to answer.
 
     `found`: the result of `read_wishes` for it.
     """
-    if propose_actions(text) or not found or _is_question(text):
+    text = message.text
+    if message.actions or not found or _is_question(text):
         return False
     if any(
         each.proposal.payload.get(name) == normalize_text(text).strip() for each in found for name in _WORDED

@@ -1,5 +1,6 @@
 """The record of all texts of the chat page in a language, with one record for each group of the wire's names."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -15,6 +16,25 @@ class States:
     streaming: str
     awaiting_confirmation: str
     executing: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressTexts:
+    """The steps of a slow turn, by the wire's names."""
+
+    searching: str
+    drafting: str
+    checking: str
+    calling: str
+
+
+@dataclass(frozen=True, slots=True)
+class DebugTexts:
+    """The texts of the operator's view. `now` has {state}. `readiness` leads into the server's own words."""
+
+    title: str
+    now: str
+    readiness: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +76,9 @@ class Errors:
     bad_item: str
     memory_off: str
     memory_failed: str
+    unknown_answer: str
+    feedback_off: str
+    feedback_failed: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +209,8 @@ class MemoryTexts:
     """The texts around memory items. `since`, `until` and `cited` have {day}, `said` has {day} and {who}.
 
     `message`, `document`, `tool`: the source of an item, as the page calls it. `you`, `agent`, `rule`: its author.
-    `leave`: changes nothing. `sure`: asks before an item is forgotten.
+    `leave`: changes nothing. `sure`: asks before an item is forgotten. `copies`: stands after that question, and after
+    the one before a conversation is deleted, where a database server has copies.
     """
 
     open: str
@@ -203,6 +227,7 @@ class MemoryTexts:
     leave: str
     forget: str
     sure: str
+    copies: str
     history: str
     since: str
     until: str
@@ -220,9 +245,135 @@ class MemoryTexts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FeedbackTexts:
+    """The texts around the thumbs below an answer.
+
+    `about`: names both. `up`, `down`: each verdict. `good`, `bad`: the label of the field for words about it. `add`:
+    sends these. `stored`, `worded`: the server has the verdict, or the words too.
+    """
+
+    about: str
+    up: str
+    down: str
+    good: str
+    bad: str
+    add: str
+    sending: str
+    stored: str
+    worded: str
+    lost: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbedTexts:
+    """The texts that only the bubble of `/embed.js` has."""
+
+    unread: str
+    unreachable: str
+    expired: str
+    again: str
+    long: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UploadErrors:
+    """The reasons why a file was not taken: those that the page finds itself, then the codes of problems.
+
+    `type` has {kinds}, `large` and `upload_too_large` {size} in MB. `other` is for every other code.
+    """
+
+    type: str
+    empty: str
+    large: str
+    lost: str
+    stopped: str
+    bad_upload: str
+    unsupported_media_type: str
+    upload_too_large: str
+    text_too_long: str
+    unreadable: str
+    too_many_uploads: str
+    project_full: str
+    rate_limited: str
+    unauthorized: str
+    other: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UploadTexts:
+    """The texts of the dialog of uploads.
+
+    `limits` has {size} in MB, `many` {most}, `sent` {share} in percent, `size` {size} in kB, `sure` and `removed`
+    {name}; `pages`, `sections`, `blank`, `cut` and `pictures` have {count}.
+    """
+
+    open: str
+    drop: str
+    choose: str
+    limits: str
+    shared: str
+    many: str
+    waiting: str
+    sent: str
+    reading: str
+    pages: str
+    sections: str
+    blank: str
+    cut: str
+    pictures: str
+    replaced: str
+    same: str
+    stop: str
+    again: str
+    away: str
+    listed: str
+    nothing: str
+    size: str
+    remove: str
+    sure: str
+    keep: str
+    removed: str
+    error: UploadErrors
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadTexts:
+    """The texts around the list of conversations.
+
+    `sure`: asks before a conversation is deleted. `leave`: changes nothing. `busy`: why no other one can be opened now.
+    `gone`: the open one was deleted elsewhere. `unsourced`: stands in place of an answer whose sources were not kept.
+    """
+
+    list: str
+    fresh: str
+    search: str
+    found: str
+    none: str
+    nothing: str
+    untitled: str
+    choices: str
+    rename: str
+    renamed: str
+    title: str
+    save: str
+    leave: str
+    remove: str
+    removed: str
+    sure: str
+    more: str
+    earlier: str
+    busy: str
+    gone: str
+    unsourced: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PageTexts:
     """All texts of the page.
 
+    `reasons`: the server's own sentences about the outcome of an action, by how they are written in English, with
+    `{...}` for a part that differs.
+    `too_long` has {most} and {length}, both in characters. `fault` has {fault}, the id of a line of the log.
     `more_sources` has {count}, `line` {first}, `lines` {first} and {last}, `left` and `retry` {seconds},
     `open_it` {place}.
     """
@@ -234,6 +385,7 @@ class PageTexts:
     guide: str
     routes: str
     openers: str
+    uploads: UploadTexts
     language: str
     auto: str
     question: str
@@ -241,10 +393,12 @@ class PageTexts:
     stop: str
     clear: str
     copy: str
+    copy_cited: str
     copied: str
     not_copied: str
     sources: str
     more_sources: str
+    fewer_sources: str
     line: str
     lines: str
     open: str
@@ -253,6 +407,9 @@ class PageTexts:
     whole: str
     loading: str
     source: SourceViewTexts
+    too_long: str
+    unsent: str
+    fault: str
     stopped: str
     interrupted: str
     lost: str
@@ -269,6 +426,8 @@ class PageTexts:
     unusable_token: str
     retry: str
     state: States
+    step: ProgressTexts
+    debug: DebugTexts
     confidence: Confidences
     blocked: Blockings
     unread: str
@@ -282,4 +441,8 @@ class PageTexts:
     recorded: str
     closed: Ends
     result: Results
+    reasons: Mapping[str, str]
     memory: MemoryTexts
+    feedback: FeedbackTexts
+    embed: EmbedTexts
+    threads: ThreadTexts

@@ -6,21 +6,23 @@ a part of a compound), and, with word vectors, for a word of nearly the same mea
 and the best likeness of two words counts. Words that the operator's file of synonyms lists together stand for each
 other almost fully.
 
-When no known word is likely enough, known words are guessed: words of which the word is a misspelling, else parts of
-which it is a compound. Every spelling at a distance of one (a letter wrong, missing or added, or two swapped) is
-generated and looked up, and so is every split of the word in two. The number of look-ups does not depend on the number
-of known words. Short words are not guessed, since they are near too many other words.
+When no known word is likely enough, known words are guessed: words of which the word is a misspelling (a letter wrong,
+missing or added, or two swapped), else parts of which it is a compound. One mistake leaves the first half or the last
+half of a word as it is, so the words that hold the rarest run of either half are the only ones that are compared; no
+other table of spellings is needed. Every split of a word in two is looked up. Short words are not guessed, since they
+are near too many other words.
 """
 
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from operator import itemgetter
 from string import ascii_lowercase
 from typing import Protocol
 
 from agent.lang import LANGUAGES
 
-from .vocabulary import Vocabulary, runs_of
+from .vocabulary import RUN, Vocabulary, runs_of
 
 DICE = 0.55
 """Least share of the runs of both words that two alike words have in common (Dice coefficient) ..."""
@@ -36,15 +38,16 @@ SURE = 0.85
 GUESSED = 0.8
 """... the likeness of a guessed word."""
 _KEPT = 4096  # words whose likenesses, and whose general weights, are cached
+# Two words that are alike by `DICE` share more than this part of the runs of each.
+_LEAST_OF_OTHER = DICE / (2 - DICE)
+_LEAST_OF_PART = int(CONTAINED * PART_RUNS) + 1  # runs that a word shares with its part
 _COMMON = 4000  # a run of letters that stands in more words than this is not looked up
 SPELLED, SPELLED_MAX = 5, 24
-"""Least and most letters of a word that may be misspelt."""
+"""Least and most letters of a word that may be misspelt; from 5 letters on, both halves of a word have a run."""
 PART = 4
 """Least letters of a part of a compound."""
 
-_LETTERS = "".join(
-    dict.fromkeys((*ascii_lowercase, *"".join(each.writing.letters for each in LANGUAGES.values()), "é"))
-)
+_LETTERS = frozenset((*ascii_lowercase, *"".join(each.writing.letters for each in LANGUAGES.values()), "é"))
 """The letters of all languages, and the é of loan words."""
 
 
@@ -94,7 +97,9 @@ class WordLikeness:
         likenesses = self._find_by_spelling(word)
         if self._meanings is not None:
             for number, cosine in self._meanings.find_near(word, MEANING):
-                likenesses[number] = max(likenesses.get(number, 0.0), cosine * MEANING_SURE)
+                sure = cosine * MEANING_SURE
+                if sure > likenesses.get(number, 0.0):
+                    likenesses[number] = sure
         for number in self.find_synonyms(word):
             likenesses[number] = max(likenesses.get(number, 0.0), SYNONYM)
         for stem in self.vocabulary.stem(word):
@@ -123,15 +128,20 @@ class WordLikeness:
             weight = self._weight_cache[word] = self._meanings.weight_of(word)
         return weight
 
+    @property
+    def has_synonyms(self) -> bool:
+        """Whether there is any word in the operator's list."""
+        return bool(self._synonyms)
+
     def find_synonyms(self, word: str) -> Iterator[int]:
         """Yield the numbers of the known words that are synonyms of the folded `word` in the operator's list."""
-        for synonym in self._listed_synonyms(word):
+        for synonym in self._listed_synonyms(word) if self._synonyms else ():
             for stem in self.vocabulary.stem(synonym):
                 yield from self.vocabulary.by_stem.get(stem)
 
     def _add_guesses(self, word: str, likenesses: dict[int, float]) -> None:
         """Add to `likenesses` the known words that `word` may misspell, else those that it may be compounded from."""
-        guesses = self.vocabulary.find_known(_generate_neighbours(word))
+        guesses = self._find_misspelt(word)
         if not guesses:
             stems = {stem for part in _split_compound(word) for stem in self.vocabulary.stem(part)}
             guesses = [number for stem in stems for number in self.vocabulary.by_stem.get(stem)]
@@ -150,44 +160,69 @@ class WordLikeness:
         )
 
     def _find_by_spelling(self, word: str) -> dict[int, float]:
-        """Return the words that share most of their runs of letters with `word`: number -> likeness 0..1."""
+        """Return the words that share most of their runs of letters with `word`: number -> likeness 0..1.
+
+        An alike word shares at least `least` runs, so it stands in at least one of the shortest lists of words with a
+        run; the longest lists only count the words that these hold.
+        """
         runs, by_run = runs_of(word), self.vocabulary.by_run
-        shared: Counter[int] = Counter()
-        for run in runs:
-            numbers = by_run.get(run)
-            if len(numbers) <= _COMMON:
-                shared.update(numbers)
-        likenesses: dict[int, float] = {}
         size, sizes = len(runs), self.vocabulary.runs
-        # Most words share one run or two; both measures ask for more than half of the runs of the shorter word.
-        near = [each for each in shared.items() if 2 * each[1] > size or 2 * each[1] > sizes[each[0]]]
-        for number, count in near:
+        least = min(int(size * _LEAST_OF_OTHER) + 1, _LEAST_OF_PART)
+        lists = [numbers for numbers in map(by_run.get, runs) if 0 < len(numbers) <= _COMMON]
+        lists.sort(key=len)
+        first = max(0, len(lists) - least + 1)
+        shared = Counter(chain.from_iterable(lists[:first]))
+        for numbers in lists[first:]:
+            for number in shared.keys() & numbers:
+                shared[number] += 1
+        likenesses: dict[int, float] = {}
+        for number, count in [each for each in shared.items() if each[1] >= least]:
             other = sizes[number]
-            least = min(size, other)
             dice = 2 * count / (size + other)
-            part = count / least if least >= PART_RUNS else 0.0
             sure = dice * FORM_SURE if dice > DICE else 0.0
-            if part > CONTAINED:
-                sure = max(sure, part * PART_SURE)
+            shorter = size if size < other else other
+            if shorter >= PART_RUNS and count / shorter > CONTAINED:
+                sure = max(sure, count / shorter * PART_SURE)
             if sure:
                 likenesses[number] = sure
         return likenesses
 
+    def _find_misspelt(self, word: str) -> list[int]:
+        """Return the known words that the folded `word` is with one mistake; [] for a short or a very long word."""
+        if not SPELLED <= len(word) <= SPELLED_MAX:
+            return []
+        words, half, size = self.vocabulary.words, len(word) // 2, len(word)
+        head, tail = word[:half], word[half + 1 :]
+        found = [
+            number
+            for number in self._rarest_run(f" {head}")
+            if words[number].startswith(head) and -2 < len(words[number]) - size < 2
+        ]
+        found += [
+            number
+            for number in self._rarest_run(f"{tail} ")
+            if words[number].endswith(tail) and -2 < len(words[number]) - size < 2
+        ]
+        return [number for number in found if _is_one_mistake(word, words[number])]
 
-def _generate_neighbours(word: str) -> Iterator[str]:
-    """Yield every spelling of the folded `word` with one letter mistaken; nothing for a short or a very long word."""
-    if not SPELLED <= len(word) <= SPELLED_MAX:
-        return
-    for at in range(len(word) + 1):
-        head, tail = word[:at], word[at:]
-        if tail:
-            yield head + tail[1:]
-        if len(tail) > 1:
-            yield head + tail[1] + tail[0] + tail[2:]
-        for letter in _LETTERS:
-            yield head + letter + tail
-            if tail:
-                yield head + letter + tail[1:]
+    def _rarest_run(self, part: str) -> Sequence[int]:
+        """Return the words that hold the rarest run of `part`, which has at least one."""
+        by_run = self.vocabulary.by_run
+        return min([by_run.get(part[at : at + RUN]) for at in range(len(part) - RUN + 1)], key=len)
+
+
+def _is_one_mistake(word: str, other: str) -> bool:
+    """Tell whether `other` is `word` with one letter wrong, missing or added, or two letters swapped."""
+    pairs = enumerate(zip(word, other, strict=False))
+    at = next((at for at, (one, another) in pairs if one != another), min(len(word), len(other)))
+    rest, others = word[at:], other[at:]
+    if len(rest) > len(others):
+        return rest[1:] == others
+    if len(rest) < len(others):
+        return rest == others[1:] and others[0] in _LETTERS
+    if rest[1:] == others[1:]:
+        return others[:1] in _LETTERS
+    return rest[:2] == others[1::-1] and rest[2:] == others[2:]
 
 
 def _split_compound(word: str) -> Iterator[str]:

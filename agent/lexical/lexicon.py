@@ -124,7 +124,7 @@ class Lexicon:
 
     def reword_text(self, text: str) -> str:
         """Return `text` with each word that no document holds replaced by a synonym that a document holds, if any."""
-        return replace_words(text, self.spelled_as)
+        return replace_words(text, self.spelled_as) if self.likeness.has_synonyms else text
 
     def _is_held(self, word: int | None) -> bool:
         return word is not None and word < len(self._counts) and self._counts[word] > 0
@@ -136,7 +136,10 @@ class Lexicon:
         """
         remaining, sure_by_document = set(among), dict[int, float]()
         long = len(remaining) * _SCANNED
+        counts, known = self._counts, len(self._counts)
         for word, sure in words.items():
+            if word >= known or not counts[word]:
+                continue
             holders = self._holders.get(word)
             if len(holders) <= long:
                 holding = remaining.intersection(holders)
@@ -146,4 +149,6 @@ class Lexicon:
             if holding:
                 sure_by_document |= dict.fromkeys(holding, sure)
                 remaining -= holding
+                if not remaining:
+                    break
         return sure_by_document

@@ -11,7 +11,7 @@ deleted documents until tantivy merges them away.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import tantivy
 
@@ -42,7 +42,8 @@ class Searcher:
         self.schema: tantivy.Schema = index.schema
         self._searcher = index.searcher()
         self._numbers = numbers
-        self._terms: dict[Term, tuple[int, tantivy.Query]] = {}
+        self._total = max(1, self._searcher.num_docs)
+        self._terms: dict[Term, _KnownTerm] = {}
 
     @property
     def documents(self) -> int:
@@ -55,7 +56,7 @@ class Searcher:
 
     def count(self, must: Sequence[Filter], term: Term | None = None) -> int:
         """Return how many documents all filters of `must` admit, of those that hold `term`. Some 20 µs."""
-        queries = [*must] if term is None else [*must, self._look_up_term(term)[1]]
+        queries = [*must] if term is None else [*must, self._look_up_term(term)[2]]
         query = tantivy.Query.boolean_query([(tantivy.Occur.Must, each) for each in queries])
         found: Any = self._searcher.search(query, 1, count=True)  # tantivy's type stubs lack the count
         return int(found.count)
@@ -74,15 +75,13 @@ class Searcher:
         must all admit a document.
         """
         known = self._look_up_term
-        counted = sorted([(*known(each), each) for each in terms], key=_rarity_key)
-        total = max(1, self._searcher.num_docs)
         clauses: list[tuple[tantivy.Occur, tantivy.Query]] = []
         postings = 0
         most = 0.0
         should = tantivy.Occur.Should
-        for frequency, query, term in counted:
+        for frequency, term, query, best in sorted(map(known, terms)):  # no two terms are equal
             weight = weights.get(term, 1.0) if weights else 1.0
-            most += weight * math.log(1 + (total - frequency + 0.5) / (frequency + 0.5)) * _SATURATED
+            most += weight * best
             if not frequency or len(clauses) >= _TERMS:
                 continue
             postings += frequency
@@ -99,18 +98,21 @@ class Searcher:
         numbers: Any = self._searcher.fast_field_values(self._numbers, [at for _, at in hits])
         return RankedDocuments(dict(zip(numbers, [score for score, _ in hits], strict=True)), most)
 
-    def _look_up_term(self, term: Term) -> tuple[int, tantivy.Query]:
-        """Return how many documents hold `term`, and the query for it; both are cached, since neither changes."""
+    def _look_up_term(self, term: Term) -> "_KnownTerm":
+        """Return the facts of a term, which are cached, since none of them changes."""
         known = self._terms.get(term)
         if known is None:
             if len(self._terms) >= _TERMS_KEPT:
                 self._terms.clear()
             field, text = term
-            found = tantivy.Query.term_query(self.schema, field, text, index_option="freq")
-            known = self._terms[term] = self._searcher.doc_freq(field, text), found
+            query = tantivy.Query.term_query(self.schema, field, text, index_option="freq")
+            frequency = self._searcher.doc_freq(field, text)
+            best = math.log(1 + (self._total - frequency + 0.5) / (frequency + 0.5)) * _SATURATED
+            known = self._terms[term] = (frequency, term, query, best)
         return known
 
 
-def _rarity_key(counted: tuple[int, tantivy.Query, Term]) -> tuple[int, Term]:
-    """Return the key that sorts terms by rarity, the rarest first."""
-    return counted[0], counted[2]
+_KnownTerm: TypeAlias = tuple[int, Term, tantivy.Query, float]
+"""How many documents hold a term, the term, the query for it, and the most that it can add to a document's score.
+
+Terms sort by rarity, the rarest first."""

@@ -6,7 +6,7 @@ one, which has no text that holds it.
 """
 
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
@@ -81,11 +81,6 @@ class Vocabulary:
     def number_of(self, word: str) -> int | None:
         """Return the number of a known word, or None."""
         return self._numbers.get(word)
-
-    def find_known(self, words: Iterable[str]) -> list[int]:
-        """Return the numbers of those of some folded words that are known."""
-        get = self._numbers.get
-        return [number for word in words if (number := get(word)) is not None]
 
 
 def runs_of(word: str) -> set[str]:

@@ -3,12 +3,12 @@
 Strategy: words are compared by their stems in every language, since a tool may be described in another language than
 its user writes. A word of a tool's name counts more than a word of its description, and `EMPTY_WORDS` count in neither.
 A tool is named by all words of its name, by two words of its name and description, or by one word of its name that is
-asked for as an action is (`agent.intents.moods`). A tool that needs approval changes something. It must be named by
-all words of its name, or be asked for while the message holds the first word of its description, which is the verb:
-"show me my order" cancels no order, and a question about a thing stays a question.
+asked for as an action is (`agent.intents.keyword_requests`). A tool that needs approval changes something. It must be
+named by all words of its name, or be asked for while the message holds the first word of its description, which is the
+verb: "show me my order" cancels no order, and a question about a thing stays a question.
 
-A tool is struck out when a word that named it is negated, by the rule of `agent.intents.moods`, and not repeated
-without the negation. Text in quotation marks names nothing.
+A tool is struck out when a word that named it is negated, by the rule of `agent.intents.keyword_negations`, and not
+repeated without the negation. Text in quotation marks names nothing.
 """
 
 import re
@@ -18,7 +18,9 @@ from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
-from ..intents.moods import ANY_LANGUAGE, NEW_START, is_negated, is_requested, mood_words
+from ..intents.keyword_negations import is_negated
+from ..intents.keyword_requests import is_requested
+from ..intents.mood_words import ANY_LANGUAGE, NEW_START, find_mood_words
 from ..intents.quotations import QUOTED
 from ..lang import LANGUAGES, Lang
 from ..lexical.stems import stem
@@ -73,7 +75,7 @@ class _MessageWords:
 
     def __init__(self, text: str, lang: Lang) -> None:
         self.text = text
-        self._past = mood_words(frozenset((lang,))).past
+        self._past = find_mood_words(frozenset((lang,))).past
         self._negated_cache: dict[int, bool] = {}
         self._wanted_cache: dict[int, bool] = {}
         quoted = QUOTED.sub(lambda match: " " * len(match.group()), text)

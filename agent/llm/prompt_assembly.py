@@ -39,9 +39,7 @@ from ..text.terminal import printable_json
 from ..tools.results import SHOWN_BYTES
 
 # Of a prompt's parts, in characters; an excess is left out where possible, otherwise the prompt is refused.
-PROMPT_TOOLS = (
-    1024 * 1024
-)  # as they are listed: the bounds of their definitions, and the characters that writing them out adds
+PROMPT_TOOLS = 1024 * 1024  # of the list of tools: the bounds of definitions, and what writing them out adds
 PROMPT_EVIDENCE = 256 * 1024  # of the best statements
 PROMPT_THREAD = 96 * 1024  # of earlier exchanges; the oldest go, PROMPT_THREAD_BATCH at a time
 PROMPT_MESSAGE = 64 * 1024  # of the user's words: a few messages where a wish spans several

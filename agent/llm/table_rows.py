@@ -10,9 +10,10 @@ each of its numbers in the row.
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
-from ..grounding.verify import verify
+from ..grounding.verify import check_numbers
 from ..numbers.number_tokens import tokens
 from ..numbers.token import Kind
 from ..ports.search import Hit, Lang
@@ -21,6 +22,7 @@ from ..text.words import split_words
 from .named_tools import EMPTY_WORDS, Stems, stems
 
 _CELL_END, _HEADER_END = "; ", ": "
+_KEPT = 4096  # first cells of rows whose stems are cached
 _SHORT = 8  # words of a cell that names the subject of its row
 _RATE = re.compile(r"\S+(?: \S+){0,2} (per [^\W\d_]+)", re.IGNORECASE)  # a header such as "Price per month"
 
@@ -46,18 +48,19 @@ def word_row(hit: Hit, question: TableQuestion) -> str:
     if _HEADER_END in name or not columns or not all(header and cell for header, cell in columns):
         return row
     worded = _join_columns(name, _choose_columns(name, columns, question))
-    return worded if worded == row or verify(worded, [hit]).is_supported else row
+    return worded if worded == row or check_numbers(worded, [hit.snippet]).is_supported else row
 
 
-def names_row(subject: Sequence[Stems], hit: Hit) -> bool:
-    """Tell whether the content words of a question, `subject`, hold each content word of a row's first cell."""
-    words = [
-        word
-        for word in split_words(hit.snippet.plain_text.partition(_CELL_END)[0])
-        if word not in EMPTY_WORDS
-    ]
-    asked = frozenset[tuple[Lang, str]]().union(*subject)
-    return bool(words) and all(not stems(word).isdisjoint(asked) for word in words)
+def names_row(asked: Stems, hit: Hit) -> bool:
+    """Tell whether `asked`, the stems of a question's content words, hold each content word of a row's first cell."""
+    words = _stem_name(hit.snippet.plain_text.partition(_CELL_END)[0])
+    return bool(words) and not any(map(asked.isdisjoint, words))
+
+
+@lru_cache(maxsize=_KEPT)
+def _stem_name(name: str) -> tuple[Stems, ...]:
+    """Return the stems of each content word of a row's first cell."""
+    return tuple([stems(word) for word in split_words(name) if word not in EMPTY_WORDS])
 
 
 def _choose_columns(

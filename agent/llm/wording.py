@@ -99,8 +99,10 @@ def _choose_statements(evidence: Sequence[Hit], question: str) -> list[Hit]:
     if not ranked:
         return []
     best = ranked[0]
-    if best.snippet.kind == "row" and names_row(subject := _subject_stems(question), best):
-        ranked = [hit for hit in ranked if hit.snippet.kind != "row" or names_row(subject, hit)]
+    if best.snippet.kind == "row":
+        asked = Stems().union(*_subject_stems(question))
+        if names_row(asked, best):
+            ranked = [hit for hit in ranked if hit.snippet.kind != "row" or names_row(asked, hit)]
     before, after = _find_neighbours(best, ranked)
     quotes = [best]
     words = _count_words(best, ())
@@ -129,7 +131,7 @@ def _find_neighbours(best: Hit, evidence: Sequence[Hit]) -> tuple[list[Hit], lis
         else ()
     )
     after = passage[place + 1 : place + STATEMENTS] if statement.endswith(":") else ()
-    hit_by_snippet = {hit.snippet: hit for hit in evidence}
+    hit_by_snippet = {hit.snippet: hit for hit in evidence} if before or after else {}
     return [hit_by_snippet[each] for each in before if each in hit_by_snippet], [
         hit_by_snippet[each] for each in after if each in hit_by_snippet
     ]
@@ -137,10 +139,18 @@ def _find_neighbours(best: Hit, evidence: Sequence[Hit]) -> tuple[list[Hit], lis
 
 def _is_aside(hit: Hit, question: str) -> bool:
     """Tell whether a statement holds only links, or stands under the number of a version that is not asked for."""
-    versions = [match.group() for each in hit.snippet.headings if (match := _VERSION_HEADING.match(each))]
-    return _LINKS.fullmatch(hit.snippet.text) is not None or any(
-        version.strip("[]v") not in question for version in versions
-    )
+    versions = _find_versions(hit.snippet.headings)
+    if versions and any(version not in question for version in versions):
+        return True
+    text = hit.snippet.text
+    return "](" in text and _LINKS.fullmatch(text) is not None
+
+
+@lru_cache(maxsize=_KEPT)
+def _find_versions(headings: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the versions whose numbers headings begin with."""
+    matches = [match for each in headings if (match := _VERSION_HEADING.match(each))]
+    return tuple([match.group().strip("[]v") for match in matches])
 
 
 def _count_words(hit: Hit, chosen: Sequence[Hit]) -> int:

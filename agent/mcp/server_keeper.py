@@ -6,7 +6,7 @@ of a call:
 
 | the server | before the request is written | after it |
 | --- | --- | --- |
-| is not running, or may be deaf | failed | - |
+| is not running, or may hang | failed | - |
 | answers a result, an error of the tool's | - | done, failed |
 | refuses the request | - | failed |
 | answers any other error, or nonsense; ends | - | unknown |
@@ -32,14 +32,13 @@ from ..tools.offering import Offering
 from ..tools.servers import make_tool
 from .answers import data_of
 
+# All in seconds.
 MCP_START = 30.0  # for a server to start and to list its tools; its command may have to fetch it first
 MCP_PAUSE_FIRST = 1.0  # before a server that ended is started again, twice as long each time ...
 MCP_PAUSE_MOST = 60.0  # ... up to this
-MCP_SETTLED = 60.0  # a server that has lived so long did not end at once
-MCP_PING_EVERY = (
-    30.0  # until a server is asked again whether it answers; at once, where a call got no answer ...
-)
-MCP_PING_ANSWER = 5.0  # ... and one that does not answer in this time is ended
+MCP_SETTLED = 60.0  # of a server's life, after which its end counts as a first one
+MCP_PING_EVERY = 30.0  # between two pings of a server; it is pinged at once when a call got no answer
+MCP_PING_ANSWER = 5.0  # after which a server that has not answered a ping is ended
 
 _log = structlog.get_logger("agent.mcp")
 
@@ -65,7 +64,7 @@ class ServerKeeper:
         self._arguments = arguments
         self._session: McpSession | None = None
         self._names: frozenset[str] = frozenset()
-        self._may_be_deaf = trio.Event()  # set while it is unknown whether the server answers
+        self._may_hang = trio.Event()  # set while it is unknown whether the server answers
 
     async def keep_running(self) -> None:
         """Start the server, and start it again whenever it ends, `MCP_PAUSE_FIRST` to `MCP_PAUSE_MOST` seconds later.
@@ -91,7 +90,7 @@ class ServerKeeper:
         """
         session = self._session
         tool = call.action.partition(".")[2]
-        if session is None or self._may_be_deaf.is_set():
+        if session is None or self._may_hang.is_set():
             raise ActionFailed(_NOT_RUNNING)
         if tool not in self._names:
             raise ActionFailed(_NO_SUCH_TOOL)
@@ -112,7 +111,7 @@ class ServerKeeper:
             raise ActionUnknown(_UNKNOWN_OUTCOME.format(why=error)) from None
         except trio.Cancelled:
             if has_begun and session is self._session:
-                self._may_be_deaf.set()
+                self._may_hang.set()
             raise
         return data_of(result)
 
@@ -153,7 +152,7 @@ class ServerKeeper:
 
     def _offer(self, session: McpSession, tools: list[ToolDefinition]) -> None:
         self._names = frozenset(tool.name.partition(".")[2] for tool in tools)
-        self._may_be_deaf = trio.Event()
+        self._may_hang = trio.Event()
         self._session = session
         left_out = self._offering.join(self._server.name, tools)
         _log.info("MCP server is there", server=self._server.name, tools=len(tools))
@@ -177,20 +176,20 @@ class ServerKeeper:
                 nursery.cancel_scope.cancel()
 
             nursery.start_soon(wait_for_end)
-            await self._ping_until_deaf(session)
+            await self._ping_until_silent(session)
             why = f"it did not answer within {MCP_PING_ANSWER:g} s"
             nursery.cancel_scope.cancel()
         return why
 
-    async def _ping_until_deaf(self, session: McpSession) -> None:
+    async def _ping_until_silent(self, session: McpSession) -> None:
         while True:
             with trio.move_on_after(MCP_PING_EVERY):
-                await self._may_be_deaf.wait()
+                await self._may_hang.wait()
             with trio.move_on_after(MCP_PING_ANSWER) as late:
                 await session.ping()
             if late.cancelled_caught:
                 return
-            self._may_be_deaf = trio.Event()
+            self._may_hang = trio.Event()
 
     def _warn(self, event: str, **fields: Any) -> None:
         _log.warning(event, server=self._server.name, **fields)

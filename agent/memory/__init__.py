@@ -1,8 +1,9 @@
 """Remembers for a user: memory items with a state table of their own, and the recall of past messages.
 
 Entry points: `recollection.Recollection` loads the memory of a turn, `exchange_keeper.ExchangeKeeper` records finished
-exchanges, `own_memory.OwnMemory` applies a user's decisions, `recall.recall.IndexRecaller` searches. `agent.intents`
-reads proposals from a user's words; `message_items` checks them.
+exchanges, `own_memory.OwnMemory` applies a user's decisions, `recall.recall.IndexRecaller` searches,
+`consultant.MemoryConsultant` answers what clients ask of it over a socket. `agent.intents` reads proposals from a
+user's words; `message_items` checks them.
 
 Strategy: every decision is a pure function over values of `agent.ports.memory`, and the stores
 (`agent.storage.memories`) call these functions. An item becomes true only by its user's decision. The exception are

@@ -16,7 +16,7 @@ most `MEMORY_ASKED` items of one message are asked about.
 """
 
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import structlog
 import trio
@@ -27,7 +27,7 @@ from ..ports.clock import Clock
 from ..ports.conversation import Scope
 from ..ports.memory import Draft, ExchangeRecord, MemoryStore, ProposalOutcome, Remark
 from ..ports.observe import Observer
-from ..ports.remember import FinishedAnswer, Offer, Transcript
+from ..ports.remember import FinishedAnswer, ReturnPath, Transcript
 from ..text.words import split_words
 from .message_items import ItemReader, MessageItems
 from .note_taker import NoteTaker
@@ -40,9 +40,8 @@ MEMORY_BATCH = 64  # exchanges that are stored in one transaction
 MEMORY_TRIES = 3  # tries to store a batch
 MEMORY_RETRY = 1.0  # seconds between two tries
 MEMORY_ANSWER = 5.0  # seconds that the answer to a plain request waits for its message's proposals
-MEMORY_CAUGHT_UP = (
-    8.0  # seconds that a turn waits for its user's earlier exchanges, before it says that some are missing
-)
+# Seconds that a turn waits for its user's earlier exchanges, before it says that some are missing.
+MEMORY_CAUGHT_UP = 8.0
 MEMORY_LEFT_OUT = 600.0  # seconds in which turns say that earlier exchanges of their user could not be kept
 NOTE_TRIES = 3  # tries of a model to read a message for items
 EXPIRE_EVERY = 60.0  # seconds between two looks for items past their end
@@ -55,6 +54,7 @@ class ExchangeKeeper:
 
     `read_items`: reads the items that a user's words propose. `observer`: counts exchanges kept and lost.
     `transcript`: also holds the words of messages, or None. `noting`: has a model read the words as well, or None.
+    `on_stored`: called when exchanges were stored; must not block.
     """
 
     def __init__(
@@ -66,6 +66,7 @@ class ExchangeKeeper:
         transcript: Transcript | None = None,
         noting: NoteTaker | None = None,
     ) -> None:
+        self.on_stored: Callable[[], None] = lambda: None
         self._settler = ProposalSettler(store, clock, observer, transcript)
         self._noting = noting
         self._store = store
@@ -82,17 +83,21 @@ class ExchangeKeeper:
         self._left_out: dict[Scope, float] = {}  # until when turns of the scope report the loss
         self._trouble = False
 
-    def record_exchange(self, question: Question, answered: FinishedAnswer, offer: Offer) -> None:
+    def record_exchange(self, question: Question, answered: FinishedAnswer, return_path: ReturnPath) -> None:
         """Queue an exchange to be stored; return at once."""
         self._queue_exchange(
-            QueuedExchange(question=question, answered=answered, at=self._clock.now_ms(), offer=offer)
+            QueuedExchange(
+                question=question, answered=answered, at=self._clock.now_ms(), return_path=return_path
+            )
         )
 
     async def record_and_propose(
         self, question: Question, answered: FinishedAnswer
     ) -> tuple[ProposalOutcome, ...] | None:
         """Store an exchange; return its proposals, or None if it is not stored within `MEMORY_ANSWER` seconds."""
-        exchange = QueuedExchange(question=question, answered=answered, at=self._clock.now_ms(), offer=None)
+        exchange = QueuedExchange(
+            question=question, answered=answered, at=self._clock.now_ms(), return_path=None
+        )
         self._queue_exchange(exchange)
         await self._wait_for(exchange, MEMORY_ANSWER)
         return exchange.proposed
@@ -189,6 +194,7 @@ class ExchangeKeeper:
         elif exchanges:
             settling = dict(zip(exchanges, zip(items, outcomes, strict=True), strict=True))
             self._trouble = False
+            self.on_stored()
             await self._note_gaps()
         follow_ups: dict[tuple[str, str, str], list[QueuedExchange | DeclinedItem]] = {}
         for each in self._batch:
@@ -242,7 +248,7 @@ class ExchangeKeeper:
         exchange.proposed = proposed
         exchange.over.set()
         if self._noting is not None:
-            self._noting.add_message(exchange.question, exchange.offer, MEMORY_ASKED - exchange.asked)
+            self._noting.add_message(exchange.question, exchange.return_path, MEMORY_ASKED - exchange.asked)
 
     async def _write_records(
         self, records: Sequence[ExchangeRecord]
@@ -331,8 +337,9 @@ def _make_record(exchange: QueuedExchange, items: MessageItems, tries: int) -> E
         at=exchange.at,
         blocked=answered.blocked,
         cites=answered.cites,
+        details=answered.describe() if answered.describe is not None else "",
     )
-    drafts = _merge_drafts([each.draft for each in items.drafts], answered.drafts)
+    drafts = _merge_drafts([each.draft for each in items.drafts], answered.keeps or ())
     return ExchangeRecord(question.scope, (*user_remarks, answer_remark), drafts, tries)
 
 

@@ -25,9 +25,8 @@ from ..ports.memory import Candidate, Draft, Item, ItemType, Number, Source
 from ..text.words import split_words
 
 ITEM_REF = 300  # characters of a source's reference: a message's id, a file's path
-ITEM_LATEST = (
-    253_402_300_799_999  # Unix milliseconds: the end of the year 9999, the last that a date can be of
-)
+# Unix milliseconds: the end of the year 9999, the last that a date can be of.
+ITEM_LATEST = 253_402_300_799_999
 EVENT_LASTS = 7 * 24 * 3600.0
 IDEA_LASTS = 30 * 24 * 3600.0
 LESSON_LASTS = 90 * 24 * 3600.0
@@ -46,9 +45,8 @@ ONE_TEXT: Final = "text"
 
 _NO_VALUES: Final = frozenset({Kind.ROMAN, Kind.SYMBOL})  # letters and marks, which the wording covers
 _ALWAYS: Final = frozenset({Kind.MONEY, Kind.PERCENT})  # kinds with units of a single measure
-_MEASURED: Final = (
-    frozenset({Kind.NUMBER, Kind.QUANTITY}) | _ALWAYS
-)  # kinds that a number without a unit may stand for
+# Kinds that a number without a unit may stand for.
+_MEASURED: Final = frozenset({Kind.NUMBER, Kind.QUANTITY}) | _ALWAYS
 _WORDING: Final = 16  # bytes: two wordings of one key never get one slot by chance
 _BOUNDS: Final = {
     lang: tuple(

@@ -7,15 +7,15 @@ from datetime import UTC, date, datetime
 from typing import Final, TypeAlias
 
 from ..errors import BadItem
-from ..intents.item_proposals import ItemProposal, ends_unnamed_loop, propose_items
+from ..intents.item_proposals import ItemProposal
 from ..intents.subjects import key_of
+from ..intents.user_message import UserMessage
 from ..lang import DEFAULT, LANGUAGES, Lang
 from ..lexical.stems import stem
 from ..ports.brain import MemoryNotice, Question
 from ..ports.conversation import Exchange
 from ..ports.memory import Draft, Item
 from ..text.courtesy import find_courtesy
-from ..text.language import detect_language
 from ..text.sentences import find_line_sentences
 from ..text.words import split_words
 from .items import make_draft
@@ -69,10 +69,11 @@ def read_items(question: Question, at: int) -> MessageItems:
     Items that cannot be kept as they are (over 500 characters, or about nothing but numbers) are left out: the user was
     never promised them.
     """
-    lang = question.lang or detect_language(question.text) or DEFAULT
+    message = UserMessage.of(question)
+    lang = question.lang or message.lang or DEFAULT
     noted: list[ProposedDraft] = []
     finished_keys: list[tuple[str, ...]] = []
-    for proposed in propose_items(question.text, lang, question.key_or_id, local_day(at)):
+    for proposed in message.propose_items(lang, question.key_or_id, local_day(at)):
         candidate = proposed.candidate
         with suppress(BadItem):
             if candidate.finishes:
@@ -80,7 +81,7 @@ def read_items(question: Question, at: int) -> MessageItems:
             else:
                 noted.append(ProposedDraft(make_draft(candidate, at), proposed.ordered))
     before: tuple[frozenset[str], ...] = ()
-    if ends_unnamed_loop(question.text, lang):
+    if message.ends_unnamed_loop(lang):
         before = tuple(_stems(each) for each in reversed(question.history[-_BEFORE:]))
     return MessageItems(tuple(noted), tuple(finished_keys), before)
 
@@ -127,7 +128,9 @@ def _read_whole(question: Question, lang: Lang, at: int) -> tuple[ItemProposal, 
     """Return the proposals of `question` if they are sound and, courtesies aside, make up all of it; else ()."""
     if len(question.text) > _TOLD or question.results:
         return ()
-    proposals = propose_items(question.text, lang, question.key_or_id, local_day(at))
+    proposals = UserMessage.of(question).propose_items(lang, question.key_or_id, local_day(at))
+    if not proposals:
+        return ()
     try:
         for each in proposals:
             make_draft(each.candidate, at)

@@ -2,7 +2,7 @@
 
 Strategy: the queue is in the store's rows (`agent.ports.note`), so a restart loses nothing, and memory holds only the
 messages being read. Up to `NOTES_AT_ONCE` are read at a time, one per thread, each for at most `NOTE_TIMEOUT` seconds.
-A message that fails is tried NOTE_TRIES times. A service that cannot be reached does not count as a try; it is left
+A message that fails is tried `NOTE_TRIES` times. A service that cannot be reached does not count as a try; it is left
 alone for a pause that doubles each time. No turn waits for any of this.
 
 The results are only proposals. The user is asked if the session still lives, within the number of questions that a
@@ -25,34 +25,32 @@ from ..ports.memory import Draft, Item, ItemStatus, MemoryStore, ProposalOutcome
 from ..ports.note import Noter, UnreadStore, UnreadTurn
 from ..ports.observe import Observer
 from ..ports.pages import Window
-from ..ports.remember import Offer
+from ..ports.remember import ReturnPath
 from .item_suggestions import make_suggestion
 from .note_checks import check_notes
 
-NOTES_AT_ONCE = 4  # messages that a model reads for items to remember, of as many threads
-NOTE_TIMEOUT = 20.0  # for one of them
-NOTE_TAKEN = 60.0  # after which another process may read a message: the first is gone, or has ended
-NOTE_AGAIN = 5.0  # after one that failed, and twice as long each time after that, up to ...
-NOTE_AGAIN_MOST = 300.0
-NOTE_LOOK = 30.0  # between two looks for messages that other processes left unread
-NOTE_OFFERS = 1024  # messages of which the found items may still be offered to their users
-NOTE_KNOWN = 30  # items that a model is shown lest it proposes them again, of those that are live, and of proposed ones
+NOTES_AT_ONCE = 4  # messages that a model reads for items to remember, each of another thread
+NOTE_TIMEOUT = 20.0  # seconds in which a model must have read a message
+NOTE_TAKEN = 60.0  # seconds after which another process may read a message: the first one has ended, or will not answer
+NOTE_AGAIN = 5.0  # seconds of the pause after a service failed, twice as long each time ...
+NOTE_AGAIN_MOST = 300.0  # ... up to this
+NOTE_LOOK = 30.0  # seconds between two looks for messages that other processes left unread
+NOTE_OFFERS = 1024  # messages whose items may still be offered to their users
+NOTE_KNOWN = 30  # live items that a model is shown, lest it proposes them again; and as many proposed items
 
 _log = structlog.get_logger("agent.memory")
 
 _ELSEWHERE: Final[frozenset[ModelFault]] = frozenset({"connect", "rate", "server", "auth", "open"})
 """Faults of the service, which are no fault of the message."""
-
-
 _PROPOSED: Final[tuple[ItemStatus, ...]] = ("proposed",)
 
 
 @dataclass(frozen=True, slots=True)
 class _OpenOffer:
-    """The session to ask about a message (`offer`), and how many items it may still be asked about (`left`)."""
+    """A message whose user may still be asked about `offers_left` items, by the `return_path` to the session."""
 
     question: Question
-    offer: Offer
+    return_path: ReturnPath
     offers_left: int
 
 
@@ -76,14 +74,14 @@ class NoteTaker:
         self._pause = NOTE_AGAIN
         self._rests = float("-inf")  # until when reading pauses, because the service failed
 
-    def add_message(self, question: Question, offer: Offer | None, offers_left: int) -> None:
+    def add_message(self, question: Question, return_path: ReturnPath | None, offers_left: int) -> None:
         """Register that the message of `question` is stored and can be read. Never blocks.
 
-        `offer`: asks the user; None without a session to ask. `offers_left`: how many items the user may still be
+        `return_path`: reaches the session to ask; None without one. `offers_left`: how many items the user may still be
         asked about.
         """
-        if offer is not None and offers_left > 0:
-            self._asking[_key(question)] = _OpenOffer(question, offer, offers_left)
+        if return_path is not None and offers_left > 0:
+            self._asking[_key(question)] = _OpenOffer(question, return_path, offers_left)
             if len(self._asking) > NOTE_OFFERS:
                 self._asking.popitem(last=False)
         self._wanted.set()
@@ -168,7 +166,7 @@ class NoteTaker:
             asked = asking is not None and at < asking.offers_left
             self._observer.count("items", "asked" if asked else "listed")
             if asking is not None and asked:
-                asking.offer(asking.question, make_suggestion(each))
+                asking.return_path.offer(asking.question, make_suggestion(each))
 
 
 def _key(question: Question) -> tuple[str, str, str, str]:

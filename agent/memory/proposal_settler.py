@@ -18,7 +18,7 @@ from ..ports.clock import Clock
 from ..ports.conversation import Scope
 from ..ports.memory import ItemType, MemoryStore, ProposalOutcome, Remark, StoredTurn
 from ..ports.observe import Observer
-from ..ports.remember import FinishedAnswer, Offer, Transcript
+from ..ports.remember import FinishedAnswer, ReturnPath, Transcript
 from .conflicts import find_finished_loop, find_mentioned_loop
 from .item_suggestions import make_suggestion
 from .message_items import MessageItems
@@ -40,7 +40,7 @@ FAILED: Final = StoreFailure.FAILED
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class QueuedExchange:
-    """An exchange in the queue. `offer`: asks the user; None if there is no session to ask.
+    """An exchange in the queue. `return_path`: reaches the session to ask; None if there is none.
 
     `proposed`: the outcome once `over` is set; None if the exchange was lost. `asked`: how many items the user was
     asked about.
@@ -49,7 +49,7 @@ class QueuedExchange:
     question: Question
     answered: FinishedAnswer
     at: int
-    offer: Offer | None
+    return_path: ReturnPath | None
     proposed: tuple[ProposalOutcome, ...] | None = None
     asked: int = 0
     over: trio.Event = field(default_factory=trio.Event)
@@ -88,10 +88,10 @@ class ProposalSettler:
             settled.append(replace(proposed, item=item))
             if item.status != "proposed":
                 self._observer.count("items", "accepted")
-            elif exchange.offer is not None and exchange.asked < MEMORY_ASKED:
+            elif exchange.return_path is not None and exchange.asked < MEMORY_ASKED:
                 exchange.asked += 1
                 self._observer.count("items", "asked")
-                exchange.offer(exchange.question, make_suggestion(proposed))
+                exchange.return_path.offer(exchange.question, make_suggestion(proposed))
         if items.finished_keys or items.recent_stems:
             await self._finish_loops(scope, items)
         return tuple(settled)
@@ -115,12 +115,11 @@ class ProposalSettler:
 
     async def unsay_answer(self, exchange: QueuedExchange) -> None:
         """Remove an answer from the transcript if it cites items that were forgotten before it was stored."""
-        cites = exchange.answered.cites
+        cites, question = exchange.answered.cites, exchange.question
         if self._transcript is None or not cites:
             return
-        forgotten = await try_store(self._store.forgotten_ids(cites))
-        if forgotten:
-            question = exchange.question
+        asked = self._store.forgotten_messages(question.scope, {question.key_or_id: cites})
+        if await try_store(asked):
             late = StoredTurn(
                 0,
                 question.scope,

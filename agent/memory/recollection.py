@@ -26,6 +26,7 @@ from ..intents.subjects import clean_line
 from ..lang import LANGUAGES, Lang
 from ..ports.brain import MemoryNotice, Question
 from ..ports.clock import Clock
+from ..ports.conversation import Scope
 from ..ports.draft import Reminder
 from ..ports.memory import Candidate, Draft, Item, ItemType, MemoryStore, Source
 from ..ports.recall import NOTHING_RECALLED, Excerpt, Recaller, RecallQuery, RecallResult
@@ -110,8 +111,12 @@ class Recollection:
             live = _select_pictured(recalled.items)
             if live is None:
                 live = await self._store.live_items(question.scope, now, PICTURED, PICTURE_READ)
-            cited_ids = [each.id for each in (*recalled.excerpts, *recalled.visible_excerpts) if each.citable]
-            standing = await self._store.citable_ids(cited_ids, now) if cited_ids else frozenset()
+            standing = recalled.standing
+            if standing is None:
+                cited_ids = [
+                    each.id for each in (*recalled.excerpts, *recalled.visible_excerpts) if each.citable
+                ]
+                standing = await self._store.citable_ids(cited_ids, now) if cited_ids else frozenset()
             turn_memory = _build_memory(question, live, recalled, standing, lang, now)
             self._trouble = False
             return replace(turn_memory, is_asked_for=everything, unread=not complete)
@@ -124,7 +129,7 @@ class Recollection:
         """Return the newest live items of a question's user, for a question about all of them."""
         live = await self._store.live_items(question.scope, now, most=RECALLED)
         return RecallResult(
-            tuple(
+            excerpts=tuple(
                 Excerpt(
                     id=each.id,
                     kind="item",
@@ -182,11 +187,13 @@ class Recollection:
             now,
         )
 
-    async def are_citable(self, files: Collection[str]) -> bool:
-        """Return whether all of `files` may still be cited; raises `StorageFailed` if the store cannot be read."""
+    async def are_citable(self, scope: Scope, files: Collection[str]) -> bool:
+        """Return whether all of `files`, of the user of `scope`, may still be cited; raises `StorageFailed` if that
+        cannot be read.
+        """
         ids = {file.removeprefix(MEMORY_FILES) for file in files}
         with trio.move_on_after(MEMORY_READ):
-            return ids == await self._store.citable_ids(ids, self._clock.now_ms())
+            return ids == await self._recaller.standing_ids(scope, ids, self._clock.now_ms())
         raise StorageFailed("memory cannot be read now")
 
 

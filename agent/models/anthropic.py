@@ -89,9 +89,8 @@ class Anthropic:
 
 
 def _role_of(message: ModelMessage) -> str:
-    return (
-        "assistant" if message.role == "assistant" else "user"
-    )  # this service takes results from the user's side
+    # This service takes results from the user's side.
+    return "assistant" if message.role == "assistant" else "user"
 
 
 def _make_all_blocks(messages: Any, stable: ModelMessage | None) -> list[dict[str, Any]]:

@@ -25,6 +25,7 @@ class WatchedModel:
         self._model = model
         self._on_trouble = on_trouble
         self._fails = False
+        self._why = ""  # the last request that was asked has failed
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Piece, None]:
         """Yield the answer. Raises `ModelFailed` as the model does; a cancelled request reports nothing."""
@@ -32,7 +33,7 @@ class WatchedModel:
             async with aclosing(self._model.stream(request)) as pieces:
                 async for piece in pieces:
                     if self._fails:
-                        self._fails = False
+                        self._fails, self._why = False, ""
                         self._on_trouble("")
                     meter = METER.get()
                     if meter is not None and isinstance(piece, Finish):
@@ -44,8 +45,17 @@ class WatchedModel:
                 raise
             self._fails = True
             _log_failure(failure)
-            self._on_trouble(f"The language model does not answer: {failure}.")
+            self._on_trouble(f"The language model does not answer: {self._explain(failure)}.")
             raise
+
+    def _explain(self, failure: ModelFailed) -> str:
+        """Return the reason of `failure`; of a model that is not asked, after the reason of its last failure."""
+        reason = str(failure)
+        if failure.kind != "open":
+            self._why = reason
+        elif self._why:
+            return f"{self._why}. {reason[:1].upper()}{reason[1:]}"
+        return reason
 
 
 async def ask_for_one_token(model: LanguageModel) -> float:

@@ -25,9 +25,11 @@ from ..ports.observe import Observer
 from ..ports.tracing import trace_step
 from .settings import ModelName
 
-MODEL_RETRIES = 2  # after the first try
-MODEL_RETRY_PAUSE = 0.5  # before the first of them, about; twice as long before the next
-MODEL_RETRY_AFTER_MAX = 30.0  # that a service may ask for; a longer one fails the request
+MODEL_RETRIES = 2  # tries after the first one
+MODEL_RETRY_PAUSE = 0.5  # seconds before the first retry, about; twice as long before the next
+MODEL_RETRY_AFTER_MAX = (
+    30.0  # seconds of the pause that a service may ask for; a longer one fails the request
+)
 
 _UNCOUNTED = Usage()
 _RETRIED_KINDS = frozenset({"connect", "rate", "server"})

@@ -13,9 +13,8 @@ from ..text.terminal import printable_line
 
 REFUSAL_BYTES = 16 * 1024  # of a refusal that are read; services answer with some hundred
 SENTENCE_CHARACTERS = 300
-_KEY_RUN = (
-    4  # characters of a key in a row that no word of a log line may hold: services repeat the ends of keys
-)
+# Characters of a key in a row that no word of a log line may hold: services repeat the ends of keys.
+_KEY_RUN = 4
 _PROMPT_RUN = 24  # characters of a prompt in a row that no sentence may hold
 _MASK = "***"
 _WINDOW_WORDS = ("context_length", "context_size", "context window", "context length", "context size")

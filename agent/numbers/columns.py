@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from .identifiers import CALLS
-from .language_tables import PARTS, pattern, unite_words
+from .language_tables import TEXT_PARTS, pattern, unite_words
 from .rates import TIME_UNITS, find_charges, find_rates, remove_rates
 from .reader import NumberReader
 from .suffix_rows import is_known
@@ -111,7 +111,7 @@ def _is_sum(r: NumberReader, its: NumberMatch, begin: int, end: int) -> bool:
 
 _MARKED = re.compile(r"[:|-] ?\Z")
 _ENDS = re.compile(r"[ |.*_]*")
-_NUMBERED = PARTS | CALLS | unite_words(lambda each: each.labels.versions)
+_NUMBERED = TEXT_PARTS | CALLS | unite_words(lambda each: each.labels.versions)
 """Labels of numbers that are not sums."""
 
 
@@ -177,14 +177,21 @@ def lend_labels(r: NumberReader) -> None:
 
 def lend_charges(r: NumberReader) -> None:
     """Give the amount of money behind "the monthly fee is", "priset per år är" that rate."""
+    if not any(map(_may_be_charge, r.found)):  # true of most texts
+        return
     s = r.s
     starts = [found.start for found in r.found]
     for end, rate in find_charges(s):
         index = bisect_left(starts, end)
         if index < len(starts) and _SAID_OF.fullmatch(s, end, starts[index]):
             found = r.found[index]
-            if found.amount is not None and found.amount.sort is Sort.MONEY and not found.rate:
+            if _may_be_charge(found):
                 found.rate = rate
+
+
+def _may_be_charge(found: NumberMatch) -> bool:
+    """Tell whether a number is an amount of money without a rate."""
+    return found.amount is not None and found.amount.sort is Sort.MONEY and not found.rate
 
 
 _SAID_OF = re.compile(r"[^.;!?\n|\d]{0,40}")

@@ -21,7 +21,7 @@ _HOURS = re.compile(r"(\d{1,2}) ?- ?(\d{1,2})(?![\d:.])")
 _CLOCK = re.compile(r"\d{1,2}[:.]\d\d(?!\d)")
 _BARS = frozenset("-/")
 _MINUTES = frozenset([f":{digit}" for digit in range(10)])
-_CLOCKED = unite_words(lambda each: each.calendar.clock)
+_CLOCKED = unite_words(lambda each: each.calendar.hour_openers)
 
 
 def match_dates(r: NumberReader, read: tuple[Date, ...]) -> tuple[NumberMatch, ...]:

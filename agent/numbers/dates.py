@@ -4,17 +4,17 @@ import re
 from dataclasses import dataclass
 
 from .language_tables import AM, AND, OR, PM, THE, TO, either, pattern, unite_words
-from .vocabulary import CAPITAL, MONTHS
+from .vocabulary import CAPITALIZED, MONTHS
 
 _MONTH_WORD = rf"(?i:{pattern(MONTHS)})(?![^\W_])"
 _DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _DOTTED = "".join(f"|(?<=(?i:{month}))" for month in sorted(unite_words(lambda each: each.calendar.dotted)))
 _DOT = rf"(?:(?:(?<![^\W\d_]{{4}}){_DOTTED})\.)?"
-_NTH = rf"(?:{either(lambda each: each.calendar.day_ends)})?"
+_NTH = rf"(?:{either(lambda each: each.calendar.day_suffixes)})?"
 _DAY_OF = pattern(unite_words(lambda each: each.calendar.day_of))
 _THE = pattern(THE)
 _NEXT_DAY = rf"(?:, | ?- ?|,? (?:{pattern(AND, OR, TO)}|&) )"
-_AFTER = pattern(unite_words(lambda each: each.calendar.after))
+_AFTER = pattern(unite_words(lambda each: each.calendar.day_followers))
 _ISO = re.compile(r"(\d{4})([-/])(\d{1,2})\2(\d{1,2})(?!\d)")
 _DAY_MONTH = re.compile(
     rf"(\d{{1,2}}){_NTH}(?:[ \n](?:{_DAY_OF}))?[ \n-]({_MONTH_WORD}){_DOT}(?:(?:,?[ \n]|-)(\d{{4}})(?![\d:]|[.,]\d))?"
@@ -39,12 +39,12 @@ _MORE_DAYS = re.compile(
 )
 _TWO = re.compile(r"\d{1,2}")
 
-_CLOCK = pattern(unite_words(lambda each: each.calendar.clock))
+_CLOCK = pattern(unite_words(lambda each: each.calendar.hour_openers))
 _RANGE = re.compile(rf" ?- ?|[ \n](?:{pattern(TO, AND)})[ \n](?:(?:{_CLOCK})\.?[ \n])?")
 _TIME = re.compile(
     rf"(\d{{1,2}})(?:([:.])(\d{{2}})(?:(?<=:\d\d):(\d{{2}}))?)?(?![\d])(?:(?P<am>{AM})|(?P<pm>{PM}))?", re.I
 )
-OPENING = unite_words(lambda each: each.calendar.opening)
+OPENING = unite_words(lambda each: each.calendar.time_openers)
 """Words after which "9.30" is a time."""
 
 
@@ -99,7 +99,7 @@ def day_first_at(s: str, at: int) -> tuple[Date, ...]:
 def month_at(s: str, start: int, end: int, day: int) -> Date | None:
     """Read the month after the ordinal `day` at `start` to `end`: `the third of May 2025`, `den tredje maj`."""
     found = _OF_MONTH.match(s, end) if day <= 31 else None
-    if found is None or (found[1].lower() in CAPITAL and found[1].islower()):
+    if found is None or (found[1].lower() in CAPITALIZED and found[1].islower()):
         return None
     year, month = int(found[2] or 0), _month(found[1])
     return Date(start, found.end(), year, month, day) if _valid(year, month, day) else None

@@ -22,12 +22,12 @@ from .suffixes import simple
 from .token import Amount, Kind, NumberMatch, Sort, match_amount
 from .units import CODES, WORKING
 
-_ORDINAL = re.compile(rf"(\d{{1,9}})(?:{either(lambda each: each.ordinals.digit_ends)})(?!\w)")
+_ORDINAL = re.compile(rf"(\d{{1,9}})(?:{either(lambda each: each.ordinals.digit_suffixes)})(?!\w)")
 _FACTOR = re.compile(
-    rf"(\d{{1,6}}(?:[.,]\d{{1,3}})?)(?:x|×|{either(lambda each: each.factors.digit_ends)})(?!\w)"
+    rf"(\d{{1,6}}(?:[.,]\d{{1,3}})?)(?:x|×|{either(lambda each: each.factors.digit_suffixes)})(?!\w)"
 )
 _TIMES = re.compile(r"[x×](\d{1,6})(?!\w)")
-_DECADE = re.compile(rf"\d{{1,3}}0(?:{either(lambda each: each.groups.decade_ends)})(?!\w)")
+_DECADE = re.compile(rf"\d{{1,3}}0(?:{either(lambda each: each.groups.decade_suffixes)})(?!\w)")
 _ABBREVIATIONS = unite_words(lambda each: each.labels.abbreviations)
 _VERSIONS = unite_words(lambda each: each.labels.versions)
 _NO_END = frozenset(("", " ", "\n", ".", ",", ";", "/", ")", "%"))

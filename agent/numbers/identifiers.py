@@ -11,7 +11,7 @@ _PHONE = re.compile(
 )
 _US = re.compile(r"(?:1[-. ])?(?:\(\d{3}\) ?|\d{3}[-. ])\d{3}[-. ]\d{4}(?!\d)")
 _SHORT = re.compile(r"\d{3}-\d{4}(?!\d)")
-CALLS = unite_words(lambda each: each.labels.calls)
+CALLS = unite_words(lambda each: each.labels.phone_words)
 _RUN = re.compile(r"\w++(?:[-./:_'@+#~=&?%^]++\w++)*+")
 _DOTTED = re.compile(r"\d++(?:\.\d++){2,}+(?!\w)")
 _DIMENSIONS = re.compile(

@@ -39,16 +39,16 @@ def pattern(*phrases: Iterable[str]) -> str:
     return "|".join([re.escape(phrase).replace(r"\ ", " ") for phrase in every]) or "(?!)"
 
 
-AND: Final = unite_words(lambda each: each.joints.both)
-OR: Final = unite_words(lambda each: each.joints.either)
-TO: Final = unite_words(lambda each: each.joints.to)
+AND: Final = unite_words(lambda each: each.joints.conjunctions)
+OR: Final = unite_words(lambda each: each.joints.disjunctions)
+TO: Final = unite_words(lambda each: each.joints.range_words)
 OF: Final = unite_words(lambda each: each.joints.of)
 THE: Final = unite_words(lambda each: each.joints.the)
 BY: Final = unite_words(lambda each: each.joints.by)
-MINUS: Final = unite_words(lambda each: each.cardinals.minus)
+MINUS: Final = unite_words(lambda each: each.cardinals.minus_words)
 ARTICLES: Final = unite_words(lambda each: each.cardinals.articles)
 PER: Final = unite_words(lambda each: each.rates.per)
 AM: Final = either(lambda each: each.calendar.before_noon)
 PM: Final = either(lambda each: each.calendar.after_noon)
-PARTS: Final = unite_words(lambda each: each.labels.parts)
+TEXT_PARTS: Final = unite_words(lambda each: each.labels.text_parts)
 """The names of parts of a text, before their number."""

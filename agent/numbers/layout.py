@@ -17,14 +17,14 @@ from agent.text.words import FUNCTION_WORDS
 
 from .language_tables import AND, COUNTINGS, OR, TO, either, pattern, unite_words
 
-_STEP: Final = unite_words(lambda each: each.labels.step)
-STEPS: Final = _STEP | unite_words(lambda each: each.labels.steps)
+_STEP: Final = unite_words(lambda each: each.labels.step_words)
+STEPS: Final = _STEP | unite_words(lambda each: each.labels.plural_step_words)
 """The names of steps of instructions, before their number."""
 _STEP_FORMS: Final = [form for word in STEPS for form in (word, word.capitalize())]
 _STEP_PHRASES: Final = {
     word: (each.labels.that_step, each.labels.those_steps)
     for each in COUNTINGS.values()
-    for word in each.labels.step | each.labels.steps
+    for word in each.labels.step_words | each.labels.plural_step_words
 }
 """By the name of a step: the phrases in place of "step 3" and of "steps 3 to 5"."""
 

@@ -24,7 +24,7 @@ from .scan import PLACES, places
 from .token import NO_RATE, Kind, NumberMatch, NumberToken, Rate
 from .word_rows import read_word, symbol
 
-__all__ = ["TOO_MANY", "Kind", "NumberToken", "tokens"]
+__all__ = ["TOO_MANY", "Kind", "NumberToken", "find_numbers", "make_tokens", "tokens"]
 
 TOO_MANY: Final = 10_000
 """Tokens; a text with more is read no further, and its last token is unread with the value "too many"."""
@@ -41,12 +41,21 @@ def tokens(
     `heading`: the unit of sums that a heading above the text states.
     A text with more than `TOO_MANY` tokens is read no further, and the last token is unread.
     """
+    return make_tokens(find_numbers(text, source=source, heading=heading), rates)
+
+
+def find_numbers(text: str, *, source: bool = False, heading: Header = NOTHING) -> NumberReader:
+    """Return the reader of `text` after it has read all of it, for `make_tokens`. `source`, `heading`: as in `tokens`.
+
+    The numbers are the same with and without their rates, so one reading serves for both.
+    """
     r = NumberReader(text, source)
     links = {start: (end, url) for start, end, url in urls(r.s) if any(c.isnumeric() for c in url)}
     interesting = places(r, links) if not r.plain.has_too_many_edits else ()
     if r.plain.has_too_many_edits or len(interesting) > PLACES:
         r.add(r.exact(Kind.UNREAD, 0, len(r.s), "too many"))
-        return _tokens(r, rates)
+        r.is_cut = True
+        return r
     for start, end in interesting:
         if start < r.at:
             continue
@@ -56,13 +65,21 @@ def tokens(
             last = r.found[-1]
             del r.found[TOO_MANY:]
             r.found.append(NumberMatch(Kind.UNREAD, "too many", last.start, last.end))
-            return _tokens(r, rates)
+            r.is_cut = True
+            return r
     if "|" in r.s:
         lend_headers(r)
     if ":" in r.s:
         lend_labels(r)
     if heading is not NOTHING:
         lend_heading(r, heading)
+    return r
+
+
+def make_tokens(r: NumberReader, rates: bool) -> tuple[NumberToken, ...]:
+    """Return the tokens of a text that `find_numbers` has read. `rates`: as in `tokens`."""
+    if r.is_cut:
+        return _tokens(r, rates)
     if rates:
         lend_charges(r)
     return _with_references(r, _with_hidden(r, _tokens(r, rates)))

@@ -17,33 +17,33 @@ from agent.lang.language import words
 from .language_tables import MINUS, unite_words
 from .units import JOINED, JOINED_MONEY, JOINED_MONEY_STEMS, PERCENT_STEMS, POINT_STEMS, unit_of
 from .vocabulary import (
+    ALSO_FRACTIONS,
     ALTERNATING,
+    AMBIGUOUS_ONES,
     ATOMS,
-    CAPITAL,
+    CAPITALIZED,
     CARDINALS,
     DECADES,
-    DOUBTFUL,
-    FACTOR_ENDS,
+    FACTOR_SUFFIXES,
     FACTORS,
+    FRACTION_SUFFIXES,
     FRACTIONS,
-    GROUP_ENDS,
+    GROUP_SUFFIXES,
     GROUPS,
-    HALVES,
-    HEADS,
+    HALF_PREFIXES,
     MAGNITUDES,
     MONTHS,
+    NOT_NUMBERS,
     ONES,
-    ORDINAL_ENDS,
+    ORDINAL_SUFFIXES,
     ORDINALS,
-    PART_ENDS,
-    PARTS_TOO,
+    PREFIXES,
     QUANTITIES,
-    SKIP,
     SLANG,
-    SPELT,
-    TAILS,
+    SPELLINGS,
+    SUFFIX_STEMS,
     VAGUE,
-    WEAK_HEADS,
+    WEAK_PREFIXES,
 )
 
 Sort = Literal[
@@ -74,7 +74,7 @@ def classify(word: str) -> Word | None:
             return Word("symbol", value=word)
         lower = _strip_accents(lower)
     found = _look_up(lower, word)
-    if found is not None or len(lower) < 5 or len(lower) > 120 or lower in SKIP:
+    if found is not None or len(lower) < 5 or len(lower) > 120 or lower in NOT_NUMBERS:
         return found
     return _compound(lower)
 
@@ -99,7 +99,7 @@ _KNOWN: Final[dict[str, Word]] = {
     **{word: Word("quantity", value=value, unit=unit) for word, (value, unit) in QUANTITIES.items()},
     **{word: Word("factor", value=str(by) if by > 0 else "0.5") for word, by in FACTORS.items()},
     **{word: Word("fraction", (below,)) for word, below in FRACTIONS.items()},
-    **{word: Word("third" if word in PARTS_TOO else "ordinal", (at,)) for word, at in ORDINALS.items()},
+    **{word: Word("third" if word in ALSO_FRACTIONS else "ordinal", (at,)) for word, at in ORDINALS.items()},
     **{word: Word("cardinal", (value,)) for word, value in CARDINALS.items()},
     **{word: Word("article", (1,), value="" if word in _PRONOUNS else word) for word in ONES},
     **{word: Word("sign") for word in MINUS},
@@ -113,16 +113,16 @@ def _look_up(lower: str, word: str) -> Word | None:
     """Look a whole word up in the tables."""
     found = _KNOWN.get(lower)
     if found is not None:
-        return found if lower not in CAPITAL or word[0].isupper() else _read_shape(word)
+        return found if lower not in CAPITALIZED or word[0].isupper() else _read_shape(word)
     return _read_shape(word)
 
 
 _LOOKALIKE: Final = re.compile(r"[OolISBZQ]{2,6}|[lO]")
-_REAL: Final = words("IOS OS ISO ISBO IO SSL SQL OSS Z") | unite_words(lambda each: each.cardinals.lookalikes)
+_REAL: Final = words("IOS OS ISO ISBO IO SSL SQL OSS Z") | unite_words(lambda each: each.cardinals.not_digits)
 _ROMAN: Final = re.compile(r"M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
 _NOT_ROMAN: Final = words(
     "CD MC DI MD DC CC CV CL DL ML CM MM MI CI LI LV DVI DIV CLI MDI XL MCI DCI MX LC MV MDC MCC CDI"
-) | unite_words(lambda each: each.cardinals.romans)
+) | unite_words(lambda each: each.cardinals.not_romans)
 
 
 def _read_shape(word: str) -> Word | None:
@@ -142,20 +142,20 @@ def _read_shape(word: str) -> Word | None:
     return None
 
 
-_SPELT: Final = tuple(SPELT)
+_SPELLINGS: Final = tuple(SPELLINGS)
 
 
 def _compound(lower: str) -> Word | None:
     """Read number words written together, with or without a unit or an ordinal ending after them."""
-    if lower.startswith(HALVES):
-        half = next(half for half in HALVES if lower.startswith(half))
+    if lower.startswith(HALF_PREFIXES):
+        half = next(half for half in HALF_PREFIXES if lower.startswith(half))
         unit = unit_of(lower[len(half) :]) if len(lower) > len(half) + 1 else None
         return Word("quantity", value="0.5", unit=unit) if unit else None
     atoms: list[int] = []
     at = 0
-    if lower.startswith(_SPELT):
-        start = next(start for start in _SPELT if lower.startswith(start))
-        lower = SPELT[start] + lower[len(start) :]
+    if lower.startswith(_SPELLINGS):
+        start = next(start for start in _SPELLINGS if lower.startswith(start))
+        lower = SPELLINGS[start] + lower[len(start) :]
     names: list[str] = []
     while at < len(lower):
         name = _longest(lower, at)
@@ -170,21 +170,21 @@ def _compound(lower: str) -> Word | None:
     if not rest:
         return (
             Word("cardinal", tuple(atoms))
-            if names[0] not in DOUBTFUL or len(names) > 2 or atoms[1] >= 100
+            if names[0] not in AMBIGUOUS_ONES or len(names) > 2 or atoms[1] >= 100
             else None
         )
     return _with_rest(tuple(atoms), names, rest, lower)
 
 
 def _with_rest(atoms: tuple[int, ...], names: list[str], rest: str, lower: str) -> Word | None:
-    if rest in FACTOR_ENDS:
+    if rest in FACTOR_SUFFIXES:
         return Word("factor", value=str(value_of(atoms) or "?"))
-    if rest in ORDINALS or rest in ORDINAL_ENDS:
+    if rest in ORDINALS or rest in ORDINAL_SUFFIXES:
         return Word("ordinal", (*atoms, ORDINALS.get(rest, 0)) if rest in ORDINALS else atoms)
-    if rest in PART_ENDS and names[0] not in ONES:
+    if rest in FRACTION_SUFFIXES and names[0] not in ONES:
         value = value_of(atoms)
         return Word("fraction", (value,)) if value else Word("opaque", value=lower)
-    if rest in GROUP_ENDS and atoms[0] > 1:
+    if rest in GROUP_SUFFIXES and atoms[0] > 1:
         return Word("cardinal", atoms, value="group")
     unit = unit_of(rest)
     if unit is not None and (len(rest) > 2 or rest in JOINED):
@@ -198,10 +198,10 @@ def _with_rest(atoms: tuple[int, ...], names: list[str], rest: str, lower: str) 
         return None
     if rest.startswith(PERCENT_STEMS):
         return Word("cardinal", atoms, unit="%pp" if rest.startswith(POINT_STEMS) else "%")
-    if rest.startswith(TAILS):
+    if rest.startswith(SUFFIX_STEMS):
         return Word("cardinal", atoms)
-    strong = len(names) > 1 or names[0] not in WEAK_HEADS
-    return Word("cardinal", atoms) if strong and len(rest) >= 3 and names[0] in HEADS else None
+    strong = len(names) > 1 or names[0] not in WEAK_PREFIXES
+    return Word("cardinal", atoms) if strong and len(rest) >= 3 and names[0] in PREFIXES else None
 
 
 _BY_FIRST: Final[dict[str, tuple[str, ...]]] = {}

@@ -29,8 +29,10 @@ SMALL = 3
 EVERY = unite_words(lambda each: each.ordinals.every)
 """Words that make an interval of an ordinal behind them."""
 _DETERMINERS = ARTICLES | unite_words(lambda each: each.ordinals.determiners)
-_COUNTED = {word: re.compile(ends) for word, ends in merge_tables(lambda each: each.ordinals.counted).items()}
-_OTHERS = unite_words(lambda each: each.ordinals.others)
+_COUNTED = {
+    word: re.compile(ends) for word, ends in merge_tables(lambda each: each.ordinals.counted_nouns).items()
+}
+_OTHERS = unite_words(lambda each: each.ordinals.other_words)
 _IDIOM = re.compile(rf"(?:{either(lambda each: each.ordinals.idioms)})(?![^\W_])", re.I)
 _SOURCES = re.compile(rf"(?:{either(lambda each: each.labels.sources)})", re.I)
 _NOUN = re.compile(r"[ \n]([^\W\d_]{2,})")
@@ -38,7 +40,7 @@ _OF_SPAN = re.compile(
     rf"[ \n](?:(?:{pattern(OF)})[ \n](?:(?:{pattern(THE, EVERY)})[ \n])?|(?:{pattern(EVERY)})[ \n])([^\W\d_]{{2,}})"
 )
 """A unit of time behind an ordinal that is a day of it: `the first of every month`, `den första varje månad`."""
-_OTHER = re.compile(rf"[ \n](?:{either(lambda each: each.ordinals.other)})(?![^\W_])", re.I)
+_OTHER = re.compile(rf"[ \n](?:{either(lambda each: each.ordinals.alternates)})(?![^\W_])", re.I)
 _STEPS = tuple(STEPS)
 _WEEKDAYS = tuple(
     sorted({day for language in LANGUAGES.values() for day in language.dating.weekdays}, key=len)

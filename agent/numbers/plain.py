@@ -122,7 +122,9 @@ def resolve_reference(written: str) -> tuple[str, int]:
 
 _LETTERS = "éÉ" + "".join(each.writing.letters + each.writing.letters.upper() for each in LANGUAGES.values())
 """Letters beyond ASCII that need no substitution: those of all languages, and the é of loan words."""
-_PLAIN_TEXT = re.compile(rf"[\n -%'-)+-;=?-Z\]^a-{{|}}{_LETTERS}°]*+")
+_QUIET_MARKS = "«»“”„•·›"
+"""Marks that are no ASCII and stand for themselves; a `›` parts the headings of each citation."""
+_PLAIN_TEXT = re.compile(rf"[\n -%'-)+-;=?-Z\]^a-{{|}}{_LETTERS}°{_QUIET_MARKS}]*+")
 _SURPLUS_SPACE = re.compile(r" [ \n]|\n[ \t]|\n\n\n|\t")
 _IRREGULAR_SPACES = ("  ", " \n", "\n ", "\n\n\n", "\t", "-\n")
 _HYPHENATED = re.compile(r"(\d)-\n(?=\d)|(?<![^\W\d_])([^\W\d_]++)-\n([^\W\d_]++)")

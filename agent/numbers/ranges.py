@@ -11,13 +11,13 @@ from .suffixes import suffix
 from .token import Amount, Kind, NumberMatch, Sort, show
 from .units import CODES, SIGNS, currency_of
 
-_ABOUT = unite_words(lambda each: each.joints.about)
+_ABOUT = unite_words(lambda each: each.joints.approximations)
 _CONNECTOR = re.compile(
     rf"(?:(?P<dash>-)|(?P<spaced> - ?)|[ \n](?P<word>{pattern(TO, OR, AND)})[ \n])"
     rf"(?:(?:{pattern(_ABOUT)})[ \n]|[~≈])?(?:(?P<article>{pattern(ARTICLES)})[ \n])?",
     re.I,
 )
-_BETWEEN = unite_words(lambda each: each.joints.between)
+_BETWEEN = unite_words(lambda each: each.joints.range_openers)
 _LAKHS = re.compile(r"[1-9]\d?(?:,\d\d){1,7},\d{3}(?![\d,])(?:\.\d++)?")
 """Indian grouping of a sum: thousands, then two digits a group, `₹1,50,000`; without a currency it may be a list."""
 _WORD = re.compile(r"[^\W\d_]++")
@@ -29,7 +29,7 @@ _PARTING = {True: ",", False: "."}
 `€1,299` and `1.299 €` are written by the same two customs, one of which has a decimal comma."""
 _ACCOUNT = 7
 """Digits; two falling numbers with at least as many form the number of an account rather than a range."""
-_NUMBERED = re.compile(rf"\w*(?:{either(lambda each: each.labels.accounts)})", re.I)
+_NUMBERED = re.compile(rf"\w*(?:{either(lambda each: each.labels.account_suffixes)})", re.I)
 _ENDS = frozenset(("cardinal", "article", "fraction"))
 
 

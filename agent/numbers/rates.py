@@ -33,8 +33,8 @@ TIME_UNITS: Rate = frozenset(
 """Units of time, which "a", "each" and "om" may stand before."""
 _THINGS = merge_tables(lambda each: each.rates.things)
 _EACH = merge_tables(lambda each: each.rates.adverbs)
-_COMPOUND = merge_tables(lambda each: each.rates.compounds)
-_CHARGE = f"(?:{either(lambda each: each.rates.charges)})"
+_COMPOUND = merge_tables(lambda each: each.rates.charge_prefixes)
+_CHARGE = f"(?:{either(lambda each: each.rates.charge_suffixes)})"
 _PER = pattern(PER)
 _EVERY = pattern(unite_words(lambda each: each.rates.every))
 _ZONES = r"(?:UTC|GMT|CES?T|EES?T|WES?T|[ECMP][SD]T|BST|IST|JST|AES?T|Z)"
@@ -48,7 +48,7 @@ _RATE_TEXT = (
     rf"|[ \n](?P<each>{pattern(_EACH)})(?![^\W_])|[ \n](?P<annum>p\.a\.|per annum)"
 )
 _RATE_STARTS = pattern(
-    PER, unite_words(lambda each: each.rates.every), unite_words(lambda each: each.rates.stops)
+    PER, unite_words(lambda each: each.rates.every), unite_words(lambda each: each.rates.stop_words)
 )
 _ASIDES = pattern(unite_words(lambda each: each.rates.asides))
 _WORDS_BETWEEN = rf"(?:[ \n](?!(?:{_RATE_STARTS})[ \n])(?:[^\W\d_]+|(?:{_ASIDES})\.)){{0,3}}?"
@@ -63,11 +63,12 @@ _RATE = re.compile(
 )
 _CHARGE_NAME = re.compile(
     rf"(?P<compound>{pattern(_COMPOUND)}){_CHARGE}\w*"
-    rf"|(?:{either(lambda each: each.rates.named)})(?![^\W_])(?:[ \n](?:{_PER})[ \n](?P<per>{_UNIT_WORD})(?![^\W_]))?",
+    rf"|(?:{either(lambda each: each.rates.charge_names)})(?![^\W_])"
+    rf"(?:[ \n](?:{_PER})[ \n](?P<per>{_UNIT_WORD})(?![^\W_]))?",
     re.I,
 )
 _CHARGE_STEMS = sorted(
-    name for stem in unite_words(lambda each: each.rates.stems) for name in (stem, stem.capitalize())
+    name for stem in unite_words(lambda each: each.rates.charge_stems) for name in (stem, stem.capitalize())
 )
 """Stems that the names of charges contain."""
 _REACH = 16  # letters of a word before the stem of a charge that are examined
@@ -146,6 +147,7 @@ def read_rate_after(s: str, end: int) -> Rate:
     return frozenset(names)
 
 
+@lru_cache(maxsize=4096)
 def find_rates(text: str) -> Rate:
     """Return all names in the rates that a table's header or a heading states; "a/b" and "Per Svensson" state none."""
     names: set[str] = set()

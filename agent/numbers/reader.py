@@ -12,7 +12,7 @@ from typing import NamedTuple
 from . import keys
 from .characters import SEAM
 from .identifiers import run_at
-from .language_tables import AND, COUNTINGS, OR, PARTS, pattern
+from .language_tables import AND, COUNTINGS, OR, TEXT_PARTS, pattern
 from .layout import blank_markers
 from .plain import PlainText, make_plain
 from .token import Amount, Kind, NumberMatch, Sort, match_amount
@@ -24,7 +24,7 @@ _BETWEEN = (
 _TOUCH = re.compile(_BETWEEN)
 _CLUSTER = re.compile(rf"\w*+(?:{_BETWEEN}\w++)*+")
 _GLUED = re.compile(r"[\w○◯⭕⚪●‱]|-[A-Z]|[@^#]\w")
-_LABEL = re.compile(rf"(?:{pattern(PARTS)}) \d{{1,3}}", re.I)
+_LABEL = re.compile(rf"(?:{pattern(TEXT_PARTS)}) \d{{1,3}}", re.I)
 """The label of a line, as in "Table 3:104 items"; the number behind its colon is another one."""
 _LETTER = re.compile(r"[^\W\d_]")
 _HOURLY = re.compile(r"(?:[01]?\d|2[0-4])\.(?:00|15|30|45)")
@@ -76,10 +76,22 @@ class NumberReader:
     """One text, read from left to right.
 
     `s`: its plain form. `at`: how far it is read. `found`: the numbers read so far. `months`: whether it may name a
-    month. `source`: it belongs to a source rather than to an answer.
+    month. `source`: it belongs to a source rather than to an answer. `is_cut`: it has too many numbers, and is not read
+    to its end.
     """
 
-    __slots__ = ("_chain", "_line_languages", "at", "found", "months", "plain", "s", "source", "text")
+    __slots__ = (
+        "_chain",
+        "_line_languages",
+        "at",
+        "found",
+        "is_cut",
+        "months",
+        "plain",
+        "s",
+        "source",
+        "text",
+    )
 
     def __init__(self, text: str, source: bool) -> None:
         self.text = text
@@ -89,6 +101,7 @@ class NumberReader:
         self.at = 0
         self.found: list[NumberMatch] = []
         self.months = True
+        self.is_cut = False
         self._chain: list[NumberMatch] = []
         self._line_languages: LineLanguages | None = None
 

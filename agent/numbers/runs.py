@@ -27,17 +27,17 @@ _OF = re.compile(
     rf"[ \n-](?:(?:{pattern(OF)})[ \n])?(?:(?:{pattern(ARTICLES, THE, ONES.keys() - _PRONOUNS)})[ \n])?"
 )
 _SHARED = re.compile(
-    rf"(?![ \n-][^\W\d_])|[ \n](?:{either(lambda each: each.ordinals.before_part)})(?![^\W_])"
+    rf"(?![ \n-][^\W\d_])|[ \n](?:{either(lambda each: each.ordinals.fraction_followers)})(?![^\W_])"
 )
 """Text after "a third" that makes it a part: no word, one of grammar, or a comparison ("larger"); not a noun."""
-_OF_OFF = re.compile(rf" (?:{either(lambda each: each.ordinals.before_any_part)})(?![^\W_])")
+_OF_OFF = re.compile(rf" (?:{either(lambda each: each.ordinals.higher_fraction_followers)})(?![^\W_])")
 _NUMERIC = words("cardinal article ordinal third fraction")
 _PLAIN = words("article cardinal")
 LONGEST = 40
 """Words of a run; a longer one is read in parts."""
 _EXEMPT = unite_words(lambda each: each.units.idioms)
 """Units that state no count after an article: "ett byte" is an exchange, "en vardag" a kind of day."""
-_POINTS = unite_words(lambda each: each.cardinals.points)
+_POINTS = unite_words(lambda each: each.cardinals.decimal_points)
 _POWERS = {1000: 3, 10**6: 6, 10**9: 9, 10**12: 12}
 
 

@@ -40,18 +40,19 @@ UNITS: Final = {
 }
 """The canonical unit by lower-case word."""
 
-_STEMS: Final = tuple(merge_tables(lambda each: each.units.stems).items())
+_STEMS: Final = merge_tables(lambda each: each.units.prefixes)
+_BEGINNINGS: Final = tuple(_STEMS)
 _NOT_UNITS: Final = unite_words(lambda each: each.units.not_units)
 
 SHORT: Final = words("s h m g l W V A B C F K J bar cal bit") | unite_words(lambda each: each.units.weak)
 """Units that are also words or letters: too weak to confirm a look-alike of a number before them."""
 GLUED: Final = merge_tables(lambda each: each.units.glued)
-JOINED: Final = unite_words(lambda each: each.units.joined)
-PER_UNITS: Final = {"h": "h", "s": "s"} | merge_tables(lambda each: each.units.per)
+JOINED: Final = unite_words(lambda each: each.units.suffixes)
+PER_UNITS: Final = {"h": "h", "s": "s"} | merge_tables(lambda each: each.units.per_units)
 """The second units of pairs such as "km/h", behind the "/"."""
 POWERS: Final = merge_tables(lambda each: each.units.powers)
-WORKING: Final = unite_words(lambda each: each.units.working)
-CALENDAR: Final = unite_words(lambda each: each.units.calendar)
+WORKING: Final = unite_words(lambda each: each.units.workday_words)
+CALENDAR: Final = unite_words(lambda each: each.units.calendar_words)
 FILLERS: Final = unite_words(lambda each: each.units.fillers)
 BELOW_ZERO: Final = unite_words(lambda each: each.units.below_zero)
 ABOVE_ZERO: Final = unite_words(lambda each: each.units.above_zero)
@@ -75,22 +76,22 @@ _ISO: Final = words(
 CODES: Final = (
     words("SEK USD EUR GBP NOK DKK CHF JPY CAD AUD CNY INR")
     | _ISO
-    | unite_words(lambda each: each.money.before)
+    | unite_words(lambda each: each.money.leading)
 )
 """Currency words that may stand before the number."""
 NATIONS: Final = merge_tables(lambda each: each.money.nations)
 """Words before a currency that tell which of that name it is."""
-JOINED_MONEY: Final = merge_tables(lambda each: each.money.joined)
-JOINED_MONEY_STEMS: Final = merge_tables(lambda each: each.money.joined_stems)
+JOINED_MONEY: Final = merge_tables(lambda each: each.money.suffixes)
+JOINED_MONEY_STEMS: Final = merge_tables(lambda each: each.money.suffix_stems)
 
 SCALED: Final = {
     "ksek": (3, "SEK"), "tsek": (3, "SEK"), "msek": (6, "SEK"), "meur": (6, "EUR"), "musd": (6, "USD"),
     "keur": (3, "EUR"), "kusd": (3, "USD"),
-} | merge_tables(lambda each: each.money.scaled)  # fmt: skip
+} | merge_tables(lambda each: each.money.scaled_words)  # fmt: skip
 """Multiplier (power of ten) and currency in one word."""
 
 MULTIPLIERS: Final = {"mn": 6, "mln": 6, "mio": 6, "bn": 9, "tn": 12} | merge_tables(
-    lambda each: each.groups.powers
+    lambda each: each.groups.multipliers
 )
 LETTER_MULTIPLIERS: Final = {"k": 3, "K": 3, "M": 6}
 PREFIXED_MULTIPLIERS: Final = {"m": 6, "b": 9, "B": 9, "t": 12, "T": 12}
@@ -120,16 +121,16 @@ _MEASURES: Final = tuple(
 )
 """Units that measure one dimension, so that a number in one of them can replace a number in another."""
 
-MILLE: Final = unite_words(lambda each: each.percents.mille)
+MILLE: Final = unite_words(lambda each: each.percents.per_mille)
 """Words for thousandths, which are not percents."""
 PERCENT: Final = unite_words(lambda each: each.percents.words)
 POINTS: Final = unite_words(lambda each: each.percents.points)
-POINT_WORDS: Final = unite_words(lambda each: each.percents.point_words)
-PERCENT_STEMS: Final = tuple(unite_words(lambda each: each.percents.stems))
-POINT_STEMS: Final = tuple(unite_words(lambda each: each.percents.point_stems))
+POINT_WORDS: Final = unite_words(lambda each: each.percents.standalone_points)
+PERCENT_STEMS: Final = tuple(unite_words(lambda each: each.percents.prefixes))
+POINT_STEMS: Final = tuple(unite_words(lambda each: each.percents.point_prefixes))
 PERCENT_PHRASES: Final = unite_words(lambda each: each.percents.phrases)
-MILLE_PHRASES: Final = unite_words(lambda each: each.percents.mille_phrases)
-SIGN_ENDS: Final = unite_words(lambda each: each.percents.sign_ends)
+MILLE_PHRASES: Final = unite_words(lambda each: each.percents.per_mille_phrases)
+SIGN_ENDS: Final = unite_words(lambda each: each.percents.sign_suffixes)
 
 
 @lru_cache(maxsize=8192)
@@ -144,10 +145,8 @@ def unit_of(word: str) -> str | None:
         return UNITS[lower]
     if lower.endswith("s") and len(lower) > 3 and lower[:-1] in UNITS and lower[:-1] not in SHORT:
         return UNITS[lower[:-1]]
-    if len(lower) > 4 and lower not in _NOT_UNITS:
-        for stem, name in _STEMS:
-            if lower.startswith(stem):
-                return name
+    if len(lower) > 4 and lower.startswith(_BEGINNINGS) and lower not in _NOT_UNITS:
+        return next(name for stem, name in _STEMS.items() if lower.startswith(stem))
     return None
 
 

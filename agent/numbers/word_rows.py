@@ -8,7 +8,17 @@ from . import keys
 from .amounts import negate
 from .date_rows import match_dates
 from .dates import month_first_at
-from .language_tables import ARTICLES, COUNTINGS, MINUS, OF, PARTS, either, merge_tables, pattern, unite_words
+from .language_tables import (
+    ARTICLES,
+    COUNTINGS,
+    MINUS,
+    OF,
+    TEXT_PARTS,
+    either,
+    merge_tables,
+    pattern,
+    unite_words,
+)
 from .number_words import Word
 from .ordinals import read_alternate, read_ordinal
 from .ranges import read_range, same_unit, span
@@ -19,20 +29,20 @@ from .token import Amount, Kind, NumberMatch, Sort
 from .units import CODES, SHORT, SIGNS
 from .vocabulary import MAGNITUDES
 
-_POWER = merge_tables(lambda each: each.groups.scales)
+_POWER = merge_tables(lambda each: each.groups.vague_scales)
 _MANY = re.compile(rf"\w+(?:[ \n](?:{pattern(OF)}))?[ \n]({pattern(_POWER)})s?(?!\w)", re.I)
 _OF_MAGNITUDE = re.compile(rf"[ \n](?:{pattern(OF)})[ \n]({pattern(MAGNITUDES)})(?!\w)", re.I)
-_WITH_MORE = unite_words(lambda each: each.groups.with_more)
+_WITH_MORE = unite_words(lambda each: each.groups.compound_magnitudes)
 _OF = re.compile(rf"[ \n](?:{pattern(OF)})(?=[ \n])")
 _ENDED = re.compile(
-    rf"[ \n]?(?:[^\w\s]|$)|[ \n](?:{pattern(unite_words(lambda each: each.groups.ends_slang))})(?![^\W_])"
+    rf"[ \n]?(?:[^\w\s]|$)|[ \n](?:{pattern(unite_words(lambda each: each.groups.slang_followers))})(?![^\W_])"
 )
 _IDIOM = re.compile(rf"[ -](?:{either(lambda each: each.factors.idioms)})(?![^\W_])", re.I)
 _LETTERS = unite_words(lambda each: each.labels.letters)
-_GOES_ON = re.compile(rf" (?!(?:{pattern(unite_words(lambda each: each.labels.but_before))})\b)[a-z]")
+_GOES_ON = re.compile(rf" (?!(?:{pattern(unite_words(lambda each: each.labels.not_followers))})\b)[a-z]")
 _OWN = {
     word: frozenset(code for code, each in COUNTINGS.items() if word in each.cardinals.words)
-    for word in unite_words(lambda each: each.cardinals.own)
+    for word in unite_words(lambda each: each.cardinals.homographs)
 }
 """Words that are numbers only in a line of one of these languages, or of an unknown one."""
 _NUMERIC_RUN = re.compile(r"[^\W\d_]")
@@ -102,7 +112,7 @@ def symbol(text: str, start: int, end: int) -> NumberMatch:
 def _letter(r: NumberReader, place: WordPlace) -> tuple[NumberMatch, ...]:
     """Read a Roman numeral that counts as one only after "version", "chapter" and the like."""
     pronoun = place.text in _LETTERS and place.before.word.islower() and _GOES_ON.match(r.s, place.end)
-    return _roman(r, place) if place.after(PARTS, 2) and not pronoun else ()
+    return _roman(r, place) if place.after(TEXT_PARTS, 2) and not pronoun else ()
 
 
 def _roman(r: NumberReader, place: WordPlace) -> tuple[NumberMatch, ...]:

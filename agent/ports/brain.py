@@ -2,19 +2,40 @@
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 from .action import Outcome, Payload
 from .conversation import NO_SCOPE, Exchange, Scope
 from .decide import CallResult
-from .memory import Draft
 from .search import Lang, Snippet
 from .tools import Risk, RunsAt, ToolDefinition
+
+T = TypeVar("T")
 
 Confidence = Literal["low", "med", "high"]
 MemoryNotice: TypeAlias = Literal["suggested", "noted"]
 """The note about memory beside an answer: an item was `suggested` to the user, or was `noted` because the user said so.
 """
+
+
+class MessageReadings:
+    """The readings of a message's words, which travel with the message so that each is made once.
+
+    A reading is kept by its maker and its text: none is taken for that of other words.
+    """
+
+    __slots__ = ("_readings",)
+
+    def __init__(self) -> None:
+        self._readings: dict[tuple[Callable[[str], Any], str], Any] = {}
+
+    def read(self, make: Callable[[str], T], text: str) -> T:
+        """Return `make(text)`, from the first call on the same value. `make`: the type of the reading."""
+        key = make, text
+        if key not in self._readings:
+            self._readings[key] = make(text)
+        reading: T = self._readings[key]
+        return reading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +51,8 @@ class Question:
     question `is_continuation` of one of them, `text` is the message that led to that call. `key` tells the message from
     every other one; it is "" where `id` does. The id of a socket's message is its client's, and a client may use an id
     again. `unread` says that the conversation could not be read, so that the message stands alone. `context` is JSON of
-    the client's program about the message, "" for none: part of the prompt, and no source.
+    the client's program about the message, "" for none: part of the prompt, and no source. `progress` says that the
+    client wants to be told what a slow turn does. `readings` keeps what was read from the words of `text`.
     """
 
     id: str
@@ -47,6 +69,8 @@ class Question:
     key: str = ""
     unread: bool = False
     context: str = ""
+    progress: bool = False
+    readings: MessageReadings = field(default_factory=MessageReadings, compare=False, repr=False)
 
     @property
     def key_or_id(self) -> str:
@@ -164,6 +188,11 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
+class DraftBegun:
+    """The evidence is found, and a model is asked. Emitted only for a question with `progress`."""
+
+
+@dataclass(frozen=True, slots=True)
 class DraftCompleted:
     """A draft (in sentence mode, a sentence) is complete and is being verified."""
 
@@ -177,9 +206,10 @@ class Redraft:
 class VerifiedPart:
     """A supported text. `last` says that nothing follows it in this turn.
 
-    `proposals`, the `wishes` left open for the next message, and the memory drafts that a model `remembers` come with
-    the last part. `asks` says that the text is a question to the user, for the missing fields of a tool call.
-    `announces` says that the text only asks the user to confirm the proposals.
+    `proposals`, the `wishes` left open for the next message, and `keeps` come with the last part. `keeps` is for the
+    `Recorder` of the exchange, such as the memory drafts that a model proposes; nothing between looks into it. `asks`
+    says that the text is a question to the user, for the missing fields of a tool call. `announces` says that the text
+    only asks the user to confirm the proposals.
     """
 
     text: VerifiedText
@@ -188,36 +218,39 @@ class VerifiedPart:
     wishes: tuple[Wish, ...] = ()
     asks: bool = False
     announces: bool = False
-    remembers: tuple[Draft, ...] = ()
+    keeps: Any = None
 
     def without_memory(self) -> "VerifiedPart":
         """Return the part as made without part of the memory."""
         return replace(self, text=self.text.without_memory())
 
-    def with_drafts(self, drafts: tuple[Draft, ...]) -> "VerifiedPart":
-        """Return the part with `drafts`, the memory items that a model proposes."""
-        return replace(self, remembers=drafts)
+    def with_keeps(self, keeps: Any) -> "VerifiedPart":
+        """Return the part with `keeps`, for the recorder of the exchange."""
+        return replace(self, keeps=keeps)
 
 
 @dataclass(frozen=True, slots=True)
 class TurnRefusal:
-    """A refusal (`text.blocked` has the reason); it ends the turn, after any parts that were already sent."""
+    """A refusal (`text.blocked` has the reason); it ends the turn, after any parts that were already sent.
+
+    `keeps` is as in `VerifiedPart`.
+    """
 
     text: VerifiedText
     proposals: tuple[Proposal, ...] = ()
     wishes: tuple[Wish, ...] = ()
-    remembers: tuple[Draft, ...] = ()
+    keeps: Any = None
 
     def without_memory(self) -> "TurnRefusal":
         """Return the refusal as made without part of the memory."""
         return replace(self, text=self.text.without_memory())
 
-    def with_drafts(self, drafts: tuple[Draft, ...]) -> "TurnRefusal":
-        """Return the refusal with `drafts`, the memory items that a model proposes."""
-        return replace(self, remembers=drafts)
+    def with_keeps(self, keeps: Any) -> "TurnRefusal":
+        """Return the refusal with `keeps`, for the recorder of the exchange."""
+        return replace(self, keeps=keeps)
 
 
-TurnEvent: TypeAlias = DraftCompleted | Redraft | VerifiedPart | TurnRefusal
+TurnEvent: TypeAlias = DraftBegun | DraftCompleted | Redraft | VerifiedPart | TurnRefusal
 
 
 RunCall: TypeAlias = Callable[[Proposal], Awaitable[Outcome]]
@@ -239,7 +272,8 @@ class Brain(Protocol):
 
         `act` runs a tool call within the turn; it is None where nothing can be run, nor confirmed. The events are
         `DraftCompleted`, (`Redraft`, `DraftCompleted`)*, then `VerifiedPart` or `TurnRefusal`; in sentence mode
-        `DraftCompleted`, `VerifiedPart(last=False)` repeat. The last event is `VerifiedPart(last=True)` or
+        `DraftCompleted`, `VerifiedPart(last=False)` repeat. `DraftBegun` may come before the first
+        `DraftCompleted`, again after each call. The last event is `VerifiedPart(last=True)` or
         `TurnRefusal`. On cancel the brain stops at once; clean-up that must finish is shielded for at most 2 seconds.
         """
         ...

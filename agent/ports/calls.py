@@ -33,6 +33,7 @@ class StoredCall:
     approval must fill in. `why` lists the reasons that asked for approval. `deadline` is the time until which the call
     can be approved and, where the caller runs it, taken. `lease_until` is the time until which the caller may report.
     `closed_by` is the user who rejected it, answered it in words or took its approval back, where that user is known.
+    `reason` is why it was rejected, in the approver's words.
     """
 
     id: str
@@ -62,6 +63,23 @@ class StoredCall:
     result_hash: str | None = None
     ended_at: int | None = None
     closed_by: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Approver:
+    """The person and the key behind a decision, for the audit.
+
+    `name` is as that person gave it, and proves nothing; "" for a program. `key` is the id of the project's key that
+    the decision came with, or `operator`.
+    """
+
+    name: str = ""
+    key: str = ""
+
+
+UNNAMED = Approver()
+"""An approver of which nothing is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +96,8 @@ class CallApproval:
     """A user's approval of a call.
 
     `arguments` replace the suggested ones, with their hash; None leaves them. `seen` is the hash of the approved
-    arguments, where the approver names it; a call with another hash is refused.
+    arguments, where the approver names it; a call with another hash is refused. `by` is the user in whose name
+    `approver` decides.
     """
 
     project: str
@@ -88,6 +107,24 @@ class CallApproval:
     arguments: Payload | None = None
     arguments_hash: str | None = None
     seen: str | None = None
+    approver: Approver = UNNAMED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallRejection:
+    """A user's rejection of a call.
+
+    `by` is the user in whose name `approver` decides, where that user is known. With `waiting`, only a call that still
+    waits is rejected; without it, an approval is taken back.
+    """
+
+    project: str
+    call: str
+    at: int
+    by: str | None = None
+    approver: Approver = UNNAMED
+    reason: str | None = None
+    waiting: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +156,8 @@ class OverdueCall:
 
 class CallStore(Protocol):
     """Stores calls. Each change is one compare-and-set: of several racing changes exactly one is made.
+
+    A decision of a user is written into the audit in the same step.
 
     Every method raises `agent.errors.NotFound` for an unknown call, and equally for another project's;
     `agent.errors.Conflict` where the call has gone on meanwhile, with a code: `closed`, `expired`, `not_approved`,
@@ -158,6 +197,10 @@ class CallStore(Protocol):
 
         `rejected` cancels a call that was approved. `by` is the user who decided that, where that user is known.
         """
+        ...
+
+    async def reject_call(self, rejection: CallRejection) -> StoredCall:
+        """Reject a suggested call, or cancel an approved one that is not claimed, as `close_call` does."""
         ...
 
     async def begin_call(self, project: str, id: str, at: int, lease_until: int) -> StoredCall:

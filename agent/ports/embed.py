@@ -6,7 +6,7 @@ which computes in this process; a `WordVectors` gives the vectors of single word
 for the type checker only: a server without vectors does not import it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from .search import Lang
@@ -65,6 +65,20 @@ class Encoder(_Described, Protocol):
         ...
 
 
+class QuickEncoder(Encoder, Protocol):
+    """An `Encoder` that is quick enough for the event loop."""
+
+    def compare_texts(
+        self, row: Vectors, keys: Sequence[Hashable], text_of: Callable[[int], str]
+    ) -> Sequence[float]:
+        """Return the cosine of some texts with `row`.
+
+        `keys`: one for each text, different from each other; a key always stands for the same text. `text_of`: returns
+        a text by its index in `keys`; called for texts that were not compared lately.
+        """
+        ...
+
+
 class WordVectors(_Described, Protocol):
     """Vectors of single words, cheap enough for all the words of a knowledge base. Blocks."""
 
@@ -82,6 +96,17 @@ class WordVectors(_Described, Protocol):
     def hold_words(self, words: Sequence[str]) -> "HeldWords":
         """Return `words` in the form with the least memory, to be compared again and again. Blocks as long as
         `embed_words`.
+        """
+        ...
+
+    def pack_words(self, words: Sequence[str]) -> bytes:
+        """Return the work of `hold_words` for `words`, for `adopt_words`; b"" unless the last call held this list."""
+        ...
+
+    def adopt_words(self, words: Sequence[str], content: bytes) -> None:
+        """Take over the bytes that `pack_words` made of `words`, so that the next `hold_words` takes less time.
+
+        Bytes that do not fit are ignored.
         """
         ...
 

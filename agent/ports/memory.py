@@ -164,7 +164,8 @@ class Remark:
 
     `message` is the id, within the thread, of the message that it is or answers. `blocked` says that the answer was
     refused. `sitting` counts the sittings of the thread; after a long pause another begins. `cites` holds the ids of
-    the items and turns that it cites, and so repeats.
+    the items and turns that it cites, and so repeats. `details` is what an answer was shown with beside its text, as
+    JSON; "" for nothing.
     """
 
     message: str
@@ -175,11 +176,12 @@ class Remark:
     blocked: bool = False
     sitting: int = 0
     cites: tuple[str, ...] = ()
+    details: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredTurn:
-    """A stored remark, without its `cites`. `n` grows with each stored remark.
+    """A stored remark, without its `cites` and `details`. `n` grows with each stored remark.
 
     The text of a forgotten turn is "".
     """
@@ -217,19 +219,6 @@ class ForgottenItem:
 
     item: Item
     turns: tuple[StoredTurn, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """The changed rows of a store, as they are now, each once.
-
-    `turns` are new or were forgotten. `items`, of any status, are new or have a new status. `upto` is the `after` of
-    the next call; it stays the same where nothing has changed.
-    """
-
-    turns: tuple[StoredTurn, ...]
-    items: tuple[Item, ...]
-    upto: int
 
 
 class MemoryStore(VectorStore, Protocol):
@@ -338,14 +327,6 @@ class MemoryStore(VectorStore, Protocol):
         """Return the turns of every scope in their order; `after` is the number of the last one seen."""
         ...
 
-    async def changes_after(self, after: int, limit: int) -> Changes:
-        """Return the changes of every scope since an earlier call; `after` is its `upto`, 0 is from the beginning.
-
-        `limit` bounds the changes that are looked at. A reader that follows all changes has all turns and items, as
-        they are.
-        """
-        ...
-
     async def expire_items(self, at: int) -> int:
         """End the items whose time has passed; return their number."""
         ...
@@ -364,10 +345,6 @@ class MemoryStore(VectorStore, Protocol):
         An item may be cited while it is live and valid. A user's turn may be cited unless it was forgotten, or a
         rejected or superseded item comes from it.
         """
-        ...
-
-    async def forgotten_ids(self, ids: Collection[str]) -> frozenset[str]:
-        """Return the subset of these items and turns, of any scope, that were forgotten."""
         ...
 
     async def forgotten_messages(

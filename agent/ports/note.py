@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from .memory import Draft, Item, ItemType, MemoryStore, ProposalOutcome, StoredTurn
+from .recall_store import RecallStore
+from .thread_history import ThreadHistory
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,5 +80,5 @@ class UnreadStore(Protocol):
         ...
 
 
-class ReadStore(MemoryStore, UnreadStore, Protocol):
-    """Stores memory, with the queue of turns to be read."""
+class ReadStore(MemoryStore, RecallStore, UnreadStore, ThreadHistory, Protocol):
+    """Stores memory, with its changes, the queue of turns to be read, and the threads as they were told."""

@@ -1,12 +1,13 @@
 """Stores projects, each with documents, threads, calls and keys of its own that no other project can see."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 from .brain import Question
 from .draft import Charter, PromptSection
 from .pages import Page, Window
-from .search import Library
+from .search import Library, Passage
 
 Category: TypeAlias = Literal["FACTS", "RULES", "STATE"]
 """The use of a document: `FACTS` are searched for answers, `RULES` stand whole in every prompt, `STATE` describes the
@@ -14,7 +15,9 @@ present.
 """
 
 HOUSE = "default"
-"""The project that always exists: it answers from the operator's own knowledge base, and cannot be deleted."""
+"""The project that always exists, and cannot be deleted: it answers from the operator's own knowledge base, and from
+the documents that were uploaded into it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +46,26 @@ class ProjectKey:
     revoked_at: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ReadingReport:
+    """The counts of an upload that was read.
+
+    `pages`: of a file that has pages, else 0. Left out are: the text of `blank_pages`, which hold none (scanned ones do
+    not), the `cut_pages` after the most that are read, and the text in `pictures`, which are counted in DOCX only.
+    """
+
+    pages: int = 0
+    blank_pages: int = 0
+    cut_pages: int = 0
+    pictures: int = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredDocument:
     """A document, without its text. `sha256` (in hex) and `size` are of the bytes that were sent.
 
     `pieces` counts the parts into which it was cut. `version` is 1, and one more after each replacement. `error` says
-    why it could not be read, "" where it could.
+    why it could not be read, "" where it could. `report` counts what was read and left out.
     """
 
     id: str
@@ -62,6 +79,7 @@ class StoredDocument:
     version: int
     created_at: int
     error: str = ""
+    report: ReadingReport = ReadingReport()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +134,8 @@ class ProjectStore(Protocol):
         """Revoke a key, so that it opens nothing any more. Idempotent."""
         ...
 
-    async def project_of_key(self, digest: str) -> str | None:
-        """Return the project that the key with `digest` opens, or None."""
+    async def find_key(self, digest: str) -> ProjectKey | None:
+        """Return the key with `digest`, or None if no key that opens a project has it."""
         ...
 
     async def put_document(self, document: StoredDocument, text: str) -> StoredDocument:
@@ -148,10 +166,14 @@ class ProjectStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """The basis of a project's answers at one moment: its documents, which can be searched, and its charter."""
+    """The basis of a project's answers at one moment: its documents, which can be searched, and its charter.
+
+    `has_documents`: whether there is anything to search.
+    """
 
     documents: Library
     charter: Charter
+    has_documents: bool = True
 
 
 class ProjectLibrary(Protocol):
@@ -162,6 +184,13 @@ class ProjectLibrary(Protocol):
 
         Raises `agent.errors.NotFound` and `agent.errors.StorageFailed` as `ProjectStore` does. Cancelled, it leaves
         nothing; work that other callers wait for goes on.
+        """
+        ...
+
+    async def find_sections(self, project: str, file: str) -> Sequence[Passage]:
+        """Return the sections of a project's document in their order; () for an unknown one.
+
+        `file`: as it is cited. Raises and is cancelled as `load_holdings` does.
         """
         ...
 

@@ -59,13 +59,14 @@ class Excerpt:
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecallResult:
     """The excerpts, oldest first. `score` is the certainty, 0..1, that anything fits; below the floor there are no
     excerpts.
 
     `disagreements` are pairs of ids of excerpts of one key with different numbers, the older first. `items` are all
-    live items of the searched user, as of the search, in no order; None where the recaller cannot tell.
+    live items of the searched user, as of the search, in no order; None where the recaller cannot tell. `standing` are
+    the ids of the excerpts that may be cited, as of the search; None likewise.
     `visible_excerpts` are fitting excerpts that the reader sees anyway, as far as they may support a number,
     `RECALLED_SHOWN` at most.
     """
@@ -75,17 +76,7 @@ class RecallResult:
     disagreements: tuple[tuple[str, str], ...] = ()
     items: tuple[Item, ...] | None = None
     visible_excerpts: tuple[Excerpt, ...] = ()
-
-    def without_excerpts(self, ids: Collection[str]) -> "RecallResult":
-        """Return the result without the excerpts of these `ids`."""
-        if not ids:
-            return self
-        return RecallResult(
-            excerpts=tuple(excerpt for excerpt in self.excerpts if excerpt.id not in ids),
-            score=self.score,
-            disagreements=tuple(pair for pair in self.disagreements if not any(id in ids for id in pair)),
-            visible_excerpts=tuple(excerpt for excerpt in self.visible_excerpts if excerpt.id not in ids),
-        )
+    standing: frozenset[str] | None = None
 
 
 NOTHING_RECALLED = RecallResult()
@@ -97,5 +88,11 @@ class Recaller(Protocol):
     async def recall(self, search: RecallQuery) -> RecallResult:
         """Return the fitting excerpts, within the budget. A cancel leaves nothing. Raises
         `agent.errors.StorageFailed`.
+        """
+        ...
+
+    async def standing_ids(self, scope: Scope, ids: Collection[str], at: int) -> frozenset[str]:
+        """Return the subset of these items and turns of `scope` that may be cited at the time `at`, as
+        `agent.ports.memory.MemoryStore.citable_ids` does. Raises `agent.errors.StorageFailed`.
         """
         ...

@@ -1,8 +1,8 @@
 """Connects sessions and brains to memory: they hand exchanges over, and load items and excerpts for their turns."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeAlias
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
 
 from .brain import MemoryNotice, Proposal, Question
 from .conversation import Scope
@@ -23,35 +23,52 @@ from .memory import (
 from .pages import Page, Window
 from .recall import Recaller
 from .search import Hit, Lang
+from .thread_history import NO_THREADS, UserThreads
 
 MEMORY_FILES: Final = "memory/"
 """The prefix of the file of a citation that comes from memory."""
 
-Offer: TypeAlias = Callable[[Question, Proposal], None]
-"""Suggests a proposal to the author of an answered question, if still connected. Never blocks, never raises."""
+
+class ReturnPath(Protocol):
+    """The way back to the session of an answered question, as long as its client is connected.
+
+    It keeps no session alive, and none of its methods blocks or raises.
+    """
+
+    def offer(self, question: Question, proposal: Proposal) -> None:
+        """Suggest a proposal, unless `question` was cancelled after its answer."""
+        ...
+
+    def send_frames(self, frames: Sequence[Any]) -> None:
+        """Send frames of the server, which no cancel removes; they come after the answer."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class FinishedAnswer:
     """An answer that was sent to its end.
 
-    `blocked` says that it is a refusal. `cites` holds the ids of the memory that it cites. `drafts` are a model's
-    proposals for memory, which no words of the user order.
+    `blocked` says that it is a refusal. `cites` holds the ids of the memory that it cites. `keeps` is what its Brain
+    wants kept: from the Brain of a conversation, a tuple of the `Draft`s that a model proposes for memory, which no
+    words of the user order, or None for none. `describe` returns what it was shown with beside its text,
+    as JSON; None where that is not to be stored.
     """
 
     text: str
     blocked: bool = False
     cites: tuple[str, ...] = ()
-    drafts: tuple[Draft, ...] = ()
+    keeps: Any = None
+    describe: Callable[[], str] | None = field(default=None, compare=False, repr=False)
 
 
 class Recorder(Protocol):
     """Records exchanges. None of its methods blocks on the disk or raises."""
 
-    def record_exchange(self, question: Question, answer: FinishedAnswer, offer: Offer) -> None:
+    def record_exchange(self, question: Question, answer: FinishedAnswer, return_path: ReturnPath) -> None:
         """Store a question and its answer, soon.
 
-        `offer` receives the items that the question's words propose, for their user to approve.
+        `return_path` is offered the items that the question's words propose, for their user to approve, and may be sent
+        frames about what was stored.
         """
         ...
 
@@ -73,7 +90,7 @@ class Recorder(Protocol):
 class NoRecorder:
     """Records nothing (implements `Recorder`)."""
 
-    def record_exchange(self, question: Question, answer: FinishedAnswer, offer: Offer) -> None:
+    def record_exchange(self, question: Question, answer: FinishedAnswer, return_path: ReturnPath) -> None:
         """Ignore the exchange."""
 
     def decline_item(self, scope: Scope, item: str) -> None:
@@ -175,8 +192,9 @@ class Memory(Protocol):
         """
         ...
 
-    async def are_citable(self, files: Collection[str]) -> bool:
-        """Return whether all of these files may still be cited: none was forgotten, rejected or replaced meanwhile.
+    async def are_citable(self, scope: Scope, files: Collection[str]) -> bool:
+        """Return whether all of these files, of the user of `scope`, may still be cited: none was forgotten, rejected
+        or replaced meanwhile.
 
         Raises `agent.errors.StorageFailed` where that cannot be read.
         """
@@ -295,9 +313,11 @@ class MemoryService(Protocol):
 class MemoryAccess:
     """The access of sessions to memory: decisions about items, and the search.
 
-    `backlog` holds the exchanges of their clients that are not stored yet.
+    `backlog` holds the exchanges of their clients that are not stored yet. `threads` are the conversations that are
+    stored.
     """
 
     desk: MemoryService
     recaller: Recaller
     backlog: Backlog = NO_BACKLOG
+    threads: UserThreads = NO_THREADS

@@ -33,6 +33,10 @@ class Snippet:
     when: str = ""
     by: str = ""
 
+    def __hash__(self) -> int:
+        """Return the hash of the fields that tell most snippets apart; a turn asks for it some hundred times."""
+        return hash((self.file, self.first, self.text))
+
 
 class SnippetShelf(Protocol):
     """The statements of a section, in the form with the least memory."""
@@ -66,8 +70,7 @@ class Passage(msgspec.Struct, frozen=True, eq=False, gc=False):
         return self.held if isinstance(self.held, tuple) else self.held.load_snippets()
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(msgspec.Struct, frozen=True):
     """A snippet that a search found. `score` is 0..1; that of the best hit is the certainty that it answers the
     question.
 

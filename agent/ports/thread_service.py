@@ -6,7 +6,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from .action import Payload
 from .brain import Question
-from .calls import CallReport, StoredCall
+from .calls import UNNAMED, Approver, CallReport, StoredCall
 from .memory import ProposalOutcome
 from .search import Lang
 
@@ -98,6 +98,10 @@ class ThreadService(Protocol):
         """
         ...
 
+    def find_user(self, project: str, thread: str) -> str | None:
+        """Return the user of a thread that is awake in this process, else None. It reads nothing."""
+        ...
+
     async def preview_question(
         self, project: str, user: str, text: str, thread: str | None = None
     ) -> Question:
@@ -116,6 +120,7 @@ class ThreadService(Protocol):
         arguments: Payload | None = None,
         seen: str | None = None,
         wait: float = 0.0,
+        approver: Approver = UNNAMED,
     ) -> StoredCall:
         """Approve a call, with other `arguments` where given; return it as it is after at most `wait` seconds.
 
@@ -124,16 +129,35 @@ class ThreadService(Protocol):
         """
         ...
 
+    async def wait_for_end(self, project: str, call: str, wait: float) -> StoredCall:
+        """Return a call once it has ended, in any process, or as it is after `wait` seconds."""
+        ...
+
     async def answer_call(
-        self, project: str, call: str, user: str, text: str, listener: Listener | None = None
+        self,
+        project: str,
+        call: str,
+        user: str,
+        text: str,
+        listener: Listener | None = None,
+        approver: Approver = UNNAMED,
     ) -> Reply:
         """Answer a suggested call with words, which become the thread's next message; return the reply."""
         ...
 
-    async def reject_call(self, project: str, call: str, by: str | None = None) -> StoredCall:
+    async def reject_call(
+        self,
+        project: str,
+        call: str,
+        by: str | None = None,
+        approver: Approver = UNNAMED,
+        reason: str | None = None,
+        waiting: bool = False,
+    ) -> StoredCall:
         """Decline a suggested call, or cancel an approved one that has not begun; it never begins after that.
 
-        `by` is the user who decided that, where that user is known.
+        `by` is the user who decided that, where that user is known. With `waiting`, a call that was approved meanwhile
+        is refused, as `Conflict("closed")`.
         """
         ...
 

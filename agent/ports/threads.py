@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
-from .calls import CallTransition, StoredCall
+from .calls import UNNAMED, Approver, CallTransition, StoredCall
 from .conversation import Exchange, Scope
 from .memory import StoredTurn
 from .pages import Page, Window
@@ -30,8 +30,8 @@ class Thread:
 class StoredMessage:
     """A message. A user's `content` is byte for byte as it was sent.
 
-    `turn` is the number of its turn in the thread. `citations` are those of an answer, as JSON. `call` is the call
-    whose result a tool's message is.
+    `turn` is the number of its turn in the thread. `citations` are those of an answer, as JSON; `confidence` is its
+    confidence, and `blocked` the code of a refusal. `call` is the call whose result a tool's message is.
     """
 
     id: str
@@ -43,6 +43,8 @@ class StoredMessage:
     created_at: int
     citations: tuple[Mapping[str, Any], ...] = ()
     call: str | None = None
+    confidence: str | None = None
+    blocked: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +54,7 @@ class TurnOpening:
     `role` is `tool` where the turn goes on after a call's result and no user message came; `content` is then the
     result's. `alone` says that this process runs no turn of the thread, so that a pending turn of its own is a
     leftover. `closes` is the suggested call that the message answers in place of an approval; it becomes answered, or
-    nothing begins.
+    nothing begins. `approver` answers it.
     """
 
     project: str
@@ -66,6 +68,7 @@ class TurnOpening:
     call: str | None = None
     alone: bool = True
     closes: str | None = None
+    approver: Approver = UNNAMED
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,16 @@ class TurnStart:
 
     thread: Thread
     ended: tuple[StoredCall, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TurnCancellation:
+    """The result of cancelling in the rows. `ended` says that a turn was pending. `claimed` are calls of the thread
+    that another process has claimed, and that may be about to begin.
+    """
+
+    ended: bool
+    claimed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,14 +146,13 @@ class ThreadStore(Protocol):
         """
         ...
 
-    async def cancel_turn(self, project: str, thread: str, at: int, calls: bool = False) -> tuple[str, ...]:
+    async def cancel_turn(self, project: str, thread: str, at: int, calls: bool = False) -> TurnCancellation:
         """End the pending message as cancelled, in any process; do nothing where none is pending.
 
         The unclaimed calls that the turn was to run are cancelled with it, and no call of it is stored afterwards, so
-        that none of its calls is claimed. Return the ids of the thread's calls that need no approval and that another
-        process has claimed, which may be about to begin. `at` is in Unix milliseconds. `calls` cancels every unclaimed
-        call of the thread, suggested or approved, and withdraws the claims of the others (see `CallStore.may_begin`);
-        the returned calls are then approved ones too.
+        that none of its calls is claimed. The returned calls are those that need no approval. `at` is in Unix
+        milliseconds. `calls` cancels every unclaimed call of the thread, suggested or approved, and withdraws the
+        claims of the others (see `CallStore.may_begin`); the returned calls are then approved ones too.
         """
         ...
 

@@ -1,19 +1,19 @@
 """Describes the wire as an AsyncAPI 3.0 document, built from the message types; pure.
 
-Strategy: msgspec gives a JSON Schema for each Struct of `inbound` and `outbound`; around them stands the one channel
-with an operation per direction, and the facts that types cannot express: subprotocols, close codes and the meaning of
-each error code. Everything is sorted, so the same types give the same bytes.
+Strategy: msgspec gives a JSON Schema for each Struct of `inbound` and `outbound`; around them stands a channel for each
+kind of connection with an operation per direction, and the facts that types cannot express: subprotocols, close codes
+and the meaning of each error code. Everything is sorted, so the same types give the same bytes.
 """
 
 import json
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, get_args
 
 import msgspec
 
 from ..config import BAD_FRAMES, BAD_FRAMES_WINDOW, KEEPALIVE_ANSWER, KEEPALIVE_EVERY, MAX_FRAME
-from .inbound import Inbound
-from .outbound import Outbound
+from .kinds import KINDS, ConnectionKind
 
 SUBPROTOCOL = "agent.v1"
 
@@ -46,6 +46,9 @@ ERROR_CODES = {
     "unknown_item": "no such item, or another user's",
     "unknown_thread": "no such thread, or another user's; the present one stays",
     "internal": "a bug; the message holds the id of a log line",
+    "unknown_answer": "this session has no such answer any more, or it was forgotten; nothing was stored",
+    "feedback_off": "this server stores no feedback",
+    "feedback_failed": "the feedback could not be stored just now; send it again",
     "rate_limited": "too many messages that interrupt or queue, or too many from one address; wait, then ask again",
     "shutting_down": "the server is going down and takes no new message or confirm",
     "unknown_suggestion": "no such suggestion was made in this session",
@@ -53,17 +56,15 @@ ERROR_CODES = {
 
 
 @cache
-def document() -> bytes:
+def document(kinds: tuple[ConnectionKind, ...] = KINDS) -> bytes:
     """Return the document as indented UTF-8 JSON with sorted keys and a final line break; made once in a process."""
-    text = json.dumps(_document(), indent=2, sort_keys=True, ensure_ascii=False)
+    text = json.dumps(_document(kinds), indent=2, sort_keys=True, ensure_ascii=False)
     return (text + "\n").encode()
 
 
-def _document() -> dict[str, Any]:
-    directions = {"fromClient": get_args(Inbound), "fromServer": get_args(Outbound)}
-    structs = [struct for group in directions.values() for struct in group]
-    references, schemas = msgspec.json.schema_components(structs, ref_template="#/components/schemas/{name}")
-    names = {struct: struct.__struct_config__.tag for struct in structs}
+def _document(kinds: Sequence[ConnectionKind]) -> dict[str, Any]:
+    names = _name_frames(kinds)
+    references, schemas = msgspec.json.schema_components(names, ref_template="#/components/schemas/{name}")
     return {
         "asyncapi": "3.0.0",
         "info": {
@@ -80,37 +81,64 @@ def _document() -> dict[str, Any]:
                 "description": "The default address of `agent serve`.",
             }
         },
-        "channels": {
-            "session": {
-                "address": "/ws",
-                "title": "Session",
-                "description": f"One connection is one session. A client that offers {SUBPROTOCOL} is greeted "
-                f"with welcome. A token goes in the header Authorization, or from a browser in a second "
-                f"subprotocol, bearer.<token>.",
-                "messages": {name: {"$ref": f"#/components/messages/{name}"} for name in names.values()},
-                "bindings": {"ws": _describe_handshake()},
-                "x-close-codes": {str(code): meaning for code, meaning in CLOSE_CODES.items()},
-                "x-error-codes": ERROR_CODES,
-            }
-        },
+        "channels": {kind.name: _describe_channel(kind, names) for kind in kinds},
         "operations": {
-            direction: {
-                "action": "receive" if direction == "fromClient" else "send",
-                "channel": {"$ref": "#/channels/session"},
-                "summary": "The messages that a client may send."
-                if direction == "fromClient"
-                else "The messages that the server sends.",
-                "messages": [{"$ref": f"#/channels/session/messages/{names[struct]}"} for struct in group],
-            }
-            for direction, group in directions.items()
+            operation: _describe_operation(kind, action, frames)
+            for kind in kinds
+            for operation, action, frames in zip(
+                kind.operations, ("receive", "send"), (kind.inbound, kind.outbound), strict=True
+            )
         },
         "components": {
             "messages": {
-                names[struct]: {"name": names[struct], "summary": struct.__doc__, "payload": reference}
-                for struct, reference in zip(structs, references, strict=True)
+                name: {"name": _tag(struct), "summary": struct.__doc__, "payload": reference}
+                for (struct, name), reference in zip(names.items(), references, strict=True)
             },
             "schemas": _as_draft_7(schemas),
         },
+    }
+
+
+def _name_frames(kinds: Sequence[ConnectionKind]) -> dict[type[msgspec.Struct], str]:
+    """Return a name for each frame: its type, after the kind's name where another frame has the type already."""
+    names: dict[type[msgspec.Struct], str] = {}
+    for kind in kinds:
+        for struct in (*get_args(kind.inbound), *get_args(kind.outbound)):
+            if struct not in names:
+                taken = _tag(struct) in names.values()
+                names[struct] = f"{kind.name}_{_tag(struct)}" if taken else _tag(struct)
+    return names
+
+
+def _tag(struct: type[msgspec.Struct]) -> str:
+    return str(struct.__struct_config__.tag)
+
+
+def _describe_channel(kind: ConnectionKind, names: Mapping[type[msgspec.Struct], str]) -> dict[str, Any]:
+    structs = (*get_args(kind.inbound), *get_args(kind.outbound))
+    return {
+        "address": kind.paths[-1].decode(),
+        "title": kind.title,
+        "description": f"One connection is one session. A client that offers {SUBPROTOCOL} is greeted "
+        f"with welcome. A token goes in the header Authorization, or from a browser in a second "
+        f"subprotocol, bearer.<token>. A client without a user's token may offer visitor.<secret>, 22 to 64 "
+        f"random characters of base64url that it keeps: its memory belongs to that secret.",
+        "messages": {_tag(struct): {"$ref": f"#/components/messages/{names[struct]}"} for struct in structs},
+        "bindings": {"ws": _describe_handshake()},
+        "x-close-codes": {str(code): meaning for code, meaning in CLOSE_CODES.items()},
+        "x-error-codes": ERROR_CODES,
+    }
+
+
+def _describe_operation(kind: ConnectionKind, action: str, frames: Any) -> dict[str, Any]:
+    messages = f"#/channels/{kind.name}/messages/"
+    return {
+        "action": action,
+        "channel": {"$ref": f"#/channels/{kind.name}"},
+        "summary": "The messages that a client may send."
+        if action == "receive"
+        else "The messages that the server sends.",
+        "messages": [{"$ref": messages + _tag(struct)} for struct in get_args(frames)],
     }
 
 
@@ -122,7 +150,11 @@ def _describe_handshake() -> dict[str, Any]:
             "properties": {
                 "Sec-WebSocket-Protocol": {
                     "type": "string",
-                    "examples": [SUBPROTOCOL, f"{SUBPROTOCOL}, bearer.<token>"],
+                    "examples": [
+                        SUBPROTOCOL,
+                        f"{SUBPROTOCOL}, bearer.<token>",
+                        f"{SUBPROTOCOL}, visitor.<secret>",
+                    ],
                 },
                 "Authorization": {"type": "string", "examples": ["Bearer <token>"]},
             },

@@ -45,9 +45,8 @@ _FORMAT = (
     "Set the type of the answer's format to text, json_object or json_schema, the last with a json_schema, "
     "or in text.format with a name and a schema."
 )
-_FORM = (
-    "Gives the answer in this form, once no other tool needs to be called."  # where its sender describes none
-)
+# The description of a form where its sender gives none.
+_FORM = "Gives the answer in this form, once no other tool needs to be called."
 _ANY_OBJECT = {"type": "object", "minProperties": 1, "additionalProperties": True}
 _CHOICE = "Set tool_choice to none, auto, required, or an object that names one function of tools."
 _NO_CHOICE = "Offer the tools that tool_choice asks for."

@@ -6,11 +6,13 @@ import msgspec
 
 from ..config import ITEM_TEXT, MAX_ID, MAX_TEXT, TOOLS_REQUEST
 from ..lang import Lang
+from ..ports.feedback import FEEDBACK_TEXT, Verdict
 from ..ports.memory import ItemDecision, ItemStatus
 
 RECALL_TEXT = 500  # characters of a query
 RECALL_MOST, RECALL_USUAL = 50, 10  # excerpts
 ITEM_REPLACES = 16  # items that one is said to replace
+THREAD_TITLE = 120  # characters
 
 _Label: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ID)]
 _Revision: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=(1 << 53) - 1)]
@@ -20,13 +22,15 @@ class Message(msgspec.Struct, frozen=True, tag="message", tag_field="type"):
     """Ask. A new message cancels the one in progress.
 
     `tools` may be called to answer it, beside the operator's: JSON objects with `name`, `description`, `parameters`
-    and, to be stricter or laxer than usual, `requires_approval` and `risk`.
+    and, to be stricter or laxer than usual, `requires_approval` and `risk`. With `progress` the server tells what a
+    slow turn does, in frames `progress`.
     """
 
     id: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ID)]
     text: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_TEXT)]
     lang: Lang | None = None
     tools: Annotated[list[dict[str, Any]], msgspec.Meta(max_length=TOOLS_REQUEST)] | None = None
+    progress: bool = False
 
 
 class Cancel(msgspec.Struct, frozen=True, tag="cancel", tag_field="type"):
@@ -59,13 +63,14 @@ class RejectAction(msgspec.Struct, frozen=True, tag="reject_action", tag_field="
 
 class OpenThread(msgspec.Struct, frozen=True, tag="open_thread", tag_field="type"):
     """Continue a thread that an earlier connection was told, with its memory; without `thread`, ask for the present
-    one.
+    one, or with `fresh` begin a new one.
 
     It takes effect for the messages that follow its answer. `id` is a label of the client's, which its answer repeats.
     """
 
     thread: _Label | None = None
     id: _Label | None = None
+    fresh: bool = False
 
 
 class Recall(msgspec.Struct, frozen=True, tag="recall", tag_field="type"):
@@ -124,7 +129,74 @@ class MemoryForget(msgspec.Struct, frozen=True, tag="memory_forget", tag_field="
     id: _Label | None = None
 
 
-Consult: TypeAlias = OpenThread | Recall | MemoryList | MemoryDecide | MemoryEdit | MemoryForget
-"""The requests to memory. They are answered one after the other, in their order, beside any turn."""
+class RateAnswer(msgspec.Struct, frozen=True, tag="feedback", tag_field="type"):
+    """Say whether an answer of this session was good; a later verdict on the same answer replaces the first.
+
+    `message` is the id of the message that it answers; of two with one id, the last counts. `text` holds words about
+    it. `id` is as in `open_thread`.
+    """
+
+    message: _Label
+    verdict: Verdict
+    text: Annotated[str, msgspec.Meta(max_length=FEEDBACK_TEXT)] | None = None
+    id: _Label | None = None
+
+
+class ThreadList(msgspec.Struct, frozen=True, tag="thread_list", tag_field="type"):
+    """List the user's threads, the one with the latest message first; without a user, the present one.
+
+    `after` continues an earlier answer, which has the number. With `follow`, the frames `thread_changed`,
+    `thread_deleted` and `exchange` tell of what other connections of the user do, until this one ends. `id` is as in
+    `open_thread`.
+    """
+
+    after: Annotated[int, msgspec.Meta(ge=0, le=(1 << 53) - 1)] = 0
+    follow: bool = False
+    id: _Label | None = None
+
+
+class ThreadMessages(msgspec.Struct, frozen=True, tag="thread_messages", tag_field="type"):
+    """Show the latest messages of a thread, or those before an earlier answer, which has the number `after`. `id` is as
+    in `open_thread`.
+    """
+
+    thread: _Label
+    after: Annotated[int, msgspec.Meta(ge=0, le=(1 << 53) - 1)] = 0
+    id: _Label | None = None
+
+
+class ThreadRename(msgspec.Struct, frozen=True, tag="thread_rename", tag_field="type"):
+    """Give a thread a title; an empty one makes it the first question again. `id` is as in `open_thread`."""
+
+    thread: _Label
+    title: Annotated[str, msgspec.Meta(max_length=THREAD_TITLE)]
+    id: _Label | None = None
+
+
+class ThreadDelete(msgspec.Struct, frozen=True, tag="thread_delete", tag_field="type"):
+    """Erase all messages of a thread. A connection that has it open goes on in a new thread, without the turn in
+    progress. `id` is as in `open_thread`.
+    """
+
+    thread: _Label
+    id: _Label | None = None
+
+
+Search: TypeAlias = Recall | ThreadList | ThreadMessages
+"""The requests whose number a second is bounded."""
+Consult: TypeAlias = (
+    OpenThread
+    | Recall
+    | MemoryList
+    | MemoryDecide
+    | MemoryEdit
+    | MemoryForget
+    | ThreadList
+    | ThreadMessages
+    | ThreadRename
+    | ThreadDelete
+    | RateAnswer
+)
+"""The requests to memory, and feedback. They are answered one after the other, in their order, beside any turn."""
 
 Inbound: TypeAlias = Message | Cancel | ConfirmAction | RejectAction | Consult

@@ -22,7 +22,8 @@ from .mcp import RpcAnswer
 from .outbound import Citation
 from .paths import DESCRIBED
 from .problems import FAULTS, KIND, Problem, make_problem
-from .routes import API_VERSION, Route, Shape
+from .route import Route, Shape
+from .routes import API_VERSION
 
 _SCHEMAS = "#/components/schemas/"
 _ANY = (
@@ -48,6 +49,7 @@ _ERRORS: Mapping[Shape, tuple[str, type[msgspec.Struct]]] = {
 _BRIEF = (AskAnswer, Citation)  # are sent without the fields that have their defaults
 _STATUSES = (400, 401, 403, 404, 413, 415, 421, 429, 431, 500, 503, 504)
 _TOKEN: list[dict[str, list[str]]] = [{"bearer": []}]
+_KEYS: list[dict[str, list[str]]] = [{"key": []}, {"bearer": []}]
 _STREAMS = {
     "chat_completions": "the answer as objects of the type `chat.completion.chunk`, then `[DONE]`",
     "responses": "the events of OpenAI's Responses API, from `response.created` to `response.completed`",
@@ -56,6 +58,13 @@ _EVENTS = (
     "The frames of the WebSocket as they come, each as an event of its own type; then `result` with the answer as "
     "JSON, or `problem` with the failure. A comment says now and then that the server is still there. Closing the "
     "connection cancels."
+)
+
+_LIVE = (
+    "Events without an end: `calls` with calls that are new or have changed, `gone` with the ids of calls that are "
+    "listed no more, `listed` with their number once all were sent. A change is told within a second, whichever "
+    "process made it. `problem` is the last event: the key was revoked, the project was deleted, or the server goes "
+    "down. A comment says now and then that the server is still there."
 )
 
 
@@ -130,15 +139,20 @@ def _document() -> dict[str, Any]:
             "no value that was sent. Another project's data does not exist.",
         },
         "servers": [{"url": "http://127.0.0.1:8787", "description": "The default address of `agent serve`."}],
-        "security": [{"key": []}, {"bearer": []}],
+        "security": _KEYS,
         "paths": paths,
-        "x-problems": {code: msgspec.structs.asdict(make_problem(code)) for code in FAULTS},
+        "x-problems": {code: msgspec.to_builtins(make_problem(code)) for code in FAULTS},
         "components": {
             "schemas": schemas,
             "responses": {**_problem_responses(), **_error_responses()},
             "securitySchemes": {
                 "key": {"type": "apiKey", "in": "header", "name": "X-AGENT-KEY"},
                 "bearer": {"type": "http", "scheme": "bearer"},
+                "user": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "A user's own token, or a signed one: it opens what is that user's.",
+                },
             },
         },
     }
@@ -164,82 +178,66 @@ def _drop_defaults(schemas: Mapping[str, Any], starts: Iterable[Any]) -> None:
 def _collect_structs() -> list[type[msgspec.Struct]]:
     structs: dict[type[msgspec.Struct], None] = {}
     for route in DESCRIBED:
-        for struct in (route.body, *route.answers.values()):
+        for struct in (route.body, route.other, *route.answers.values()):
             if struct is not None:
                 structs[struct] = None
     return list(structs)
 
 
 def _describe_operation(route: Route, names: Mapping[type[msgspec.Struct], Any]) -> dict[str, Any]:
-    if route.shape == "plain":
-        return _describe_page(route)
-    if route.shape in _ERRORS:
-        return _describe_question(route, names)
     operation: dict[str, Any] = {
         "operationId": route.name,
         "summary": route.summary,
         "x-who": route.access,
-        "x-problem-codes": sorted(set(_problem_codes(route))),
-        "parameters": [*_path_parameters(route), *_query_parameters(route), *_header_parameters(route)],
-        "responses": {**_good_responses(route, names), **_problem_references(route)},
+        "parameters": _path_parameters(route),
     }
-    if route.access == "open":
-        operation["security"] = []
     if route.body is not None:
         kind = "multipart/form-data" if route.uploads else "application/json"
         operation["requestBody"] = {
             "required": not route.body_optional,
             "content": {kind: {"schema": names[route.body]}},
         }
+    if route.shape == "problem":
+        operation["x-problem-codes"] = sorted(set(_problem_codes(route)))
+        operation["parameters"] += [*_query_parameters(route), *_header_parameters(route)]
+        operation["responses"] = {**_good_responses(route, names), **_problem_references(route)}
+    else:
+        operation["security"] = _TOKEN
+        operation["responses"] = (
+            _page_responses(route) if route.shape == "plain" else _question_responses(route, names)
+        )
+    if route.access == "owner":
+        operation["security"] = [*_KEYS, {"user": []}]
+    if route.access == "open":
+        operation["security"] = []
     return operation
 
 
-def _describe_question(route: Route, names: Mapping[type[msgspec.Struct], Any]) -> dict[str, Any]:
-    answers: dict[str, Any] = {}
+def _question_responses(route: Route, names: Mapping[type[msgspec.Struct], Any]) -> dict[str, Any]:
+    responses: dict[str, Any] = {}
     for status, struct in route.answers.items():
-        answers[str(status)] = {"description": HTTPStatus(status).phrase}
+        responses[str(status)] = {"description": HTTPStatus(status).phrase}
         if struct is not None:
-            answers[str(status)]["content"] = {"application/json": {"schema": names[struct]}}
+            responses[str(status)]["content"] = {"application/json": {"schema": names[struct]}}
     if route.events:
         description = f"With `stream`: {_STREAMS[route.name]}. Closing the connection cancels."
         stream = {"schema": {"type": "string", "description": description}}
-        answers["200"]["content"]["text/event-stream"] = stream
+        responses["200"]["content"]["text/event-stream"] = stream
     prefix, _ = _ERRORS[route.shape]
-    errors = {
-        str(status): {"$ref": f"#/components/responses/{prefix}{status}"}
-        for status in _STATUSES
-        if status != 404 or route.names
-    }
-    operation: dict[str, Any] = {
-        "operationId": route.name,
-        "summary": route.summary,
-        "x-who": route.access,
-        "parameters": _path_parameters(route),
-        "responses": {**answers, **errors},
-        "security": _TOKEN,
-    }
-    if route.body is not None:
-        body = {"application/json": {"schema": names[route.body]}}
-        operation["requestBody"] = {"required": True, "content": body}
-    return operation
+    for status in _STATUSES:
+        if status != 404 or route.names:
+            responses[str(status)] = {"$ref": f"#/components/responses/{prefix}{status}"}
+    return responses
 
 
-def _describe_page(route: Route) -> dict[str, Any]:
+def _page_responses(route: Route) -> dict[str, Any]:
     schema = {"type": "string"} if route.kind.startswith("text/") else {}
-    responses = {
+    return {
         str(status): {
             "description": HTTPStatus(status).phrase,
             "content": {route.kind if status == HTTPStatus.OK else "text/plain": {"schema": schema}},
         }
         for status in route.answers
-    }
-    return {
-        "operationId": route.name,
-        "summary": route.summary,
-        "x-who": route.access,
-        "parameters": _path_parameters(route),
-        "responses": responses,
-        "security": [] if route.access == "open" else _TOKEN,
     }
 
 
@@ -306,11 +304,19 @@ def _good_responses(route: Route, names: Mapping[type[msgspec.Struct], Any]) -> 
     for status, struct in route.answers.items():
         answer: dict[str, Any] = {"description": HTTPStatus(status).phrase}
         if struct is not None:
-            answer["content"] = {"application/json": {"schema": names[struct]}}
+            schema = names[struct]
+            if route.other is not None:
+                schema = {"anyOf": [schema, names[route.other]]}
+            answer["content"] = {"application/json": {"schema": schema}}
         elif status == HTTPStatus.OK:
-            answer["content"] = {"application/json": {"schema": {"type": "object"}}}
+            kind = route.kind.partition(";")[0]
+            schema = {"type": "object" if kind == "application/json" else "string"}
+            answer["content"] = {kind: {"schema": schema}}
         if route.events:
-            answer["content"]["text/event-stream"] = {"schema": {"type": "string", "description": _EVENTS}}
+            description = _LIVE if route.live else _EVENTS
+            answer["content"]["text/event-stream"] = {
+                "schema": {"type": "string", "description": description}
+            }
         if route.method == "POST":
             again = {"description": "true where the request was answered before", "schema": {"const": "true"}}
             answer["headers"] = {"Idempotent-Replayed": again}

@@ -9,8 +9,12 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from ..ports.brain import Blocked
-from ..ports.memory import ItemDecider, ItemDecision, ItemStatus, ItemType, SourceKind
+from ..ports.feedback import Verdict
+from ..ports.memory import ItemDecider, ItemDecision, ItemStatus, ItemType, Side, SourceKind
 from ..ports.recall import ExcerptKind
+
+ProgressStep: TypeAlias = Literal["searching", "drafting", "checking", "calling"]
+"""What a slow turn does."""
 
 
 class _OutboundFrame(msgspec.Struct, frozen=True, tag_field="type", rename="camel", omit_defaults=True):
@@ -52,6 +56,17 @@ class Stream(_OutboundFrame, frozen=True, tag="stream"):
     delta: str
     id: str | None = None
     sources: tuple[int, ...] = ()
+
+
+class ProgressFrame(_OutboundFrame, frozen=True, tag="progress"):
+    """A turn has done one thing for a while: only for a message with `progress`, and not in a quick turn.
+
+    `step` is `searching` for evidence, `drafting` (a model is asked), `checking` a draft against its sources, or
+    `calling` a tool. It holds until the next one, a `stream` or the `stream_end` of the message.
+    """
+
+    step: ProgressStep
+    id: str | None = None
 
 
 class StreamEnd(_OutboundFrame, frozen=True, tag="stream_end"):
@@ -142,6 +157,9 @@ class Error(_OutboundFrame, frozen=True, tag="error"):
         "bad_item",
         "memory_off",
         "memory_failed",
+        "unknown_answer",
+        "feedback_off",
+        "feedback_failed",
     ]
     message: str
     id: str | None = None
@@ -161,13 +179,14 @@ class Limits(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
 class Welcome(_OutboundFrame, frozen=True, tag="welcome"):
     """First frame, only to a client that offered the subprotocol `agent.v1`. `memory` says that this server has
-    memory.
+    memory, `feedback` that it stores feedback.
     """
 
     session: str
     protocol: int
     limits: Limits
     memory: bool = False
+    feedback: bool = False
 
 
 class ThreadFrame(_OutboundFrame, frozen=True, tag="thread"):
@@ -292,8 +311,122 @@ class MemoryChanged(_OutboundFrame, frozen=True, tag="memory_changed"):
     id: str | None = None
 
 
+class FeedbackStored(_OutboundFrame, frozen=True, tag="feedback_stored"):
+    """The feedback on the answer to `message` is stored, with these words."""
+
+    message: str
+    verdict: Verdict
+    text: str = ""
+    id: str | None = None
+
+
+class FrameThread(_FramePart, frozen=True, kw_only=True):
+    """A thread. `title` is the one that its user gave it, or its first question, shortened.
+
+    `at` is the time of its last message, `count` the number of its messages, left out where all were forgotten.
+    """
+
+    thread: str
+    title: str = ""
+    at: int = 0
+    count: int = 0
+
+
+class ThreadsFrame(_OutboundFrame, frozen=True, tag="threads"):
+    """Threads, the one with the latest message first. `after` is the number with which to ask for the next ones; left
+    out where none follow.
+
+    `incomplete` says that the user's latest exchanges could not be stored yet.
+    """
+
+    threads: tuple[FrameThread, ...]
+    after: int | None = None
+    id: str | None = None
+    incomplete: bool = False
+
+    def as_incomplete(self) -> "ThreadsFrame":
+        """Return the frame as made without the user's latest exchanges."""
+        return msgspec.structs.replace(self, incomplete=True)
+
+
+class AnswerDetails(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
+    """What an answer is shown with beside its text, as in `response`."""
+
+    citations: tuple[Citation, ...] = ()
+    confidence: Literal["low", "med", "high"] | None = None
+    blocked: Blocked | None = None
+    asks: bool = False
+    without_memory: bool = False
+
+
+class FrameRating(_FramePart, frozen=True):
+    """The feedback that the answer has, with its user's words."""
+
+    verdict: Verdict
+    text: str = ""
+
+
+class FrameMessage(AnswerDetails, frozen=True, kw_only=True):
+    """A message of a user, or an answer with what it was shown with.
+
+    `message` is the same of a message and its answer. `by` is a speaker's name; left out of the user and the agent.
+    `unsourced` says that the citations of an answer with numbers were not stored, so that its text is withheld. The
+    text of a message that was forgotten since it was told is empty. `feedback` is in the answer to `thread_messages`.
+    """
+
+    message: str
+    role: Side
+    text: str
+    at: int
+    by: str = ""
+    unsourced: bool = False
+    feedback: FrameRating | None = None
+
+
+class MessagesFrame(_OutboundFrame, frozen=True, tag="messages"):
+    """Messages of a thread, oldest first. `after` is the number with which to ask for the ones before them; left out
+    where there are none.
+
+    `incomplete` says that the user's latest exchanges could not be stored yet.
+    """
+
+    thread: str
+    messages: tuple[FrameMessage, ...]
+    after: int | None = None
+    id: str | None = None
+    incomplete: bool = False
+
+    def as_incomplete(self) -> "MessagesFrame":
+        """Return the frame as made without the user's latest exchanges."""
+        return msgspec.structs.replace(self, incomplete=True)
+
+
+class ThreadChanged(_OutboundFrame, frozen=True, tag="thread_changed"):
+    """A thread as it is now: renamed, with another message, or new. Without an `id` another connection changed it, or
+    a message of this one.
+    """
+
+    thread: FrameThread
+    id: str | None = None
+
+
+class ThreadDeleted(_OutboundFrame, frozen=True, tag="thread_deleted"):
+    """The thread is gone. A connection that had it open is in a new thread, which `open_thread` tells."""
+
+    thread: str
+    id: str | None = None
+
+
+class ExchangeFrame(_OutboundFrame, frozen=True, tag="exchange"):
+    """What another connection of the user was told in the thread that this one has open."""
+
+    thread: str
+    messages: tuple[FrameMessage, ...]
+
+
 Outbound: TypeAlias = (
     Stream
+    | ProgressFrame
     | StreamEnd
     | Response
     | ActionSuggestion
@@ -305,4 +438,10 @@ Outbound: TypeAlias = (
     | RecallFrame
     | MemoryFrame
     | MemoryChanged
+    | FeedbackStored
+    | ThreadsFrame
+    | MessagesFrame
+    | ThreadChanged
+    | ThreadDeleted
+    | ExchangeFrame
 )

@@ -20,7 +20,8 @@ from .completions import AskRequest, CompletionRequest
 from .embeddings import EmbeddingList, EmbeddingRequest
 from .mcp import RpcAnswer, RpcMessage
 from .responses_api import ResponseObject, ResponseRequest
-from .routes import ROUTES, Access, Route, Shape, is_api_path
+from .route import Access, Route, Shape
+from .routes import ROUTES, is_api_path
 
 
 def _page_route(
@@ -48,14 +49,25 @@ _HTML, _JSON = "text/html", "application/json"
 PAGE: tuple[Route, ...] = (
     _page_route("page", "/", "The chat page, or its WebSocket", _HTML),
     _page_route("asset", "/static/{asset}", "A file of the chat page", refusals=(404,)),
+    _page_route("embed", "/embed.js", "A chat for any website, as a script", "text/javascript"),
+    _page_route(
+        "embed_config", "/embed.json", "What that chat shows first, for pages that may use it", _JSON
+    ),
     _page_route("client", "/agent.js", "A client for programs, as a JavaScript module", "text/javascript"),
     _page_route("client_types", "/agent.d.ts", "The types of that client, for TypeScript"),
     _page_route("icon", "/favicon.ico", "The page's icon", "image/svg+xml"),
+    _page_route("logo", "/logo", "The operator's logo, where there is one", "image/png", refusals=(404,)),
     _page_route("healthz", "/healthz", "Whether the process lives"),
     _page_route("readyz", "/readyz", "Whether new clients are welcome", refusals=(503,)),
     _page_route("metrics", "/metrics", "The figures, for Prometheus", access="token", refusals=(401,)),
+    _page_route("openers", "/openers.json", "Questions to begin with", _JSON, access="user", refusals=(401,)),
     _page_route(
-        "openers", "/openers.json", "Questions to begin with", _JSON, access="user", refusals=(401, 503)
+        "uploads",
+        "/uploads.json",
+        "Where the caller may upload documents",
+        _JSON,
+        access="user",
+        refusals=(401,),
     ),
     _page_route(
         "source",
@@ -65,6 +77,7 @@ PAGE: tuple[Route, ...] = (
         access="user",
         refusals=(400, 401, 404, 503),
     ),
+    _page_route("inbox", "/inbox", "The page of an approver of calls", _HTML),
     _page_route("docs", "/docs", "The routes and frames, with a form to try each route, as HTML", _HTML),
     _page_route("guide", "/guide", "The list of the guide's pages, as HTML", _HTML),
     _page_route("guide_page", "/guide/{page}", "A page of the guide, as HTML", _HTML, refusals=(404,)),
@@ -152,7 +165,7 @@ QUESTIONS: tuple[Route, ...] = (
 TABLE: tuple[Route, ...] = (*PAGE, *QUESTIONS, *ROUTES)
 """All routes of the server."""
 DESCRIBED: tuple[Route, ...] = tuple(
-    route for route in TABLE if route.name not in ("asset", "icon", "socket")
+    route for route in TABLE if route.name not in ("asset", "icon", "logo", "socket")
 )
 
 
@@ -184,6 +197,7 @@ def match_path(path: bytes) -> PathMatch:
     sent = path.decode("ascii", "replace")
     if is_api_path(path):
         matches = [(route, match) for route in ROUTES if (match := route.pattern.fullmatch(sent)) is not None]
+        matches = [(route, match) for route, match in matches if route.path == sent] or matches
         names = matches[0][1].groupdict() if matches else {}
         return PathMatch("problem", {route.method: route for route, _ in matches}, names)
     found = _match_shapes(sent, "openai", "rpc")

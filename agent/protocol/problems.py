@@ -16,6 +16,7 @@ import msgspec
 
 from ..config import BODY_MAX, HEAD_MAX, MAX_NESTING, RULES_BYTES, UPLOAD_MAX, UPLOADS_AT_ONCE
 from ..errors import AgentError
+from .approvals import DecisionView
 from .nul import json_without_nul, query_without_nul
 
 T = TypeVar("T")
@@ -169,7 +170,10 @@ class FieldError(msgspec.Struct, frozen=True):
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """The reason for a failed request. `code` is a word for programs. `error` is the title again."""
+    """The reason for a failed request. `code` is a word for programs. `error` is the title again.
+
+    `decision` is the one about a call that came first, and stands.
+    """
 
     type: str
     title: str
@@ -178,21 +182,34 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     code: str
     errors: tuple[FieldError, ...]
     error: str
+    decision: DecisionView | msgspec.UnsetType = msgspec.UNSET
 
 
 class ProblemError(AgentError):
     """A request that cannot be done. `code` is one of `FAULTS`. `detail` replaces the code's own, and holds no sent
-    values.
+    values. `decision` is the one that stands.
     """
 
-    def __init__(self, code: str, detail: str = "", errors: Sequence[FieldError] = ()) -> None:
+    def __init__(
+        self,
+        code: str,
+        detail: str = "",
+        errors: Sequence[FieldError] = (),
+        decision: DecisionView | None = None,
+    ) -> None:
         super().__init__(code)
+        self.decision = decision
         self.code = code
         self.detail = detail
         self.errors = tuple(errors)
 
 
-def make_problem(code: str, detail: str = "", errors: Sequence[FieldError] = ()) -> Problem:
+def make_problem(
+    code: str,
+    detail: str = "",
+    errors: Sequence[FieldError] = (),
+    decision: DecisionView | None = None,
+) -> Problem:
     """Return the problem of a code in `FAULTS`; for any other code, that of a conflict without a text of its own."""
     name = code if code in FAULTS else "conflict"
     fault = FAULTS[name]
@@ -204,6 +221,7 @@ def make_problem(code: str, detail: str = "", errors: Sequence[FieldError] = ())
         code=name,
         errors=tuple(errors),
         error=fault.title,
+        decision=msgspec.UNSET if decision is None else decision,
     )
 
 

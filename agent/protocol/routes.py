@@ -2,32 +2,13 @@
 
 The server and the OpenAPI document are both made from it, so neither can know a route that the other does not. The
 server's other routes, and the search for the route of a path, are in `agent.protocol.paths`.
-
-A path's parts in braces are names: letters, digits and `._~-`, at most `MAX_ID`; any other name does not exist, and
-neither does a path in another spelling (percent escapes, an extra slash). A last part `{name:path}` takes any rest.
 """
 
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache
-from typing import Literal, TypeAlias
-
-import msgspec
-
-from ..config import MAX_ID
+from . import approvals as a
 from . import http as h
 from . import views as v
-
-Access: TypeAlias = Literal["open", "user", "token", "project", "operator"]
-"""The client that may use a route: any; one with the token or a user's own; one with the token; one with a key of the
-operator or of the project in question; one with a key of the operator.
-"""
-Shape: TypeAlias = Literal["plain", "openai", "rpc", "problem"]
-"""The form of a path's errors: words, an error in the form of OpenAI's services, an error of JSON-RPC, or
-`application/problem+json`.
-"""
-Method: TypeAlias = Literal["GET", "POST", "PUT", "DELETE"]
+from .agent_inbox import AgentInboxPage, ResumeCall
+from .route import Route
 
 API_VERSION = "1.0.0"
 PREFIXES = (
@@ -37,79 +18,15 @@ PREFIXES = (
     b"/calls",
     b"/tools",
     b"/memory",
+    b"/feedback",
     b"/health",
     b"/openapi.json",
 )
-_PART = rf"[A-Za-z0-9._~-]{{1,{MAX_ID}}}"
 
 
 def is_api_path(path: bytes) -> bool:
     """Return whether a path, without its query, lies under the API's prefixes, known or not."""
     return any(path == prefix or path.startswith(prefix + b"/") for prefix in PREFIXES)
-
-
-@cache
-def _path_pattern(path: str) -> "re.Pattern[str]":
-    return re.compile("/".join(map(_part_pattern, path.split("/"))), re.DOTALL)
-
-
-def _part_pattern(part: str) -> str:
-    if not part.startswith("{"):
-        return re.escape(part)
-    name, _, rest = part[1:-1].partition(":")
-    return f"(?P<{name}>{'.*' if rest else _PART})"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Route:
-    """One method of one path.
-
-    `name` is of its handler, and its operation. `answers` maps each good status to its Struct, None for an empty body
-    or one that no Struct describes; those of a page are all of its statuses. `access` is, unless given, a key of the
-    project or the operator. `problems` are codes beyond those of every request. `turn` says that it may take as long as
-    a turn does, and ends with its client. `events` says that the answer can be had as events. `body_optional` says that
-    its body may be left out. `shape` is of its errors, `kind` the media type of its answers.
-    """
-
-    name: str
-    method: Method
-    path: str
-    summary: str
-    access: Access = "project"
-    answers: Mapping[int, type[msgspec.Struct] | None]
-    body: type[msgspec.Struct] | None = None
-    query: type[msgspec.Struct] = h.NoQuery
-    problems: tuple[str, ...] = ()
-    turn: bool = False
-    events: bool = False
-    body_optional: bool = False
-    shape: Shape = "problem"
-    kind: str = "application/json"
-
-    @property
-    def pattern(self) -> "re.Pattern[str]":
-        """The pattern of its path, with a group for each name in it."""
-        return _path_pattern(self.path)
-
-    @property
-    def template(self) -> str:
-        """The path as the OpenAPI document writes it."""
-        return self.path.replace(":path}", "}")
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The parts of the path that are names, in order."""
-        return tuple(self.pattern.groupindex)
-
-    @property
-    def has_body(self) -> bool:
-        """Whether a body is read."""
-        return self.body is not None
-
-    @property
-    def uploads(self) -> bool:
-        """Whether its body is a file and not JSON."""
-        return self.body is h.Upload
 
 
 _CALL = ("closed", "expired")
@@ -325,6 +242,46 @@ ROUTES: tuple[Route, ...] = (
         summary="A project's calls, a page at a time",
         answers={200: v.CallPage},
         query=h.CallsQuery,
+        other=AgentInboxPage,
+    ),
+    Route(
+        name="list_waiting_calls",
+        method="GET",
+        path="/calls/waiting",
+        summary="The open calls of a project, or of all for the operator, and their changes as events",
+        answers={200: a.InboxPage},
+        query=h.ProjectQuery,
+        events=True,
+        live=True,
+    ),
+    Route(
+        name="list_decisions",
+        method="GET",
+        path="/calls/history",
+        summary="The decisions about calls, newest first, a page at a time",
+        answers={200: a.DecisionPage},
+        query=h.DecisionsQuery,
+        problems=("bad_cursor",),
+    ),
+    Route(
+        name="export_decisions_csv",
+        method="GET",
+        path="/calls/history.csv",
+        summary="The decisions about calls, newest first, as CSV",
+        answers={200: None},
+        query=h.ExportQuery,
+        problems=("bad_cursor",),
+        kind="text/csv; charset=utf-8",
+    ),
+    Route(
+        name="export_decisions_jsonl",
+        method="GET",
+        path="/calls/history.jsonl",
+        summary="The decisions about calls, newest first, a JSON object a line",
+        answers={200: None},
+        query=h.ExportQuery,
+        problems=("bad_cursor",),
+        kind="text/x-ndjson",
     ),
     Route(
         name="list_pending_calls",
@@ -372,6 +329,16 @@ ROUTES: tuple[Route, ...] = (
         body_optional=True,
     ),
     Route(
+        name="resume_call",
+        method="POST",
+        path="/calls/{call_id}/resume",
+        summary="Answer a call as LangChain's Agent Inbox does: accept, edit, response or ignore",
+        answers={200: v.ApprovedCall},
+        body=ResumeCall,
+        problems=(*_CALL, *_TURN, "begun", "arguments_changed", "bad_edit"),
+        turn=True,
+    ),
+    Route(
         name="begin_call",
         method="POST",
         path="/calls/{call_id}/begin",
@@ -386,6 +353,7 @@ ROUTES: tuple[Route, ...] = (
         method="GET",
         path="/memory",
         summary="A user's memory items, proposed ones too, a page at a time",
+        access="owner",
         answers={200: v.ItemPage},
         query=h.MemoryQuery,
     ),
@@ -403,6 +371,7 @@ ROUTES: tuple[Route, ...] = (
         method="GET",
         path="/memory/{item_id}",
         summary="An item with its sources and its history",
+        access="owner",
         answers={200: v.ItemAnswer},
         query=h.UserQuery,
     ),
@@ -411,9 +380,35 @@ ROUTES: tuple[Route, ...] = (
         method="POST",
         path="/memory/{item_id}",
         summary="Accept, decline, correct, end or forget an item for its user",
+        access="owner",
         answers={200: v.ItemAnswer},
         body=h.DecideItem,
         problems=("changed", "refused", "bad_item"),
+    ),
+    Route(
+        name="give_feedback",
+        method="POST",
+        path="/feedback",
+        summary="Say whether an answer of a thread was good; a later verdict replaces the first",
+        answers={200: v.FeedbackReceipt},
+        body=h.NewFeedback,
+    ),
+    Route(
+        name="list_feedback",
+        method="GET",
+        path="/feedback",
+        summary="Feedback on a project's answers, a page at a time",
+        answers={200: v.FeedbackPage},
+        query=h.FeedbackQuery,
+    ),
+    Route(
+        name="export_feedback",
+        method="GET",
+        path="/feedback/export",
+        summary="Feedback on a project's answers as JSON lines, each a FeedbackView, after a number",
+        answers={200: None},
+        query=h.FeedbackExport,
+        kind="text/x-ndjson",
     ),
     Route(
         name="report_call",

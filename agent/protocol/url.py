@@ -1,4 +1,4 @@
-"""Checks the URLs of servers: usable at all, reachable from this machine only, and split for a load command."""
+"""Checks the URLs of servers: usable at all, reachable from this machine only, and split for clients and commands."""
 
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -21,6 +21,23 @@ def is_web_address(url: str) -> bool:
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
+
+
+def parse_server_url(url: str, example: str) -> tuple[str, int, bool, str]:
+    """Return host, port, whether TLS is used, and the path of the WebSocket (by default /ws) of a server's URL.
+
+    `url` may come without its scheme. Raises `UsageError`, with `example`, for a URL that cannot be used.
+    """
+    wrong = UsageError(f"the URL must look like {example}")
+    try:
+        split = urlsplit(url if "://" in url else f"ws://{url}")
+        secure = split.scheme in ("wss", "https")
+        port = split.port or (443 if secure else 80)
+    except ValueError:  # odd brackets, or an invalid port
+        raise wrong from None
+    if not split.hostname or split.scheme not in ("ws", "wss", "http", "https"):
+        raise wrong
+    return split.hostname, port, secure, split.path if split.path not in ("", "/") else "/ws"
 
 
 def parse_local_url(url: str) -> tuple[str, int, str]:

@@ -12,6 +12,7 @@ import msgspec
 from ..ports.brain import Blocked
 from ..ports.calls import CallStatus
 from ..ports.draft import PromptSection
+from ..ports.feedback import Verdict
 from ..ports.memory import ItemDecider, ItemDecision, ItemStatus, ItemType, SourceKind
 from ..ports.projects import Category
 from ..ports.thread_service import Mode
@@ -70,9 +71,20 @@ class CreatedKey(msgspec.Struct, frozen=True):
     key: str | None
 
 
+class ReportView(msgspec.Struct, frozen=True):
+    """Counts of a document: its `pages`, 0 in a format without pages; and what was left out: the text of `blank_pages`,
+    which hold none (scanned ones do not), the `cut_pages` after the most that are read, and the text in `pictures`.
+    """
+
+    pages: int
+    blank_pages: int
+    cut_pages: int
+    pictures: int
+
+
 class DocumentView(msgspec.Struct, frozen=True, kw_only=True):
     """A document, without its text. `chunks_count` counts the parts into which it was cut. `error` says why it is
-    unreadable.
+    unreadable. `report` counts what was read and left out.
     """
 
     id: str
@@ -87,6 +99,7 @@ class DocumentView(msgspec.Struct, frozen=True, kw_only=True):
     status: Literal["indexed", "failed"]
     error: str | None
     created_at: datetime
+    report: ReportView
 
 
 class DocumentPage(msgspec.Struct, frozen=True):
@@ -149,7 +162,7 @@ class CallView(msgspec.Struct, frozen=True, kw_only=True):
     `why_approval` lists the reasons for an approval. `sources` names the origin of each argument, by JSON Pointer.
     `missing` names the fields that an approval must fill in. `deadline` is the time until which it can be approved, and
     taken. `lease_until` is the time until which its caller may report. `closed_by` is the user who rejected it,
-    answered it in words or took its approval back; null where no user was named.
+    answered it in words or took its approval back; null where no user was named. `reason` is why it was rejected.
     """
 
     id: str
@@ -177,6 +190,7 @@ class CallView(msgspec.Struct, frozen=True, kw_only=True):
     created_at: datetime
     ended_at: datetime | None
     closed_by: str | None
+    reason: str | None
 
 
 class CallPage(msgspec.Struct, frozen=True):
@@ -318,6 +332,45 @@ class ChatAnswer(msgspec.Struct, frozen=True, kw_only=True):
     blocked: Blocked | None
     render: Render
     without_memory: bool
+
+
+class FeedbackReceipt(msgspec.Struct, frozen=True):
+    """The receipt of stored feedback. `message_id` is the message that the rated answer belongs to."""
+
+    number: int
+    message_id: str
+    thread_id: str
+    verdict: Verdict
+
+
+class FeedbackView(msgspec.Struct, frozen=True, kw_only=True):
+    """Feedback on an answer, with the answer's question and evidence.
+
+    `number` grows with each verdict, also with one that replaces another. `text` holds the user's words. `confidence`
+    is null for a text that answers no question, `blocked` for an answer that was not refused; it is the refusal's code.
+    """
+
+    number: int
+    message_id: str
+    project_id: str
+    user_id: str
+    thread_id: str
+    verdict: Verdict
+    text: str
+    question: str
+    answer: str
+    citations: tuple[Mapping[str, Any], ...]
+    model: str
+    confidence: str | None
+    blocked: str | None
+    created_at: datetime
+
+
+class FeedbackPage(msgspec.Struct, frozen=True):
+    """Feedback, in the order in which it was given."""
+
+    items: tuple[FeedbackView, ...]
+    next_cursor: str | None
 
 
 class ApprovedCall(CallView, frozen=True):

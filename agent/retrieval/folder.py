@@ -34,9 +34,8 @@ from .synonyms import read_synonyms
 from .terms import terms_of
 from .watch import TouchedPaths
 
-EMBED_AT_ONCE = (
-    32  # sections that a model of sentences embeds in one look at the knowledge base: about a second
-)
+# Sections that a model of sentences embeds in one look at the knowledge base: about a second.
+EMBED_AT_ONCE = 32
 
 _SMALL = 500  # sections up to which an index is built anew: some 100 ms
 _LAST_START = (-1,)  # the signature of a file that the last start read and this one has not looked at
@@ -81,10 +80,12 @@ _LATER = _KnownFile((), b"", "")
 class Update:
     """A new snapshot in `knowledge`.
 
-    `changed`: how many files differ. `left_out`: those of them that cannot be used now.
+    `digest`: of all that answers are taken from, the same wherever a folder with the same content is. `changed`: how
+    many files differ. `left_out`: those of them that cannot be used now.
     """
 
     knowledge: KnowledgeBase
+    digest: str
     changed: int
     left_out: tuple[Skipped, ...]
 
@@ -185,6 +186,7 @@ class FolderReader:
         )
         return Update(
             knowledge,
+            _digest_content(after.values(), synonyms),
             len(changed | left_out_anew) + (new_words or new_trouble),
             (trouble if new_trouble else ()) + left_out,
         )
@@ -369,6 +371,12 @@ def _skip_folder(folder: Skipped) -> dict[str, _KnownFile]:
 def _indexed_files(files: Iterable[_KnownFile]) -> list[ReadFile]:
     """Return the name, digest and sections of each file that the index holds."""
     return [(file.name, file.digest, file.passages) for file in files if file.passages]
+
+
+def _digest_content(files: Iterable[_KnownFile], synonyms: Synonyms) -> str:
+    """Return a digest of the names and contents of the files that the index holds, and of the synonyms."""
+    held = sorted((file.name, file.digest) for file in files if file.passages)
+    return hashlib.blake2b(repr((held, sorted(synonyms.of.items()))).encode(), digest_size=16).hexdigest()
 
 
 def _content_digest(file: _KnownFile | None) -> bytes | None:

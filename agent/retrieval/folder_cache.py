@@ -43,9 +43,8 @@ class FolderCache:
         self._reader: CacheReader | None = None
         self._saved_files: frozenset[tuple[str, bytes]] | None = None  # the files of the saved index
         self._has_compared = False  # whether the saved index was compared with this start's files
-        self._written: frozenset[tuple[bytes, bool]] | None = (
-            None  # the entries written last: key, and whether with vectors
-        )
+        # The entries written last: key, and whether with vectors.
+        self._written: frozenset[tuple[bytes, bool]] | None = None
 
     @property
     def has_cache(self) -> bool:
@@ -86,6 +85,7 @@ class FolderCache:
         if self._meaning is not None:
             living = [section.passage for section in whole.base.sections if section is not None]
             self._meaning.adopt_vectors(living, whole.vectors)
+            self._meaning.adopt_words(whole.base.lexicon.vocabulary.words, whole.tokens)
         self._saved_files = _digests_of(whole.files)
         return whole
 
@@ -112,7 +112,10 @@ class FolderCache:
             return
         living = [section.passage for section in base.sections if section is not None]
         vectors = b"" if self._meaning is None else self._meaning.pack_vectors(living)
-        content = None if vectors is None else packed_whole(files, base, vectors, effort.check)
+        if vectors is None:
+            return
+        tokens = b"" if self._meaning is None else self._meaning.pack_words(base.lexicon.vocabulary.words)
+        content = packed_whole(files, base, vectors, tokens, effort.check)
         if content is None:
             return
         with suppress(OSError):

@@ -41,7 +41,7 @@ from .reader import (
     UploadRequest,
 )
 from .terms import FileTerms
-from .texts import cite_document, passages_of_text
+from .texts import UploadedText, cite_document, passages_of_text
 
 FOREIGN_BYTES = 1024 * 1024  # of a file of the folder; a larger one is read in the sandbox, of any kind
 FOREIGN_TEXT = 64 * 1024  # of a project's text, likewise: each was read there once when it came
@@ -135,8 +135,8 @@ class ForeignFiles:
         found = unpack_sections(file, reply.content) if isinstance(reply, SectionsReply) else None
         return _skip_file(file, reply) if found is None else found[0]
 
-    def text_of(self, filename: str, mime: str, data: bytes, effort: Effort) -> tuple[str, int]:
-        """Return the text of an uploaded document, and the number of its sections (see `texts.extract_text`).
+    def text_of(self, filename: str, mime: str, data: bytes, effort: Effort) -> UploadedText:
+        """Return the text of an uploaded document, with its counts (see `texts.extract_text`).
 
         Raises the errors of that function, and `agent.errors.SandboxFailed` when nothing can be read now.
         """
@@ -146,8 +146,8 @@ class ForeignFiles:
         except SandboxKilled:
             raise _limits_error() from None
         match reply:
-            case TextReply(text, pieces):
-                return text, pieces
+            case TextReply(text, pieces, report):
+                return UploadedText(text, pieces, report)
             case RefusalReply(code, message):
                 raise BadDocument(code, message)
         raise _limits_error()

@@ -14,7 +14,7 @@ no source.
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -123,6 +123,20 @@ class ProjectIndexes:
         Raises `NotFound` and `StorageFailed` as the store does. A cancel while it builds gives the thread up; the
         next waiting turn builds.
         """
+        stored, held = await self._load_held(project)
+        knowledge = held.made.knowledge
+        return Holdings(knowledge, Charter(stored.role, held.rules), bool(knowledge.passages))
+
+    async def find_sections(self, project: str, file: str) -> Sequence[Passage]:
+        """Return the sections of a project's document as it is now; () for an unknown one.
+
+        Raises and is cancelled as `load_holdings`.
+        """
+        _, held = await self._load_held(project)
+        return held.made.knowledge.of_file(file)
+
+    async def _load_held(self, project: str) -> tuple[Project, _HeldSnapshot]:
+        """Return a project and its snapshot, built if it is not held."""
         stored = await self._load_project(project)
         held = self._held.get(project)
         if held is None or held.revision != stored.revision:
@@ -135,7 +149,7 @@ class ProjectIndexes:
                     held = await self._build_held(project, held)
                     self._held[project] = held
         self._mark_used(project)
-        return Holdings(held.made.knowledge, Charter(stored.role, held.rules))
+        return stored, held
 
     async def _load_project(self, project: str) -> Project:
         """Return a project from the store; drop the snapshot of a project that is gone."""
@@ -174,9 +188,8 @@ class ProjectIndexes:
 
         known, last = (before.made.read, before.made.index) if before is not None else ({}, None)
         if before is not None:
-            before.made.index = (
-                None  # even if building fails: a thread that is given up may go on for a moment
-            )
+            # Even if building fails: a thread that is given up may go on for a moment.
+            before.made.index = None
 
         def build(effort: Effort) -> _BuiltSnapshot:
             return _build_snapshot(searched, known, last, meaning, self._read, effort)

@@ -26,7 +26,6 @@ from .folder_cache import FolderCache
 from .foreign import ForeignFiles
 from .meaning import KnowledgeEmbedder
 from .reading_thread import run_in_thread
-from .search import KnowledgeBase
 from .summary import ReadingSummary
 from .watch import TouchedPaths, Watch
 
@@ -40,11 +39,13 @@ _log = structlog.get_logger("agent.retrieval")
 class LiveKnowledge:
     """The present snapshot of a folder, and the tasks that keep it up to date.
 
-    `now`: the snapshot that a turn takes when it begins. It is replaced between two steps of the event loop.
+    `now`: the snapshot that a turn takes when it begins. It is replaced between two steps of the event loop. `digest`:
+    of its content, see `folder.Update`.
     """
 
-    def __init__(self, folder: Path, run_sync: RunSync, first: KnowledgeBase, reader: FolderReader) -> None:
-        self.now = first
+    def __init__(self, folder: Path, run_sync: RunSync, first: Update, reader: FolderReader) -> None:
+        self.now = first.knowledge
+        self.digest = first.digest
         self._folder = folder
         self._run_sync = run_sync
         self._reader = reader
@@ -79,7 +80,7 @@ class LiveKnowledge:
         update, summary = await run_in_thread(run_sync, first)
         assert update is not None, "there was nothing before"
         _log.info("knowledge base", what="; ".join(summary.to_lines()))
-        return cls(folder, run_sync, update.knowledge, reader)
+        return cls(folder, run_sync, update, reader)
 
     async def keep_current(self, watch: Watch) -> None:
         """Keep `now` up to date until cancelled; a running reader is then given up (see `thread`)."""
@@ -132,9 +133,8 @@ class LiveKnowledge:
             try:
                 update = await run_in_thread(self._run_sync, lambda effort: reader.update(touched, effort))
             except trio.Cancelled:
-                self._reader = (
-                    reader.restart()
-                )  # the old thread may still be at work; its results are discarded
+                # The old thread may still be at work; its results are discarded.
+                self._reader = reader.restart()
                 raise
             except UsageError as error:
                 if self._is_new(error):
@@ -161,7 +161,7 @@ class LiveKnowledge:
 
     def _publish(self, update: Update) -> None:
         """Make the snapshot of `update` the present one, and log the files that it lacks."""
-        self.now = update.knowledge
+        self.now, self.digest = update.knowledge, update.digest
         for skipped in update.left_out:
             event = "file left out of the knowledge base"
             if skipped.passing:

@@ -41,13 +41,13 @@ class SectionMatrix:
         files = self._means @ vector
         highest = _find_highest(cosines)
         numbers = list(dict.fromkeys([*others, *_find_top(cosines, highest, limit).tolist()]))
-        at = np.asarray(numbers, dtype=np.int64)
-        selected_cosines = cosines[at]
+        at = np.array(numbers, np.int64)
+        selected_cosines = cosines.take(at)
         return Nearness(
             numbers,
-            list(selected_cosines.tolist()),
-            list(_normalize_scores(highest, selected_cosines).tolist()),
-            list(_normalize_scores(_find_highest(files), files[self._file[at]]).tolist()),
+            selected_cosines.tolist(),
+            _normalize_scores(highest, selected_cosines).tolist(),
+            _normalize_scores(_find_highest(files), files.take(self._file.take(at))).tolist(),
         )
 
 
@@ -61,8 +61,9 @@ def unpack_rows(content: bytes, rows: int, size: int = 4) -> Sequence[Matrix]:
 def _find_highest(scores: Matrix) -> Matrix:
     """Return the `SPAN` highest scores, in rising order."""
     rest = max(0, len(scores) - SPAN)
-    highest: Matrix = (np.partition(scores, rest) if rest else scores)[rest:]
-    return np.sort(highest)
+    highest: Matrix = np.partition(scores, rest)[rest:] if rest else scores.copy()
+    highest.sort()
+    return highest
 
 
 def _find_top(scores: Matrix, highest: Matrix, limit: int) -> npt.NDArray[np.int64]:
@@ -77,7 +78,7 @@ def _find_top(scores: Matrix, highest: Matrix, limit: int) -> npt.NDArray[np.int
 
 
 def _normalize_scores(highest: Matrix, scores: Matrix) -> Matrix:
-    """Return the scores `chosen` as 0..1, from the lowest of the `SPAN` highest to the highest."""
+    """Return `scores` as 0..1, from the lowest of the `SPAN` highest to the highest."""
     best, least = float(highest[-1]), float(highest[0])
-    spread: Matrix = np.clip((scores - least) / max(best - least, 1e-9), 0.0, 1.0)
-    return spread
+    spread: Matrix = (scores - least) / max(best - least, 1e-9)
+    return np.maximum(spread, 0.0, out=spread)

@@ -5,8 +5,8 @@ unchanged files keep their rows. A local model of sentences embeds each statemen
 line, and these vectors are kept as halves, since only few are compared with a question. A model of sentences takes
 minutes for a large knowledge base: until all rows exist, and for questions in languages that the model was not made
 for, a static embedder stands in (`fallback`). A static embedder makes a question's vector in 0.1 ms, which is not worth
-a thread, and that of a statement when it is compared. When a served model fails, its fallback stands in too, and one
-line in the log says so; without a fallback, questions are searched by their words alone.
+a thread, and that of a statement when it is first compared. When a served model fails, its fallback stands in too, and
+one line in the log says so; without a fallback, questions are searched by their words alone.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ import structlog
 
 from agent.errors import EmbeddingFailed
 from agent.lexical.alike import WordMeanings
-from agent.ports.embed import Embedder, Encoder, TextRole, Vectors, WordVectors
+from agent.ports.embed import Embedder, QuickEncoder, TextRole, Vectors, WordVectors
 from agent.ports.search import Lang, Passage, Snippet
 
 from .index import KnowledgeIndex
@@ -59,7 +59,7 @@ class KnowledgeEmbedder:
         words: WordVectors | None,
         matrix: Callable[[Sequence[Vectors], Sequence[int]], SectionVectors],
         meanings: Callable[[WordVectors, Sequence[str]], WordMeanings],
-        at_once: Encoder | None = None,
+        at_once: QuickEncoder | None = None,
         unpacked: Callable[[bytes, int, int], Sequence[Vectors]] | None = None,
         of_statements: bool = False,
     ) -> None:
@@ -200,15 +200,27 @@ class KnowledgeEmbedder:
         """Return the vectors of the words that an index knows, or None without word vectors. Blocks."""
         return None if self._words is None else self._meanings(self._words, known)
 
+    def pack_words(self, known: Sequence[str]) -> bytes:
+        """Return the work of `word_meanings` for `adopt_words`; b"" unless the last call was given this list."""
+        return b"" if self._words is None else self._words.pack_words(known)
+
+    def adopt_words(self, known: Sequence[str], content: bytes) -> None:
+        """Take over the bytes that `pack_words` made of the words that an index knows."""
+        if self._words is not None:
+            self._words.adopt_words(known, content)
+
     def compare_statements(self, question: Any, statements: Sequence[tuple[Passage, int]]) -> Sequence[float]:
         """Return the cosine of each statement with a question, whose vector is given.
 
-        `statements`: the section and the place in it of each. 0 where a vector would take a thread.
+        `statements`: the section and the place in it of each, all different. 0 where a vector would take a thread.
         """
         if self._at_once is not None and statements:
-            texts = [embedded_statement(passage.snippets[place]) for passage, place in statements]
-            cosines: list[float] = (self._at_once.encode(texts, "passage") @ question).tolist()
-            return cosines
+
+            def text_of(at: int) -> str:
+                passage, place = statements[at]
+                return embedded_statement(passage.snippets[place])
+
+            return self._at_once.compare_texts(question, statements, text_of)
         tables = self._statements
         return [
             float(tables[passage][place] @ question) if passage in tables else 0.0

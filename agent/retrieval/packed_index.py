@@ -50,7 +50,7 @@ class _StoredSection(msgspec.Struct, frozen=True, array_like=True, gc=False, kw_
 
 
 class _StoredIndex(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
-    """A saved index. `vectors`: one row for each living section, as bytes; b"" without vectors."""
+    """A saved index. `vectors`: one row for each living section, as bytes; `tokens`: of the words. b"" without them."""
 
     files: list[IndexedFile]
     names: dict[str, int]
@@ -60,29 +60,36 @@ class _StoredIndex(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     holders: PackedHolders
     words: PackedWords
     vectors: bytes
+    tokens: bytes
 
 
 class SavedIndex(msgspec.Struct, frozen=True):
     """An index that was loaded.
 
-    `files`: those that it holds. `passages`: the sections of each, by its path. `vectors`: as they were given to
-    `pack_index`.
+    `files`: those that it holds. `passages`: the sections of each, by its path. `vectors`, `tokens`: as they were given
+    to `pack_index`.
     """
 
     files: list[IndexedFile]
     passages: Mapping[str, tuple[Passage, ...]]
     base: IndexData
     vectors: bytes
+    tokens: bytes
 
 
 _decoder = msgspec.msgpack.Decoder(_StoredIndex)
 
 
 def pack_index(
-    files: Sequence[IndexedFile], base: IndexData, vectors: bytes, look: Callable[[], None]
+    files: Sequence[IndexedFile],
+    base: IndexData,
+    vectors: bytes,
+    tokens: bytes,
+    look: Callable[[], None],
 ) -> bytes | None:
     """Return an index as bytes; None when it cannot be encoded.
 
+    `vectors`: of its sections. `tokens`: of its words (`KnowledgeEmbedder.pack_words`).
     `look`: called for each section; may raise to end the work early.
     """
     paths: dict[tuple[str, ...], int] = {}
@@ -124,6 +131,7 @@ def pack_index(
         holders=holders,
         words=words,
         vectors=vectors,
+        tokens=tokens,
     )
     try:
         return msgspec.msgpack.encode(whole)
@@ -150,7 +158,7 @@ def unpack_index(content: bytes, place: IndexPlace, index: tantivy.Index) -> Sav
         return None
     base = IndexData(index, sections, lexicon, stored.names, place)
     by_path = {each.path: tuple(passages[each.name]) for each in stored.files}
-    return SavedIndex(stored.files, by_path, base, stored.vectors)
+    return SavedIndex(stored.files, by_path, base, stored.vectors, stored.tokens)
 
 
 def _restore_section(

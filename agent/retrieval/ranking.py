@@ -13,6 +13,8 @@ from math import exp
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
+import msgspec
+
 from agent.lang import LANGUAGES
 from agent.lexical.searcher import RankedDocuments
 from agent.lexical.stems import stem
@@ -25,7 +27,7 @@ from .cross_language import CrossLanguageQuestion, find_names, read_cross_langua
 from .index import KnowledgeIndex
 from .parsed_question import parse_question
 from .ranking_weights import WITHOUT, SignalWeights
-from .signals import IndexedQuestion, StatementSignals
+from .signals import IndexedQuestion, SectionSignals
 from .vectors import NoVectors, SectionVectors
 
 CANDIDATES = 50
@@ -48,7 +50,7 @@ _FILE_TOP = 3  # best sections of a file whose scores count for the file
 _ROUNDING = 1e-9  # difference between sums of the same terms in another order
 
 
-class RankedStatement(NamedTuple):
+class RankedStatement(msgspec.Struct, frozen=True, gc=False):
     """A statement that may answer the question.
 
     `section`: the number of the statement's section. `place`: its index in the section. `score`: on any scale.
@@ -69,6 +71,13 @@ class Ranking:
     sections: Sequence[int]
     statements: Sequence[RankedStatement]
     sure: float
+
+
+class _Most(NamedTuple):
+    """How many sections and statements a ranking returns."""
+
+    sections: int
+    statements: int
 
 
 class _Candidates(NamedTuple):
@@ -106,8 +115,8 @@ class QuestionNearness:
 NO_NEARNESS = QuestionNearness(WITHOUT, NoVectors(), None, lambda statements: [0.0] * len(statements))
 """A question that is searched by its words alone."""
 
-_Answering: TypeAlias = tuple[float, int, list[StatementSignals]]
-"""The score of a section, its number, and the signals of its statements."""
+_Answering: TypeAlias = tuple[float, int, SectionSignals]
+"""The score of a section times -1, its number, and the signals of its statements; the best section is the least."""
 
 
 def rank_sections(
@@ -117,26 +126,29 @@ def rank_sections(
     nearness: QuestionNearness = NO_NEARNESS,
     floor: float | None = None,
     most: int = ANSWERING,
+    statements: int = COMPARED,
 ) -> Ranking | None:
     """Return the sections and statements for a question, or `None` when nothing matches at all.
 
     `nearness`: the vectors to search with. `floor`: the confidence, 0..1, from which a statement in the question's own
     language stops the search of other languages; `None` ranks all languages alike. `most`: the number of sections to
-    return, at least `ANSWERING` and at most `CLOSELY`, if there are so many.
+    return, at least `ANSWERING` and at most `CLOSELY`, if there are so many. `statements`: the same for statements, at
+    least `COMPARED`.
     """
+    limits = _Most(most, statements)
     subject = parse_question(question, lang)
     candidates = _find_candidates(subject.words, index, lang, nearness)
-    indexed_question = IndexedQuestion(subject, index, nearness.weights.general)
+    indexed_question = IndexedQuestion(subject, index, nearness.weights)
     if floor is None:
         return (
-            _rank_candidates(candidates.first, candidates, indexed_question, index, nearness, most)
+            _rank_candidates(candidates.first, candidates, indexed_question, index, nearness, limits)
             if candidates.first
             else None
         )
     ranked: Ranking | None = None
     own_numbers = [number for number in candidates.first if index.langs[number] == lang]
     if own_numbers:
-        ranked = _rank_candidates(own_numbers, candidates, indexed_question, index, nearness, most)
+        ranked = _rank_candidates(own_numbers, candidates, indexed_question, index, nearness, limits)
         if (
             ranked.sure < floor
             and index.live <= FEW
@@ -146,10 +158,10 @@ def rank_sections(
         if ranked.sure >= floor:
             return ranked
     if len(own_numbers) < len(candidates.first):
-        ranked = _rank_candidates(candidates.first, candidates, indexed_question, index, nearness, most)
+        ranked = _rank_candidates(candidates.first, candidates, indexed_question, index, nearness, limits)
         if ranked.sure >= floor:
             return ranked
-    return _rank_other_languages(question, index, lang, most) or ranked
+    return _rank_other_languages(question, index, lang, limits) or ranked
 
 
 def _names_best_heading(
@@ -170,13 +182,10 @@ def _names_best_heading(
         return False
     if not all(index.has_word(word, lang) for word in find_names(question)):
         return False
-    return (
-        indexed_question.parsed.kind is None
-        or indexed_question.score_statements(section)[best.place].kind > 0
-    )
+    return indexed_question.parsed.kind is None or indexed_question.kind_of(section, best.place) > 0
 
 
-def _rank_other_languages(question: str, index: KnowledgeIndex, lang: Lang, most: int) -> Ranking | None:
+def _rank_other_languages(question: str, index: KnowledgeIndex, lang: Lang, most: _Most) -> Ranking | None:
     """Return the ranking for a question's names and numbers in other languages, if the best statement may answer."""
     for other_lang in [each for each in LANGUAGES if each != lang]:
         cross_language = read_cross_language(question, lang, other_lang, index.has_word)
@@ -203,7 +212,7 @@ def _may_answer(
 ) -> bool:
     """Tell whether the best statement in another language has the subject and the kind of answer that is asked for."""
     section = _living_section(index, best.section)
-    if cross_language.parsed.kind is not None and not question.score_statements(section)[best.place].kind:
+    if cross_language.parsed.kind is not None and not question.kind_of(section, best.place):
         return False
     above = {stem(lang, word) for word in split_words(" ".join(section.passage.headings))}
     return cross_language.has_name or above.issuperset(
@@ -217,20 +226,19 @@ def _rank_candidates(
     question: IndexedQuestion,
     index: KnowledgeIndex,
     nearness: QuestionNearness,
-    most: int,
+    most: _Most,
 ) -> Ranking:
     """Return the ranking of the sections `numbers`, at least one, which are among the `candidates`."""
     weights = nearness.weights
     closely = sorted(numbers, key=candidates.first.__getitem__, reverse=True)[:CLOSELY]
     covered = question.coverage(closely)
     best_sections = _examine_sections(
-        closely, covered, candidates.first, question, index, weights, max(most, ANSWERING)
+        closely, covered, candidates.first, question, index, weights, max(most.sections, ANSWERING)
     )
     answering = best_sections[:ANSWERING]
-    statements = _compare_statements(_rank_statements(answering, weights), index, nearness)
-    _, best, _ = answering[0]
-    top = statements[0]
-    first = next(singles for _, number, singles in answering if number == top.section)[top.place]
+    statements = _rank_statements(answering, nearness, max(most.statements, COMPARED))
+    best, top = answering[0][1], statements[0]
+    first = next(signals for _, number, signals in answering if number == top.section).of_statement(top.place)
     logit = (
         weights.sure_bias
         + weights.sure_all * first.all
@@ -280,24 +288,21 @@ def _examine_sections(
     the whole section. Once this bound is below the `most` best scores, none of the remaining sections is read.
     """
     bounds = []
+    sections = index.sections
+    by_kind, by_coverage, by_best = weights.kind, weights.coverage, weights.best
     for number in closely:
-        kind = weights.kind * question.kind_score(_living_section(index, number))
-        without = first[number] + weights.coverage * covered[number] + kind
-        bounds.append((without + weights.best * covered[number], without, number))
+        section = sections[number]
+        assert section is not None, "a search finds no section that is removed"
+        without = first[number] + by_coverage * covered[number] + by_kind * question.kind_score(section)
+        bounds.append((without + by_best * covered[number], without, number, section))
     bounds.sort(key=itemgetter(0), reverse=True)
     best_sections: list[_Answering] = []
-    for bound, without, number in bounds:
-        if len(best_sections) >= most and bound < best_sections[most - 1][0] - _ROUNDING:
+    for bound, without, number, section in bounds:
+        if len(best_sections) >= most and bound < -best_sections[most - 1][0] - _ROUNDING:
             break
-        signals = question.score_statements(_living_section(index, number))
-        best = max([single.all for single in signals])
-        insort(best_sections, (without + weights.best * best, number, signals), key=_best_first)
+        signals = question.score_section(section)
+        insort(best_sections, (-(without + by_best * signals.best), number, signals))
     return best_sections[:most]
-
-
-def _best_first(section: _Answering) -> tuple[float, int]:
-    """Return the key that sorts sections by score, then by number."""
-    return -section[0], section[1]
 
 
 def _living_section(index: KnowledgeIndex, number: int) -> IndexedSection:
@@ -314,95 +319,93 @@ def _find_candidates(
     nearness: QuestionNearness,
 ) -> _Candidates:
     """Return the sections that may answer, with their scores by the index alone."""
-    weights = nearness.weights
+    weights, langs, file_of = nearness.weights, index.langs, index.file_of
     words = [index.lexicon.spelled_as(word) for word in words]
     grams = index.search_grams(words, _SPAN)
     stems = index.search_stems(words, lang, CANDIDATES)
     proposed = dict.fromkeys(islice(grams.scores, CANDIDATES))
     proposed |= dict.fromkeys(stems.scores)
     near = nearness.sections.find_near(nearness.vector, proposed, CANDIDATES)
-    numbers: Iterable[int] = proposed if near is None else near.numbers
-    files = {number: index.file_of[number] for number in numbers if index.langs[number] is not None}
-    from_grams = _normalize_scores(grams.scores, files)
-    from_file = _normalize_scores(_sum_by_file(grams, index), files.values())
-    index_scores = {
-        number: weights.grams * from_grams[number] + weights.file_grams * from_file[file]
-        for number, file in files.items()
-    }
-    if near is None:
-        return _Candidates(index_scores, grams, {})
-    for number, of_section, of_file in zip(near.numbers, near.near, near.file, strict=True):
-        if number in index_scores:
-            index_scores[number] += weights.near * of_section + weights.file_near * of_file
-    return _Candidates(index_scores, grams, dict(zip(near.numbers, near.cosine, strict=True)))
-
-
-def _rank_statements(answering: Sequence[_Answering], weights: SignalWeights) -> list[RankedStatement]:
-    """Return the statements of the best sections, best first."""
-    best = answering[0][0]
-    statements: list[RankedStatement] = []
-    for score, number, signals in answering:
-        section = weights.single_section * (score - best)
-        scores = {id(single): section + _weigh_statement(single, weights) for single in signals}
-        statements += [
-            RankedStatement(number, place, scores[id(single)]) for place, single in enumerate(signals)
-        ]
-    statements.sort(key=itemgetter(2), reverse=True)
-    return statements
-
-
-def _compare_statements(
-    ranked: list[RankedStatement], index: KnowledgeIndex, nearness: QuestionNearness
-) -> list[RankedStatement]:
-    """Return the first `COMPARED` statements ranked by their vectors too, and after them the others in their order."""
-    compared = ranked[:COMPARED]
-    places = [(_living_section(index, each.section).passage, each.place) for each in compared]
-    rescored = [
-        each._replace(score=each.score + nearness.weights.single_near * cosine)
-        for each, cosine in zip(compared, nearness.compare(places), strict=True)
-    ]
-    rescored.sort(key=itemgetter(2), reverse=True)
-    least = rescored[-1].score
-    return rescored + [each._replace(score=min(each.score, least)) for each in ranked[COMPARED:]]
-
-
-def _weigh_statement(single: StatementSignals, weights: SignalWeights) -> float:
-    """Return the weighted sum of a statement's signals."""
-    return (
-        weights.single_own * single.own
-        + weights.single_all * single.all
-        + weights.single_kind * single.kind
-        + weights.single_leads * single.leads
-        + weights.single_asks * single.asks
-        + weights.single_code * single.code
+    of_grams, of_files = (
+        _spread(grams.scores, weights.grams),
+        _spread(_sum_by_file(grams, index), weights.file_grams),
     )
+    grams_of, file_grams_of = of_grams.get, of_files.get
+    if near is None:
+        scores = {
+            number: grams_of(number, 0.0) + file_grams_of(file_of[number], 0.0)
+            for number in proposed
+            if langs[number] is not None
+        }
+        return _Candidates(scores, grams, {})
+    by_near, by_file = weights.near, weights.file_near
+    scores = {
+        number: grams_of(number, 0.0)
+        + file_grams_of(file_of[number], 0.0)
+        + (by_near * near_section + by_file * near_file)
+        for number, near_section, near_file in zip(near.numbers, near.near, near.file, strict=True)
+        if langs[number] is not None
+    }
+    return _Candidates(scores, grams, dict(zip(near.numbers, near.cosine, strict=True)))
 
 
-def _normalize_scores(scores: Mapping[int, float], wanted: Iterable[int]) -> dict[int, float]:
-    """Return the scores of the `wanted` keys as 0..1, where the best has 1, and an absent key 0.
+def _rank_statements(
+    answering: Sequence[_Answering], nearness: QuestionNearness, most: int
+) -> list[RankedStatement]:
+    """Return the `most` best statements of the best sections, best first.
 
-    The score with 0 is the lowest of `_SPAN` sections, or 0 where there are fewer.
+    The first `COMPARED` are ranked by their vectors too; after them come the others in their order.
     """
-    best = max(scores.values(), default=0.0)
+    weights, best = nearness.weights, -answering[0][0]
+    scores: list[float] = []
+    statements: list[tuple[Passage, int]] = []
+    numbers: list[int] = []
+    for score, number, signals in answering:
+        of_section = weights.single_section * (-score - best)
+        scores += [of_section + each for each in signals.scores]
+        statements += signals.words.statements
+        numbers += [number] * len(signals.scores)
+    ranked = sorted(range(len(scores)), key=scores.__getitem__, reverse=True)[:most]
+    if weights.single_near:
+        compared = ranked[:COMPARED]
+        cosines = nearness.compare(list(map(statements.__getitem__, compared)))
+        for at, cosine in zip(compared, cosines, strict=True):
+            scores[at] += weights.single_near * cosine
+        compared.sort(key=scores.__getitem__, reverse=True)
+        least = scores[compared[-1]]
+        for at in ranked[COMPARED:]:
+            scores[at] = min(scores[at], least)
+        ranked[:COMPARED] = compared
+    return [RankedStatement(numbers[at], statements[at][1], scores[at]) for at in ranked]
+
+
+def _spread(scores: Mapping[int, float], weight: float) -> dict[int, float]:
+    """Return the scores spread from 0 to `weight`, which the best has; an absent key counts as 0.
+
+    The score that becomes 0 is the lowest of `_SPAN` sections, or 0 where there are fewer.
+    """
+    if not scores:
+        return {}
+    best = max(scores.values())
     least = min(scores.values()) if len(scores) >= _SPAN else 0.0
     span = best - least
-    return {
-        key: 0.0 if key not in scores else (scores[key] - least) / span if span > 0 else 1.0 for key in wanted
-    }
+    if span <= 0:
+        return dict.fromkeys(scores, weight)
+    return {key: weight * ((score - least) / span) for key, score in scores.items()}
 
 
 def _sum_by_file(sections: RankedDocuments, index: KnowledgeIndex) -> dict[int, float]:
     """Return, by file, the sum of the scores of its `_FILE_TOP` best sections."""
     sums: dict[int, float] = {}
-    counted: dict[int, int] = {}  # for files with more than one section
+    counted: dict[int, int] = {}
     langs, file_of = index.langs, index.file_of
     for number, score in sections.scores.items():
-        if langs[number] is None:
-            continue
-        file = file_of[number]
-        if file not in sums:
-            sums[file] = score
-        elif (count := counted.get(file, 1)) < _FILE_TOP:
-            sums[file] += score
-            counted[file] = count + 1
+        if langs[number] is not None:
+            file = file_of[number]
+            if file not in sums:
+                sums[file] = score
+                counted[file] = 1
+            elif counted[file] < _FILE_TOP:
+                sums[file] += score
+                counted[file] += 1
     return sums

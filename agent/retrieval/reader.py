@@ -9,7 +9,7 @@ import msgspec
 
 from agent.documents import Document
 from agent.errors import BadDocument
-from agent.ports.projects import Category, DocumentText
+from agent.ports.projects import Category, DocumentText, ReadingReport
 from agent.sandboxed import serve_requests
 
 from .effort import Effort
@@ -65,10 +65,11 @@ class DocumentReply(msgspec.Struct, frozen=True, array_like=True, tag="document"
 
 
 class TextReply(msgspec.Struct, frozen=True, array_like=True, tag="text"):
-    """A text, and the number of sections it is cut into."""
+    """The text of an uploaded document, with its counts (`texts.UploadedText`)."""
 
     text: str
     pieces: int
+    report: ReadingReport
 
 
 class LeftOutReply(msgspec.Struct, frozen=True, array_like=True, tag="left_out"):
@@ -113,7 +114,8 @@ def _reply(request: Request) -> Reply:
     match request:
         case UploadRequest(filename, mime, data):
             try:
-                return TextReply(*extract_text(filename, mime, data, effort))
+                found = extract_text(filename, mime, data, effort)
+                return TextReply(found.text, found.pieces, found.report)
             except BadDocument as bad:
                 return RefusalReply(bad.code, bad.message)
         case DocumentRequest(file, data):

@@ -17,7 +17,7 @@ from math import exp
 from typing import NamedTuple, TypeAlias
 
 from agent.lexical.synonyms import Synonyms
-from agent.ports.search import Hit, Lang, Passage, Query
+from agent.ports.search import Hit, Lang, Passage, Query, Snippet
 
 from .effort import Effort
 from .follow_up import follows, newest_first
@@ -105,9 +105,8 @@ class HitCache:
     __slots__ = ("_hits",)
 
     def __init__(self) -> None:
-        self._hits: OrderedDict[_HitKey, tuple[Hit, ...]] = (
-            OrderedDict()
-        )  # the least recently asked question first
+        # The least recently asked question first.
+        self._hits: OrderedDict[_HitKey, tuple[Hit, ...]] = OrderedDict()
 
     def get(self, query: Query) -> tuple[Hit, ...] | None:
         """Return the hits of a question, or None if they are not stored."""
@@ -253,7 +252,7 @@ class KnowledgeBase:
             return ()
         nearness = NO_NEARNESS if vector is None else vector.nearness
         least = nearness.weights.floor if floor is None else floor
-        best = rank_sections(query, self._index, lang, nearness, least)
+        best = rank_sections(query, self._index, lang, nearness, least, statements=limit)
         return () if best is None or best.sure < least else self._make_hits(best, limit)
 
     async def embed_question(self, question: str, lang: Lang) -> QuestionVector | None:
@@ -279,13 +278,17 @@ class KnowledgeBase:
 
     def _make_hits(self, ranked: Ranking, limit: int) -> tuple[Hit, ...]:
         """Return the first `limit` statements of a ranking as hits, with scores relative to the best statement."""
-        top = ranked.statements[0].score
+        top, sure = ranked.statements[0].score, ranked.sure
+        sections = self._index.sections
+        snippets: dict[int, Sequence[Snippet]] = {}  # of each section, which may be on a shelf
         found = []
-        for statement in ranked.statements[:limit]:
-            section = self._index.sections[statement.section]
+        for each in ranked.statements[:limit]:
+            section = sections[each.section]
             if section is not None:
-                snippet = section.passage.snippets[statement.place]
-                found.append(Hit(snippet, section.passage, ranked.sure * exp(statement.score - top)))
+                of_section = snippets.get(each.section)
+                if of_section is None:
+                    of_section = snippets[each.section] = section.passage.snippets
+                found.append(Hit(of_section[each.place], section.passage, sure * exp(each.score - top)))
         return tuple(found)
 
 

@@ -5,18 +5,23 @@ knowledge base to another. Coverage is the share of the question's word weights 
 (`agent.lexical.alike`); each word is weighed by its rarity, and by its general weight where that is known. A word
 that the knowledge base does not know counts as missing, so a question about something else covers little. The
 coverage of whole sections comes from the lists of sections that hold a word, without reading any section. Only the
-statements of the best sections are read, and most of those hold no word of the question.
+statements of the best sections are read, and most of those hold no word of the question. So the words of a section are
+kept in the form in which they are looked up (`SectionWords`): most questions look at the sections that others did.
 """
 
-from bisect import bisect_right
+from array import array
 from collections.abc import Collection, Mapping, Sequence
-from itertools import compress
+from functools import lru_cache
 from operator import mul
 from typing import NamedTuple
+
+from agent.ports.search import Passage
 
 from .base import IndexedSection
 from .index import KnowledgeIndex
 from .parsed_question import Kind, ParsedQuestion
+from .ranking_weights import WITHOUT, SignalWeights
+from .sections import PASSAGE_SNIPPETS
 from .terms import ASKS, CODE, HOLDS, LEADS
 
 _KNOWN = 0.7  # likeness from which a word of the question counts as known here
@@ -25,6 +30,8 @@ _MARKED = [  # the values of leads, asks and code, by the marks from LEADS on
     tuple([1.0 if marks << _LEADS_BIT & mark else 0.0 for mark in (LEADS, ASKS, CODE)]) for marks in range(8)
 ]
 _ALL_MARKS = range(8 << _LEADS_BIT)
+_SECTIONS_KEPT = 512  # sections whose words are kept for look-ups, 2.0 to 2.5 KiB each
+_ALONE = [(place,) for place in range(PASSAGE_SNIPPETS)]
 _MONEY_IN_PART = 0.3  # the kind signal of a bare number, where money is asked for
 
 
@@ -35,9 +42,9 @@ def _kind_score(wanted: Kind, marks: int) -> float:
     return _MONEY_IN_PART if wanted == "money" and marks & HOLDS["number"] else 0.0
 
 
-_KINDS: Mapping[Kind | None, Sequence[float]] = {  # by the kind of the question, then by marks
-    None: [0.0 for _ in _ALL_MARKS],
-    **{wanted: [_kind_score(wanted, marks) for marks in _ALL_MARKS] for wanted in HOLDS},
+_KINDS: Mapping[Kind | None, tuple[float, ...]] = {  # by the kind of the question, then by marks
+    None: (0.0,) * len(_ALL_MARKS),
+    **{wanted: tuple([_kind_score(wanted, marks) for marks in _ALL_MARKS]) for wanted in HOLDS},
 }
 
 
@@ -57,24 +64,121 @@ class StatementSignals(NamedTuple):
     code: float
 
 
+@lru_cache(maxsize=_SECTIONS_KEPT)
+def _join_marks(marks: bytes) -> int:
+    """Return all marks of a section's statements; a kind signal of them is the best of its statements."""
+    joined = 0
+    for each in marks:
+        joined |= each
+    return joined
+
+
+class SectionWords(NamedTuple):
+    """The words of one section, in a form for look-ups by question.
+
+    `statements`: each statement, as its section and its place there. `headings`: the words above it. `leads`: those of
+    each leading line. `alike`: the different pairs of a leading line, by its place in `leads`, and marks.
+    `of_statement`: for each statement, the place of its pair in `alike`.
+    `places`: the statements that hold a word, by word.
+    """
+
+    statements: list[tuple[Passage, int]]
+    headings: tuple[int, ...]
+    leads: "list[array[int]]"
+    alike: list[tuple[int, int]]
+    of_statement: bytes
+    places: dict[int, tuple[int, ...]]
+
+
+@lru_cache(maxsize=_SECTIONS_KEPT)
+def _words_of(section: IndexedSection) -> SectionWords:
+    """Return the words of a section; the most recently used are cached."""
+    leads: dict[int, int] = {}
+    alike: dict[tuple[int, int], int] = {}
+    of_statement = bytearray()
+    for lead, marks in zip(section.leads, section.marks, strict=True):
+        key = leads.setdefault(id(lead), len(leads)), marks
+        of_statement.append(alike.setdefault(key, len(alike)))
+    by_id = {id(lead): lead for lead in section.leads}
+    places: dict[int, tuple[int, ...]] = {}
+    own, start = section.own, 0
+    for place, end in enumerate(section.ends):
+        alone = _ALONE[place]  # a tuple that most words share
+        for word in own[start:end]:
+            places[word] = (*places[word], place) if word in places else alone
+        start = end
+    statements = [(section.passage, place) for place in range(len(section.marks))]
+    return SectionWords(
+        statements,
+        tuple(section.headings),
+        [by_id[each] for each in leads],
+        list(alike),
+        bytes(of_statement),
+        places,
+    )
+
+
+class SectionSignals(NamedTuple):
+    """The signals of a section's statements for one question.
+
+    `kinds`: the kind signal by marks. `by_leads`: the coverage by the headings and each leading line of `words`.
+    `covered`: the coverage of a statement by its own words, and by all, for statements whose own words stand for a word
+    of the question. `best`: the best coverage of a statement by all. `scores`: the weighted sum of each statement's
+    signals.
+    """
+
+    words: SectionWords
+    kinds: Sequence[float]
+    by_leads: list[float]
+    covered: dict[int, tuple[float, float]]
+    best: float
+    scores: list[float]
+
+    def of_statement(self, place: int) -> StatementSignals:
+        """Return the signals of one statement."""
+        lead, marks = self.words.alike[self.words.of_statement[place]]
+        own, every = self.covered.get(place) or (0.0, self.by_leads[lead])
+        return StatementSignals(own, every, self.kinds[marks], *_MARKED[marks >> _LEADS_BIT])
+
+
+@lru_cache(maxsize=16)
+def _weigh_marks(weights: SignalWeights, kind: Kind | None) -> Sequence[float]:
+    """Return the weighted sum of the signals that a statement's marks give, by marks. `kind`: of the question."""
+    found = []
+    for marks, of_kind in enumerate(_KINDS[kind]):
+        leads, asks, code = _MARKED[marks >> _LEADS_BIT]
+        found.append(
+            weights.single_kind * of_kind
+            + weights.single_leads * leads
+            + weights.single_asks * asks
+            + weights.single_code * code
+        )
+    return found
+
+
 class IndexedQuestion:
     """A question against one index: its words, the words they may stand for, and the weight of each.
 
     `unknown`: the share of its words, by weight, that no word here stands for. `meant`: the share that the operator's
-    synonyms explain. `general`: how many sections the weight of a word in any text counts as (`Lexicon.word_weight`).
+    synonyms explain. `by`: the weights of signals.
     """
 
-    __slots__ = ("_index", "_kinds", "_likes", "_stands", "_weights", "meant", "parsed", "unknown")
+    __slots__ = (
+        *("_by_all", "_by_own", "_index", "_kinds", "_likes", "_of_marks", "_stands", "_weights"),
+        *("meant", "parsed", "unknown"),
+    )
 
-    def __init__(self, parsed: ParsedQuestion, index: KnowledgeIndex, general: int = 0) -> None:
+    def __init__(self, parsed: ParsedQuestion, index: KnowledgeIndex, by: SignalWeights = WITHOUT) -> None:
         self.parsed = parsed
+        self._by_all, self._by_own = by.single_all, by.single_own
+        self._of_marks = _weigh_marks(by, parsed.kind)
         self._index = index
         self._kinds = _KINDS[parsed.kind]
         self._likes = [index.lexicon.likeness.find_like(word) for word in parsed.words]
-        weights = [index.lexicon.word_weight(word, general) for word in parsed.words]
+        weights = [index.lexicon.word_weight(word, by.general) for word in parsed.words]
         total = sum(weights) or 1.0
         self._weights = [weight / total for weight in weights]
-        self._stands: dict[int, list[tuple[int, float]]] = {}  # filled when first needed
+        self._stands = self._words_stood_for()
         self.unknown = self.meant = 0.0
         for word, like, weight in zip(parsed.words, self._likes, self._weights, strict=True):
             if next(iter(like.values()), 0.0) < _KNOWN:
@@ -90,82 +194,80 @@ class IndexedQuestion:
                 covered[number] += sure * weight
         return covered
 
+    def kind_of(self, section: IndexedSection, place: int) -> float:
+        """Return the kind signal of one statement of a section."""
+        return self._kinds[section.marks[place]]
+
     def kind_score(self, section: IndexedSection) -> float:
         """Return the best kind signal of the statements of a section."""
-        if self.parsed.kind is None:
-            return 0.0
-        return max(map(self._kinds.__getitem__, section.marks), default=0.0)
+        return 0.0 if self.parsed.kind is None else self._kinds[_join_marks(section.marks)]
 
-    def score_statements(self, section: IndexedSection) -> list[StatementSignals]:
-        """Return the signals of a section's statements; statements with equal signals may share one object."""
-        overs, held = self._cover_leads(section), self._cover_statements(section)
-        kinds = self._kinds
-        found: list[StatementSignals] = []
-        same: dict[tuple[int, int], StatementSignals] = {}  # by `id` of the leading words, and marks
-        for key in zip(map(id, section.leads), section.marks, strict=True):
-            single = same.get(key)
-            if single is None:
-                at, marks = key
-                single = same[key] = StatementSignals(
-                    0.0, overs[at][1], kinds[marks], *_MARKED[marks >> _LEADS_BIT]
-                )
-            found.append(single)
-        for place, sure in held.items():
-            over, _ = overs[id(section.leads[place])]
-            all = self._share(
-                [by_own if by_own > by_lead else by_lead for by_own, by_lead in zip(sure, over, strict=True)]
-            )
-            found[place] = StatementSignals(self._share(sure), all, *found[place][2:])
-        return found
+    def score_section(self, section: IndexedSection) -> SectionSignals:
+        """Return the signals of a section's statements."""
+        words, weights, of_marks = _words_of(section), self._weights, self._of_marks
+        alike, of_statement = words.alike, words.of_statement
+        above = [0.0] * len(weights)
+        self._add_coverage(words.headings, above)
+        overs = [self._add_coverage(lead, above.copy()) if lead else above for lead in words.leads]
+        by_leads = [sum(map(mul, weights, over)) for over in overs]
+        best = max(by_leads)
+        by_own, by_all = self._by_own, self._by_all
+        scores = [by_all * by_leads[lead] + of_marks[marks] for lead, marks in alike]
+        scores = [scores[at] for at in of_statement]
+        covered: dict[int, tuple[float, float]] = {}
+        for place, held in self._find_held(words.places).items():
+            lead, marks = alike[of_statement[place]]
+            over, own, more = overs[lead], 0.0, 0.0
+            # Sums of three terms and more depend on their order; equal statements have equal sums.
+            for at, sure in held.items() if len(held) < 3 else sorted(held.items()):
+                own += weights[at] * sure
+                if sure > over[at]:
+                    more += weights[at] * (sure - over[at])
+            every = by_leads[lead] + more
+            covered[place] = own, every
+            scores[place] = by_own * own + by_all * every + of_marks[marks]
+            if every > best:
+                best = every
+        return SectionSignals(words, self._kinds, by_leads, covered, best, scores)
 
-    def _cover_leads(self, section: IndexedSection) -> dict[int, tuple[list[float], float]]:
-        """Return, by `id` of the leading words, how surely they and the headings stand for each word, with coverage."""
-        above = [0.0] * len(self._weights)
-        self._add_coverage(section.headings, above)
-        overs: dict[int, tuple[list[float], float]] = {}
-        for lead in section.leads:
-            if id(lead) not in overs:
-                over = above
-                if lead:
-                    over = list(above)
-                    self._add_coverage(lead, over)
-                overs[id(lead)] = (over, self._share(over))
-        return overs
+    def _find_held(self, places: Mapping[int, Sequence[int]]) -> dict[int, dict[int, float]]:
+        """Return, by place, how surely a statement's own words stand for words of the question, by their places.
 
-    def _cover_statements(self, section: IndexedSection) -> dict[int, list[float]]:
-        """Return, by place, how surely a statement's own words stand for each word, if they stand for any."""
-        held: dict[int, list[float]] = {}
-        stands, own, ends = self._words_stood_for(), section.own, section.ends
-        for at in compress(range(len(own)), map(stands.__contains__, own)):
-            place = bisect_right(ends, at)
-            sure = held.get(place)
-            if sure is None:
-                sure = held[place] = [0.0] * len(self._weights)
-            for word, confidence in stands[own[at]]:
-                if confidence > sure[word]:
-                    sure[word] = confidence
+        `places`: the statements that hold a word, by word.
+        """
+        held: dict[int, dict[int, float]] = {}
+        stands = self._stands
+        for word in stands.keys() & places.keys():
+            stood_for = stands[word]
+            for place in places[word]:
+                sure_of = held.get(place)
+                if sure_of is None:
+                    held[place] = dict(stood_for)
+                    continue
+                for at, sure in stood_for:
+                    if sure > sure_of.get(at, 0.0):
+                        sure_of[at] = sure
         return held
 
-    def _add_coverage(self, words: Sequence[int], into: list[float]) -> None:
-        """Raise `into`, by place in the question, to how surely `words` stand for each of its words."""
-        get = self._words_stood_for().get
+    def _add_coverage(self, words: Sequence[int], into: list[float]) -> list[float]:
+        """Raise `into`, by place in the question, to how surely `words` stand for each of its words; return it."""
+        get = self._stands.get
         for word in words:
             found = get(word)
             if found is not None:
                 for place, sure in found:
                     if sure > into[place]:
                         into[place] = sure
+        return into
 
-    def _words_stood_for(self) -> Mapping[int, list[tuple[int, float]]]:
+    def _words_stood_for(self) -> dict[int, list[tuple[int, float]]]:
         """Return, by known word, the words of the question that it stands for: their places, and how surely."""
-        stands = self._stands
-        if not stands:
-            for place, like in enumerate(self._likes):
-                for number, sure in like.items():
-                    stands.setdefault(number, []).append((place, sure))
+        stands: dict[int, list[tuple[int, float]]] = {}
+        for place, like in enumerate(self._likes):
+            for number, sure in like.items():
+                stood_for = stands.get(number)
+                if stood_for is None:
+                    stands[number] = [(place, sure)]
+                else:
+                    stood_for.append((place, sure))
         return stands
-
-    def _share(self, sure: Sequence[float]) -> float:
-        """Return the coverage: the weights of the question's words, each times how surely it is stood for."""
-        total: float = sum(map(mul, self._weights, sure))
-        return total

@@ -1,22 +1,22 @@
 r"""Converts a project's documents: from the uploaded bytes to a text that is stored, and from that text to sections.
 
 Strategy: the stored form is text, so that an index can be built from it at any time without the reader of the
-original format. An uploaded text stays as it is. A PDF or DOCX file is converted to a plain text in the form in which
-plain texts are read here: headings underlined, items behind a dash, a table's row on a line of its own with the names
-of its columns. Both ways meet in `passages_of_text`, so an upload is measured by the same sections that are searched
-later.
+original format. An uploaded text stays as it is. A PDF, DOCX or HTML file is converted to a plain text in the form in
+which plain texts are read here: headings underlined, items behind a dash, a table's row on a line of its own with the
+names of its columns. Both ways meet in `passages_of_text`, so an upload is measured by the same sections that are
+searched later.
 
 Everything here blocks, and takes the time and memory that a hostile document makes it take: it is for a process that
 can be killed (`foreign`), except for short texts.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from agent.documents import Block, Document, Unreadable, parse_document
+from agent.documents import PAGES_READ, Block, Document, Unreadable, parse_document
 from agent.errors import BadDocument
-from agent.ports.projects import Category, DocumentText
+from agent.ports.projects import Category, DocumentText, ReadingReport
 from agent.ports.search import Passage
 from agent.text.words import replace_nul
 
@@ -32,7 +32,9 @@ _TEXT = frozenset(("text/plain", "text/markdown", "text/x-markdown"))
 _BINARY = {
     "application/pdf": ".pdf",
     "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
+    "text/html": ".html",
 }
+_CONVERTED = {".pdf": ".pdf", ".docx": ".docx", ".html": ".html", ".htm": ".html"}
 _UNTOLD = frozenset(("", "application/octet-stream"))  # types that say nothing: the file name decides
 _MARKDOWN = frozenset((".md", ".markdown", ".mdx"))
 _LINES = "=-~^#_"  # the underline of a heading, by level
@@ -44,13 +46,22 @@ def cite_document(category: Category, filename: str) -> str:
     return f"docs/state/{filename}" if category == "STATE" else f"docs/{filename}"
 
 
-def extract_text(filename: str, mime: str, data: bytes, effort: Effort | None = None) -> tuple[str, int]:
-    """Return the text of an uploaded document, and the number of sections it is cut into.
+@dataclass(frozen=True, slots=True)
+class UploadedText:
+    """The text of an uploaded document. `pieces`: the number of sections it is cut into. `report`: counts the rest."""
+
+    text: str
+    pieces: int
+    report: ReadingReport
+
+
+def extract_text(filename: str, mime: str, data: bytes, effort: Effort | None = None) -> UploadedText:
+    """Return the text of an uploaded document.
 
     `mime`: as it was sent, with its parameters. `data`: at most `UPLOAD_MAX` bytes. `effort`: may be given up.
     Raises `agent.errors.BadDocument`, which repeats nothing of the document, with one of these codes: `unsupported`
     (a kind that is not read here), `not_utf8`, `too_long` (its text, its lines, or the CPU that it takes), `empty`,
-    and `unreadable` (a broken PDF or DOCX file); and `agent.errors.GivenUp`.
+    and `unreadable` (a broken or protected file); and `agent.errors.GivenUp`.
     """
     effort = effort or Effort()
     if len(data) > UPLOAD_MAX:
@@ -58,16 +69,18 @@ def extract_text(filename: str, mime: str, data: bytes, effort: Effort | None = 
     suffix = _binary_suffix(filename, mime)
     try:
         with effort.limit_file():
-            text = replace_nul(_convert_to_text(suffix, data, effort) if suffix else _decode_text(data))
+            text, report = (
+                _convert_to_text(suffix, data, effort) if suffix else (_decode_text(data), ReadingReport())
+            )
+            text = replace_nul(text)
             if len(text) > UPLOAD_TEXT or len(text.encode()) > UPLOAD_TEXT:
                 raise BadDocument("too_long", f"A text has at most {UPLOAD_TEXT} bytes: split the document.")
             if not text.strip():
                 raise BadDocument("empty", "The document holds no text.")
-            return text, len(_passages(DocumentText("", "FACTS", filename, text), effort))
-    except Unreadable:
-        raise BadDocument(
-            "unreadable", "The document is not a valid file of its kind: save it anew."
-        ) from None
+            pieces = len(_passages(DocumentText("", "FACTS", filename, text), effort))
+            return UploadedText(text, pieces, report)
+    except Unreadable as reason:
+        raise BadDocument("unreadable", f"The document {reason}: save it anew, as another file.") from None
     except BoundExceeded:
         why = f"more than {FILE_LINES} lines, or takes more than {FILE_SECONDS:g} s to read"
         raise BadDocument("too_long", f"The document has {why}: split it.") from None
@@ -103,7 +116,7 @@ def _passages(document: DocumentText, effort: Effort) -> tuple[Passage, ...]:
 
 
 def _binary_suffix(filename: str, mime: str) -> str:
-    """Return the suffix that selects the reader of a binary file, or "" for a text.
+    """Return the suffix that selects the reader of a file that is converted, or "" for a text.
 
     Raises `BadDocument` for other kinds.
     """
@@ -114,17 +127,15 @@ def _binary_suffix(filename: str, mime: str) -> str:
     if kind in _BINARY:
         return _BINARY[kind]
     if kind in _UNTOLD:
-        if suffix in _BINARY.values():
-            return suffix
+        if suffix in _CONVERTED:
+            return _CONVERTED[suffix]
         if suffix in _MARKDOWN or suffix == ".txt":
             return ""
     raise _unsupported_error()
 
 
 def _unsupported_error() -> BadDocument:
-    return BadDocument(
-        "unsupported", "Send text/plain or text/markdown, or PDF or DOCX if this server reads them."
-    )
+    return BadDocument("unsupported", "Send Markdown, HTML or plain text, or PDF or DOCX.")
 
 
 def _decode_text(data: bytes) -> str:
@@ -137,14 +148,18 @@ def _decode_text(data: bytes) -> str:
         raise BadDocument("not_utf8", f"The document is not UTF-8 (byte {error.start}).") from None
 
 
-def _convert_to_text(suffix: str, data: bytes, effort: Effort) -> str:
-    """Return a PDF or DOCX file as a plain text."""
+def _convert_to_text(suffix: str, data: bytes, effort: Effort) -> tuple[str, ReadingReport]:
+    """Return a PDF, DOCX or HTML file as a plain text, with the counts of what was read and left out."""
 
     def given_up() -> bool:
         effort.check()
         return False
 
-    return "\n".join(_text_lines(parse_document(f"file{suffix}", data, given_up))) + "\n"
+    document = parse_document(f"file{suffix}", data, given_up)
+    cut = max(0, document.page_count - PAGES_READ)
+    blank = document.page_count - cut - len(set(document.pages))
+    report = ReadingReport(document.page_count, blank, cut, document.pictures)
+    return "\n".join(_text_lines(document)) + "\n", report
 
 
 def _text_lines(document: Document) -> Iterator[str]:

@@ -9,10 +9,15 @@ A page of a foreign site can make a browser connect to 127.0.0.1. If the site's 
 import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import inf
 
+from ..host import WallClock
+from ..ports.clock import Clock
 from .request_head import Head, Refusal
 from .settings import WRONG_TOKENS, ServerSettings
+from .signed_users import SignedUser, SignedUsers, TokenRefused
 from .users import Users, read_users
+from .visitors import find_visitor
 
 SUBPROTOCOL = "agent.v1"
 _BEARER = "bearer."
@@ -20,6 +25,7 @@ NEEDS_TOKEN = Refusal(401, "Send Authorization: Bearer and the token.", {"WWW-Au
 TOO_MANY_GUESSES = Refusal(
     429, f"More than {WRONG_TOKENS} wrong tokens in a minute came from your address.", {"Retry-After": "60"}
 )
+_NO_USER = SignedUser("", inf)
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -33,6 +39,7 @@ class Admission:
     `allowed_origins`: further origins, as `scheme://host[:port]`, lower case.
     `token`: the secret for the WebSocket, every POST, and the routes that need it; None if the server has no token.
     `users`: users with tokens of their own, which open the WebSocket too, and the routes that its page needs.
+    `signed`: users by signed tokens, which open the same. `guests`: whether no token at all opens that, too.
     """
 
     hosts: tuple[str, ...]
@@ -41,10 +48,14 @@ class Admission:
     allowed_origins: tuple[str, ...] = ()
     token: str | None = None
     users: Users = field(default_factory=Users)
+    signed: SignedUsers = field(default_factory=lambda: SignedUsers((), WallClock()))
+    guests: bool = False
 
     @classmethod
-    def of(cls, settings: ServerSettings, port: int | None = None) -> "Admission":
+    def of(cls, settings: ServerSettings, port: int | None = None, clock: Clock | None = None) -> "Admission":
         """Return the rules that `settings` ask for. `port`: the bound port, if `settings` left it to the system.
+
+        `clock`: says when signed tokens are over; None is the system's.
 
         Blocks while it reads the users' file. Raises `agent.errors.UsageError` if that file cannot be used.
         """
@@ -55,6 +66,11 @@ class Admission:
             allowed_origins=tuple(origin.lower().rstrip("/") for origin in settings.allow_origin),
             token=settings.token,
             users=Users() if settings.users is None else read_users(settings.users, settings.token),
+            signed=SignedUsers(
+                tuple(key for key in (settings.sign_key, settings.old_sign_key) if key is not None),
+                clock or WallClock(),
+            ),
+            guests=settings.guests,
         )
 
     def check(self, head: Head, local: str | None = None) -> Refusal | None:
@@ -79,18 +95,54 @@ class Admission:
         """Return whether a request shows `token`, in a header or as a WebSocket subprotocol; in constant time."""
         return self.shows_token(_authorization(head))
 
+    @property
+    def lets_guests_in(self) -> bool:
+        """Whether a client without a token may open a WebSocket."""
+        return self.token is None or self.guests
+
     def may_open_socket(self, head: Head) -> bool:
-        """Return whether a request may open a WebSocket: it shows `token`, or a user's own."""
-        return self.shows_any_token(_authorization(head))
+        """Return whether a request may open a WebSocket: it shows `token` or a user's own, or it may do without.
+
+        On a server without `token` other tokens are ignored, unless there are signed ones: whoever shows a wrong one
+        there is refused, and is not a guest in the place of the user that it has named.
+        """
+        shown = _authorization(head)
+        if not parse_bearers(shown):
+            return self.lets_guests_in
+        return (self.token is None and not self.signed) or self._shows_known_token(shown)
+
+    def list_bearers(self, head: Head) -> list[bytes]:
+        """Return the credentials that a request shows, in a header or as a WebSocket subprotocol."""
+        return parse_bearers(_authorization(head))
 
     def find_user(self, head: Head) -> str:
-        """Return the name of the user that the token of a request belongs to, or ""."""
-        return self._user_of(_authorization(head))
+        """Return the name of the user that the token of a request belongs to, else that of its secret, or ""."""
+        return self._user_of(_authorization(head)).name or find_visitor(head)
+
+    def find_token_user(self, head: Head) -> str:
+        """Return the name of the user whose own token, or signed one, a request shows; "" for none."""
+        return self._user_of(_authorization(head)).name
+
+    def find_time_left(self, head: Head) -> float:
+        """Return the seconds until the token of a request is over; `inf` unless it is a signed one."""
+        return self._user_of(_authorization(head)).seconds if self.signed else inf
+
+    def explain_refusal(self, head: Head) -> str:
+        """Return the reason why the first token of a request names no user, for the log; "" without signed tokens."""
+        for shown in parse_bearers(_authorization(head)) if self.signed else ():
+            try:
+                self.signed.read_user(shown)
+            except TokenRefused as refused:
+                return str(refused)
+        return ""
 
     def shows_wrong_token(self, head: Head) -> bool:
-        """Return whether a request shows a wrong token. A request without one may be a page's that will ask for it."""
+        """Return whether a request shows a wrong token. A request without one may be a page's that will ask for it.
+
+        A server without `token` counts none: clients of other servers always send one.
+        """
         shown = _authorization(head)
-        return bool(parse_bearers(shown)) and not self.shows_any_token(shown)
+        return self.token is not None and bool(parse_bearers(shown)) and not self._shows_known_token(shown)
 
     def shows_token(self, authorization: Sequence[bytes]) -> bool:
         """Return whether a value of the header `Authorization` shows `token`; in constant time."""
@@ -98,16 +150,22 @@ class Admission:
             return True
         return any(self.is_token(value) for value in parse_bearers(authorization))
 
-    def shows_any_token(self, authorization: Sequence[bytes]) -> bool:
-        """Return whether a value of the header `Authorization` shows `token`, or a user's own."""
-        return self.shows_token(authorization) or self._user_of(authorization) != ""
-
     def is_token(self, shown: bytes) -> bool:
         """Return whether `shown` is `token`, in constant time; False if the server has none."""
         return self.token is not None and hmac.compare_digest(shown, self.token.encode())
 
-    def _user_of(self, authorization: Sequence[bytes]) -> str:
-        return next((name for name in map(self.users.find_user, parse_bearers(authorization)) if name), "")
+    def _shows_known_token(self, authorization: Sequence[bytes]) -> bool:
+        """Return whether a value of the header `Authorization` shows `token`, or a user's own."""
+        known = [self.is_token(value) for value in parse_bearers(authorization)]
+        return any(known) or self._user_of(authorization).name != ""
+
+    def _user_of(self, authorization: Sequence[bytes]) -> SignedUser:
+        for shown in parse_bearers(authorization):
+            name = self.users.find_user(shown)
+            found = SignedUser(name, inf) if name else self.signed.find_user(shown)
+            if found is not None:
+                return found
+        return _NO_USER
 
     def _is_our_host(self, host: str, local: str | None) -> bool:
         bare, port = _split(host)

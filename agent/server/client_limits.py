@@ -16,6 +16,7 @@ from ..ports.observe import Observer
 from ..ports.wire import Wire
 from ..protocol.codec import decode, encode
 from ..protocol.inbound import Message
+from ..protocol.kinds import CONVERSATION, ConnectionKind
 from ..protocol.outbound import Error
 from ..wire.bucket import Bucket
 from .capacity import Place
@@ -30,18 +31,25 @@ _WAIT = "Too many messages from your address; wait a moment before you ask again
 class ClientLimits:
     """One client in its `place` (implements `agent.server.client_policy.ClientPolicy`).
 
-    `address`: the address that the client counts for; None for a client behind trusted proxies only.
+    `address`: the address that the client counts for; None for a client behind trusted proxies only. `kind`: of its
+    connection; a frame `message` of any kind counts.
     `due`: the deadline of its first message on the loop's clock; `inf` once it has sent one.
     """
 
     def __init__(
-        self, limits: ConnectionLimits, place: Place, address: str | None, observer: Observer
+        self,
+        limits: ConnectionLimits,
+        place: Place,
+        address: str | None,
+        observer: Observer,
+        kind: ConnectionKind = CONVERSATION,
     ) -> None:
         self.due = trio.current_time() + limits.idle_timeout if limits.idle_timeout else inf
         self._limits = limits
         self._place = place
         self._address = address
         self._observer = observer
+        self._kind = kind
         self._refused: Bucket | None = None
         self._has_refusal_slot = False
 
@@ -80,10 +88,10 @@ class ClientLimits:
             self._limits.places.keep(self._place)
             return True
         try:
-            frame = decode(message)
+            frame = decode(message, self._kind)
         except BadFrame:
             return True
-        if not isinstance(frame, Message):
+        if frame.__struct_config__.tag != Message.__struct_config__.tag:
             return True
         self._observer.count("limited", "messages")
         self._observer.count("errors", "rate_limited")

@@ -15,6 +15,7 @@ import trio
 from ..config import WRITE_TIMEOUT
 from ..errors import WireClosed
 from ..ports.observe import Observer
+from ..wire.outbox import find_eager_write
 from .body import USUAL, Bounds, Ending, feed_body
 from .request_head import Head, Refusal
 from .responses import Answer
@@ -62,7 +63,7 @@ class HttpExchange:
     async def answer(self, answer: Answer) -> None:
         """Write a whole answer. Raises `WireClosed` as `write` does.
 
-        `watch` has ended before the first byte is written: bytes behind the answer may be the next request.
+        `watch` is cancelled before the first byte is written: bytes behind the answer may be the next request.
         """
         self._watching.cancel()
         keep = answer.status < 400 and self._alone and self.head.persists and self._may_persist()
@@ -75,6 +76,12 @@ class HttpExchange:
         Raises `WireClosed` if that takes over `WRITE_TIMEOUT` seconds, or the client has closed the connection.
         """
         try:
+            write_now = find_eager_write(self._stream)
+            if write_now is not None:  # nearly every answer fits, and a deadline costs more than to write it
+                data = data[write_now(self._stream, data) :]
+                if not data:
+                    await trio.lowlevel.checkpoint()
+                    return
             with trio.move_on_after(WRITE_TIMEOUT):
                 await self._stream.send_all(data)
                 return

@@ -9,7 +9,7 @@ still on its way. During the work one task reads the connection: its end means t
 work. So a client must not close its half before it has its answer.
 
 A project's key opens that project and nothing else: another project's things, and the operator's routes, are answered
-by the same 404 as things that never existed.
+by the same 404 as things that never existed. A user's own token opens that user's things, on the routes that say so.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,38 +20,40 @@ from typing import Any
 import trio
 
 from ..config import HTTP_TIMEOUT, UPLOAD_MAX, UPLOADS_AT_ONCE
+from ..errors import StorageFailed
 from ..ports.observe import Observer
 from ..ports.tracing import TRACE_PARENT
 from ..protocol.paths import PathMatch, match_path
 from ..protocol.problems import ProblemError, code_of, decode_query
-from ..protocol.routes import Access, Route, Shape
+from ..protocol.route import Access, Route, Shape
 from .admission import NEEDS_TOKEN, TOO_MANY_GUESSES
 from .api.answers import answer_problem, answer_refusal, catch_errors
 from .api.idempotency import parse_idempotency_key
 from .api.keys import Keys, TooManyGuesses
+from .api.owners import check_owner
 from .api.uploads import ENVELOPE, Multipart
-from .body import Bounds, check_announced_body, is_json
+from .body import USUAL, Bounds, check_announced_body, is_json
 from .http_exchange import HttpExchange, PlacedHandler
 from .limits import ConnectionLimits, Slots
 from .page_routes import UNKNOWN_PAGE
+from .project_pages import ProjectPages
 from .request_head import Head, Refusal
 from .responses import Answer, plain_text
-from .service import AdmittedRequest, Caller, DoorHandler, RouteService
+from .service import AdmittedRequest, Caller, DoorHandler, RouteService, ShownKey
 
-UPLOAD_TIMEOUT = 30.0  # for an upload to come
+UPLOAD_TIMEOUT = 30.0  # seconds in which an upload must have come
 
-_USUAL = Bounds()
-_UPLOAD = Bounds(UPLOAD_MAX + ENVELOPE, UPLOAD_TIMEOUT)
+_UPLOAD_BOUNDS = Bounds(UPLOAD_MAX + ENVELOPE, UPLOAD_TIMEOUT)
 _NOT_JSON = Refusal(
     415, "Send Content-Type: application/json, and no Content-Encoding.", code="unsupported_media_type"
 )
-_MESSAGES = Refusal(
+_TOO_MANY_MESSAGES = Refusal(
     429,
     "Too many messages from your address; wait a moment before you ask again.",
     {"Retry-After": "1"},
     "rate_limited",
 )
-_REQUESTS = Refusal(429, "", {"Retry-After": "10"}, "rate_limited")
+_TOO_MANY_REQUESTS = Refusal(429, "", {"Retry-After": "10"}, "rate_limited")
 _QUESTION_LOST = Refusal(503, "Others are waiting and your question did not come.", {"Retry-After": "2"})
 _PLACE_LOST: Mapping[Shape, Refusal] = {
     "openai": _QUESTION_LOST,
@@ -69,7 +71,8 @@ class HttpServer:
     """Checks and serves the plain requests of all connections.
 
     `pages`: handlers of the page's routes, by name. `services`: the `RouteService` of each other shape; the paths of a
-    shape without a service are unknown. `new_id` returns the id of a fault.
+    shape without a service are unknown. `new_id` returns the id of a fault. `project_pages`: what the page shows of
+    projects; None if there are none.
     """
 
     def __init__(
@@ -80,6 +83,7 @@ class HttpServer:
         pages: Mapping[str, DoorHandler],
         services: Mapping[Shape, RouteService],
         new_id: Callable[[], str],
+        project_pages: ProjectPages | None = None,
     ) -> None:
         self._keys = keys
         self._limits = limits
@@ -90,24 +94,34 @@ class HttpServer:
         for service in services.values():
             self._door_handlers |= service.door_handlers
         self._new_id = new_id
+        self._project_pages = project_pages
         self._uploads = Slots(UPLOADS_AT_ONCE)
 
     def answer_refusal(self, refusal: Refusal, head: Head | None) -> Answer:
         """Return a refusal in the shape of its path. `head`: that of the refused request, None if none came."""
-        return answer_refusal(refusal, "plain" if head is None else self._find(head).shape)
+        return answer_refusal(refusal, "plain" if head is None else self._match_route(head).shape)
 
-    def refuse_guesses(self, head: Head, address: str | None) -> Refusal | None:
-        """Return the refusal of an upgrade from an `address` that has shown too many wrong tokens, or None."""
+    async def admit_socket(self, head: Head, address: str | None) -> Refusal | ShownKey | None:
+        """Return the project's key that an upgrade shows, or None if it shows none.
+
+        Returns the refusal of an `address` that has shown too many wrong tokens, and while keys cannot be looked up.
+        """
         try:
-            self._keys.check_guesses(head, address)
+            if not self._keys.shows_key(head):
+                self._keys.check_guesses(head, address)
+                return None
+            with trio.move_on_after(HTTP_TIMEOUT):
+                return await self._keys.find_shown_key(head, address)
         except TooManyGuesses:
             self._observer.count("limited", "tokens")
             return TOO_MANY_GUESSES
-        return None
+        except StorageFailed:
+            pass
+        return _TOO_LATE
 
     async def admit(self, head: Head, address: str | None) -> Refusal | Answer | PlacedHandler:
         """Return a `Refusal`, the `Answer` of a route that takes no place, or the function to call in a place."""
-        match = self._find(head)
+        match = self._match_route(head)
         admitted: Refusal | Answer | PlacedHandler = _TOO_LATE
         if match.shape == "problem":
             admitted = Refusal(503, "", code="storage")
@@ -119,7 +133,7 @@ class HttpServer:
             self._count(admitted)
         return admitted
 
-    def _find(self, head: Head) -> PathMatch:
+    def _match_route(self, head: Head) -> PathMatch:
         """Return the routes of a path that this server has handlers for, in its `pages` or `services`."""
         match = match_path(head.path)
         if match.shape == "plain":
@@ -130,12 +144,12 @@ class HttpServer:
         self, match: PathMatch, head: Head, address: str | None
     ) -> Refusal | Answer | PlacedHandler:
         route = match.routes.get(_method(head))
-        who = _access_of(match, route, head)
+        access = _access_of(match, route, head)
         try:
             caller = (
                 Caller()  # an open route of the API ignores keys, wrong ones too
-                if match.shape == "problem" and who == "open"
-                else await self._keys.caller_for(who, head, address)
+                if match.shape == "problem" and access == "open"
+                else await self._keys.caller_for(access, head, address)
             )
         except TooManyGuesses:
             self._observer.count("limited", "tokens")
@@ -148,18 +162,23 @@ class HttpServer:
         if route is None:
             return _answer_unknown(match, head)
         query = decode_query(route.query, head.query) if match.shape == "problem" else None
+        check_owner(caller, route, query)
         if route.access == "open":
             return await self._door_handlers[route.name](head, match.names)
         key = parse_idempotency_key(head) if match.shape == "problem" and route.method == "POST" else None
         admitted = AdmittedRequest(
             head=head, caller=caller, route=route, names=match.names, query=query, key=key
         )
-        named = match.names.get("project_id") or getattr(query, "project_id", None)
-        if not caller.may_see(named):
+        project = match.names.get("project_id") or getattr(query, "project_id", None)
+        if not caller.may_see(project):
             raise ProblemError("not_found")
         refusal = self._refuse(admitted, address)
         if refusal is not None:
             return refusal
+        if route.access == "user":
+            answer = None if self._project_pages is None else await self._project_pages.answer(admitted)
+            if answer is not None or caller.project is not None:
+                return answer or _NOT_FOUND
         if route.name in self._door_handlers:
             return await self._door_handlers[route.name](head, match.names)
         return partial(self._serve, self._services[match.shape], admitted)
@@ -172,7 +191,7 @@ class HttpServer:
             return None
         if not self._limits.requests.take(caller.name if caller.keyed else address, trio.current_time()):
             self._observer.count("limited", "requests")
-            return _REQUESTS
+            return _TOO_MANY_REQUESTS
         if not match.routes or (
             route is not None and route.access == "operator" and caller.project is not None
         ):
@@ -196,10 +215,10 @@ class HttpServer:
             refusal = check_announced_body(head, _bounds(route))
         if refusal is None and service is not None:
             refusal = service.refuse(route)
-        counts = refusal is None and route.shape != "problem" and route.has_body
-        if counts and not self._limits.messages.take(address, trio.current_time()):
+        is_message = refusal is None and route.shape != "problem" and route.has_body
+        if is_message and not self._limits.messages.take(address, trio.current_time()):
             self._observer.count("limited", "messages")
-            return _MESSAGES
+            return _TOO_MANY_MESSAGES
         return refusal
 
     async def _serve(
@@ -289,7 +308,7 @@ def _method(head: Head) -> str:
 
 
 def _bounds(route: Route) -> Bounds:
-    return _UPLOAD if route.uploads else _USUAL
+    return _UPLOAD_BOUNDS if route.uploads else USUAL
 
 
 def _access_of(match: PathMatch, route: Route | None, head: Head) -> Access:

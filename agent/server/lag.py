@@ -201,10 +201,8 @@ class Watchdog:
         if age < LAG_WARN:
             return LAG_WARN - age
         if self._last_sample[0] != number and (seen := self._sample_stack()) is not None:
-            self._last_sample = (
-                number,
-                seen,
-            )  # first: reading the state lets a thread that runs go on and end its round
+            # First: reading the state lets a thread that runs go on and end its round.
+            self._last_sample = (number, seen)
             self._last_sample = (number, replace(seen, state=_state(self._native)))
         if age < LAG_STUCK:
             return LAG_STUCK - age

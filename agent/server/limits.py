@@ -34,9 +34,8 @@ from .rates import (
 )
 from .settings import VISITORS, ServerSettings
 
-TURNED_AWAY = (
-    128  # connections over the cap that get CLOSE_TIMEOUT to read their refusal; more get TURNED_AWAY_BRIEFLY
-)
+# Connections over the cap that get `CLOSE_TIMEOUT` to read their refusal; more get `TURNED_AWAY_BRIEFLY`.
+TURNED_AWAY = 128
 ACCEPTED_IN_A_FLOOD = 1  # while FLOOD or more connections have not sent a request yet
 FLOOD = 4 * ACCEPTED_AT_ONCE  # a head that comes with its connection is read two rounds later
 RELIEF = 16  # connections, of those that may give way, when no file descriptor is left

@@ -1,56 +1,51 @@
 """Handlers of the page's routes: chat page, sources, guide, probes, metrics, descriptions of the wire.
 
-All answers come from memory, prepared before the server starts or held by the index: no thread, no file.
-Only metrics and readiness may take time: with several workers each request collects those of all.
-The page's files carry an ETag of their content, so that a browser that asks again gets 304 and no body.
-
-Makes the script with the page's languages and their texts, from `agent.lang`, when the server starts.
-
-Names that come over the wire (codes, actions, fields) keep their spelling; the page's own become camel case, as its
-scripts spell theirs.
+All answers come from memory, prepared before the server starts or held by the index: no thread, no file. Only metrics
+and readiness may take time: with several workers each request collects those of all. The page's files carry an ETag of
+their content, so that a browser that asks again gets 304 and no body.
 """
 
 import json
-import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
+from gzip import compress
 from html import escape
 from importlib.resources import files
-from typing import Any
 from urllib.parse import parse_qs
 
 from ..lang import DEFAULT, LANGUAGES, Lang
-from ..lang.page import PageTexts
+from .branding import LOGO_POLICY, Logo
+from .embed import make_embed_handlers, wrap_script
 from .etags import answer_tagged, make_tag
 from .guide import read_guide
+from .page_bundle import join_modules
+from .page_languages import make_inbox_script, make_script
 from .request_head import Head
 from .responses import JSON, Answer, plain_text
 from .service import DoorHandler
-from .source import READING, Sections, answer_source
+from .source import Sections, answer_source
 
 _ASSETS = {
     "index.html": "text/html; charset=utf-8",
     "app.js": "text/javascript; charset=utf-8",
     "docs.html": "text/html; charset=utf-8",
     "docs.js": "text/javascript; charset=utf-8",
-    "answer.js": "text/javascript; charset=utf-8",
-    "cards.js": "text/javascript; charset=utf-8",
-    "details.js": "text/javascript; charset=utf-8",
-    "openers.js": "text/javascript; charset=utf-8",
-    "source.js": "text/javascript; charset=utf-8",
-    "list.js": "text/javascript; charset=utf-8",
-    "language.js": "text/javascript; charset=utf-8",
-    "kept.js": "text/javascript; charset=utf-8",
-    "items.js": "text/javascript; charset=utf-8",
-    "memory.js": "text/javascript; charset=utf-8",
-    "languages.js": "text/javascript; charset=utf-8",
-    "words.js": "text/javascript; charset=utf-8",
+    "embed.js": "text/javascript; charset=utf-8",
+    "inbox.html": "text/html; charset=utf-8",
+    "inbox.js": "text/javascript; charset=utf-8",
+    "inbox.css": "text/css; charset=utf-8",
     "style.css": "text/css; charset=utf-8",
     "icon.svg": "image/svg+xml",
 }
-GENERATED_ASSET = "languages.js"
-"""The one script that is no file: `page_routes.make_script` makes it."""
+"""The files that browsers load; each script with all modules that it imports, as one file."""
+_GENERATED: Mapping[str, Callable[[], bytes]] = {
+    "/static/languages.js": make_script,
+    "/static/inbox-languages.js": make_inbox_script,
+}
+"""The modules that are no files."""
+_STYLES = {"inbox.css": ("style.css", "inbox.css")}
+"""The style sheets that consist of several files."""
 _CLIENT = {
     "agent.js": "text/javascript; charset=utf-8",
     "agent.d.ts": "text/plain; charset=utf-8",
@@ -68,9 +63,11 @@ class PageContents:
     `asyncapi`: the wire's description, as JSON bytes. `session_diagram`: the state diagram, as Mermaid text.
     `metrics` returns the Prometheus text. `unready` returns the reason to send new clients elsewhere, or "".
     `sections` returns the sections of a file of the knowledge base. `openers` returns questions to begin with, in a
-    language; None while the documents are being read. `name`: the page's title. `greeting`: its first text.
-    `quotes`: no language model is set, and the page says so. `trouble` returns the trouble of a server that still
-    welcomes clients, or "".
+    language; None while they are not known yet. `name`: the page's title. `greeting`: its first text. `logo`: its
+    image. `quotes`: no language model is set, and the page says so. `guests`: whether a visitor without a token may
+    chat. `remembers`: the server keeps conversations. `leaves_copies`: what is forgotten there stays in a database
+    server's backups. `trouble` returns the trouble of a server that still welcomes
+    clients, or "".
     """
 
     asyncapi: bytes
@@ -81,7 +78,11 @@ class PageContents:
     openers: Callable[[Lang], Sequence[str] | None] = lambda _: ()
     name: str = ""
     greeting: str = ""
+    logo: Logo | None = None
     quotes: bool = False
+    guests: bool = True
+    remembers: bool = False
+    leaves_copies: bool = False
     trouble: Callable[[], str] = lambda: ""
 
 
@@ -90,10 +91,8 @@ def make_page_handlers(contents: PageContents) -> Mapping[str, DoorHandler]:
     page = _page(contents)
     assets = {name: _Asset(_ASSETS[name], _asset(name)) for name in _ASSETS if name != "index.html"}
     assets["index.html"] = _Asset(_ASSETS["index.html"], page)
-    client = {
-        name: _Asset(kind, files("agent").joinpath("client", "js", name).read_bytes())
-        for name, kind in _CLIENT.items()
-    }
+    client = {name: _Asset(kind, _read_client(name)) for name, kind in _CLIENT.items()}
+    bubble = _Asset(_ASSETS["embed.js"], wrap_script(_asset("embed.js")))
     guide = read_guide()
 
     async def of_asset(head: Head, names: Mapping[str, str]) -> Answer:
@@ -109,6 +108,12 @@ def make_page_handlers(contents: PageContents) -> Mapping[str, DoorHandler]:
     async def of_openers(head: Head, _: Mapping[str, str]) -> Answer:
         return _openers(head, contents.openers)
 
+    async def of_logo(head: Head, _: Mapping[str, str]) -> Answer:
+        logo = contents.logo
+        if logo is None:
+            return plain_text(UNKNOWN_PAGE, 404)
+        return answer_tagged(head, logo.content, make_tag(logo.content), logo.kind, LOGO_POLICY)
+
     async def of_guide(head: Head, names: Mapping[str, str]) -> Answer:
         return guide(head, names.get("page", ""))
 
@@ -121,15 +126,20 @@ def make_page_handlers(contents: PageContents) -> Mapping[str, DoorHandler]:
     return {
         "page": _answer_file(assets["index.html"]),
         "asset": of_asset,
+        **make_embed_handlers(
+            bubble.answer, name=contents.name, greeting=contents.greeting, guests=contents.guests
+        ),
         "client": _answer_file(client["agent.js"]),
         "client_types": _answer_file(client["agent.d.ts"]),
         "icon": _answer_file(assets["icon.svg"]),
+        "logo": of_logo,
         "healthz": _answer_always(plain_text("ok\n")),
         "readyz": of_readiness,
         "metrics": of_figures,
         "openers": of_openers,
         "source": of_source,
         "docs": of_docs,
+        "inbox": _answer_file(assets["inbox.html"]),
         "guide": of_guide,
         "guide_page": of_guide,
         "asyncapi": _answer_always(Answer(status=200, content=contents.asyncapi)),
@@ -139,16 +149,20 @@ def make_page_handlers(contents: PageContents) -> Mapping[str, DoorHandler]:
 
 
 class _Asset:
-    """A file of the page. `kind`: its media type."""
+    """A file of the page, as it is and compressed. `kind`: its media type."""
 
     def __init__(self, kind: str, content: bytes) -> None:
         self._kind = kind
-        self._content = content
-        self._tag = make_tag(content)
+        self._plain = content, make_tag(content)
+        packed = compress(content, mtime=0)
+        self._packed = packed, make_tag(packed)
 
     def answer(self, head: Head) -> Answer:
-        """Return the file, or 304 when the request names its ETag."""
-        return answer_tagged(head, self._content, self._tag, self._kind)
+        """Return the file, or 304 when the request names its ETag; compressed for a browser that accepts gzip."""
+        packs = head.accepts_gzip
+        content, tag = self._packed if packs else self._plain
+        encoding = {"content-encoding": "gzip"} if packs else {}
+        return answer_tagged(head, content, tag, self._kind, {**encoding, "vary": "accept-encoding"})
 
 
 def _answer_file(asset: _Asset) -> DoorHandler:
@@ -160,28 +174,54 @@ def _answer_file(asset: _Asset) -> DoorHandler:
 
 @cache
 def _asset(name: str) -> bytes:
-    return (
-        make_script() if name == GENERATED_ASSET else files(__package__).joinpath("static", name).read_bytes()
-    )
+    if name.endswith(".js"):
+        return join_modules(f"/static/{name}", read_module).encode()
+    return b"\n".join(map(_read_static, _STYLES.get(name, (name,))))
+
+
+def read_module(address: str) -> str:
+    """Return the text of the page's module at an address, such as `/static/list.js`."""
+    if address in _GENERATED:
+        return _GENERATED[address]().decode()
+    folder, _, name = address.rpartition("/")
+    return (_read_static(name) if folder else _read_client(name)).decode()
+
+
+def _read_static(name: str) -> bytes:
+    return files(__package__).joinpath("static", name).read_bytes()
+
+
+def _read_client(name: str) -> bytes:
+    return files("agent").joinpath("client", "js", name).read_bytes()
 
 
 def _page(contents: PageContents) -> bytes:
-    """Return the chat page with the operator's `name` and `greeting`, escaped, and with `quotes`."""
+    """Return the chat page with `name`, `greeting` and `logo` of the operator, escaped, and what the server does."""
     page = _asset("index.html").decode()
     if contents.name:
         page = page.replace("<title>Ask</title>", f"<title>{escape(contents.name)}</title>")
-    quotes = "yes" if contents.quotes else ""
-    for field, value in (("name", contents.name), ("greeting", contents.greeting), ("quotes", quotes)):
+    values = {
+        "name": contents.name,
+        "greeting": contents.greeting,
+        "quotes": "yes" if contents.quotes else "",
+        "memory": "yes" if contents.remembers else "",
+        "copies": "yes" if contents.leaves_copies else "",
+        "logo": "/logo" if contents.logo is not None else "",
+    }
+    for field, value in values.items():
         page = page.replace(f'"agent-{field}" content=""', f'"agent-{field}" content="{escape(value)}"')
     return page.encode()
 
 
 def _openers(head: Head, openers: Callable[[Lang], Sequence[str] | None]) -> Answer:
-    """Return questions to begin with, in the language of the query's `lang`, as JSON."""
+    """Return questions to begin with, in the language of the query's `lang`, as JSON.
+
+    While they are not known, the list is empty, and `Retry-After` says when to ask again.
+    """
     wanted = parse_qs(head.query.decode("latin-1")).get("lang", [DEFAULT])[-1]
     found = openers(wanted if wanted in LANGUAGES else DEFAULT)
     if found is None:
-        return plain_text(READING, 503, {"retry-after": "1"})
+        return Answer(status=200, content=b"[]", headers={"retry-after": "1"})
     content = json.dumps(found).encode()
     return answer_tagged(head, content, make_tag(content), JSON)
 
@@ -197,27 +237,3 @@ def _readiness(why: str, but: str) -> Answer:
     if why:
         return plain_text(f"not ready: {why}\n", 503)
     return plain_text(f"ready, but: {but}\n" if but else "ready\n")
-
-
-_STATUSES = {401: "locked", 404: "gone", 503: "unread"}
-_CLOSE_CODES = {1001: "gone", 1008: "unwelcome", 1009: "too_long", 1011: "broken", 1012: "restarting"}
-
-
-def make_script() -> bytes:
-    """Return the module `/static/languages.js` as UTF-8: `LANGUAGES` (name and words, by code) and `DEFAULT`."""
-    languages = {
-        code: {"name": language.name, "words": _words(language.page)} for code, language in LANGUAGES.items()
-    }
-    text = json.dumps(languages, ensure_ascii=False)
-    return f"export const LANGUAGES = {text};\nexport const DEFAULT = {json.dumps(DEFAULT)};\n".encode()
-
-
-def _words(page: PageTexts) -> dict[str, Any]:
-    texts = {_to_camel_case(name): value for name, value in asdict(page).items()}
-    texts["close"] = {code: texts["close"][name] for code, name in _CLOSE_CODES.items()}
-    texts["source"] |= {status: texts["source"][name] for status, name in _STATUSES.items()}
-    return texts
-
-
-def _to_camel_case(name: str) -> str:
-    return re.sub("_([a-z])", lambda found: found[1].upper(), name)

@@ -14,6 +14,7 @@ import re
 from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from http import HTTPStatus
 
 import h11
@@ -22,17 +23,16 @@ import trio
 from ..config import CLOSE_TIMEOUT, FLUSH_TIMEOUT, HEAD_MAX, HEAD_TIMEOUT
 from ..protocol import routes
 from ..protocol.completion_answers import encode_error
+from ..protocol.kinds import KIND_OF_PATH
 from ..protocol.mcp import encode_rpc_refusal
 
 METHODS = (b"GET", b"HEAD", b"POST")
 VERSIONS = (b"1.0", b"1.1")
-SOCKET_PATHS = (b"/", b"/ws")
 _READ = 4096
 _ERRORS = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}  # OpenAI's types
 _VERSION = b"13"
-_REQUEST_LINE = re.compile(
-    rb"([A-Za-z]{1,16}) (/[!-~]*)"
-)  # the part of a request's first line that its refusal needs
+# The part of a request's first line that its refusal needs.
+_REQUEST_LINE = re.compile(rb"([A-Za-z]{1,16}) (/[!-~]*)")
 _BODY = (b"content-length", b"transfer-encoding")
 
 
@@ -64,9 +64,12 @@ class Refusal:
         return self.code or HTTPStatus(self.status).phrase.lower().replace(" ", "_")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Head:
-    """A request's head. Header names are lower case; `raw` is the head as it came, `rest` the bytes behind it."""
+    """A request's head. Header names are lower case; `raw` is the head as it came, `rest` the bytes behind it.
+
+    It has no slots, so that what several readers ask of it is found once.
+    """
 
     method: bytes
     target: bytes
@@ -97,20 +100,29 @@ class Head:
         return lines and self.version == b"1.1" and b"close" not in words and not self.values(b"upgrade")
 
     @property
+    def accepts_gzip(self) -> bool:
+        """Whether `Accept-Encoding` names gzip, with a weight above 0 (RFC 9110, 12.5.3)."""
+        for part in b",".join(self.values(b"accept-encoding")).lower().split(b","):
+            coding, _, weight = part.replace(b" ", b"").partition(b";q=")
+            if coding == b"gzip":
+                return not weight or weight.strip(b"0.") != b""
+        return False
+
+    @property
     def announces(self) -> bool:
         """Whether the head announces a body of at least one byte, or of unknown length."""
         lengths = self.values(b"content-length")
         return bool(self.values(b"transfer-encoding")) or any(int(each) for each in lengths)
 
-    @property
+    @cached_property
     def upgrade(self) -> bool:
         """Whether this asks for our WebSocket; any other request is plain HTTP, with another `Upgrade` too."""
         asks_websocket = b"websocket" in _split_words(self.values(b"upgrade"))
         return (
-            asks_websocket and (self.method, self.version) == (b"GET", b"1.1") and self.path in SOCKET_PATHS
+            asks_websocket and (self.method, self.version) == (b"GET", b"1.1") and self.path in KIND_OF_PATH
         )
 
-    @property
+    @cached_property
     def subprotocols(self) -> tuple[str, ...]:
         """The WebSocket subprotocols that the client offers, as it spells them."""
         offered = b",".join(self.values(b"sec-websocket-protocol")).decode("latin-1")

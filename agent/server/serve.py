@@ -12,10 +12,11 @@ the log, and no other. Small writes leave at once: trio sets `TCP_NODELAY` on ev
 """
 
 import socket
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 from typing import TypeAlias
 
 import structlog
@@ -24,17 +25,20 @@ import trio
 from ..config import FLUSH_TIMEOUT
 from ..errors import WireClosed
 from ..ports.observe import Observer
+from ..protocol.kinds import KIND_OF_PATH
 from .accept import ListenerSource, make_listener
 from .addresses import Addresses
-from .admission import Admission
+from .admission import NEEDS_TOKEN, Admission
 from .capacity import Place
 from .client_limits import ClientLimits
+from .gate import Gate
 from .http_exchange import HttpExchange, PlacedHandler
 from .http_server import HttpServer
 from .limits import ConnectionLimits
 from .request_head import Head, Refusal, close_now, hang_up, read_head, receive
 from .responses import Answer
-from .settings import FIRST_WORDS, IDLE_TIMEOUT, TURNED_AWAY_BRIEFLY
+from .service import ShownKey
+from .settings import FIRST_WORDS, TURNED_AWAY_BRIEFLY
 from .websocket import Connection, Handler, serve_websocket
 
 REQUESTS_MOST = 100  # of one connection
@@ -49,56 +53,9 @@ _GREEDY = Refusal(
     "Your address has all the connections that one may have; see --max-per-address.",
     {"Retry-After": "10"},
 )
-_UNAUTHORISED_CODE = 4401
-
-
-class Gate:
-    """The state of the server: it opens once it listens, and drains once, for good.
-
-    `accepting`: the scope around the accept loop. `trouble`: a sentence about work that an open server cannot do just
-    now, or ""; it accepts connections all the same.
-    """
-
-    def __init__(self) -> None:
-        self.accepting = trio.CancelScope()  # around the accept loop
-        self.trouble = ""
-        self._open = False
-        self._idle: set[trio.CancelScope] = set()
-
-    @property
-    def unready(self) -> str:
-        """The reason to send new clients elsewhere, as a sentence; "" if they are welcome."""
-        if self.draining:
-            return "The server is going down."
-        return self.trouble if self._open else "The server is starting."
-
-    @property
-    def draining(self) -> bool:
-        """Whether `drain` was called."""
-        return self.accepting.cancel_called
-
-    def open(self) -> None:
-        """Open the gate: the server listens."""
-        self._open = True
-
-    def drain(self) -> None:
-        """Accept no more connections, and end those that wait for their next request. Idempotent.
-
-        All other connections go on, those in their handshake too.
-        """
-        self.accepting.cancel()
-        for scope in self._idle:
-            scope.cancel()
-
-    @contextmanager
-    def bound_wait(self) -> Iterator[None]:
-        """Bound the block, which waits for a next request, to `IDLE_TIMEOUT` seconds; `drain` ends it at once."""
-        with trio.move_on_after(0 if self.draining else IDLE_TIMEOUT) as scope:
-            self._idle.add(scope)
-            try:
-                yield
-            finally:
-                self._idle.discard(scope)
+UNAUTHORISED = 4401
+"""The close code of a WebSocket without a right token or key."""
+TOKEN_OVER = "the token is over: connect again with a new one"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,12 +81,15 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class _PlacedClient:
-    """A client with a place. `handler` answers its request; it is None for an upgrade."""
+    """A client with a place.
+
+    `admitted` answers its request; of an upgrade, it is the project's key that it has shown, or None.
+    """
 
     head: Head
     place: Place
     address: str | None
-    handler: PlacedHandler | None
+    admitted: PlacedHandler | ShownKey | None
     exchange: HttpExchange
 
 
@@ -280,6 +240,8 @@ async def _serve_at_door(
                 edge.observer.count("connections", "websocket" if head.upgrade else "http")
             return await _admit(edge, stream, exchange, address, admitted)
         refusal = admitted
+        if refusal is NEEDS_TOKEN:
+            _log_refused_token(edge, head)
     if not visit.served:
         edge.observer.count("connections", "rejected")
     edge.observer.count("rejections", str(refusal.status))
@@ -289,12 +251,15 @@ async def _serve_at_door(
 
 async def _check_request(
     edge: Edge, stream: trio.abc.Stream, head: Head, address: str | None
-) -> Refusal | Answer | PlacedHandler | None:
-    """Return a request's `Refusal`, its `Answer`, or the function that answers it in a place; None for a WebSocket."""
+) -> Refusal | Answer | PlacedHandler | ShownKey | None:
+    """Return a request's `Refusal`, its `Answer`, or the function that answers it in a place.
+
+    Of a WebSocket, return the project's key that it shows, or None.
+    """
     refusal = edge.admission.check(head, _local_address(stream))
     if refusal is not None:
         return refusal
-    return edge.http.refuse_guesses(head, address) if head.upgrade else await edge.http.admit(head, address)
+    return await (edge.http.admit_socket if head.upgrade else edge.http.admit)(head, address)
 
 
 async def _admit(
@@ -302,7 +267,7 @@ async def _admit(
     stream: trio.abc.Stream,
     exchange: HttpExchange,
     address: str | None,
-    admitted: Answer | PlacedHandler | None,
+    admitted: Answer | PlacedHandler | ShownKey | None,
 ) -> _PlacedClient | bool:
     head = exchange.head
     if isinstance(admitted, Answer):
@@ -310,7 +275,12 @@ async def _admit(
         if not exchange.may_continue:
             await hang_up(stream)
         return exchange.may_continue
-    if head.upgrade and not edge.admission.may_open_socket(head):
+    key = admitted if isinstance(admitted, ShownKey) else None
+    refused = (
+        head.upgrade and not edge.admission.may_open_socket(head) if key is None else key.project is None
+    )
+    if refused:
+        _log_refused_token(edge, head)
         await serve_websocket(stream, head, partial(_close_unauthorised, edge))
         return False
     place = await edge.limits.places.take(address, trio.current_time())
@@ -322,15 +292,16 @@ async def _admit(
 
 
 def _make_client_task(edge: Edge, stream: trio.abc.Stream, client: _PlacedClient) -> ClientTask:
-    if client.handler is not None:
-        return partial(_answer, edge, client.handler, client.exchange, stream, client.place)
-    guest = ClientLimits(edge.limits, client.place, client.address, edge.observer)
-    return partial(
-        _serve_session,
-        edge,
-        guest,
-        Connection(stream, client.head, guest, edge.admission.find_user(client.head)),
-    )
+    admitted = client.admitted
+    if admitted is not None and not isinstance(admitted, ShownKey):
+        return partial(_answer, edge, admitted, client.exchange, stream, client.place)
+    kind = KIND_OF_PATH[client.head.path]
+    guest = ClientLimits(edge.limits, client.place, client.address, edge.observer, kind)
+    user = edge.admission.find_user(client.head)
+    connection = Connection(stream, client.head, guest, user, admitted)
+    time_left = edge.admission.find_time_left(client.head)
+    handler = edge.handler if time_left == inf else partial(_handle_until, edge.handler, time_left)
+    return partial(_serve_session, edge, guest, connection, handler)
 
 
 async def _answer(
@@ -347,20 +318,38 @@ async def _answer(
     return exchange.may_continue
 
 
-async def _serve_session(edge: Edge, guest: ClientLimits, connection: Connection) -> bool:
+async def _serve_session(edge: Edge, guest: ClientLimits, connection: Connection, handler: Handler) -> bool:
     guest.start_giving_way(connection)
     try:
-        if not await connection.serve(edge.handler):
+        if not await connection.serve(handler):
             edge.observer.count("aborts")
     finally:
         guest.release()
     return False
 
 
+async def _handle_until(handler: Handler, seconds: float, connection: Connection) -> None:
+    """Run `handler`; close the connection after `seconds`, when its token is over, also within a turn."""
+    connection.start_task(_close_over, connection, seconds)
+    await handler(connection)
+
+
+async def _close_over(connection: Connection, seconds: float) -> None:
+    await trio.sleep(seconds)
+    connection.close(UNAUTHORISED, TOKEN_OVER)
+
+
 async def _close_unauthorised(edge: Edge, connection: Connection) -> None:
-    edge.observer.count("rejections", str(_UNAUTHORISED_CODE))
-    connection.close(_UNAUTHORISED_CODE, "not authorised")
+    edge.observer.count("rejections", str(UNAUTHORISED))
+    connection.close(UNAUTHORISED, "not authorised")
     await trio.lowlevel.checkpoint()
+
+
+def _log_refused_token(edge: Edge, head: Head) -> None:
+    """Log why a signed token was refused, without the token."""
+    why = edge.admission.explain_refusal(head)
+    if why:
+        _log.info("token refused", why=why)
 
 
 async def _turn_away(edge: Edge, stream: trio.abc.Stream, refusal: Refusal, head: Head | None = None) -> None:

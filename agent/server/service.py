@@ -6,7 +6,7 @@ from typing import Any, Protocol, TypeAlias
 
 import trio
 
-from ..protocol.routes import Route
+from ..protocol.route import Route
 from .http_exchange import HttpExchange
 from .request_head import Head, Refusal
 from .responses import Answer
@@ -22,20 +22,40 @@ OPERATOR = "operator"
 class Caller:
     """The caller of a request.
 
-    `project`: the only project that the caller may see; None for the operator. `keyed`: whether a key was shown.
+    `project`: the only project that the caller may see; None for the operator. `keyed`: whether a key was shown. `key`:
+    the id of the project's key. `user`: the name of a caller with a user's own token, who sees no project; "" for any
+    other caller.
     """
 
     project: str | None = None
     keyed: bool = False
+    key: str = OPERATOR
+    user: str = ""
 
     @property
     def name(self) -> str:
         """The name under which the caller's requests are counted and stored."""
+        if self.user:
+            return f"user {self.user}"
         return OPERATOR if self.project is None else f"project {self.project}"
 
     def may_see(self, project: str | None) -> bool:
         """Return whether the caller may see `project`; None, no project, is allowed."""
+        if self.user:
+            return project is None
         return self.project is None or project is None or project == self.project
+
+
+@dataclass(frozen=True, slots=True)
+class ShownKey:
+    """A project's key that a client has shown.
+
+    `digest`: as it is stored. `project`: None if it opens none. `id`: of the key, if it opens one.
+    """
+
+    digest: str
+    project: str | None
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ Above them, the limits that modules of this room share.
 """
 
 import socket
+from collections.abc import Iterator
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
@@ -19,9 +20,11 @@ VISITORS = 512  # connections without a place: heads being read, plain requests,
 FIRST_WORDS = 0.25  # seconds in which a new WebSocket need not give way: its first message may be on its way
 WRONG_TOKENS = 20  # of one address in a minute that are answered at leisure
 TOKEN_MIN = 16  # characters, where other machines can try
+SIGN_KEY_MIN = 32  # characters: as many bytes as HMAC-SHA-256 puts out
 NAME_MAX = 80  # characters of the name that an operator gives the page ...
 GREETING_MAX = 300  # ... and of the greeting
 WORKERS_MAX = 64
+MAKE_SIGN_KEY = 'python3 -c "import secrets; print(secrets.token_urlsafe(32))" makes one'
 
 
 def _one_line(text: str, most: int) -> bool:
@@ -48,6 +51,24 @@ def proxies(trusted: tuple[str, ...]) -> tuple[Network, ...]:
     return networks
 
 
+def _is_secret(text: str) -> bool:
+    return text.isascii() and text.isprintable() and text.strip() == text != ""
+
+
+def _check_sign_keys(key: str | None, old: str | None, token: str | None) -> Iterator[tuple[bool, str]]:
+    """Give the checks of the keys that sign users' tokens; no message holds a key."""
+    for name, each in (("sign-key", key), ("old-sign-key", old)):
+        if each is not None:
+            yield not _is_secret(each), f"{name} must be printable ASCII, not empty, without spaces around it"
+            yield (
+                len(each) < SIGN_KEY_MIN,
+                f"{name} must have at least {SIGN_KEY_MIN} characters: {MAKE_SIGN_KEY}",
+            )
+            yield each == token, f"{name} must not be token, which opens more: give each a secret of its own"
+    yield old is not None and key is None, "old-sign-key needs sign-key: one key alone is sign-key"
+    yield old is not None and old == key, "old-sign-key must be another key than sign-key: leave it out"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSettings:
     """The address of a server, its clients and their limits.
@@ -59,9 +80,16 @@ class ServerSettings:
         port: TCP port. 0 takes a free port.
         name: Name of the assistant: the title of the chat page, and the model in /v1/models.
         greeting: Text that the chat page shows before the first question.
+        starters: Text file of questions to begin with, one a line; a line [sv] or [en] gives the language of the lines
+            after it. Left out, they are questions that stand in the documents and are answered from there.
+        logo: Image that the chat page shows beside its name: an SVG or PNG file of at most 64 KiB.
         token: Secret that clients must send. Set it as AGENT_TOKEN: other users of this machine can read flags.
         users: File with a line name = "token" for each user. A user's token opens sockets as that user, so all
             connections share one memory. Needs token too, which stays the operator's.
+        sign_key: Secret of at least 32 characters that your website's backend signs tokens of its users with. Such a
+            token opens sockets as the user that it names, until its time is over. Set it as AGENT_SIGN_KEY.
+        old_sign_key: The key before sign-key, while tokens that it has signed are still in use. It signs no more.
+        guests: Let clients without a token chat, each as nobody. The HTTP API and the metrics still need token.
         insecure: Serve other machines without a token.
         allow_host: Another Host header to accept, such as the name of a proxy. Repeat it for several.
         allow_origin: Another Origin whose pages may connect. Repeat it for several.
@@ -84,8 +112,13 @@ class ServerSettings:
     port: int = 8787
     name: str = ""
     greeting: str = ""
+    starters: Path | None = None
+    logo: Path | None = None
     token: str | None = None
     users: Path | None = None
+    sign_key: str | None = None
+    old_sign_key: str | None = None
+    guests: bool = False
     insecure: bool = False
     allow_host: tuple[str, ...] = ()
     allow_origin: tuple[str, ...] = ()
@@ -104,8 +137,7 @@ class ServerSettings:
         check(
             finite(self.address_rate or 0.0, self.api_rate or 0.0, self.idle_timeout),
             (
-                token is not None
-                and not (token.isascii() and token.isprintable() and token.strip() == token != ""),
+                token is not None and not _is_secret(token),
                 "token must be printable ASCII, not empty, without spaces around it",
             ),
             (
@@ -116,6 +148,11 @@ class ServerSettings:
             (
                 self.users is not None and token is None,
                 "users needs a token too, the operator's: without one the server is open to everybody",
+            ),
+            *_check_sign_keys(self.sign_key, self.old_sign_key, token),
+            (
+                self.guests and token is None,
+                "guests needs a token, the operator's: without one the server is open to everybody",
             ),
             (
                 not self.insecure and token is None and not is_loopback(self.host),

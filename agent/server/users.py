@@ -1,7 +1,8 @@
 """Reads the file of users with tokens of their own: lines `name = "token"`, in TOML.
 
-A user's token opens the chat page's socket, its openers and its sources, as that user. It does not open the operator's
-routes: the metrics, the HTTP API and plain questions. So a user's name is never a client's claim.
+A user's token opens the chat page's socket, its openers and its sources, as that user, and over HTTP what is the user's
+own. It does not open the operator's routes: the metrics, the rest of the HTTP API and plain questions. So a user's name
+is never a client's claim.
 """
 
 import hmac
@@ -10,11 +11,13 @@ from pathlib import Path
 
 from ..errors import UsageError
 from .settings import TOKEN_MIN
+from .visitors import VISITOR
 
 USERS_MOST = 1000  # with tokens of their own: a token is compared with all, in 0.3 ms
 USERS_FILE_BYTES = 256 * 1024
 USER_NAME = 128  # characters
 
+NAME_RULE = f"one line of 1 to {USER_NAME} characters, and must not begin with {VISITOR}"
 _LIKE = 'it must hold lines like ana = "a token that is hard to guess"'
 
 
@@ -31,6 +34,11 @@ class Users:
             if hmac.compare_digest(token, secret):
                 user = name
         return user
+
+
+def is_user_name(name: str) -> bool:
+    """Return whether a token may name the user `name`."""
+    return 0 < len(name) <= USER_NAME and name.isprintable() and not name.startswith(VISITOR)
 
 
 def read_users(path: Path, token: str | None) -> Users:
@@ -50,8 +58,8 @@ def read_users(path: Path, token: str | None) -> Users:
         raise _file_error(path, _LIKE) from None
     named: dict[str, bytes] = {}
     for name, secret in found.items():
-        if not (0 < len(name) <= USER_NAME and name.isprintable()):
-            raise _file_error(path, f"a name must be one line of 1 to {USER_NAME} characters")
+        if not is_user_name(name):
+            raise _file_error(path, f"a name must be {NAME_RULE}")
         if not isinstance(secret, str):
             raise _file_error(path, _LIKE)
         if not (secret.isascii() and secret.isprintable() and secret.strip() == secret):

@@ -34,6 +34,7 @@ from wsproto.connection import Connection as OpenConnection
 from ..config import CLOSE_TIMEOUT, FLUSH_TIMEOUT, MAX_FRAME
 from ..errors import WireClosed
 from ..fsm import Engine
+from ..protocol.kinds import KIND_OF_PATH
 from ..wire.frames import BINARY, CLOSE, PING, TEXT, build_frame
 from ..wire.life import TABLE, ConnectionDeed, ConnectionGuard, ConnectionState, ConnectionTrigger
 from ..wire.meter import POLICY, TOO_BIG
@@ -42,6 +43,7 @@ from .admission import SUBPROTOCOL
 from .client_policy import ClientPolicy, NoClientPolicy
 from .library_stream import LibraryStream
 from .request_head import Head, hang_up
+from .service import ShownKey
 
 _KEY_SUFFIX = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455, section 1.3
 
@@ -67,9 +69,8 @@ ABNORMAL, PROTOCOL_ERROR, INVALID_TEXT, INTERNAL = 1006, 1002, 1007, 1011
 _REASON_MAX = 123  # bytes of a close frame's reason: a control frame's 125 less the code
 _FAULTS = {PROTOCOL_ERROR: "protocol error", INVALID_TEXT: "invalid UTF-8"}
 _TOO_MUCH = "too much waits to be sent: read faster, or ask for less at a time"
-_RESET = struct.pack(
-    "ii", 1, 0
-)  # SO_LINGER on, 0 seconds: closing resets the connection and frees the kernel's buffer
+# SO_LINGER on, 0 seconds: closing resets the connection and frees the kernel's buffer.
+_RESET = struct.pack("ii", 1, 0)
 
 
 MessageHandler: TypeAlias = Callable[[str | bytes], None]
@@ -90,23 +91,33 @@ class Connection:
     `policy`: the server's decisions about this client.
     `outbox`: the frames that wait to be written; overflowing it closes the connection with 1008.
     `agent_v1`: whether the client offered the subprotocol `agent.v1`. `user`: the name of the user whose token the
-    client has shown, or "". `state`: its state in `agent.wire.life.TABLE`.
+    client has shown, or "". `key`: the project's key that it has shown, or None. `kind`: by the path of the upgrade.
+    `state`: its state in `agent.wire.life.TABLE`.
     `aborted`: whether the connection was dropped before all frames were written, its close frame too.
     """
 
     def __init__(
-        self, stream: trio.abc.Stream, head: Head, policy: ClientPolicy | None = None, user: str = ""
+        self,
+        stream: trio.abc.Stream,
+        head: Head,
+        policy: ClientPolicy | None = None,
+        user: str = "",
+        key: ShownKey | None = None,
     ) -> None:
         self.state = TABLE.initial
         self.outbox = Outbox(stream, self._close_overflowing, self._stop_writing)
+        self.kind = KIND_OF_PATH[head.path]
         self.agent_v1 = SUBPROTOCOL in head.subprotocols
         self.user = user
+        self.key = key
         self.aborted = False
         self._policy = policy or NoClientPolicy()
         self._raw = stream
         self._library_stream = LibraryStream(self, stream, head.rest)
-        opened = cast(WSConnection, OpenConnection(SERVER))
-        self._ws = WebSocketConnection(self._library_stream, opened, max_message_size=MAX_FRAME)
+        self._opened = OpenConnection(SERVER)
+        self._ws = WebSocketConnection(
+            self._library_stream, cast(WSConnection, self._opened), max_message_size=MAX_FRAME
+        )
         self._nursery: trio.Nursery | None = None  # while the library runs
         self._handle_message: MessageHandler | None = None  # while messages are delivered
         self._delivering: trio.CancelScope | None = None
@@ -286,7 +297,9 @@ class Connection:
         for a garbage collection, which stops the loop for as long as it takes to visit all live objects.
         """
         self.outbox.drop()
-        del self._ws, self._library_stream, self._raw, self._policy, self.outbox
+        # The generator of wsproto's parser refers to the parser until it ends, which takes a close frame of the client.
+        self._opened._proto._parse_more.close()  # noqa: SLF001 - no public method ends it
+        del self._ws, self._opened, self._library_stream, self._raw, self._policy, self.outbox
 
     def _react(self, trigger: ConnectionTrigger, subject: object = None) -> bool:
         return _ENGINE.react(self, self, trigger, subject)

@@ -143,6 +143,11 @@ class SessionActions:
             if suggestion.message == message:
                 self._fire_step(suggestion, SuggestionStep.CANCEL)
 
+    def cancel_all(self) -> None:
+        """Cancel all suggestions and actions, as `cancel_led_by` does."""
+        for suggestion in list(self._suggestions.values()):
+            self._fire_step(suggestion, SuggestionStep.CANCEL)
+
     def expire_suggestion(self, event: SuggestionExpired) -> None:
         """Expire a suggestion when its time is over."""
         suggestion = self._suggestions.get(event.suggestion_id)

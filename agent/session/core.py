@@ -4,17 +4,17 @@ Two tables decide what may happen: the session's (`states.py`) and a suggestion'
 handlers below find the subject of an event and hand it to a table. The table names the deeds, and their methods act
 on facts (is there a turn, does a confirm wait), never on the name of the state.
 
-A core is composed of the turn in progress (`turns.py`) and of suggestions and actions (`actions.py`). Both write to one
-`CoreOutput` and ask the session's table through `react`. This module has the rest: the client's frames and their
-limits, the messages that wait, and the ways in which a session ends.
+A core is composed of the turn in progress (`turns.py`), of suggestions and actions (`actions.py`), and of the messages
+that wait (`message_queue.py`). They write to one `CoreOutput` and ask the session's table through `react`. This module
+has the rest: the client's frames and their limits, and the ways in which a session ends.
 
-`ConsultQueue` sends a client's requests to the memory, one at a time and in their order. They neither read nor change
-the session's state: a turn continues beside them, and a cancel does not reach them. So each request sees the changes of
-the requests before it, and a client with many requests keeps no other client waiting.
+`ConsultQueue` has a client's requests answered beside the turn, one at a time and in their order. They neither read nor
+change the session's state: a turn continues beside them, and a cancel does not reach them. So each request sees the
+changes of the requests before it, and a client with many requests keeps no other client waiting.
 """
 
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeAlias, get_args
+from typing import Any, ClassVar, TypeAlias
 from weakref import ref
 
 from ..config import BAD_FRAMES, BAD_FRAMES_WINDOW, CONFIRM_SECONDS, FRAMES_PER_SECOND
@@ -24,12 +24,12 @@ from ..ports.brain import Question
 from ..ports.conversation import NO_SCOPE, Scope
 from ..ports.tools import ToolDefinition
 from ..protocol import inbound
-from ..protocol.inbound import Consult, Recall
-from ..protocol.outbound import Error, StreamEnd
+from ..protocol.outbound import Error
 from ..wire.bucket import Bucket
 from .actions import SessionActions, SuggestionEngine
+from .consult_queue import ConsultQueue
 from .core_output import CoreOutput, React
-from .effects import AskMemory, CloseConnection, Effect, LeaveClient
+from .effects import CloseConnection, Effect, LeaveClient
 from .events import (
     ActionEnded,
     BadFrameReceived,
@@ -43,66 +43,23 @@ from .events import (
     Event,
     FrameReceived,
     IdleTimedOut,
+    KeeperReported,
     KillRequested,
     MemoryErased,
     QuestionPosed,
+    StateLasted,
     SuggestionExpired,
     SuggestionOffered,
     TextWritten,
+    ThreadErased,
+    ThreadNews,
     TurnDropped,
 )
 from .history import History
-from .settings import QUEUED_MESSAGES
+from .message_queue import MessageQueue
+from .sent_answers import ANSWERS_RATED, SentAnswers
 from .states import TABLE, SessionDeed, SessionGuard, SessionState, SessionTable, SessionTrigger
 from .turns import SessionTurns
-
-CONSULTS_WAITING = 8  # requests of one client to the memory, behind the request that is being answered
-RECALLS_PER_SECOND = 10.0  # of one client; the burst is as large
-
-_GOING_DOWN = "The server is going down; connect again in a moment."
-_TOO_MUCH = "Too many requests to the memory are waiting; wait for an answer, then ask again."
-_TOO_FAST = "Too many searches of the memory; wait a second, then search again."
-
-
-class ConsultQueue:
-    """The unanswered requests of one client to the memory. `scope`: the user and thread, as of the last answer."""
-
-    __slots__ = ("_frames", "_out", "_recalls", "scope")
-
-    def __init__(self, out: CoreOutput, scope: Scope) -> None:
-        self._out = out
-        self._frames: list[Consult] = []  # the first is being answered, CONSULTS_WAITING wait
-        self._recalls = Bucket(RECALLS_PER_SECOND, RECALLS_PER_SECOND)
-        self.scope = scope
-
-    def add_frame(self, frame: Consult) -> None:
-        """Ask the memory to answer `frame`, now or after the frames before it; or send the reason why not."""
-        if self._out.draining:
-            self._refuse("shutting_down", _GOING_DOWN, frame)
-        elif len(self._frames) > CONSULTS_WAITING:
-            self._refuse("busy", _TOO_MUCH, frame)
-        elif isinstance(frame, Recall) and not self._recalls.take_token(self._out.now):
-            self._refuse("rate_limited", _TOO_FAST, frame)
-        else:
-            self._frames.append(frame)
-            self._out.record_fact("consults", str(frame.__struct_config__.tag))
-            if len(self._frames) == 1:
-                self._out.add(AskMemory(frame, self.scope))
-
-    def finish_first(self, reply: ConsultAnswered) -> None:
-        """Send the answer to the first request, and have the next request answered."""
-        self._frames.pop(0)
-        self.scope = reply.scope or self.scope
-        self._out.send_frame(reply.frame)
-        if isinstance(reply.frame, Error):
-            self._out.record_fact("errors", reply.frame.code)
-        if self._frames:
-            self._out.add(AskMemory(self._frames[0], self.scope))
-
-    def _refuse(self, code: Any, message: str, frame: Consult) -> None:
-        self._out.send_frame(Error(code=code, message=message, id=frame.id))
-        self._out.record_fact("errors", code)
-
 
 SessionEngine: TypeAlias = Engine[SessionState, SessionTrigger, SessionGuard, SessionDeed]
 
@@ -126,10 +83,9 @@ class Core:
         "_engine",
         "_frames",
         "_keeps_suggestions",
-        "_queue",
-        "_rate",
         "actions",
         "consults",
+        "messages",
         "out",
         "state",
         "turns",
@@ -149,14 +105,15 @@ class Core:
         self.state = TABLE.initial
         self.out = CoreOutput()
         react = _hold_weakly(self)
-        self.turns = SessionTurns(self.out, react, History(history))
-        self.consults: ConsultQueue = ConsultQueue(self.out, scope)
+        # A stored thread has its messages.
+        answers = SentAnswers(ANSWERS_RATED if stored_seconds is None else 0)
+        self.turns = SessionTurns(self.out, react, History(history), answers)
+        self.messages = MessageQueue(self.out, react, rate_limit)
+        self.consults: ConsultQueue = ConsultQueue(self.out, scope, answers)
         self.actions = SessionActions(
             self.out, react, suggestion_engine, fills_in, scope, stored_seconds, confirm_time
         )
         self._engine = engine or ENGINE
-        self._queue: list[Question] = []  # QUEUED_MESSAGES at most
-        self._rate = Bucket(rate_limit, 2 * rate_limit)
         self._frames = Bucket(FRAMES_PER_SECOND, FRAMES_PER_SECOND)
         self._keeps_suggestions = stored_seconds is not None
         self._bad: tuple[float, ...] = ()  # when the last bad frames came
@@ -182,16 +139,6 @@ class Core:
     # --- guards: the facts that rows depend on
 
     @property
-    def queue_full(self) -> bool:
-        """Whether the queue of waiting messages is full."""
-        return len(self._queue) >= QUEUED_MESSAGES
-
-    @property
-    def over_rate(self) -> bool:
-        """Whether the client pre-empts or queues faster than it may."""
-        return not self._rate.has_token(self.out.now)
-
-    @property
     def will_be_live(self) -> bool:
         """Whether a suggestion can be confirmed, or the turn is about to make one."""
         return self.actions.any_live or self.turns.is_offering
@@ -210,7 +157,11 @@ class Core:
         if isinstance(event.frame, inbound.Message):
             self._handle_message(event.frame, event.tools, event.key)
         else:
-            self._FRAMES[type(event.frame)](self, event.frame)
+            self._FRAMES.get(type(event.frame), Core._add_consult)(self, event.frame)
+
+    def _add_consult(self, frame: inbound.Consult) -> None:
+        """Have a request answered beside the turn; so is every frame that none of the other handlers takes."""
+        self.consults.add_frame(frame)
 
     def _handle_bad_frame(self, event: BadFrameReceived) -> None:
         if not self._frames.take_token(event.at):
@@ -233,21 +184,19 @@ class Core:
                 scope=self.consults.scope,
                 tools=tools,
                 key=key,
+                progress=frame.progress,
             ),
         )
 
     def _handle_cancel(self, frame: inbound.Cancel) -> None:
         self.turns.forget_wishes()
         self.turns.disown_message(frame.id)
-        queued = [question for question in self._queue if question.id == frame.id]
-        for question in queued:
-            self._queue.remove(question)
+        queued = self.messages.withdraw(frame.id)
         if frame.id is None or self.current_message == frame.id:
             self.react(SessionTrigger.CANCEL)
         elif not queued:
             self.actions.cancel_led_by(frame.id)
-        for question in queued:
-            self.out.send_frame(StreamEnd(reason="cancelled", id=question.id))
+        self.messages.send_cancelled(queued)
 
     def _resume_conversation(self, event: ConversationResumed) -> None:
         self.turns.restore_history(event.history)
@@ -259,12 +208,43 @@ class Core:
             self.out.wall_ms = event.wall_ms
             self.react(SessionTrigger.OFFER, event)
 
+    def _send_report(self, event: KeeperReported) -> None:
+        """Send the frames of whoever keeps the exchanges, after the answer and whatever was done since."""
+        for frame in event.frames:
+            self.out.send_frame(frame)
+
     def _finish_consult(self, event: ConsultAnswered) -> None:
         self.consults.finish_first(event)
         if event.scope is not None:
-            self.turns.clear_history()
-            self.actions.scope = event.scope
-            self._queue = [question.in_scope(event.scope) for question in self._queue]
+            self._enter_thread(event.scope)
+            self.turns.restore_history(event.history)
+
+    def _enter_thread(self, scope: Scope) -> None:
+        """Go on in another thread; a turn in progress still belongs to the previous one."""
+        self.consults.scope = scope
+        self.turns.clear_history()
+        self.actions.scope = scope
+        self.messages.enter_scope(scope)
+
+    def _leave_thread(self, event: ThreadErased) -> None:
+        """Cancel all work in a deleted thread, as its user's cancel does, and go on in a new one."""
+        here = event.scope == self.consults.scope
+        if here:
+            self.messages.cancel_all()
+        if self.turns.current_scope == event.scope:
+            self.react(SessionTrigger.CANCEL)
+        if here:
+            self.turns.disown_message(None)
+            self.actions.cancel_all()
+            self._enter_thread(event.scope.in_thread(event.fresh))
+
+    def _follow_thread(self, event: ThreadNews) -> None:
+        """Tell the client of a change in a thread of its user, and of exchanges in the thread that it has open."""
+        scope, update = self.consults.scope, event.update
+        if scope.includes(update.scope):
+            self.out.send_frame(update.frame)
+        for exchange in update.exchanges if update.scope == scope else ():
+            self.turns.follow_exchange(exchange)
 
     def _handle_action_end(self, event: ActionEnded) -> None:
         self.react(
@@ -276,38 +256,6 @@ class Core:
     def count_idle_cancel(self) -> None:
         """Count a cancel that found nothing in progress; no frame is sent."""
         self.out.record_fact("cancels", "nothing")
-
-    def queue_message(self, question: Question) -> None:
-        """Queue a message until the running action has reported."""
-        self._queue.append(question)
-
-    def handle_queued_message(self) -> None:
-        """Start on the oldest waiting message, if there is one."""
-        if self._queue:
-            self.react(SessionTrigger.MESSAGE, self._queue.pop(0))
-
-    def cancel_queued(self) -> None:
-        """Cancel every waiting message."""
-        while self._queue:
-            self.out.send_frame(StreamEnd(reason="cancelled", id=self._queue.pop(0).id))
-
-    def refuse_while_draining(self, question: Question) -> None:
-        """Refuse a message: the server is going down."""
-        self._refuse("shutting_down", _GOING_DOWN, question)
-
-    def refuse_over_rate(self, question: Question) -> None:
-        """Refuse a message that comes too fast."""
-        self._refuse("rate_limited", "Too many messages; wait for the answer before you ask again.", question)
-
-    def refuse_queue_full(self, question: Question) -> None:
-        """Refuse a message that finds the queue full."""
-        self._refuse(
-            "busy", "An action is running and the queue is full; ask again when it has ended.", question
-        )
-
-    def take_token(self) -> None:
-        """Count a message against the client's rate."""
-        self._rate.take_token(self.out.now)
 
     def finish_turn(self) -> None:
         """Send the frames that follow the last delta, suggestions too, as one group that no cancel removes."""
@@ -335,7 +283,7 @@ class Core:
 
     def close_session(self) -> None:
         """Cancel waiting messages and live suggestions, tell the client, and close the connection."""
-        self.cancel_queued()
+        self.messages.cancel_all()
         self.actions.close_live()
         self.actions.detach_action()
         self.out.add(CloseConnection(*self._closing))
@@ -348,14 +296,8 @@ class Core:
         """End everything without a frame: the client is gone."""
         self.turns.abandon_turn()
         self.actions.abandon_actions()
-        self._queue.clear()
+        self.messages.clear()
         self.out.add(LeaveClient())
-
-    # --- helpers
-
-    def _refuse(self, code: Any, message: str, question: Question) -> None:
-        self.out.send_frame(Error(code=code, message=message, id=question.id))
-        self.out.record_fact("errors", code, question.id)
 
     _HANDLERS: ClassVar[dict[type[Event], Callable[["Core", Any], object]]] = {
         FrameReceived: _handle_frame,
@@ -364,12 +306,16 @@ class Core:
         CallRequested: lambda core, event: core.turns.take_event(event),
         BrainFailed: lambda core, event: core.turns.fail_turn(event),
         TurnDropped: lambda core, event: core.turns.cancel_dropped(event),
+        StateLasted: lambda core, event: core.turns.tell_lasting(event),
         TextWritten: lambda core, event: core.turns.finish_text(event),
         ActionEnded: _handle_action_end,
         SuggestionExpired: lambda core, event: core.actions.expire_suggestion(event),
         SuggestionOffered: _handle_offer,
+        KeeperReported: _send_report,
         ConsultAnswered: _finish_consult,
         MemoryErased: lambda core, event: core.turns.erase_memory(event, core.consults.scope),
+        ThreadErased: _leave_thread,
+        ThreadNews: _follow_thread,
         ConversationResumed: _resume_conversation,
         QuestionPosed: lambda core, event: core.react(SessionTrigger.MESSAGE, event.question),
         IdleTimedOut: lambda core, _: core.react(SessionTrigger.SLEEP),
@@ -381,7 +327,6 @@ class Core:
         inbound.Cancel: _handle_cancel,
         inbound.ConfirmAction: lambda core, frame: core.actions.confirm(frame),
         inbound.RejectAction: lambda core, frame: core.actions.reject(frame),
-        **dict.fromkeys(get_args(inbound.Consult), lambda core, frame: core.consults.add_frame(frame)),
     }
 
 
@@ -402,9 +347,10 @@ GUARDS: dict[SessionGuard, Callable[[Core], bool]] = {
     SessionGuard.ANY_LIVE: lambda core: core.actions.any_live,
     SessionGuard.NONE_LIVE: lambda core: not core.actions.any_live,
     SessionGuard.WILL_BE_LIVE: lambda core: core.will_be_live,
-    SessionGuard.OVER_RATE: lambda core: core.over_rate,
-    SessionGuard.QUEUE_FULL: lambda core: core.queue_full,
+    SessionGuard.OVER_RATE: lambda core: core.messages.is_over_rate,
+    SessionGuard.QUEUE_FULL: lambda core: core.messages.is_full,
     SessionGuard.TURN_WAITS: lambda core: core.turns.waits_for_call,
+    SessionGuard.DRAFTING: lambda core: core.turns.is_drafting,
 }
 DEEDS: dict[SessionDeed, Callable[[Core, Any], None]] = {
     SessionDeed.BEGIN_TURN: lambda core, question: core.turns.begin_turn(question),
@@ -419,14 +365,14 @@ DEEDS: dict[SessionDeed, Callable[[Core, Any], None]] = {
     SessionDeed.CANCEL_CONFIRMED: lambda core, _: core.actions.cancel_all_confirmed(),
     SessionDeed.CANCEL_LIVE_SUGGESTIONS: lambda core, _: core.actions.cancel_live_suggestions(),
     SessionDeed.SEND_CLOSED: lambda core, suggestion: core.actions.notices.send_closed(suggestion),
-    SessionDeed.QUEUE_MESSAGE: lambda core, question: core.queue_message(question),
-    SessionDeed.HANDLE_QUEUED_MESSAGE: lambda core, _: core.handle_queued_message(),
-    SessionDeed.CANCEL_QUEUED: lambda core, _: core.cancel_queued(),
+    SessionDeed.QUEUE_MESSAGE: lambda core, question: core.messages.add(question),
+    SessionDeed.HANDLE_QUEUED_MESSAGE: lambda core, _: core.messages.begin_oldest(),
+    SessionDeed.CANCEL_QUEUED: lambda core, _: core.messages.cancel_all(),
     SessionDeed.COUNT_IDLE_CANCEL: lambda core, _: core.count_idle_cancel(),
-    SessionDeed.TAKE_TOKEN: lambda core, _: core.take_token(),
-    SessionDeed.REFUSE_WHILE_DRAINING: lambda core, question: core.refuse_while_draining(question),
-    SessionDeed.REFUSE_OVER_RATE: lambda core, question: core.refuse_over_rate(question),
-    SessionDeed.REFUSE_QUEUE_FULL: lambda core, question: core.refuse_queue_full(question),
+    SessionDeed.TAKE_TOKEN: lambda core, _: core.messages.take_token(),
+    SessionDeed.REFUSE_WHILE_DRAINING: lambda core, question: core.messages.refuse_while_draining(question),
+    SessionDeed.REFUSE_OVER_RATE: lambda core, question: core.messages.refuse_over_rate(question),
+    SessionDeed.REFUSE_QUEUE_FULL: lambda core, question: core.messages.refuse_full(question),
     SessionDeed.BEGIN_DRAIN: lambda core, _: core.begin_drain(),
     SessionDeed.CLOSE_SESSION: lambda core, _: core.close_session(),
     SessionDeed.ABANDON_SESSION: lambda core, _: core.abandon_session(),
@@ -434,6 +380,11 @@ DEEDS: dict[SessionDeed, Callable[[Core, Any], None]] = {
     SessionDeed.REFUSE_CALL: lambda core, request: core.refuse_call(request),
     SessionDeed.SUSPEND_SESSION: lambda core, _: core.suspend_session(),
     SessionDeed.SUGGEST_ACTION: lambda core, offered: core.suggest_action(offered),
+    SessionDeed.NOTE_DRAFT: lambda core, _: core.turns.note_draft(),
+    SessionDeed.TELL_SEARCHING: lambda core, _: core.turns.tell_step("searching"),
+    SessionDeed.TELL_DRAFTING: lambda core, _: core.turns.tell_step("drafting"),
+    SessionDeed.TELL_CHECKING: lambda core, _: core.turns.tell_step("checking"),
+    SessionDeed.TELL_CALLING: lambda core, _: core.turns.tell_step("calling"),
     SessionDeed.RESUME_TURN: lambda core, outcome: core.turns.end_call(outcome),
 }
 

@@ -8,9 +8,10 @@ from ..ports.action import Call, Outcome
 from ..ports.brain import Question
 from ..ports.conversation import Scope
 from ..ports.remember import FinishedAnswer
-from ..protocol.inbound import Consult
+from ..protocol.inbound import Consult, RateAnswer
 from ..protocol.outbound import Outbound
 from .cited_sources import SourceMark
+from .sent_answers import SentAnswer
 
 
 class SendFrame(msgspec.Struct, frozen=True):
@@ -30,6 +31,13 @@ class EndTurn(msgspec.Struct, frozen=True, gc=False):
     """Cancel the turn's scope and remove its deltas."""
 
     turn: int
+
+
+class WatchState(msgspec.Struct, frozen=True, gc=False):
+    """Post `StateLasted` at `due`, in place of an earlier `WatchState` of the turn, unless the turn has ended."""
+
+    turn: int
+    due: float
 
 
 class StopBrain(msgspec.Struct, frozen=True, gc=False):
@@ -97,10 +105,21 @@ class DeclineItem(msgspec.Struct, frozen=True):
     item: str
 
 
-class AskMemory(msgspec.Struct, frozen=True):
-    """Have the memory answer `frame` for `scope`, and post `ConsultAnswered`. The next consult waits for that."""
+class AskConsultant(msgspec.Struct, frozen=True):
+    """Have the consultant answer `frame` for `scope`, and post `ConsultAnswered`. The next consult waits for that."""
 
     frame: Consult
+    scope: Scope
+
+
+class StoreFeedback(msgspec.Struct, frozen=True):
+    """Have the feedback of `frame` stored, and post `ConsultAnswered`.
+
+    `answer`: None where this session has not sent it, or not lately: it may be stored in the thread of `scope`.
+    """
+
+    frame: RateAnswer
+    answer: SentAnswer | None
     scope: Scope
 
 
@@ -128,6 +147,7 @@ Effect: TypeAlias = (
     SendFrame
     | BeginTurn
     | EndTurn
+    | WatchState
     | StopBrain
     | SpeakText
     | ResumeBrain
@@ -138,7 +158,8 @@ Effect: TypeAlias = (
     | DisarmExpiry
     | RecordExchange
     | DeclineItem
-    | AskMemory
+    | AskConsultant
+    | StoreFeedback
     | CloseConnection
     | LeaveClient
     | RecordFact

@@ -3,12 +3,14 @@
 `at` is in seconds on the loop's clock, `wall_ms` in Unix milliseconds.
 """
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import msgspec
 
 from ..ports.action import Outcome
 from ..ports.brain import Proposal, Question, TurnEvent, VerifiedText
+from ..ports.consult import ThreadUpdate
 from ..ports.conversation import NO_SCOPE, Exchange, Scope
 from ..ports.remember import RepeatMatcher
 from ..ports.tools import ToolDefinition
@@ -64,6 +66,13 @@ class BrainFailed(msgspec.Struct, frozen=True):
     at: float
 
 
+class StateLasted(msgspec.Struct, frozen=True, gc=False):
+    """The state of turn `turn` has not changed since the last `WatchState`."""
+
+    turn: int
+    at: float
+
+
 class TurnDropped(msgspec.Struct, frozen=True, gc=False):
     """The task of turn `turn` ended before its last text, and not because the session ended it."""
 
@@ -103,12 +112,24 @@ class SuggestionOffered(msgspec.Struct, frozen=True):
     wall_ms: int
 
 
+class KeeperReported(msgspec.Struct, frozen=True):
+    """Whoever keeps the exchanges of the session reported on one, in `frames` for the client."""
+
+    frames: Sequence[Outbound]
+    at: float
+
+
 class ConsultAnswered(msgspec.Struct, frozen=True):
-    """The memory answered a consult with `frame`. `scope`: the session's scope from here on; `None` keeps it."""
+    """A consult was answered with `frame`.
+
+    `scope`: the session's scope from here on; `None` keeps it. `history`: the last exchanges of its thread, oldest
+    first.
+    """
 
     frame: Outbound
     at: float
     scope: Scope | None = None
+    history: tuple[Exchange, ...] = ()
 
 
 class MemoryErased(msgspec.Struct, frozen=True):
@@ -116,8 +137,7 @@ class MemoryErased(msgspec.Struct, frozen=True):
 
     `messages`: ids of the messages to drop. `refs`: ids of forgotten items; exchanges that cite one are dropped.
     `scope`, `again`: drop texts that match `again` too, in sessions that `scope` includes: all threads of its user, or
-    its thread alone where it names no user.
-    It is the only event from outside a session's own conversation, and sends no frame.
+    its thread alone where it names no user. It sends no frame.
     """
 
     messages: frozenset[str]
@@ -125,6 +145,21 @@ class MemoryErased(msgspec.Struct, frozen=True):
     at: float
     scope: Scope = NO_SCOPE
     again: RepeatMatcher | None = None
+
+
+class ThreadErased(msgspec.Struct, frozen=True):
+    """The thread of `scope` was deleted. A session that has it open goes on in the thread `fresh`."""
+
+    scope: Scope
+    fresh: str
+    at: float
+
+
+class ThreadNews(msgspec.Struct, frozen=True):
+    """A thread was changed, by this session or another; only sessions that asked to follow get it."""
+
+    update: ThreadUpdate
+    at: float
 
 
 class ConversationResumed(msgspec.Struct, frozen=True):
@@ -177,13 +212,17 @@ Event: TypeAlias = (
     | BrainEvent
     | CallRequested
     | BrainFailed
+    | StateLasted
     | TurnDropped
     | TextWritten
     | ActionEnded
     | SuggestionExpired
     | SuggestionOffered
+    | KeeperReported
     | ConsultAnswered
     | MemoryErased
+    | ThreadErased
+    | ThreadNews
     | ConversationResumed
     | QuestionPosed
     | IdleTimedOut

@@ -8,33 +8,35 @@ Order on a cancel: the turn's scope is cancelled, its deltas leave the wire's qu
 written, in one synchronous step; the task unwinds later.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, ClassVar
-from weakref import WeakMethod
+from weakref import ref
 
 import structlog
 import trio
 
 from ..config import MAX_FRAME, MAX_TEXT
-from ..errors import BadFrame, BadTool, WireClosed
+from ..errors import BadFrame, BadTool, WireClosed, describe_error
 from ..ports.action import ActionHandle, Outcome
 from ..ports.brain import Proposal, Question
+from ..ports.consult import Consultant, ThreadUpdate
 from ..ports.conversation import Scope
+from ..ports.feedback import FeedbackAccess
 from ..ports.observe import Observer
-from ..ports.remember import NO_RECORDER, MemoryAccess, Offer
+from ..ports.remember import NO_RECORDER
 from ..ports.tools import ToolDefinition
 from ..ports.tracing import TRACE_PARENT, Span, end_turn
 from ..ports.wire import Wire
 from ..protocol.codec import decode, encode
 from ..protocol.inbound import Inbound, Message
 from ..protocol.outbound import Error, Limits, Outbound, StreamEnd, Welcome
-from .consult_answerer import ConsultAnswerer, refuse_consult
+from .context import SessionContext
 from .core import Core
 from .effects import (
     ArmExpiry,
-    AskMemory,
+    AskConsultant,
     BeginTurn,
     CloseConnection,
     DeclineItem,
@@ -51,21 +53,29 @@ from .effects import (
     SpeakText,
     StopAction,
     StopBrain,
+    StoreFeedback,
+    WatchState,
 )
 from .events import (
     ActionEnded,
     BadFrameReceived,
     ClientDisconnected,
+    ConsultAnswered,
     DrainStarted,
     Event,
     FrameReceived,
+    KeeperReported,
     KillRequested,
     SuggestionOffered,
+    ThreadNews,
 )
+from .feedback_answerer import FeedbackAnswerer, refuse_feedback
 from .settings import LIVE_SUGGESTIONS, QUEUED_MESSAGES, SessionSettings
-from .turn import LiveTurn, SessionContext, describe_error
+from .turn import LiveTurn
 
 _log = structlog.get_logger("agent.session")
+_MEMORY_OFF = "This server has no memory, and nothing was done; ask its operator to start it with a memory."
+# The log line of each counted fact, by its metric.
 _LOG_LINES = {
     "messages": "message taken",
     "memory_unread": "answered without some of the memory",
@@ -76,7 +86,7 @@ _LOG_LINES = {
     "confirms": "confirm",
     "confirms_ended": "action reported",
     "consults": "memory request",
-}  # the log line of each counted fact, by its metric
+}
 
 
 class Session:
@@ -139,7 +149,9 @@ class Session:
         self._running: ActionHandle | None = None
         self._pinged_at: float | None = None
         if greet:
-            self._send(Welcome(self.id, 1, _make_limits(context.settings), context.memory is not None))
+            limits = _make_limits(context.settings)
+            has_memory, keeps_feedback = context.memory is not None, context.feedback is not None
+            self._send(Welcome(self.id, 1, limits, has_memory, keeps_feedback))
 
     @property
     def state(self) -> str:
@@ -201,13 +213,22 @@ class Session:
             self._context.observer.gauge("sessions", -1)
 
     def offer(self, question: Question, proposal: Proposal) -> None:
-        """Suggest a proposal to which `question`, answered here, led after its turn; not after a cancel."""
+        """Suggest a proposal to which `question`, answered here, led after its turn; not after a cancel.
+
+        Nothing is suggested on a connection of a kind without suggestions.
+        """
         context = self._context
+        if not context.kind.suggests:
+            return
         self.post(
             SuggestionOffered(
                 question, proposal, context.new_id(), trio.current_time(), context.clock.now_ms()
             )
         )
+
+    def tell_update(self, update: ThreadUpdate) -> None:
+        """Tell the client of a change in a thread of its user (implements `agent.ports.consult.ThreadListener`)."""
+        self.post(ThreadNews(update, trio.current_time()))
 
     def keepalive(self) -> None:
         """Ping the client, or end the session when nothing was heard since the last ping."""
@@ -220,7 +241,7 @@ class Session:
     def _take_message(self, message: str | bytes) -> None:
         now = trio.current_time()
         try:
-            frame = decode(message)
+            frame = decode(message, self._context.kind)
             remembered = isinstance(frame, Message) and self._context.recorder is not NO_RECORDER
             key = self._context.new_id() if remembered else ""
             self.post(FrameReceived(frame, now, self._read_tools(frame), key))
@@ -288,6 +309,10 @@ class Session:
             self._turn.end()
             self._turn = None
 
+    def _watch_state(self, effect: WatchState) -> None:
+        if self._turn is not None and self._turn.number == effect.turn:
+            self._turn.watch_state(effect.due)
+
     def _stop_brain(self, _: StopBrain) -> None:
         if self._turn is not None:
             self._turn.stop_brain()
@@ -319,25 +344,43 @@ class Session:
         self._context.registry.disarm_expiry(self, effect.suggestion_id)
 
     def _record_exchange(self, effect: RecordExchange) -> None:
-        offer = partial(_offer, WeakMethod(self.offer))
-        self._context.recorder.record_exchange(effect.question, effect.answered, offer)
+        return_path = SessionReturnPath(self)
+        self._context.recorder.record_exchange(effect.question, effect.answered, return_path)
 
     def _decline_item(self, effect: DeclineItem) -> None:
         self._context.recorder.decline_item(effect.scope, effect.item)
 
-    def _ask_memory(self, effect: AskMemory) -> None:
-        if self._context.memory is None:
-            self.post(refuse_consult(effect.frame))
+    def _ask_consultant(self, effect: AskConsultant) -> None:
+        if self._context.consultant is None:
+            self.post(ConsultAnswered(Error("memory_off", _MEMORY_OFF, effect.frame.id), trio.current_time()))
             return
         self._consulting = trio.CancelScope()
-        self._wire.start_task(self._consult, self._context.memory, effect, self._consulting)
+        self._wire.start_task(self._consult, self._context.consultant, effect, self._consulting)
 
-    async def _consult(self, memory: MemoryAccess, ask: AskMemory, scope: trio.CancelScope) -> None:
-        """Have the memory answer a request, and post the answer, unless the session has ended."""
+    async def _consult(self, consultant: Consultant, ask: AskConsultant, scope: trio.CancelScope) -> None:
+        """Have a request answered in a task of its own, and post the answer, unless the session has ended."""
+        with scope:
+            try:
+                reply = await consultant.answer(ask.frame, ask.scope, self)
+            finally:
+                if self._has_left:  # perhaps before the consultant began to tell it of changes
+                    consultant.leave(self, ask.scope)
+            self.post(ConsultAnswered(reply.frame, trio.current_time(), reply.scope, reply.history))
+
+    def _store_feedback(self, effect: StoreFeedback) -> None:
+        feedback = self._context.feedback
+        if feedback is None:
+            self.post(refuse_feedback(effect.frame))
+            return
+        self._consulting = trio.CancelScope()
+        self._wire.start_task(self._rate, feedback, effect, self._consulting)
+
+    async def _rate(self, feedback: FeedbackAccess, effect: StoreFeedback, scope: trio.CancelScope) -> None:
+        """Store feedback, and post the answer to its frame, unless the session has ended."""
         context = self._context
         with scope:
-            answerer = ConsultAnswerer(memory, context.clock, context.new_id, context.lang)
-            self.post(await answerer.answer(ask.frame, ask.scope))
+            answerer = FeedbackAnswerer(feedback, context.memory, context.clock, context.new_id)
+            self.post(await answerer.answer(effect.frame, effect.answer, effect.scope))
 
     def _close(self, effect: CloseConnection) -> None:
         self._wire.close(effect.code, effect.reason)
@@ -349,6 +392,8 @@ class Session:
         self._mail.clear()
         if self._consulting is not None:
             self._consulting.cancel()
+            if self._context.consultant is not None:
+                self._context.consultant.leave(self, self._core.consults.scope)
 
     def _record_fact(self, note: RecordFact) -> None:
         self._context.observer.count(note.metric, note.label)
@@ -371,6 +416,7 @@ class Session:
         SendFrame: _do_send,
         BeginTurn: _begin_turn,
         EndTurn: _end_turn,
+        WatchState: _watch_state,
         StopBrain: _stop_brain,
         SpeakText: _speak_text,
         ResumeBrain: _resume_brain,
@@ -381,18 +427,33 @@ class Session:
         DisarmExpiry: _disarm_expiry,
         RecordExchange: _record_exchange,
         DeclineItem: _decline_item,
-        AskMemory: _ask_memory,
+        AskConsultant: _ask_consultant,
+        StoreFeedback: _store_feedback,
         CloseConnection: _close,
         LeaveClient: _leave,
         RecordFact: _record_fact,
     }
 
 
-def _offer(session: "WeakMethod[Offer]", question: Question, proposal: Proposal) -> None:
-    """Suggest a proposal in a session that still exists; the weak reference does not keep the session alive."""
-    offer = session()
-    if offer is not None:
-        offer(question, proposal)
+class SessionReturnPath:
+    """Reaches a session that still exists, by a weak reference (implements `agent.ports.remember.ReturnPath`)."""
+
+    __slots__ = ("_session",)
+
+    def __init__(self, session: Session) -> None:
+        self._session = ref(session)
+
+    def offer(self, question: Question, proposal: Proposal) -> None:
+        """Suggest a proposal."""
+        session = self._session()
+        if session is not None:
+            session.offer(question, proposal)
+
+    def send_frames(self, frames: Sequence[Outbound]) -> None:
+        """Send frames."""
+        session = self._session()
+        if session is not None:
+            session.post(KeeperReported(frames, trio.current_time()))
 
 
 def _measure_cancel(observer: Observer, since: float) -> None:

@@ -9,6 +9,7 @@ from ..config import CONFIRM_SECONDS, check, finite
 
 LIVE_SUGGESTIONS = 8
 QUEUED_MESSAGES = 8
+PROGRESS_AFTER = 0.4  # seconds that a state of a turn lasts before a client that asks for it is told
 
 
 @dataclass(frozen=True, slots=True)

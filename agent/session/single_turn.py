@@ -17,8 +17,10 @@ from typing import Literal
 import structlog
 import trio
 
+from ..errors import describe_error
 from ..ports.action import Outcome
 from ..ports.brain import (
+    DraftBegun,
     DraftCompleted,
     Proposal,
     Question,
@@ -34,9 +36,9 @@ from ..ports.usage import METER, UsageMeter
 from ..protocol.outbound import Response
 from ..text.words import split_deltas
 from .cited_sources import CitedSources
+from .context import SessionContext
 from .events import DrainStarted, Event, KillRequested
 from .history import History
-from .turn import SessionContext, describe_error
 from .turns import join_text, make_response
 
 _log = structlog.get_logger("agent.session")
@@ -193,12 +195,16 @@ class SingleTurn:
 
     def _take_event(self, event: TurnEvent) -> None:
         """Take an event of the Brain (its `emit`); raise `TypeError` when it may not be sent."""
-        if not isinstance(event, DraftCompleted | Redraft | VerifiedPart | TurnRefusal):
+        if not isinstance(event, DraftBegun | DraftCompleted | Redraft | VerifiedPart | TurnRefusal):
             raise TypeError("a Brain emits turn events only")
-        if self._complete or self._failure is not None or isinstance(event, DraftCompleted | Redraft):
+        if (
+            self._complete
+            or self._failure is not None
+            or isinstance(event, DraftBegun | DraftCompleted | Redraft)
+        ):
             return
-        if not isinstance(event.text, VerifiedText):
-            raise TypeError("only verified text may be sent")
+        if type(event.text) not in self._context.kind.texts:
+            raise TypeError("only verified text of the connection's kind may be sent")
         caller_calls = [each for each in event.proposals if each.runs_at == "caller"]
         if caller_calls:
             self._call, self._complete = caller_calls[0], True

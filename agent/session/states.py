@@ -30,6 +30,7 @@ class SessionTrigger(TableWord):
 
     MESSAGE = "message"
     DRAFTED = "drafted"
+    DRAFT_BEGUN = "draft_begun"
     REDRAFT = "redraft"
     VERIFIED = "verified"
     REFUSED = "refused"
@@ -48,6 +49,7 @@ class SessionTrigger(TableWord):
     SLEEP = "sleep"
     RELEASED = "released"
     OFFER = "offer"
+    LASTED = "lasted"
 
 
 class SessionGuard(TableWord):
@@ -61,6 +63,7 @@ class SessionGuard(TableWord):
     OVER_RATE = "over_rate"
     QUEUE_FULL = "queue_full"
     TURN_WAITS = "turn_waits"
+    DRAFTING = "drafting"
 
 
 class SessionDeed(TableWord):
@@ -94,6 +97,11 @@ class SessionDeed(TableWord):
     RESUME_TURN = "resume_turn"
     SUSPEND_SESSION = "suspend_session"
     SUGGEST_ACTION = "suggest_action"
+    NOTE_DRAFT = "note_draft"
+    TELL_SEARCHING = "tell_searching"
+    TELL_DRAFTING = "tell_drafting"
+    TELL_CHECKING = "tell_checking"
+    TELL_CALLING = "tell_calling"
 
 
 SessionRow: TypeAlias = TransitionRow[SessionState, SessionTrigger, SessionGuard, SessionDeed]
@@ -158,6 +166,7 @@ TABLE: SessionTable = StateTable(
         ),
         *make_rows(_T.MESSAGE, _S.EXECUTING, _G.QUEUE_FULL, None, _D.REFUSE_QUEUE_FULL),
         *make_rows(_T.MESSAGE, _S.EXECUTING, None, None, _D.TAKE_TOKEN, _D.QUEUE_MESSAGE),
+        *make_rows(_T.DRAFT_BEGUN, _S.BUFFERING, None, None, _D.NOTE_DRAFT),
         *make_rows(_T.DRAFTED, _S.BUFFERING, None, _S.VERIFYING),
         *make_rows(_T.REDRAFT, _S.VERIFYING, None, _S.BUFFERING),
         *make_rows(_T.VERIFIED, _S.VERIFYING, None, _S.STREAMING, _D.STREAM_TEXT),
@@ -179,6 +188,10 @@ TABLE: SessionTable = StateTable(
         *make_rows(_T.OFFER, _S.IDLE, None, _S.AWAITING, _D.SUGGEST_ACTION),
         *make_rows(_T.OFFER, _BUSY, _G.DRAINING, None),
         *make_rows(_T.OFFER, (_S.AWAITING, *_BUSY), None, None, _D.SUGGEST_ACTION),
+        *make_rows(_T.LASTED, _S.BUFFERING, _G.DRAFTING, None, _D.TELL_DRAFTING),
+        *make_rows(_T.LASTED, _S.BUFFERING, None, None, _D.TELL_SEARCHING),
+        *make_rows(_T.LASTED, _S.VERIFYING, None, None, _D.TELL_CHECKING),
+        *make_rows(_T.LASTED, _S.EXECUTING, None, None, _D.TELL_CALLING),
         *make_rows(_T.DRAIN, _CALM, None, _S.CLOSED, _D.CLOSE_SESSION),
         *make_rows(_T.DRAIN, _BUSY, None, None, _D.BEGIN_DRAIN),
         *make_rows(_T.WAKE, _S.IDLE, _G.ANY_LIVE, _S.AWAITING),

@@ -7,20 +7,17 @@ HTTP without events) a text is handed over as one piece, since a cancel could no
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from itertools import accumulate
-from typing import Any
 
 import structlog
 import trio
 
-from ..errors import BadTool
+from ..errors import describe_error
 from ..grounding import refusals
-from ..lang import DEFAULT, Lang
-from ..ports.action import ActionRunner, Outcome
+from ..ports.action import Outcome
 from ..ports.brain import (
-    Brain,
+    DraftBegun,
     DraftCompleted,
     Proposal,
     Question,
@@ -28,60 +25,60 @@ from ..ports.brain import (
     TurnEvent,
     TurnRefusal,
     VerifiedPart,
-    VerifiedText,
 )
-from ..ports.clock import Clock
-from ..ports.observe import Observer
-from ..ports.remember import NO_RECORDER, MemoryAccess, Recorder
-from ..ports.tools import ReadTools, ToolDefinition
-from ..ports.tracing import TURN_SPAN, Span, Tracer
+from ..ports.tracing import TURN_SPAN, Span
 from ..ports.wire import Wire
 from ..protocol.codec import encode
 from ..protocol.outbound import Stream
 from ..protocol.payload import is_valid_payload
 from ..text.language import detect_language
 from ..text.words import split_deltas
-from ..wire.pulse import Pulse
+from ..wire.pulse import PULSE_TICK
+from .context import SessionContext
 from .effects import SpeakText
-from .events import BrainEvent, BrainFailed, CallRequested, Event, MemoryErased, TextWritten, TurnDropped
+from .events import (
+    BrainEvent,
+    BrainFailed,
+    CallRequested,
+    Event,
+    MemoryErased,
+    StateLasted,
+    TextWritten,
+    TurnDropped,
+)
 from .forgotten_exchanges import drop_forgotten
-from .registry import Registry
-from .settings import SessionSettings
 
 DELTAS_A_PASS = 8  # of one turn without a pace, before the turns of others
 
 _log = structlog.get_logger("agent.session")
 
 
-def refuse_tools(given: Sequence[Mapping[str, Any]]) -> tuple[ToolDefinition, ...]:
-    """Raise `BadTool` for any tools of a message."""
-    raise BadTool("This server takes no tools; send the message without them.")
+class StateWatch:
+    """Posts `StateLasted` for the turn `number` at `due` (implements `agent.wire.pulse.Voice`).
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionContext:
-    """The services and settings that the sessions of one server share.
-
-    `new_id`: returns an unguessable id at each call. `lang`: of a refusal when a question's own language is unknown.
-    `project`: the project of the sessions' scopes. `read_tools`: parses the tools of a message. `recorder`: records
-    exchanges. `memory`: answers clients' requests to the memory; `None` where there is no memory. `tracer`: makes
-    the spans of turns; `None` where nothing traces.
+    `break_session`: ends the session when the event cannot be handled.
     """
 
-    settings: SessionSettings
-    brain: Brain
-    runner: ActionRunner
-    registry: Registry
-    pulse: Pulse
-    clock: Clock
-    observer: Observer
-    new_id: Callable[[], str]
-    lang: Lang = DEFAULT
-    project: str = ""
-    read_tools: ReadTools = refuse_tools
-    recorder: Recorder = NO_RECORDER
-    memory: MemoryAccess | None = None
-    tracer: Tracer | None = None
+    __slots__ = ("_break_session", "_number", "_post", "due")
+
+    def __init__(
+        self, number: int, post: Callable[[Event], None], break_session: Callable[[Exception], None]
+    ) -> None:
+        self._number = number
+        self._post = post
+        self._break_session = break_session
+        self.due = 0.0
+
+    def step(self, now: float) -> float | None:
+        """Post the event, unless it is only hurried and not due: the pulse calls in the tick of `due`, or later."""
+        if now < self.due - PULSE_TICK:
+            return self.due
+        self._post(StateLasted(self._number, now))
+        return None
+
+    def fail(self, error: Exception) -> None:
+        """Break the session."""
+        self._break_session(error)
 
 
 class LiveTurn:
@@ -111,6 +108,7 @@ class LiveTurn:
         "_texts",
         "_thinking",
         "_waiting",
+        "_watch",
         "_wire",
         "number",
         "question",
@@ -146,6 +144,7 @@ class LiveTurn:
         self._speaking = False  # the pulse calls it, or will when there is room
         self._last_word = False  # the Brain has emitted its last event, or has failed
         self._task_over = False
+        self._watch: StateWatch | None = None  # where the client asks for the turn's progress
         self._ended = False  # by the session, or because everything was handed over
         context.observer.gauge("turns", 1)
 
@@ -184,6 +183,15 @@ class LiveTurn:
         self._texts.append(speak)
         if not self._speaking:
             self._resume()
+
+    def watch_state(self, due: float) -> None:
+        """Post `StateLasted` at `due`, in place of an earlier call, unless the turn has ended by then."""
+        if self._ended:
+            return
+        if self._watch is None:
+            self._watch = StateWatch(self.number, self._post, self._break_session)
+        self._watch.due = due
+        self._context.pulse.add(self._watch, due)
 
     def resume_brain(self, outcome: Outcome) -> None:
         """Give the Brain the outcome of the call it waits for; do nothing when it has stopped waiting."""
@@ -232,7 +240,8 @@ class LiveTurn:
         try:
             with self._thinking:
                 question = await self._load_question()
-                await self._context.brain.answer(question, self._take_event, self._run_call)
+                act = self._run_call if self._context.kind.suggests else None
+                await self._context.brain.answer(question, self._take_event, act)
                 if not self._last_word:
                     raise RuntimeError("the Brain returned without an answer")
         except* Exception as broken:  # noqa: BLE001 - the edge of one turn
@@ -311,6 +320,8 @@ class LiveTurn:
         self._texts.clear()
         self._pieces.clear()
         self._context.pulse.discard(self)
+        if self._watch is not None:
+            self._context.pulse.discard(self._watch)
         if self._task_over:
             self._context.observer.gauge("turns", -1)
 
@@ -318,13 +329,16 @@ class LiveTurn:
         """Post an event of the Brain (its `emit`); raise `TypeError` when it may not be sent or suggested."""
         ids: tuple[str, ...] = ()
         if isinstance(event, VerifiedPart | TurnRefusal):
-            if not isinstance(event.text, VerifiedText):
-                raise TypeError("only verified text may be sent")
+            kind = self._context.kind
+            if type(event.text) not in kind.texts:
+                raise TypeError("only verified text of the connection's kind may be sent")
+            if event.proposals and not kind.suggests:
+                raise TypeError("nothing is suggested on a connection of this kind")
             if not all(is_valid_payload(each.payload) for each in event.proposals):
                 raise TypeError("a payload is a JSON object, neither large nor deep")
             ids = tuple(self._context.new_id() for _ in event.proposals)
             self._last_word = isinstance(event, TurnRefusal) or event.last
-        elif not isinstance(event, DraftCompleted | Redraft):
+        elif not isinstance(event, DraftBegun | DraftCompleted | Redraft):
             raise TypeError("a Brain emits turn events only")
         self._post(BrainEvent(self.number, event, ids, trio.current_time()))
 
@@ -355,12 +369,3 @@ class LiveTurn:
         _log.error("turn broke", message=self.question.id, fault=fault, **describe_error(error))
         lang = self.question.lang or detect_language(self.question.text) or self._context.lang
         self._post(BrainFailed(self.number, fault, refusals.model_failed(lang), trio.current_time()))
-
-
-def describe_error(error: BaseException) -> dict[str, Any]:
-    """Return the log fields of an exception: its type and place; never its text, never the object."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    place = f"{trace.tb_frame.f_code.co_filename.rsplit('/', 1)[-1]}:{trace.tb_lineno}" if trace else "?"
-    return {"error": type(error).__name__, "at": place}

@@ -5,11 +5,14 @@ events wait. An event of a turn that has ended is recognised by the turn's numbe
 """
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from functools import partial
+from typing import Any, Literal, TypeAlias
 
 from ..ports.action import Outcome
 from ..ports.brain import (
+    DraftBegun,
     DraftCompleted,
     Question,
     Redraft,
@@ -19,30 +22,36 @@ from ..ports.brain import (
     VerifiedText,
     Wish,
 )
+from ..ports.consult import ExchangeUpdate
 from ..ports.conversation import Exchange, Scope
-from ..ports.memory import Draft
 from ..ports.remember import MEMORY_FILES, FinishedAnswer
-from ..protocol.outbound import Error, Response, StreamEnd
+from ..protocol.outbound import Error, ProgressFrame, ProgressStep, Response, StreamEnd
+from ..protocol.thread_frames import encode_details
 from .cited_sources import CitedSources
 from .core_output import CoreOutput, React
-from .effects import BeginTurn, EndTurn, RecordExchange, ResumeBrain, SpeakText, StopBrain
+from .effects import BeginTurn, EndTurn, RecordExchange, ResumeBrain, SpeakText, StopBrain, WatchState
 from .events import (
     BrainEvent,
     BrainFailed,
     CallRequested,
     LiveSuggestion,
     MemoryErased,
+    StateLasted,
     TextWritten,
     TurnDropped,
 )
 from .history import History
-from .settings import LIVE_SUGGESTIONS
+from .sent_answers import SentAnswer, SentAnswers
+from .settings import LIVE_SUGGESTIONS, PROGRESS_AFTER
 from .states import SessionTrigger
+
+RECORDED_MESSAGES = 64  # of this session, which tell its exchanges from those of other sessions
 
 BrainOutput: TypeAlias = BrainEvent | CallRequested | BrainFailed
 """The events of a turn that wait while a text is streamed or a call runs."""
 
 _TRIGGERS: dict[type[TurnEvent], SessionTrigger] = {
+    DraftBegun: SessionTrigger.DRAFT_BEGUN,
     DraftCompleted: SessionTrigger.DRAFTED,
     Redraft: SessionTrigger.REDRAFT,
     VerifiedPart: SessionTrigger.VERIFIED,
@@ -54,6 +63,7 @@ _TRIGGERS: dict[type[TurnEvent], SessionTrigger] = {
 class TurnInProgress:
     """The turn in progress.
 
+    `drafting`: a model is asked. `step_told`: the step that the client was told last, "" for none.
     `complete`: the Brain has emitted its last event. `asks`: that event asks the user for arguments that a call lacks.
     `pending_call`: the call that the turn waits for. `pending_events`: events that arrived while a text was streamed or
     a call ran.
@@ -69,31 +79,53 @@ class TurnInProgress:
     pending_events: deque[BrainOutput] = field(default_factory=deque)
     pending_call: CallRequested | None = None
     unwritten_texts: int = 0  # texts handed out and not yet written
+    drafting: bool = False
+    step_told: ProgressStep | Literal[""] = ""
     complete: bool = False
     asks: bool = False
     wishes: tuple[Wish, ...] = ()  # left open for the next message
-    remembers: tuple[Draft, ...] = ()  # memory items that a model proposes
+    keeps: Any = None  # by the Brain, opaque, to be kept with the answer
     forgotten: frozenset[str] = frozenset()  # ids of items that were forgotten during the turn
 
 
 class SessionTurns:
-    """The turns of one session, of which at most one is in progress. `history`: the exchanges for the next question."""
+    """The turns of one session, of which at most one is in progress.
 
-    __slots__ = ("_answered", "_begun", "_history", "_out", "_react", "_turn", "_wishes")
+    `history`: the exchanges for the next question. `answers`: gets the answers that were sent to their end.
+    """
 
-    def __init__(self, out: CoreOutput, react: React, history: History) -> None:
+    __slots__ = (
+        "_answered",
+        "_answers",
+        "_begun",
+        "_history",
+        "_out",
+        "_react",
+        "_recorded",
+        "_turn",
+        "_wishes",
+    )
+
+    def __init__(self, out: CoreOutput, react: React, history: History, answers: SentAnswers) -> None:
         self._out = out
         self._react = react
         self._history = history
+        self._answers = answers
         self._turn: TurnInProgress | None = None
         self._begun = 0
         self._answered: tuple[str, ...] = ()  # messages whose answers may still lead to a suggestion
+        self._recorded: tuple[str, ...] = ()  # the keys of the last messages that were answered here
         self._wishes: tuple[Wish, ...] = ()  # open until the next message begins, or a cancel
 
     @property
     def current_message(self) -> str | None:
         """The id of the message in progress, or `None`."""
         return self._turn.question.id if self._turn else None
+
+    @property
+    def current_scope(self) -> Scope | None:
+        """The scope of the message in progress, or `None`."""
+        return self._turn.question.scope if self._turn else None
 
     @property
     def is_offering(self) -> bool:
@@ -104,6 +136,11 @@ class SessionTurns:
     def waits_for_call(self) -> bool:
         """Whether the turn in progress waits for a call."""
         return self._turn is not None and self._turn.pending_call is not None
+
+    @property
+    def is_drafting(self) -> bool:
+        """Whether the evidence of the turn in progress is found, and a model is asked."""
+        return self._turn is not None and self._turn.drafting
 
     # --- events of a turn's task
 
@@ -125,6 +162,7 @@ class SessionTurns:
         if isinstance(event, CallRequested):
             turn.pending_call = event
             if self._react(SessionTrigger.ACT, event):
+                self._watch_state(turn)
                 return True
             turn.pending_call = None
             self._out.add(StopBrain(turn.number))
@@ -141,9 +179,21 @@ class SessionTurns:
                     for suggestion_id, proposal in zip(event.ids, turn_event.proposals, strict=True)
                 )
             turn.wishes = turn_event.wishes
-            turn.remembers = turn_event.remembers
+            turn.keeps = turn_event.keeps if turn.complete else None
             turn.asks = isinstance(turn_event, VerifiedPart) and turn_event.asks
+        else:
+            self._watch_state(turn)
         return True
+
+    def _watch_state(self, turn: TurnInProgress) -> None:
+        """Have it noticed when the state of `turn` lasts, for a client that asks to be told."""
+        if turn.question.progress:
+            self._out.add(WatchState(turn.number, self._out.now + PROGRESS_AFTER))
+
+    def tell_lasting(self, event: StateLasted) -> None:
+        """Tell the client of the turn in progress, if it has one, what the turn has been doing for a while."""
+        if self._turn is not None and self._turn.number == event.turn:
+            self._react(SessionTrigger.LASTED)
 
     def fail_turn(self, event: BrainFailed) -> None:
         """Tell the client of a fault in its turn, and refuse the question."""
@@ -201,11 +251,24 @@ class SessionTurns:
         self._history = self._history.make_empty()
         self._wishes = ()
 
+    def follow_exchange(self, update: ExchangeUpdate) -> None:
+        """Tell the client of an exchange of another session in this thread, and add it to the history.
+
+        An exchange of this session is told of only once it is forgotten.
+        """
+        message, exchange = update.message, update.exchange
+        if message in self._recorded and not update.is_forgotten:
+            return
+        self._out.send_frame(update.frame)
+        if exchange is not None and all(each.message != message for each in self._history.exchanges):
+            self._history.add(exchange)
+
     def erase_memory(self, event: MemoryErased, scope: Scope) -> None:
         """Drop forgotten exchanges, and an answer in progress that cites them. `scope`: of this session."""
         repeats = event.again if event.scope.includes(scope) else None
         if self._history.forget_messages(event.messages, event.refs, repeats):
             self._wishes = ()  # a wish may hold the words of a forgotten exchange
+        self._answers.forget(event.messages, event.refs, event.scope, event.again)
         if self._turn is not None:
             self._turn.forgotten |= event.refs
 
@@ -227,7 +290,20 @@ class SessionTurns:
         self._wishes = ()
         self._turn = TurnInProgress(number=self._begun, question=question, history=self._history)
         self._out.add(BeginTurn(self._begun, question))
+        self._watch_state(self._turn)
         self._out.record_fact("messages", message=question.id)
+
+    def note_draft(self) -> None:
+        """Note that the evidence is found, and a model is asked."""
+        if self._turn is not None:
+            self._turn.drafting = True
+
+    def tell_step(self, step: ProgressStep) -> None:
+        """Tell the client what its turn is doing, unless it knows."""
+        turn = self._turn
+        if turn is not None and turn.step_told != step:
+            turn.step_told = step
+            self._out.send_frame(ProgressFrame(step, turn.question.id))
 
     def cancel_turn(self) -> None:
         """End the turn at once: its cancel scope, its deltas and its place in the session."""
@@ -248,13 +324,17 @@ class SessionTurns:
         last = turn.texts[-1]
         message = turn.question.id
         self._out.send_frame(StreamEnd(reason="done", id=message))
-        self._out.send_frame(make_response(turn.text, turn.texts, turn.sources, message, turn.asks))
+        response = make_response(turn.text, turn.texts, turn.sources, message, turn.asks)
+        self._out.send_frame(response)
         if any(each.unread for each in turn.texts):
             self._out.record_fact("memory_unread", message=message)
         self._out.record_fact("turns", last.blocked.code if last.blocked else "answered", message)
-        answered = make_answered(turn.text, turn.texts, turn.remembers)
+        answered = make_answered(turn.text, turn.texts, turn.keeps, partial(encode_details, response))
         self._out.add(RecordExchange(turn.question, answered))
         self._answered = (*self._answered, message)[-LIVE_SUGGESTIONS:]
+        if turn.forgotten.isdisjoint(answered.cites):
+            self._answers.add(SentAnswer.of(turn.question, response, answered.cites))
+        self._recorded = (*self._recorded, turn.question.key_or_id)[-RECORDED_MESSAGES:]
         if not last.blocked and turn.forgotten.isdisjoint(answered.cites):
             exchange = Exchange(
                 turn.question.text, turn.text, message=turn.question.key_or_id, cites=answered.cites
@@ -272,6 +352,7 @@ class SessionTurns:
         text = join_text(turn.text, part.text)
         turn.texts.append(part.text)
         turn.text += text
+        turn.step_told = ""
         turn.unwritten_texts += 1
         last = isinstance(part, TurnRefusal) or part.last
         self._out.add(SpeakText(turn.number, text, last, turn.sources.add_text(part.text)))
@@ -293,6 +374,8 @@ class SessionTurns:
     def handle_waiting_events(self) -> None:
         """Handle the Brain's events that arrived while a text was streamed or a call ran."""
         turn = self._turn
+        if turn is not None:
+            self._watch_state(turn)
         while (
             turn
             and turn is self._turn
@@ -323,8 +406,8 @@ def make_response(
 
     The confidence is `low` when some of the memory could not be read for any of the texts.
 
-    `texts`: the verified texts. `sources`: of these. `message`: the message's id. `asks`: the text asks
-    the user for arguments that a call lacks.
+    `texts`: the verified texts. `sources`: those of `texts`. `message`: the message's id. `asks`: the text asks the
+    user for arguments that a call lacks.
     """
     last, unread = texts[-1], any(each.unread for each in texts)
     return Response(
@@ -338,8 +421,16 @@ def make_response(
     )
 
 
-def make_answered(text: str, texts: list[VerifiedText], drafts: tuple[Draft, ...] = ()) -> FinishedAnswer:
-    """Return the whole answer in the form that the memory records. `drafts`: memory items that a model proposes."""
+def make_answered(
+    text: str,
+    texts: list[VerifiedText],
+    keeps: Any = None,
+    describe: Callable[[], str] | None = None,
+) -> FinishedAnswer:
+    """Return the whole answer in the form that a recorder takes. `keeps`: what the Brain wants kept with it.
+
+    `describe`: returns the details that are shown beside its text, as JSON.
+    """
     files = [each.file for piece in texts for each in piece.citations if each.file.startswith(MEMORY_FILES)]
     cites = tuple(each.removeprefix(MEMORY_FILES) for each in dict.fromkeys(files))
-    return FinishedAnswer(text, texts[-1].blocked is not None, cites, drafts)
+    return FinishedAnswer(text, texts[-1].blocked is not None, cites, keeps, describe)

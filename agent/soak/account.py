@@ -1,21 +1,23 @@
 """Checks the invariants of the server from one connection's frames, as far as its client can see them.
 
-Strategy: the account holds one record for each message and suggestion, and counts on it the frames that were sent and
-that came. A broken rule is reported at the frame that breaks it. Answers that are still due are checked by
-`check_settled`, once the client believes that nothing is in progress, or by `check_cut_off`, when a server that goes
-down has ended the connection. Pure: the caller enters each frame with its time.
+Strategy: the account holds one record for each message, each suggestion (`seen_suggestions.py`) and each question about
+the memory (`consults.py`), and counts on it the frames that were sent and that came. A broken rule is reported at the
+frame that breaks it. Answers that are still due are checked by `check_settled`, once the client believes that nothing
+is in progress, or by `check_cut_off`, when a server that goes down has ended the connection. Pure: the caller enters
+each frame with its time.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..config import CONFIRM_SECONDS
 from .book import Book
 from .consults import ANSWERS, Consults
 from .figures import Tally
-from .notes import CONFIRMED, REMEMBER, NoteWriter, digest_of
+from .notes import NoteWriter
 from .pages import Pages
+from .seen_suggestions import SeenSuggestions
 from .uncited_numbers import MEMORY, citations_of, find_uncited
 from .wire import Frame
 
@@ -39,32 +41,12 @@ class SentMessage:
     staleness: float | None = None
 
 
-@dataclass(slots=True, kw_only=True)
-class SeenSuggestion:
-    """A suggestion: how often the client decided on it, and how often the server reported an end.
-
-    `confirmed_at`: when the last confirm was sent, in seconds. `executed_frames`, `closed_frames`: the number of its
-    `action_executed` and `action_closed` frames. `missing`: the fields that its confirm fills in.
-    """
-
-    action: str = ""
-    payload: Mapping[str, Any] = field(default_factory=dict)
-    missing: tuple[str, ...] = ()
-    confirms: int = 0
-    confirmed_at: float = 0.0
-    rejects: int = 0
-    executed_frames: int = 0
-    closed_frames: int = 0
-    ends: int = 0
-    is_live: bool = True
-
-
 MOST_STALENESS = 10.0  # seconds in which a change of the knowledge base must have been taken over
-_EXPECTED_ERRORS = ("busy", "rate_limited", "shutting_down", "unknown_suggestion")
+_REFUSALS = ("busy", "rate_limited", "shutting_down")
 
 
 class Account:
-    """The messages and suggestions of one connection.
+    """The messages of one connection, with its `suggestions` and its `consults`.
 
     `name`: begins the text of each broken promise. `note`: is called with each event of a suggestion. `pages`: the
     states of the knowledge base, where the soak rewrites it. `book`: the user's account of the memory.
@@ -80,12 +62,10 @@ class Account:
     ) -> None:
         self.messages: dict[str, SentMessage] = {}
         self.consults = Consults(name, tally, book)
-        self.suggestions: dict[str, SeenSuggestion] = {}
-        self.guesses = 0  # unanswered confirms of ids that this client was never given
+        self.suggestions = SeenSuggestions(name, tally, note, book)
         self.confirm_seconds = CONFIRM_SECONDS  # as the server says in `welcome`
         self._name = name
         self._tally = tally
-        self._write_note = note or (lambda what, id, digest="", tool="": None)
         self._pages = pages
         self._book = book
         self._frames = 0
@@ -111,37 +91,11 @@ class Account:
             if message.cancelled_at is None:
                 message.cancelled_at = at
 
-    def enter_confirm(self, suggestion: str, at: float, filled: Mapping[str, Any] | None = None) -> None:
-        """Enter a confirm that is about to be sent. `filled`: the fields that the user fills in.
-
-        An id that this client was never given makes it a guess.
-        """
-        self._tally.count("confirms")
-        known = self.suggestions.get(suggestion)
-        if known is None:
-            self.guesses += 1
-            return
-        known.confirms += 1
-        known.confirmed_at = at
-        payload = {**known.payload, **(filled or {})}
-        if self._book is not None and known.action == REMEMBER:
-            self._book.enter_approval(str(payload["text"]), suggestion, str(payload["item"]))
-        self._write_note(CONFIRMED, suggestion, digest_of(payload))
-
-    def enter_reject(self, suggestion: str) -> None:
-        """Enter a reject that is about to be sent."""
-        self._tally.count("rejects")
-        self.suggestions[suggestion].rejects += 1
-
     # --- the state that the client knows
 
     def list_unended(self) -> list[str]:
         """Return the messages that have not ended, oldest first."""
         return [id for id, message in self.messages.items() if message.end is None]
-
-    def list_live(self) -> list[str]:
-        """Return the suggestions that the user can still decide on, as far as the client knows."""
-        return [id for id, each in self.suggestions.items() if each.is_live and not each.confirms]
 
     @property
     def has_heard(self) -> bool:
@@ -153,10 +107,9 @@ class Account:
         """Whether an end, a response or the answer to a confirm is still to come."""
         return (
             self._due_response is not None
-            or self.guesses > 0
+            or self.suggestions.is_waiting
             or self.consults.is_waiting
             or any(message.end is None for message in self.messages.values())
-            or any(each.executed_frames < each.confirms for each in self.suggestions.values())
         )
 
     # --- frames that come
@@ -183,19 +136,7 @@ class Account:
             self._report("S1", f"{id} has not ended")
         if self._due_response is not None:
             self._report("S1", f"{self._due_response} is done without a response")
-        for id, each in self.suggestions.items():
-            if each.ends != 1:
-                self._report("S5", f"{id} ended {each.ends} times: {each}")
-            if each.executed_frames < each.confirms:
-                self._report(
-                    "S5", f"{each.confirms - each.executed_frames} confirms of {id} were not answered"
-                )
-            if each.executed_frames > each.confirms + each.rejects:
-                self._report(
-                    "S5", f"{each.confirms} confirms of {id} were answered {each.executed_frames} times"
-                )
-        if self.guesses:
-            self._report("S5", f"{self.guesses} confirms of unknown ids were not answered")
+        self.suggestions.check_settled()
 
     def check_cut_off(self, since: float) -> None:
         """Check the account after a server that went down hung up: everything sent before `since` seconds has ended.
@@ -207,12 +148,10 @@ class Account:
                 self._report("S1", f"{id} had not ended when the server went down")
         if self._due_response is not None:
             self._report("S1", f"{self._due_response} was done without a response when the server went down")
-        for id, each in self.suggestions.items():
-            if each.confirmed_at < since and (each.ends != 1 or each.executed_frames < each.confirms):
-                self._report("S5", f"{id} when the server went down: {each}")
+        self.suggestions.check_cut_off(since)
 
-    def _report(self, invariant: str, what: str) -> None:
-        self._tally.violation(invariant, f"{self._name}: {what}")
+    def _report(self, promise: str, text: str) -> None:
+        self._tally.violation(promise, f"{self._name}: {text}")
 
     def _find_message(self, frame: Frame) -> SentMessage | None:
         message = self.messages.get(str(frame.get("id")))
@@ -287,55 +226,12 @@ class Account:
             )
 
     def _check_action_suggestion(self, frame: Frame) -> None:
-        message, id = self._find_message(frame), frame["suggestionId"]
-        self._tally.count("suggestions")
+        message = self._find_message(frame)
         if message is not None and not message.is_answered:
             self._report("S1", f"a suggestion before the response to {frame['id']}")
         if message is not None and message.is_withdrawn:
             self._report("T3", f"a suggestion for {frame['id']}, which was cancelled before")
-        if id in self.suggestions:
-            self._report("S5", f"{id} was suggested twice")
-        self.suggestions[id] = SeenSuggestion(
-            missing=tuple(frame.get("missing", ())), payload=frame["payload"], action=frame["action"]
-        )
-
-    def _check_action_closed(self, frame: Frame) -> None:
-        each = self._find_suggestion(frame)
-        if each is None:
-            return
-        self._tally.count(f"closed {frame['reason']}")
-        each.closed_frames += 1
-        each.is_live = False
-        if each.closed_frames == 1:
-            self._write_note("closed", frame["suggestionId"])
-            self._end_suggestion(frame["suggestionId"], each)
-        elif each.closed_frames > 1 + each.rejects:
-            self._report("S5", f"{frame['suggestionId']} was closed {each.closed_frames} times")
-
-    def _check_action_executed(self, frame: Frame) -> None:
-        each = self._find_suggestion(frame)
-        if each is None:
-            return
-        id, result = frame["suggestionId"], frame["result"]
-        each.executed_frames += 1
-        each.is_live = False
-        self._tally.count(f"executed {next(iter(result))}")
-        if not each.confirms:
-            self._report("T1", f"{id} was never confirmed, and is {result}")
-        if "success" in result:
-            self._write_note(
-                "done" if result["success"] else "unknown" if result.get("unknown") else "failed", id
-            )
-            self._end_suggestion(id, each)
-        elif result == {"cancelled": True}:
-            if not each.closed_frames:  # `cancelled` also answers a confirm that reached a closed suggestion
-                self._write_note("cancelled", id)
-                self._end_suggestion(id, each)
-        elif result == {"ignored": True}:
-            if each.confirms + each.rejects < 2:
-                self._report("S5", f"the only confirm of {id} was ignored")
-        elif result != {"expired": True} or not each.closed_frames:
-            self._report("S5", f"{id} is {result}")
+        self.suggestions.check_suggested(frame)
 
     def _check_answer(self, frame: Frame) -> None:
         self.consults.check_answer(frame, self._now)
@@ -346,29 +242,13 @@ class Account:
             self._check_answer(frame)
             return
         self._tally.count(f"error {code}")
-        if code == "unknown_suggestion" and self.guesses:
-            self.guesses -= 1
-        elif code not in _EXPECTED_ERRORS or code == "unknown_suggestion":
+        if not self.suggestions.take_error(frame) and code not in _REFUSALS:
             self._report("S7", f"error {code}: {frame['message']}")
-        refused = self.suggestions.get(str(frame.get("suggestionId")))
-        if refused is not None and code == "shutting_down":  # it stays open until the connection is closed
-            refused.executed_frames += 1
         message = self.messages.get(str(frame.get("id")))
-        if message is not None and code in ("busy", "rate_limited", "shutting_down"):
+        if message is not None and code in _REFUSALS:
             if message.end is not None:
                 self._report("S1", f"{frame['id']} ended {message.end} and then {code}")
             message.end = code
-
-    def _find_suggestion(self, frame: Frame) -> SeenSuggestion | None:
-        each = self.suggestions.get(frame["suggestionId"])
-        if each is None:
-            self._report("S7", f"{frame['type']} for a suggestion that was not made here")
-        return each
-
-    def _end_suggestion(self, id: str, each: SeenSuggestion) -> None:
-        each.ends += 1
-        if each.ends > 1:
-            self._report("S5", f"{id} has ended {each.ends} times: {each}")
 
     _FRAMES: ClassVar[dict[str, Callable[["Account", Frame], None]]] = {
         "welcome": _check_welcome,
@@ -376,8 +256,8 @@ class Account:
         "stream_end": _check_stream_end,
         "response": _check_response,
         "action_suggestion": _check_action_suggestion,
-        "action_closed": _check_action_closed,
-        "action_executed": _check_action_executed,
+        "action_closed": lambda account, frame: account.suggestions.check_closed(frame),
+        "action_executed": lambda account, frame: account.suggestions.check_executed(frame),
         "error": _check_error,
         **dict.fromkeys(set(ANSWERS.values()), _check_answer),
     }

@@ -52,7 +52,7 @@ class Book:
         self._mine = f"{user:04}"
         self._run = f"{run:03}"
         self._tally = tally
-        self._note: NoteWriter = note or (lambda what, id, digest="", tool="": None)
+        self._note: NoteWriter = note or (lambda event, id, digest="", tool="": None)
         self._told: dict[str, str] = {}  # where each number was told
         self._gone: dict[str, float] = {}  # when each was known to be forgotten, and so each item
 
@@ -136,6 +136,6 @@ class Book:
     def _text(self, item: str) -> str:
         return str(self.items[item]["text"]) if item in self.items else ""
 
-    def report(self, promise: str, what: str) -> None:
-        """Note a broken promise of the memory."""
-        self._tally.violation(promise, f"{self._name}: {what}")
+    def report(self, promise: str, text: str) -> None:
+        """Note a broken promise of the memory. `text`: how it was broken."""
+        self._tally.violation(promise, f"{self._name}: {text}")

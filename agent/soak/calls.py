@@ -15,13 +15,8 @@ from .tools import FREE
 
 View = Mapping[str, Any]
 _OPEN = ("suggested", "confirmed", "claimed")
-_APPROVED_STATUSES = (
-    "confirmed",
-    "claimed",
-    "done",
-    "failed",
-    "unknown",
-)  # statuses that a call reaches only with an approval
+# Statuses that a call reaches only with an approval.
+APPROVED_STATUSES = ("confirmed", "claimed", "done", "failed", "unknown")
 _END_WORDS = {"done": "done", "failed": "failed", "unknown": "unknown"}  # every other end is "closed"
 
 
@@ -34,7 +29,7 @@ class Calls:
     def __init__(self, name: str, tally: Tally, note: NoteWriter | None = None) -> None:
         self._name = name
         self._tally = tally
-        self._note: NoteWriter = note or (lambda what, id, digest="", tool="": None)
+        self._note: NoteWriter = note or (lambda event, id, digest="", tool="": None)
         self._views: dict[str, View] = {}
         self._gone: set[str] = set()
         self._approvals: dict[str, CallNotes] = {}
@@ -58,11 +53,11 @@ class Calls:
         self._approvals[id].approvals[digest] -= 1
         self._note(WITHDRAWN, id, digest)
 
-    def enter_grant(self, id: str, what: str) -> None:
-        """Enter that the server granted an approval or a begin, which it may do once for a call."""
-        self._grants[id, what] += 1
-        if self._grants[id, what] > 1:
-            self._report("S4", f"the {what} of {id} was taken {self._grants[id, what]} times")
+    def enter_grant(self, id: str, grant: str) -> None:
+        """Enter a `grant` of the server, an approval or a begin, which it may give once for a call."""
+        self._grants[id, grant] += 1
+        if self._grants[id, grant] > 1:
+            self._report("S4", f"the {grant} of {id} was taken {self._grants[id, grant]} times")
 
     def forget(self, thread: str) -> None:
         """Remove the calls of a thread that was deleted."""
@@ -81,7 +76,7 @@ class Calls:
             return  # an open call may have been shown before
         if view["arguments_hash"] != digest_of(view["arguments"]):
             self._report("T1", f"{id}: its hash is not that of its arguments")
-        if status in _APPROVED_STATUSES:
+        if status in APPROVED_STATUSES:
             self._check_approval(id, view)
         if status not in _OPEN:
             self._tally.count(f"call {status}")
@@ -109,5 +104,5 @@ class Calls:
         elif not action.allows(view["arguments_hash"]):
             self._report("T1", f"{id} is {view['status']} with other arguments than somebody has said yes to")
 
-    def _report(self, promise: str, what: str) -> None:
-        self._tally.violation(promise, f"{self._name}: {what}")
+    def _report(self, promise: str, text: str) -> None:
+        self._tally.violation(promise, f"{self._name}: {text}")

@@ -26,6 +26,7 @@ PASSED_OVER = (
     "agent.storage.schema",
     "agent.memory.recall",
     "agent.ports.memory",
+    "agent.ports.recall_store",
     "agent.ports.conversation",
 )
 

@@ -109,5 +109,5 @@ class Consults:
         for item in (*shown, frame["item"]) if "item" in frame else shown:
             book.check_item(item, self.place, request.at, request.kind)
 
-    def _report(self, what: str, promise: str = "M7") -> None:
-        self._tally.violation(promise, f"{self._name}: {what}")
+    def _report(self, text: str, promise: str = "M7") -> None:
+        self._tally.violation(promise, f"{self._name}: {text}")

@@ -1,11 +1,8 @@
 """All users of one soak: they arrive little by little, stay until the scene stops, and must leave in time.
 
 A crowd runs beside another operator's server, or in a process of its own beside one of ours (`remote`), where it also
-keeps rewriting the knowledge base.
-
-Random users over HTTP, with tools: each begins one talk after another until the scene ends.
-
-Each user is one task with a generator of its own, like a user of a socket (`users`).
+keeps rewriting the knowledge base. Its users of a socket are in `users`. Its users over HTTP are here: each is one task
+with a generator of its own, calls tools, and begins one talk after another until the scene ends.
 """
 
 from random import Random
@@ -16,7 +13,8 @@ from .book import OF_HTTP, Book
 from .http_talk import Talk
 from .pages import NAMES, Pages
 from .scene import Scene
-from .users import HANG_UP, PATIENCE, POLITE, QUESTIONS, SUBJECTS, User, UserVisit
+from .user_connection import HANG_UP, PATIENCE, UserConnection
+from .users import POLITE, QUESTIONS, SUBJECTS, User, UserActs, is_up_to_date
 
 KEPT = 0.5  # the share of threads that stay undeleted in the soak's own server
 
@@ -34,13 +32,13 @@ class HttpUser:
     async def run(self) -> None:
         """Use the server until `stop` is set, and then settle, or until the server goes down."""
         scene, think = self._scene, self._scene.target.think
-        await self._pause(think)
+        await scene.pause(self._rng, think)
         while not scene.over:
             self._talks += 1
             talk = Talk(self._name, f"{self._name}.{self._talks}", scene, self._rng, book=self._book)
             async with trio.open_nursery() as nursery:
                 with trio.CancelScope() as staying:
-                    nursery.start_soon(_cut_short, scene.stop, staying)
+                    nursery.start_soon(scene.cut_short, staying)
                     for _ in range(self._rng.randint(3, 15)):
                         if scene.drain.is_set():
                             break
@@ -53,15 +51,6 @@ class HttpUser:
                     if scene.note is None or self._rng.random() >= KEPT:
                         await talk.delete()
                 nursery.cancel_scope.cancel()
-
-    async def _pause(self, mean: float) -> None:
-        with trio.move_on_after(self._rng.expovariate(1 / mean)):
-            await self._scene.stop.wait()
-
-
-async def _cut_short(stop: trio.Event, scope: trio.CancelScope) -> None:
-    await stop.wait()
-    scope.cancel()
 
 
 ARRIVALS = 50.0  # users a second, so that not all of them shake hands at once
@@ -109,20 +98,20 @@ async def first_of_all(scene: Scene, over_http: bool = False) -> None:
     """Ask each question and do a bit of everything, so that things made once exist before the first census."""
 
     async def visit(number: int, question: str) -> None:
-        line = await scene.line()
+        socket = await scene.line()
         try:
             async with trio.open_nursery() as nursery:
                 name = f"first {number}"
                 book = Book(name, OF_HTTP + OF_HTTP - 1 - number, scene.run, scene.tally, scene.note)
-                first = UserVisit(name, line, scene, Random(number), book)
-                nursery.start_soon(first.read)
-                await first.hear(question)
+                connection = UserConnection(name, socket, scene, book)
+                nursery.start_soon(connection.read)
+                await connection.wait_for_end(await connection.send_message(question))
                 if number < len(SUBJECTS):
-                    await first.do_everything()
-                await first.settle()
-                await first.leave("close")
+                    await UserActs(connection, Random(number)).do_everything()
+                await connection.settle()
+                await connection.leave("close")
         finally:
-            line.drop()
+            socket.drop()
 
     async with trio.open_nursery() as nursery:
         if over_http:
@@ -142,17 +131,17 @@ async def see_taken_over(scene: Scene, pages: Pages) -> None:
     """Rewrite each file of the knowledge base once, and ask until an answer cites the last version."""
     for _ in NAMES:
         pages.rewrite()
-    line = await scene.line()
+    socket = await scene.line()
     try:
         async with trio.open_nursery() as nursery:
-            asking = UserVisit("the reader", line, scene, Random(0))
-            nursery.start_soon(asking.read)
+            connection = UserConnection("the reader", socket, scene)
+            nursery.start_soon(connection.read)
             with trio.move_on_after(TAKEN_OVER * scene.target.slower) as waiting:
-                while not await asking.is_up_to_date():  # noqa: ASYNC110  it is asked over the wire
+                while not await is_up_to_date(connection):  # noqa: ASYNC110  it is asked over the wire
                     await trio.sleep(0.1)
             if waiting.cancelled_caught:
-                scene.tally.violation("S8", "what was written last is not answered")
-            await asking.settle()
-            await asking.leave("close")
+                scene.tally.violation("S8", "no answer cites the last version of the knowledge base")
+            await connection.settle()
+            await connection.leave("close")
     finally:
-        line.drop()
+        socket.drop()

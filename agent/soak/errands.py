@@ -66,58 +66,58 @@ class Errands:
         for _ in range(_PAGES):
             asked_at = trio.current_time()
             page = f"/memory?user_id={quote(self._user)}" + (f"&cursor={quote(after)}" if after else "")
-            came = await self._asking.ask("list items", ClientRequest(method="GET", path=page), _NOTHING)
-            self._book.off = came.word == _NOTHING
-            if not came.good:
+            answer = await self._asking.ask("list items", ClientRequest(method="GET", path=page), _NOTHING)
+            self._book.off = answer.word == _NOTHING
+            if not answer.good:
                 return
-            for item in came.content["items"]:
+            for item in answer.content["items"]:
                 self._book.check_item(item, ANYWHERE, asked_at, "a list")
-            after = came.content.get("next_cursor")
+            after = answer.content.get("next_cursor")
             if not after:
                 return
 
     async def _look(self) -> None:
-        if (item := self._one("proposed", "rejected", "superseded", *LIVE)) is not None:
+        if (item := self._pick_item("proposed", "rejected", "superseded", *LIVE)) is not None:
             asked_at = trio.current_time()
             path = f"/memory/{item['id']}?user_id={quote(self._user)}"
-            self._took(
+            self._check_item(
                 await self._asking.ask("get item", ClientRequest(method="GET", path=path), _NOTHING), asked_at
             )
 
     async def _accept(self) -> None:
-        if (item := self._one("proposed")) is not None:
+        if (item := self._pick_item("proposed")) is not None:
             self._book.enter_approval(item["text"])
-            await self._decides(item, "accept")
+            await self._send_decision(item, "accept")
 
     async def _accept_twice(self) -> None:
-        if (item := self._one("proposed")) is not None:
+        if (item := self._pick_item("proposed")) is not None:
             self._book.enter_approval(item["text"])
             async with trio.open_nursery() as both:
-                both.start_soon(self._decides, item, "accept")
-                both.start_soon(self._decides, item, self._rng.choice(("accept", "reject")))
+                both.start_soon(self._send_decision, item, "accept")
+                both.start_soon(self._send_decision, item, self._rng.choice(("accept", "reject")))
 
     async def _decide(self) -> None:
-        if (item := self._one("proposed", "rejected", "done", *LIVE)) is not None:
-            await self._decides(
+        if (item := self._pick_item("proposed", "rejected", "done", *LIVE)) is not None:
+            await self._send_decision(
                 item, self._rng.choice(("reject", "start", "done", "block", "unblock", "reopen"))
             )
 
     async def _edit(self) -> None:
-        if (item := self._one("proposed", *LIVE)) is not None:
+        if (item := self._pick_item("proposed", *LIVE)) is not None:
             number = self._book.enter_telling(ANYWHERE, approves=True)
-            await self._decides(item, "edit", text=EDITED.format(self._rng.choice(THINGS), number))
+            await self._send_decision(item, "edit", text=EDITED.format(self._rng.choice(THINGS), number))
 
     async def _forget(self) -> None:
-        if (item := self._one("proposed", "rejected", "superseded", *LIVE)) is not None:
+        if (item := self._pick_item("proposed", "rejected", "superseded", *LIVE)) is not None:
             self._book.enter_forgetting(item["id"])
-            came = await self._decides(item, "forget", _BUSY)
+            answer = await self._send_decision(item, "forget", _BUSY)
             for _ in range(_TRIES):  # another process reads the files: the answer says to forget it again
-                if came.word != _BUSY:
+                if answer.word != _BUSY:
                     break
-                came = await self._decides(item, "forget", _BUSY)
-            if came.good:
+                answer = await self._send_decision(item, "forget", _BUSY)
+            if answer.good:
                 self._book.enter_forgotten(item["id"], trio.current_time())
-            elif came.word == _BUSY:
+            elif answer.word == _BUSY:
                 self._book.report("M2", f"{item['id']} cannot be forgotten")
 
     async def _forget_and_ask(self) -> None:
@@ -135,19 +135,19 @@ class Errands:
             number = self._book.enter_telling(ANYWHERE, approves)
             await self._say(self._rng.choice(forms).format(self._rng.choice(THINGS), number), number)
 
-    async def _decides(self, item: View, decision: str, *expected: str, **more: Any) -> ClientAnswer:
+    async def _send_decision(self, item: View, decision: str, *expected: str, **more: Any) -> ClientAnswer:
         asked_at = trio.current_time()
         body = {"user_id": self._user, "decision": decision, **more}
-        asked = self._asking.make_hasty("POST", f"/memory/{item['id']}", body)
-        came = await self._asking.ask(f"{decision} item", asked, _NOTHING, *expected)
-        self._took(came, asked_at)
-        return came
+        request = self._asking.make_hasty("POST", f"/memory/{item['id']}", body)
+        answer = await self._asking.ask(f"{decision} item", request, _NOTHING, *expected)
+        self._check_item(answer, asked_at)
+        return answer
 
-    def _took(self, came: ClientAnswer, asked_at: float) -> None:
-        if came.good:
-            self._book.check_item(came.content["item"], ANYWHERE, asked_at, "an item")
+    def _check_item(self, answer: ClientAnswer, asked_at: float) -> None:
+        if answer.good:
+            self._book.check_item(answer.content["item"], ANYWHERE, asked_at, "an item")
 
-    def _one(self, *status: str) -> View | None:
+    def _pick_item(self, *status: str) -> View | None:
         items = self._book.of_status(ANYWHERE, *status)
         return self._rng.choice(items) if items else None
 

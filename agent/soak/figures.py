@@ -82,17 +82,20 @@ class Tally:
     cancels: Histogram = field(default_factory=Histogram)
     behind: Histogram = field(default_factory=Histogram)
 
-    def count(self, what: str) -> None:
-        """Add one to the count named `what`."""
-        if what not in self.counts and len(self.counts) >= NAMES_MAX:
-            what = "more"
-        self.counts[what] = self.counts.get(what, 0) + 1
+    def count(self, name: str) -> None:
+        """Add one to the count of this name."""
+        if name not in self.counts and len(self.counts) >= NAMES_MAX:
+            name = "more"
+        self.counts[name] = self.counts.get(name, 0) + 1
 
-    def violation(self, promise: str, what: str) -> None:
-        """Note a broken promise; `examples` keeps the first `EXAMPLES_MAX` of each promise in words."""
+    def violation(self, promise: str, text: str) -> None:
+        """Note a broken promise. `text`: how it was broken.
+
+        `examples` keeps the first `EXAMPLES_MAX` texts of each promise.
+        """
         self.broken[promise] = self.broken.get(promise, 0) + 1
         if self.broken[promise] <= EXAMPLES_MAX:
-            self.examples.append(f"{promise}: {what[:300]}")
+            self.examples.append(f"{promise}: {text[:300]}")
 
     def add(self, other: "Tally") -> None:
         """Take over the counts and violations of another tally; its durations replace these, if it has any."""

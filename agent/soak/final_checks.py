@@ -8,6 +8,7 @@ an action whose outcome was lost, unless its caller has it.
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from .calls import APPROVED_STATUSES
 from .notes import REMEMBER, CallNotes
 from .server_file import CALLER, ActionRow, ServerFile
 from .tools import FREE
@@ -30,13 +31,6 @@ EFFECTS: dict[str | None, tuple[int, int]] = {
     "cancelled": (0, 0),
     None: (0, 0),
 }
-_RAN = (
-    "confirmed",
-    "claimed",
-    "done",
-    "failed",
-    "unknown",
-)  # statuses that a call reaches only with an approval
 _ENDED = ("done", "failed", "unknown")  # statuses that the ledger must have too
 
 
@@ -100,7 +94,7 @@ def _calls(actions: Mapping[str, CallNotes], kept: ServerFile) -> Iterator[Broke
         action, row = actions.get(id, CallNotes()), kept.rows.get(id)
         if call.free and call.tool not in FREE:
             yield "T1", f"call {id} of {call.tool} asked no user"
-        if call.status in _RAN and not call.free:
+        if call.status in APPROVED_STATUSES and not call.free:
             if not action.is_confirmed:
                 yield "T1", f"call {id} is {call.status}, and no user has approved it"
             elif not action.allows(call.digest):

@@ -20,13 +20,14 @@ from .scene import Scene
 from .server_file import CALLER
 from .tools import BOOKING, EDITS, ORDERS, SAYINGS
 from .uncited_numbers import find_uncited
+from .user_connection import PATIENCE
 from .user_requests import HASTY, UserRequests
-from .users import FILLED, PATIENCE
+from .users import FILLED
 
 DECIDES = 0.7  # the share of requests about a call, where one waits
 GOES_ON = 0.3  # the share of reports of a call after which the turn continues
 OF_MEMORY = 0.3  # the share of requests about the memory, where the server has one
-LOOK_AGAIN = 0.2  # seconds between two looks whether a thread is at rest
+LOOK_EVERY = 0.2  # seconds between two looks whether a thread is at rest
 _NOT_SEEN = "0" * 64
 _PAGE = "?limit=200"
 
@@ -54,19 +55,19 @@ class Talk:
             await self._errands.do_something()
             if not self._book.off:
                 return
-        decides = self._one() is not None and self._rng.random() < DECIDES
-        acts, weights = zip(*(self._DECIDING if decides else self._TALKING).items(), strict=True)
+        decides = self._pick_call() is not None and self._rng.random() < DECIDES
+        acts, weights = zip(*(self._CALL_ACTS if decides else self._TURN_ACTS).items(), strict=True)
         await self._rng.choices(acts, weights)[0](self)
-        await self._take()
+        await self._begin_calls()
 
     async def do_everything(self) -> None:
         """Do each request once, after every saying; then settle, and delete the thread."""
         for saying in range(len(SAYINGS)):
             await self._chat(saying=saying)
-        for act in (*self._TALKING, *self._DECIDING):
+        for act in (*self._TURN_ACTS, *self._CALL_ACTS):
             await self._chat(saying=BOOKING)
             await act(self)
-            await self._take()
+            await self._begin_calls()
         await self._errands.do_everything()
         await self.settle()
         await self.delete()
@@ -80,7 +81,7 @@ class Talk:
         with trio.move_on_after(PATIENCE * self._scene.target.slower):
             await self._look()
             while any(view["runs_at"] != CALLER for view in self.calls.of_status("confirmed", "claimed")):
-                await trio.sleep(LOOK_AGAIN)
+                await trio.sleep(LOOK_EVERY)
                 await self._look()
         calls = await self._asking.ask(
             "look", ClientRequest(method="GET", path=f"/threads/{thread}/calls{_PAGE}")
@@ -117,10 +118,10 @@ class Talk:
         events = self._rng.random() < 0.3
         self._tally.count("chats")
         asked_at = trio.current_time()
-        came = await self._asking.ask("chat", self._asking.make_hasty("POST", "/chat", body, events))
-        if came.good or came.word == "cancelled":
-            self._book.enter_end(told, cancelled=not came.good)
-        await self._check_reply(came, asked_at)
+        answer = await self._asking.ask("chat", self._asking.make_hasty("POST", "/chat", body, events))
+        if answer.good or answer.word == "cancelled":
+            self._book.enter_end(told, cancelled=not answer.good)
+        await self._check_reply(answer, asked_at)
 
     async def _chat_and(self, then: Callable[[], Awaitable[None]]) -> None:
         if self._thread is None:
@@ -140,54 +141,56 @@ class Talk:
         await self._chat_and(self.delete)
 
     async def _approve(self) -> None:
-        if (view := self._one()) is not None:
-            await self._yes("approve", view)
+        if (view := self._pick_call()) is not None:
+            await self._send_approval("approve", view)
 
     async def _approve_twice(self) -> None:
-        if (view := self._one()) is not None:
+        if (view := self._pick_call()) is not None:
             async with trio.open_nursery() as both:
-                both.start_soon(self._yes, "approve", view)
-                both.start_soon(self._yes, "approve", view)
+                both.start_soon(self._send_approval, "approve", view)
+                both.start_soon(self._send_approval, "approve", view)
 
     async def _approve_and_cancel(self) -> None:
-        if (view := self._one()) is not None:
+        if (view := self._pick_call()) is not None:
             async with trio.open_nursery() as both:
-                both.start_soon(self._yes, "approve", view)
+                both.start_soon(self._send_approval, "approve", view)
                 await trio.sleep(self._rng.uniform(0, HASTY))
                 await self._rng.choice((self._cancel, self._cancel_all, self.delete))()
 
     async def _edit(self) -> None:
-        if (view := self._one(edits=True)) is not None:
+        if (view := self._pick_call(edits=True)) is not None:
             name, values = EDITS[view["tool"]]
-            await self._yes("edit", view, {**view["arguments"], name: self._rng.choice(values)})
+            await self._send_approval("edit", view, {**view["arguments"], name: self._rng.choice(values)})
 
     async def _edit_badly(self) -> None:
-        if (view := self._one()) is not None:
+        if (view := self._pick_call()) is not None:
             wrong = {"nothing": "of this"} if view["parameters"] is None else {}
-            await self._no("bad edit", view, "bad_edit", outcome="edit", arguments=wrong)
+            await self._send_bad_approval("bad edit", view, "bad_edit", outcome="edit", arguments=wrong)
 
     async def _approve_unseen(self) -> None:
-        view = self._one()
+        view = self._pick_call()
         if view is not None and not view["missing"]:
-            await self._no("approve unseen", view, "arguments_changed", arguments_hash=_NOT_SEEN)
+            await self._send_bad_approval(
+                "approve unseen", view, "arguments_changed", arguments_hash=_NOT_SEEN
+            )
 
     async def _answer(self) -> None:
-        if (view := self._one()) is not None:
-            said = {"user_id": self._user, "outcome": "respond", "text": "No, what does a return cost?"}
-            came = await self._asking.ask(
-                "answer", self._asking.make_hasty("POST", f"/calls/{view['id']}/approve", said)
+        if (view := self._pick_call()) is not None:
+            body = {"user_id": self._user, "outcome": "respond", "text": "No, what does a return cost?"}
+            answer = await self._asking.ask(
+                "answer", self._asking.make_hasty("POST", f"/calls/{view['id']}/approve", body)
             )
-            await self._went_on(came)
+            await self._check_continuation(answer)
 
     async def _reject(self) -> None:
-        if (view := self._one()) is not None:
+        if (view := self._pick_call()) is not None:
             self._check_calls(
                 await self._asking.ask(
                     "reject", self._asking.make_hasty("POST", f"/calls/{view['id']}/reject", {})
                 )
             )
 
-    async def _take(self) -> None:
+    async def _begin_calls(self) -> None:
         """Take most of the calls that run here, twice at once: exactly one request gets each call."""
         for view in self.calls.of_status("confirmed"):
             if view["runs_at"] == CALLER and self._rng.random() < DECIDES:
@@ -197,10 +200,10 @@ class Talk:
 
     async def _look(self) -> None:
         if self._thread is not None:
-            came = await self._asking.ask(
+            answer = await self._asking.ask(
                 "look", ClientRequest(method="GET", path=f"/threads/{self._thread}/calls{_PAGE}")
             )
-            for view in came.content["items"] if came.good else ():
+            for view in answer.content["items"] if answer.good else ():
                 self.calls.check_view(view)
 
     async def _cancel(self) -> None:
@@ -218,45 +221,45 @@ class Talk:
 
     # --- calls
 
-    def _one(self, edits: bool = False) -> View | None:
+    def _pick_call(self, edits: bool = False) -> View | None:
         """Return a random call that waits for approval, or `None`."""
         waiting = [view for view in self.calls.of_status("suggested") if not edits or view["tool"] in EDITS]
         return self._rng.choice(waiting) if waiting else None
 
-    async def _yes(self, what: str, view: View, arguments: View | None = None) -> None:
+    async def _send_approval(self, name: str, view: View, arguments: View | None = None) -> None:
         """Approve a call as it is, with its missing fields filled in, or with other arguments."""
-        path, said = f"/calls/{view['id']}/approve", dict[str, Any](user_id=self._user)
-        filled = {name: FILLED[name] for name in view["missing"]}
+        path, body = f"/calls/{view['id']}/approve", dict[str, Any](user_id=self._user)
+        filled = {field: FILLED[field] for field in view["missing"]}
         if filled or arguments is not None:
-            said |= {"outcome": "edit", "arguments": filled or arguments}
+            body |= {"outcome": "edit", "arguments": filled or arguments}
         if view["runs_at"] != CALLER and self._rng.random() < GOES_ON:
-            said |= {"continue": True}
+            body |= {"continue": True}
         digest = self.calls.enter_approval(view["id"], arguments or {**view["arguments"], **filled})
-        came = await self._asking.ask(what, self._asking.make_hasty("POST", path, said))
-        if came.status in (400, 409):
+        answer = await self._asking.ask(name, self._asking.make_hasty("POST", path, body))
+        if answer.status in (400, 409):
             self.calls.withdraw_approval(view["id"], digest)
-        elif came.good:
+        elif answer.good:
             self.calls.enter_grant(view["id"], "approval")
-            self._check_calls(came)
-            await self._went_on(came)
+            self._check_calls(answer)
+            await self._check_continuation(answer)
 
-    async def _no(self, what: str, view: View, code: str, **said: object) -> None:
+    async def _send_bad_approval(self, name: str, view: View, code: str, **fields: object) -> None:
         """Send an approval that the server must refuse."""
         path = f"/calls/{view['id']}/approve"
-        came = await self._asking.ask(
-            what, ClientRequest(method="POST", path=path, body={"user_id": self._user, **said}), code
+        answer = await self._asking.ask(
+            name, ClientRequest(method="POST", path=path, body={"user_id": self._user, **fields}), code
         )
-        if came.good:
-            self._tally.violation("T1", f"{self._name}: {what} of {view['id']} was taken")
+        if answer.good:
+            self._tally.violation("T1", f"{self._name}: {name} of {view['id']} was taken")
 
     async def _begin(self, view: View) -> None:
-        came = await self._asking.ask(
+        answer = await self._asking.ask(
             "begin", self._asking.make_hasty("POST", f"/calls/{view['id']}/begin", {})
         )
-        if came.good:
+        if answer.good:
             self.calls.enter_grant(view["id"], "begin")
-            self._check_calls(came)
-            await self._carry_out(came.content)
+            self._check_calls(answer)
+            await self._carry_out(answer.content)
 
     async def _carry_out(self, view: View) -> None:
         """Run a call here, or fail to, and report it; or vanish before the report."""
@@ -269,27 +272,30 @@ class Talk:
         report |= {"data": {"made": True}} if works else {"error": "It is out of order."}
         if self._rng.random() < 0.5:
             report["arguments_hash"] = view["arguments_hash"]
-        for asked in (self._asking.make_hasty, ClientRequest):  # a report without an answer is sent again
-            came = await self._asking.ask("report", asked(method="POST", path="/tools/result", body=report))
-            if came.good:
-                self.calls.check_view(came.content["call"])
-                await self._went_on(came)
-            if came is not LEFT:
+        # A report without an answer is sent again.
+        for make_request in (self._asking.make_hasty, ClientRequest):
+            answer = await self._asking.ask(
+                "report", make_request(method="POST", path="/tools/result", body=report)
+            )
+            if answer.good:
+                self.calls.check_view(answer.content["call"])
+                await self._check_continuation(answer)
+            if answer is not LEFT:
                 return
 
-    def _check_calls(self, came: ClientAnswer) -> None:
-        if came.good:
-            self.calls.check_view({name: value for name, value in came.content.items() if name != "reply"})
+    def _check_calls(self, answer: ClientAnswer) -> None:
+        if answer.good:
+            self.calls.check_view({name: value for name, value in answer.content.items() if name != "reply"})
 
-    async def _went_on(self, came: ClientAnswer) -> None:
+    async def _check_continuation(self, answer: ClientAnswer) -> None:
         """Check the reply of the turn that an answer about a call led to, if there is one."""
-        if came.good and came.content["reply"] is not None:
-            await self._check_reply(ClientAnswer(came.status, came.content["reply"]))
+        if answer.good and answer.content["reply"] is not None:
+            await self._check_reply(ClientAnswer(answer.status, answer.content["reply"]))
 
-    async def _check_reply(self, came: ClientAnswer, asked_at: float = float("-inf")) -> None:
-        if not came.good:
+    async def _check_reply(self, answer: ClientAnswer, asked_at: float = float("-inf")) -> None:
+        if not answer.good:
             return
-        reply = came.content
+        reply = answer.content
         if reply["thread_id"] not in self._asking.gone:
             self._thread = reply["thread_id"]
         self._tally.count(f"replied {reply['response_json']['mode']}")
@@ -304,7 +310,7 @@ class Talk:
             if view["runs_at"] == CALLER and view["status"] == "claimed":  # it is handed over with the answer
                 await self._carry_out(view)
 
-    _TALKING: ClassVar[dict[Callable[["Talk"], Awaitable[None]], int]] = {
+    _TURN_ACTS: ClassVar[dict[Callable[["Talk"], Awaitable[None]], int]] = {
         _chat: 8,
         _interrupt: 3,
         _chat_and_cancel: 3,
@@ -312,7 +318,7 @@ class Talk:
         _look: 2,
         _cancel_all: 1,
     }
-    _DECIDING: ClassVar[dict[Callable[["Talk"], Awaitable[None]], int]] = {
+    _CALL_ACTS: ClassVar[dict[Callable[["Talk"], Awaitable[None]], int]] = {
         _approve: 4,
         _approve_twice: 4,
         _approve_and_cancel: 3,

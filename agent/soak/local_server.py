@@ -38,11 +38,10 @@ CONFIRM_TIME = 30.0  # seconds in which a suggestion can be confirmed: a run of 
 CALM = 1.0  # seconds after which a thread sleeps; the last census waits until all threads sleep
 LEASE = 10.0  # seconds in which a caller reports, so that some do not
 SETTLED = 15.0  # seconds in which everything of clients that have left must be gone
-HICCUPS = (
-    0.01,
-    25.0,
-)  # the share of a slow disk's pieces of work that take so many times longer than the others
-READING = "DatabaseFile.read_each"  # reads are not slowed: their pages are cached. Importing `storage.file` costs 0.2 s
+# The share of a slow disk's pieces of work that take so many times longer than the others.
+HICCUPS = (0.01, 25.0)
+# Reads are not slowed: their pages are cached. Importing `storage` for the name costs 0.2 s.
+READING = "DatabaseFile.read_each"
 OF_THREADS = "agent.threads."  # tasks; one of them stores a thread's frames before they are sent
 T = TypeVar("T")
 

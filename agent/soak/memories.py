@@ -6,12 +6,12 @@ user here has a name.
 
 from collections.abc import Awaitable, Callable
 from random import Random
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import trio
 
-from .book import LIVE, MARK, Book, View
-from .consults import Consults
+from .book import LIVE, MARK, View
+from .user_connection import UserConnection
 from .wire import Frame
 
 THINGS = ("locker", "bike", "garden", "studio", "cellar", "boat")
@@ -23,56 +23,12 @@ EDITED = "My {} number is {}."
 SOON = 0.8  # seconds at most until a turn is cancelled
 
 
-class TalkConnection(Protocol):
-    """A connection, such as `users.UserVisit`. Every method raises `agent.errors.WireClosed`."""
-
-    @property
-    def account(self) -> "TalkAccount":
-        """The account of the connection."""
-        ...
-
-    async def say(self, text: str, number: str = "") -> str:
-        """Send a message; return its id."""
-        ...
-
-    async def hear_out(self, id: str) -> None:
-        """Wait until a message has ended."""
-        ...
-
-    async def cancel(self, id: str | None = None) -> None:
-        """Cancel everything, or the consequences of one message."""
-        ...
-
-    async def wait(self, seconds: float) -> None:
-        """Do nothing for a while, or until the connection ends."""
-        ...
-
-    async def begin_to_ask(self, kind: str, **fields: object) -> str:
-        """Ask a question about the memory; return its label."""
-        ...
-
-    async def answer_to(self, label: str) -> Frame | None:
-        """Return the answer to the question `label`, or `None` where the connection ends before."""
-        ...
-
-
-class TalkAccount(Protocol):
-    """The part of an `Account` that `MemoryActs` uses."""
-
-    consults: Consults
-    confirm_seconds: float
-
-    def withdraw_message(self, id: str) -> None:
-        """Enter that the server took the cancel of an answered message."""
-        ...
-
-
 class MemoryActs:
-    """The memory requests of one connection. `book`: its user's account."""
+    """The memory requests of one connection."""
 
-    def __init__(self, talks: TalkConnection, book: Book, rng: Random) -> None:
-        self._talks = talks
-        self._book = book
+    def __init__(self, connection: UserConnection, rng: Random) -> None:
+        self._connection = connection
+        self._book = connection.book
         self._rng = rng
         self._place = ""
 
@@ -100,7 +56,7 @@ class MemoryActs:
     # --- requests
 
     async def _order(self) -> None:
-        await self._talks.hear_out(await self._tell(ORDERS, approves=True))
+        await self._connection.wait_for_end(await self._tell(ORDERS, approves=True))
 
     async def _order_and_go_on(self) -> None:
         await self._tell(ORDERS, approves=True)
@@ -108,27 +64,27 @@ class MemoryActs:
     async def _order_and_cancel(self) -> None:
         id = await self._tell(ORDERS, approves=True)
         await trio.sleep(self._rng.choice((0.0, self._rng.uniform(0, SOON))))
-        await self._talks.cancel(self._rng.choice((None, id)))
-        await self._talks.hear_out(id)
+        await self._connection.send_cancel(self._rng.choice((None, id)))
+        await self._connection.wait_for_end(id)
 
     async def _state(self) -> None:
-        await self._talks.hear_out(await self._tell(STATED, approves=False))
+        await self._connection.wait_for_end(await self._tell(STATED, approves=False))
 
     async def _state_and_wait(self) -> None:
         """State something to remember, and let its suggestion expire."""
         await self._state()
-        await self._talks.wait(self._talks.account.confirm_seconds + SOON)
+        await self._connection.wait(self._connection.account.confirm_seconds + SOON)
 
     async def _state_and_take_back(self) -> None:
         """State something to remember, and cancel its suggestion once the message is answered."""
         id = await self._tell(STATED, approves=False)
-        await self._talks.hear_out(id)
-        await self._talks.cancel(id)
+        await self._connection.wait_for_end(id)
+        await self._connection.send_cancel(id)
         if await self._ask_memory("memory_list") is not None:  # its answer shows that the cancel was taken
-            self._talks.account.withdraw_message(id)
+            self._connection.account.withdraw_message(id)
 
     async def _ask(self) -> None:
-        await self._talks.hear_out(await self._talks.say(self._about(ASKS)))
+        await self._connection.wait_for_end(await self._connection.send_message(self._about(ASKS)))
 
     async def _recall(self) -> None:
         await self._ask_memory("recall", query=self._about(ASKS))
@@ -169,17 +125,17 @@ class MemoryActs:
         item = self._one(*LIVE)
         if item is None:
             return
-        first = await self._talks.say(self._about(ASKS))
+        first = await self._connection.send_message(self._about(ASKS))
         labels = [
-            await self._talks.begin_to_ask("memory_forget", item=item["id"]),
-            await self._talks.begin_to_ask("memory_forget", item=item["id"]),
-            await self._talks.begin_to_ask("recall", query=item["text"]),
+            await self._connection.send_memory_request("memory_forget", item=item["id"]),
+            await self._connection.send_memory_request("memory_forget", item=item["id"]),
+            await self._connection.send_memory_request("recall", query=item["text"]),
         ]
         for label in labels:
-            await self._talks.answer_to(label)
-        await self._talks.hear_out(first)
+            await self._connection.wait_for_answer(label)
+        await self._connection.wait_for_end(first)
         about = MARK.sub("", item["text"])  # a user that repeats the number has it kept again
-        await self._talks.hear_out(await self._talks.say(f"{about}?"))
+        await self._connection.wait_for_end(await self._connection.send_message(f"{about}?"))
         await self._ask_memory("recall", query=item["text"])
         await self._ask_memory("memory_list")
 
@@ -187,9 +143,11 @@ class MemoryActs:
 
     async def _tell(self, forms: tuple[str, ...], approves: bool) -> str:
         if self._book.full:
-            return await self._talks.say(self._about(ASKS))
+            return await self._connection.send_message(self._about(ASKS))
         number = self._book.enter_telling(self._place, approves)
-        return await self._talks.say(self._rng.choice(forms).format(self._rng.choice(THINGS), number), number)
+        return await self._connection.send_message(
+            self._rng.choice(forms).format(self._rng.choice(THINGS), number), number
+        )
 
     def _about(self, forms: tuple[str, ...]) -> str:
         return self._rng.choice(forms).format(self._rng.choice(THINGS))
@@ -199,7 +157,9 @@ class MemoryActs:
         return self._rng.choice(items) if items else None
 
     async def _ask_memory(self, kind: str, **fields: object) -> Frame | None:
-        return await self._talks.answer_to(await self._talks.begin_to_ask(kind, **fields))
+        return await self._connection.wait_for_answer(
+            await self._connection.send_memory_request(kind, **fields)
+        )
 
     _ACTS: ClassVar[dict[Callable[["MemoryActs"], Awaitable[None]], int]] = {
         _order: 6,

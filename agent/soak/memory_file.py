@@ -13,7 +13,7 @@ from pathlib import Path
 
 from .book import APPROVED, CANCELLED, FORGETTING, FORGOT, LIVE, MARK, OFFERED, SAID, find_numbers
 from .notes import OF_MEMORY
-from .server_file import ActionRow
+from .server_file import ActionRow, RunQuery
 
 FILE = "memory.sqlite"  # as `storage.memories` names it, which costs 0.2 s to import
 BrokenPromise = tuple[str, str]
@@ -76,37 +76,42 @@ def read_numbers(lines: Iterable[str]) -> NumberPlaces:
     said = NumberPlaces()
     for line in lines:
         if line.startswith(OF_MEMORY):
-            what, id, digest = line.split()[:3]
-            if what == OFFERED:
+            event, id, digest = line.split()[:3]
+            if event == OFFERED:
                 said.offered[id] = digest
             else:
-                said.numbers[what].add(id)
+                said.numbers[event].add(id)
     return said
 
 
 def read_memory(folder: Path, since: int) -> StoredMemory:
     """Return the memory of a folder since a time (Unix milliseconds). Blocks."""
     with closing(sqlite3.connect(f"file:{folder / FILE}?mode=ro", uri=True)) as connection:
-        moves: dict[int, Counter[str]] = defaultdict(Counter)
-        for item, trigger, times in connection.execute(_LOG, (since,)):
-            moves[item][trigger] = times
-        items = {
-            f"i{number}": StoredItem(
-                scope=scope,
-                place=place,
-                type=kind,
-                status=status,
-                decided_by=by,
-                text=text,
-                moves=moves[number],
-            )
-            for number, scope, place, kind, status, by, text in connection.execute(_ITEMS, (since,))
-        }
-        turns: dict[tuple[int, str], dict[str, str]] = defaultdict(dict)
-        for scope, message, role, text in connection.execute(_TURNS, (since,)):
-            turns[scope, message][role] = text
-        gaps = int(connection.execute(_GAPS, (since,)).fetchone()[0])
-    return StoredMemory(items, turns, gaps, find_file_numbers(folder))
+        return read_memory_rows(connection.execute, since, find_file_numbers(folder))
+
+
+def read_memory_rows(run_query: RunQuery, since: int, found: frozenset[str]) -> StoredMemory:
+    """Return the contents of a memory's tables since a time. `found`: as in `StoredMemory`."""
+    moves: dict[int, Counter[str]] = defaultdict(Counter)
+    for item, trigger, times in run_query(_LOG, (since,)):
+        moves[item][trigger] = times
+    items = {
+        f"i{number}": StoredItem(
+            scope=scope,
+            place=place,
+            type=kind,
+            status=status,
+            decided_by=by,
+            text=text,
+            moves=moves[number],
+        )
+        for number, scope, place, kind, status, by, text in run_query(_ITEMS, (since,))
+    }
+    turns: dict[tuple[int, str], dict[str, str]] = defaultdict(dict)
+    for scope, message, role, text in run_query(_TURNS, (since,)):
+        turns[scope, message][role] = text
+    ((gaps,),) = run_query(_GAPS, (since,))
+    return StoredMemory(items, turns, int(gaps), found)
 
 
 def count_rows(folder: Path) -> int:

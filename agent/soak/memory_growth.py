@@ -23,9 +23,8 @@ SAMPLE_EVERY = 1.0  # seconds, or as many as make SAMPLES_MAX of a run
 SLOPE_MAX = 0.1 * 2**20  # bytes a minute
 NEAR = 0.5 * 2**20  # bytes, or ...
 NEAR_SHARE = 0.005  # ... this share of the level
-JUDGED_AFTER = (
-    240.0  # seconds that a settled part must last: in less, one arena of 1 MiB is a slope of its own
-)
+# Seconds that a settled part must last: in less, one arena of 1 MiB is a slope of its own.
+JUDGED_AFTER = 240.0
 PARTS = 6
 FEWEST = 2 * PARTS  # samples: one for each part of the later half
 PAIRS_OF = 200  # points at most of which all pairs are taken; more are thinned by their medians

@@ -24,8 +24,8 @@ class NoteWriter(Protocol):
     reported end.
     """
 
-    def __call__(self, what: str, id: str, digest: str = "", tool: str = "") -> None:
-        """Note the event `what` of the call `id`."""
+    def __call__(self, event: str, id: str, digest: str = "", tool: str = "") -> None:
+        """Note `event` of the call `id`."""
         ...
 
 
@@ -66,9 +66,9 @@ class NoteFile:
     def __init__(self, file: TextIO) -> None:
         self._file = file
 
-    def note(self, what: str, id: str, digest: str = "", tool: str = "") -> None:
-        """Note an event of a call. `WITHDRAWN`: an approval of arguments of this hash was refused."""
-        self._file.write(f"{what} {id} {digest or '-'} {tool or '-'}\n")
+    def note(self, event: str, id: str, digest: str = "", tool: str = "") -> None:
+        """Note an `event` of a call. `WITHDRAWN`: an approval of arguments of this hash was refused."""
+        self._file.write(f"{event} {id} {digest or '-'} {tool or '-'}\n")
 
     def effect(self, id: str, digest: str = "", tool: str = "") -> None:
         """Note an effect, with the hash of its arguments."""
@@ -81,17 +81,17 @@ def read_notes(lines: Iterable[str]) -> dict[str, CallNotes]:
     for line in lines:
         if line.startswith(OF_MEMORY):
             continue
-        what, id, digest, tool = (*line.split(), "-", "-")[:4]
+        event, id, digest, tool = (*line.split(), "-", "-")[:4]
         digest, tool = digest.strip("-"), tool.strip("-")
         action = actions.setdefault(id, CallNotes())
-        if what == CONFIRMED:
+        if event == CONFIRMED:
             action.approvals[digest] += 1
-        elif what == WITHDRAWN:
+        elif event == WITHDRAWN:
             action.approvals[digest] -= 1
-        elif what == EFFECT:
+        elif event == EFFECT:
             action.effects += 1
             action.run_digests |= {digest} - {""}
             action.tools |= {tool} - {""}
         elif action.reported_end is None:
-            action.reported_end = what
+            action.reported_end = event
     return actions

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 NAMES = ("pricing.md", "returns.md", "contact.md")
-VERSIONS = (
-    12  # of a file, before its numbers come again, so a server's caches of read texts soon stop growing
-)
+# Versions of a file before its numbers come again, so that a server's caches of read texts soon stop growing.
+VERSIONS = 12
 REMEMBERED = (VERSIONS - 1) * len(NAMES)  # generations, no two of which are the same
 
 _PRICING = """\

@@ -40,15 +40,12 @@ PING_EVERY = 0.02
 LINE_EVERY = 1.0  # seconds between two lines of figures
 BUSY = 5.0  # seconds from the arrival of the last user until the server is told to go down
 LATE = 5000  # milliseconds in which the server must notice that a lease is over
-LOOKS, LOOK_AGAIN = (
-    8,
-    0.5,
-)  # how often, and every how many seconds: the watch of a folder may be about to look
+# The number of looks, and the seconds between them: the watch of a folder may be about to look.
+LOOKS, LOOK_AGAIN = 8, 0.5
 BLIND = 0.5  # seconds after a census in which no durations are recorded
 LEDGER_FILE = "ledger.sqlite"  # as `storage.sqlite` names it, which costs 0.2 s to import
-ROW = (
-    128 * 2**20 // 100_000
-)  # bytes that a turn or an item may take in memory (`python -m tests.bench.recall`)
+# Bytes that a turn or an item may take in memory (`python -m tests.bench.recall`).
+ROW = 128 * 2**20 // 100_000
 DATA = "data"  # the default data folder
 
 
@@ -91,7 +88,7 @@ async def soak_inside(run: SoakRun, seed: int, data: Path | None, slow: float) -
             for broken in find_miscounts(parse_figures(server.stopwatch.text()), kept.rows):
                 run.tally.violation(*broken)
         memory = await threads(lambda: read_memory(remembered, began))
-        await threads(lambda: _reckon(run, folder / NOTES, kept, memory, hook is not None))
+        await threads(lambda: compare_notes(run, folder / NOTES, kept, memory, hook is not None))
 
 
 async def _warm_up(run: SoakRun, crowd: RemoteCrowd, server: SoakedServer) -> None:
@@ -150,8 +147,10 @@ async def _drain_server(run: SoakRun, crowd: RemoteCrowd, server: SoakedServer) 
     run.drain["seconds"] = round(trio.current_time() - began, 2)
 
 
-def _reckon(run: SoakRun, notes: Path, kept: ServerFile | None, memory: StoredMemory, seen: bool) -> None:
-    """Compare the notes with the server's files. Blocks. `seen`: whether effects were noted at all."""
+def compare_notes(
+    run: SoakRun, notes: Path, kept: ServerFile | None, memory: StoredMemory, seen: bool
+) -> None:
+    """Compare the notes with what the servers have stored. Blocks. `seen`: whether effects were noted at all."""
     with open(notes, encoding="ascii") as lines:
         actions = read_notes(lines)
     with open(notes, encoding="ascii") as lines:

@@ -242,7 +242,6 @@ def _open_many_files() -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C is for the server's process, whose end ends this one
+    # Ctrl-C is for the server's process, whose end ends this one.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     trio.run(_main)

@@ -1,6 +1,7 @@
 """The shared state of the users of one crowd: the server's address, the note takers, and the signals to leave."""
 
 from dataclasses import dataclass, field
+from random import Random
 
 import trio
 
@@ -59,6 +60,16 @@ class Scene:
     def over(self) -> bool:
         """Whether the users have to go, or the server may end their connections."""
         return self.stop.is_set() or self.drain.is_set()
+
+    async def pause(self, rng: Random, mean: float) -> None:
+        """Let a user think for `mean` seconds on average, or until the users have to settle."""
+        with trio.move_on_after(rng.expovariate(1 / mean)):
+            await self.stop.wait()
+
+    async def cut_short(self, staying: trio.CancelScope) -> None:
+        """Cancel `staying`, the acts of one user, when the users have to settle."""
+        await self.stop.wait()
+        staying.cancel()
 
     async def line(self, greet: bool = False) -> ClientSocket:
         """Open a connection, as `open_socket` does."""

@@ -1,14 +1,18 @@
 """The contents of a server's file: its ledger, and the calls and messages of its threads.
 
-The file is read as it is: opening it as a server does would settle calls that were left claimed.
+The file is read as it is: opening it as a server does would settle calls that were left claimed. A database of several
+servers has the same tables, so `read_ledger_rows` reads any.
 """
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, TypeAlias
 
+RunQuery: TypeAlias = Callable[[str, tuple[Any, ...]], Iterable[tuple[Any, ...]]]
+"""Runs a query, with a value for each `?` in it, and returns the rows."""
 CALLER = "caller"  # where a call runs that its caller takes, and the owner of its row
 
 
@@ -64,7 +68,7 @@ class ServerFile:
 
 _ROWS = "SELECT suggestion_id, status, action, owner, lease_until FROM actions WHERE claimed_at >= ?"
 _CALLS = (
-    "SELECT id, status, tool, runs_at, arguments_hash, NOT needs_approval, lease_until,"
+    "SELECT id, status, tool, runs_at, arguments_hash, needs_approval = 0, lease_until,"
     " arguments_hash <> proposed_hash FROM calls WHERE created_at >= ?"
 )
 _PENDING = "SELECT id FROM messages WHERE status = 'pending' AND created_at >= ?"
@@ -73,20 +77,23 @@ _PENDING = "SELECT id FROM messages WHERE status = 'pending' AND created_at >= ?
 def read_ledger_file(file: Path, since: int, at: int) -> ServerFile:
     """Return the contents of `file` since a time, read at the time `at`, both in Unix milliseconds. Blocks."""
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
-        rows = {id: ActionRow(*row) for id, *row in connection.execute(_ROWS, (since,))}
-        calls = {
-            id: CallRow(
-                status=status,
-                tool=tool,
-                runs_at=runs_at,
-                digest=digest,
-                free=free,
-                lease_until=lease_until,
-                edited=edited,
-            )
-            for id, status, tool, runs_at, digest, free, lease_until, edited in connection.execute(
-                _CALLS, (since,)
-            )
-        }
-        pending = tuple(id for (id,) in connection.execute(_PENDING, (since,)))
+        return read_ledger_rows(connection.execute, since, at)
+
+
+def read_ledger_rows(run_query: RunQuery, since: int, at: int) -> ServerFile:
+    """Return the contents of a ledger's tables since a time, read at the time `at`, both in Unix milliseconds."""
+    rows = {id: ActionRow(*row) for id, *row in run_query(_ROWS, (since,))}
+    calls = {
+        id: CallRow(
+            status=status,
+            tool=tool,
+            runs_at=runs_at,
+            digest=digest,
+            free=free,
+            lease_until=lease_until,
+            edited=edited,
+        )
+        for id, status, tool, runs_at, digest, free, lease_until, edited in run_query(_CALLS, (since,))
+    }
+    pending = tuple(id for (id,) in run_query(_PENDING, (since,)))
     return ServerFile(rows, calls, pending, at)

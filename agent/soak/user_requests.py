@@ -44,44 +44,44 @@ class UserRequests:
             going=self._rng.choice(GOINGS),
         )
 
-    async def ask(self, what: str, asked: ClientRequest, *expected: str) -> ClientAnswer:
+    async def ask(self, name: str, request: ClientRequest, *expected: str) -> ClientAnswer:
         """Send a request; return its answer, or `LEFT` when the client did not wait. Cancelled, the client has left.
 
-        A request that is told to come back later is sent again, unless its client is in haste. `what`: the name it is
+        A request that is told to come back later is sent again, unless its client is in haste. `name`: the name it is
         counted under. `expected`: problem codes allowed beyond those that every such request may get.
         """
-        came = await self._once(what, asked, expected)
-        while came.status == 429 and asked.patience is None and not self._scene.drain.is_set():
+        answer = await self._send(name, request, expected)
+        while answer.status == 429 and request.patience is None and not self._scene.drain.is_set():
             await trio.sleep(self._rng.uniform(*LATER))
-            came = await self._once(what, asked, expected)
-        return came
+            answer = await self._send(name, request, expected)
+        return answer
 
-    async def _once(self, what: str, asked: ClientRequest, expected: tuple[str, ...]) -> ClientAnswer:
+    async def _send(self, name: str, request: ClientRequest, expected: tuple[str, ...]) -> ClientAnswer:
         scene, target = self._scene, self._scene.target
         try:
-            came = await exchange(asked, target.host, target.port, target.token, target.slower)
+            answer = await exchange(request, target.host, target.port, target.token, target.slower)
         except HandshakeAbandoned:
             scene.tally.count("handshakes given up")
             return LEFT
         except Stayed:
-            self._report("S6", f"the server did not hang up on {what} after its client had left")
+            self._report("S6", f"the server did not hang up on {name} after its client had left")
             return LEFT
         except WireClosed:
             if not scene.drain.is_set():
-                self._report("S7", f"{what} had no answer")
+                self._report("S7", f"{name} had no answer")
             return LEFT
-        scene.tally.count(f"{what} {came.word if came is not LEFT else 'left'}")
-        if not self._may_come(came, expected):
-            self._report("S7", f"{what} was answered {came.status} {came.word}")
-        return came
+        scene.tally.count(f"{name} {answer.word if answer is not LEFT else 'left'}")
+        if not self._is_allowed(answer, expected):
+            self._report("S7", f"{name} was answered {answer.status} {answer.word}")
+        return answer
 
-    def _may_come(self, came: ClientAnswer, expected: tuple[str, ...]) -> bool:
+    def _is_allowed(self, answer: ClientAnswer, expected: tuple[str, ...]) -> bool:
         """Return whether an answer is a success, loses to another client, or fits the state of the server."""
-        if came.status < 400 or came.status in (409, 429) or came.word in expected:
+        if answer.status < 400 or answer.status in (409, 429) or answer.word in expected:
             return True
-        if came.word == "not_found":
+        if answer.word == "not_found":
             return bool(self.gone)
-        return came.word == _GOING_DOWN and self._scene.drain.is_set()
+        return answer.word == _GOING_DOWN and self._scene.drain.is_set()
 
-    def _report(self, promise: str, what: str) -> None:
-        self._scene.tally.violation(promise, f"{self._name}: {what}")
+    def _report(self, promise: str, text: str) -> None:
+        self._scene.tally.violation(promise, f"{self._name}: {text}")

@@ -12,9 +12,8 @@ from .scene import slower
 from .steps import STEP_MAX, Steps
 
 CANCEL_P99, CANCEL_PINGS = 0.020, 3.0  # seconds, or how many idle pings
-PRESENT = (
-    0.5  # the share of a crowd that must be connected in the later half of a run: else it was another one
-)
+# The share of a crowd that must be connected in the later half of a run: else it was another one.
+PRESENT = 0.5
 PROMISES = (*(f"S{n}" for n in range(1, 10)), "T1", "T3", *(f"M{n}" for n in range(1, 9)))
 """The invariants of `agent/guide/concepts.md` that a soak checks."""
 HANDSHAKES = ("handshakes given up", "handshakes given up by a slow server")

@@ -4,14 +4,17 @@ The transaction holds the write lock, so nothing changes between the check and t
 conditions all the same, and a trigger asks the table `moves` once more.
 """
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.sqlite import insert
 
 from ..errors import Conflict
 from ..ports.calls import (
+    UNNAMED,
+    Approver,
     CallApproval,
+    CallRejection,
     CallReport,
     CallStatus,
     CallTransition,
@@ -19,7 +22,10 @@ from ..ports.calls import (
     OverdueCall,
     StoredCall,
 )
+from ..ports.inbox import DecisionEvent
 from . import rows
+from .decisions import EVENT_OF, note_decision
+from .dialect import NUMBER, insert, made_row
 from .listing import field_names, make_record, require_row
 from .rows import CALLER, ClaimRequest, OutcomeRequest
 from .schema import MOVES, actions, calls
@@ -35,7 +41,7 @@ _NEVER_RAN = frozenset({"suggested", "confirmed"})  # statuses before a claim
 
 _IDS = {"project": "project_id", "thread": "thread_id", "message": "message_id"}
 """The fields of a `StoredCall` whose columns have another name."""
-_OF_END = frozenset(("lease_until", "result", "result_hash", "ended_at", "closed_by"))
+_OF_END = frozenset(("lease_until", "result", "result_hash", "ended_at", "closed_by", "reason"))
 """The fields that a call gets after it was kept."""
 
 
@@ -76,7 +82,7 @@ _CANCEL_ALL = (
         calls.c.thread_id == sa.bindparam("thread"),
         calls.c.status.in_(sorted(_NEVER_RAN)),
     )
-    .values(status="cancelled", owner=None, ended_at=sa.bindparam("at", type_=sa.Integer))
+    .values(status="cancelled", owner=None, ended_at=sa.bindparam("at", type_=NUMBER))
 )
 _WITHDRAW = (  # `lease_until` of a claim by a process: when it was withdrawn, so that its call does not begin any more
     sa.update(actions)
@@ -91,12 +97,12 @@ _WITHDRAW = (  # `lease_until` of a claim by a process: when it was withdrawn, s
             )
         ),
     )
-    .values(lease_until=sa.bindparam("at", type_=sa.Integer))
+    .values(lease_until=sa.bindparam("at", type_=NUMBER))
 )
 _WITHDRAWN = sa.select(
     sa.exists().where(actions.c.suggestion_id == sa.bindparam("call"), actions.c.lease_until.is_not(None))
 )
-_KEEP = insert(calls).on_conflict_do_nothing(index_elements=["id"])
+_KEEP = insert(calls).on_conflict_do_nothing(index_elements=["id"]).returning(calls.c.number)
 
 
 def find_call(connection: sa.Connection, project: str, id: str) -> Any:
@@ -130,8 +136,7 @@ def keep_call(transaction: Transaction, call: StoredCall, kb: str | None = None)
         "status": status,
         "owner": transaction.owner if runs_here else None,
     }
-    made = transaction.connection.execute(_KEEP, values)
-    if made.rowcount != 1:
+    if not made_row(transaction.connection.execute(_KEEP, values)):
         find_call(transaction.connection, call.project, call.id)  # raises for an id of another project
     elif taken:
         until = call.lease_until or call.created_at
@@ -160,7 +165,40 @@ def approve_call(transaction: Transaction, approval: CallApproval) -> StoredCall
         call = find_call(transaction.connection, approval.project, approval.call)
         why = _why_not(call, approval.at)
         raise Conflict("arguments_changed" if why == "not_approved" else why)
-    return call_of(changed)
+    approved = call_of(changed)
+    event: DecisionEvent = "approved" if approval.arguments is None else "edited"
+    note_decision(transaction, approved, event, approval.at, approval.by, approval.approver)
+    return approved
+
+
+def reject_call(transaction: Transaction, rejection: CallRejection) -> StoredCall:
+    """Reject a suggested call, or cancel an approved one that is not claimed, unless the call must still wait."""
+    if rejection.waiting:
+        call = find_call(transaction.connection, rejection.project, rejection.call)
+        if call.status != "suggested":
+            why = _why_not(call, rejection.at)
+            raise Conflict("closed" if why == "not_approved" else why)
+    closing = Closing(by=rejection.by, approver=rejection.approver, reason=rejection.reason)
+    return close_call(
+        transaction, rejection.project, rejection.call, "rejected", rejection.at, closing=closing
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closing:
+    """A decision that closes a call.
+
+    `by` is the user in whose name `approver` decided, for `reason`. With `once`, a call that has the status already is
+    refused.
+    """
+
+    by: str | None = None
+    approver: Approver = UNNAMED
+    reason: str | None = None
+    once: bool = False
+
+
+_UNSAID = Closing()
 
 
 def close_call(
@@ -169,13 +207,12 @@ def close_call(
     id: str,
     status: ClosingStatus,
     at: int,
-    once: bool = False,
-    by: str | None = None,
+    *,
+    closing: Closing = _UNSAID,
 ) -> StoredCall:
     """Close a call that can still be approved, or cancel a confirmed one that is not claimed.
 
-    Rejecting an approved call cancels it. With `once` a call that has this status already is refused. `by` is the user
-    who decided.
+    Rejecting an approved call cancels it.
     """
     call = find_call(transaction.connection, project, id)
     if status == "rejected" and (call.approved_by is not None or not call.needs_approval):
@@ -183,8 +220,11 @@ def close_call(
     late = status == "answered" and call.deadline <= at
     may = call.status == "suggested" or (call.status == "confirmed" and status == "cancelled")
     if may and not late:
-        return _move(transaction, call, status, at, closed_by=by)
-    if call.status == status and not once:
+        closed = _move(transaction, call, status, at, closed_by=closing.by, reason=closing.reason)
+        if closing.by is not None or closing.approver.key:
+            note_decision(transaction, closed, EVENT_OF[status], at, closing.by, closing.approver)
+        return closed
+    if call.status == status and not closing.once:
         return call_of(call)
     why = _why_not(call, at)
     raise Conflict("closed" if why == "not_approved" else why)
@@ -192,7 +232,7 @@ def close_call(
 
 def withdraw_approval(transaction: Transaction, approval: CallApproval) -> None:
     """Cancel a call that `approval` confirmed after its caller had given up, unless the call has begun."""
-    transaction.connection.execute(
+    withdrawn = transaction.connection.execute(
         sa.update(calls)
         .where(
             calls.c.id == approval.call,
@@ -202,7 +242,12 @@ def withdraw_approval(transaction: Transaction, approval: CallApproval) -> None:
             calls.c.approved_at == approval.at,
         )
         .values(status="cancelled", owner=None, ended_at=approval.at)
-    )
+        .returning(calls)
+    ).one_or_none()
+    if withdrawn is not None:
+        note_decision(
+            transaction, call_of(withdrawn), "cancelled", approval.at, approval.by, approval.approver
+        )
 
 
 def begin_call(

@@ -5,7 +5,15 @@ from functools import partial
 
 import sqlalchemy as sa
 
-from ..ports.calls import CallApproval, CallReport, CallStatus, ClosingStatus, OverdueCall, StoredCall
+from ..ports.calls import (
+    CallApproval,
+    CallRejection,
+    CallReport,
+    CallStatus,
+    ClosingStatus,
+    OverdueCall,
+    StoredCall,
+)
 from ..ports.pages import Page, Window
 from . import call_transitions, turns
 from .database import Database
@@ -16,7 +24,7 @@ from .schema import calls
 from .transaction import Transaction
 
 
-class SqliteCalls:
+class DatabaseCalls:
     """Calls in an open database (implements `agent.ports.calls.CallStore`).
 
     `kb` names the server's knowledge base; the ledger notes it with each call that a caller claims.
@@ -70,8 +78,13 @@ class SqliteCalls:
 
         Rejecting an approved call cancels it. `by` is the user who decided, if known.
         """
-        close = partial(call_transitions.close_call, project=project, id=id, status=status, at=at, by=by)
-        return await self._database.write(close)
+        closing = call_transitions.Closing(by=by)
+        close = partial(call_transitions.close_call, project=project, id=id, status=status, at=at)
+        return await self._database.write(partial(close, closing=closing))
+
+    async def reject_call(self, rejection: CallRejection) -> StoredCall:
+        """Reject a suggested call, or cancel an approved one that is not claimed."""
+        return await self._database.write(partial(call_transitions.reject_call, rejection=rejection))
 
     async def begin_call(self, project: str, id: str, at: int, lease_until: int) -> StoredCall:
         """Claim a confirmed call that the caller runs, in the ledger too; exactly one wins."""

@@ -1,8 +1,8 @@
-"""One SQLite file, or a database in memory, shared by many callers: several processes of one machine, across restarts.
+"""One database, shared by many callers of a process and by several processes, across restarts.
 
 The database has one connection, and using it blocks: a disk may take a millisecond to sync, or a minute. So only one
 task uses the connection, the committer. Callers queue their requests and wait for an answer. The committer takes all
-requests that wait, has them written in one transaction (`database_file.py`) through the injected `run_sync`, and
+requests that wait, has them written in one transaction (`backend.py`) through the injected `run_sync`, and
 answers each. Requests that wait at the same time have no order: a caller that needs one waits for the first answer
 before it asks again.
 
@@ -14,7 +14,8 @@ before it asks again.
 | a record, at any time | stays, and is written |
 
 A caller that gives up on a disk that does not answer (`DiskWatch`) leaves too, with an error. If its request has an
-`undo` and turns out to be written, the `undo` is written after it, so nothing of the request begins later.
+`undo` and turns out to be written, the `undo` is written after it, so nothing of the request begins later; the same
+holds for a commit whose answer does not come.
 
 So no caller waits longer than its own deadline, and the thread that holds the connection is never abandoned before the
 database closes. A write is answered when its commit is on disk and the files can still be trusted, not before.
@@ -24,23 +25,14 @@ and outcomes are tried again every `LEDGER_RETRY` seconds. The callback `told` g
 works again. With `LEDGER_UNRECORDED` outcomes kept, no further claim is accepted. Closing tries once more for a short
 time, then logs the outcomes that are still unrecorded: their rows stay claimed, and the next process that opens the
 file marks them unknown (`settle.py`).
-
-`DiskWatch` is the patience of callers with the thread: the disk's time counts, the event loop's does not.
-
-A disk may hang for a minute, and a user who decides something must hear sooner. A loop may be late by seconds too,
-under more clients than it can serve: its answers are then late, and the disk is not at fault. So patience is counted in
-steps. A step counts if one call was in the database's thread for all of it; a call that ended says so in the thread
-itself, whenever the loop hears of it. Any other step begins the count anew.
-
-Once one caller has given up on a call, no other waits for that call.
 """
 
+import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from functools import partial, wraps
+from functools import partial
 from itertools import islice
 from math import inf
-from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -51,108 +43,41 @@ from ..errors import AgentError, StorageFailed, UsageError
 from ..ports.clock import Clock
 from ..ports.observe import Observer
 from ..ports.work import RunSync
-from .database_file import FAULTS, LOCK_WAIT, BatchReport, DatabaseFile, WriteRequest, reason
-from .file_contents import FileContents
+from .backend import LOCK_WAIT, BatchReport, DatabasePlace, WriteRequest, reason
+from .contents import DatabaseContents
+from .disk_watch import DiskWatch
 from .ledger import LEDGER
 from .pending_requests import Late, PendingRequest
 from .rows import ClaimRequest, OutcomeRequest
 from .stall_watch import StallWatch
-from .transaction import FunctionRequest, Read, ReadRequest, Write
+from .transaction import Follow, FunctionRequest, Read, ReadRequest, Write
 
 T = TypeVar("T")
-_STEPS = 8
-
-
-class DiskWatch:
-    """Runs the blocking calls of one database, one at a time, and knows which of them does not come back.
-
-    `since` is when the current call was handed over, in seconds on the loop's clock, `None` without one.
-    """
-
-    def __init__(self, run_sync: RunSync) -> None:
-        self._run_sync = run_sync
-        self._begun = 0  # calls
-        self._ended = 0  # the last of them that has, as its thread says
-        self._given_up = 0  # the last one for which a caller waits no more
-        self.since: float | None = None
-
-    async def run_call(self, work: Callable[[], T]) -> T:
-        """Return `work()` and raise its errors; raise `OSError` or `RuntimeError` if no thread could be started."""
-        self._begun += 1
-        number = self._begun
-
-        @wraps(work)
-        def call() -> T:
-            try:
-                return work()
-            finally:
-                self._ended = number
-
-        self.since = trio.current_time()
-        try:
-            return await self._run_sync(call)
-        finally:
-            self._ended = number
-            self.since = None
-
-    async def wait_for_event(self, event: trio.Event, patience: float) -> bool:
-        """Wait for `event`; return `False` once one call has kept the thread for `patience` seconds, which may be
-        infinite.
-        """
-        if patience == inf:
-            await event.wait()
-            return True
-        time_left, step, counted = _STEPS, patience / _STEPS, 0
-        while time_left and not self._is_given_up:
-            with trio.move_on_after(step):
-                await event.wait()
-                return True
-            silent = self._silent_for(0.9 * step)
-            if silent != counted:
-                time_left, counted = _STEPS, silent
-            time_left -= silent != 0
-        await trio.lowlevel.checkpoint()
-        if not event.is_set():
-            self._given_up = self._going_on
-        return event.is_set()
-
-    @property
-    def _going_on(self) -> int:
-        """The number of the call in the thread, 0 without one."""
-        return self._begun if self._begun != self._ended else 0
-
-    def _silent_for(self, seconds: float) -> int:
-        """Return the number of the call in the thread if it was handed over `seconds` ago or earlier, else 0."""
-        handed_over = trio.current_time() if self.since is None else self.since
-        return self._going_on if trio.current_time() - handed_over >= seconds else 0
-
-    @property
-    def _is_given_up(self) -> bool:
-        return self._going_on != 0 and self._going_on == self._given_up
-
 
 LEDGER_WAITING = 10_000  # claims and readers that wait for the ledger's file
 LEDGER_UNRECORDED = 10_000  # outcomes that wait for it; with so many nothing more is claimed
 LEDGER_BATCH = 128  # claims, and outcomes, in one transaction
 LEDGER_READS = 16  # in one visit to its thread: claims meanwhile wait for them
-LEDGER_RETRY = 1.0  # between two tries of a file that does not work
+BESIDE_READS = 64  # of a connection that only reads: each visit takes a look of a busy event loop
+LEDGER_RETRY = 1.0  # between two tries of a file that does not work; of a server, on average
 LEDGER_LAST_TRY = 1.5  # for outcomes that still wait when the server ends ...
 LEDGER_CLOSE_TIMEOUT = 3.0  # ... and for all of its end
 
 _log = structlog.get_logger("agent.storage")
 _CANCELLED: Mapping[str, Any] = {"cancelled": True}
 _SILENT = "its disk does not answer"
+_SILENT_SERVER = "its server does not answer: look at the server, and at the network between"
 _CLOSED = "it is closed"
 _NAMED = 100  # outcomes that the log names one by one when they could not be written
 
 
 class Database:
-    """The database in the folder `data`, or with `None` one in memory that ends with this object.
+    """The database in `place`.
 
     Open it with `async with`, in the task that closes it. Every method raises `agent.errors.StorageFailed` when the
     database cannot do its work.
 
-    `run_sync` does the blocking work. `clock` stamps rows that have no other time. `observer` gets the gauge
+    `run_sync` does the blocking work. `clock` is this machine's. `observer` gets the gauge
     `actions_unrecorded`. `report_trouble` gets the reason why nothing can be claimed, and "" when claims work again;
     it never blocks. `contents` describes the file; only a ledger has claims and outcomes. `beside` says that another
     `Database` of this process has the file open. `impatient` refuses reads for as long as the disk stalls.
@@ -160,26 +85,31 @@ class Database:
 
     def __init__(
         self,
-        data: Path | None,
+        place: DatabasePlace,
         run_sync: RunSync,
         clock: Clock,
         observer: Observer | None = None,
         report_trouble: Callable[[str], None] = lambda _: None,
-        contents: FileContents = LEDGER,
+        contents: DatabaseContents = LEDGER,
         beside: bool = False,
         impatient: bool = False,
     ) -> None:
         self._impatient = impatient
         self._reading: list[PendingRequest] = []  # the batch that is being read
-        self._data = data
+        self._reads_at_once = BESIDE_READS if beside else LEDGER_READS
+        self._place = place
+        self._silence = _SILENT_SERVER if place.is_server else _SILENT
+        # Its clients lose a server at the same moment: they do not come back at the same moment too.
+        self._retry_jitter = 0.5 if place.is_server else 0.0
         self._contents = contents
         self._run_sync = run_sync
         self._watch = DiskWatch(run_sync)
-        self._clock = clock
         self._observer = observer
         self._report_to = report_trouble
-        self._file = DatabaseFile(data, clock, contents, beside)
-        self._stall = StallWatch(self._file.progress, self._refuse_reads if impatient else None)
+        self._backend = place.make_backend(clock, contents, beside)
+        self._documents = ""
+        self._upkeep_at = inf
+        self._stall = StallWatch(self._backend.progress, self._refuse_reads if impatient else None)
         self._waiting: dict[PendingRequest, None] = {}  # writes and reads, in their order
         self._unrecorded: dict[PendingRequest, None] = {}  # outcomes, in their order
         self._wanted = trio.Event()
@@ -187,15 +117,22 @@ class Database:
         self._try_again = 0.0  # when a file that does not work is tried
         self._closing = False
         self._closed = False
+        self._follow: Follow | None = None
+        self._hear: Callable[[Any], None] = lambda _: None
+        # `count_unheard_writes` before the batch that is told or written
+        self.unheard_before: int | None = None
+        self._unknown = 0  # writes of which it is not known whether they are on disk
         self._tasks = AsyncExitStack()
         self._committing = trio.CancelScope(shield=True, deadline=inf)  # the deadline is set on closing
 
     async def __aenter__(self) -> "Database":
         """Open the file and settle the rows of dead processes; raises `UsageError` when the folder cannot be used."""
         try:
-            await self._run_sync(self._file.open)
-        except FAULTS as error:
-            raise UsageError(self._contents.unusable.format(data=self._data, why=reason(error))) from None
+            await self._run_sync(self._backend.open)
+        except self._backend.faults as error:
+            why = self._contents.unusable.format(data=self._place, why=reason(error))
+            raise UsageError(why if self._place.is_server else f"{why}; {self._contents.instead}") from None
+        self._upkeep_at = trio.current_time() + self._backend.upkeep_every
         nursery = await self._tasks.enter_async_context(trio.open_nursery())
         nursery.start_soon(self._commit)
         nursery.start_soon(self._stall.run)
@@ -220,6 +157,22 @@ class Database:
             self._log_unrecorded()
 
     @property
+    def clock(self) -> Clock:
+        """The time of all processes that share the database: they compare stamps of this clock."""
+        return self._backend.clock
+
+    @property
+    def has_nodes(self) -> bool:
+        """Whether processes that share the database have rows in the table `nodes`."""
+        return self._backend.has_nodes
+
+    def announce_documents(self, digest: str) -> None:
+        """Show the other processes the digest of the documents served here. Never waits."""
+        self._documents = digest
+        self._upkeep_at = min(self._upkeep_at, trio.current_time() if self.has_nodes else inf)
+        self._wanted.set()
+
+    @property
     def is_stalled(self) -> bool:
         """Whether the database's thread makes no progress."""
         return self._stall.stalled
@@ -229,27 +182,50 @@ class Database:
         """Whether the last write failed, and is not yet known to work again."""
         return bool(self._trouble)
 
+    def count_unheard_writes(self) -> int | None:
+        """Return a number that grows whenever there may be a write of which `follow_writes` does not tell, or `None`
+        while that is unknown.
+
+        Another process may have written, or a write of this process failed and may be on disk all the same. It never
+        waits, and takes some 5 us.
+        """
+        foreign = self._backend.count_foreign_commits()
+        return None if foreign is None else self._unknown + foreign
+
     async def read(self, work: Read[T], late: Late | None = None) -> T:
         """Return the result of `work` on one state of the database; `work` writes nothing.
 
         An `AgentError` of `work` is raised. A cancel takes effect at once. For `late` see `write`.
         """
         if self.is_stalled and self._impatient:
-            raise self._make_error(_SILENT)
+            raise self._make_error(self._silence)
         answer: T = await self._ask(PendingRequest(what=ReadRequest(work)), late)
         return answer
+
+    def follow_writes(self, follow: Follow, hear: Callable[[Any], None]) -> None:
+        """Run each `write` from now on with `follow`, and call `hear` with the result once it is on disk, in the order
+        of the writes, before the caller is answered and whether or not the caller has left. `hear` never raises.
+
+        Where commits have no order of their own, nothing is told, and `count_unheard_writes` stays unknown.
+        """
+        if self._backend.in_order:
+            self._follow, self._hear = follow, hear
 
     async def write(self, work: Write[T], undo: Write[object] | None = None, late: Late | None = None) -> T:
         """Return the result of `work` once its changes are on disk.
 
         When `work` raises an `AgentError`, that is raised and nothing is written. A cancel takes effect at once; the
-        request is then written whole or not at all. `undo` reverses a request that was written after its caller had
-        given up. `late` is called once when the disk does not answer, and the caller waits on; without `late` that
-        raises `StorageFailed`.
+        request is then written whole or not at all. `undo` reverses a request that was written, or may be, though its
+        caller had given up or heard that it failed. `late` is called once when the disk does not answer, and the caller
+        waits on; without `late` that raises `StorageFailed`.
         """
-        answer: T = await self._ask(
-            PendingRequest(what=FunctionRequest(work), undo=undo and FunctionRequest(undo)), late
+        what: FunctionRequest[Any] = FunctionRequest(work)
+        if self._follow is not None:
+            what = FunctionRequest(partial(self._follow, work))
+        request = PendingRequest(
+            what=what, undo=undo and FunctionRequest(undo), followed=self._follow is not None
         )
+        answer: T = await self._ask(request, late)
         return answer
 
     async def write_eventually(self, work: Write[object]) -> None:
@@ -312,7 +288,7 @@ class Database:
             raise
         if request.given_up:
             self._leave(request)
-            raise self._make_error(_SILENT)
+            raise self._make_error(self._silence)
         if request.error:
             raise self._make_error(request.error)
         if request.refused is not None:
@@ -332,7 +308,7 @@ class Database:
     def _suspect_disk(self) -> None:
         """Report the disk when a caller has waited longer than a lock can take."""
         if self._watch.since is not None and trio.current_time() - self._watch.since > LOCK_WAIT:
-            self._report_trouble(_SILENT)
+            self._report_trouble(self._silence)
 
     def _keep_outcome(self, work: WriteRequest) -> PendingRequest:
         request = PendingRequest(what=work)
@@ -349,10 +325,7 @@ class Database:
         """
         with self._committing:
             while not self._closing:
-                if self._trouble:
-                    with trio.move_on_at(self._try_again):
-                        await self._wanted.wait()
-                else:
+                with trio.move_on_at(min(self._upkeep_at, self._try_again if self._trouble else inf)):
                     await self._wanted.wait()
                 self._wanted = trio.Event()
                 while await self._do_batch() and (self._waiting or not self._trouble):
@@ -361,7 +334,7 @@ class Database:
             while (self._waiting or self._unrecorded) and trio.current_time() < give_up:
                 await self._do_batch()
                 await trio.sleep(LEDGER_RETRY / 10 if self._trouble else 0)
-            await self._run_sync(self._file.close)
+            await self._run_sync(self._backend.close)
             self._closed = True
         self._stall.stop()
 
@@ -369,15 +342,17 @@ class Database:
         """Fail the reads that wait while the disk stalls."""
         reads = [each for each in self._waiting if isinstance(each.what, ReadRequest)]
         self._waiting = {each: None for each in self._waiting if each not in reads}
-        self._fail_requests([*self._reading, *reads], _SILENT)
+        self._fail_requests([*self._reading, *reads], self._silence)
 
     async def _do_batch(self) -> bool:
         """Write or read one batch, or retry a file that did not work; return `False` when there was nothing to do."""
+        if trio.current_time() >= self._upkeep_at:
+            await self._keep_up()
         first = next(iter(self._waiting), None)
         overdue = self._trouble and trio.current_time() >= self._try_again  # however much is read meanwhile
         if first is not None and isinstance(first.what, ReadRequest) and not overdue:
             reads = (request for request in self._waiting if isinstance(request.what, ReadRequest))
-            await self._read_batch([*islice(reads, LEDGER_READS)])
+            await self._read_batch([*islice(reads, self._reads_at_once)])
             return True
         writes = (request for request in self._waiting if not isinstance(request.what, ReadRequest))
         batch = [*islice(self._unrecorded, LEDGER_BATCH), *islice(writes, LEDGER_BATCH)]
@@ -386,6 +361,16 @@ class Database:
         await self._write_batch(batch)
         return bool(batch)
 
+    async def _keep_up(self) -> None:
+        try:
+            trouble = await self._watch.run_call(partial(self._backend.keep_up, self._documents))
+        except (OSError, RuntimeError) as error:  # a thread could not be started
+            trouble = reason(error)
+        self._upkeep_at = trio.current_time() + self._backend.upkeep_every
+        if trouble and not self._trouble:
+            self._try_again = trio.current_time() + LEDGER_RETRY
+            self._report_trouble(trouble)
+
     async def _read_batch(self, batch: list[PendingRequest]) -> None:
         for request in batch:
             del self._waiting[request]
@@ -393,7 +378,7 @@ class Database:
         self._reading = batch
         self._stall.begin()
         try:
-            answers: Sequence[Any] = await self._watch.run_call(partial(self._file.read_each, works))
+            answers: Sequence[Any] = await self._watch.run_call(partial(self._backend.read_each, works))
         except (OSError, RuntimeError) as error:  # a thread could not be started
             answers = [error] * len(batch)
         except trio.Cancelled:
@@ -415,25 +400,35 @@ class Database:
         for request in batch:
             self._waiting.pop(request, None)
         requests = [request.what for request in batch if not isinstance(request.what, ReadRequest)]
+        self.unheard_before = None if self._follow is None else self.count_unheard_writes()
         self._stall.begin()
         try:
-            report = await self._watch.run_call(partial(self._file.commit, requests))
+            report = await self._watch.run_call(partial(self._backend.commit, requests))
         except trio.Cancelled:
             self._fail_requests((request for request in batch if request not in self._unrecorded), _CLOSED)
             raise
         except (OSError, RuntimeError) as error:  # a thread could not be started
-            report = BatchReport([None] * len(batch), trouble=reason(error))
+            report = BatchReport(answers=[None] * len(batch), trouble=reason(error))
         finally:
             self._stall.end()
         for place, request in enumerate(batch):
             request.refused = report.refused.get(place)
-            self._settle(request, report.answers[place], report.faults.get(place, ""), report.trouble)
-        self._try_again = trio.current_time() + LEDGER_RETRY
+            trouble = report.trouble or report.busy.get(place, "")
+            self._settle(request, report.answers[place], report.faults.get(place, ""), trouble)
+        jitter = random.uniform(-self._retry_jitter, self._retry_jitter)
+        self._try_again = trio.current_time() + LEDGER_RETRY * (1 + jitter)
         self._report_trouble(report.trouble)
 
     def _settle(self, request: PendingRequest, answer: Any, fault: str, trouble: str) -> None:
         """Answer one request of a batch; a kept outcome that was not written stays."""
         request.error = fault or trouble
+        if request.error:
+            self._unknown += 1
+        elif request.followed and request.refused is None:
+            self._hear(answer)
+            answer = answer.answer
+        elif self._follow is not None and isinstance(request.what, FunctionRequest):
+            self._unknown += 1  # asked for before writes were followed, or an `undo`
         if request not in self._unrecorded:
             request.answer = answer
             self._end_unless_run(request)
@@ -449,11 +444,14 @@ class Database:
         request.answered.set()
 
     def _end_unless_run(self, request: PendingRequest) -> None:
-        """Keep the reversal of a request that its caller left: a cancelled record for a claim, or its `undo`."""
-        if request.given_up and request.undo is not None and request.refused is None:
+        """Keep the reversal of a request that its caller left, or that failed after it had run: its transaction may be
+        committed all the same. The reversal is a cancelled record for a claim, or the `undo`.
+        """
+        in_doubt = request.error and request.answer is not None
+        if (request.given_up or in_doubt) and request.undo is not None and request.refused is None:
             self._keep_outcome(request.undo)
         if isinstance(request.what, ClaimRequest) and request.answer and (request.left or request.error):
-            claim, now = request.what, self._clock.now_ms()
+            claim, now = request.what, self.clock.now_ms()
             self._keep_outcome(
                 OutcomeRequest(
                     suggestion_id=claim.suggestion_id,
@@ -482,7 +480,7 @@ class Database:
 
     def _log_unrecorded(self) -> None:
         if not self._closed:
-            why = f"{self._contents.name} left open, because its disk does not answer"
+            why = f"{self._contents.name} left open, because {self._silence}"
             _log.error(why, unrecorded=len(self._unrecorded))
         elif self._unrecorded:
             _log.error(

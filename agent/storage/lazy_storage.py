@@ -17,6 +17,8 @@ import trio
 
 from ..ports.calls import CallStore
 from ..ports.conversation import NO_SCOPE, Scope
+from ..ports.feedback import FeedbackStore
+from ..ports.inbox import InboxStore
 from ..ports.ledger import ClaimStatus, Ledger, LedgerRow
 from ..ports.projects import ProjectStore
 from ..ports.requests import RequestStore
@@ -88,7 +90,7 @@ async def open_lazily(make_storage: StorageMaker[T]) -> AsyncGenerator[LazyStora
 
 
 class _StoreProxy:
-    """Forwards every method to a store of a `LazyStorage`. Reading `is_stalled` opens nothing."""
+    """Forwards every method to a store of a `LazyStorage`. `is_stalled` and `count_unheard_writes` open nothing."""
 
     def __init__(self, storage: LazyStorage[Any], pick_store: Callable[[Any], Any]) -> None:
         self._storage = storage
@@ -99,6 +101,11 @@ class _StoreProxy:
         """Whether the disk of the opened storage stalls; `False` while the storage is not open."""
         opened = self._storage.opened
         return opened is not None and bool(self._pick_store(opened).is_stalled)
+
+    def count_unheard_writes(self) -> int | None:
+        """Return that of the opened storage; 0 while the storage is not open."""
+        opened = self._storage.opened
+        return 0 if opened is None else self._pick_store(opened).count_unheard_writes()
 
     def __getattr__(self, method: str) -> Callable[..., Awaitable[Any]]:
         async def forward(*arguments: Any, **named: Any) -> Any:
@@ -116,6 +123,8 @@ def make_lazy_store(storage: LazyStorage[OpenDatabase], memory: MemoryLedger) ->
         threads=cast("ThreadStore", storage.make_proxy(lambda opened: opened.store.threads)),
         calls=cast("CallStore", storage.make_proxy(lambda opened: opened.store.calls)),
         requests=cast("RequestStore", storage.make_proxy(lambda opened: opened.store.requests)),
+        feedback=cast("FeedbackStore", storage.make_proxy(lambda opened: opened.store.feedback)),
+        inbox=cast("InboxStore", storage.make_proxy(lambda opened: opened.store.inbox)),
         used=lambda: storage.opened is not None,
     )
 

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from ..errors import NotFound
 from ..ports.pages import Page, Window
+from .prepared import PreparedStatement
 from .schema import projects, threads
 
 PAGE_BYTES = 1024 * 1024  # of one page, told as JSON, unless its only entry has more
@@ -74,12 +75,15 @@ def make_record(record: type[T], row: Any, /, **given: Any) -> T:
 OF_THREAD = (threads.c.project_id == sa.bindparam("project"), threads.c.id == sa.bindparam("thread"))
 SELECT_THREAD = sa.select(threads).where(*OF_THREAD)
 """Selects the thread `thread` of the project `project`."""
-_KNOWN_PROJECT = sa.select(projects.c.number).where(projects.c.id == sa.bindparam("project"))
+_KNOWN_PROJECT = PreparedStatement(
+    sa.select(projects.c.number).where(projects.c.id == sa.bindparam("project"))
+)
 
 
 def require_project(connection: sa.Connection, project: str) -> None:
     """Raise `NotFound` if the project does not exist."""
-    require_row(connection.execute(_KNOWN_PROJECT, {"project": project}).one_or_none())
+    if not _KNOWN_PROJECT.rows(connection, project=project):
+        raise NotFound("there is no such thing")
 
 
 def find_thread(connection: sa.Connection, project: str, thread: str) -> "sa.Row[Any]":

@@ -1,35 +1,31 @@
-"""Numbered steps that bring a file of an earlier schema to today's schema, in place and with all its rows.
+"""Numbered steps that bring a database of an earlier schema to today's schema, in place and with all its rows.
 
 `LEDGER_STEPS` and `MEMORY_STEPS` map a number to the step that makes a file of that schema from a file of the schema
-before it. The highest number is the schema that this code reads and writes (`PRAGMA user_version`). `upgrade_file`
-takes the missing steps when a file is opened, each in a transaction of its own: a step that fails leaves the file at
-the schema before it. A new file takes no step: `prepare` makes it as it is declared today.
+before it. The highest number is the schema that this code reads and writes. A backend takes the missing steps when a
+file is opened, each in a transaction of its own: a step that fails leaves the file at the schema before it. A new file
+takes no step: its tables are made as they are declared today. On a server all missing steps are one transaction.
 
-- A step changes tables that are in the file, and does nothing about a table that is not. After the last step `prepare`
-  makes the tables, indexes and triggers that are missing, as they are declared today.
+Files and servers take the same steps, each of which is written once: `add_column` and `change_words` do what they say
+in any database. `rebuild_table` is for files alone; servers' databases began with schema 5, and 3 for memory.
+
+- A step changes tables that are in the file, and does nothing about a table that is not. After the last step
+  the tables, indexes and triggers that are missing are made, as they are declared today.
 - A step is written in SQL of its own and uses no declaration of today, which later steps change.
 - A step can run twice. Files of schema 2 got columns without another number, and a process that opened a file before
   its upgrade may write the old number into it.
-- A released step never changes.
+- A released step never changes what it does.
+- On a server processes of the earlier schema go on beside it: a step adds, and takes nothing away that they use.
 """
 
 import re
-import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import sqlalchemy as sa
 
-from .connection import set_pragma, write_transaction
-from .file_contents import read_version, stamp_version
+from .dialect import changes_checks, declare_column
 
 Step: TypeAlias = Callable[[sa.Connection], None]
-
-_PRAGMAS = (
-    "foreign_keys=OFF",  # with it on, dropping a table would delete the rows that refer to the table
-    "legacy_alter_table=ON",  # else a table takes no name that triggers of other tables use
-    "secure_delete=ON",  # a table that is dropped leaves no copy of its rows in the file
-)
 
 
 def _add_leases(connection: sa.Connection) -> None:
@@ -53,12 +49,29 @@ def _add_owners(connection: sa.Connection) -> None:
 
 def _add_functions(connection: sa.Connection) -> None:
     """Let calls run as Python functions."""
-    old, new = "'mcp', 'caller')", "'mcp', 'caller', 'function')"
-    rebuild_table(connection, "calls", lambda statement: statement.replace(old, new))
+    change_words(connection, "calls", "runs_at", ("record", "webhook", "mcp", "caller", "function"))
 
 
-LEDGER_STEPS: Final[Mapping[int, Step]] = {2: _add_leases, 3: _add_owners, 4: _add_functions}
-"""The steps of the ledger's file. Schema 2 also brought all tables but `actions`, and schema 3 indexes by age."""
+def _add_decisions(connection: sa.Connection) -> None:
+    """Add columns: an answer's confidence and refusal, who decided about a call and why, the report of a document."""
+    add_column(connection, "documents", "report TEXT")
+    for column in ("confidence", "blocked"):
+        add_column(connection, "messages", f"{column} TEXT")
+    for column in ("approver", "key_id", "tool", "arguments_hash"):
+        add_column(connection, "audit", f"{column} TEXT")
+    add_column(connection, "calls", "reason TEXT")
+
+
+LEDGER_STEPS: Final[Mapping[int, Step]] = {
+    2: _add_leases,
+    3: _add_owners,
+    4: _add_functions,
+    5: _add_decisions,
+}
+"""The steps of the ledger's file.
+
+Schema 2 also brought all tables but `actions` and `feedback`, schema 3 indexes by age, schema 5 the table `feedback`.
+"""
 
 
 def _count_reads(connection: sa.Connection) -> None:
@@ -70,42 +83,61 @@ def _count_reads(connection: sa.Connection) -> None:
     add_column(connection, "turns", "taken INTEGER DEFAULT '0' NOT NULL")
 
 
-MEMORY_STEPS: Final[Mapping[int, Step]] = {2: _count_reads}
-"""The steps of the file of memory items. Schema 2 got the tables of vectors, too."""
+def _keep_threads(_: sa.Connection) -> None:
+    """Change no table: the tables of threads are new, and an earlier version would leave words in them."""
 
 
-def upgrade_file(connection: sa.Connection, steps: Mapping[int, Step]) -> None:
-    """Take the `steps` that a file of an earlier schema lacks; a file that is new, or newer, is left as it is.
-
-    Another process may do so at the same time: each step is taken once. Raises `sqlite3.IntegrityError` when a step
-    leaves a row that refers to no other, and the errors of SQLite; the file then has the schema before that step.
-    Leaves foreign keys unchecked on the `connection`.
-    """
-    while 0 < (version := read_version(connection)) < max(steps):
-        for pragma in _PRAGMAS:
-            set_pragma(connection, pragma)
-        with write_transaction(connection):
-            if read_version(connection) == version:
-                before = _find_orphans(connection)
-                steps[version + 1](connection)
-                if _find_orphans(connection) - before:
-                    raise sqlite3.IntegrityError(f"step {version + 1} leaves rows without parents")
-                stamp_version(connection, version + 1)
+MEMORY_STEPS: Final[Mapping[int, Step]] = {2: _count_reads, 3: _keep_threads}
+"""The steps of the file of memory items. Schema 2 got the tables of vectors, too, schema 3 those of threads."""
 
 
 def add_column(connection: sa.Connection, table: str, declaration: str) -> None:
     """Add a column to `table`, unless the file has the column already, or has no such table.
 
-    `declaration` is the column as SQL declares it: its name, type and conditions.
+    `declaration` is the column as SQL declares it for a file: its name, type (TEXT, INTEGER, REAL or BLOB) and
+    conditions. An INTEGER has 64 bits in any database.
     """
     name, *_ = declaration.split()
     columns = _list_columns(connection, table)
     if columns and name not in columns:
-        connection.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN {declaration}")
+        connection.exec_driver_sql(
+            f"ALTER TABLE {table} ADD COLUMN {declare_column(connection, declaration)}"
+        )
+
+
+def change_words(connection: sa.Connection, table: str, column: str, words: Sequence[str]) -> None:
+    """Let `column` of `table` have one of `words` (`columns.one_of`); nothing is done where there is no such table.
+
+    Every word that rows may have is among them: a server does not read the rows again, while which nobody could use
+    the table. Raises `LookupError` for a column without such a condition.
+    """
+    condition = f"CHECK ({column} IN ({', '.join(map(repr, words))}))"
+    if not _list_columns(connection, table):
+        return
+    if not changes_checks(connection):
+        present = re.compile(rf"CHECK \({column} IN \([^()]*\)\)")
+        rebuild_table(connection, table, lambda statement: _replace_once(present, condition, statement))
+        return
+    begins = f"{column} = ANY (ARRAY["
+    checks = sa.inspect(connection).get_check_constraints(table)
+    names = [each["name"] for each in checks if each["sqltext"].strip("(").startswith(begins)]
+    if len(names) != 1:
+        raise LookupError(f"{table}.{column} has no condition of words")
+    name = connection.dialect.identifier_preparer.quote(names[0] or "")
+    connection.exec_driver_sql(
+        f"ALTER TABLE {table} DROP CONSTRAINT {name}, ADD CONSTRAINT {name} {condition} NOT VALID"
+    )
+
+
+def _replace_once(present: re.Pattern[str], wanted: str, statement: str) -> str:
+    changed, count = present.subn(wanted, statement)
+    if count != 1:
+        raise LookupError(f"{count} conditions are like {present.pattern}")
+    return changed
 
 
 def rebuild_table(connection: sa.Connection, table: str, change: Callable[[str], str]) -> None:
-    """Make `table` anew with its rows, numbers, indexes and triggers, by a changed statement; for use in a step.
+    """Make `table` of a file anew with its rows, numbers, indexes and triggers, by a changed statement; for a step.
 
     `change` gets the `CREATE TABLE` statement that is in the file and returns the wanted one; nothing is done when both
     are equal, or the file has no such table. Columns that the wanted statement lacks are dropped with their values;
@@ -134,10 +166,6 @@ def rebuild_table(connection: sa.Connection, table: str, change: Callable[[str],
 
 
 def _list_columns(connection: sa.Connection, table: str) -> list[str]:
-    """Return the names of a table's columns, none when the file has no such table."""
-    return [name for _, name, *_ in connection.exec_driver_sql(f"PRAGMA table_info({table})")]
-
-
-def _find_orphans(connection: sa.Connection) -> set[tuple[Any, ...]]:
-    """Return the rows that refer to no other, as `PRAGMA foreign_key_check` lists them."""
-    return {tuple(row) for row in connection.exec_driver_sql("PRAGMA foreign_key_check")}
+    """Return the names of a table's columns, none when there is no such table."""
+    inspector = sa.inspect(connection)
+    return [each["name"] for each in inspector.get_columns(table)] if inspector.has_table(table) else []

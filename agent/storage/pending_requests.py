@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import trio
 
 from ..errors import AgentError
-from .database_file import WriteRequest
+from .backend import WriteRequest
 from .transaction import ReadRequest
 
 Late: TypeAlias = Callable[[], None]
@@ -23,11 +23,13 @@ class PendingRequest:
     """A request that waits for its answer.
 
     `error` is a fault of the file or the request; `refused` is an error that the request raises itself. `undo` reverses
-    the request when it was written after its caller had given up.
+    the request when it was written after its caller had given up. `followed` says that the
+    answer is a `FollowedAnswer`.
     """
 
     what: ReadRequest | WriteRequest
     undo: WriteRequest | None = None
+    followed: bool = False
     answered: trio.Event = field(default_factory=trio.Event)
     left: bool = False  # the caller waits no more ...
     given_up: bool = False  # ... because the disk does not answer

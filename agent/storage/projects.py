@@ -1,5 +1,6 @@
 """Projects, their keys and their documents in a database."""
 
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -9,7 +10,7 @@ from ..config import RULES_BYTES
 from ..errors import Conflict
 from ..ports.clock import Clock
 from ..ports.pages import Page, Window
-from ..ports.projects import HOUSE, DocumentText, Project, ProjectKey, StoredDocument
+from ..ports.projects import HOUSE, DocumentText, Project, ProjectKey, ReadingReport, StoredDocument
 from . import call_transitions
 from .database import Database
 from .listing import find_row, load_page, make_record, require_project, require_row
@@ -22,7 +23,7 @@ DOCUMENTS_MOST = 1000  # of one project ...
 DOCUMENTS_BYTES = 100 * 1024 * 1024  # ... and of all their texts, as UTF-8
 
 
-class SqliteProjects:
+class DatabaseProjects:
     """Projects in an open database (implements `agent.ports.projects.ProjectStore`).
 
     `clock` stamps the calls that end because their project is deleted.
@@ -121,12 +122,17 @@ class SqliteProjects:
 
         await self._database.write(revoke)
 
-    async def project_of_key(self, digest: str) -> str | None:
-        """Return the id of the project that a key opens, or `None`."""
-        wanted = sa.select(project_keys.c.project_id).where(
+    async def find_key(self, digest: str) -> ProjectKey | None:
+        """Return the key with this `digest` that opens its project, or `None`."""
+        wanted = sa.select(project_keys).where(
             project_keys.c.digest == digest, project_keys.c.revoked_at.is_(None)
         )
-        return await self._database.read(lambda connection: connection.execute(wanted).scalar_one_or_none())
+
+        def find(connection: sa.Connection) -> ProjectKey | None:
+            row = connection.execute(wanted).one_or_none()
+            return None if row is None else _key(row)
+
+        return await self._database.read(find)
 
     async def put_document(self, document: StoredDocument, text: str) -> StoredDocument:
         """Store a document under its id, replacing the one of the same project, category and filename.
@@ -207,6 +213,7 @@ def _put_document(document: StoredDocument, text: str, transaction: Transaction)
         "version": 1 if kept is None else kept.version + 1,
         "created_at": document.created_at,
         "error": document.error,
+        "report": asdict(document.report),
         "text_bytes": size,
         "text": text,
     }
@@ -254,4 +261,5 @@ def _key(one: Any) -> ProjectKey:
 
 
 def _document(one: Any) -> StoredDocument:
-    return make_record(StoredDocument, one, project=one.project_id)
+    report = ReadingReport() if one.report is None else ReadingReport(**one.report)
+    return make_record(StoredDocument, one, project=one.project_id, report=report)

@@ -1,18 +1,25 @@
-"""Requests with an Idempotency-Key, their answers, and the audit, in a database."""
+"""Requests with an Idempotency-Key, their answers, and the audit, in a database.
+
+An answer holds words of its user, and can be forgotten. SQLite leaves copies of rows behind in a page that it splits,
+as it does where a row has grown. So the row of a request is made as long as a page lets it be, alone in its page, and
+only ever gets shorter.
+"""
 
 from functools import partial
+from typing import Any
 
 import sqlalchemy as sa
 
 from ..errors import Conflict
 from ..ports.requests import StoredAnswer
 from .database import Database
+from .dialect import lone_row_size
 from .schema import audit, idempotency
 from .settings import IDEMPOTENCY_SECONDS
 from .transaction import Transaction
 
 
-class SqliteRequests:
+class DatabaseRequests:
     """Requests in an open database (implements `agent.ports.requests.RequestStore`)."""
 
     def __init__(self, database: Database) -> None:
@@ -30,10 +37,14 @@ class SqliteRequests:
         return await self._database.write(first, partial(_forget_request, owner, key, at))
 
     async def record_answer(self, owner: str, key: str, answer: StoredAnswer | None) -> None:
-        """Write the answer of a request when the file works; `None` forgets the request, so that it can be retried."""
-        of = (idempotency.c.key_owner == owner, idempotency.c.key == key, idempotency.c.owner.is_not(None))
+        """Write the answer of a request when the file works; `None` forgets the request, so that it can be retried.
+
+        Nothing is written for a request that another process has taken over.
+        """
 
         def write(transaction: Transaction) -> None:
+            by = idempotency.c.owner == transaction.owner
+            of = (idempotency.c.key_owner == owner, idempotency.c.key == key, by)
             statement: sa.Delete | sa.Update = sa.delete(idempotency).where(*of)
             if answer is not None:
                 values = {"status": answer.status, "answer": answer.body, "owner": None}
@@ -63,7 +74,10 @@ def _begin_request(
     of = (idempotency.c.key_owner == owner, idempotency.c.key == key)
     known = connection.execute(sa.select(idempotency).where(*of)).one_or_none()
     if known is None:
-        values = {"key_owner": owner, "key": key, "request_hash": digest, "created_at": at}
+        values: dict[str, Any] = {"key_owner": owner, "key": key, "request_hash": digest, "created_at": at}
+        held = (owner, key, digest, transaction.owner, project or "")
+        room = lone_row_size(connection) - sum(len(each.encode()) for each in held)
+        values["answer"] = bytes(room) if room > 0 else None
         noted = sa.insert(idempotency).values(owner=transaction.owner, project_id=project, **values)
         connection.execute(noted)
         return None

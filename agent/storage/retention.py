@@ -20,6 +20,7 @@ import trio
 from ..errors import StorageFailed
 from ..ports.clock import Clock
 from .database import Database
+from .dialect import NUMBER
 from .listing import OF_THREAD
 from .schema import actions, audit, calls, idempotency, messages, threads
 from .settings import IDEMPOTENCY_SECONDS, TOMBSTONE_SECONDS, Retention
@@ -33,8 +34,8 @@ _log = structlog.get_logger("agent.storage")
 _DAY: Final = 86_400_000  # milliseconds
 _PENDING: Final = sa.text("messages.status = 'pending'")  # as the index has it
 _OPEN: Final = sa.text("calls.status IN ('suggested', 'confirmed', 'claimed')")
-_BEFORE: sa.BindParameter[int] = sa.bindparam("before", type_=sa.Integer)
-_MOST: sa.BindParameter[int] = sa.bindparam("most", type_=sa.Integer)
+_BEFORE: sa.BindParameter[int] = sa.bindparam("before", type_=NUMBER)
+_MOST: sa.BindParameter[int] = sa.bindparam("most", type_=NUMBER)
 
 
 def _join_thread(table: sa.Table) -> sa.ColumnElement[bool]:
@@ -48,7 +49,7 @@ _UNUSED = (
         ~sa.exists().where(_join_thread(messages), _PENDING),
         ~sa.exists().where(
             _join_thread(calls),
-            sa.or_(_OPEN, calls.c.ended_at >= sa.bindparam("ended", type_=sa.Integer)),
+            sa.or_(_OPEN, calls.c.ended_at >= sa.bindparam("ended", type_=NUMBER)),
         ),
     )
     .order_by(threads.c.updated_at)

@@ -1,10 +1,10 @@
 """The ledger's one table and every statement on it. Pure SQL in the transaction of the caller.
 
-A claim is one `INSERT` that a conflict turns into nothing, and its row count is the answer. An outcome is one `UPDATE`
-of a row that is still claimed by that `attempt` of that owner: so the first outcome stands, writing it again changes
-nothing, and a claim that was not won never ends another one. If the id is that of a kept call, both statements change
-the call in the same transaction. A call that is not confirmed, or that its caller runs, cannot be claimed: the claim is
-lost as if another process held it.
+A claim is one `INSERT` that a conflict turns into nothing, and the row that it returns is the answer. An outcome is one
+`UPDATE` of a row that is still claimed by that `attempt` of that owner: so the first outcome stands, writing it again
+changes nothing, and a claim that was not won never ends another one. If the id is that of a kept call, both statements
+change the call in the same transaction. A call that is not confirmed, or that its caller runs, cannot be claimed: the
+claim is lost as if another process held it.
 
 A call that its caller runs has a lease in place of an owner: its end comes with time, not with the death of a process.
 """
@@ -14,11 +14,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.sqlite import insert
 
 from ..ports.conversation import NO_SCOPE, Scope
 from ..ports.ledger import ClaimStatus, LedgerRow
+from .columns import encode_json
+from .dialect import insert
 from .listing import make_record
+from .prepared import PreparedStatement
 from .schema import actions, calls
 from .settings import TOMBSTONE_SECONDS
 from .transaction import Transaction
@@ -31,7 +33,7 @@ _WHOSE = ("project", "user", "thread")
 _OUTCOMES = ("done", "failed", "unknown")  # statuses of a call that has a result
 
 
-def _claim_statement(may: sa.ColumnElement[bool]) -> sa.Insert:
+def _claim_statement(may: sa.ColumnElement[bool]) -> PreparedStatement:
     """Return the statement that inserts a claim, unless its row exists, its call is not confirmed, or `may` is false
     for it.
     """
@@ -50,10 +52,11 @@ def _claim_statement(may: sa.ColumnElement[bool]) -> sa.Insert:
     barred = sa.exists().where(
         calls.c.id == values["suggestion_id"], sa.not_(sa.and_(calls.c.status == "confirmed", may))
     )
-    return (
+    return PreparedStatement(
         insert(actions)
         .from_select(names, sa.select(*values.values()).where(~barred))
         .on_conflict_do_nothing(index_elements=["suggestion_id"])
+        .returning(actions.c.number)
     )
 
 
@@ -61,22 +64,24 @@ def _claim_statement(may: sa.ColumnElement[bool]) -> sa.Insert:
 _CLAIM, _LEASE = _claim_statement(calls.c.runs_at != CALLER), _claim_statement(calls.c.runs_at == CALLER)
 _OF: sa.BindParameter[Any] = sa.bindparam("of")
 _AT: sa.BindParameter[Any] = sa.bindparam("at")
-_CLAIMED = (
+_IN: sa.BindParameter[Any] = sa.bindparam("in", type_=sa.Text)
+_CLAIMED = PreparedStatement(
     sa.update(calls)
     .where(calls.c.id == _OF, calls.c.status == "confirmed")
-    .values(status="claimed", owner=None)
+    .values(status="claimed", owner=sa.null())
 )
-_RECORD = (
+_RECORD = PreparedStatement(
     sa.update(actions)
     .where(
         actions.c.suggestion_id == _OF,
         actions.c.status == "claimed",
         actions.c.owner == sa.bindparam("by"),
-        sa.or_(actions.c.attempt == sa.bindparam("in"), sa.bindparam("in").is_(None)),
+        sa.or_(actions.c.attempt == _IN, _IN.is_(None)),
     )
     .values(status=sa.bindparam("to"), result=sa.bindparam("result"), ended_at=_AT)
+    .returning(actions.c.number)
 )
-_ENDED = (
+_ENDED = PreparedStatement(
     sa.update(calls)
     .where(calls.c.id == _OF, calls.c.status == "claimed")
     .values(status=sa.bindparam("to"), result=sa.bindparam("result"), ended_at=_AT)
@@ -101,7 +106,7 @@ class ClaimRequest:
         """Claim the action for the transaction's owner; return whether this inserted the row."""
         made = _insert(transaction, _CLAIM, self, transaction.owner, None)
         if made:
-            transaction.connection.execute(_CLAIMED, {"of": self.suggestion_id})
+            _CLAIMED.rows(transaction.connection, of=self.suggestion_id)
         return made
 
 
@@ -123,13 +128,13 @@ class OutcomeRequest:
         """Write the outcome if that claim made the row and has no outcome yet; always return `False`, since nothing is
         claimed.
         """
-        outcome = {"of": self.suggestion_id, "to": self.status, "at": self.at, "result": dict(self.result)}
+        of, to, at = self.suggestion_id, self.status, self.at
         owner = transaction.owner if self.owner is None else self.owner
-        ended = transaction.connection.execute(_RECORD, {**outcome, "by": owner, "in": self.attempt})
-        if ended.rowcount == 1:
-            if self.status not in _OUTCOMES:
-                outcome["result"] = None
-            transaction.connection.execute(_ENDED, outcome)
+        result: str | None = encode_json(dict(self.result))
+        outcome = {"of": of, "to": to, "at": at, "by": owner, "in": self.attempt, "result": result}
+        if _RECORD.rows(transaction.connection, **outcome):
+            result = result if to in _OUTCOMES else None
+            _ENDED.rows(transaction.connection, of=of, to=to, at=at, result=result)
         return False
 
 
@@ -153,7 +158,7 @@ def end_leases(connection: sa.Connection, at: int, result: Mapping[str, Any]) ->
 
 
 def _insert(
-    transaction: Transaction, statement: sa.Insert, claim: ClaimRequest, owner: str, until: int | None
+    transaction: Transaction, statement: PreparedStatement, claim: ClaimRequest, owner: str, until: int | None
 ) -> bool:
     row = {
         "suggestion_id": claim.suggestion_id,
@@ -166,10 +171,10 @@ def _insert(
         "lease_until": until,
         **dict(zip(_WHOSE, (claim.scope.project, claim.scope.user, claim.scope.thread), strict=True)),
     }
-    made = transaction.connection.execute(statement, row)
-    if made.rowcount == 1:
+    made = bool(statement.rows(transaction.connection, **row))
+    if made:
         transaction.claimed.append(claim.suggestion_id)
-    return made.rowcount == 1
+    return made
 
 
 def prune_rows(connection: sa.Connection, now: int, since: int = 0) -> int:

@@ -6,13 +6,13 @@ not confirmed gets no row in the ledger, and a call's row in the ledger lives as
 belongs to a project: a row of one project cannot name a thread of another.
 
 `actions`, the ledger, is as its first version made it, with columns added, the last one (`attempt`) by the third; all
-other tables are `STRICT` and came with the second. A file of an older version is upgraded in place when it is opened:
-the steps of `migrations.py` change the tables that it has, `prepare` makes tables and indexes that are missing, and
-every trigger with another text is made anew. Code of an older version does not open the file any more. Processes of it
-that are running go on, for they name the columns that they write, and none of these has changed.
+other tables are `STRICT`, and came with the second version, `feedback` with the fifth. A file of an older version is
+upgraded in place when it is opened: the steps of `migrations.py` change the tables that it has; tables and indexes that
+are missing are made, and every trigger with another text is made anew. Code of an older version does not open
+the file any more. Processes of it that are running go on, for they name the columns that they write, and none of these
+has changed.
 """
 
-from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -21,22 +21,20 @@ from ..actions.suggestions import TABLE, SuggestionState
 from ..config import ROLE_CHARACTERS
 from ..ports.projects import HOUSE
 from .columns import (
-    drop_changed,
     fill_moves,
-    list_names,
     moves_of,
     numbered_table,
     one_of,
-    statements,
     text,
     where,
     whole,
 )
 from .columns import json_value as json
-from .connection import execute_raw
+from .dialect import FOLLOWED, NUMBER
 from .migrations import LEDGER_STEPS
+from .triggers import Trigger
 
-SCHEMA = max(LEDGER_STEPS)  # PRAGMA user_version of a file that this code reads and writes
+SCHEMA = max(LEDGER_STEPS)  # of a database that this code reads and writes
 CALLS_SINCE = 2  # the version that brought calls, messages and requests
 
 MOVES = frozenset(
@@ -54,6 +52,7 @@ MESSAGE_ROLES = ("user", "assistant", "tool")
 MESSAGE_STATUSES = ("pending", "done", "cancelled", "refused", "failed")
 RUNS_AT = ("record", "webhook", "mcp", "caller", "function")
 RISKS = ("low", "medium", "high")
+VERDICTS = ("up", "down")
 CALL_STATUSES = (
     "suggested",
     "confirmed",
@@ -70,8 +69,10 @@ CALL_STATUSES = (
 metadata = sa.MetaData()
 
 
-def _table(name: str, *columns: sa.Column[Any] | sa.Constraint | sa.Index) -> sa.Table:
-    return numbered_table(metadata, name, *columns)
+def _table(
+    name: str, *columns: sa.Column[Any] | sa.Constraint | sa.Index, followed: bool = False
+) -> sa.Table:
+    return numbered_table(metadata, name, *columns, followed=followed)
 
 
 def _of_project() -> sa.Column[str]:
@@ -87,21 +88,21 @@ def _of_thread() -> sa.ForeignKeyConstraint:
 actions = sa.Table(
     "actions",
     metadata,
-    sa.Column("number", sa.Integer, primary_key=True, autoincrement=True),  # the order of the claims
+    sa.Column("number", NUMBER, primary_key=True, autoincrement=True),  # the order of the claims
     sa.Column("suggestion_id", sa.Text, nullable=False, unique=True),
     sa.Column("action", sa.Text, nullable=False),
     sa.Column("status", sa.Text, nullable=False),
     sa.Column("owner", sa.Text, nullable=False),
-    sa.Column("claimed_at", sa.Integer, nullable=False),  # Unix ms, as every time here
-    sa.Column("ended_at", sa.Integer, index=True),
+    sa.Column("claimed_at", NUMBER, nullable=False),  # Unix ms, as every time here
+    sa.Column("ended_at", NUMBER, index=True),
     sa.Column("result", sa.JSON(none_as_null=True)),
-    sa.Column(
-        "kb", sa.Text
-    ),  # these last ones, as files made before they were there get them behind the others
-    sa.Column("lease_until", sa.Integer),
+    # these last ones, as files made before they were there get them behind the others
+    sa.Column("kb", sa.Text),
+    sa.Column("lease_until", NUMBER),
     *(sa.Column(name, sa.Text) for name in ("project", "user", "thread")),  # whose it is, where that is known
     sa.Column("attempt", sa.Text, nullable=False, server_default=""),  # which claim of its owner made the row
     sa.Index("actions_claimed", "owner", **where("status = 'claimed'")),
+    info={FOLLOWED: True},
     sqlite_autoincrement=True,
 )
 
@@ -140,6 +141,7 @@ documents = _table(
     whole("version"),
     whole("created_at"),
     text("error"),
+    json("report", null=True),
     whole("text_bytes"),
     text("text"),
     sa.UniqueConstraint("project_id", "id"),
@@ -173,6 +175,8 @@ messages = _table(
     text("call_id", null=True),
     whole("created_at"),
     text("owner", null=True),  # whose turn it is, while it is pending
+    text("confidence", null=True),  # of an answer; these last two, as older files got them behind the others
+    text("blocked", null=True),  # the code of a refusal
     _of_thread(),
     sa.UniqueConstraint("project_id", "id"),
     one_of("role", MESSAGE_ROLES),
@@ -182,6 +186,7 @@ messages = _table(
     sa.Index("messages_of_turn", "project_id", "thread_id", "turn"),
     sa.Index("one_turn", "project_id", "thread_id", unique=True, **where("status = 'pending'")),
     sa.Index("messages_at_work", "owner", **where("owner IS NOT NULL")),
+    followed=True,
 )
 
 calls = _table(
@@ -218,6 +223,7 @@ calls = _table(
         sa.CheckConstraint("closed_by IS NULL OR status IN ('rejected', 'answered', 'cancelled')"),
         null=True,
     ),
+    text("reason", null=True),  # in the approver's words, as the last column of a file that was upgraded
     sa.UniqueConstraint("id"),
     sa.UniqueConstraint("project_id", "thread_id", "turn", "position"),
     _of_thread(),
@@ -238,9 +244,11 @@ calls = _table(
     sa.Index("calls_listed", "project_id", "number"),
     sa.Index("calls_of_thread", "project_id", "thread_id", "number"),
     sa.Index("calls_by_status", "project_id", "status", "number"),
+    sa.Index("calls_waiting", "project_id", "deadline", **where("status = 'suggested'")),
     sa.Index("calls_due", "deadline", **where("status IN ('suggested', 'confirmed')")),
     sa.Index("calls_leased", "lease_until", **where("status = 'claimed'")),
     sa.Index("calls_at_work", "owner", **where("owner IS NOT NULL")),
+    followed=True,
 )
 
 moves = moves_of(metadata)
@@ -269,48 +277,107 @@ audit = _table(
     text("user_id"),
     text("event"),
     text("subject"),
+    # of a decision on a call
+    *(text(name, null=True) for name in ("approver", "key_id", "tool", "arguments_hash")),
     sa.Index("audit_by_age", "at"),
     sa.Index("audit_by_subject", "subject"),
 )
 
-_TRIGGERS = {
-    "calls_moves": """CREATE TRIGGER calls_moves BEFORE UPDATE OF status ON calls
-    WHEN OLD.status <> NEW.status AND NOT EXISTS (SELECT 1 FROM moves WHERE a = OLD.status AND b = NEW.status)
-    BEGIN SELECT RAISE(ABORT, 'a call does not move so'); END""",
-    "calls_begin": """CREATE TRIGGER calls_begin BEFORE INSERT ON calls
-    WHEN NEW.status NOT IN ('suggested', 'confirmed')
-    BEGIN SELECT RAISE(ABORT, 'a call does not begin so'); END""",
-    "calls_frozen": """CREATE TRIGGER calls_frozen BEFORE UPDATE OF
-    id, project_id, thread_id, tool, arguments_hash, runs_at, needs_approval ON calls
-    WHEN OLD.status <> 'suggested'
-    BEGIN SELECT RAISE(ABORT, 'what was approved does not change'); END""",
-    "calls_emptied": """CREATE TRIGGER calls_emptied BEFORE UPDATE OF arguments ON calls
-    WHEN OLD.status <> 'suggested' AND OLD.arguments <> NEW.arguments
-    AND (OLD.status = 'confirmed' OR length(OLD.arguments) <= length(NEW.arguments))
-    BEGIN SELECT RAISE(ABORT, 'what was approved does not change, and is emptied once it begins no more'); END""",
-    "actions_call": """CREATE TRIGGER actions_call BEFORE INSERT ON actions
-    WHEN EXISTS (SELECT 1 FROM calls WHERE id = NEW.suggestion_id AND status <> 'confirmed')
-    BEGIN SELECT RAISE(ABORT, 'only a confirmed call is claimed'); END""",
-    "actions_kept": """CREATE TRIGGER actions_kept BEFORE DELETE ON actions
-    WHEN EXISTS (SELECT 1 FROM calls WHERE id = OLD.suggestion_id)
-    BEGIN SELECT RAISE(IGNORE); END""",
-}
+feedback = _table(
+    "feedback",
+    _of_project(),
+    text("message_id"),
+    text("scope_project"),  # the project of the question's scope: over a socket the folder of the documents
+    text("user_id"),
+    text("thread_id"),
+    text("verdict"),
+    text("text"),
+    text("question"),
+    text("answer"),
+    json("citations"),
+    text("model"),
+    text("confidence", null=True),
+    text("blocked", null=True),
+    whole("at"),
+    sa.UniqueConstraint("project_id", "message_id"),
+    one_of("verdict", VERDICTS),
+    sa.Index("feedback_listed", "project_id", "number"),
+    sa.Index("feedback_of_user", "project_id", "user_id", "number"),
+    sa.Index("feedback_of_thread", "project_id", "thread_id"),
+    sa.Index("feedback_of_scope", "scope_project", "user_id", "thread_id"),
+)
+
+server_metadata = sa.MetaData()
+"""The tables that only a server's database has: nothing in a folder changes with them."""
+
+nodes = sa.Table(  # the processes that share the database; times are the server's
+    "nodes",
+    server_metadata,
+    sa.Column("id", sa.Text, primary_key=True),  # the `owner` of the rows that it works on
+    whole("since"),
+    whole("seen"),  # its last heartbeat
+    text("kb"),  # a digest of the documents that it serves
+    text("version"),  # of the package
+)
+
+TRIGGERS = (
+    Trigger(
+        name="feedback_goes",
+        table="threads",
+        event="AFTER DELETE",
+        follow_up="DELETE FROM feedback WHERE project_id = OLD.project_id AND thread_id = OLD.id",
+    ),
+    Trigger(
+        name="calls_moves",
+        table="calls",
+        event="BEFORE UPDATE OF status",
+        when="OLD.status <> NEW.status AND NOT EXISTS (SELECT 1 FROM moves WHERE a = OLD.status AND b = NEW.status)",
+        refusal="a call does not move so",
+    ),
+    Trigger(
+        name="calls_begin",
+        table="calls",
+        event="BEFORE INSERT",
+        when="NEW.status NOT IN ('suggested', 'confirmed')",
+        refusal="a call does not begin so",
+    ),
+    Trigger(
+        name="calls_frozen",
+        table="calls",
+        event="BEFORE UPDATE OF\n    id, project_id, thread_id, tool, arguments_hash, runs_at, needs_approval",
+        when="OLD.status <> 'suggested'",
+        refusal="what was approved does not change",
+    ),
+    Trigger(
+        name="calls_emptied",
+        table="calls",
+        event="BEFORE UPDATE OF arguments",
+        when=(
+            "OLD.status <> 'suggested' AND OLD.arguments <> NEW.arguments\n"
+            "    AND (OLD.status = 'confirmed' OR length(OLD.arguments) <= length(NEW.arguments))"
+        ),
+        refusal="what was approved does not change, and is emptied once it begins no more",
+    ),
+    Trigger(
+        name="actions_call",
+        table="actions",
+        event="BEFORE INSERT",
+        when="EXISTS (SELECT 1 FROM calls WHERE id = NEW.suggestion_id AND status <> 'confirmed')",
+        refusal="only a confirmed call is claimed",
+    ),
+    Trigger(
+        name="actions_kept",
+        table="actions",
+        event="BEFORE DELETE",
+        when="EXISTS (SELECT 1 FROM calls WHERE id = OLD.suggestion_id)",
+    ),
+)
 
 
-def prepare(connection: sa.Connection, now: int) -> None:
-    """Create missing tables, indexes and triggers, in a write transaction, at Unix milliseconds `now`."""
-    drop_changed(connection, _TRIGGERS)
-    known = list_names(connection)
-    for name, statement in _made_by().items():
-        if name not in known:
-            execute_raw(connection, statement)
+def fill(connection: sa.Connection, now: int) -> None:
+    """Write the rows that belong to the schema, in a write transaction, at Unix milliseconds `now`."""
     fill_moves(connection, moves, MOVES)
     if connection.execute(sa.select(projects.c.id).where(projects.c.id == HOUSE)).first() is None:
         connection.execute(
             sa.insert(projects).values(id=HOUSE, name=HOUSE, role="", created_at=now, revision=0)
         )
-
-
-@cache
-def _made_by() -> dict[str, str]:
-    return statements(metadata, _TRIGGERS)

@@ -10,32 +10,24 @@
 A suggested call, and a call that its caller runs, belong to no process and stay as they are.
 """
 
-import sqlite3
 from collections.abc import Collection
 
 import sqlalchemy as sa
 
 from .rows import CALLER, LOST
-from .schema import CALLS_SINCE, SCHEMA, actions, calls, idempotency, messages
+from .schema import actions, calls, idempotency, messages
 
-_CLAIMED = f"SELECT owner FROM actions WHERE status = 'claimed' AND owner <> '{CALLER}'"
-_AT_WORK = f"""{_CLAIMED}
+CLAIMED = f"SELECT owner FROM actions WHERE status = 'claimed' AND owner <> '{CALLER}'"
+AT_WORK = f"""{CLAIMED}
 UNION SELECT owner FROM calls WHERE owner IS NOT NULL
 UNION SELECT owner FROM messages WHERE owner IS NOT NULL
 UNION SELECT owner FROM idempotency WHERE owner IS NOT NULL"""
-
-
-def is_owner_at_work(reader: sqlite3.Connection) -> bool:
-    """Return whether some row names an owner at work; `False` for a file of a version that this code does not read."""
-    (version,) = reader.execute("PRAGMA user_version").fetchone()
-    if not 0 < version <= SCHEMA:
-        return False
-    return reader.execute(_AT_WORK if version >= CALLS_SINCE else _CLAIMED).fetchone() is not None
+"""The queries for owners that rows name as working on them: rows of the ledger, and all rows."""
 
 
 def owners_at_work(connection: sa.Connection) -> list[str]:
     """Return the ids of the owners that some row names as working on it."""
-    return [owner for (owner,) in connection.exec_driver_sql(_AT_WORK)]
+    return [owner for (owner,) in connection.exec_driver_sql(AT_WORK)]
 
 
 def settle_rows(connection: sa.Connection, owners: Collection[str], now: int) -> None:

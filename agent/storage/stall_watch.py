@@ -7,9 +7,8 @@ import trio
 
 from ..config import STALL_LOOK
 
-STALL_LOOKS = (
-    4  # looks that find a thread at the same work when its disk stalls: then callers stop waiting for it
-)
+STALL_LOOKS = 4
+"""Looks that find a thread at the same work when its disk stalls: then callers stop waiting for it."""
 
 
 @dataclass(slots=True)

@@ -2,28 +2,32 @@
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from pathlib import Path
 
 import trio
 
 from ..ports.clock import Clock
 from ..ports.observe import Observer
 from ..ports.work import RunSync
-from .calls import SqliteCalls
+from .calls import DatabaseCalls
 from .database import Database
+from .database_ledger import DatabaseLedger
+from .feedback import DatabaseFeedback
+from .inbox import DatabaseInbox
 from .lazy_storage import OpenDatabase
-from .projects import SqliteProjects
-from .requests import SqliteRequests
+from .nodes import DatabaseNodes
+from .places import Data, place_of
+from .projects import DatabaseProjects
+from .requests import DatabaseRequests
 from .retention import RetentionSweep
+from .server_watch import ServerWatch
 from .settings import FOR_EVER, Retention
-from .sqlite import SqliteLedger
 from .store import Store
-from .threads import SqliteThreads
+from .threads import DatabaseThreads
 
 
 @asynccontextmanager
 async def open_stores(
-    data: Path | None,
+    data: Data,
     run_sync: RunSync,
     clock: Clock,
     observer: Observer | None = None,
@@ -35,22 +39,32 @@ async def open_stores(
 
     Rows that are older than `retention` allows are deleted meanwhile.
     """
-    async with Database(data, run_sync, clock, observer, told) as database:
-        calls = SqliteCalls(database, kb)
+    place = place_of(data)
+    watch = ServerWatch(told) if place.is_server else None
+    told = told if watch is None else watch.note_trouble
+    async with Database(place, run_sync, clock, observer, told) as database:
+        calls, clock = DatabaseCalls(database, kb), database.clock
         tasks = AsyncExitStack()
-        deleting = await tasks.enter_async_context(trio.open_nursery())
-        deleting.start_soon(RetentionSweep(database, clock, retention).run)
+        beside = await tasks.enter_async_context(trio.open_nursery())
+        beside.start_soon(RetentionSweep(database, clock, retention).run)
+        if watch is not None:
+            beside.start_soon(watch.run, database)
         try:
             yield OpenDatabase(
                 Store(
-                    ledger=SqliteLedger(database, kb),
-                    projects=SqliteProjects(database, clock),
-                    threads=SqliteThreads(database, clock, kb),
+                    ledger=DatabaseLedger(database, kb),
+                    projects=DatabaseProjects(database, clock),
+                    threads=DatabaseThreads(database, clock, kb),
                     calls=calls,
-                    requests=SqliteRequests(database),
+                    requests=DatabaseRequests(database),
+                    feedback=DatabaseFeedback(database),
+                    inbox=DatabaseInbox(database),
+                    nodes=DatabaseNodes(database) if database.has_nodes else None,
+                    clock=clock,
+                    hints=place.carry_hints(run_sync, beside),
                 ),
                 calls.has,
             )
         finally:
-            deleting.cancel_scope.cancel()
+            beside.cancel_scope.cancel()
             await tasks.aclose()  # not handed the block's error, which would come out of it in a group

@@ -3,7 +3,8 @@
 Rows without words stay: ids, times, roles and statuses. The request sets `erases`, so that the log is truncated before
 it is answered; the database overwrites the pages that it frees (`PRAGMA secure_delete`).
 
-A call loses its words too, if it holds the forgotten ones: each such text of its arguments and its result. Its tool,
+A call loses its words too, if it holds the forgotten ones: each such text of its arguments, its result and the reason
+of its rejection. Its tool,
 approval, times, outcome and the hash of its approved arguments stay, so that it is done at most once. A call that is
 not approved is cancelled with that, since its suggestion can no longer be shown as it was. An approved call that has
 not begun keeps its words, since it must be done as it was approved. Of the other calls of a forgotten message, those
@@ -26,6 +27,7 @@ from ..ports.memory import StoredTurn
 from ..ports.remember import RepeatMatcher
 from ..ports.requests import ITEM_DECIDED
 from . import call_transitions
+from .dialect import EVERY, find_bytes, last_place, look_size, place_of_row
 from .schema import actions, audit, calls, idempotency, messages, threads
 from .settle import end_turns
 from .transaction import Transaction
@@ -62,11 +64,9 @@ _UNSUGGEST = (
         calls.c.message_id == sa.bindparam("message"),
         calls.c.status.in_(_NEVER_RAN),
     )
-    .values(arguments={})
+    .values(arguments={}, reason=None)
 )
-_TELLS: sa.ColumnElement[Any] = sa.func.instr(
-    idempotency.c.answer, sa.cast(sa.bindparam("id"), sa.LargeBinary)
-)
+_TELLS: Any = find_bytes(idempotency.c.answer, sa.cast(sa.bindparam("id"), sa.LargeBinary))
 _UNTELL = sa.update(idempotency).where(idempotency.c.owner.is_(None), _TELLS > 0).values(answer=b"")
 _UNAUDIT = sa.delete(audit).where(
     audit.c.subject == sa.bindparam("item"), audit.c.event.startswith(ITEM_DECIDED, autoescape=True)
@@ -81,7 +81,7 @@ _THEIRS = (  # all threads of a user; without a user the one thread
 def _rows_query(table: sa.Table, *wanted: sa.ColumnElement[bool]) -> sa.Select[Any]:
     """Return the query for some rows of a table that belong to the threads of a user."""
     of_thread = sa.and_(threads.c.project_id == table.c.project_id, threads.c.id == table.c.thread_id)
-    after, upto = table.c.number > sa.bindparam("after"), table.c.number <= sa.bindparam("upto")
+    after, upto = place_of_row(table) > sa.bindparam("after"), place_of_row(table) <= sa.bindparam("upto")
     return sa.select(table).join(threads, of_thread).where(*_THEIRS, after, upto, *wanted)
 
 
@@ -96,18 +96,11 @@ _ACTIONS = sa.select(actions).where(
     actions.c.project == _PROJECT,
     actions.c.user == sa.bindparam("user"),
     sa.or_(actions.c.user != "", actions.c.thread == sa.bindparam("thread")),
-    actions.c.number > sa.bindparam("after"),
-    actions.c.number <= sa.bindparam("upto"),
+    place_of_row(actions) > sa.bindparam("after"),
+    place_of_row(actions) <= sa.bindparam("upto"),
     actions.c.result.is_not(None),
 )
-_LAST = sa.select(
-    sa.func.max(
-        *(
-            sa.func.coalesce(sa.select(sa.func.max(each.c.number)).scalar_subquery(), 0)
-            for each in (messages, calls, actions)
-        )
-    )
-)
+_LAST = sa.select(last_place(messages, calls, actions))
 _MESSAGE = sa.select(messages).where(messages.c.number == _OF)
 _CALL = sa.select(calls).where(calls.c.number == _OF)
 _SAME_TURN = sa.select(messages.c.id).where(
@@ -118,7 +111,7 @@ _SAME_TURN = sa.select(messages.c.id).where(
 _EMPTY_CALL = (
     sa.update(calls)
     .where(calls.c.id == _OF)
-    .values(arguments=sa.bindparam("said"), result=sa.bindparam("came"))
+    .values(arguments=sa.bindparam("said"), result=sa.bindparam("came"), reason=sa.bindparam("because"))
 )
 _OUTCOME = sa.select(actions.c.result).where(actions.c.suggestion_id == _OF, actions.c.result.is_not(None))
 _EMPTY_OUTCOME = sa.update(actions).where(actions.c.suggestion_id == _OF).values(result=sa.bindparam("came"))
@@ -139,11 +132,18 @@ class RepeatingRows:
 
 
 def find_repeats(
-    scope: Scope, repeats: RepeatMatcher, before: RepeatingRows, connection: sa.Connection
+    scope: Scope,
+    repeats: RepeatMatcher,
+    before: RepeatingRows,
+    connection: sa.Connection,
+    final: bool = False,
 ) -> tuple[RepeatingRows, bool]:
-    """Search the next rows of a user's threads; return all matches so far, and whether there are more rows."""
+    """Search the next rows of a user's threads; return all matches so far, and whether there are more rows.
+
+    `final`: of all rows that there are, in the transaction that empties them.
+    """
     last = int(connection.execute(_LAST).scalar_one())
-    upto = min(last, before.upto + _LOOKED_AT)
+    upto = EVERY if final else min(last, before.upto + look_size(connection, _LOOKED_AT))
     if upto <= before.upto:
         return before, False
     whose = {"project": scope.project, "user": scope.user, "thread": scope.thread}
@@ -156,7 +156,7 @@ def find_repeats(
     made = [
         row.number
         for row in connection.execute(_CALLS, of).all()
-        if repeats.matches_json([row.arguments, row.result])
+        if repeats.matches_json([row.arguments, row.result, row.reason])
     ]
     ran = [
         row.suggestion_id
@@ -178,9 +178,7 @@ def empty_repeats(
     found = replace(
         found, messages=found.messages.union(row.number for row in dead if _is_repeat(row, repeats))
     )
-    more = True
-    while more:
-        found, more = find_repeats(scope, repeats, found, connection)
+    found, _ = find_repeats(scope, repeats, found, connection, True)
     told: list[str] = []
     for number in sorted(found.messages):
         message = connection.execute(_MESSAGE, {"of": number}).one_or_none()
@@ -255,7 +253,11 @@ def _empty_call(transaction: Transaction, call: Any, repeats: RepeatMatcher, at:
     connection = transaction.connection
     if call.status == "suggested":
         call_transitions.close_call(transaction, call.project_id, call.id, "cancelled", at)
-    left = {"said": repeats.blank_repeats(call.arguments), "came": repeats.blank_repeats(call.result)}
+    left = {
+        "said": repeats.blank_repeats(call.arguments),
+        "came": repeats.blank_repeats(call.result),
+        "because": repeats.blank_repeats(call.reason),
+    }
     connection.execute(_EMPTY_CALL, {"of": call.id, **left})
     _empty_outcome(connection, call.id, repeats)
 

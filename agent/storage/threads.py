@@ -10,7 +10,15 @@ from ..ports.conversation import Scope
 from ..ports.memory import StoredTurn
 from ..ports.pages import Page, Window
 from ..ports.remember import RepeatMatcher
-from ..ports.threads import StoredMessage, Thread, ThreadState, TurnOpening, TurnStart, TurnStep
+from ..ports.threads import (
+    StoredMessage,
+    Thread,
+    ThreadState,
+    TurnCancellation,
+    TurnOpening,
+    TurnStart,
+    TurnStep,
+)
 from . import call_transitions, thread_forgetting, turns
 from .database import Database
 from .listing import find_row, find_thread, load_page, require_project, require_thread
@@ -19,7 +27,7 @@ from .schema import calls, messages, threads
 from .transaction import Transaction
 
 
-class SqliteThreads:
+class DatabaseThreads:
     """Threads in an open database (implements `agent.ports.threads.ThreadStore`).
 
     `clock` stamps calls that end because their thread is deleted or their words are forgotten. `kb` names the server's
@@ -41,8 +49,10 @@ class SqliteThreads:
         """Write a step of a turn; return `False` for a turn that ended otherwise before. Idempotent."""
         return await self._database.write(partial(turns.record_step, step, self._kb), late=late)
 
-    async def cancel_turn(self, project: str, thread: str, at: int, calls: bool = False) -> tuple[str, ...]:
-        """End the pending message as cancelled; return the calls that other processes have claimed."""
+    async def cancel_turn(self, project: str, thread: str, at: int, calls: bool = False) -> TurnCancellation:
+        """End the pending message as cancelled; return whether there was one, and the calls that other processes have
+        claimed.
+        """
         return await self._database.write(partial(turns.cancel_turn, project, thread, at, calls))
 
     async def cancelled_messages(self, messages: Collection[tuple[str, str]]) -> frozenset[tuple[str, str]]:

@@ -1,7 +1,7 @@
 """Reads and writes of a turn in its thread: its message, its end, and the state with which a thread wakes.
 
 Every message of every user comes through here, so the statements are made once and take their values by name: making a
-statement costs ten times as much as running it.
+statement costs ten times as much as running it. Those of every turn are prepared (`prepared.py`).
 """
 
 from collections.abc import Collection
@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy.dialects.sqlite import insert
 
 from ..config import PROMPT_THREAD_BATCH
 from ..errors import Conflict, NotFound
@@ -19,12 +18,16 @@ from ..ports.threads import (
     StoredMessage,
     Thread,
     ThreadState,
+    TurnCancellation,
     TurnOpening,
     TurnStart,
     TurnStep,
 )
 from . import call_transitions
+from .columns import encode_json
+from .dialect import NUMBER, greatest, insert
 from .listing import OF_THREAD, SELECT_THREAD, make_record, require_project, require_row, require_thread
+from .prepared import PreparedStatement
 from .rows import CALLER
 from .schema import actions, calls, messages, threads
 from .settle import end_turns
@@ -34,29 +37,43 @@ MESSAGES_MOST = 10_000  # of one thread
 
 _OF = (messages.c.project_id == sa.bindparam("project"), messages.c.thread_id == sa.bindparam("thread"))
 _CALLS_OF = (calls.c.project_id == sa.bindparam("project"), calls.c.thread_id == sa.bindparam("thread"))
-_STANDS = sa.select(  # the number of a thread's messages, and the owner of its pending turn, if any
-    sa.select(sa.func.count()).select_from(messages).where(*_OF).scalar_subquery().label("held"),
-    sa.select(messages.c.owner).where(*_OF, messages.c.status == "pending").scalar_subquery().label("owner"),
+_STANDS = PreparedStatement(  # the number of a thread's messages, and the owner of its pending turn, if any
+    sa.select(
+        sa.select(sa.func.count()).select_from(messages).where(*_OF).scalar_subquery().label("held"),
+        sa.select(messages.c.owner)
+        .where(*_OF, messages.c.status == "pending")
+        .scalar_subquery()
+        .label("owner"),
+    )
 )
-_MESSAGE: sa.Select[Any] = sa.select(messages.c.status).where(*_OF, messages.c.id == sa.bindparam("message"))
-_NEW_THREAD = sa.insert(threads)
-_INSERT = sa.insert(messages)
-_INSERT_ONCE = insert(messages).on_conflict_do_nothing(index_elements=["project_id", "id"])
-_NEXT_TURN = (
+_STATUS = PreparedStatement(
+    sa.select(messages.c.status).where(*_OF, messages.c.id == sa.bindparam("message"))
+)
+_COLUMNS = tuple(column.name for column in messages.columns if column.name != "number")
+_NEW_THREAD = PreparedStatement(
+    sa.insert(threads), "project_id", "id", "user_id", "created_at", "updated_at", "turn"
+)
+_INSERT = PreparedStatement(sa.insert(messages), *_COLUMNS)
+_INSERT_ONCE = PreparedStatement(
+    insert(messages).on_conflict_do_nothing(index_elements=["project_id", "id"]), *_COLUMNS
+)
+_NEXT_TURN = PreparedStatement(
     sa.update(threads)
     .where(*OF_THREAD)
     .values(turn=threads.c.turn + 1, updated_at=sa.bindparam("at"))
-    .returning(threads)
+    .returning(threads.c.user_id, threads.c.created_at, threads.c.updated_at, threads.c.turn)
 )
-_TOUCH = (
+_TOUCH = PreparedStatement(
     sa.update(threads)
     .where(*OF_THREAD)
-    .values(updated_at=sa.func.max(threads.c.updated_at, sa.bindparam("at", type_=sa.Integer)))
+    .values(updated_at=greatest(threads.c.updated_at, sa.bindparam("at", type_=NUMBER)))
+    .returning(threads.c.number)
 )
-_END = (
+_END = PreparedStatement(
     sa.update(messages)
     .where(*_OF, messages.c.id == sa.bindparam("message"), messages.c.status == "pending")
-    .values(status=sa.bindparam("to"), owner=None)
+    .values(status=sa.bindparam("to"), owner=sa.null())
+    .returning(messages.c.number)
 )
 _FORGET_RESULT = sa.delete(messages).where(
     *_OF, messages.c.role == "tool", messages.c.call_id == sa.bindparam("call")
@@ -72,7 +89,7 @@ _LET_GO = (  # cancels the calls that run within the turn of a message and have 
         calls.c.needs_approval == 0,
         calls.c.runs_at != CALLER,
     )
-    .values(status="cancelled", owner=None, ended_at=sa.bindparam("at", type_=sa.Integer))
+    .values(status="cancelled", owner=None, ended_at=sa.bindparam("at", type_=NUMBER))
 )
 _CLAIMED = (  # selects the calls that another process has claimed: those of a turn, or every one
     sa.select(calls.c.id)
@@ -80,7 +97,7 @@ _CLAIMED = (  # selects the calls that another process has claimed: those of a t
     .where(
         *_CALLS_OF,
         calls.c.status == "claimed",
-        sa.or_(calls.c.needs_approval == 0, sa.bindparam("every", type_=sa.Integer) == 1),
+        sa.or_(calls.c.needs_approval == 0, sa.bindparam("every", type_=NUMBER) == 1),
         calls.c.runs_at != CALLER,
         actions.c.owner != sa.bindparam("owner"),
     )
@@ -106,6 +123,8 @@ _ENDED = (
     )
     .order_by(calls.c.turn, calls.c.position)
 )
+_ENDED_CALLS = PreparedStatement(_ENDED.with_only_columns(calls.c.number))
+"""Selects the numbers of the calls of `_ENDED`: most turns have none, and need no row of them."""
 _LIVE = (
     sa.select(calls)
     .where(
@@ -155,7 +174,12 @@ def begin_turn(opening: TurnOpening, transaction: Transaction) -> TurnStart:
         _check_free(opening, transaction)
     if opening.closes is not None:
         closed = call_transitions.close_call(
-            transaction, opening.project, opening.closes, "answered", opening.at, once=True, by=opening.user
+            transaction,
+            opening.project,
+            opening.closes,
+            "answered",
+            opening.at,
+            closing=call_transitions.Closing(by=opening.user, approver=opening.approver, once=True),
         )
         if closed.thread != opening.thread:
             raise NotFound("there is no such thing")
@@ -173,16 +197,15 @@ def begin_turn(opening: TurnOpening, transaction: Transaction) -> TurnStart:
         created_at=opening.at,
         call=opening.call,
     )
-    connection.execute(_INSERT, _row(opening.project, message, transaction.owner))
-    if opening.new:
+    _INSERT.rows(connection, **_row(opening.project, message, transaction.owner))
+    if opening.new or not _ENDED_CALLS.rows(connection, **of):
         return TurnStart(changed)
     return TurnStart(changed, _read_calls(connection, _ENDED, of))
 
 
 def keep_result(transaction: Transaction, call: StoredCall, at: int) -> None:
     """Insert the reported result of a call as a message of its thread, under the call's id."""
-    of = {"project": call.project, "thread": call.thread, "at": at}
-    transaction.connection.execute(_TOUCH, of)
+    _TOUCH.rows(transaction.connection, project=call.project, thread=call.thread, at=at)
     content = msgspec.json.encode(call.result).decode()
     message = StoredMessage(
         id=call.id,
@@ -194,35 +217,38 @@ def keep_result(transaction: Transaction, call: StoredCall, at: int) -> None:
         created_at=at,
         call=call.id,
     )
-    transaction.connection.execute(_INSERT_ONCE, _row(call.project, message))
+    _INSERT_ONCE.rows(transaction.connection, **_row(call.project, message))
 
 
 def abandon_turn(opening: TurnOpening, transaction: Transaction) -> None:
     """Cancel a turn that began after its caller had given up, so that it does not block another turn."""
     of = {"project": opening.project, "thread": opening.thread, "message": opening.id}
-    transaction.connection.execute(_END, {**of, "to": "cancelled"})
+    _END.rows(transaction.connection, **of, to="cancelled")
 
 
 def record_step(step: TurnStep, kb: str | None, transaction: Transaction) -> bool:
     """Write a step of a turn (see `record_step` of the port `ThreadStore`)."""
     connection = transaction.connection
-    touched = connection.execute(_TOUCH, {"project": step.project, "thread": step.thread, "at": step.at})
-    if not touched.rowcount:
+    if not _TOUCH.rows(connection, project=step.project, thread=step.thread, at=step.at):
         raise NotFound("there is no such thing")
     goes_on = _end_message(step, transaction)
     if goes_on:
         if step.answer is not None:
-            connection.execute(_INSERT_ONCE, _row(step.project, step.answer))
+            _INSERT_ONCE.rows(connection, **_row(step.project, step.answer))
         for call in step.calls:
             call_transitions.keep_call(transaction, call, kb)
     for message in step.tools:
-        connection.execute(_INSERT_ONCE, _row(step.project, message))
+        if message.call is not None and not call_transitions.is_kept(connection, message.call):
+            continue  # the turn had ended before its call was stored, so that nothing can refer to it
+        _INSERT_ONCE.rows(connection, **_row(step.project, message))
     for move in step.moves:
         call_transitions.move_call(transaction, step.project, step.thread, move, step.at)
     return goes_on
 
 
-def cancel_turn(project: str, thread: str, at: int, calls: bool, transaction: Transaction) -> tuple[str, ...]:
+def cancel_turn(
+    project: str, thread: str, at: int, calls: bool, transaction: Transaction
+) -> TurnCancellation:
     """End the pending message and the calls that its turn has not begun (see `cancel_turn` of the port `ThreadStore`).
 
     A claim requires a confirmed call in its own transaction, so of a claim and a cancel one comes first. With `calls`
@@ -231,18 +257,18 @@ def cancel_turn(project: str, thread: str, at: int, calls: bool, transaction: Tr
     connection = transaction.connection
     require_thread(connection, project, thread)
     of = {"project": project, "thread": thread}
-    for ended in connection.execute(_END_PENDING, of).scalars().all():
+    pending = connection.execute(_END_PENDING, of).scalars().all()
+    for ended in pending:
         connection.execute(_LET_GO, {**of, "message": ended, "at": at})
     if calls:
         call_transitions.cancel_calls(transaction, project, thread, at)
     claimed = {**of, "owner": transaction.owner, "every": int(calls)}
-    return tuple(connection.execute(_CLAIMED, claimed).scalars().all())
+    return TurnCancellation(bool(pending), tuple(connection.execute(_CLAIMED, claimed).scalars().all()))
 
 
 def check_pending(connection: sa.Connection, project: str, thread: str, message: str) -> None:
     """Raise `Conflict` unless the message is still pending."""
-    of = {"project": project, "thread": thread, "message": message}
-    if require_row(connection.execute(_MESSAGE, of).one_or_none()).status != "pending":
+    if _find_status(connection, {"project": project, "thread": thread, "message": message}) != "pending":
         raise Conflict("cancelled")
 
 
@@ -307,14 +333,24 @@ def _first_turn(opening: TurnOpening, connection: sa.Connection) -> Thread:
         "updated_at": made.updated_at,
         "turn": made.turn,
     }
-    connection.execute(_NEW_THREAD, row)
+    _NEW_THREAD.rows(connection, **row)
     return made
 
 
 def _next_turn(opening: TurnOpening, connection: sa.Connection) -> Thread:
     """Count another turn of a thread; raises `NotFound` if it does not exist or belongs to another project."""
-    of = {"project": opening.project, "thread": opening.thread, "at": opening.at}
-    return thread_of(require_row(connection.execute(_NEXT_TURN, of).one_or_none()))
+    rows = _NEXT_TURN.rows(connection, project=opening.project, thread=opening.thread, at=opening.at)
+    if not rows:
+        raise NotFound("there is no such thing")
+    ((user, created_at, updated_at, turn),) = rows
+    return Thread(
+        id=opening.thread,
+        project=opening.project,
+        user=user,
+        created_at=created_at,
+        updated_at=updated_at,
+        turn=turn,
+    )
 
 
 def _check_free(opening: TurnOpening, transaction: Transaction) -> None:
@@ -324,13 +360,13 @@ def _check_free(opening: TurnOpening, transaction: Transaction) -> None:
     A thread that does not exist passes this check.
     """
     of = {"project": opening.project, "thread": opening.thread}
-    stands = transaction.connection.execute(_STANDS, of).one()
-    if stands.owner is not None:
-        leftover = stands.owner == transaction.owner and opening.alone
-        if not leftover and not transaction.dead(stands.owner):
+    ((held, owner),) = _STANDS.rows(transaction.connection, **of)
+    if owner is not None:
+        leftover = owner == transaction.owner and opening.alone
+        if not leftover and not transaction.dead(owner):
             raise Conflict("turn_in_progress")
         transaction.connection.execute(_END_ALL, of)
-    if stands.held >= MESSAGES_MOST:
+    if held >= MESSAGES_MOST:
         raise Conflict("thread_full")
 
 
@@ -343,11 +379,13 @@ def _row(project: str, message: StoredMessage, owner: str | None = None) -> dict
         "turn": message.turn,
         "role": message.role,
         "content": message.content,
-        "citations": [dict(each) for each in message.citations],
+        "citations": encode_json([dict(each) for each in message.citations]),
         "status": message.status,
         "call_id": message.call,
         "created_at": message.created_at,
         "owner": owner,
+        "confidence": message.confidence,
+        "blocked": message.blocked,
     }
 
 
@@ -356,7 +394,15 @@ def _end_message(step: TurnStep, transaction: Transaction) -> bool:
     if step.message is None:
         return True
     of = {"project": step.project, "thread": step.thread, "message": step.message}
-    if step.status is not None and transaction.connection.execute(_END, {**of, "to": step.status}).rowcount:
+    if step.status is not None and _END.rows(transaction.connection, **of, to=step.status):
         return True
-    stored = require_row(transaction.connection.execute(_MESSAGE, of).one_or_none())
-    return bool(stored.status in ("pending", step.status))
+    return _find_status(transaction.connection, of) in ("pending", step.status)
+
+
+def _find_status(connection: sa.Connection, of: dict[str, str]) -> str:
+    """Return the status of a message; raises `NotFound` if it does not exist."""
+    rows = _STATUS.rows(connection, **of)
+    if not rows:
+        raise NotFound("there is no such thing")
+    ((status,),) = rows
+    return str(status)

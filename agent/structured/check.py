@@ -73,11 +73,8 @@ def find_problems(validator: jsonschema_rs.Validator, document: Json) -> tuple[D
             for error in islice(validator.iter_errors(document), PROBLEMS_MAX)
             for problem in _convert_schema_error(document, error)
         )[:PROBLEMS_MAX]
-    except (
-        ValueError,
-        TypeError,
-        RecursionError,
-    ):  # half a UTF-16 pair, what is no JSON, or nested too deep for it
+    except (ValueError, TypeError, RecursionError):
+        # Half a UTF-16 pair, what is no JSON, or nested too deep for it.
         return (DocumentProblem("", "a value that is not JSON", "whole characters and JSON values only"),)
 
 

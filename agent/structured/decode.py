@@ -60,9 +60,8 @@ def parse_strictly(text: str) -> ParsedJson | UnparsedJson:
         return UnparsedJson(
             "it is not JSON", shorten_json(text), len(text) <= REPAIR_CHARACTERS and not _is_nested_deep(text)
         )
-    shallow = (
-        text.count("{") + text.count("[") <= DOCUMENT_DEPTH
-    )  # brackets in strings count too; most texts are shallow
+    # Brackets in strings count too; most texts are shallow.
+    shallow = text.count("{") + text.count("[") <= DOCUMENT_DEPTH
     return (
         ParsedJson(document)
         if shallow or _fits_depth(document)

@@ -129,36 +129,20 @@ class Slot:
         """Return the outcome of the call."""
         if self.removed:
             return ExtractedCall(id=self.id, name=self.name, status="ok", change="removed")
-        state = self.best if self.final is not None or self.is_failing else self.state
-        change = None if self.final is not None else self._describe_change(state)
-        if state is None:
-            return ExtractedCall(
-                id=self.id,
-                name=self.name,
-                status=self.final or "invalid",
-                value=None,
-                problems=self.problems,
-                change=change,
-            )
-        if self.final is not None or self.is_failing:
-            problems = (*self.refused, *state.problems)
-            return ExtractedCall(
-                id=self.id,
-                name=self.name,
-                status=self.final or "invalid",
-                value=state.document,
-                problems=problems,
-                repaired=state.repaired,
-                change=change,
-            )
+        succeeded = self.final is None and not self.is_failing
+        state = self.state if succeeded else self.best
+        value, problems = None, self.problems
+        if state is not None:
+            value = state.value if succeeded else state.document
+            problems = () if succeeded else (*self.refused, *state.problems)
         return ExtractedCall(
             id=self.id,
             name=self.name,
-            status="ok",
-            value=state.value,
-            problems=(),
-            repaired=state.repaired,
-            change=change,
+            status="ok" if succeeded else self.final or "invalid",
+            value=value,
+            problems=problems,
+            repaired=state is not None and state.repaired,
+            change=None if self.final is not None else self._describe_change(state),
         )
 
     def _describe_change(self, state: SlotState | None) -> Change | None:

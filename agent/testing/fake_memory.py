@@ -220,7 +220,12 @@ class FakeMemory:
         """Return `excerpts`, for any search."""
         await self._begin_call("recall", search.scope)
         self.searches.append(search)
-        return RecallResult(self.excerpts, 0.75 if self.excerpts else 0.0)
+        return RecallResult(excerpts=self.excerpts, score=0.75 if self.excerpts else 0.0)
+
+    async def standing_ids(self, scope: Scope, ids: Collection[str], at: int) -> frozenset[str]:
+        """Return all of these ids."""
+        await self._begin_call("standing", scope)
+        return frozenset(ids)
 
 
 def _owner_key(scope: Scope) -> tuple[str, str, str]:

@@ -25,6 +25,7 @@ from ..ports.thread_service import Listener
 from ..ports.threads import ThreadState, ThreadStore
 from ..ports.tools import CheckerFactory, ToolDefinition
 from ..protocol import inbound
+from ..session.context import SessionContext
 from ..session.events import (
     ClientDisconnected,
     Event,
@@ -35,10 +36,10 @@ from ..session.events import (
 )
 from ..session.events import ConversationResumed as Wake
 from ..session.session import Session
-from ..session.turn import SessionContext
 from ..tools.edits import make_edit_check
-from .journal import Journal, TurnWaiter
+from .journal import Journal
 from .recorder import ThreadRecorder
+from .turn_rows import TurnWaiter
 from .wire import ThreadWire
 
 
@@ -103,7 +104,7 @@ class AwakeThread:
         runner: Runner,
         threads: ThreadStore,
         calls: CallStore,
-        kept_for: float,
+        approval_time: float,
         woken: ThreadState,
         arguments: CheckerFactory | None,
         task_status: "trio.TaskStatus[AwakeThread]" = trio.TASK_STATUS_IGNORED,
@@ -114,7 +115,7 @@ class AwakeThread:
         """
         project, thread = self.scope.project, self.scope.thread
         recorder = ThreadRecorder(parts.recorder)
-        journal = Journal(project, thread, threads, calls, parts.clock, parts.new_id, kept_for, recorder)
+        journal = Journal(project, thread, threads, calls, parts.clock, parts.new_id, approval_time, recorder)
         try:
             async with trio.open_nursery() as nursery:
                 wire = ThreadWire(journal.keep_frames, self.end, nursery)
@@ -123,12 +124,11 @@ class AwakeThread:
                     runner=ThreadRunner(runner, journal.keep_call, journal.begin_check),
                     recorder=recorder,
                 )
-                self._session = Session(own, wire, scope=self.scope, stored_seconds=kept_for)
+                self._session = Session(own, wire, scope=self.scope, stored_seconds=approval_time)
                 self._wire, self._journal = wire, journal
                 self.post(Wake(woken.history, _live(woken.live, arguments, self.scope), trio.current_time()))
-                keeping = trio.CancelScope(
-                    shield=True, deadline=inf
-                )  # the deadline is set as the session ends
+                # The deadline is set as the session ends.
+                keeping = trio.CancelScope(shield=True, deadline=inf)
                 nursery.start_soon(_run_within, keeping, wire.run)
                 task_status.started(self)
                 try:

@@ -5,14 +5,10 @@ which runs the call or drops it. So of all racing requests, in this process or a
 decision is carried through in a task of the desk, even if its caller leaves.
 
 A thread wakes when a request needs it, and sleeps when it was calm for a while. It may be awake in several processes.
-Each turn begins in the rows, where only one can be in progress, and a process that finds turns of another one wakes the
-thread anew. A turn is cancelled in its row too, in whichever process it runs. From then on it can neither claim a call
-nor answer, and its process ends it at its next sweep, every `SWEEP_EVERY` seconds. A call that is claimed and not begun
-stops earlier; cancelling and deleting wait for that, so that nothing begins after their answer. The wait is at most
-`BEGIN_SURE` seconds, and as long for a call that runs in another process.
+The beginning and the end of its turns, in this process or another one, are in `thread_turns.py`.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -23,28 +19,40 @@ import structlog
 import trio
 
 from ..actions.runner import Runner
-from ..config import BEGIN_LOOK, BEGIN_SURE, RECORD_TIMEOUT
-from ..errors import AgentError, BadEdit, Conflict, NotFound, StorageFailed
+from ..config import BEGIN_SURE
+from ..errors import BadEdit, Conflict, NotFound, StorageFailed
 from ..intents.fields import explain_mismatch
 from ..ports.action import Payload
 from ..ports.brain import Question
-from ..ports.calls import CallApproval, CallReport, CallTransition, StoredCall
+from ..ports.calls import (
+    UNNAMED,
+    Approver,
+    CallApproval,
+    CallRejection,
+    CallReport,
+    CallTransition,
+    StoredCall,
+)
 from ..ports.conversation import Scope
 from ..ports.decide import CallResult
+from ..ports.hints import Hint
 from ..ports.thread_service import ChatRequest, Listener, Reply
-from ..ports.threads import TurnOpening, TurnStart, TurnStep
+from ..ports.threads import TurnOpening, TurnStep
 from ..ports.tools import CheckerFactory, ReadTools, ToolDefinition
 from ..protocol import inbound
 from ..protocol.payload import is_valid_payload
+from ..session.context import SessionContext
 from ..session.events import FrameReceived
 from ..session.forgotten_exchanges import drop_forgotten
-from ..session.turn import SessionContext, describe_error
-from ..tools.results import format_outcome
+from ..structured.pointer import make_pointer
+from ..tools.edits import parameter_of
 from .awake_thread import AwakeThread, proposal_of
+from .call_ends import CallEnds
 from .hashes import digest
-from .journal import TurnWaiter
 from .settings import ThreadSettings
 from .thread_registry import AwakeThreads, Stores
+from .thread_turns import ThreadTurns, result_of
+from .turn_rows import TurnWaiter
 
 _log = structlog.get_logger("agent.threads")
 _RAN = frozenset(("done", "failed", "unknown"))
@@ -75,12 +83,19 @@ class ThreadDesk:
         self._read_tools = read_tools
         self._arguments = arguments
         self._waking = AwakeThreads(stores, parts, runner, settings, arguments)
-        self._beginning: dict[tuple[str, str], trio.Event] = {}  # threads in which a turn is being begun
+        self._turns = ThreadTurns(stores, self._waking, parts.clock)
+        self._ends = CallEnds(stores.calls)
+        stores.hints.subscribe(self._hear)
 
     @property
     def awake(self) -> AwakeThreads:
         """The threads that are awake in this process."""
         return self._waking
+
+    @property
+    def beginning(self) -> tuple[tuple[str, str], ...]:
+        """The project and the id of each thread in which a turn is being begun."""
+        return self._turns.beginning
 
     async def run(self, task_status: "trio.TaskStatus[ThreadDesk]" = trio.TASK_STATUS_IGNORED) -> None:
         """Keep threads awake and sweep them until cancelled; then end every thread."""
@@ -112,8 +127,13 @@ class ThreadDesk:
             known = self._tools_by_name(tools)
             return awake.ask(id, request.text, request.lang, tools, known, listener, results, request.context)
 
-        reply = await self._run_turn(opening, start_turn, listener)
+        reply = await self._turns.run_turn(opening, start_turn, listener)
         return await self._hand_over(reply) if request.begin else reply
+
+    def find_user(self, project: str, thread: str) -> str | None:
+        """Return the user of a thread that is awake here, else `None`."""
+        awake = self._waking.get(project, thread)
+        return None if awake is None else awake.scope.user
 
     async def preview_question(
         self, project: str, user: str, text: str, thread: str | None = None
@@ -130,7 +150,13 @@ class ThreadDesk:
         return question if memory is None else (await drop_forgotten(question, memory.desk))[0]
 
     async def answer_call(
-        self, project: str, call: str, user: str, text: str, listener: Listener | None = None
+        self,
+        project: str,
+        call: str,
+        user: str,
+        text: str,
+        listener: Listener | None = None,
+        approver: Approver = UNNAMED,
     ) -> Reply:
         """Answer a suggested call with words, which become the thread's next message; return the reply."""
         self._check_open()
@@ -145,13 +171,14 @@ class ThreadDesk:
             content=text,
             at=self._now(),
             closes=call,
+            approver=approver,
         )
 
         def start_turn(awake: AwakeThread, results: tuple[CallResult, ...]) -> TurnWaiter:
             awake.learn(stored_call, self._arguments)
             return awake.answer(call, text, self._tools_by_name(()), listener)
 
-        return await self._run_turn(opening, start_turn, listener)
+        return await self._turns.run_turn(opening, start_turn, listener)
 
     async def report_call(
         self, report: CallReport, go_on: bool = False, listener: Listener | None = None
@@ -196,7 +223,7 @@ class ThreadDesk:
                 call.id, message.content, None, (), self._tools_by_name(()), listener, all_results
             )
 
-        return await self._run_turn(opening, start_turn, listener)
+        return await self._turns.run_turn(opening, start_turn, listener)
 
     # --- calls
 
@@ -208,6 +235,7 @@ class ThreadDesk:
         arguments: Payload | None = None,
         seen: str | None = None,
         wait: float = 0.0,
+        approver: Approver = UNNAMED,
     ) -> StoredCall:
         """Approve a call; return it as it is after `wait` seconds at most (see
         `agent.ports.thread_service.ThreadService.approve_call`).
@@ -224,24 +252,45 @@ class ThreadDesk:
             arguments=filled,
             arguments_hash=None if filled is None else digest(filled),
             seen=seen,
+            approver=approver,
         )
         ended, stored_call = await self._waking.run_to_end(partial(self._approve, approval, arguments))
-        if ended is not None:
-            with trio.move_on_after(wait):
-                await ended.wait()
-            with suppress(
-                StorageFailed, NotFound
-            ):  # the approval stands, also when the call cannot be read or was deleted
-                stored_call = await self._stores.calls.call(project, call)
+        if ended is None:
+            return stored_call
+        with suppress(NotFound):  # the approval stands, also when the call was deleted meanwhile
+            return await self._ends.wait_for_end(stored_call, wait)
         return stored_call
 
-    async def reject_call(self, project: str, call: str, by: str | None = None) -> StoredCall:
-        """Decline a suggested call, or cancel an approved call that has not begun. `by`: the user who decided."""
-        stored_call = await self._stores.calls.close_call(project, call, "rejected", self._now(), by)
-        if (
-            stored_call.status == "rejected" or stored_call.runs_at != "caller"
-        ):  # the session no longer tracks a released call of its caller
+    async def wait_for_end(self, project: str, call: str, wait: float) -> StoredCall:
+        """Return a call once it has ended in any process (see `agent.ports.thread_service.ThreadService`)."""
+        return await self._ends.wait_for_end(await self._stores.calls.call(project, call), wait)
+
+    async def reject_call(
+        self,
+        project: str,
+        call: str,
+        by: str | None = None,
+        approver: Approver = UNNAMED,
+        reason: str | None = None,
+        waiting: bool = False,
+    ) -> StoredCall:
+        """Decline a suggested call, or cancel an approved one (see `agent.ports.thread_service.ThreadService`)."""
+        stored_call = await self._stores.calls.reject_call(
+            CallRejection(
+                project=project,
+                call=call,
+                at=self._now(),
+                by=by,
+                approver=approver,
+                reason=reason,
+                waiting=waiting,
+            )
+        )
+        if stored_call.status == "rejected" or stored_call.runs_at != "caller":
+            # The session no longer tracks a released call of its caller.
             self._waking.tell_session(stored_call, inbound.RejectAction(call))
+        if stored_call.status == "cancelled" and stored_call.runs_at != "caller":
+            self._stores.hints.send(Hint("call_ended", call))
         return stored_call
 
     async def begin_call(self, project: str, call: str) -> StoredCall:
@@ -255,9 +304,9 @@ class ThreadDesk:
     async def cancel_turn(self, project: str, thread: str) -> None:
         """Cancel the turn in progress, also in another process; afterwards no call of it begins."""
         await self._stores.threads.thread(project, thread)
-        await self._await_begin(project, thread)
-        await self._stop_turn(self._waking.get(project, thread))
-        await self._cancel_kept(project, thread)
+        await self._turns.await_begin(project, thread)
+        await self._turns.stop_turn(self._waking.get(project, thread))
+        await self._turns.cancel_stored(project, thread)
 
     async def cancel_thread(self, project: str, thread: str) -> None:
         """Cancel the turn in progress and every call that has not begun; afterwards none of them begins.
@@ -265,32 +314,11 @@ class ThreadDesk:
         That takes up to `BEGIN_SURE` seconds while a call runs in another process.
         """
         await self._stores.threads.thread(project, thread)
-        await self._await_begin(project, thread)
+        await self._turns.await_begin(project, thread)
         awake = await self._waking.wake(project, thread)
         awake.cancel()
         await awake.wait_until_stored()
-        await self._cancel_kept(project, thread, awake)
-
-    async def _cancel_kept(self, project: str, thread: str, calls_of: AwakeThread | None = None) -> None:
-        """Cancel a turn in the rows, and wait until no call of it can begin, at most `BEGIN_SURE` seconds.
-
-        With `calls_of` cancel every call of that thread too, also an approved one.
-        """
-        calls = calls_of is not None
-        claimed = await self._stores.threads.cancel_turn(project, thread, self._now(), calls)
-        if calls_of is not None:
-            calls_of.cancel()  # calls that were approved, and claimed here, before the rows refused a claim
-        with trio.move_on_after(BEGIN_SURE):
-            while claimed:
-                await trio.sleep(BEGIN_LOOK)
-                with suppress(StorageFailed):  # a store that cannot be read: wait until the time is over
-                    claimed = tuple([each for each in claimed if await self._is_claimed(project, each)])
-
-    async def _is_claimed(self, project: str, call: str) -> bool:
-        try:
-            return (await self._stores.calls.call(project, call)).status == "claimed"
-        except NotFound:
-            return False
+        await self._turns.cancel_stored(project, thread, awake)
 
     async def delete_thread(self, project: str, thread: str) -> None:
         """Cancel the work of a thread and delete it; afterwards no call of it begins.
@@ -298,7 +326,7 @@ class ThreadDesk:
         That takes `BEGIN_SURE` seconds more if another process has claimed a call of it.
         """
         await self._stores.threads.thread(project, thread)
-        await self._await_begin(project, thread)
+        await self._turns.await_begin(project, thread)
         await self._waking.end(project, thread)
         if await self._stores.threads.delete_thread(project, thread):
             await trio.sleep(BEGIN_SURE)
@@ -311,81 +339,7 @@ class ThreadDesk:
         if await self._stores.projects.delete_project(project):
             await trio.sleep(BEGIN_SURE)
 
-    # --- a turn
-
-    async def _run_turn(
-        self,
-        opening: TurnOpening,
-        begin: Callable[[AwakeThread, tuple[CallResult, ...]], TurnWaiter],
-        listener: Listener | None,
-    ) -> Reply:
-        """Begin a turn and return its reply. Cancelled, the turn is cancelled too, and stored as such."""
-        key = opening.project, opening.thread
-        if key in self._beginning:
-            raise Conflict("turn_in_progress")
-        awake = self._waking.get(*key)
-        opening = replace(opening, alone=awake is None or not awake.is_asking)
-        begun: TurnStart | None = None
-        self._beginning[key] = trio.Event()
-        try:
-            begun = await self._stores.threads.begin_turn(opening)
-            await self._stop_turn(
-                awake
-            )  # another process has cancelled its turn, else this turn could not begin
-            awake = await self._waking.wake(
-                opening.project, opening.thread, begun.thread, begun.thread.turn - 1
-            )
-            if awake.is_closed:  # the server has begun to go down meanwhile
-                raise Conflict("shutting_down")
-            waiter = begin(awake, tuple(result_of(each) for each in begun.ended))
-        except BaseException as error:
-            if begun is not None or not isinstance(error, AgentError):  # the message is stored, or may be
-                self._abandon_message(opening)
-            raise
-        finally:
-            self._beginning.pop(key).set()
-        try:
-            return await waiter.wait()
-        finally:
-            if not waiter.over.is_set() or isinstance(waiter.error, StorageFailed):
-                awake.cancel(opening.id)
-            if awake.is_closed and waiter.reply is None:
-                self._abandon_message(opening)  # a session that broke, or was cut off, has stored no end
-            awake.leave(listener)
-
-    async def _await_begin(self, project: str, thread: str) -> None:
-        """Wait until a turn that is being begun in the thread, if any, has reached its session, which can end it."""
-        while (project, thread) in self._beginning:
-            await self._beginning[project, thread].wait()
-
-    async def _stop_turn(self, awake: AwakeThread | None) -> None:
-        """Cancel the turn of an awake thread, if it has one, and wait until its frames are stored and told."""
-        if awake is None:
-            return
-        if awake.message is not None:
-            awake.cancel(awake.message)
-        await awake.wait_until_stored()
-
-    def _abandon_message(self, opening: TurnOpening) -> None:
-        """Mark a message as cancelled that may be stored without a turn."""
-        self._waking.start(partial(self._keep_cancelled, opening))
-
-    async def _keep_cancelled(self, opening: TurnOpening) -> None:
-        step = TurnStep(
-            project=opening.project,
-            thread=opening.thread,
-            message=opening.id,
-            status="cancelled",
-            at=self._now(),
-        )
-        with trio.move_on_after(RECORD_TIMEOUT, shield=True):  # also where the server goes down at once
-            try:
-                await self._stores.threads.record_step(step)
-            except (NotFound, Conflict, StorageFailed) as error:
-                _log.warning(
-                    "cancelled message could not be stored; it stays pending until its thread wakes",
-                    **describe_error(error),
-                )
+    # --- helpers
 
     async def _hand_over(self, reply: Reply) -> Reply:
         """Begin the calls of a reply that its caller runs without an approval, so that the reply hands them over."""
@@ -402,7 +356,21 @@ class ThreadDesk:
     def _tools_by_name(self, tools: Sequence[ToolDefinition]) -> Mapping[str, ToolDefinition]:
         return {tool.name: tool for tool in (*self._operator, *tools)}
 
+    def _hear(self, hint: Hint) -> None:
+        """Let this process look at what another one has changed."""
+        if hint.kind == "thread_cancelled":
+            self._waking.hear_thread(hint.id)
+            self._ends.hear_thread(hint.id)
+        else:
+            self._ends.hear_call(hint.id)
+
     # --- an approval
+
+    async def _tell_end(self, call: str, ended: trio.Event) -> None:
+        """Let who waits for an approved call look once it has ended here, in this process and in the others."""
+        await ended.wait()
+        self._ends.hear_call(call)
+        self._stores.hints.send(Hint("call_ended", call))
 
     def _check_edit(self, call: StoredCall, arguments: Payload | None) -> Payload | None:
         """Return the arguments in place of the suggested ones, or `None` to run those. Raises `BadEdit`."""
@@ -417,8 +385,15 @@ class ThreadDesk:
             raise BadEdit("This server cannot check other arguments; approve the call as it is.")
         why = find_fault(arguments or {})
         if why is not None:
-            raise BadEdit(why)
+            raise BadEdit(why, self._find_parameter(call.parameters, arguments or {}))
         return arguments
+
+    def _find_parameter(self, parameters: Mapping[str, Any], arguments: Payload) -> str:
+        """Return the pointer to the first parameter whose argument does not fit, "" for an unknown one."""
+        assert self._arguments is not None
+        faults = self._arguments.make_checker(parameters).find_problems(arguments)
+        name = parameter_of(faults[0].pointer) if faults else ""
+        return make_pointer([name]) if name in parameters.get("properties", {}) else ""
 
     def _fill_missing(self, call: StoredCall, filled: Mapping[str, Any]) -> Payload:
         why = explain_mismatch(call.missing, filled)
@@ -438,6 +413,7 @@ class ThreadDesk:
         awake = await self._waking.wake(call.project, call.thread)
         awake.learn(call, self._arguments)
         ended = awake.end_event(call.id)
+        self._waking.start(partial(self._tell_end, call.id, ended))
         awake.post(FrameReceived(confirm, trio.current_time()))
         if awake.is_closed:  # the server is going down: it was approved, and will never run
             move = CallTransition(call.id, "cancelled")
@@ -454,25 +430,9 @@ class ThreadDesk:
             ended.set()
         return ended, call
 
-    # --- helpers
-
     def _check_open(self) -> None:
         if self._parts.registry.draining:
             raise Conflict("shutting_down")
 
     def _now(self) -> int:
         return self._parts.clock.now_ms()
-
-
-def result_of(call: StoredCall) -> CallResult:
-    """Return the outcome of a call in the form that a turn's prompt has."""
-    succeeded = call.status == "done"
-    formatted = format_outcome(succeeded, call.result or {})
-    return CallResult(
-        call_id=call.id,
-        tool=call.tool,
-        arguments=call.arguments,
-        ok=succeeded,
-        lines=formatted.lines,
-        cut=formatted.cut,
-    )

@@ -3,10 +3,12 @@
 Until then another process may cancel the turn.
 """
 
+from dataclasses import replace
+
 from ..ports.brain import Question
 from ..ports.conversation import Scope
 from ..ports.memory import ProposalOutcome
-from ..ports.remember import FinishedAnswer, Offer, Recorder
+from ..ports.remember import FinishedAnswer, Recorder, ReturnPath
 
 
 class ThreadRecorder:
@@ -18,9 +20,12 @@ class ThreadRecorder:
             str, tuple[Question, FinishedAnswer]
         ] = {}  # by message; a thread has one turn at a time
 
-    def record_exchange(self, question: Question, answered: FinishedAnswer, offer: Offer) -> None:
-        """Hold an exchange; its proposals come with the reply, so `offer` is not called."""
-        self._unrecorded[question.id] = question, answered
+    def record_exchange(self, question: Question, answered: FinishedAnswer, return_path: ReturnPath) -> None:
+        """Hold an exchange; its proposals come with the reply, so `return_path` is not used.
+
+        The thread's own messages have what the answer was shown with.
+        """
+        self._unrecorded[question.id] = question, replace(answered, describe=None)
 
     def decline_item(self, scope: Scope, item: str) -> None:
         """Pass on that a user does not want an item remembered."""

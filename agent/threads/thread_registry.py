@@ -1,8 +1,8 @@
-"""The threads that are awake in this process: waking them, letting them sleep, and a sweep for decisions made
-elsewhere.
+"""The threads that are awake in this process: waking them, letting them sleep, and looks for decisions made elsewhere,
+at each sweep and at a hint.
 """
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
@@ -11,20 +11,22 @@ import structlog
 import trio
 
 from ..actions.runner import Runner
-from ..errors import Conflict, NotFound, StorageFailed
+from ..errors import Conflict, NotFound, StorageFailed, describe_error
 from ..ports.calls import CallStore, OverdueCall, StoredCall
+from ..ports.hints import NO_HINTS, Hints
 from ..ports.projects import ProjectStore
 from ..ports.threads import Thread, ThreadState, ThreadStore
 from ..ports.tools import CheckerFactory
 from ..protocol import inbound
+from ..session.context import SessionContext
 from ..session.events import FrameReceived, SuggestionExpired
-from ..session.turn import SessionContext, describe_error
 from .awake_thread import AwakeThread
 from .settings import ThreadSettings
 
 THREADS_AWAKE = 1000
 THREAD_WAKES_WITH = 64  # exchanges, of which the newest that fit are kept
 SWEEP_EVERY = 1.0  # seconds between two looks for due work
+HINTS_GATHER = 0.02  # seconds after a hint until the look, which is at all threads that were named meanwhile
 
 _log = structlog.get_logger("agent.threads")
 T = TypeVar("T")
@@ -32,12 +34,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """The stores of threads and of their projects and calls. `used` returns whether anything may have been written."""
+    """The stores of threads and of their projects and calls. `used` returns whether anything may have been written.
+    `hints` tell of changes by other processes.
+    """
 
     projects: ProjectStore
     threads: ThreadStore
     calls: CallStore
     used: Callable[[], bool] = lambda: True
+    hints: Hints = NO_HINTS
 
 
 class AwakeThreads:
@@ -60,6 +65,8 @@ class AwakeThreads:
         self._settings = settings
         self._arguments = arguments
         self._awake: dict[tuple[str, str], AwakeThread] = {}
+        self._named: set[str] = set()  # threads that hints have named
+        self._hinted = trio.Event()
         self._one_at_a_time = trio.Lock()
         self._nursery: trio.Nursery | None = None
 
@@ -74,9 +81,25 @@ class AwakeThreads:
         """Keep threads awake and sweep them until cancelled; then end every thread."""
         async with trio.open_nursery() as self._nursery:
             task_status.started()
+            sweep_at = trio.current_time() + SWEEP_EVERY
             while True:
-                await trio.sleep(SWEEP_EVERY)
-                await self._sweep()
+                with trio.move_on_at(sweep_at):
+                    await self._hinted.wait()
+                    await trio.sleep(HINTS_GATHER)
+                self._hinted, named, self._named = trio.Event(), self._named, set()
+                if trio.current_time() < sweep_at:
+                    await self._end_cancelled(
+                        [each for each in self._awake.values() if each.scope.thread in named]
+                    )
+                else:  # it looks at all of them
+                    await self._sweep()
+                    sweep_at = trio.current_time() + SWEEP_EVERY
+
+    def hear_thread(self, id: str) -> None:
+        """Look soon whether the turn of a thread was cancelled in its row, if it runs here."""
+        if any(awake.scope.thread == id and awake.message is not None for awake in self._awake.values()):
+            self._named.add(id)
+            self._hinted.set()
 
     def get(self, project: str, thread: str) -> AwakeThread | None:
         """Return the `AwakeThread` if it is awake here, else `None`."""
@@ -192,14 +215,14 @@ class AwakeThreads:
             awake = self._awake.get((each.project, each.thread))
             if awake is not None and each.status == "expired":
                 awake.post(SuggestionExpired(each.call, trio.current_time()))
-        await self._end_cancelled()
+        await self._end_cancelled(self._awake.values())
         long_ago = trio.current_time() - self._settings.calm_time
         for awake in [each for each in self._awake.values() if each.since <= long_ago]:
             awake.sleep()
 
-    async def _end_cancelled(self) -> None:
-        """End the turns that another process has cancelled in their rows."""
-        threads_by_message = {(awake.scope.project, awake.message): awake for awake in self._awake.values()}
+    async def _end_cancelled(self, looked_at: Iterable[AwakeThread]) -> None:
+        """End those turns of some threads that another process has cancelled in their rows."""
+        threads_by_message = {(awake.scope.project, awake.message): awake for awake in looked_at}
         messages = [(project, message) for project, message in threads_by_message if message is not None]
         if not messages:
             return

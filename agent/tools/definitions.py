@@ -34,9 +34,8 @@ NAME = re.compile(rf"[A-Za-z][A-Za-z0-9_.:-]{{0,{TOOL_NAME - 1}}}")
 _PARAMETERS = ("parameters", "input_schema", "inputSchema")  # ours and OpenAI's, Anthropic's, MCP's
 _OWN_FIELDS = frozenset(("name", "description", "requires_approval", "risk", "runs_at", "url"))
 _OPERATOR_FIELDS = ("runs_at", "url")
-_NAMEABLE_PLACES = tuple(
-    word for word in get_args(RunsAt) if word not in ("mcp", "function")
-)  # that a definition can name
+# The places that a definition can name.
+_NAMEABLE_PLACES = tuple(word for word in get_args(RunsAt) if word not in ("mcp", "function"))
 _IGNORED_FIELDS = frozenset(
     (
         *("type", "strict", "defer_loading"),  # OpenAI, and the last of these Anthropic

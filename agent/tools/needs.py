@@ -31,9 +31,8 @@ Sort = Literal["number", "date", "identifier", "words"]
 
 _WORD: Final = re.compile(r"\S+")
 _ADDRESS: Final = re.compile(r"[^\s@]+@[^\s@]+|[a-z][a-z0-9+.-]*://\S+", re.IGNORECASE)
-_MIDNIGHT: Final = frozenset(
-    ("00:00", "23:59", "23:59:59")
-)  # behind a date, in a form that requires an instant
+# Times behind a date, in a form that requires an instant.
+_MIDNIGHT: Final = frozenset(("00:00", "23:59", "23:59:59"))
 _ONE: Final = frozenset().union(*[each.counting.cardinals.ones for each in LANGUAGES.values()])
 _LOOSE: Final = "any "  # keys of bare numbers, which an answer may give a unit, and an identifier may not
 

@@ -26,9 +26,8 @@ from .needs import Need, find_needs
 from .settings import ARGUMENT_NEEDS
 from .texts import SourceText, legend_of, make_text
 
-SOURCES_BYTES = (
-    32 * 1024
-)  # of the pointers to the arguments of a call, which its user is shown with their sources
+# Bytes of the pointers to the arguments of a call, which its user is shown with their sources.
+SOURCES_BYTES = 32 * 1024
 
 SourceKind: TypeAlias = Literal["user", "schema", "thread", "memory", "snippet", "result", "clock", "free"]
 """The source of a leaf. `free`: true, false, null or an empty value, which needs no source; or words that need none."""

@@ -42,9 +42,8 @@ class Pulse:
     def __init__(self) -> None:
         self._wheel: dict[int, dict[Voice, None]] = {}
         self._ticks: dict[Voice, int] = {}
-        self._at = (
-            0  # the tick of the last pass: a voice that is added again comes after those that wait since then
-        )
+        # The tick of the last pass: a voice that is added again comes after those that wait since then.
+        self._at = 0
         self._asleep_until: int | None = None
         self._wake: trio.Event | None = None
 

@@ -6,7 +6,6 @@ import socket
 import sys
 from functools import partial
 
-import structlog
 import trio
 
 from .. import log
@@ -15,6 +14,7 @@ from ..config import LOG_FLUSH
 from ..errors import UsageError
 from ..heap import freeze_heap, freeze_so_far, share_heaps
 from ..host import shorten_switch_interval
+from ..plain_structlog import structlog
 from ..server.lag import watch_loop
 from .channel import Channel
 from .connection_passing import PassedConnections
@@ -30,11 +30,13 @@ def main() -> None:
     """Run the worker on the descriptors in `sys.argv`, and exit with its status.
 
     SIGTERM drains the worker, however often it comes: when a whole process group is told to end, the supervisor's
-    message comes too. Only the supervisor ends a worker at once.
+    message comes too. Only the supervisor ends a worker at once. Before and after its work a worker ignores SIGTERM, so
+    that one that has drained is not taken for killed while the interpreter goes down.
     """
     share_heaps()
     shorten_switch_interval()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     messages, handed, rates = map(int, sys.argv[1:4])
     try:
         status = trio.run(_run, messages, handed, rates)

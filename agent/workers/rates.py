@@ -38,9 +38,8 @@ def make_rates() -> int:
     else:
         with tempfile.TemporaryFile() as temporary:
             file = os.dup(temporary.fileno())
-    content = secrets.token_bytes(_KEY) + bytes(
-        _SIZE - _KEY
-    )  # written, so that the disk cannot be full later
+    # The whole file is written, so that the disk cannot be full later.
+    content = secrets.token_bytes(_KEY) + bytes(_SIZE - _KEY)
     written = os.write(file, content)
     if written < len(content):
         os.close(file)

@@ -57,9 +57,10 @@ WORKER_END = 10.0  # for a worker that was told to end at once, before it is kil
 WORKER_PROBE = 1.0  # between two questions to a worker whether it is alive
 
 _log = structlog.get_logger("agent.workers")
+# The sum of a worker's own deadlines.
 _DRAIN_SECONDS = (
     DRAIN_TIMEOUT + CLOSE_TIMEOUT + FLUSH_TIMEOUT + 2 * ACTION_TIMEOUT + 2 * RECORD_TIMEOUT + WORKER_END
-)  # the sum of a worker's own deadlines
+)
 _REMEDIES = {"silent": "it gets no connections until it does", "lost": "it is killed"}
 Connection: TypeAlias = trio.socket.SocketType | socket.socket
 

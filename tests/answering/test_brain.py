@@ -112,6 +112,15 @@ async def test_a_draft_that_stands_is_answered() -> None:
     assert last.text.blocked is None
 
 
+async def test_the_begin_of_a_draft_is_told_where_progress_is_asked_for() -> None:
+    """Once, before the first draft, and not where no model is asked."""
+    asked = replace(ask(), progress=True)
+    shown = shape(await told(brain(FakeDrafter(FALSE, TRUE)), asked))
+    assert shown == ["DraftBegun", "DraftCompleted", "Redraft", "DraftCompleted", "VerifiedPart"]
+    assert shape(await told(brain(FakeDrafter(TRUE), FakeRetriever(())), asked)) == ["no_sources"]
+    assert shape(await told(brain(FakeDrafter(TRUE)), replace(asked, text="Hello!")))[0] == "DraftCompleted"
+
+
 async def test_the_search_gets_the_question_without_what_is_to_be_done() -> None:
     """The query is the user's own words, in the question's language, less those about an action."""
     retriever = FakeRetriever()
@@ -304,6 +313,30 @@ async def test_a_draft_that_takes_too_long_is_a_failure(autojump_clock: MockCloc
     assert shape(await told(brain(model, settings=AnswerSettings(turn_timeout=3.0)))) == ["model_failed"]
     assert trio.current_time() == pytest.approx(3.0)
     assert model.open == 0
+
+
+async def test_the_operator_is_told_of_drafts_that_take_too_long(autojump_clock: MockClock) -> None:
+    """With the setting to change, until one comes in time; a model that fails by itself is told elsewhere."""
+    troubles: list[str] = []
+    waits = [3600.0, 0.0, 0.0]
+
+    class Slow:
+        """Slow at first."""
+
+        async def stream(self, prompt: Prompt, evidence: Sequence[Hit]) -> AsyncGenerator[Delta, None]:
+            await trio.sleep(waits.pop(0))
+            yield Delta(TRUE)
+
+    slow = GroundedBrain(
+        FakeRetriever(), Slow(), AnswerSettings(turn_timeout=3.0), on_trouble=troubles.append
+    )
+    await told(slow)
+    assert troubles == [
+        "The language model does not answer: the draft took too long: if the model is only slow, raise turn-timeout."
+    ]
+    await told(slow)
+    await told(slow)
+    assert troubles[1:] == [""]
 
 
 @pytest.mark.parametrize(
@@ -670,7 +703,7 @@ async def test_the_evidence_is_read_in_small_steps(
 
     monkeypatch.setattr(evidence, "read_evidence", noted)
     one = brain(
-        FakeDrafter("Plan 3 costs 3 kr."),
+        FakeDrafter("It is 3 kr."),
         FakeRetriever(hits),
         AnswerSettings(binding=binding, evidence_tokens=10**6),
     )

@@ -15,6 +15,7 @@ from agent.answering.settings import AnswerSettings
 from agent.errors import BadDecision, ModelFailed
 from agent.ports.action import Outcome
 from agent.ports.brain import (
+    DraftBegun,
     DraftCompleted,
     Proposal,
     Question,
@@ -136,6 +137,16 @@ async def test_a_result_is_evidence_and_is_cited() -> None:
     assert [each.file for each in done.last.text.citations] == ["tool/call1"]
     assert done.last.text.confidence == "high"
     assert done.briefings[1].results[0].lines == ("status: sent on 4 May",)
+
+
+async def test_a_decision_counts_as_the_begin_of_the_draft() -> None:
+    """For a client that asks for progress: a model is asked from there on."""
+    done = await turn(
+        ACT, Noop("It was sent on 4 May."), question=replace(ask("Where is A-17?"), progress=True)
+    )
+    assert [type(each) for each in done.events] == [DraftBegun, DraftCompleted, VerifiedPart]
+    drafted = await turn(Noop(), question=replace(ask(), progress=True))
+    assert {type(each) for each in drafted.events[:-2]} == {DraftBegun}
 
 
 async def test_a_number_that_neither_document_nor_result_holds_is_not_said() -> None:

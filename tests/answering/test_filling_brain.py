@@ -28,7 +28,7 @@ from agent.ports.conversation import Exchange
 from agent.ports.draft import Delta, Prompt
 from agent.ports.model import Finish, TextDelta
 from agent.ports.search import Hit
-from agent.testing.fakes import OneFile
+from agent.testing.fakes import FixedRetriever
 from agent.testing.models import FakeModel, Step
 from agent.testing.network import inline
 from tests.strikes.instrument import Strike
@@ -95,7 +95,7 @@ class Scene:
         self.told: list[TurnEvent] = []
         self.times: list[float] = []
         chosen = AnswerSettings(**settings)
-        grounded = GroundedBrain(OneFile(), self.draft, chosen)
+        grounded = GroundedBrain(FixedRetriever(), self.draft, chosen)
         self.brain = FillingBrain(grounded, PayloadFiller(self.model, inline), chosen, self.counts)
 
     def hear(self, event: TurnEvent) -> None:

@@ -12,6 +12,7 @@ from agent.errors import StorageFailed
 from agent.lang import LANGUAGES, Lang
 from agent.llm.prompt_assembly import assemble_draft
 from agent.ports.brain import Blocked, MemoryNotice, Question, TurnEvent, TurnRefusal, VerifiedPart
+from agent.ports.conversation import Scope
 from agent.ports.draft import Reminder
 from agent.ports.memory import Draft, Item
 from agent.ports.remember import EMPTY_MEMORY, UNREAD_MEMORY, TurnMemory
@@ -72,7 +73,7 @@ class FakeMemory:
     def draft_item(self, *proposed: Any) -> Draft:
         raise AssertionError("there are no tools")
 
-    async def are_citable(self, files: Collection[str]) -> bool:
+    async def are_citable(self, scope: Scope, files: Collection[str]) -> bool:
         self.stood.append(set(files))
         return self.standing
 
@@ -241,7 +242,7 @@ async def test_a_citation_that_cannot_be_looked_up_is_not_said() -> None:
     """Nor that it is false: what is remembered cannot be read."""
 
     class Unreadable(FakeMemory):
-        async def are_citable(self, files: Collection[str]) -> bool:
+        async def are_citable(self, scope: Scope, files: Collection[str]) -> bool:
             raise StorageFailed("full")
 
     events = await told(brain(FakeDrafter(SAYS), Unreadable(TurnMemory(REMINDER, (ITEM,)))), ask("Budget?"))

@@ -81,7 +81,7 @@ class Turned:
         last = events[-1]
         assert isinstance(last, VerifiedPart | TurnRefusal)
         self.last = last
-        self.drafts = last.remembers
+        self.drafts: tuple[Draft, ...] = last.keeps or ()
         self.sentences = sum(isinstance(each, VerifiedPart) for each in events)
         self.early = [draft for each in events[:-1] for draft in getattr(each, "remembers", ())]
         self.briefings = decider.briefings

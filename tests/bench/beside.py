@@ -19,6 +19,8 @@ from structlog.testing import capture_logs
 
 from agent.answering.brain import GroundedBrain
 from agent.errors import ModelFailed
+from agent.evaluation.cases import Case
+from agent.evaluation.judging import is_right
 from agent.host import WorkerThreads
 from agent.llm.drafter import ModelDrafter
 from agent.llm.mock import MockModel
@@ -31,7 +33,7 @@ from agent.retrieval.synonyms import read_synonyms
 from agent.settings import Settings
 from agent.testing.fakes import Figures
 
-from .labelled import Row, is_right, rows_of, sets
+from .labelled import rows_of, sets
 
 EVIDENCE_TOKENS, ANSWER_TOKENS = 400, 80
 _PATIENCE = 300.0  # seconds; a model without a GPU is slow
@@ -51,7 +53,7 @@ class Ended:
 class Asked:
     """One question and what came of it. requests: what the model was asked. Both None: it says nothing of the model."""
 
-    row: Row
+    row: Case
     mock: Ended | None
     model: Ended | None
     requests: tuple[ModelRequest, ...]
@@ -94,7 +96,7 @@ def settings(model: str, base_url: str | None = None) -> Settings:
     )
 
 
-async def ask(folder: Path, rows: Iterable[Row], model: LanguageModel, chosen: Settings) -> list[Asked]:
+async def ask(folder: Path, rows: Iterable[Case], model: LanguageModel, chosen: Settings) -> list[Asked]:
     """Ask both all questions of one set. folder: its documents."""
     loaded = load_documents(folder)
     knowledge = KnowledgeBase.build(loaded.sources, loaded.skipped, read_synonyms(folder)[0])
@@ -122,16 +124,16 @@ async def ask_all(folder: Path, chosen: Settings, every: int = 1) -> dict[str, l
     return by_set
 
 
-async def _turn(brain: Brain, row: Row) -> Ended:
+async def _turn(brain: Brain, row: Case) -> Ended:
     events: list[TurnEvent] = []
     await brain.answer(
-        Question(id=row["id"], text=row["question"], lang=row["lang"], at=trio.current_time()), events.append
+        Question(id=row.id, text=row.question, lang=row.lang, at=trio.current_time()), events.append
     )
     last = events[-1]
     assert isinstance(last, VerifiedPart | TurnRefusal)
     if last.text.blocked is not None:
-        return Ended("right" if row["kind"] == "off" else "refused", last.text.blocked.code)
-    return Ended("right" if row["kind"] != "off" and is_right(last.text, row) else "wrong")
+        return Ended("right" if row.is_off else "refused", last.text.blocked.code)
+    return Ended("right" if not row.is_off and is_right([last.text], row) else "wrong")
 
 
 def lines(by_set: dict[str, list[Asked]], model: str) -> list[str]:
@@ -156,8 +158,8 @@ def lines(by_set: dict[str, list[Asked]], model: str) -> list[str]:
 
 def _line(name: str, asked: Sequence[Asked]) -> str:
     held = [each for each in asked if each.model is not None]
-    there = [each for each in held if each.row["kind"] != "off"]
-    off = [each for each in held if each.row["kind"] == "off"]
+    there = [each for each in held if not each.row.is_off]
+    off = [each for each in held if each.row.is_off]
     return (
         f"{name:12} {len(there):4}   {_counts([each.mock for each in there])}"
         f"    {_counts([each.model for each in there])}"

@@ -12,10 +12,13 @@ line `done` after it.
 """
 
 import gc
+import json
 import sys
+import tempfile
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
+from pathlib import Path
 
 import trio
 from trio._core import _run as trio_run
@@ -31,13 +34,37 @@ from agent.testing.network import Network, network
 from tests.bench.load.frames import CLOSE, frame, upgrade
 from tests.bench.load.line import Line, Turn
 from tests.e2e.questions import questions
+from tests.server import parted
+from tests.server.api import TOKEN, read, request
 
 from .servers import PAGE, QUESTION, ROOT, flat_answer
 
 WORDS = 200  # of a flat answer
 SAME = "Tell me about Right of withdrawal."
-ROUNDS, TURNS, DIFFERENT, CONNECTIONS = 3, 5, 8, 15
+ROUNDS, TURNS, DIFFERENT, CONNECTIONS, REMEMBERED, CHATS = 3, 5, 8, 15, 8, 6
 SETTINGS = Settings.of(kb=ROOT / "kb", vectors="off", pace_ms=0, rate_limit=0, hit_cache=False)
+TOLD = 40
+"""Statements of one user that are remembered before any question about them: 80 rows of recall."""
+
+
+def settings_with_memory(folder: Path) -> Settings:
+    """Return the settings of a server that remembers in a folder."""
+    asked = {"pace_ms": 0, "rate_limit": 0, "api_rate": 0, "token": TOKEN, "data": str(folder)}
+    return Settings.of(kb=ROOT / "kb", vectors="off", hit_cache=False, memory="on", **asked)
+
+
+def tells(number: int) -> str:
+    """Return a statement to remember."""
+    return f"The code of my {_ADJECTIVES[number % 8]} {_NOUNS[number // 8]} is {37 * number + 1009}."
+
+
+def asks(number: int) -> str:
+    """Return a question that only this statement answers."""
+    return f"What is the code of my {_ADJECTIVES[number % 8]} {_NOUNS[number // 8]}?"
+
+
+_ADJECTIVES = ("wooden", "purple", "rusty", "Norwegian", "folding", "antique", "broken", "tiny")
+_NOUNS = ("suitcase", "kayak", "telescope", "wardrobe", "anvil")
 
 
 class CountedClient:
@@ -48,9 +75,9 @@ class CountedClient:
         self._line = Line(end.feed, lambda line, turn: self._ended.append(turn))
         self._ended: list[Turn] = []
 
-    async def shake_hands(self) -> None:
+    async def shake_hands(self, token: str | None = None) -> None:
         """Upgrade to a WebSocket, and wait until its session waits for a message."""
-        self._end.feed(upgrade("localhost", SETTINGS.server.port, "/ws", None))
+        self._end.feed(upgrade("localhost", SETTINGS.server.port, "/ws", token))
         head = await self._end.receive_some()
         assert head.startswith(b"HTTP/1.1 101 "), head
         assert head.endswith(b"\r\n\r\n"), head
@@ -79,10 +106,10 @@ class CountedClient:
 
 
 @asynccontextmanager
-async def visit(net: Network) -> AsyncGenerator[CountedClient, None]:
+async def visit(net: Network, token: str | None = None) -> AsyncGenerator[CountedClient, None]:
     """Connect a client for the time of a block."""
     client = CountedClient(net.open())
-    await client.shake_hands()
+    await client.shake_hands(token)
     yield client
     await client.leave()
 
@@ -105,6 +132,17 @@ async def ask_all(client: CountedClient, asked: Sequence[str]) -> None:
         await client.ask(text)
 
 
+async def chat_all(net: Network, texts: Sequence[str]) -> None:
+    """Say these to `POST /chat`, each over a connection of its own in a new thread of one user."""
+    for text in texts:
+        end = net.open()
+        body = json.dumps({"user_id": "anna", "message": text}).encode()
+        end.feed(request("POST", "/chat", body, key=TOKEN))
+        status, _, answer = parted(await read(end))
+        assert status == 200, answer
+        await wait_all_tasks_blocked()
+
+
 async def connect_all(net: Network) -> None:
     """Connect `CONNECTIONS` clients, one after the other, and let each go."""
     for _ in range(CONNECTIONS):
@@ -112,7 +150,7 @@ async def connect_all(net: Network) -> None:
             pass
 
 
-async def main() -> None:
+async def main(folder: Path) -> None:
     """Do each kind of work once, and then in rounds to be counted."""
     asked = [each.text for each in questions(ROOT / "kb", 400)]
     before, others = asked[::20], asked[10::16]
@@ -121,23 +159,38 @@ async def main() -> None:
     async with (
         network(SETTINGS, adapters, words) as flat,
         network(SETTINGS) as net,
+        network(settings_with_memory(folder)) as keeping,
         visit(flat) as listener,
         visit(net) as client,
+        visit(keeping, TOKEN) as speaker,
     ):
         await listener.ask(QUESTION)
         assert listener.deltas == WORDS
         await ask_all(client, [*before, SAME])
         await connect_all(net)
+        said = [tells(number) for number in range(TOLD)]
+        await ask_all(speaker, [*said, *map(asks, range(TURNS))])
+        await chat_all(keeping, [*said, *map(asks, range(TURNS))])
         for number in range(ROUNDS):
             new = others[number * DIFFERENT : (number + 1) * DIFFERENT]
             await count("delta", TURNS * WORDS, partial(ask_all, listener, [QUESTION] * TURNS))
             await count("turn", TURNS, partial(ask_all, client, [SAME] * TURNS))
             await count("different", DIFFERENT, partial(ask_all, client, new))
+            numbers = range(TURNS + number * REMEMBERED, TURNS + (number + 1) * REMEMBERED)
+            about = [asks(each) for each in numbers]
+            await count("remembered", REMEMBERED, partial(ask_all, speaker, about))
+            await count("chat", CHATS, partial(chat_all, keeping, about[:CHATS]))
             await count("connection", CONNECTIONS, partial(connect_all, net))
 
 
-if __name__ == "__main__":
+def run() -> None:
+    """Do all of it, with trio's tasks in an order that repeats."""
     configure("console", "error")
     setattr(trio_run, "_ALLOW_DETERMINISTIC_SCHEDULING", True)  # noqa: B010 - a Final, for tests of trio's own
     trio_run._r.seed(0)  # trio has no other way to seed the order of its tasks
-    trio.run(main, clock=MockClock())
+    with tempfile.TemporaryDirectory(prefix="agent-bench-") as name:
+        trio.run(main, Path(name), clock=MockClock())
+
+
+if __name__ == "__main__":
+    run()

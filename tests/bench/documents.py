@@ -27,8 +27,11 @@ import trio
 
 from agent.answering.brain import GroundedBrain
 from agent.embedding.open import open_meaning
+from agent.evaluation.cases import Case
+from agent.evaluation.judging import cites_place, is_first_right, is_right
 from agent.grounding.verify import snippets_of
 from agent.host import WorkerThreads
+from agent.lang import DEFAULT
 from agent.llm.mock import MockModel
 from agent.ports.brain import Question, TurnEvent, TurnRefusal, VerifiedPart, VerifiedText
 from agent.ports.search import Lang, Query
@@ -40,7 +43,9 @@ from agent.text.sentences import find_sentences
 from agent.text.words import split_words
 
 from . import beside
-from .labelled import Row, holds, is_right, overlaps, rows_of, sets
+from .labelled import rows_of, sets
+
+Result = dict[str, Any]
 
 KS = (1, 3, 8)
 SURE = (("high", "high"), ("med", "med"), ("low", "low"))
@@ -64,17 +69,7 @@ def unheld(text: VerifiedText) -> int:
     return missing
 
 
-def is_first_right(text: VerifiedText, row: Row) -> bool:
-    """Tell whether the cited statement that an answer quotes first answers the question by itself."""
-    places = [(spans, each) for spans, each in zip(text.places, text.citations, strict=False) if spans]
-    if not places:
-        return False
-    spans, first = min(places, key=lambda place: place[0])
-    quoted = "\n".join([text.text[start:end] for start, end in spans])
-    return holds(quoted, row["answer"]) and overlaps([first], row)
-
-
-async def measure(folder: Path, rows: Sequence[Row], vectors: str) -> dict[str, Any]:
+async def measure(folder: Path, rows: Sequence[Case], vectors: str) -> dict[str, Any]:
     """Ask everything of one set."""
     began = time.process_time()
     meaning = await open_meaning(vectors, None, WorkerThreads(1))
@@ -82,32 +77,32 @@ async def measure(folder: Path, rows: Sequence[Row], vectors: str) -> dict[str, 
     knowledge = KnowledgeBase.build(loaded.sources, loaded.skipped, read_synonyms(folder)[0], meaning)
     ready = time.process_time() - began
     brain = GroundedBrain(knowledge, MockModel(), Settings().answers)
-    off = [row["id"] for row in rows if row["kind"] == "off"]
+    off = [row.id for row in rows if row.is_off]
     far = frozenset(off[len(off) // 2 :])
     results, took = [], []
     for row in rows:
-        lang: Lang = row["lang"]
+        lang: Lang = row.lang or DEFAULT
         events: list[TurnEvent] = []
         await brain.answer(
-            Question(id=row["id"], text=row["question"], lang=lang, at=trio.current_time()), events.append
+            Question(id=row.id, text=row.question, lang=lang, at=trio.current_time()), events.append
         )
         last = events[-1]
         assert isinstance(last, VerifiedPart | TurnRefusal)
         began = time.perf_counter()
-        await knowledge.search(Query(row["question"], lang, 40))
+        await knowledge.search(Query(row.question, lang, 40))
         took.append(time.perf_counter() - began)
         answered = isinstance(last, VerifiedPart)
-        result: Row = {"answered": answered, "sure": last.text.confidence, "lang": lang}
-        if row["kind"] == "off":
-            result["off"] = "far" if row["id"] in far else "near"
+        result: Result = {"answered": answered, "sure": last.text.confidence, "lang": lang}
+        if row.is_off:
+            result["off"] = "far" if row.id in far else "near"
         else:
             ranked = knowledge.find_sections(
-                row["question"], lang, max(KS), await knowledge.embed_question(row["question"], lang)
+                row.question, lang, max(KS), await knowledge.embed_question(row.question, lang)
             )
-            where = next((at for at, found in enumerate(ranked) if overlaps(found.snippets, row)), max(KS))
+            where = next((at for at, found in enumerate(ranked) if cites_place(found.snippets, row)), max(KS))
             result["hits"] = [where < k for k in KS]
-            result["right"] = answered and is_right(last.text, row)
-            result["first"] = answered and is_first_right(last.text, row)
+            result["right"] = answered and is_right([last.text], row)
+            result["first"] = answered and is_first_right([last.text], row)
         if answered:
             result["unheld"] = unheld(last.text)
             result["words"] = len(last.text.text.split())
@@ -136,7 +131,7 @@ def share(found: Sequence[Any]) -> str:
     return f"{100 * sum(map(bool, found)) / len(found):4.0f}" if found else "   -"
 
 
-def line(name: str, results: Sequence[Row]) -> str:
+def line(name: str, results: Sequence[Result]) -> str:
     """Return the figures of one set."""
     asked = [each for each in results if "right" in each]
     near, far = (
@@ -155,7 +150,7 @@ def report(by_set: dict[str, dict[str, Any]], vectors: str) -> None:
     """Print everything of one way to search."""
     say(f"\nvectors: {vectors}; every search is made, none finds its hits kept")
     say("set             n  first right wrong refused  hit@1   3    8   near  far   off-topic refused, in %")
-    everything: list[Row] = []
+    everything: list[Result] = []
     for name, of in by_set.items():
         everything += of["results"]
         say(line(name, of["results"]))

@@ -36,12 +36,15 @@ from agent.host import WorkerThreads
 from agent.lang import Lang
 from agent.memory.recall.index import RecallIndex
 from agent.memory.recall.query import read_query
-from agent.memory.recall.rank import rank_reciprocal
-from agent.memory.recall.recall import IndexRecaller, VectorArm
+from agent.memory.recall.rank import Arm
+from agent.memory.recall.recall import IndexRecaller
+from agent.memory.recall.search import IndexSearch, VectorArm
+from agent.memory.recall.sureness import FLOOR
 from agent.ports.conversation import Scope
 from agent.ports.embed import Embedder
-from agent.ports.memory import Changes, Remark, StoredTurn
-from agent.ports.recall import Reach, RecallQuery
+from agent.ports.memory import Remark, StoredTurn
+from agent.ports.recall import Reach, RecallQuery, RecallResult
+from agent.ports.recall_store import ChangeListener, Changes, GroupRows, ScopeGroup
 
 KINDS = {
     "contradiction_resolution",
@@ -83,18 +86,6 @@ class Talk:
         return Scope("", self.name, "")
 
 
-class NoMemory:
-    """What is kept of nothing: the index is filled by hand."""
-
-    async def changes_after(self, after: int, limit: int) -> Changes:
-        """Return that nothing has changed."""
-        return Changes((), (), after)
-
-    async def forgotten_ids(self, ids: Collection[str]) -> frozenset[str]:
-        """Return that nothing was forgotten."""
-        return frozenset()
-
-
 class Said:
     """What is kept, all of it turns."""
 
@@ -106,9 +97,29 @@ class Said:
         found = tuple(self._turns[after : after + limit])
         return Changes(found, (), after + len(found))
 
-    async def forgotten_ids(self, ids: Collection[str]) -> frozenset[str]:
-        """Return that nothing was forgotten."""
-        return frozenset()
+    async def find_last_change(self) -> int:
+        """Return how many turns there are."""
+        return len(self._turns)
+
+    async def load_group(self, group: ScopeGroup, limit: int) -> GroupRows:
+        """Return all turns."""
+        numbers = range(1, len(self._turns) + 1)
+        return GroupRows(numbers, tuple(self._turns[:limit]), (), len(self._turns))
+
+    async def load_turns(self, numbers: Sequence[int]) -> tuple[StoredTurn, ...]:
+        """Return the turns of these numbers."""
+        return tuple(self._turns[number - 1] for number in numbers)
+
+    async def citable_ids(self, ids: Collection[str], at: int) -> frozenset[str]:
+        """Return that all may be cited."""
+        return frozenset(ids)
+
+    async def listen_for_changes(self, hear: ChangeListener) -> None:
+        """Tell nothing."""
+
+    def count_unheard_writes(self) -> int:
+        """Return that nothing has changed."""
+        return 0
 
 
 def say(line: str) -> None:
@@ -213,11 +224,16 @@ def _ids(given: Any) -> Iterator[int]:
 class Asked:
     """One dialogue, in an index of its own."""
 
-    def __init__(self, talk: Talk, near: Callable[[RecallIndex], VectorArm] | None = None) -> None:
+    def __init__(
+        self, talk: Talk, near: Callable[[RecallIndex], VectorArm] | None = None, written: bool = True
+    ) -> None:
         self.talk = talk
-        self.recall = IndexRecaller(NoMemory(), WorkerThreads(1), near)
-        self.recall.apply_changes(talk.turns)
-        self.recall.index.commit()
+        self.index = RecallIndex()
+        self.index.apply_changes(talk.turns)
+        if written:
+            self.index.commit()
+        self.within = IndexSearch(self.index)
+        self.within.near = None if near is None else near(self.index)
 
     def search(self, text: str, floor: float | None = None) -> RecallQuery:
         """Return what is asked of it."""
@@ -227,20 +243,36 @@ class Asked:
 
     async def ranking(self, text: str) -> list[str]:
         """Return the ids of the ten best, best first."""
-        found = await self.recall.recall(self.search(text, 0.0))
+        found = await self.found(text)
         return [each.message for each in sorted(found.excerpts, key=lambda each: -each.score)]
 
     async def sure(self, text: str) -> float:
         """Return how surely anything fits."""
-        return (await self.recall.recall(self.search(text, 0.0))).score
+        return (await self.found(text)).score
+
+    async def found(self, text: str) -> RecallResult:
+        """Return what fits, however unsurely."""
+        search = self.search(text, 0.0)
+        return self.within.search_index(search, await self.within.look(search))
 
     def arms(self, text: str, which: Sequence[str]) -> list[str]:
         """Return the ids of the ten best by the ranks in some arms."""
-        index, scope = self.recall.index, self.talk.scope
+        index, scope = self.index, self.talk.scope
         asked = read_query(text, self.talk.lang, index.speakers("thread", scope), self.talk.at)
         found = index.find(asked, "thread", scope, self.talk.at)
         rows = rank_reciprocal([getattr(found, name) for name in which])
         return [index.rows.messages[row] for row in rows[:K]]
+
+
+def rank_reciprocal(arms: Sequence[Arm], k: int = 60) -> list[int]:
+    """Return rows by the sum of their reciprocal ranks in `arms`: the baseline that the weighted sum is measured
+    against.
+    """
+    total: dict[int, float] = {}
+    for arm in arms:
+        for place, row in enumerate(sorted(arm, key=lambda each: (-arm[each], each)), 1):
+            total[row] = total.get(row, 0.0) + 1 / (k + place)
+    return sorted(total, key=lambda row: (-total[row], row))
 
 
 def recall_at(ranking: Sequence[str], evidence: Sequence[str]) -> float:
@@ -255,6 +287,9 @@ async def compare(name: str, talks: Sequence[Talk], kinds: set[Any], embedders: 
     said = sum(len(talk.turns) for talk in talks)
     say(f"{name}: recall@{K} of {len(questions)} questions over {len(talks)} talks, {said} turns")
     await _print("words", asked, questions, lambda each, q: each.ranking(q.text))
+    waiting = [Asked(talk, written=False) for talk in talks]
+    again = [(each, q) for each in waiting for q in each.talk.questions if q.kind in kinds and q.evidence]
+    await _print("words, all in the tail", waiting, again, lambda each, q: each.ranking(q.text))
     for label, which in (
         ("window alone", ("words",)),
         ("4-grams alone", ("grams",)),
@@ -269,7 +304,8 @@ async def compare(name: str, talks: Sequence[Talk], kinds: set[Any], embedders: 
         began = time.process_time()
         dense = [Asked(talk, _near(embedder)) for talk in talks]
         for each in dense:
-            await each.recall.embed_rows()
+            if each.within.near is not None:
+                await each.within.near.catch_up()
         say(f"  {label}: {time.process_time() - began:.0f} s of CPU for vectors of {said} turns")
         again = [(each, q) for each in dense for q in each.talk.questions if q.kind in kinds and q.evidence]
         await _print(f"words and {label}", dense, again, lambda each, q: each.ranking(q.text))
@@ -315,13 +351,12 @@ async def abstention(talks: Sequence[Talk]) -> None:
     no: list[float] = []
     foreign: list[float] = []
     lost: list[float] = []
-    floor = IndexRecaller(NoMemory(), WorkerThreads(1)).floor
     for talk in talks:
         asked = Asked(talk)
         for question in talk.questions:
             sure = await asked.sure(question.text)
             (no if question.kind == NO_ANSWER else yes).append(sure)
-            if question.kind in ANSWERED and question.evidence and sure < floor:
+            if question.kind in ANSWERED and question.evidence and sure < FLOOR:
                 lost.append(recall_at(await asked.ranking(question.text), question.evidence))
         theirs = [
             q.text for other in talks if other is not talk for q in other.questions if q.kind in ANSWERED
@@ -330,7 +365,7 @@ async def abstention(talks: Sequence[Talk]) -> None:
         foreign += [await asked.sure(text) for text in theirs[:FOREIGN]]
 
     def refused(scores: Sequence[float]) -> float:
-        return statistics.fmean(score < floor for score in scores)
+        return statistics.fmean(score < FLOOR for score in scores)
 
     parts = [("questions with no answer in it", no), ("of another dialogue", foreign)]
     others = [(label, scores) for label, scores in parts if scores]
@@ -338,7 +373,7 @@ async def abstention(talks: Sequence[Talk]) -> None:
     say(f"abstention: AUROC {', '.join(told)}")
     refuses = " and ".join(f"{refused(scores):.1%}" for _, scores in others)
     say(
-        f"  the floor {floor} refuses {refused(yes):.1%} of {len(yes)} answered, {refuses} of the others; "
+        f"  the floor {FLOOR} refuses {refused(yes):.1%} of {len(yes)} answered, {refuses} of the others; "
         f"recall@{K} of what it refuses: {statistics.fmean(lost or [0]):.2f}"
     )
 
@@ -380,7 +415,8 @@ async def speed(count: int, threads: int, embedders: dict[str, Embedder]) -> Non
     before = _resident()
     recall = IndexRecaller(Said(turns), WorkerThreads(1))
     began = time.process_time()
-    await recall.catch_up()
+    index = await recall.load_index(Scope("", "thread0", "us"))
+    within = IndexSearch(index)
     texts = sum(sys.getsizeof(turn.remark.text) for turn in turns) / 2**20
     say(
         f"{count} turns in {threads} threads: {time.process_time() - began:.1f} s of CPU to build, "
@@ -403,20 +439,20 @@ async def speed(count: int, threads: int, embedders: dict[str, Embedder]) -> Non
     reaches: tuple[tuple[str, Reach], ...] = (("every thread", "scope"), ("one thread", "thread"))
     for label, reach in reaches:
         searches = [replace(asked(turn), reach=reach) for turn in draw.sample(turns, 2_000)]
-        _times(f"recall, {label}", recall, searches)
+        _times(f"recall, {label}", within, searches)
     for turn in made_up(32, threads, 3):
-        recall.apply_changes([replace(turn, n=turn.n + count)])
-    _times("recall, with a tail of 32 turns", recall, [asked(turn) for turn in draw.sample(turns, 500)])
+        index.apply_changes([replace(turn, n=turn.n + count)])
+    _times("recall, with a tail of 32 turns", within, [asked(turn) for turn in draw.sample(turns, 500)])
     for label, embedder in embedders.items():
-        await _with_vectors(label, embedder, recall, turns, [asked(turn) for turn in draw.sample(turns, 200)])
+        await _with_vectors(label, embedder, within, [asked(turn) for turn in draw.sample(turns, 200)])
 
 
-def _times(label: str, recall: IndexRecaller, searches: Sequence[RecallQuery]) -> None:
+def _times(label: str, within: IndexSearch, searches: Sequence[RecallQuery]) -> None:
     took = []
     spent = time.process_time()
     for search in searches:
         began = time.perf_counter()
-        recall.search_index(search)
+        within.search_index(search)
         took.append((time.perf_counter() - began) * 1000)
     _told(label, took, time.process_time() - spent)
 
@@ -433,30 +469,29 @@ def _told(label: str, took: list[float], spent: float) -> None:
 async def _with_vectors(
     label: str,
     embedder: Embedder,
-    recall: IndexRecaller,
-    turns: Sequence[StoredTurn],
+    within: IndexSearch,
     searches: Sequence[RecallQuery],
 ) -> None:
     """Print the times with vectors: those of the questions are made, those of the turns are drawn."""
     import numpy as np  # noqa: PLC0415
 
-    near: Any = _near(embedder)(recall.index)
+    near: Any = _near(embedder)(within.index)
     drawn = np.random.default_rng(1)
     before = _resident()
     width = len((await embedder.embed(["a"]))[0])
     while near.missing_count:
-        first = len(recall.index.rows) - near.missing_count
+        first = len(within.index.rows) - near.missing_count
         rows = drawn.standard_normal((min(4096, near.missing_count), width)).astype(np.float32)
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
         near._pack(width).put_vectors(range(first, first + len(rows)), rows)
         near._mark_known(first + len(rows))
-    recall._near = near
+    within.near = near
     say(f"  vectors {label}: {_resident() - before:.0f} MiB more")
     took = []
     spent = time.process_time()
     for search in searches:
         began = time.perf_counter()
-        await recall.recall(search)
+        within.search_index(search, await within.look(search))
         took.append((time.perf_counter() - began) * 1000)
     _told(f"recall, {label}", took, time.process_time() - spent)
 

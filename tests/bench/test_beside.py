@@ -1,29 +1,30 @@
 """The table that puts a language model beside the mock tells of no question what nobody asked."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
 import trio.testing
 
+from agent.evaluation.cases import Case
 from agent.models.record import RecordingModel, ReplayModel
 from agent.ports.model import Finish, LanguageModel, TextDelta
 from agent.testing.models import FakeModel, Step
 from agent.testing.network import inline
 
 from . import beside
-from .labelled import Row, rows_of, sets
+from .labelled import rows_of, sets
 
 PAGE = "# Plans\n\nThe Standard plan costs 299 kr a month.\n\nThe Premium plan costs 599 kr a month.\n"
 CHOSEN = beside.settings("replay:unused")
 
 
-def row(id: str, question: str, kind: str = "number", line: int = 3, answer: str = "") -> Row:
+def row(id: str, question: str, kind: str = "number", line: int = 3, answer: str = "") -> Case:
     """Return a labelled question."""
-    given: Row = {"id": id, "question": question, "lang": "en", "kind": kind}
-    return (
-        given if kind == "off" else {**given, "file": "plans.md", "lines": [line, line], "answer": [answer]}
-    )
+    given = Case(id=id, question=question, lang="en", kind=kind)
+    if kind == "off":
+        return given
+    return msgspec.structs.replace(given, file="plans.md", lines=(line, line), answer=(answer,))
 
 
 ROWS = [
@@ -43,11 +44,11 @@ def documents(folder: Path) -> Path:
     """Write a set; return the folder that holds it."""
     (folder / "shop").mkdir()
     (folder / "shop" / "plans.md").write_text(PAGE, "utf-8")
-    (folder / "shop.jsonl").write_text("\n".join(map(json.dumps, ROWS)), "utf-8")
+    (folder / "shop.jsonl").write_bytes(msgspec.json.Encoder().encode_lines(ROWS))
     return folder
 
 
-async def asked(folder: Path, model: LanguageModel, rows: Sequence[Row]) -> list[beside.Asked]:
+async def asked(folder: Path, model: LanguageModel, rows: Sequence[Case]) -> list[beside.Asked]:
     """Ask both some questions over the shop's page."""
     return await beside.ask(folder / "shop", rows, model, CHOSEN)
 

@@ -316,6 +316,16 @@ def test_an_operation_on_a_thread_is_one_on_its_calls() -> None:
     assert violation.startswith("call c ")
 
 
+def test_a_turn_that_is_cancelled_as_it_ends_may_take_its_suggestion_along() -> None:
+    """The answer showed it as suggested; once the turn has ended, only a cancel of the thread closes it."""
+    for begin, violations in ((0.5, 0), (1.5, 1)):
+        records = recorded()
+        records.effects.clear()
+        records.calls["c"].events = [event(f"read suggested/{PLAIN}", 0, 1), event("read cancelled", 2, 3)]
+        records.threads["t"].append(event("cancel-turn", begin, 1.7))
+        assert len(judge_run(records).violations) == violations
+
+
 def test_an_item_is_replaced_by_another_of_its_thing_only() -> None:
     """The edit that made the other item live may have closed it."""
     for thing, violations in (("boat", 0), ("bike", 1)):

@@ -18,7 +18,7 @@ from agent import serve
 from agent.guide.pages import read_page
 from agent.protocol.asyncapi import CLOSE_CODES
 from agent.protocol.codec import decode
-from agent.protocol.inbound import Cancel, ConfirmAction, Message, OpenThread, RejectAction
+from agent.protocol.inbound import Cancel, ConfirmAction, Message, OpenThread, RateAnswer, RejectAction
 
 FOLDER = files("agent").joinpath("client", "js")
 MODULE = FOLDER.joinpath("agent.js").read_text(encoding="utf-8")
@@ -200,6 +200,25 @@ def test_a_decision_returns_its_outcome(asked: Page) -> None:
     ]
 
 
+def test_feedback_returns_once_it_is_stored(asked: Page) -> None:
+    """In the server's frame; what is refused throws, and so does what waits for a connection that is lost."""
+    asked.run(
+        'agent.feedback("1", "up").then(note("first")); agent.feedback("1", "down", "Old").catch(note("no"))'
+    )
+    assert asked.sent() == [
+        RateAnswer("1", "up", "", "feedback-1"),
+        RateAnswer("1", "down", "Old", "feedback-2"),
+    ]
+    stored = {"type": "feedback_stored", "message": "1", "verdict": "up", "id": "feedback-1"}
+    asked.tell(stored, {"type": "error", "code": "unknown_answer", "message": "None.", "id": "feedback-2"})
+    assert asked.log() == [["first", stored], ["no", "RequestRefused unknown_answer: None."]]
+    asked.run('agent.feedback("1", "up").catch(note("lost")), 0')
+    asked.run('sockets[0].close(1006); agent.feedback("1", "up").catch(note("gone"))')
+    said = dict(asked.log())
+    assert said["lost"].endswith(": send the feedback again")
+    assert "ask again, then rate the new answer" in said["gone"]
+
+
 def test_a_lost_connection_is_said_and_made_anew() -> None:
     """What waited throws; the next turn begins with what was lost, and goes on with the thread."""
     page = Page("a-token")
@@ -228,6 +247,17 @@ def test_a_lost_connection_is_said_and_made_anew() -> None:
     page.tell({"type": "thread", "thread": "t2"})
     assert page.sent() == [Message("2", "b")]
     assert page.log() == [["event", {"type": "reconnected", "lost": ["s1"], "continues": False}]]
+
+
+def test_a_visitors_secret_is_offered_beside_the_token() -> None:
+    """As a subprotocol of its own, since a page can send no header with a WebSocket."""
+    page = Page()
+    page.run('connect("http://h:1", { token: "t", visitor: "s", WebSocket: Played }).open(), 0')
+    page.run('connect("http://h:1", { visitor: "s", WebSocket: Played }).open(), 0')
+    assert page.read("sockets.map((each) => each.protocols)") == [
+        ["agent.v1", "bearer.t", "visitor.s"],
+        ["agent.v1", "visitor.s"],
+    ]
 
 
 @pytest.mark.parametrize("text", ["{", "7", "null", json.dumps("x" * (4 * 1024 * 1024))])
@@ -260,10 +290,11 @@ def test_a_slow_reader_ends_its_turn(asked: Page) -> None:
     ("act", "says"),
     [
         ('sockets[0].close(4401, "not authorised")', "CannotConnect 4401: .*the token is missing or wrong"),
+        ('sockets[0].close(4401, "the token is over")', "CannotConnect 4401: .*ended .the token is over"),
         ("sockets[0].close(1006)", r"CannotConnect 1006: .*the connection ended \(code 1006\)"),
         ("due(10000)", "CannotConnect undefined: .*no answer in 10 s"),
     ],
-    ids=["token", "away", "silent"],
+    ids=["token", "over", "away", "silent"],
 )
 def test_a_server_that_cannot_be_reached_is_said(act: str, says: str) -> None:
     """With the reason; the next question tries again."""

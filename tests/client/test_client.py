@@ -142,6 +142,7 @@ async def test_a_frame_in_the_same_read_as_the_upgrade_is_not_lost(
         ({}, ("agent.v1",), None),
         ({"token": "t0k"}, ("agent.v1",), b"Bearer t0k"),
         ({"token": "t0k", "token_as": "subprotocol"}, ("agent.v1", "bearer.t0k"), None),
+        ({"token": "t0k", "visitor": "s3c"}, ("agent.v1", "visitor.s3c"), b"Bearer t0k"),
     ],
 )
 async def test_client_offers_subprotocol_and_token(

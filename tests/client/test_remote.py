@@ -18,10 +18,12 @@ from wsproto.connection import ConnectionType
 from wsproto.events import AcceptConnection, CloseConnection, Ping, Request, TextMessage
 
 from agent import serve
-from agent.client import remote
-from agent.client.remote import Agent, ConnectionLost, Reconnected, RequestRefused, connect, connect_over
+from agent.client import turn as client_turn
+from agent.client.remote import Agent, connect, connect_over
+from agent.client.turn import ConnectionLost, Reconnected, RequestRefused
 from agent.compose.adapters import Adapters
 from agent.errors import CannotConnect, UsageError
+from agent.ports.pages import Window
 from agent.protocol.outbound import (
     ActionClosed,
     ActionExecuted,
@@ -116,6 +118,25 @@ async def test_a_suggestion_can_be_declined_once(autojump_clock: trio.testing.Mo
         with pytest.raises(RequestRefused) as refused:
             await agent.reject("none")
         assert refused.value.code == "unknown_suggestion"
+
+
+async def test_feedback_is_stored_when_it_returns(autojump_clock: trio.testing.MockClock) -> None:
+    """Of an answer of this connection; of another it is refused, and a lost connection raises."""
+    async with talking() as (agent, server, streams):
+        events = [event async for event in agent.ask(PRICE)]
+        assert isinstance(events[-1], Response)
+        assert events[-1].id is not None
+        stored = await agent.feedback(events[-1].id, "down", "Too old")
+        assert (stored.message, stored.verdict, stored.text) == (events[-1].id, "down", "Too old")
+        store = vars(server.app)["_api_services"].feedback
+        (made,) = (await store.feedback("default", Window(9))).entries
+        assert (made.question, made.verdict, made.text) == (PRICE, "down", "Too old")
+        assert "299 kr" in made.answer
+        with pytest.raises(RequestRefused, match="ask the question again"):
+            await agent.feedback("none", "up")
+        await trio.aclose_forcefully(streams[0])
+        with pytest.raises(ConnectionLost):
+            await agent.feedback(events[-1].id, "up")
 
 
 async def test_leaving_a_turn_cancels_it(autojump_clock: trio.testing.MockClock) -> None:
@@ -290,7 +311,7 @@ async def test_a_turn_that_is_not_read_ends_with_an_error(
     autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is kept without limit, and no gap is passed over; the next turn is whole."""
-    monkeypatch.setattr(remote, "WAITING_MOST", 10)
+    monkeypatch.setattr(client_turn, "WAITING_MOST", 10)
     deltas = [json.dumps({"type": "stream", "delta": str(at), "id": "1"}) for at in range(25)]
     async with connect_over(hostile(lambda sent: deltas + answer_hello(sent))) as agent:
         with pytest.raises(ConnectionLost, match="not read"):  # all of it comes before the reader goes on
@@ -334,6 +355,27 @@ async def test_a_wrong_token_is_said(autojump_clock: trio.testing.MockClock) -> 
         with pytest.raises(CannotConnect, match="not authorised"):
             async with connect_over(dial, token="another"):
                 pytest.fail("it connected")
+
+
+async def test_a_visitors_secret_is_offered(autojump_clock: trio.testing.MockClock) -> None:
+    """Its thread can be opened again by a connection with the same secret, and by no other."""
+    async with network(Settings.of(memory="on", data="memory"), None, DOCUMENTS) as server:
+
+        async def dial() -> ByteStream:
+            return Piped(server.open())
+
+        async with connect_over(dial, visitor="a" * 30) as agent:
+            async for _ in agent.ask("What does the Basic plan cost?"):
+                pass
+            thread = agent.thread
+        for visitor, continues in (("a" * 30, True), ("b" * 30, False), (None, False)):
+            async with connect_over(dial, visitor=visitor) as agent:
+                agent.thread = thread
+                await agent.close()
+                await trio.testing.wait_all_tasks_blocked()
+                events = [event async for event in agent.ask("What does it cost?")]
+                assert isinstance(events[0], Reconnected)
+                assert events[0].continues is continues
 
 
 @pytest.mark.parametrize("url", ["ftp://host", "http://[", "http://host:99999", "http://"])

@@ -20,11 +20,12 @@ from agent.memory.own_memory import OwnMemory
 from agent.ports.conversation import Scope
 from agent.ports.memory import ItemDecision, Source
 from agent.ports.threads import TurnOpening, TurnStep
-from agent.storage.memories import FILE, archive
+from agent.storage.memories import FILE
 from agent.storage.memories.schema import SCHEMA
-from agent.storage.memories.store import SqliteMemory, open_sqlite_memory
+from agent.storage.memories.store import DatabaseMemory, open_database_memory
 from agent.storage.open import open_store
 from agent.storage.settings import StorageSettings
+from agent.storage.sqlite import database_file
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
 from tests.remembered import ANA, NOW, a_draft, accepted, an_exchange, budget, proposed
@@ -34,11 +35,11 @@ SOMEBODY = Scope("kb", "t7", "")
 """Whom a socket's server does not know."""
 
 
-def keep(folder: Path, *work: Callable[[SqliteMemory], Awaitable[Any]]) -> None:
+def keep(folder: Path, *work: Callable[[DatabaseMemory], Awaitable[Any]]) -> None:
     """Keep something in a folder, as a server does."""
 
     async def run() -> None:
-        async with open_sqlite_memory(folder, inline, Noon()) as memory:
+        async with open_database_memory(folder, inline, Noon()) as memory:
             for each in work:
                 await each(memory)
 
@@ -125,7 +126,7 @@ def test_everybodys_items_are_listed_by_status(run: Run) -> None:
 def test_nothing_to_list_is_told_from_silence(run: Run) -> None:
     """Beside the output, which stays empty; that is no failure."""
     assert run("list", "--user", "bo") == []
-    assert run.err == "agent: no item matches: leave out a filter, or name another folder with --data DIR\n"
+    assert run.err == "agent: no item matches: leave out a filter, or name another place with --data\n"
 
 
 def test_an_item_is_shown_with_its_sources_and_history(run: Run) -> None:
@@ -446,8 +447,8 @@ def test_on_a_full_disk_nothing_is_half_done(run: Run, folder: Path, monkeypatch
     """And that is said, once."""
     with closing(sqlite3.connect(folder / FILE)) as file:
         (pages,) = file.execute("PRAGMA page_count").fetchone()
-    pragmas = (*archive._READ.pragmas, f"max_page_count={pages}")
-    monkeypatch.setattr(archive, "_READ", replace(archive._READ, pragmas=pragmas))
+    pragmas = (*database_file._PRAGMAS["memory"], f"max_page_count={pages}")
+    monkeypatch.setitem(database_file._PRAGMAS, "memory", pragmas)
     for number in range(9):  # until the last page is full
         before = run("export")
         words = ("propose", "fact", f"door {chr(ord('a') + number)}", "å" * 499 + str(number), *USER)
@@ -474,7 +475,7 @@ def test_what_is_remembered_cannot_steer_a_terminal(run: Run, folder: Path) -> N
 
 async def test_a_server_that_runs_is_not_hurt(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It sees at once what was decided beside it, keeps what it is told, and may forget."""
-    async with open_sqlite_memory(folder, inline, Noon()) as server:
+    async with open_database_memory(folder, inline, Noon()) as server:
         for arguments in (
             ("accept", "i2", "--replaces", "i1"),
             ("check",),

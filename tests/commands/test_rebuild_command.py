@@ -15,10 +15,10 @@ from agent.embedding.open import open_near as near_of
 from agent.errors import StorageFailed
 from agent.memory.recall.dense import RowVectors
 from agent.memory.recall.index import RecallIndex
-from agent.memory.recall.recall import IndexRecaller
+from agent.memory.recall.scope_index import index_everything
 from agent.ports.vectors import PackedVector, VectorKind, VectorStore
 from agent.ports.work import RunSync
-from agent.storage.memories.store import SqliteMemory, open_sqlite_memory
+from agent.storage.memories.store import DatabaseMemory, open_database_memory
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
 from agent.testing.vectors import WordsEmbedder
@@ -30,8 +30,8 @@ IDS = ("t1", "t2", "t3", "t4", "t5", "t6", "i1", "i2", "i3")
 
 
 @asynccontextmanager
-async def kept(folder: Path) -> AsyncIterator[SqliteMemory]:
-    async with open_sqlite_memory(folder, inline, Noon()) as memory:
+async def kept(folder: Path) -> AsyncIterator[DatabaseMemory]:
+    async with open_database_memory(folder, inline, Noon()) as memory:
         yield memory
 
 
@@ -131,14 +131,13 @@ def test_what_was_forgotten_meanwhile_is_not_missed(
     folder: Path, capsys: Out, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server may be at work beside it."""
-    catch_up = IndexRecaller.catch_up
 
-    async def after_a_while(self: Any) -> None:
+    async def after_a_while(*given: Any) -> None:
         async with kept(folder) as memory:
             await memory.forget_item(ANA, "i2", NOW)
-        await catch_up(self)
+        await index_everything(*given)
 
-    monkeypatch.setattr(IndexRecaller, "catch_up", after_a_while)
+    monkeypatch.setattr("agent.commands.rebuild.index_everything", after_a_while)
     assert run(folder, "--vectors", "words") == 0
     assert "index: 3 of 3 messages and answers, 0 of 1 live items" in capsys.readouterr().out
 
@@ -151,7 +150,7 @@ def test_vectors_that_cannot_be_kept_are_told(
     async def full(self: Any, kind: VectorKind, packed: Any) -> None:
         raise StorageFailed("the memory: database or disk is full")
 
-    monkeypatch.setattr(SqliteMemory, "keep_vectors", full)
+    monkeypatch.setattr(DatabaseMemory, "keep_vectors", full)
     assert run(folder, "--vectors", "words") == 2
     out, err = capsys.readouterr()
     assert "4 vectors could not be kept" in err

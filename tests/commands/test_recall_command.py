@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from agent import cli
-from agent.storage.memories.store import open_sqlite_memory
+from agent.storage.memories.store import open_database_memory
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
 from tests.remembered import NOW, an_exchange
@@ -82,7 +82,7 @@ def test_what_a_server_has_kept_is_recalled_by_its_project(capsys: Out) -> None:
     """Which is named; without it only what was imported is searched."""
 
     async def say() -> None:
-        async with open_sqlite_memory(Path("data"), inline, Noon()) as memory:
+        async with open_database_memory(Path("data"), inline, Noon()) as memory:
             await memory.keep_exchanges([an_exchange("m1", "My locker is blue.")], NOW)
 
     trio.run(say)

@@ -17,6 +17,7 @@ import trio
 from agent.compose.adapters import Adapters
 from agent.compose.composition import Composition, open_composition
 from agent.errors import UsageError
+from agent.ports.conversation import Scope
 from agent.settings import Settings
 from agent.testing.fakes import Figures
 from agent.testing.network import inline
@@ -155,3 +156,13 @@ async def test_an_adapter_takes_the_place_of_a_wing(events: list[str], tmp_path:
             assert (other.storage, other.executor, other.answering.threads) == (storage, executor, brain)
             assert (other.documents.knowledge, other.memory, other.answering.prompts) == (None, None, None)
         assert events == ["+foreign files", "-foreign files"]
+
+
+async def test_as_many_indexes_are_held_as_the_setting_says(tmp_path: Path) -> None:
+    """Those of the users who asked last; the index of another is made anew."""
+    async with opened(tmp_path, memory_indexes=2) as composition:
+        assert composition.memory is not None
+        recall = composition.memory.recall
+        first, *later = [await recall.load_index(Scope("p", "t", user)) for user in ("ann", "ben", "eva")]
+        assert [await recall.load_index(Scope("p", "t", user)) for user in ("ben", "eva")] == later
+        assert await recall.load_index(Scope("p", "t", "ann")) is not first

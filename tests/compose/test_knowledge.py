@@ -131,21 +131,17 @@ async def test_a_file_is_shown_as_the_present_snapshot_holds_it(kb: Path) -> Non
     assert (knowledge.sections("kb/../a.md"), knowledge.sections("a.md")) == ((), ())
 
 
-async def test_questions_to_begin_with_are_of_the_documents(
-    kb: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """None until they are read; then made once for a snapshot."""
+async def test_the_present_snapshot_is_there_once_all_is_read(kb: Path) -> None:
+    """Before that there is none to look for questions in."""
 
     async def work(function: Callable[[], T]) -> T:
         return function()
 
     knowledge = Knowledge(settings=Settings.of(kb=kb, vectors="off"), run_sync=work)
-    assert knowledge.openers("en") is None
+    assert knowledge.present is None
     await knowledge.read()
-    assert knowledge.openers("en") == ("What is there about Plans?",)
-    monkeypatch.setattr("agent.compose.knowledge.find_openers", lambda *_: ("made again",))
-    assert knowledge.openers("en") == ("What is there about Plans?",)
-    assert knowledge.openers("sv") == ("made again",)
+    assert knowledge.present is not None
+    assert {each.file for each in knowledge.present.passages} == {"kb/a.md", "kb/b.md"}
 
 
 async def test_what_is_read_is_set_aside_on_the_way(kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:

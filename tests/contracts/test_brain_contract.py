@@ -26,7 +26,7 @@ from agent.ports.brain import (
 from agent.ports.conversation import Exchange
 from agent.ports.draft import Delta, Drafter, Prompt
 from agent.ports.search import Hit
-from agent.testing.fakes import OneFile
+from agent.testing.fakes import FixedRetriever
 
 TRUE = "The Standard plan costs 299 kr a month."
 FALSE = "The Standard plan costs 349 kr a month."
@@ -54,14 +54,16 @@ class Drafts:
 
 
 def _brain(**settings: object) -> Callable[[Drafter], Brain]:
-    return lambda drafter: GroundedBrain(OneFile(), drafter, AnswerSettings(**settings))  # type: ignore[arg-type]
+    return lambda drafter: GroundedBrain(FixedRetriever(), drafter, AnswerSettings(**settings))  # type: ignore[arg-type]
 
 
 BRAINS: dict[str, Callable[[Drafter], Brain]] = {
     "whole": _brain(),
     "sentences": _brain(verify="sentence"),
     "claims": _brain(answer="claims"),
-    "explained": lambda drafter: GroundedBrain(OneFile(), drafter, AnswerSettings(), lambda lines: None),
+    "explained": lambda drafter: GroundedBrain(
+        FixedRetriever(), drafter, AnswerSettings(), lambda lines: None
+    ),
 }
 
 

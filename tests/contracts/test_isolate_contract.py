@@ -49,7 +49,7 @@ def test_why_a_file_is_left_out_is_told(files: ForeignFiles) -> None:
 def test_an_effort_that_was_given_up_reads_nothing(files: ForeignFiles) -> None:
     """And one that reads has begun."""
     effort = Effort()
-    assert files.text_of("a.md", "", b"A word.", effort) == ("A word.", 1)
+    assert files.text_of("a.md", "", b"A word.", effort).text == "A word."
     assert effort.begun
     effort.give_up()
     with pytest.raises(GivenUp):

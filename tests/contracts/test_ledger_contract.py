@@ -1,7 +1,7 @@
 """What every ledger must do. A new one joins by a line in LEDGERS."""
 
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -9,18 +9,30 @@ import trio
 
 from agent.host import WallClock, WorkerThreads
 from agent.ports.ledger import Ledger, LedgerRow
+from agent.storage.database_ledger import open_database_ledger
 from agent.storage.memory_ledger import MemoryLedger
-from agent.storage.sqlite import open_sqlite_ledger
 from agent.testing.network import inline
+from tests.servers import place_for
+
+
+@asynccontextmanager
+async def ledger_on_server(folder: Path) -> AsyncGenerator[Ledger, None]:
+    """The ledger of a PostgreSQL server."""
+    with place_for("postgres", folder) as place:
+        async with open_database_ledger(place, WorkerThreads(2), WallClock(), kb="/docs") as opened:
+            yield opened
+
 
 LEDGERS: dict[str, Callable[[Path], AbstractAsyncContextManager[Ledger]]] = {
     "memory": lambda _: nullcontext(MemoryLedger(kb="/docs")),
-    "sqlite in memory": lambda _: open_sqlite_ledger(None, inline, WallClock(), kb="/docs"),
-    "sqlite": lambda folder: open_sqlite_ledger(folder, WorkerThreads(2), WallClock(), kb="/docs"),
+    "sqlite in memory": lambda _: open_database_ledger(None, inline, WallClock(), kb="/docs"),
+    "sqlite": lambda folder: open_database_ledger(folder, WorkerThreads(2), WallClock(), kb="/docs"),
+    "postgres": ledger_on_server,
 }
+PROOFS = {"postgres": pytest.mark.proof}
 
 
-@pytest.fixture(params=sorted(LEDGERS))
+@pytest.fixture(params=[pytest.param(name, marks=PROOFS.get(name, ())) for name in sorted(LEDGERS)])
 async def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Ledger, None]:
     async with LEDGERS[request.param](tmp_path) as opened:
         yield opened

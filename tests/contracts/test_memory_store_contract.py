@@ -10,7 +10,9 @@ from agent.errors import Conflict, NotFound
 from agent.memory.states import TABLE, ItemGuard, ItemState
 from agent.ports.conversation import Scope
 from agent.ports.memory import ExchangeRecord, Item, MemoryStore, Remark, Source, StoredTurn
+from agent.ports.note import ReadStore
 from agent.ports.pages import Window
+from agent.ports.recall_store import GroupRows, ScopeGroup
 from agent.ports.vectors import PackedVector, VectorKind
 from agent.storage.memories import item_forgetting, listing
 from agent.storage.memories.items import ITEM_SOURCES
@@ -330,7 +332,6 @@ async def test_what_is_forgotten_leaves_no_words(memory: MemoryStore) -> None:
     assert (await memory.items(ANA, Window(9), ["forgotten"])).entries == (left,)
     assert (await memory.history(ANA, "i1"))[-1].trigger == "forget"
     assert await memory.forget_item(ANA, "i1", NOW + 2 * DAY) == forgotten
-    assert await memory.forgotten_ids(["i1", "i2", "t1", "t3", "t99", "x"]) == {"i1", "t1"}
     said = {f"m{number}": ["i2", "t3"] for number in range(1, 9)}
     assert await memory.forgotten_messages(ANA, said) == {"m1", "m3", "m5"}
     assert await memory.forgotten_messages(ANA, said | {"m4": ["t3", "i1"], "m9": ["t8"]}) == {
@@ -530,7 +531,7 @@ async def test_what_is_over_ends(memory: MemoryStore) -> None:
     assert [line.trigger for line in await memory.history(ANA, "i5")] == ["propose", "lapse"]
 
 
-async def test_an_index_catches_up_with_what_has_changed(memory: MemoryStore) -> None:
+async def test_an_index_catches_up_with_what_has_changed(memory: ReadStore) -> None:
     """From the beginning or from where it was, of every scope, each thing once, as it is now."""
     await memory.keep_exchanges([an_exchange("m1", "a", "b", budget(50))], NOW)
     first = await memory.changes_after(0, 99)
@@ -670,6 +671,37 @@ def packed(*ids: str, steps: bytes = b"\x7f\x00\x81") -> list[PackedVector]:
 async def vectors(memory: MemoryStore, *ids: str, kind: VectorKind = MINI) -> list[str]:
     """The ids of those that are kept."""
     return sorted([each.id for each in await memory.vectors(kind, ids)])
+
+
+async def test_the_rows_of_a_group_are_its_own(memory: ReadStore) -> None:
+    """All threads of a user, or one thread without a user; as they are now, with the last change that they have."""
+    other_thread = replace(ANA, thread="t2")
+    last = await memory.find_last_change()
+    assert await memory.load_group(ScopeGroup("p1", "ana"), 9) == GroupRows((), (), (), last)
+    for scope in (ANA, *OTHERS, other_thread):
+        await memory.keep_exchanges([an_exchange(scope=scope)], NOW)
+        await accepted(memory, budget(50), scope)
+    superseded = await accepted(memory, a_draft("The door is blue", "door"))
+    live = await memory.replace_item(ANA, superseded.id, a_draft("The door is red", "door"), NOW)
+    await memory.forget_item(ANA, "i1", NOW)
+    last = (await memory.changes_after(0, 999)).upto
+    assert await memory.find_last_change() == last
+    turns = {each.n: each for each in await memory.turns(0, 99)}
+    hers = [n for n, each in turns.items() if (each.scope.project, each.scope.user) == ("p1", "ana")]
+    rows = await memory.load_group(ScopeGroup("p1", "ana"), 3)
+    assert [*rows.numbers] == hers
+    assert rows.turns == tuple(turns[n] for n in hers[:3])
+    assert [each.id for each in rows.items] == [live.id]
+    assert (rows.upto, [*rows.taken_back]) == (last, [superseded.id])
+    assert await memory.load_turns(hers[2:]) == tuple(turns[n] for n in hers[2:])
+    assert rows.turns[0].remark.text == ""
+    for scope in OTHERS[2:]:
+        rows = await memory.load_group(ScopeGroup(scope.project, "", scope.thread), 9)
+        assert [*(each.scope for each in rows.turns), *(each.scope for each in rows.items)] == [scope] * 3
+    assert await memory.load_group(ScopeGroup("p1", ""), 9) == await memory.load_group(
+        ScopeGroup("p1", "", "t1"), 9
+    )
+    assert await memory.load_turns(()) == ()
 
 
 async def test_vectors_are_kept_once_for_each_embedder(memory: MemoryStore) -> None:

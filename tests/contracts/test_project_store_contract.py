@@ -59,11 +59,13 @@ async def test_a_key_opens_its_project_until_it_is_revoked(store: Store) -> None
     await store.projects.create_project("p1", "One", "", NOW)
     key = await store.projects.add_key("p1", "k1", DIGEST, "n8n", NOW)
     assert key == ProjectKey("k1", "p1", "n8n", NOW)
-    assert await store.projects.project_of_key(DIGEST) == "p1"
-    assert await store.projects.project_of_key("b" * 64) is None
+    found = await store.projects.find_key(DIGEST)
+    assert found is not None
+    assert (found.project, found.revoked_at) == ("p1", None)
+    assert await store.projects.find_key("b" * 64) is None
     for at in (NOW + 1, NOW + 2):
         await store.projects.revoke_key("p1", "k1", at)
-    assert await store.projects.project_of_key(DIGEST) is None
+    assert await store.projects.find_key(DIGEST) is None
     assert (await store.projects.keys("p1", ALL)).entries == (replace(key, revoked_at=NOW + 1),)
 
 
@@ -145,7 +147,7 @@ async def test_a_deleted_project_is_gone_with_all_that_is_its_own(store: Store) 
         "c1": "done",
         "c2": "cancelled",
     }
-    assert await store.projects.project_of_key(DIGEST) is None
+    assert await store.projects.find_key(DIGEST) is None
     await store.projects.create_project("p1", "One again", "", NOW)
     for listed in (store.projects.documents, store.projects.keys, store.threads.threads, store.calls.calls):
         assert await ids(listed("p1", ALL)) == []
@@ -174,7 +176,9 @@ async def test_what_is_another_projects_is_not_there(store: Store) -> None:
     for one in asked:
         with pytest.raises(NotFound, match=r"^there is no such thing$"):
             await one()
-    assert await store.projects.project_of_key(DIGEST) == HOUSE
+    found = await store.projects.find_key(DIGEST)
+    assert found is not None
+    assert found.project == HOUSE
     assert (await store.projects.texts("p2")) == (0, ())
     await store.projects.put_document(a_document("d1", project="p2"), "theirs")  # the same id and name
     assert [text.text for text in (await store.projects.texts(HOUSE))[1]] == ["text"]

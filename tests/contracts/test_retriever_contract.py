@@ -14,7 +14,7 @@ from agent.retrieval.load import SourceFile
 from agent.retrieval.matrix import SectionMatrix
 from agent.retrieval.meaning import KnowledgeEmbedder
 from agent.retrieval.search import KnowledgeBase
-from agent.testing.fakes import OneFile
+from agent.testing.fakes import FixedRetriever
 from agent.testing.vectors import WordsEmbedder
 from tests.examples import sample
 
@@ -53,7 +53,7 @@ LIBRARIES: dict[str, Callable[[], Library]] = {
     "words": _plain,
     "words and vectors": _with_vectors,
     "hits that are kept": _Again,
-    "the fake": OneFile,
+    "the fake": FixedRetriever,
 }
 
 

@@ -33,9 +33,10 @@ async def messages(store: Store) -> list[tuple[str, str, str]]:
 
 
 async def test_a_turn_is_kept_as_it_was_said(store: Store) -> None:
-    """The user's words byte for byte, the answer with its citations, the thread with its turn."""
+    """The user's words byte for byte but for U+0000, the answer with its citations, the thread with its turn."""
     words = "\u0000 Ett tal:\r\n\t١٢ 🙂 e\u0301 "
     thread = (await store.threads.begin_turn(an_opening(content=words))).thread
+    words = words.replace("\0", "\ufffd")  # which not every database can hold
     assert thread == Thread(id="t1", project=HOUSE, user="u1", created_at=NOW, updated_at=NOW, turn=1)
     asked = StoredMessage(
         id="m1", thread="t1", turn=1, role="user", content=words, status="pending", created_at=NOW
@@ -130,6 +131,20 @@ async def test_a_turn_that_ended_stays_as_it_ended(store: Store) -> None:
     row = await store.ledger.get_row("c1")
     assert row is not None
     assert (row.status, row.result) == ("done", {"success": True})
+
+
+async def test_a_result_of_a_call_that_was_refused_is_not_kept(store: Store) -> None:
+    """A process that did not know of the cancel tells that its call could not be claimed: no message says so."""
+    await store.threads.begin_turn(an_opening())
+    await store.threads.cancel_turn(HOUSE, "t1", NOW)
+    with pytest.raises(Conflict, match="cancelled"):
+        await store.calls.keep_call(a_call("c1", runs_at="webhook", **RUN))
+    result = StoredMessage(
+        id="r1", thread="t1", turn=1, role="tool", content="no", status="done", created_at=NOW, call="c1"
+    )
+    for message in ("m1", None):
+        await store.threads.record_step(said(message, status=None, tools=(result,)))
+    assert await messages(store) == [("m1", "user", "cancelled")]
 
 
 async def test_a_turn_is_cancelled_by_whoever_asks(store: Store) -> None:
@@ -454,8 +469,9 @@ async def test_what_is_forgotten_leaves_its_rows_without_words(store: Store) -> 
     for number in (1, 2, 3, 4):
         await store.threads.begin_turn(an_opening(f"m{number}", new=number == 1))
         answer = an_answer(f"a{number}", turn=number)
-        tools = (replace(answer, id=f"r{number}", role="tool", call="c1", citations=()),)
-        await store.threads.record_step(said(f"m{number}", answer=answer, tools=tools if number < 3 else ()))
+        tools = [replace(answer, id=f"r{number}", role="tool", call="c1", citations=())][: number < 3]
+        step = said(f"m{number}", answer=answer, calls=(a_call("c1"),), tools=tuple(tools))
+        await store.threads.record_step(step)
     await store.threads.begin_turn(an_opening("m5", new=False))
     others = [a_turn("m3", "user", thread="t2"), a_turn("m3", "user", project="p9"), a_turn("m9", "user")]
     for _ in range(2):
@@ -506,7 +522,8 @@ async def test_what_says_again_what_is_forgotten_loses_its_words(store: Store) -
     result = '{"a":["the code is\\nQuetzal"]}'
     tools = (replace(an_answer(), id="r3", role="tool", turn=3, call="c1", content=result),)
     answer = an_answer("a3", turn=3, content="Your code is Quetzal? No: a code is Quetzal.")
-    await store.threads.record_step(said("m3", answer=answer, tools=tools))
+    calls = (a_call("c1", message="m3", turn=3),)
+    await store.threads.record_step(said("m3", answer=answer, calls=calls, tools=tools))
     await store.threads.begin_turn(an_opening("m4", new=False))
     cited = ({"file": "tool/c1", "snippet": SAYS}, {"file": "a.md", "snippet": "Prices"})
     await store.threads.record_step(said("m4", answer=an_answer("a4", turn=4, citations=cited)))

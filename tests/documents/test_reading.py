@@ -22,8 +22,10 @@ from .office import a_docx, a_pdf
 TEXTS = sorted(SUFFIXES - {".pdf", ".docx", ".htm", ".markdown"})
 SMALL, LARGE = 15_000, 60_000
 ALL = os.environ.get("READING") == "all"
-"""Else every fourth case of .mdx, which is read as Markdown is but for its blocks, a third of the largest files, and of
-damage."""
+"""Else a share of what one reader does as another does, a third of the largest files, and of damage."""
+ONE_IN = {".mdx": 4, ".rst": 3}
+"""Every so-manyth case of .mdx, which is read as Markdown is but for its blocks, and of .rst, to which the marks of
+Markdown are text for the most part: `RST_CASES` has those of .rst, all of which are tried."""
 PER_MB = 200.0  # seconds of CPU, the slowest of what nobody would write, with room for a busy machine
 
 
@@ -51,7 +53,7 @@ def grows_evenly(case: Callable[[int], str], suffix: str) -> bool:
         (name, suffix)
         for number, name in enumerate(sorted(CASES))
         for suffix in TEXTS
-        if ALL or suffix != ".mdx" or number % 4 == 0
+        if ALL or number % ONE_IN.get(suffix, 1) == 0
     ],
 )
 def test_time_is_linear_in_the_length(name: str, suffix: str) -> None:
@@ -120,7 +122,8 @@ def test_reading_can_be_given_up_at_any_time(suffix: str, data: bytes) -> None:
     began = time.thread_time()
     parse_document(f"kb/a{suffix}", data, note)
     moments = [began, *asked]
-    assert max(b - a for a, b in pairwise(moments)) < 0.5
+    # Of its CPU. A collection of garbage may come between, and takes longer in a process that holds much.
+    assert max(b - a for a, b in pairwise(moments)) < 1.5
     for stop in {1, 2, len(asked) // 2, len(asked)}:
         left = iter(range(stop - 1))
         with pytest.raises(GivenUp):

@@ -84,6 +84,7 @@ def _act(tool: str, **more: Any) -> str:
 
 SCRIPT: list[dict[str, Any]] = [
     {"match": "slowly", "round": 0, "delay_ms": 700, "text": _act("look_up")},
+    {"match": "patiently", "round": 0, "delay_ms": 5000, "text": _act("look_up")},
     {"match": "refund", "round": 0, "text": _act("refund")},
     {"match": "refund", "round": 1, "text": json.dumps({"mode": "NOOP", "message": ""})},
     {"match": "refund", "text": "We paid back 299."},
@@ -113,9 +114,11 @@ def _tools(url: str) -> list[dict[str, Any]]:
 
 @dataclass
 class House:
-    """What the servers share: their folder, their tools, and whom those call."""
+    """What the servers share: their folder, their data, their tools, and whom those call."""
 
     folder: Path
+    data: str = "data"
+    model: str = "script:script.json"
     hook: Hook = field(default_factory=Hook)
 
     def __post_init__(self) -> None:
@@ -125,37 +128,59 @@ class House:
         (self.folder / "script.json").write_text(json.dumps(SCRIPT))
         (self.folder / "tools.json").write_text(json.dumps({"tools": _tools(self.hook.url)}))
 
-    def command(self) -> list[str]:
-        """What starts one."""
+    def start(self, *flags: str) -> "Server":
+        """Start a server; it is ready a moment later."""
+        return start_server(self.folder, [*self.flags(), *flags])
+
+    def flags(self) -> list[str]:
+        """Return the flags of each server."""
         flags = {
             "--port": "0",
             "--kb": "kb",
-            "--data": "data",
+            "--data": self.data,
             "--tools": "tools.json",
-            "--model": "script:script.json",
+            "--model": self.model,
             "--vectors": "off",
             "--token": TOKEN,
             "--api-rate": "0",
             "--rate-limit": "0",
         }
-        return [sys.executable, "-m", "agent", "serve", *(each for pair in flags.items() for each in pair)]
+        return [each for pair in flags.items() for each in pair]
 
-    def start(self, *flags: str) -> "Server":
-        """Start a server; it is ready a moment later."""
-        with (self.folder / "log").open("a") as log:
-            process = subprocess.Popen(
-                [*self.command(), *flags],
-                cwd=self.folder,
-                env={name: value for name, value in os.environ.items() if not name.startswith("AGENT_")}
-                | {"PYTHONPATH": str(ROOT)},
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-            )
-        assert process.stdout is not None
-        said = process.stdout.readline() + process.stdout.readline()
-        assert "/ws" in said, (self.folder / "log").read_text()
-        return Server(process, int(said.rsplit(":", 1)[1].split("/")[0]))
+
+PROGRAM = ("-m", "agent")
+
+
+def start_server(folder: Path, flags: list[str], program: tuple[str, ...] = PROGRAM) -> "Server":
+    """Start a server in a folder, where its log is; it is ready a moment after it has said where it listens.
+
+    `program`: what Python runs, where a test plants something first.
+    """
+    return wait_for_server(folder, begin_server(folder, flags, program))
+
+
+def begin_server(
+    folder: Path, flags: list[str], program: tuple[str, ...] = PROGRAM
+) -> "subprocess.Popen[str]":
+    """Start the process of a server."""
+    with (folder / "log").open("a") as log:
+        return subprocess.Popen(
+            [sys.executable, *program, "serve", *flags],
+            cwd=folder,
+            env={name: value for name, value in os.environ.items() if not name.startswith("AGENT_")}
+            | {"PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        )
+
+
+def wait_for_server(folder: Path, process: "subprocess.Popen[str]") -> "Server":
+    """Wait until a server says where it listens."""
+    assert process.stdout is not None
+    said = process.stdout.readline() + process.stdout.readline()
+    assert "/ws" in said, (folder / "log").read_text()
+    return Server(process, int(said.rsplit(":", 1)[1].split("/")[0]))
 
 
 @dataclass
@@ -179,9 +204,9 @@ class Server:
 
 
 @contextmanager
-def house(folder: Path) -> Iterator[House]:
-    """A house for the time of a block."""
-    made = House(folder)
+def house(folder: Path, data: str = "data", model: str = "script:script.json") -> Iterator[House]:
+    """A house for the time of a block, whose servers keep things in its folder, or where `data` says."""
+    made = House(folder, data, model)
     try:
         yield made
     finally:

@@ -17,14 +17,13 @@ import trio
 import trio.testing
 
 from agent.lang import DEFAULT
-from agent.memory.recall.index_follower import LOOK
-from agent.memory.recall.recall import IndexRecaller
+from agent.memory.recall.recall import LOOK, IndexRecaller
 from agent.ports.conversation import Scope
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
 from agent.ports.recall import RecallQuery
 from agent.server.api.context import record_audit
-from agent.storage.trust import FILE
+from agent.storage.sqlite.trust import FILE
 from agent.testing.network import inline
 from tests.server.api import TOKEN
 from tests.server.api.whole import Whole, whole

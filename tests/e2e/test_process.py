@@ -52,12 +52,14 @@ def run(folder: Path, *arguments: str, **variables: str) -> subprocess.Completed
 
 
 @contextmanager
-def serve(folder: Path, *arguments: str, kb: Path = KB) -> Iterator[tuple["subprocess.Popen[str]", int]]:
-    """Start a server on a free port; yield its process and port once it has said where it is."""
+def serve(
+    folder: Path, *arguments: str, kb: Path = KB, port: int = 0
+) -> Iterator[tuple["subprocess.Popen[str]", int]]:
+    """Start a server, by default on a free port; yield its process and port once it has said where it is."""
     with (
         (folder / "log").open("w", encoding="utf-8") as log,
         subprocess.Popen(
-            command("serve", "--port", "0", "--kb", str(kb), *arguments),
+            command("serve", "--port", str(port), "--kb", str(kb), *arguments),
             cwd=folder,
             env=environment(),
             stdout=subprocess.PIPE,
@@ -110,6 +112,34 @@ def test_a_server_from_its_start_to_its_end(tmp_path: Path, capsys: pytest.Captu
     out, err = capsys.readouterr()
     assert out == ""
     assert_one_line(err, "cannot connect")
+
+
+SLOW_TO_EXIT = """
+import atexit, time
+from agent.__main__ import main
+atexit.register(lambda: (print("goes down", flush=True), time.sleep(1)))
+main()
+"""
+
+
+@pytest.mark.proof
+def test_a_signal_while_the_interpreter_goes_down_changes_nothing(tmp_path: Path) -> None:
+    """A server that has drained exits with 0 also when it is told to end once more meanwhile."""
+    program = [sys.executable, "-c", SLOW_TO_EXIT, "serve", "--port", "0", "--kb", str(KB)]
+    with (
+        (tmp_path / "log").open("w") as log,
+        subprocess.Popen(
+            program, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=log, text=True
+        ) as process,
+    ):
+        assert process.stdout is not None
+        silent = threading.Timer(PATIENCE, process.kill)
+        silent.start()
+        for line in process.stdout:
+            if line.startswith("socket") or line == "goes down\n":
+                process.send_signal(signal.SIGTERM)
+        silent.cancel()
+        assert process.wait(PATIENCE) == 0
 
 
 @pytest.mark.proof

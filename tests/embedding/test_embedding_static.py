@@ -124,6 +124,28 @@ def test_many_words_are_held_as_tokens_and_compared_alike(
         assert many.cosines(row)[-len(words) :] == pytest.approx(rows @ row, abs=1e-6)
 
 
+def test_words_that_were_held_are_not_split_again(static: Static, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next start takes their tokens over, and compares alike; what does not fit them is split as ever."""
+    monkeypatch.setattr("agent.embedding.static._FEW", 3)
+    words = ["", "zebra", "fjällräv", "unbelievably", "\ud800", "x" * 100_000, "cost"]
+    held = static.hold_words(words)
+    content = static.pack_words(words)
+    assert static.pack_words([*words]) == b""  # not the list that was held
+    row = static.embed_words(["price"])[0]
+    large = np.uint32(len(static._table)).tobytes()
+    for wrong in (b"", content[:-1], content[1:], content[:-4] + large, content + b"1234", b"1"):
+        monkeypatch.setattr(static, "_tokens_of", module._WordTokens(static._splitter))
+        static.adopt_words(words, wrong)
+        assert not static._tokens_of
+    static.adopt_words(words, content)
+    with monkeypatch.context() as patch:
+        patch.setattr(static._splitter, "_split", None)
+        again = static.hold_words(words)
+    assert np.array_equal(again.cosines(row), held.cosines(row))
+    words.append("more")
+    assert static.pack_words(words) == b""
+
+
 def test_only_so_many_words_are_remembered(static: Static, monkeypatch: pytest.MonkeyPatch) -> None:
     """A knowledge base of endless words does not fill the memory, and the rows stay right."""
     monkeypatch.setattr(module, "EMBED_WORDS_KEPT", 10)
@@ -211,3 +233,26 @@ def test_all_words_of_a_knowledge_base_take_a_moment() -> None:
 def _stems(number: int) -> list[str]:
     draw = np.random.default_rng(1)
     return sorted({"".join(draw.choice(list("bdfgklmnprstaeiouåä"), 6)) for _ in range(number * 2)})[:number]
+
+
+def test_a_text_that_was_compared_before_is_not_embedded_again(
+    static: Static, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its cosine is the same; texts of one call may be new and known, in any order."""
+    texts = ["a zebra eats grass", "the price of a train", "", "an invoice for a horse"]
+    question = static.encode(["what does a zebra eat"], "question")[0]
+    expected = (static.encode(texts) @ question).tolist()
+    asked: list[int] = []
+
+    def text_of(at: int) -> str:
+        asked.append(at)
+        return texts[at]
+
+    keys = [(static, at) for at in range(4)]
+    assert static.compare_texts(question, keys[1:2], lambda at: texts[1]) == pytest.approx(expected[1:2])
+    assert static.compare_texts(question, keys, text_of) == expected
+    assert asked == [0, 2, 3]
+    assert static.compare_texts(question, keys, text_of) == expected
+    assert static.compare_texts(question, keys[::-1], text_of) == pytest.approx(expected[::-1])
+    assert asked == [0, 2, 3]
+    assert static.compare_texts(question, [], text_of) == []

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.grounding.citations import EXACT, SAYS, choose_citations, find_places
+from agent.grounding.citations import EXACT, SAYS, Span, Steps, choose_citations, choose_places, find_uses
 from agent.grounding.verify import verify
 from agent.ports.search import Hit, Passage, Snippet
 
@@ -78,6 +78,16 @@ FOUND = snippets(
 )
 
 
+def find_places(said: str, found: Sequence[Snippet]) -> dict[int, tuple[Span, ...]]:
+    """Return the parts of an answer that each snippet holds; none is read, since no number is looked for."""
+    try:
+        next(choose_places(find_uses(said, found), (), lambda index: pytest.fail(f"{index} is read")))
+    except StopIteration as end:
+        places: dict[int, tuple[Span, ...]] = end.value
+        return places
+    raise AssertionError
+
+
 def find_used(said: str, found: Sequence[Snippet]) -> tuple[int, ...]:
     """Return the indexes of the snippets that hold a part of an answer."""
     return tuple(find_places(said, found))
@@ -123,6 +133,41 @@ def test_a_sentence_uses_the_snippet_that_holds_its_numbers() -> None:
     parts = [[said[start:end] for start, end in spans] for spans in found.text.places]
     assert found.text.citations == (student, row)
     assert parts == [["Standard for students: 239.20 kr per month."], ["Standard for all: 299 kr per month."]]
+
+
+def test_snippets_are_read_up_to_the_first_that_holds_all_numbers() -> None:
+    """The likeliest first; one that holds some of a sentence's numbers does not end the search for one with more."""
+    found = snippets(
+        "The new siren costs 449 kr.",
+        "The new siren costs 449 kr and lasts 3 years.",
+        "The new siren costs 449 kr and lasts 3 years, 2 batteries.",
+        "The new siren.",
+    )
+    said = "The new siren costs 449 kr and lasts 3 years."
+    held = {0: 0b01, 1: 0b01, 2: 0b11, 3: 0b00}
+    read: list[int] = []
+
+    def read_mask(index: int) -> Steps[int]:
+        read.append(index)
+        yield 1
+        return held[index]
+
+    def choose(numbers: Sequence[int]) -> tuple[int, ...]:
+        steps = choose_places(find_uses(said, found), numbers, read_mask)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                return tuple(end.value)
+
+    numbers = (said.index("449"), said.index("3 years"))
+    assert (choose(numbers), read) == ((2,), [1, 2])
+    read.clear()
+    held[2] = 0b00
+    assert (choose(numbers), read) == ((1,), [1, 2, 0, 3])
+    read.clear()
+    held[1] = 0b11
+    assert (choose(numbers), read) == ((1,), [1])
 
 
 def test_a_line_that_leads_into_others_uses_none() -> None:

@@ -1,51 +1,62 @@
-"""Questions to begin with: the documents' own headings, without a number, each of which finds something."""
+"""Candidates for opening questions: the questions that stand in the documents, in their own words."""
 
-from agent.grounding.openers import OPENERS, find_openers
+from agent.grounding.openers import find_questions
 from agent.ports.search import Lang, Passage, Snippet
 
-SNIPPET = Snippet(file="kb/a.md", text="x", first=1, last=1)
+
+def passage(heading: str, *statements: str, lang: Lang = "en") -> Passage:
+    snippets = [Snippet(file="kb/a.md", text=each, first=1, last=1, plain_text=each) for each in statements]
+    return Passage("kb/a.md", ("FAQ", heading), lang, tuple(snippets))
 
 
-def passage(*headings: str, lang: Lang = "en") -> Passage:
-    return Passage("kb/a.md", headings, lang, (SNIPPET,))
+def texts(*passages: Passage, lang: Lang = "en") -> list[str]:
+    return [each.text for each in find_questions(passages, lang)]
 
 
-FAQ = [passage("FAQ", "Can I return it?"), passage("FAQ", "Who are you?"), passage("FAQ", "Why not now?")]
+def test_headings_that_ask_are_taken_as_they_are() -> None:
+    """Of the language alone, and with the section that should answer."""
+    found = list(find_questions([passage("Can I return it by mail?"), passage("Who pays the return?")], "en"))
+    assert [(each.text, each.headings[-1]) for each in found] == [("Who pays the return?",) * 2]
+    assert texts(passage("Får jag tillbaka pengarna?", lang="sv"), lang="sv") == [
+        "Får jag tillbaka pengarna?"
+    ]
+    assert texts(passage("Får jag tillbaka pengarna?", lang="sv")) == []
 
 
-def test_headings_that_ask_come_first_and_topics_after_them() -> None:
-    """Two and one, each once."""
-    found = find_openers([*FAQ, *FAQ], ["Shipping", "Prices"], "en", lambda _: True)
-    assert found == ("Can I return it?", "Who are you?", "What is there about Shipping?")
-    assert len(found) == OPENERS
-    assert find_openers((), ["Frakt"], "sv", lambda _: True) == ("Vad finns det om Frakt?",)
+def test_no_heading_is_made_into_a_question() -> None:
+    """A topic, an offer and an exclamation are none, and neither is a question that names nothing by itself."""
+    for heading in (
+        "Shipping",
+        "Need help?",
+        "Ready to order?",
+        "Using a root domain?",
+        "How does it work?",
+        "Why?",
+        "What about these plans?",
+        "Villaägarna — What does a roof cost?",
+        "What is new? And why?",
+    ):
+        assert texts(passage(heading)) == [], heading
+
+
+def test_statements_that_ask_are_taken_where_another_follows() -> None:
+    """With or without a mark, which is left out; the last statement of a section has no answer below it."""
+    asked = passage("Payment", "Q: Which cards do you accept?", "A: Visa.", "Is cash accepted?", "No.")
+    assert texts(asked) == ["Which cards do you accept?", "Is cash accepted?"]
+    assert texts(passage("Payment", "We take cards.", "Which cards do you accept?")) == []
+    assert texts(passage("Q. Which cards do you accept?")) == ["Which cards do you accept?"]
 
 
 def test_no_question_holds_a_number_or_cannot_be_shown() -> None:
     """In digits or in words, of any script; a long one, and one with something that steers, are left out."""
-    bad = [
-        "What of 30 days?",
+    for heading in (
+        "What happens after 30 days?",
         "Is it five kronor?",
-        "Why ٣ of them?",
-        "Why \x1b[2J it?",
-        f"Is {'x' * 80} it?",
-        "Why?",
-    ]
-    topics = ["Top 10", "Two-factor login for three users", "\u202eSteering", "y" * 80, "Is it a question?"]
-    assert find_openers([passage("A", each) for each in bad], topics, "en", lambda _: True) == ()
-
-
-def test_a_question_that_finds_nothing_is_not_offered() -> None:
-    """And only a few are tried; another language's headings are none."""
-    tried: list[str] = []
-
-    def found(question: str) -> bool:
-        tried.append(question)
-        return question.startswith("What is there about B")
-
-    topics = ["A", "B", *(f"C{letter}" for letter in "abcdefghijkl")]
-    assert find_openers([*FAQ, passage("FAQ", "Varför inte nu?", lang="sv")], topics, "en", found) == (
-        "What is there about B?",
-    )
-    assert len(tried) == 8
-    assert not any("Varför" in each for each in tried)
+        "Why are there ٣ plans?",
+        "Why \x1b[2J plans?",
+        "Which \u202e plans?",
+        f"Is {'plan ' * 20}good?",
+        "What is [X]?",
+        "What is <b>plan</b>?",
+    ):
+        assert texts(passage(heading)) == [], heading

@@ -3,7 +3,7 @@
 import pytest
 
 from agent.grounding.evidence import evidence_of
-from agent.grounding.verify import check_numbers, confidence_of, snippets_of, verify
+from agent.grounding.verify import check_numbers, confidence_of, snippets_of, verify, verify_in_steps
 from agent.ports.search import Hit, Passage, Snippet
 
 
@@ -184,3 +184,35 @@ def test_headings_and_headers_cover_a_row() -> None:
         assert text is not None
         sure.append(text.confidence)
     assert sure == ["high", "low"]
+
+
+def test_a_verdict_reads_only_the_evidence_that_the_draft_uses() -> None:
+    """The statement that a draft quotes is enough; a number that stands elsewhere has all of them read."""
+    snippets = [
+        Snippet(file="kb/a.md", text=text, first=1, last=1, plain_text=text)
+        for text in ("Setup takes 2 days.", "Delivery costs 49 kr.", "Returns close after 30 nights.")
+    ]
+    hits = [Hit(each, Passage("kb/a.md", (), "en", tuple(snippets)), 0.9) for each in snippets]
+    for draft, read in (("Delivery costs 49 kr.", 1), ("It is 30 nights.", 3), ("Delivery costs 50 kr.", 3)):
+        assert len(list(verify_in_steps(draft, hits))) == read, draft
+    assert [verify(each, hits).is_supported for each in ("It is 30 nights.", "Delivery costs 50 kr.")] == [
+        True,
+        False,
+    ]
+
+
+def test_rates_are_compared_from_the_first_snippet_that_states_one() -> None:
+    """Also for numbers that were looked for in snippets without a rate before; those support any rate."""
+    bare, monthly, yearly = (
+        hit(text, first=line)
+        for line, text in enumerate(
+            ("Setup costs 99 kr.", "Basic costs 149 kr per month.", "Basic costs 149 kr per year."), 1
+        )
+    )
+    said = "Setup costs 99 kr per month. Basic costs 149 kr per month."
+    assert verify(said, [bare, monthly]).is_supported
+    assert verify(said, [monthly, bare]).is_supported
+    for hits in ([bare, yearly], [yearly, bare]):
+        assert [(token.text, sorted(token.rate)) for token in verify(said, hits).refused] == [
+            ("149 kr", ["month"])
+        ]

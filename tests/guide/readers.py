@@ -8,6 +8,7 @@ import shlex
 import tomllib
 from collections.abc import Callable, Mapping
 from functools import cache
+from html.parser import HTMLParser
 from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +18,9 @@ import yaml
 
 from agent.commands.settings import read_settings
 from agent.protocol.paths import match_path
+from agent.server.branding import read_branding
 from agent.server.metrics import Metrics
+from agent.server.settings import ServerSettings
 from agent.server.users import read_users
 from agent.structured.open import open_arguments
 from agent.tools.file import read_tools
@@ -106,6 +109,30 @@ def _read_users(file: Path) -> None:
     assert read_users(file, "the-token-of-the-operator").find_user(b"nobody's") == ""
 
 
+class _Scripts(HTMLParser):
+    """The attributes of the scripts of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[dict[str, str | None]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note the attributes of a script."""
+        self.found += [dict(attrs)] if tag == "script" else []
+
+
+def _read_bubble(file: Path) -> None:
+    (script,) = _Scripts(file.read_text("utf-8")).found
+    assert match_path(urlsplit(script["src"] or "").path.encode()).routes["GET"].name == "embed"
+    own = {each.removeprefix("data-") for each in script if each.startswith("data-")}
+    assert own < BUBBLE_ATTRIBUTES
+
+
+def _read_starters(file: Path) -> None:
+    assert read_branding(ServerSettings(starters=file), "en").starters.keys() == {"en", "sv"}
+
+
 def _read_lines(file: Path) -> None:
     assert all(isinstance(json.loads(line), dict) for line in file.read_text("utf-8").splitlines())
 
@@ -137,7 +164,7 @@ def _read_dockerfile(file: Path) -> None:
         if instruction == "COPY":
             assert all((ROOT / each).exists() for each in rest.split()[:-1]), line
         elif instruction == "RUN":
-            assert re.search(r"pip install .* /src ", rest)
+            assert check_install(rest.partition(" && ")[0].replace("/src", "."))[0] == {"postgres"}
         elif instruction == "CMD":
             assert json.loads(rest)[:2] == ["agent", "serve"]
             assert (
@@ -162,6 +189,35 @@ def _read_compose(file: Path) -> None:
         assert set(service.get("depends_on", ())) <= services.keys() - {name}
 
 
+def _read_team(file: Path) -> None:
+    """Read containers of a database and of servers, whose command lines and variables are settings."""
+    composed = yaml.safe_load(file.read_text("utf-8"))
+    database = composed["services"].pop("postgres")
+    assert {each.partition(":")[0] for each in database["volumes"]} == composed["volumes"].keys()
+    assert len(composed["services"]) == 2
+    for service in composed["services"].values():
+        assert service["depends_on"].keys() == {"postgres"}
+        assert (ROOT / service["build"]["dockerfile"]).exists()
+        flags = [
+            f"--{name.removeprefix('AGENT_').lower().replace('_', '-')}={value}"
+            for name, value in service["environment"].items()
+            if name.startswith("AGENT_")
+        ]
+        assert service["command"][:2] == ["agent", "serve"]
+        server = urlsplit(read_settings([*service["command"][2:], *flags]).storage.data)
+        assert server.hostname == "postgres"
+        assert server.username == database["environment"]["POSTGRES_USER"]
+        assert server.path == f"/{database['environment']['POSTGRES_DB']}"
+        assert service["environment"]["PGPASSWORD"] == database["environment"]["POSTGRES_PASSWORD"]
+
+
+def _read_haproxy(file: Path) -> None:
+    text = file.read_text("utf-8")
+    for needed in ("uri /readyz", "option forwardfor", "timeout tunnel", "option redispatch"):
+        assert needed in text
+    assert len(re.findall(r"^    server \w+ [\d.]+:8787$", text, re.MULTILINE)) == 2
+
+
 def _read_dashboard(file: Path) -> None:
     panels = json.loads(file.read_text("utf-8"))["panels"]
     names = {name for panel in panels for each in panel["targets"] for name in _METRIC.findall(each["expr"])}
@@ -177,12 +233,16 @@ def _read_prometheus(file: Path) -> None:
     assert len(job["static_configs"]) == 1
 
 
+BUBBLE_ATTRIBUTES: Final = {"title", "greeting", "color", "position", "theme", "lang", "token"}
+"""The attributes `data-...` that the bubble reads."""
 READERS: Final[Mapping[str, Callable[[Path], None]]] = {
     "tools.json": _read_tools,
     "mcp.json": _read_tools,
     ".mcp.json": _read_editor,
     "agent.toml": _read_settings,
     "users.toml": _read_users,
+    "shop.html": _read_bubble,
+    "starters.txt": _read_starters,
     "answers.jsonl": _read_lines,
     "talk.jsonl": _read_lines,
     "agent.service": _read_unit,
@@ -190,6 +250,8 @@ READERS: Final[Mapping[str, Callable[[Path], None]]] = {
     "Caddyfile": _read_caddy,
     "Dockerfile": _read_dockerfile,
     "compose.yaml": _read_compose,
+    "team.yaml": _read_team,
+    "haproxy.cfg": _read_haproxy,
     "grafana.json": _read_dashboard,
     "prometheus.yml": _read_prometheus,
 }

@@ -18,6 +18,7 @@ from agent.server.responses import SECURITY
 from agent.session.states import TABLE
 
 from ..server import exchange, later, page, parted
+from .readers import BUBBLE_ATTRIBUTES
 
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(guide.__file__).parent
@@ -53,6 +54,15 @@ class Page(HTMLParser):
         """Note the tag, and its address."""
         self.tags.add(tag)
         self.links |= {value or "" for name, value in attrs if name in ("href", "src")}
+
+
+def test_the_attributes_of_the_bubble_are_those_that_it_reads() -> None:
+    """Each in the table, and in its script."""
+    shown = set(re.findall(r"^\| `data-(\w+)` \|", TEXTS["running"], re.MULTILINE))
+    script = (ROOT / "agent" / "server" / "static" / "embed.js").read_text("utf-8")
+    (taken,) = re.findall(r"const \{ (.+) \} = script\.dataset;", script)
+    read = {*taken.split(", "), *re.findall(r"script\.dataset\.(\w+)", script)}
+    assert shown == read == BUBBLE_ATTRIBUTES
 
 
 def test_every_file_is_a_page() -> None:
@@ -170,7 +180,13 @@ def test_every_frame_of_the_wire_is_named_with_its_fields() -> None:
 @pytest.mark.parametrize("name", TEXTS)
 def test_settings_and_routes_that_it_names_are_there(name: str) -> None:
     """Each flag in a sentence is a setting of the server or one of the few of other commands; each path is a route."""
-    settings = {flag for flags in GROUPS.values() for flag in flags} | {"explain", "help", "check", "once"}
+    settings = {flag for flags in GROUPS.values() for flag in flags} | {
+        "explain",
+        "help",
+        "check",
+        "once",
+        "json",
+    }
     flags = re.findall(r"`--([a-z-]+)", TEXTS[name])
     assert set(flags) <= settings
     paths = {route.path for route in ROUTES}

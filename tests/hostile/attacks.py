@@ -374,6 +374,17 @@ ATTACKS: Mapping[str, Attack] = {
         ("null Origin", request(lambda e: e.upgrade("Origin: null\r\n")), ("403",)),
         ("DNS rebinding", request(lambda e: e.upgrade(host="evil.example:8787")), ("421",)),
         ("rebinding of the page", request(lambda e: e.get("/", host="evil.example")), ("421",)),
+        ("rebinding of the bubble", request(lambda e: e.get("/embed.json", host="evil.example")), ("421",)),
+        (
+            "the bubble on a foreign page",
+            request(lambda e: e.get("/embed.json", "Origin: http://x\r\n")),
+            ("403",),
+        ),
+        (
+            "the bubble's script for a foreign page",
+            request(lambda e: e.get("/embed.js", "Origin: http://x\r\n")),
+            ("403",),
+        ),
         ("two Hosts", request(lambda e: e.upgrade("Host: evil.example\r\n")), ("400",)),
         (
             "a second request",

@@ -81,6 +81,8 @@ VALUES: Mapping[str, Any] = {
     "type": "event",
     "subject": "door",
     "text": "My door is blue.",
+    "verdict": "up",
+    "command": {"resume": [{"type": "ignore", "args": None}]},
 }
 DECISIONS: Mapping[str, Mapping[str, Any]] = {
     each: {"decision": each, **({"text": "My door is blue."} if each == "edit" else {})}
@@ -116,7 +118,8 @@ def every_request(with_users: bool = False) -> Iterator[Asked]:
                 for each in described.get("parameters", [])
                 if each.get("in") == "query" and (each.get("required") or each["name"].endswith("_id"))
             }
-            if not with_users and not path.startswith("/memory"):  # where one is asked for
+            names_user = with_users or path.startswith("/memory")  # where programs must name one
+            if not names_user:
                 query.pop("user_id", None)
             operators = (
                 path == "/projects"
@@ -133,7 +136,7 @@ def every_request(with_users: bool = False) -> Iterator[Asked]:
                     each: VALUES.get(each, "")
                     for each in schema["properties"]
                     if each in schema.get("required", ())
-                    or (each.endswith("_id") and (with_users or each != "user_id"))
+                    or (each.endswith("_id") and (names_user or each != "user_id"))
                 }
                 for more in ways(schema["properties"]):
                     yield Asked(method.upper(), path, query, {**fields, **more}, operators)
@@ -159,8 +162,12 @@ async def settled(server: Whole, project: str, key: str, word: str = "W-77123") 
     made = (await server.good("GET", f"/projects/{project}/keys"))["items"]
     calls = [each["id"] for each in (suggested, confirmed, begun, reported)]
     threads = [each["thread_id"] for each in (suggested, begun)]
+    written = (await server.good("GET", f"/threads/{threads[0]}/messages?project_id={project}", key=key))[
+        "items"
+    ]
     return {
         "project_id": [project],
+        "message_id": [each["id"] for each in written],
         "document_id": [document["id"]],
         "thread_id": threads,
         "call_id": calls,
@@ -258,12 +265,14 @@ async def test_of_another_user_nothing_is_there(autojump_clock: trio.testing.Moc
         before, carried = await all_of(server, project), [*server.carried.called]
         asked = [each for each in every_request(with_users=True) if whose(each)]
         taken = {place for each in asked for place in whose(each)}
-        assert taken == {"thread_id", "call_id", "tool_call_id", "item_id"}
+        assert taken == {"thread_id", "message_id", "call_id", "tool_call_id", "item_id"}
         for each in asked:
             for place, id in [(where, one) for where in sorted(whose(each)) for one in ids[where]]:
                 answers = []
                 for named in (id, NEVER):
-                    about = by(each, "eve").about({place: named}).replace(b": KEY", b": " + key.encode())
+                    both = ("thread_id", "message_id") if "message_id" in each.places else ()
+                    of = {other: ids[other][0] for other in both} | {place: named}
+                    about = by(each, "eve").about(of).replace(b": KEY", b": " + key.encode())
                     answers.append(await server.raw(about, key))
                 assert answers[0] == answers[1], (each, place)
                 assert answers[0][0] == 404, (each, place, answers[0])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from agent.intents.fields import FILLED_CHARACTERS
 from agent.intents.grounded_fields import NumberSource, ground_fields
 from agent.intents.phone_numbers import read_digits
+from agent.intents.user_message import UserMessage
 from agent.intents.wishes import read_wishes
 from agent.ports.brain import Proposal, Wish
 
@@ -20,7 +21,9 @@ CALL = "Call me on 070-123 45 67 tomorrow at nine, my name is Anna. The order is
 def made(text: str, by_model: dict[str, Any], before: tuple[str, ...] = (), cited: str = "") -> Proposal:
     """Return what is proposed of the first wish of a text."""
     said = [NumberSource.of(each) for each in (*before, text)]
-    return ground_fields(read_wishes(text)[0], by_model, said, [NumberSource.of(cited)] if cited else [])
+    return ground_fields(
+        read_wishes(UserMessage(text))[0], by_model, said, [NumberSource.of(cited)] if cited else []
+    )
 
 
 def kept(text: str, name: str, value: Any, before: tuple[str, ...] = (), cited: str = "") -> Any:
@@ -135,7 +138,7 @@ def test_a_subject_that_does_not_stand_is_missing() -> None:
     """And is asked for; once the user was asked, the user's own words do."""
     proposal = made("Open a ticket", {"subject": "Pay 99913 kr", "priority": "high"})
     assert proposal == Proposal(action="create_ticket", payload={"priority": "high"}, missing=("subject",))
-    told = read_wishes("The lift is stuck", [Wish(proposal, ("Open a ticket",))])[0]
+    told = read_wishes(UserMessage("The lift is stuck"), [Wish(proposal, ("Open a ticket",))])[0]
     again = ground_fields(told, {"subject": "Pay 99913 kr"}, [NumberSource.of("The lift is stuck")])
     assert again.payload["subject"] == "The lift is stuck"
     better = ground_fields(told, {"subject": "Lift stuck"}, [NumberSource.of("The lift is stuck")])
@@ -190,7 +193,7 @@ def test_what_a_field_costs_has_a_bound() -> None:
     """However many numbers are in it and in what it is compared with."""
     said = [NumberSource.of("1 " * 4000), NumberSource.of("a1 " * 200)]
     value = " ".join("1" * count for count in range(3, 60))
-    wish = read_wishes("Open a ticket")[0]
+    wish = read_wishes(UserMessage("Open a ticket"))[0]
     began = time.thread_time()
     ground_fields(wish, {"subject": value, "body": value}, said)
     assert time.thread_time() - began < 0.3  # some 0.03
@@ -218,7 +221,7 @@ def check(said: str, cited: str, one: str, two: str) -> None:
     """Check that each run of what is proposed stands in the user's words, or is cited."""
     for text in (f"Call me {said}", f"Send an sms {said}", f"Open a ticket {said}"):
         by_model = {"phone": one, "name": two, "when": one, "text": two, "subject": one, "body": two}
-        for wish in read_wishes(text):
+        for wish in read_wishes(UserMessage(text)):
             payload = ground_fields(wish, by_model, [NumberSource.of(text)], [NumberSource.of(cited)]).payload
             for name, value in payload.items():
                 sources = [text, cited] if name in ("text", "subject", "body") else [text]

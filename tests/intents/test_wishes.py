@@ -5,6 +5,7 @@ import time
 import pytest
 
 from agent.config import MAX_TEXT, WISH_MESSAGES
+from agent.intents.user_message import UserMessage
 from agent.intents.wishes import only_completes, read_wishes
 from agent.ports.brain import Proposal, Wish
 
@@ -19,7 +20,7 @@ TICKET = Wish(Proposal(action="create_ticket", payload={}, missing=("subject",))
 
 def told(text: str, *left: Wish) -> list[tuple[str, dict[str, object], tuple[str, ...]]]:
     """Return what a message makes of open wishes."""
-    found = [each.proposal for each in read_wishes(text, left)]
+    found = [each.proposal for each in read_wishes(UserMessage(text), left)]
     return [(each.action, dict(each.payload), each.missing) for each in found]
 
 
@@ -37,7 +38,7 @@ def told(text: str, *left: Wish) -> list[tuple[str, dict[str, object], tuple[str
 def test_the_next_message_tells_the_number(text: str) -> None:
     """In whatever words."""
     assert told(text, CALL) == [("schedule_callback", {"phone": PHONE}, ())]
-    assert only_completes(text, read_wishes(text, [CALL]))
+    assert only_completes(UserMessage(text), read_wishes(UserMessage(text), [CALL]))
 
 
 @pytest.mark.parametrize(
@@ -60,12 +61,12 @@ def test_the_next_message_tells_the_number(text: str) -> None:
 )
 def test_anything_else_is_a_new_subject(text: str) -> None:
     """And the wish is gone."""
-    assert read_wishes(text, [CALL]) == ()
+    assert read_wishes(UserMessage(text), [CALL]) == ()
 
 
 def test_a_number_without_an_open_wish_is_none() -> None:
     """Keywords choose the action; a number alone never does."""
-    assert read_wishes(PHONE) == ()
+    assert read_wishes(UserMessage(PHONE)) == ()
 
 
 def test_a_message_with_a_keyword_is_a_wish_of_its_own() -> None:
@@ -74,7 +75,7 @@ def test_a_message_with_a_keyword_is_a_wish_of_its_own() -> None:
     assert told('Send me an sms: "I am late"', WORDS) == [
         ("send_sms", {"phone": PHONE, "text": "I am late"}, ())
     ]
-    (again,) = read_wishes("Call me", [Wish(CALL.proposal, ("Call me",) * WISH_MESSAGES)])
+    (again,) = read_wishes(UserMessage("Call me"), [Wish(CALL.proposal, ("Call me",) * WISH_MESSAGES)])
     assert again.words == ("Call me",) * WISH_MESSAGES
 
 
@@ -96,12 +97,14 @@ def test_the_next_message_may_be_what_to_send(text: str, sent: str | None) -> No
     """Unless it is a question, a courtesy or a withdrawal."""
     expected = [("send_sms", {"phone": PHONE, "text": sent}, ())] if sent else []
     assert told(text, WORDS) == expected
-    assert only_completes(text, read_wishes(text, [WORDS])) is bool(sent and "?" not in text)
+    assert only_completes(UserMessage(text), read_wishes(UserMessage(text), [WORDS])) is bool(
+        sent and "?" not in text
+    )
 
 
 def test_two_things_may_be_told_one_after_the_other() -> None:
     """What is still missing stays so, and what was told is kept."""
-    (half,) = read_wishes(PHONE, [SMS])
+    (half,) = read_wishes(UserMessage(PHONE), [SMS])
     assert half.proposal == Proposal(action="send_sms", payload={"phone": PHONE}, missing=("text",))
     assert half.words == ("Text me", PHONE)
     assert told("I will be late", half) == [("send_sms", {"phone": PHONE, "text": "I will be late"}, ())]
@@ -113,7 +116,7 @@ def test_two_things_may_be_told_one_after_the_other() -> None:
 def test_a_subject_is_told() -> None:
     """As the message."""
     assert told("The lift is stuck", TICKET) == [("create_ticket", {"subject": "The lift is stuck"}, ())]
-    assert read_wishes("Don't open a ticket", [TICKET]) == ()
+    assert read_wishes(UserMessage("Don't open a ticket"), [TICKET]) == ()
 
 
 def test_a_long_message_still_fits() -> None:
@@ -129,8 +132,8 @@ def test_no_message_is_expensive(unit: str) -> None:
     """One of 8,000 characters takes some milliseconds."""
     text = (unit * MAX_TEXT)[:MAX_TEXT]
     began = time.thread_time()
-    only_completes(text, read_wishes(text, [SMS, TICKET]))
-    only_completes(text, read_wishes(text, [WORDS, CALL]))
+    only_completes(UserMessage(text), read_wishes(UserMessage(text), [SMS, TICKET]))
+    only_completes(UserMessage(text), read_wishes(UserMessage(text), [WORDS, CALL]))
     assert time.thread_time() - began < 0.1  # some 0.015
 
 
@@ -138,8 +141,10 @@ def test_a_question_beside_the_number_is_answered() -> None:
     """Only a message that tells and asks nothing has no answer."""
     text = f"{PHONE}. What does the Standard plan cost?"
     assert told(text, CALL) == [("schedule_callback", {"phone": PHONE}, ())]
-    assert not only_completes(text, read_wishes(text, [CALL]))
+    assert not only_completes(UserMessage(text), read_wishes(UserMessage(text), [CALL]))
     text = f"{PHONE}. Tell me about the Standard plan and its prices"
-    assert not only_completes(text, read_wishes(text, [CALL]))
-    assert not only_completes(f"Call me on {PHONE}", read_wishes(f"Call me on {PHONE}"))
-    assert not only_completes("Hello", ())
+    assert not only_completes(UserMessage(text), read_wishes(UserMessage(text), [CALL]))
+    assert not only_completes(
+        UserMessage(f"Call me on {PHONE}"), read_wishes(UserMessage(f"Call me on {PHONE}"))
+    )
+    assert not only_completes(UserMessage("Hello"), ())

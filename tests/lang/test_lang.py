@@ -15,7 +15,18 @@ import pytest
 import agent.lang
 from agent.errors import UsageError
 from agent.intents.fields import REQUIRED, describe_action
-from agent.lang import DEFAULT, LANGUAGES, Lang, counting, dating, either, load_languages, page, remembering
+from agent.lang import (
+    DEFAULT,
+    LANGUAGES,
+    Lang,
+    counting,
+    dating,
+    either,
+    inbox,
+    load_languages,
+    page,
+    remembering,
+)
 from agent.lang import language as records
 from agent.lang.language import Language, table
 from agent.lexical.stems import stem
@@ -34,6 +45,7 @@ RECORDS = [
         **vars(counting),
         **vars(dating),
         **vars(page),
+        **vars(inbox),
         **vars(remembering),
     }.values()
     if is_dataclass(each) and isinstance(each, type)
@@ -90,7 +102,8 @@ def test_a_language_that_lacks_a_field_is_not_made() -> None:
 def test_the_type_checker_names_what_a_language_lacks(tmp_path: Path) -> None:
     """Before anything is run."""
     pytest.importorskip("mypy")
-    for name in ("refusals", "stated", "counting", "own"):
+    lacking = {name: tmp_path / f"{name}.py" for name in ("refusals", "stated", "counting", "mood")}
+    for name, path in lacking.items():
         tree = ast.parse(ESPERANTO)
         call, *_ = [
             node
@@ -98,17 +111,17 @@ def test_the_type_checker_names_what_a_language_lacks(tmp_path: Path) -> None:
             if isinstance(node, ast.Call) and name in [keyword.arg for keyword in node.keywords]
         ]
         call.keywords = [keyword for keyword in call.keywords if keyword.arg != name]
-        lacking = ast.unparse(tree)
-        path = tmp_path / f"{name}.py"
-        path.write_text(lacking, encoding="utf-8")
-        checked = subprocess.run(
-            [sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path / "cache"), str(path)],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=Path(agent.__file__).parents[1],
-        )
-        assert f'argument "{name}" ' in checked.stdout, checked.stdout
+        path.write_text(ast.unparse(tree), encoding="utf-8")
+    checked = subprocess.run(
+        [sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path / "cache"), *map(str, lacking.values())],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(agent.__file__).parents[1],
+    )
+    for name, path in lacking.items():
+        errors = [line for line in checked.stdout.splitlines() if line.startswith(str(path))]
+        assert any(f'argument "{name}" ' in line for line in errors), checked.stdout
 
 
 @pytest.mark.parametrize(
@@ -185,7 +198,8 @@ def test_the_folders_hold_data_only() -> None:
             if isinstance(node, ast.ImportFrom):
                 assert node.level == 1 or (
                     node.level == 2
-                    and node.module in ("counting", "dating", "language", "page", "remembering")
+                    and node.module
+                    in ("acting", "counting", "dating", "inbox", "language", "page", "remembering")
                 ), name
 
 

@@ -19,20 +19,17 @@ ESPERANTO = '''
 
 from dataclasses import replace
 
+from agent.lang.acting import Acting, Calling, Keywords, Mood
 from agent.lang.counting import Cardinals
 from agent.lang.en import LANGUAGE as ENGLISH
 from agent.lang.language import (
-    Acting,
     QuestionPatterns,
-    Calling,
     Completing,
     Courtesies,
     Deciding,
     Filing,
     Inventing,
-    Keywords,
     Language,
-    Mood,
     Pleasantries,
     Prompting,
     Quoting,
@@ -63,20 +60,20 @@ COUNTING = replace(
         },
         ones={"unu": 1},
         pronouns=words("unu"),
-        whole={},
-        heads=words("du tri kvar"),
-        weak_heads=frozenset(),
-        doubtful=frozenset(),
-        tails=words("jara"),
-        groups=frozenset(),
-        spelt={},
-        plain=frozenset(),
-        own=words("du tri mil cent"),
-        lookalikes=frozenset(),
-        romans=frozenset(),
+        standalone={},
+        prefixes=words("du tri kvar"),
+        weak_prefixes=frozenset(),
+        ambiguous_ones=frozenset(),
+        suffix_stems=words("jara"),
+        group_suffixes=frozenset(),
+        spellings={},
+        not_numbers=frozenset(),
+        homographs=words("du tri mil cent"),
+        not_digits=frozenset(),
+        not_romans=frozenset(),
         articles=frozenset(),
-        points=words("komo"),
-        minus=words("minus"),
+        decimal_points=words("komo"),
+        minus_words=words("minus"),
     ),
     units=replace(
         ENGLISH.counting.units,
@@ -133,7 +130,6 @@ LANGUAGE = Language(
         after="al ĉiuj",
         replies=Pleasantries("Saluton! Demandu min.", "Nedankinde.", "Mi respondas el la dokumentoj."),
         about="Ili temas pri:",
-        opener="Kio estas pri {}?",
         noted="Notita.",
         stated="Mi povas memori tion.",
     ),
@@ -264,6 +260,7 @@ LANGUAGE = Language(
         {"tagoj": "jaroj"},
     ),
     page=replace(ENGLISH.page, title="Demandu"),
+    inbox=ENGLISH.inbox,
 )
 '''
 
@@ -321,7 +318,7 @@ async def serve() -> dict[str, object]:
     from agent.protocol.asyncapi import document  # noqa: PLC0415
     from agent.retrieval.load import SourceFile  # noqa: PLC0415
     from agent.retrieval.search import KnowledgeBase  # noqa: PLC0415
-    from agent.server.page_routes import make_script  # noqa: PLC0415
+    from agent.server.page_languages import make_script  # noqa: PLC0415
     from agent.settings import Settings  # noqa: PLC0415
     from agent.testing.network import network  # noqa: PLC0415
     from agent.text.language import detect_language  # noqa: PLC0415

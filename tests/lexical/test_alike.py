@@ -1,13 +1,13 @@
 """Which known words a word may stand for: its forms, its parts, its misspellings, its synonyms, what means the same."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pytest
 
 from agent.lexical import alike as module
-from agent.lexical.alike import MEANING, MEANING_SURE, SYNONYM, WordLikeness
+from agent.lexical.alike import GUESSED, MEANING, MEANING_SURE, SYNONYM, WordLikeness
 from agent.lexical.stems import stem_keys
-from agent.lexical.vocabulary import Vocabulary
+from agent.lexical.vocabulary import Vocabulary, runs_of
 
 TEXT = (
     "standard plan price customer delivered subscription students discounts plans paketet rabatter studenter månader "
@@ -185,3 +185,66 @@ def test_an_unknown_compound_stands_for_its_parts(alike: WordLikeness) -> None:
     """With a joining s, too; a word that is known, or misspelt, is not taken apart."""
     assert like(alike, "standardspriset").get("standard", 0) >= module.GUESSED
     assert like(alike, "price") == {"price": 1.0}
+
+
+def mistaken(word: str, letters: str) -> Iterator[str]:
+    """Yield every spelling of a word with one mistake, in some letters."""
+    for at in range(len(word) + 1):
+        yield word[:at] + word[at + 1 :]
+        yield word[:at] + word[at + 1 : at + 2] + word[at : at + 1] + word[at + 2 :]
+        for letter in letters:
+            yield word[:at] + letter + word[at:]
+            yield word[:at] + letter + word[at + 1 :]
+
+
+@pytest.mark.parametrize("word", ["price", "telephone", "rabatter", "aaaaab", "ababab", "öppettider"])
+def test_every_single_mistake_is_seen_through(word: str) -> None:
+    """Wherever it is, in words of five letters and more."""
+    vocabulary = Vocabulary(stem_keys)
+    known = vocabulary.add_word(word)
+    for each in ("zzqqzzqq", "jjjjj"):
+        vocabulary.add_word(each)
+    alike = WordLikeness(vocabulary)
+    for each in set(mistaken(word, "xpö7")) - {word}:
+        if len(each) >= module.SPELLED:
+            assert alike.find_like(each).get(known, 0) >= module.GUESSED, each
+
+
+@pytest.mark.parametrize(
+    ("word", "known"), [("zebra", "zebr7"), ("zebra", "zebra7"), ("zebra", "zbrax"), ("zebra", "zxbrz")]
+)
+def test_a_digit_is_no_mistake_and_two_mistakes_are_too_many(word: str, known: str) -> None:
+    """A word with another digit is another product."""
+    vocabulary = Vocabulary(stem_keys)
+    vocabulary.add_word(known)
+    assert GUESSED not in like(WordLikeness(vocabulary), word).values()
+
+
+def test_alike_words_are_those_of_all_runs() -> None:
+    """Looking at the shortest lists first misses none: the measures of all pairs say the same."""
+    vocabulary = Vocabulary(stem_keys)
+    words = [*WORDS, *(a + b for a in WORDS[:12] for b in WORDS[12:])]
+    for word in words:
+        vocabulary.add_word(word)
+    alike = WordLikeness(vocabulary)
+    for word in [*words, "kamera", "tid", "leverans", "studentrabatt", "aaaa"]:
+        runs, expected = runs_of(word), {}
+        for number, other in enumerate(vocabulary.words):
+            both, others = len(runs & runs_of(other)), runs_of(other)
+            dice, shorter = 2 * both / (len(runs) + len(others)), min(len(runs), len(others))
+            sure = dice * module.FORM_SURE if dice > module.DICE else 0.0
+            if shorter >= module.PART_RUNS and both / shorter > module.CONTAINED:
+                sure = max(sure, both / shorter * module.PART_SURE)
+            if sure:
+                expected[number] = sure
+        found = alike.find_like(word)
+        assert expected.keys() <= found.keys()
+        assert all(found[number] >= sure for number, sure in expected.items())
+
+
+def test_a_part_that_shares_as_few_runs_as_it_may_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four of its five, which no shorter list of words holds."""
+    monkeypatch.setattr(module, "_split_compound", lambda word: ())
+    vocabulary = Vocabulary(stem_keys)
+    vocabulary.add_word("price")
+    assert like(WordLikeness(vocabulary), "pricetags") == {"price": 4 / 5 * module.PART_SURE}

@@ -27,6 +27,13 @@ class Compass:
         """Return that it tells the more the longer it is."""
         return len(word) / 10
 
+    def pack_words(self, words: Sequence[str]) -> bytes:
+        """Keep nothing."""
+        return b""
+
+    def adopt_words(self, words: Sequence[str], content: bytes) -> None:
+        """Take nothing over."""
+
     def hold_words(self, words: Sequence[str]) -> HeldWords:
         """Return them as they are."""
         return WordRows(self.embed_words(words))

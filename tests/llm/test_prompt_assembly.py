@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -272,7 +273,7 @@ def test_of_the_evidence_the_best_stays() -> None:
 
 def test_evidence_that_stands_in_the_conversation_is_not_told_again() -> None:
     """It comes last, so that the rest keeps its numbers; alone it leaves no gap before the question."""
-    told = replace(hit("My code is 4711."), in_conversation=True)
+    told = msgspec.structs.replace(hit("My code is 4711."), in_conversation=True)
     messages = assemble_draft(
         Prompt(instructions="Rules.", question="What is it?", lang="en"), [hit("A code is long."), told]
     ).messages

@@ -1,10 +1,9 @@
 """What an answer without a model quotes, in which order, and that no number is made by putting quotes together."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from agent.grounding.verify import verify
 from agent.lang import LANGUAGES

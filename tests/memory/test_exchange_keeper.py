@@ -1,6 +1,6 @@
 """Keeping what was said: in order, without anybody's waiting, and asking before anything becomes true."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
@@ -26,7 +26,7 @@ from agent.memory.items import make_draft
 from agent.memory.message_items import MessageItems, ProposedDraft
 from agent.memory.settings import MEMORY_ASKED, MEMORY_WRITE
 from agent.ports.action import Call
-from agent.ports.brain import Proposal, Question
+from agent.ports.brain import Question
 from agent.ports.conversation import Scope
 from agent.ports.decide import CallResult
 from agent.ports.memory import (
@@ -42,6 +42,7 @@ from agent.ports.memory import (
 )
 from agent.ports.remember import FinishedAnswer, RepeatMatcher
 from agent.testing.fakes import Figures, Noon
+from agent.testing.return_paths import NotedReturnPath
 
 SCOPE = Scope("shop", "t1", "anna")
 NOW = 1_700_000_000_000
@@ -127,9 +128,9 @@ class FakeStore:
     async def live_items(self, scope: Scope, at: int, types: Any = (), most: Any = None) -> tuple[Item, ...]:
         return self.loops
 
-    async def forgotten_ids(self, ids: Sequence[str]) -> frozenset[str]:
+    async def forgotten_messages(self, scope: Scope, said: Mapping[str, Collection[str]]) -> frozenset[str]:
         self.looks += 1
-        return frozenset(self.gone & {*ids})
+        return frozenset([each for each, cites in said.items() if self.gone & {*cites}])
 
     async def record_gap(self, scope: Scope, at: int, count: int) -> None:
         await self._write()
@@ -184,16 +185,6 @@ async def kept_in(store: FakeStore, transcript: Unsaid | None = None) -> AsyncGe
         nursery.cancel_scope.cancel()
 
 
-class Asked:
-    """Whom a keeper asks."""
-
-    def __init__(self) -> None:
-        self.about: list[Proposal] = []
-
-    def __call__(self, question: Question, proposal: Proposal) -> None:
-        self.about.append(proposal)
-
-
 def question(text: str = "hello", id: str = "m1", **more: Any) -> Question:
     return Question(id=id, text=text, lang="en", at=0.0, scope=SCOPE, **more)
 
@@ -204,7 +195,9 @@ async def test_exchanges_are_kept_in_their_order(autojump_clock: trio.testing.Mo
     async with kept_in(store) as keeper:
         began = trio.current_time()
         for number in range(5):
-            keeper.record_exchange(question(id=f"m{number}"), FinishedAnswer("Hi.", cites=("i1",)), Asked())
+            keeper.record_exchange(
+                question(id=f"m{number}"), FinishedAnswer("Hi.", cites=("i1",)), NotedReturnPath()
+            )
         assert trio.current_time() == began
         await keeper.wait_settled()
         said = [remark for batch in store.batches for kept in batch for remark in kept.remarks]
@@ -223,7 +216,7 @@ async def test_a_turn_that_goes_on_after_a_result_has_no_user_in_it(
     async with kept_in(store) as keeper:
         result = CallResult(call_id="c", tool="tool", arguments={}, ok=True, lines=("x: 1",))
         keeper.record_exchange(
-            question("fact: It is blue.", "c", results=(result,)), FinishedAnswer("Done."), Asked()
+            question("fact: It is blue.", "c", results=(result,)), FinishedAnswer("Done."), NotedReturnPath()
         )
         await keeper.wait_settled()
         (kept,) = store.batches[0]
@@ -237,7 +230,7 @@ async def test_what_is_said_while_a_call_ended_is_kept(autojump_clock: trio.test
     async with kept_in(store) as keeper:
         result = CallResult(call_id="c", tool="tool", arguments={}, ok=True, lines=("x: 1",))
         keeper.record_exchange(
-            question("told: It is blue.", "m2", results=(result,)), FinishedAnswer("Done."), Asked()
+            question("told: It is blue.", "m2", results=(result,)), FinishedAnswer("Done."), NotedReturnPath()
         )
         await keeper.wait_settled()
         (kept,) = store.batches[0]
@@ -247,32 +240,32 @@ async def test_what_is_said_while_a_call_ended_is_kept(autojump_clock: trio.test
 
 async def test_nobody_is_asked_before_the_row_is_there(autojump_clock: trio.testing.MockClock) -> None:
     """And about MEMORY_ASKED items of one message at most; the others are listed."""
-    store, asked = FakeStore(wait=1.0), Asked()
+    store, asked = FakeStore(wait=1.0), NotedReturnPath()
     async with kept_in(store) as keeper:
         keeper.record_exchange(
             question("fact: It is blue. It is red. It is old."), FinishedAnswer("Hi."), asked
         )
         await trio.sleep(0.9)
-        assert (store.batches, asked.about) == ([], [])
+        assert (store.batches, asked.proposals) == ([], [])
         await keeper.wait_settled()
-        assert [each.item for each in asked.about] == ["i1", "i2"][:MEMORY_ASKED]
-        assert asked.about[0].payload == {"item": "i1", "text": "It is blue."}
-        assert (asked.about[0].action, asked.about[0].needs_approval) == ("remember", True)
+        assert [each.item for each in asked.proposals] == ["i1", "i2"][:MEMORY_ASKED]
+        assert asked.proposals[0].payload == {"item": "i1", "text": "It is blue."}
+        assert (asked.proposals[0].action, asked.proposals[0].needs_approval) == ("remember", True)
         assert store.accepted == []
 
 
 async def test_an_order_is_an_approval(autojump_clock: trio.testing.MockClock) -> None:
     """Unless it contradicts what is remembered: then its user is asked, with both texts."""
-    store, asked = FakeStore(), Asked()
+    store, asked = FakeStore(), NotedReturnPath()
     async with kept_in(store) as keeper:
         keeper.record_exchange(question("told: It is blue. It is old."), FinishedAnswer("Noted."), asked)
         await keeper.wait_settled()
-        assert (store.accepted, asked.about) == (["i1", "i2"], [])
+        assert (store.accepted, asked.proposals) == (["i1", "i2"], [])
         store.conflicts = (item_of(drafted("It is red."), 9, status="accepted"),)
         keeper.record_exchange(question("told: It is blue."), FinishedAnswer("Noted."), asked)
         await keeper.wait_settled()
         assert store.accepted == ["i1", "i2"]
-        assert asked.about[0].payload["replaces"] == [{"item": "i9", "text": "It is red."}]
+        assert asked.proposals[0].payload["replaces"] == [{"item": "i9", "text": "It is red."}]
 
 
 async def test_who_waits_is_told_what_was_proposed(autojump_clock: trio.testing.MockClock) -> None:
@@ -298,10 +291,12 @@ async def test_who_asks_next_waits_for_what_he_said_before(autojump_clock: trio.
         began = trio.current_time()
         await keeper.wait_caught_up(SCOPE)
         assert trio.current_time() == began
-        keeper.record_exchange(question("told: It is blue."), FinishedAnswer("Noted."), Asked())
+        keeper.record_exchange(question("told: It is blue."), FinishedAnswer("Noted."), NotedReturnPath())
         await trio.sleep(0.15)  # it is kept, and not accepted yet
         other = replace(SCOPE, user="bo")
-        keeper.record_exchange(replace(question(id="m2"), scope=other), FinishedAnswer("Hi."), Asked())
+        keeper.record_exchange(
+            replace(question(id="m2"), scope=other), FinishedAnswer("Hi."), NotedReturnPath()
+        )
         await keeper.wait_caught_up(SCOPE.in_thread("t2"))
         assert (store.accepted, len(store.batches)) == (["i1"], 1)
         assert trio.current_time() == pytest.approx(began + 0.2)
@@ -313,7 +308,7 @@ async def test_a_disk_that_stalls_is_not_waited_for(autojump_clock: trio.testing
     """A slow one is, and who waited too long is told that some of it is not kept; it costs no later turn."""
     store = FakeStore(wait=MEMORY_WRITE - 1)
     async with kept_in(store) as keeper:
-        keeper.record_exchange(question(), FinishedAnswer("Hi."), Asked())
+        keeper.record_exchange(question(), FinishedAnswer("Hi."), NotedReturnPath())
         began = trio.current_time()
         assert not await keeper.wait_caught_up(SCOPE)
         assert trio.current_time() == pytest.approx(began + MEMORY_CAUGHT_UP)
@@ -331,7 +326,7 @@ async def test_what_could_not_be_kept_is_told_for_a_while(autojump_clock: trio.t
     store = FakeStore()
     async with kept_in(store) as keeper:
         store.fails = MEMORY_TRIES
-        keeper.record_exchange(question(id="m2"), FinishedAnswer("Hi."), Asked())
+        keeper.record_exchange(question(id="m2"), FinishedAnswer("Hi."), NotedReturnPath())
         await trio.sleep(MEMORY_RETRY * (MEMORY_TRIES - 1) - 0.1)
         began = trio.current_time()
         assert not await keeper.wait_caught_up(SCOPE.in_thread("t2"))
@@ -351,9 +346,11 @@ async def test_a_slow_commit_is_paid_twice_for_a_batch(autojump_clock: trio.test
             asked = replace(
                 question("told: It is blue.", id=f"m{number}"), scope=Scope("shop", "t", f"u{number}")
             )
-            keeper.record_exchange(asked, FinishedAnswer("Noted."), Asked())
+            keeper.record_exchange(asked, FinishedAnswer("Noted."), NotedReturnPath())
         keeper.decline_item(SCOPE, "i9")
-        keeper.record_exchange(question("told: It is blue.", id="after"), FinishedAnswer("Noted."), Asked())
+        keeper.record_exchange(
+            question("told: It is blue.", id="after"), FinishedAnswer("Noted."), NotedReturnPath()
+        )
         await trio.sleep(2.1)
         assert len(store.accepted) == MEMORY_BATCH - 1
         assert [len(each) for each in store.batches] == [MEMORY_BATCH - 1]
@@ -371,7 +368,7 @@ async def test_an_exchange_that_was_written_before_changes_nothing(
     async with kept_in(store) as keeper:
         told = question("told: It is blue. It is old.")
         store.is_known = True
-        keeper.record_exchange(told, FinishedAnswer("Noted."), Asked())
+        keeper.record_exchange(told, FinishedAnswer("Noted."), NotedReturnPath())
         await keeper.wait_settled()
         assert (len(store.batches), store.accepted) == (1, ["i1"])
 
@@ -382,14 +379,14 @@ async def test_a_write_that_fails_is_tried_again_and_then_counted(
     """The count is kept as soon as anything can be."""
     store = FakeStore(fails=MEMORY_TRIES - 1)
     async with kept_in(store) as keeper:
-        keeper.record_exchange(question(), FinishedAnswer("Hi."), Asked())
+        keeper.record_exchange(question(), FinishedAnswer("Hi."), NotedReturnPath())
         await trio.sleep(MEMORY_RETRY * MEMORY_TRIES)
         assert (len(store.batches), store.counted) == (1, [])
         store.fails = MEMORY_TRIES
-        keeper.record_exchange(question(id="lost"), FinishedAnswer("Hi."), Asked())
+        keeper.record_exchange(question(id="lost"), FinishedAnswer("Hi."), NotedReturnPath())
         await trio.sleep(MEMORY_RETRY * MEMORY_TRIES)
         assert (len(store.batches), store.counted) == (1, [])
-        keeper.record_exchange(question(id="m3"), FinishedAnswer("Hi."), Asked())
+        keeper.record_exchange(question(id="m3"), FinishedAnswer("Hi."), NotedReturnPath())
         await trio.sleep(MEMORY_RETRY)
         assert (len(store.batches), store.counted) == (2, [(SCOPE, 1)])
 
@@ -400,13 +397,13 @@ async def test_what_was_lost_last_is_counted_before_its_server_ends(
     """Nothing comes after it with which it would be; what cannot be counted then is said in the log."""
     store = FakeStore(fails=MEMORY_TRIES)
     async with kept_in(store) as keeper:
-        keeper.record_exchange(question(id="lost"), FinishedAnswer("Hi."), Asked())
+        keeper.record_exchange(question(id="lost"), FinishedAnswer("Hi."), NotedReturnPath())
         await keeper.wait_settled()
         assert (store.batches, store.counted) == ([], [(SCOPE, 1)])
     with capture_logs() as lines:
         async with kept_in(FakeStore(wait=MEMORY_WRITE * 10)) as keeper:
             for number in range(70):
-                keeper.record_exchange(question(id=f"m{number}"), FinishedAnswer("Hi."), Asked())
+                keeper.record_exchange(question(id=f"m{number}"), FinishedAnswer("Hi."), NotedReturnPath())
             with trio.move_on_after(1):
                 await keeper.wait_settled()
     (said,) = [line for line in lines if line["event"] == "exchanges not remembered"]
@@ -421,7 +418,7 @@ async def test_a_disk_that_stalls_costs_what_is_said_and_no_turn(
     async with kept_in(store) as keeper:
         began = trio.current_time()
         for number in range(MEMORY_WAITING + 40):
-            keeper.record_exchange(question(id=f"m{number}"), FinishedAnswer("Hi."), Asked())
+            keeper.record_exchange(question(id=f"m{number}"), FinishedAnswer("Hi."), NotedReturnPath())
         assert trio.current_time() == began
         assert await keeper.record_and_propose(question(id="late"), FinishedAnswer("Hi.")) is None
         assert trio.current_time() == began  # where there is no room nobody waits
@@ -436,8 +433,8 @@ async def test_what_cannot_be_looked_through_is_kept_without(autojump_clock: tri
     """Words that break the reading break nothing else."""
     store = FakeStore()
     async with kept_in(store) as keeper:
-        keeper.record_exchange(question("broken: 7731"), FinishedAnswer("Hi."), Asked())
-        keeper.record_exchange(question("fact: It is blue.", "m2"), FinishedAnswer("Hi."), Asked())
+        keeper.record_exchange(question("broken: 7731"), FinishedAnswer("Hi."), NotedReturnPath())
+        keeper.record_exchange(question("fact: It is blue.", "m2"), FinishedAnswer("Hi."), NotedReturnPath())
         await keeper.wait_settled()
         assert [len(kept.drafts) for batch in store.batches for kept in batch] == [0, 1]
 
@@ -446,7 +443,7 @@ async def test_a_decline_rejects_the_item(autojump_clock: trio.testing.MockClock
     """Once, after what was handed over before it; one that is decided already stays as it is."""
     store = FakeStore(wait=0.1)
     async with kept_in(store) as keeper:
-        keeper.record_exchange(question("fact: It is blue."), FinishedAnswer("Hi."), Asked())
+        keeper.record_exchange(question("fact: It is blue."), FinishedAnswer("Hi."), NotedReturnPath())
         keeper.decline_item(SCOPE, "i1")
         await keeper.wait_settled()
         assert (len(store.batches), store.decided) == (1, [("i1", "reject")])
@@ -454,7 +451,7 @@ async def test_a_decline_rejects_the_item(autojump_clock: trio.testing.MockClock
         keeper.decline_item(SCOPE, "i1")
         await keeper.wait_settled()
         store.refuses = None
-        keeper.record_exchange(question(), FinishedAnswer("Hi."), Asked())
+        keeper.record_exchange(question(), FinishedAnswer("Hi."), NotedReturnPath())
         await keeper.wait_settled()
         assert len(store.batches) == 2
 
@@ -464,16 +461,18 @@ async def test_words_end_the_loop_that_they_name(autojump_clock: trio.testing.Mo
     loop = item_of(drafted("I will call the bank.", "call bank"), 5, type="open_loop", status="active")
     store = FakeStore(loops=(loop,))
     async with kept_in(store) as keeper:
-        keeper.record_exchange(question("done: bank call"), FinishedAnswer("Good."), Asked())
+        keeper.record_exchange(question("done: bank call"), FinishedAnswer("Good."), NotedReturnPath())
         await keeper.wait_settled()
         assert store.decided == [("i5", "finish")]
-        keeper.record_exchange(question("before: call it a day"), FinishedAnswer("Good."), Asked())
-        keeper.record_exchange(question("before: did you call the bank"), FinishedAnswer("Good."), Asked())
+        keeper.record_exchange(question("before: call it a day"), FinishedAnswer("Good."), NotedReturnPath())
+        keeper.record_exchange(
+            question("before: did you call the bank"), FinishedAnswer("Good."), NotedReturnPath()
+        )
         await keeper.wait_settled()
         assert store.decided == 2 * [("i5", "finish")]
         store.decided.pop()
         store.loops = (loop, replace(loop, id="i6"))
-        keeper.record_exchange(question("done: bank call"), FinishedAnswer("Good."), Asked())
+        keeper.record_exchange(question("done: bank call"), FinishedAnswer("Good."), NotedReturnPath())
         await keeper.wait_settled()
         assert store.decided == [("i5", "finish")]
 
@@ -519,13 +518,17 @@ async def test_an_answer_that_cites_what_was_forgotten_before_it_was_kept_leaves
     """Its words are in no thread's messages either; one that cites nothing costs no look."""
     store, unsaid = FakeStore(), Unsaid()
     async with kept_in(store, unsaid) as keeper:
-        keeper.record_exchange(question("?", "m1"), FinishedAnswer("Blue.", cites=("i1", "t3")), Asked())
-        keeper.record_exchange(question("?", "m2"), FinishedAnswer("Red.", cites=("i2",)), Asked())
-        keeper.record_exchange(question("?", "m3"), FinishedAnswer("Hi."), Asked())
+        keeper.record_exchange(
+            question("?", "m1"), FinishedAnswer("Blue.", cites=("i1", "t3")), NotedReturnPath()
+        )
+        keeper.record_exchange(question("?", "m2"), FinishedAnswer("Red.", cites=("i2",)), NotedReturnPath())
+        keeper.record_exchange(question("?", "m3"), FinishedAnswer("Hi."), NotedReturnPath())
         await keeper.wait_settled()
         assert unsaid.turns == []
         store.gone = {"i2"}
-        keeper.record_exchange(question("?", "m4"), FinishedAnswer("Blue.", cites=("i1", "i2")), Asked())
+        keeper.record_exchange(
+            question("?", "m4"), FinishedAnswer("Blue.", cites=("i1", "i2")), NotedReturnPath()
+        )
         await keeper.wait_settled()
         assert [(each.scope, each.remark.message, each.remark.role) for each in unsaid.turns] == [
             (SCOPE, "m4", "assistant")
@@ -555,6 +558,6 @@ async def test_an_event_that_a_model_proposes_too_is_stored_once(
         async with trio.open_nursery() as nursery:
             nursery.start_soon(keeper.run)
             question = Question(id="m1", text="The boiler broke.", lang="en", at=0.0, scope=SCOPE)
-            await keeper.record_and_propose(question, FinishedAnswer("So it is.", drafts=proposed))
+            await keeper.record_and_propose(question, FinishedAnswer("So it is.", keeps=proposed))
             nursery.cancel_scope.cancel()
         assert store.batches[0][0].drafts == stored

@@ -11,14 +11,15 @@ from agent.memory.items import same_wording
 from agent.memory.message_items import read_items
 from agent.memory.note_taker import NoteTaker
 from agent.memory.recollection import Recollection
-from agent.ports.brain import Proposal, Question
+from agent.ports.brain import Question
 from agent.ports.memory import LIVE, Draft, Item, ItemType, MemoryStore
 from agent.ports.note import MemoryNote, UnreadTurn
 from agent.ports.pages import Window
 from agent.ports.remember import FinishedAnswer
-from agent.storage.memories.store import open_sqlite_memory
+from agent.storage.memories.store import open_database_memory
 from agent.testing.fakes import Figures, Noon
 from agent.testing.network import inline
+from agent.testing.return_paths import NotedReturnPath
 from tests.remembered import ANA, NOW
 
 ORDERS = (
@@ -90,7 +91,7 @@ async def test_no_model_approves(autojump_clock: trio.testing.MockClock) -> None
     lived = waited = by_rule = 0
     for seed in range(8):
         chance = random.Random(seed)
-        async with open_sqlite_memory(None, inline, Noon()) as memory, trio.open_nursery() as nursery:
+        async with open_database_memory(None, inline, Noon()) as memory, trio.open_nursery() as nursery:
             noting = NoteTaker(Reader(chance), memory, memory, Noon(), Figures())
             keeper = ExchangeKeeper(memory, Noon(), Figures(), read_items, noting=noting)
             recollection = Recollection(memory, Nothing(), Noon())  # type: ignore[arg-type]
@@ -101,7 +102,7 @@ async def test_no_model_approves(autojump_clock: trio.testing.MockClock) -> None
                     id=f"m{turn}", text=chance.choice(ORDERS + QUESTIONS), lang="en", at=0.0, scope=ANA
                 )
                 drafts = await proposals(memory, recollection, question, chance)
-                await keeper.record_and_propose(question, FinishedAnswer("So it is.", drafts=drafts))
+                await keeper.record_and_propose(question, FinishedAnswer("So it is.", keeps=drafts))
                 await trio.testing.wait_all_tasks_blocked()
             items = (await memory.items(ANA, Window(99))).entries
             nursery.cancel_scope.cancel()
@@ -121,8 +122,8 @@ async def test_who_is_there_is_asked_about_what_a_model_proposes(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     """With its text, and what it would replace; it is stored as proposed before."""
-    asked: list[Proposal] = []
-    async with open_sqlite_memory(None, inline, Noon()) as memory, trio.open_nursery() as nursery:
+    asked = NotedReturnPath()
+    async with open_database_memory(None, inline, Noon()) as memory, trio.open_nursery() as nursery:
         keeper = ExchangeKeeper(memory, Noon(), Figures(), read_items)
         recollection = Recollection(memory, Nothing(), Noon())  # type: ignore[arg-type]
         nursery.start_soon(keeper.run)
@@ -130,32 +131,30 @@ async def test_who_is_there_is_asked_about_what_a_model_proposes(
         await keeper.record_and_propose(order, FinishedAnswer("Noted."))
         question = Question(id="m2", text="What is the budget?", lang="en", at=0.0, scope=ANA)
         draft = recollection.draft_item(question, "fact", *WORDS[2], "en", ())
-        keeper.record_exchange(
-            question, FinishedAnswer("50 SEK", drafts=(draft,)), lambda of, proposal: asked.append(proposal)
-        )
+        keeper.record_exchange(question, FinishedAnswer("50 SEK", keeps=(draft,)), asked)
         await keeper.wait_settled()
         old, new = (await memory.items(ANA, Window(9))).entries
         nursery.cancel_scope.cancel()
     assert (old.status, new.status, new.decided_by) == ("accepted", "proposed", None)
-    assert [each.payload for each in asked] == [
+    assert [each.payload for each in asked.proposals] == [
         {"item": new.id, "text": WORDS[2][1], "replaces": [{"item": old.id, "text": old.text}]}
     ]
 
 
 async def test_an_order_approves_no_words_but_its_own(autojump_clock: trio.testing.MockClock) -> None:
     """A model's proposal that says the same, and more, is shown before it is true: its user has not seen it."""
-    asked: list[Proposal] = []
-    async with open_sqlite_memory(None, inline, Noon()) as memory, trio.open_nursery() as nursery:
+    asked = NotedReturnPath()
+    async with open_database_memory(None, inline, Noon()) as memory, trio.open_nursery() as nursery:
         keeper = ExchangeKeeper(memory, Noon(), Figures(), read_items)
         recollection = Recollection(memory, Nothing(), Noon())  # type: ignore[arg-type]
         nursery.start_soon(keeper.run)
         question = Question(id="m1", text="What is the budget?", lang="en", at=0.0, scope=ANA)
         draft = recollection.draft_item(question, "fact", *WORDS[1], "en", ())
-        await keeper.record_and_propose(question, FinishedAnswer("50 SEK", drafts=(draft,)))
+        await keeper.record_and_propose(question, FinishedAnswer("50 SEK", keeps=(draft,)))
         order = Question(id="m2", text=ORDERS[0], lang="en", at=0.0, scope=ANA)
-        keeper.record_exchange(order, FinishedAnswer("Noted."), lambda of, proposal: asked.append(proposal))
+        keeper.record_exchange(order, FinishedAnswer("Noted."), asked)
         await keeper.wait_settled()
         items = (await memory.items(ANA, Window(9))).entries
         nursery.cancel_scope.cancel()
     assert [(item.text, item.status) for item in items] == [(WORDS[1][1], "proposed")]
-    assert [each.payload["text"] for each in asked] == [WORDS[1][1]]
+    assert [each.payload["text"] for each in asked.proposals] == [WORDS[1][1]]

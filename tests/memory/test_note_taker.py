@@ -22,7 +22,7 @@ from agent.memory.note_taker import (
     NoteTaker,
 )
 from agent.memory.settings import MEMORY_ASKED
-from agent.ports.brain import Proposal, Question
+from agent.ports.brain import Question
 from agent.ports.conversation import Scope
 from agent.ports.memory import Item
 from agent.ports.note import MemoryNote, ReadStore, UnreadTurn
@@ -32,6 +32,7 @@ from agent.storage.open import open_memory_store
 from agent.storage.settings import StorageSettings
 from agent.testing.fakes import Figures
 from agent.testing.network import inline
+from agent.testing.return_paths import NotedReturnPath
 from tests.examples import sample
 from tests.remembered import ANA, accepted, budget
 
@@ -75,16 +76,6 @@ class Reader:
         return [unread.turn.remark.text for _, unread, _ in self.seen]
 
 
-class Asked:
-    """Whom a keeper asks."""
-
-    def __init__(self) -> None:
-        self.about: list[Proposal] = []
-
-    def __call__(self, question: Question, proposal: Proposal) -> None:
-        self.about.append(proposal)
-
-
 @dataclass
 class Running:
     """What runs. figures: what was counted."""
@@ -93,12 +84,12 @@ class Running:
     keeper: ExchangeKeeper
     figures: Figures
 
-    async def say(self, text: str, scope: Scope = ANA, asked: Asked | None = None) -> None:
+    async def say(self, text: str, scope: Scope = ANA, asked: NotedReturnPath | None = None) -> None:
         """Say something, which is answered and kept. The words are the message's id, too."""
         self.keeper.record_exchange(
             Question(id=text, text=text, lang="en", at=0.0, scope=scope),
             FinishedAnswer("Noted."),
-            asked or Asked(),
+            asked or NotedReturnPath(),
         )
         await self.keeper.wait_settled()
 
@@ -125,13 +116,13 @@ async def running(reader: Reader, store: ReadStore | None = None) -> AsyncGenera
 
 async def test_what_a_model_finds_is_proposed_and_asked_about(autojump_clock: trio.testing.MockClock) -> None:
     """Once its message is kept, and never more than proposed."""
-    asked = Asked()
+    asked = NotedReturnPath()
     async with running(Reader(wait=2.0)) as run:
         await run.say("home", asked=asked)
         assert await run.items() == []
         await trio.sleep(3)
         assert await run.items() == [("About home", "proposed")]
-        assert [each.payload for each in asked.about] == [{"item": "i1", "text": "About home"}]
+        assert [each.payload for each in asked.proposals] == [{"item": "i1", "text": "About home"}]
         assert {"read", "asked"} <= run.figures.words
 
 
@@ -139,7 +130,7 @@ async def test_a_message_asks_about_so_many_whoever_finds_them(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     """The rules' findings come first; what is left is listed."""
-    asked = Asked()
+    asked = NotedReturnPath()
     text = "I prefer green tea to any coffee."
     reader = Reader(
         finds=lambda said: [MemoryNote("fact", each, f"About {each}", "tea") for each in ("cat", "dog")]
@@ -148,20 +139,20 @@ async def test_a_message_asks_about_so_many_whoever_finds_them(
         await run.say(text, asked=asked)
         await trio.sleep(1)
         assert len(await run.items()) == 3
-        assert len(asked.about) == MEMORY_ASKED
+        assert len(asked.proposals) == MEMORY_ASKED
 
 
 async def test_what_contradicts_is_asked_about_with_both_texts(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     """As what the rules find is."""
-    asked = Asked()
+    asked = NotedReturnPath()
     reader = Reader(finds=lambda said: [MemoryNote("fact", "budget of atlas", "Its budget is 70 SEK", said)])
     async with running(reader) as run:
         await accepted(run.store, budget(50))
         await run.say("70 SEK now", asked=asked)
         await trio.sleep(1)
-        [proposal] = asked.about
+        [proposal] = asked.proposals
         assert [each["text"] for each in proposal.payload["replaces"]] == ["The budget of atlas is 50 SEK"]
 
 
@@ -250,7 +241,7 @@ async def test_a_fault_of_the_reading_ends_no_server(autojump_clock: trio.testin
 async def test_what_was_not_read_is_read_after_a_start(autojump_clock: trio.testing.MockClock) -> None:
     """Also what was being read; who asked is gone, so that it waits among what is proposed."""
     async with open_memory_store(StorageSettings(), inline, Clock()) as store:
-        asked = Asked()
+        asked = NotedReturnPath()
         async with running(Reader(wait=5.0), store) as run:
             await run.say("home", asked=asked)
             await run.say("garden", asked=asked)
@@ -258,7 +249,7 @@ async def test_what_was_not_read_is_read_after_a_start(autojump_clock: trio.test
         async with running(Reader(), store) as run:
             await trio.sleep(NOTE_TAKEN + NOTE_LOOK)
             assert [text for text, _ in await run.items()] == ["About home", "About garden"]
-            assert asked.about == []
+            assert asked.proposals == []
 
 
 async def test_what_is_forgotten_while_it_is_read_leaves_nothing(
@@ -308,7 +299,9 @@ async def test_without_a_model_nothing_waits_for_one(autojump_clock: trio.testin
         keeper = ExchangeKeeper(store, Clock(), Figures(), read_items)
         nursery.start_soon(keeper.run)
         keeper.record_exchange(
-            Question(id="m", text="hello", lang="en", at=0.0, scope=ANA), FinishedAnswer("Hi."), Asked()
+            Question(id="m", text="hello", lang="en", at=0.0, scope=ANA),
+            FinishedAnswer("Hi."),
+            NotedReturnPath(),
         )
         await keeper.wait_settled()
         assert await store.take_unread(9, START * 2, START * 3) == ()

@@ -4,7 +4,7 @@ import pytest
 
 from agent.errors import Conflict
 from agent.memory.own_memory import OwnMemory
-from agent.storage.memories.store import open_sqlite_memory
+from agent.storage.memories.store import open_database_memory
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
 from tests.remembered import ANA, NOW, accepted, budget, proposed
@@ -13,7 +13,7 @@ from tests.remembered import ANA, NOW, accepted, budget, proposed
 @pytest.mark.parametrize("how", ["superseded", "rejected", "forgotten"])
 async def test_what_has_ended_is_not_corrected(how: str) -> None:
     """That is said of its state, whatever its times are by now."""
-    async with open_sqlite_memory(None, inline, Noon()) as memory:
+    async with open_database_memory(None, inline, Noon()) as memory:
         desk = OwnMemory(memory, Noon())
         if how == "rejected":
             item = (await proposed(memory, budget(50))).item

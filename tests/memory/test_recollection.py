@@ -1,6 +1,6 @@
 """What a turn is told of what is remembered, over a real store in memory and a recaller that finds what it is told."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from agent.memory.recall.recall import IndexRecaller
 from agent.memory.recollection import PICTURE_READ, Recollection
 from agent.ports.brain import Question
 from agent.ports.conversation import Exchange, Scope
-from agent.ports.memory import MemoryStore
+from agent.ports.note import ReadStore
 from agent.ports.recall import Excerpt, RecallQuery, RecallResult
 from agent.ports.remember import UNREAD_MEMORY
 from agent.storage.open import open_memory_store
@@ -65,7 +65,8 @@ class Found:
     """Finds what it was made with."""
 
     def __init__(self, *excerpts: Excerpt, wait: float = 0.0, fails: bool = False) -> None:
-        self.found = RecallResult(excerpts, 0.9, (("t1", "i1"),) if len(excerpts) > 1 else ())
+        pairs = (("t1", "i1"),) if len(excerpts) > 1 else ()
+        self.found = RecallResult(excerpts=excerpts, score=0.9, disagreements=pairs)
         self.wait, self.fails = wait, fails
         self.asked: list[RecallQuery] = []
 
@@ -76,15 +77,18 @@ class Found:
             raise StorageFailed("gone")
         return self.found
 
+    async def standing_ids(self, scope: Scope, ids: Collection[str], at: int) -> frozenset[str]:
+        raise AssertionError("nothing of it is cited")
+
 
 @asynccontextmanager
-async def store() -> AsyncGenerator[MemoryStore, None]:
+async def store() -> AsyncGenerator[ReadStore, None]:
     async with open_memory_store(StorageSettings(), inline, Noon()) as memory:
         yield memory
 
 
 @asynccontextmanager
-async def used() -> AsyncGenerator[MemoryStore, None]:
+async def used() -> AsyncGenerator[ReadStore, None]:
     """What was found, as it is kept: t1 and t3 of their user, t2 and t4 of the agent, and i1."""
     async with store() as memory:
         await memory.keep_exchanges([an_exchange("m1", SAID.text, OWN.text), an_exchange("m3")], NOW)
@@ -296,11 +300,11 @@ async def test_what_may_be_cited_stands_until_it_is_forgotten(
     async with store() as memory:
         await memory.keep_exchanges([an_exchange("m1", "My budget is 50 SEK")], NOW)
         item = await accepted(memory, budget(50))
-        recollection = Recollection(memory, Found(), Noon())
-        assert await recollection.are_citable({f"memory/{item.id}", "memory/t1"})
-        assert not await recollection.are_citable({f"memory/{item.id}", "memory/t2"})
+        recollection = Recollection(memory, IndexRecaller(memory, inline), Noon())
+        assert await recollection.are_citable(ANA, {f"memory/{item.id}", "memory/t1"})
+        assert not await recollection.are_citable(ANA, {f"memory/{item.id}", "memory/t2"})
         await memory.forget_item(ANA, item.id, NOW)
-        assert not await recollection.are_citable({f"memory/{item.id}"})
+        assert not await recollection.are_citable(ANA, {f"memory/{item.id}"})
 
 
 async def test_an_order_to_remember_is_known_as_one() -> None:
@@ -346,6 +350,6 @@ async def test_what_cannot_be_looked_up_neither_stands_nor_falls(
 ) -> None:
     """Who asks whether it may be cited is told that nobody knows."""
     async with used() as memory:
-        recollection = Recollection(memory, Found(), Noon())
+        recollection = Recollection(memory, IndexRecaller(memory, inline), Noon())
     with pytest.raises(StorageFailed):  # it is closed
-        await recollection.are_citable({"memory/i1"})
+        await recollection.are_citable(ANA, {"memory/i1"})

@@ -22,6 +22,27 @@ async def test_trouble_is_reported_at_each_failure_and_taken_back_by_an_answer()
     assert troubles == ["The language model does not answer: it refused the request."] * 2 + [""]
 
 
+async def test_a_model_that_is_left_alone_keeps_its_reason() -> None:
+    """The operator reads why it failed, beside that it is not asked for a while; a later failure has its own reason."""
+    troubles: list[str] = []
+    rests = ModelFailed("the model failed 5 times in a row", "open")
+    away = ModelFailed("it cannot be reached", "connect")
+    model = WatchedModel(
+        FakeModel([(rests,), (away,), (rests,), (WRONG_KEY,), GOOD, (rests,)]), troubles.append
+    )
+    for _ in range(6):
+        await outcome_of(model)
+    lead = "The language model does not answer: "
+    assert [each.removeprefix(lead) for each in troubles] == [
+        "the model failed 5 times in a row.",
+        "it cannot be reached.",
+        "it cannot be reached. The model failed 5 times in a row.",
+        "it refused the request.",
+        "",
+        "the model failed 5 times in a row.",
+    ]
+
+
 async def test_a_probe_asks_for_one_token_and_logs_one_line(autojump_clock: MockClock) -> None:
     """The line of a failure holds its kind, the reason with its remedy, and the server's sentence."""
     asked = FakeModel([(2.5, *GOOD), (WRONG_KEY,)])

@@ -10,7 +10,7 @@ def test_every_language_counts() -> None:
     """The words of each stand in the tables that are read."""
     for counting in COUNTINGS.values():
         assert counting.cardinals.words.items() <= CARDINALS.items()
-    assert unite_words(lambda each: each.joints.both) == {"and", "och"}
+    assert unite_words(lambda each: each.joints.conjunctions) == {"and", "och"}
     assert merge_tables(lambda each: each.cardinals.ones) == {"one": 1, "en": 1, "ett": 1}
 
 
@@ -18,7 +18,7 @@ def test_a_kind_without_words_matches_nothing() -> None:
     """Not everything, as an empty alternative would."""
     for said in (either(lambda each: ""), pattern([])):
         assert re.search(rf"(?:{said})", "any text") is None
-    assert re.fullmatch(rf"(?:{either(lambda each: each.ordinals.before_part)})", "") is None
+    assert re.fullmatch(rf"(?:{either(lambda each: each.ordinals.fraction_followers)})", "") is None
 
 
 def test_the_longest_phrase_is_tried_first() -> None:

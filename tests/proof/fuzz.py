@@ -25,7 +25,7 @@ from agent.config import MAX_ID, MAX_TEXT
 from agent.errors import BadFrame
 from agent.protocol import inbound
 from agent.protocol.codec import decode
-from agent.protocol.routes import Shape
+from agent.protocol.route import Shape
 from agent.server.admission import Admission
 from agent.server.api.answers import answer_refusal
 from agent.server.request_head import Head, Refusal, read_head

@@ -4,6 +4,7 @@ Each function is the life of one process. It says over its pipe how far it has c
 """
 
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -12,13 +13,17 @@ from typing import Any
 import trio
 
 from agent.actions.runner import Runner
+from agent.errors import StorageFailed
 from agent.host import WallClock, WorkerThreads
 from agent.ports.action import Call, Outcome
 from agent.ports.conversation import NO_SCOPE, Scope
 from agent.ports.ledger import ClaimStatus, LedgerRow
-from agent.storage.sqlite import SqliteLedger, open_sqlite_ledger
+from agent.storage.database_ledger import DatabaseLedger, open_database_ledger
+from agent.storage.places import Data
 from agent.testing.fakes import Figures
 
+AT_ONCE = 8  # claims of one process
+PAUSE = 0.05  # seconds until a claim that failed is put again
 BEFORE_CLAIM, BEFORE_EFFECT, BEFORE_RECORD = SPOTS = ("before claim", "before effect", "before record")
 
 
@@ -39,7 +44,7 @@ class Spot:
 class SpottedLedger:
     """The ledger, with the spots around its claim and record."""
 
-    def __init__(self, ledger: SqliteLedger, spot: Spot) -> None:
+    def __init__(self, ledger: DatabaseLedger, spot: Spot) -> None:
         self._ledger = ledger
         self._spot = spot
         self.get_row = ledger.get_row
@@ -69,11 +74,15 @@ class Append:
     async def run(self, call: Call, begin: Callable[[], None]) -> Mapping[str, Any]:
         """Append the suggestion's id."""
         begin()
+        self.write(call.suggestion_id)
+        return {}
+
+    def write(self, id: str) -> None:
+        """Append an id."""
         file = os.open(self._path, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600)
-        os.write(file, f"{call.suggestion_id}\n".encode())
+        os.write(file, f"{id}\n".encode())
         os.fsync(file)
         os.close(file)
-        return {}
 
 
 def effects(folder: Path) -> list[str]:
@@ -95,7 +104,7 @@ def one_action(folder: Path, suggestion_id: str, spot: str, pipe: Connection) ->
 
     async def life() -> None:
         async with (
-            open_sqlite_ledger(folder, WorkerThreads(), WallClock()) as ledger,
+            open_database_ledger(folder, WorkerThreads(), WallClock()) as ledger,
             trio.open_nursery() as nursery,
         ):
             spotted = SpottedLedger(ledger, Spot(spot, pipe))
@@ -110,7 +119,7 @@ def after_the_restart(folder: Path, suggestion_id: str, pipe: Connection) -> Non
 
     async def life() -> tuple[LedgerRow | None, int, Outcome]:
         async with (
-            open_sqlite_ledger(folder, WorkerThreads(), WallClock()) as ledger,
+            open_database_ledger(folder, WorkerThreads(), WallClock()) as ledger,
             trio.open_nursery() as nursery,
         ):
             runner = Runner(nursery, ledger, Append(folder), WallClock(), Figures())
@@ -126,7 +135,7 @@ def many_actions(folder: Path, name: str, pipe: Connection) -> None:
 
     async def life() -> None:
         async with (
-            open_sqlite_ledger(folder, WorkerThreads(), WallClock()) as ledger,
+            open_database_ledger(folder, WorkerThreads(), WallClock()) as ledger,
             trio.open_nursery() as nursery,
         ):
             runner = Runner(nursery, ledger, Append(folder), WallClock(), Figures())
@@ -142,7 +151,7 @@ def a_crowd_of_actions(folder: Path, name: str, pipe: Connection) -> None:
 
     async def life() -> None:
         async with (
-            open_sqlite_ledger(folder, WorkerThreads(), WallClock()) as ledger,
+            open_database_ledger(folder, WorkerThreads(), WallClock()) as ledger,
             trio.open_nursery() as nursery,
         ):
             runner = Runner(nursery, ledger, Append(folder), WallClock(), Figures())
@@ -162,10 +171,49 @@ def every_row(folder: Path, pipe: Connection) -> None:
     """Open the file and tell what every row says."""
 
     async def life() -> dict[str, str]:
-        async with open_sqlite_ledger(folder, WorkerThreads(), WallClock()) as ledger:
+        async with open_database_ledger(folder, WorkerThreads(), WallClock()) as ledger:
             return {row.suggestion_id: row.status for row in await ledger.rows(1_000_000)}
 
     pipe.send(trio.run(life))
+
+
+def claim_all(data: Data, folder: Path, ids: list[str], pipe: Connection) -> None:
+    """Claim each id as other processes do, run its effect where it is won, record that it is done, and claim again what
+    failed; tell how often each claim failed once all outcomes are written, and stay until told to leave.
+    """
+
+    async def life() -> None:
+        failed: Counter[str] = Counter()
+        figures, left = Figures(), iter(ids)
+
+        async def claim(id: str) -> None:
+            try:
+                won = await ledger.claim(id, "append", WallClock().now_ms())
+            except StorageFailed:
+                failed[id] += 1
+                await trio.sleep(PAUSE)
+                await claim(id)
+                return
+            if won:
+                Append(folder).write(id)
+                await ledger.record_outcome(id, "done", {"success": True}, WallClock().now_ms())
+
+        async def claim_each() -> None:
+            for id in left:
+                await claim(id)
+
+        async with open_database_ledger(data, WorkerThreads(), WallClock(), figures) as ledger:
+            pipe.send("open")
+            await trio.to_thread.run_sync(pipe.recv)
+            async with trio.open_nursery() as nursery:
+                for _ in range(AT_ONCE):
+                    nursery.start_soon(claim_each)
+            while figures.levels.get("actions_unrecorded"):  # noqa: ASYNC110  # it is a plain figure
+                await trio.sleep(PAUSE)
+            pipe.send(failed)
+            await trio.to_thread.run_sync(pipe.recv)
+
+    trio.run(life)
 
 
 def claimers(folder: Path, ids: list[str], pipe: Connection) -> None:
@@ -178,7 +226,7 @@ def claimers(folder: Path, ids: list[str], pipe: Connection) -> None:
             if await ledger.claim(suggestion_id, "append", 0):
                 won[suggestion_id] += 1
 
-        async with open_sqlite_ledger(folder, WorkerThreads(), WallClock()) as ledger:
+        async with open_database_ledger(folder, WorkerThreads(), WallClock()) as ledger:
             pipe.send("open")
             pipe.recv()
             async with trio.open_nursery() as nursery:

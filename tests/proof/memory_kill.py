@@ -12,6 +12,7 @@ from itertools import count
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import sqlalchemy as sa
 import trio
@@ -20,7 +21,8 @@ from agent.errors import Conflict, NotFound
 from agent.host import WallClock, WorkerThreads
 from agent.ports.memory import MemoryStore
 from agent.ports.note import ReadStore
-from agent.storage.memories.store import open_sqlite_memory
+from agent.storage.memories.store import open_database_memory
+from agent.storage.prepared import PreparedStatement
 from tests.forgetting import WHOSE, both_files, say_everywhere
 from tests.remembered import ANA, NOW, a_draft, an_exchange, budget
 
@@ -82,7 +84,7 @@ def _live(
     live: Callable[[ReadStore, Connection], Awaitable[None]],
 ) -> None:
     async def life() -> int:
-        async with open_sqlite_memory(folder, WorkerThreads(), WallClock()) as memory:
+        async with open_database_memory(folder, WorkerThreads(), WallClock()) as memory:
             counted = kill_before(statements)
             await live(memory, pipe)
         return next(counted)
@@ -99,6 +101,13 @@ def kill_before(statements: int) -> Iterator[int]:
             os.kill(os.getpid(), signal.SIGKILL)
 
     sa.event.listen(sa.Engine, "before_cursor_execute", counted)
+    run = PreparedStatement.rows  # which goes to the driver itself
+
+    def rows(statement: PreparedStatement, connection: sa.Connection, **values: Any) -> list[tuple[Any, ...]]:
+        counted()
+        return run(statement, connection, **values)
+
+    mock.patch.object(PreparedStatement, "rows", rows).start()
     return began
 
 
@@ -107,7 +116,7 @@ def accepter(folder: Path, ids: list[str], pipe: Connection) -> None:
 
     async def life() -> int:
         refused = 0
-        async with open_sqlite_memory(folder, WorkerThreads(), WallClock()) as memory:
+        async with open_database_memory(folder, WorkerThreads(), WallClock()) as memory:
             pipe.send("open")
             pipe.recv()
             for id in ids:

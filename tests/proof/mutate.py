@@ -18,12 +18,14 @@ import tempfile
 import threading
 import time
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.servers import SERVER, start_server
 from tests.words import parse_modules
 
 from .anchors import AnchorError, Package
@@ -33,6 +35,7 @@ from .warm import Warm
 ROOT = Path(__file__).resolve().parents[2]
 LIST = Path(__file__).with_name("mutants.toml")
 COPIED = ("agent", "tests", "kb", "diagrams", "pyproject.toml", "README.md")
+PROOFS = ("-m", "proof")  # of the tests that are named
 TESTS, STRIKES = "tests.proof.copied_tests", "tests.proof.copied_strikes"
 AT_ONCE = 2
 PARSING = threading.Lock()  # CPython 3.11 fails where two threads parse at once (python/cpython#106905)
@@ -60,6 +63,7 @@ class Mutant:
     tests: tuple[str, ...] = ()
     strike: tuple[str, ...] = ()
     planted: bool = False
+    served: bool = False
 
     def find_file(self, package: Package) -> Path:
         """Return the file to mutate, below agent/; raises AnchorError when it is not there."""
@@ -87,7 +91,9 @@ class Mutant:
     @property
     def examination(self) -> tuple[str, ...]:
         """The command, run in the copy, that must notice."""
-        return (STRIKES, *self.strike) if self.strike else (TESTS, *self.tests)
+        return (
+            (STRIKES, *self.strike) if self.strike else (TESTS, *(PROOFS if self.served else ()), *self.tests)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +121,7 @@ def mutants(names: Sequence[str] = ()) -> tuple[Mutant, ...]:
     """Return the mutants of the list, or those of these names; raises KeyError for one that is not there."""
     rows: list[dict[str, Any]] = tomllib.loads(LIST.read_text(encoding="utf-8"))["mutant"]
     by_name = {mutant.name: mutant for mutant in map(_mutant, rows)}
+    assert len(by_name) == len(rows), "two mutants have one name, so that one of them is never tried"
     return tuple(by_name[name] for name in names or by_name)
 
 
@@ -172,7 +179,11 @@ def judge(mutant: Mutant, clean: Path, room: Path, warm: Warm) -> Verdict:
 
 def check_tests(warm: Warm, clean: Path, chosen: Sequence[Mutant]) -> str:
     """Return what fails on the untouched copy, of all tests that shall kill a mutant; "" when nothing does."""
-    return _fails(warm, clean, TESTS, sorted({node for mutant in chosen for node in mutant.tests}))
+    plain, served = (
+        sorted({node for mutant in chosen if mutant.served is kind for node in mutant.tests})
+        for kind in (False, True)
+    )
+    return _fails(warm, clean, TESTS, plain) or _fails(warm, clean, TESTS, served and [*PROOFS, *served])
 
 
 def check_strikes(warm: Warm, clean: Path, verdicts: Sequence[Verdict]) -> str:
@@ -191,6 +202,19 @@ def _fails(warm: Warm, clean: Path, module: str, arguments: Sequence[str]) -> st
     return "" if status == WELL else said or f"{module} ended with {status}"
 
 
+@contextmanager
+def _serve(chosen: Sequence[Mutant]) -> Iterator[None]:
+    """Have one PostgreSQL server for all that need one, which ends with this process: each examination is killed."""
+    if any(mutant.served for mutant in chosen) and SERVER not in os.environ:
+        os.environ[SERVER] = start_server()
+        try:
+            yield
+        finally:
+            del os.environ[SERVER]
+    else:
+        yield
+
+
 def run(
     chosen: Sequence[Mutant], tell: Callable[[int, Verdict], object] = lambda _done, _verdict: None
 ) -> tuple[list[Verdict], str]:
@@ -198,7 +222,7 @@ def run(
 
     tell: called with the count of verdicts so far and the latest, as each comes.
     """
-    with tempfile.TemporaryDirectory(prefix="mutants-") as folder, Warm(HANGS) as warm:
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder, _serve(chosen), Warm(HANGS) as warm:
         room = Path(folder)
         clean = room / "clean"
         clean.mkdir()

@@ -4,6 +4,7 @@ Each function is the life of one process, which says over its pipe what a client
 """
 
 import random
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from multiprocessing.connection import Connection
@@ -17,6 +18,7 @@ from agent.host import WallClock, WorkerThreads
 from agent.ports.calls import CallApproval, CallReport, StoredCall
 from agent.ports.projects import HOUSE
 from agent.ports.threads import StoredMessage, TurnOpening, TurnStep
+from agent.storage.places import Data
 from agent.storage.store import Store
 from agent.storage.stores import open_stores
 
@@ -74,11 +76,44 @@ async def turn(store: Store, message: str, thread: str, new: bool, *calls: dict[
     return [call.id for call in made]
 
 
-def racer(folder: Path, name: str, ids: list[str], pipe: Connection) -> None:
+def beginner(data: Data, name: str, log: Path, rounds: int, pipe: Connection) -> None:
+    """Begin and end turns in one thread, as all others do; note both in a log, and tell what each try was answered."""
+
+    async def life() -> Counter[str]:
+        async with open_stores(data, WorkerThreads(), WallClock()) as kept:
+            pipe.send("open")
+            await trio.to_thread.run_sync(pipe.recv)
+            answers: Counter[str] = Counter()
+            for number in range(rounds):
+                id = f"{name}-{number}"
+                opening = TurnOpening(
+                    project=HOUSE, thread="t1", user="u", id=id, content="text", at=_now(), alone=False
+                )
+                try:
+                    await kept.store.threads.begin_turn(opening)
+                except (Conflict, StorageFailed) as refused:
+                    answers[refused.code if isinstance(refused, Conflict) else str(refused)] += 1
+                    continue
+                _append(log, f"begin {id}")
+                _append(log, f"end {id}")
+                step = TurnStep(project=HOUSE, thread="t1", message=id, status="done", at=_now())
+                assert await kept.store.threads.record_step(step)
+                answers["begun"] += 1
+            return answers
+
+    pipe.send(trio.run(life))
+
+
+def _append(path: Path, line: str) -> None:
+    with path.open("ab", buffering=0) as file:
+        file.write(f"{line}\n".encode())
+
+
+def racer(data: Data, name: str, ids: list[str], pipe: Connection) -> None:
     """Approve, edit, reject, answer, begin and report each call, as all others do; tell what was won."""
 
     async def life() -> list[tuple[str, str]]:
-        async with open_stores(folder, WorkerThreads(), WallClock()) as kept:
+        async with open_stores(data, WorkerThreads(), WallClock()) as kept:
             pipe.send("open")
             await trio.to_thread.run_sync(pipe.recv)
             won: list[tuple[str, str]] = []
@@ -89,10 +124,8 @@ def racer(folder: Path, name: str, ids: list[str], pipe: Connection) -> None:
                 ):
                     if await _made(make):
                         won.append((id, operation))
-                        if operation in (
-                            "approve",
-                            "edit",
-                        ):  # begin before another process takes the approval back
+                        # Begin before another process takes the approval back.
+                        if operation in ("approve", "edit"):
                             break
                 if await _made(lambda id=id: kept.store.calls.begin_call(HOUSE, id, _now(), _now() + HOUR)):  # type: ignore[misc]
                     won.append((id, "begin"))

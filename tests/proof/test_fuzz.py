@@ -22,6 +22,7 @@ def test_no_mutated_frame_or_head_gets_anything_but_a_typed_answer() -> None:
     assert sum(outcomes.values()) == INPUTS
 
 
+@pytest.mark.proof
 def test_every_outcome_is_reached() -> None:
     """The inputs are no noise: messages, requests and upgrades come through, and many a sentence is heard."""
     _, outcomes = fuzz.fuzz(3000, seed=3)

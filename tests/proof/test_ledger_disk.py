@@ -23,7 +23,7 @@ import trio
 
 from agent.client.client import Client, connect
 from agent.log import short_hash
-from agent.storage.trust import FILE
+from agent.storage.sqlite.trust import FILE
 
 from ..both import Flags, both_at_length
 from .mutate import ROOT

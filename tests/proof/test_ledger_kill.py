@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from agent.storage.database_file import FOLDER
+from agent.storage.sqlite.owners import FOLDER
 
 from . import ledger_kill
 from .ledger_kill import BEFORE_CLAIM, BEFORE_RECORD, SPOTS, effects
@@ -26,7 +26,10 @@ TIMES = 20
 SIGKILL = -9
 
 _processes = multiprocessing.get_context("forkserver")
-_processes.set_forkserver_preload([ledger_kill.__name__])  # imports once, not in each of 150 processes
+# Imports once, not in each of 150 processes; what is not installed is left out.
+_processes.set_forkserver_preload(
+    [ledger_kill.__name__, "agent.storage.postgres.place", "sqlalchemy.dialects.postgresql.psycopg"]
+)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from agent.memory.states import TABLE
 from agent.ports.memory import LIVE, Change, Item, StoredTurn
 from agent.ports.pages import Window
 from agent.storage.memories import FILE
-from agent.storage.memories.store import open_sqlite_memory
+from agent.storage.memories.store import open_database_memory
 from tests.forgetting import WHOSE, WORD, both_files
 from tests.remembered import ANA, NOW, budget
 
@@ -47,7 +47,7 @@ def told_all(pipe: Connection) -> list[tuple[str, str | int]]:
 
 async def everything(folder: Path) -> tuple[dict[str, Item], dict[str, list[Change]], tuple[StoredTurn, ...]]:
     """What a server that is started again finds: items, what happened to each, and turns."""
-    async with open_sqlite_memory(folder, WorkerThreads(), WallClock()) as memory:
+    async with open_database_memory(folder, WorkerThreads(), WallClock()) as memory:
         page = await memory.items(ANA, Window(100), ["proposed", *LIVE, "superseded", "forgotten"])
         items = {item.id: item for item in page.entries}
         happened = {id: [line for line in await memory.history(ANA, id) if line.item == id] for id in items}
@@ -118,7 +118,7 @@ def test_killed_before_any_statement(tmp_path: Path) -> None:
 async def unread(folder: Path) -> set[str]:
     """The messages that are still to be read by a model, of what a server finds that is started again."""
     found: set[str] = set()
-    async with open_sqlite_memory(folder, WorkerThreads(), WallClock()) as memory:
+    async with open_database_memory(folder, WorkerThreads(), WallClock()) as memory:
         while taken := await memory.take_unread(9, NOW, NOW):
             found |= {each.turn.remark.message for each in taken}
             for each in taken:
@@ -180,7 +180,7 @@ def test_many_processes_accept_what_contradicts_each_other(tmp_path: Path) -> No
     """Each proposal once, whoever was first; of all, one is live, and every other knows which one closed it."""
 
     async def propose() -> list[str]:
-        async with open_sqlite_memory(tmp_path, WorkerThreads(), WallClock()) as memory:
+        async with open_database_memory(tmp_path, WorkerThreads(), WallClock()) as memory:
             return [
                 found.item.id
                 for n in range(12)

@@ -4,6 +4,7 @@ import os
 import random
 import time
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,9 @@ from agent.ports.calls import StoredCall
 from agent.ports.ledger import LedgerRow
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
+from agent.storage.places import Data
 from agent.storage.stores import open_stores
+from tests.servers import place_for
 
 from . import store_race
 from .test_ledger_kill import process, told
@@ -27,6 +30,14 @@ TIMES = int(os.environ.get("STORE_TIMES", "1"))
 RACERS = 8
 CALLS = 16 * TIMES  # of so many, some are run and some are not
 KILLS = 6 * TIMES
+TURNS = 12 * TIMES  # that each process tries to begin
+MAY_BE_TOLD = (  # the last three on a machine that is too busy
+    "begun",
+    "turn_in_progress",
+    "database is locked",
+    "its disk does not answer",
+    "others write the same at the same time",
+)
 ORDER = ("suggested", "confirmed", "claimed", "done")
 AFTER_A_KILL = {
     "record": {"suggested", "cancelled", "unknown", "done"},
@@ -34,11 +45,47 @@ AFTER_A_KILL = {
 }
 
 
-def test_eight_processes_decide_on_each_call_once(tmp_path: Path) -> None:
+@pytest.fixture(params=["file", "postgres"])
+def data(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Data]:
+    """A place that several processes share."""
+    with place_for(request.param, tmp_path) as place:
+        yield place
+
+
+def test_turns_that_many_processes_begin_in_one_thread_come_one_by_one(data: Data, tmp_path: Path) -> None:
+    """Each begins after the one before has ended; whoever is refused is told that a turn is in progress."""
+
+    async def make() -> None:
+        async with open_stores(data, WorkerThreads(), WallClock()) as kept:
+            await store_race.turn(kept.store, "m1", "t1", True)
+
+    trio.run(make)
+    log = tmp_path / "turns"
+    answers: Counter[str] = Counter()
+    with ExitStack() as stack:
+        pipes = [
+            stack.enter_context(process(store_race.beginner, data, f"p{number}", log, TURNS))[1]
+            for number in range(RACERS)
+        ]
+        assert [told(pipe) for pipe in pipes] == ["open"] * RACERS
+        for pipe in pipes:
+            pipe.send("go")
+        for pipe in pipes:
+            answers += told(pipe)
+    lines = log.read_text().splitlines()
+    begun = [line.removeprefix("begin ") for line in lines[::2]]
+    assert lines == [f"{what} {id}" for id in begun for what in ("begin", "end")]
+    assert answers["begun"] == len(begun) > 0
+    assert answers["turn_in_progress"] > 0
+    others = {answer for answer in answers if not any(may in answer for may in MAY_BE_TOLD)}
+    assert others == set()
+
+
+def test_eight_processes_decide_on_each_call_once(data: Data) -> None:
     """One process approves or edits, one rejects or answers, one begins and one reports, of all that try."""
 
     async def calls() -> list[str]:
-        async with open_stores(tmp_path, WorkerThreads(), WallClock()) as kept:
+        async with open_stores(data, WorkerThreads(), WallClock()) as kept:
             kinds: list[dict[str, Any]] = [{} for _ in range(CALLS)]
             return await store_race.turn(kept.store, "m1", "t1", True, *kinds)
 
@@ -46,7 +93,7 @@ def test_eight_processes_decide_on_each_call_once(tmp_path: Path) -> None:
     won: dict[str, list[tuple[str, str]]] = defaultdict(list)
     with ExitStack() as stack:
         racers = [
-            (f"p{number}", stack.enter_context(process(store_race.racer, tmp_path, f"p{number}", ids))[1])
+            (f"p{number}", stack.enter_context(process(store_race.racer, data, f"p{number}", ids))[1])
             for number in range(RACERS)
         ]
         assert [told(pipe) for _, pipe in racers] == ["open"] * RACERS
@@ -55,7 +102,7 @@ def test_eight_processes_decide_on_each_call_once(tmp_path: Path) -> None:
         for name, pipe in racers:
             for id, operation in told(pipe):
                 won[id].append((operation, name))
-    found, rows = trio.run(everything, tmp_path)
+    found, rows = trio.run(everything, data)
     assert sorted(won) == sorted(ids)
     for id, call in found.items():
         _is_the_winners(call, dict(won[id]), Counter(operation for operation, _ in won[id]))
@@ -122,9 +169,9 @@ def test_killed_at_any_moment_every_call_is_in_a_legal_status(tmp_path: Path) ->
     assert {("record", "cancelled"), ("record", "done"), ("caller", "claimed")} <= set(statuses)
 
 
-async def everything(folder: Path) -> tuple[dict[str, StoredCall], tuple[LedgerRow, ...]]:
+async def everything(data: Data) -> tuple[dict[str, StoredCall], tuple[LedgerRow, ...]]:
     """Every call, and every row of the ledger, after a restart."""
-    async with open_stores(folder, WorkerThreads(), WallClock()) as kept:
+    async with open_stores(data, WorkerThreads(), WallClock()) as kept:
         found: dict[str, StoredCall] = {}
         after: int | None = 0
         while after is not None:

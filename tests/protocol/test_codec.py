@@ -27,6 +27,8 @@ GOOD = [
     ('{"type":"message","id":"1","text":"hi"}', inbound.Message("1", "hi")),
     ('{"text":"hej","lang":"sv","id":"1","type":"message"}', inbound.Message("1", "hej", "sv")),
     ('{"type":"message","id":"1","text":"hi","lang":null}', inbound.Message("1", "hi")),
+    ('{"type":"message","id":"1","text":"hi","progress":true}', inbound.Message("1", "hi", progress=True)),
+    ('{"type":"message","id":"1","text":"hi","progress":false}', inbound.Message("1", "hi")),
     (' {"type":"cancel"}\n', inbound.Cancel()),
     ('{"type":"cancel","id":"1"}', inbound.Cancel("1")),
     ('{"type":"cancel","id":null}', inbound.Cancel()),
@@ -63,6 +65,11 @@ GOOD = [
         inbound.MemoryEdit("i1", "It is 60.", 1),
     ),
     ('{"type":"memory_forget","item":"i1","id":"q"}', inbound.MemoryForget("i1", "q")),
+    ('{"type":"feedback","message":"m","verdict":"up"}', inbound.RateAnswer("m", "up")),
+    (
+        '{"type":"feedback","message":"m","verdict":"down","text":"Old","id":"q"}',
+        inbound.RateAnswer("m", "down", "Old", "q"),
+    ),
 ]
 
 
@@ -167,6 +174,13 @@ BAD = [
     ),
     ('{"type":"message","id":"7","text":"a","lang":5}', "bad_message", "field lang", "7"),
     (
+        '{"type":"message","id":"7","text":"a","progress":1}',
+        "bad_message",
+        "progress of the message true",
+        "7",
+    ),
+    ('{"type":"message","id":"7","text":"a","progress":null}', "bad_message", "true or false, or leave", "7"),
+    (
         '{"type":"message","id":"7","text":"a","id":8}',
         "bad_message",
         "id of the message a",
@@ -250,6 +264,12 @@ BAD_CONSULTS = [
     (of("memory_forget"), "Add the field item to the memory_forget"),
     (of("memory_forget", item=[SENTINEL]), "item of the memory_forget a string"),
     (of("memory_forget", item=LONG), "item of the memory_forget to at most 128"),
+    (of("feedback", verdict="up"), "Add the field message to the feedback"),
+    (of("feedback", message=5, verdict="up"), "message of the feedback a string"),
+    (of("feedback", message="m"), "the field verdict, up or down"),
+    (of("feedback", message="m", verdict=SENTINEL), "the field verdict, up or down"),
+    (of("feedback", message="m", verdict="up", text=5), "text of the feedback a string"),
+    (of("feedback", message="m", verdict="up", text="x" * 1001), "text of the feedback to at most 1000"),
 ]
 
 
@@ -325,8 +345,29 @@ json_values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=6,
 )
-CONSULTS = ("open_thread", "recall", "memory_list", "memory_decide", "memory_edit", "memory_forget")
-ASKED = ("thread", "query", "limit", "status", "after", "item", "decision", "revision", "replaces")
+CONSULTS = (
+    "open_thread",
+    "recall",
+    "memory_list",
+    "memory_decide",
+    "memory_edit",
+    "memory_forget",
+    "feedback",
+)
+ASKED = (
+    "progress",
+    "thread",
+    "query",
+    "limit",
+    "status",
+    "after",
+    "item",
+    "decision",
+    "revision",
+    "replaces",
+    "message",
+    "verdict",
+)
 names = st.sampled_from(["type", "id", "text", "lang", "suggestionId", "x", *ASKED])
 kinds = st.sampled_from(["message", "cancel", "confirm_action", "reject_action", "nope", *CONSULTS])
 fields = st.dictionaries(names, json_values, max_size=4)

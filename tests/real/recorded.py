@@ -134,7 +134,7 @@ def record_labelled(folder: Path) -> None:
             place = LABELLED / f"{request_digest(request)}.jsonl"
             if place.exists():  # an answer that failed was not kept
                 _, *answer = place.read_text("utf-8").splitlines()
-                place.write_text("\n".join([json.dumps({"request": each.row["id"]}), *answer, ""]), "utf-8")
+                place.write_text("\n".join([json.dumps({"request": each.row.id}), *answer, ""]), "utf-8")
     sys.stdout.write("\n".join(beside.lines(by_set, smollm.NAME)) + "\n")
 
 

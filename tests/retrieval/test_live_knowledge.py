@@ -101,6 +101,37 @@ def logged() -> Iterator[list[tuple[str, str]]]:
 
 
 @pytest.mark.usefixtures("autojump_clock")
+async def test_machines_know_by_a_digest_whether_they_serve_the_same(kb: Path, inline: RunSync) -> None:
+    """It is that of the content, wherever the folder is, and changes with each document and with the synonyms."""
+    other = kb / "elsewhere" / "docs"
+    other.mkdir(parents=True)
+    for name in ("b.md", "a.md"):
+        (other / name).write_bytes((kb / name).read_bytes())
+    async with living(other, inline) as (there, hints):
+        digests = {there.digest}
+        for name, content in (
+            ("a.md", "A quagga."),
+            ("c.md", "A zebra."),
+            ("synonyms.txt", "zebra horse"),
+            ("not-read.bin", "a zebra"),
+        ):
+            (other / name).write_text(content)
+            await hints.tell()
+            digests.add(there.digest)
+        assert len(digests) == 4
+        for name in ("c.md", "synonyms.txt", "not-read.bin"):
+            (other / name).unlink()
+        (other / "a.md").write_bytes((kb / "a.md").read_bytes())
+        await hints.tell()
+        assert there.digest in digests
+    again = await LiveKnowledge.open(other, inline)
+    (other / "a.md").unlink()
+    (other / "b.md").unlink()
+    here = await LiveKnowledge.open(kb, inline)
+    assert len({here.digest, again.digest, there.digest}) == 1
+
+
+@pytest.mark.usefixtures("autojump_clock")
 async def test_a_change_is_live_and_a_snapshot_stays(kb: Path, inline: RunSync) -> None:
     """New, changed and deleted files; whoever holds the snapshot before still searches it as it was."""
     async with living(kb, inline) as (live, hints):
@@ -294,7 +325,8 @@ async def test_a_cancel_ends_the_watch(kb: Path, autojump_clock: trio.testing.Mo
             await trio.sleep_forever()
         return function()
 
-    live = LiveKnowledge(kb, slow, KnowledgeBase.build(()), FolderReader(kb))  # type: ignore[arg-type]
+    first = module.Update(KnowledgeBase.build(()), "", 0, ())
+    live = LiveKnowledge(kb, slow, first, FolderReader(kb))  # type: ignore[arg-type]
     hints = Hints()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(live.keep_current, hints)

@@ -1,6 +1,6 @@
 """Vectors of a knowledge base: made once for each section, and done without where a served model fails."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +43,13 @@ class Served:
     def __init__(self) -> None:
         self.asked: list[tuple[str, TextRole]] = []
         self.fails: EmbeddingFailed | None = None
+
+    def compare_texts(
+        self, row: Vectors, keys: Sequence[Hashable], text_of: Callable[[int], str]
+    ) -> Sequence[float]:
+        """Return the cosine of each text, which is encoded each time."""
+        cosines: list[float] = (self.encode(list(map(text_of, range(len(keys))))) @ row).tolist()
+        return cosines
 
     def encode(
         self, texts: Sequence[str], role: TextRole = "passage", given_up: Callable[[], bool] = lambda: False

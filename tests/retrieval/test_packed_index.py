@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.embedding.tokens import TokenSplitter
 from agent.retrieval import index_folders as places
 from agent.retrieval.cache import FOLDER, Cache
 from agent.retrieval.effort import Effort
@@ -195,6 +196,30 @@ def test_it_is_of_one_model(kb: Path, data: Path, built: list[str]) -> None:
     assert len(served.asked) == asked
     start(kb, data)
     assert built == ["built"]
+
+
+def test_a_later_start_splits_no_word_into_tokens(
+    kb: Path, data: Path, static: KnowledgeEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Splitting the words of a large folder took longer than all else of such a start."""
+    monkeypatch.setattr("agent.embedding.static._FEW", 0)
+    split: list[str] = []
+    real = TokenSplitter.split
+
+    def noted(self: TokenSplitter, text: str) -> list[int]:
+        split.append(text)
+        return real(self, text)
+
+    monkeypatch.setattr(TokenSplitter, "split", noted)
+    first = start(kb, data, static.for_another_base())
+    near = told(first)
+    for _ in range(2):
+        split.clear()
+        second = FolderReader(
+            kb, (meaning := static.for_another_base()), FolderCache(Cache(data, kb), meaning)
+        ).update()
+        assert split == []
+        assert told(must(second)) == near
 
 
 def test_two_servers_of_one_folder_do_not_touch_each_other(kb: Path, data: Path) -> None:

@@ -12,7 +12,7 @@ from agent.retrieval.index import KnowledgeIndex
 from agent.retrieval.parsed_question import parse_question
 from agent.retrieval.ranking import ANSWERING, CLOSELY, COMPARED, NO_NEARNESS, rank_sections
 from agent.retrieval.ranking_weights import WITH_WORDS
-from agent.retrieval.signals import IndexedQuestion, StatementSignals
+from agent.retrieval.signals import IndexedQuestion, SectionSignals
 
 from ..examples import sample
 from . import sections
@@ -67,13 +67,13 @@ def test_what_cannot_be_among_the_best_is_not_read(
 ) -> None:
     """Many sections hold a common word, and few the rest of the question."""
     read: list[IndexedSection] = []
-    statements = IndexedQuestion.score_statements
+    statements = IndexedQuestion.score_section
 
-    def noted(question: IndexedQuestion, section: IndexedSection) -> list[StatementSignals]:
+    def noted(question: IndexedQuestion, section: IndexedSection) -> SectionSignals:
         read.append(section)
         return statements(question, section)
 
-    monkeypatch.setattr(IndexedQuestion, "score_statements", noted)
+    monkeypatch.setattr(IndexedQuestion, "score_section", noted)
     ranked = rank_sections("zebra okapi tapir", index, "en")
     assert ranked is not None
     assert len(ranked.sections) == ANSWERING <= len(read) < CLOSELY / 2
@@ -139,3 +139,18 @@ def test_coverage_is_that_of_all_words_of_a_section(index: KnowledgeIndex) -> No
             assert list(found.values()) == pytest.approx(
                 [by_reading(question, index, each) for each in numbers]
             )
+
+
+def test_as_many_statements_are_ranked_as_are_asked_for() -> None:
+    """At least those that are compared; those after them come later, and score no more."""
+    told = "\n".join(f"- A zebra eats grass {'often ' * (number % 3)}{number}." for number in range(90))
+    index = KnowledgeIndex(sections(f"# Zebra\n\n{told}\n"))
+    nearness = replace(NO_NEARNESS, weights=WITH_WORDS, compare=lambda statements: [-0.5] * len(statements))
+    few, many = [rank_sections("zebra often", index, "en", nearness, statements=most) for most in (5, 70)]
+    assert few is not None
+    assert many is not None
+    assert (len(few.statements), len(many.statements)) == (COMPARED, 70)
+    assert few.statements == many.statements[:COMPARED]
+    scores = [each.score for each in many.statements]
+    assert scores == sorted(scores, reverse=True)
+    assert len({(each.section, each.place) for each in many.statements}) == 70

@@ -7,6 +7,7 @@ import pytest
 
 from agent.retrieval.index import KnowledgeIndex
 from agent.retrieval.parsed_question import ParsedQuestion, parse_question
+from agent.retrieval.ranking_weights import WITH_WORDS, WITHOUT
 from agent.retrieval.signals import IndexedQuestion, StatementSignals
 
 from . import sections
@@ -53,8 +54,11 @@ def look(index: KnowledgeIndex, question: str, number: int = 0) -> tuple[Whole, 
     section = index.sections[number]
     assert section is not None
     read = IndexedQuestion(parse_question(question, "en"), index)
-    singles = read.score_statements(section)
+    signals = read.score_section(section)
+    singles = [signals.of_statement(place) for place in range(len(section.marks))]
     best = max(each.all for each in singles)
+    assert signals.best == best
+    assert [read.kind_of(section, place) for place in range(len(singles))] == [each.kind for each in singles]
     return Whole(read.coverage([number])[number], best, read.kind_score(section)), singles
 
 
@@ -112,7 +116,10 @@ def test_a_common_word_that_is_missing_is_missed_less() -> None:
     index = KnowledgeIndex(sections(TEXT))
     index.lexicon.likeness.learn({}, General())
     said = parse_question("zebra monday", "en")
-    without, with_it = IndexedQuestion(said, index), IndexedQuestion(said, index, 300)
+    without, with_it = (
+        IndexedQuestion(said, index),
+        IndexedQuestion(said, index, WITHOUT._replace(general=300)),
+    )
     assert without.unknown > 0.5
     assert with_it.unknown < 0.2
     assert with_it.coverage([0])[0] > 0.8 > without.coverage([0])[0]
@@ -177,7 +184,7 @@ def test_a_question_without_words_covers_nothing(index: KnowledgeIndex) -> None:
     section = index.sections[0]
     assert section is not None
     assert (question.coverage([0, 1]), question.unknown) == ({0: 0, 1: 0}, 0)
-    assert {each.all for each in question.score_statements(section)} == {0}
+    assert question.score_section(section).best == 0
 
 
 def test_what_the_operator_explains_is_told(index: KnowledgeIndex) -> None:
@@ -186,3 +193,43 @@ def test_what_the_operator_explains_is_told(index: KnowledgeIndex) -> None:
     assert IndexedQuestion(parse_question("horse", "en"), index).meant == 1
     assert 0 < IndexedQuestion(parse_question("striped horse", "en"), index).meant < 1
     assert IndexedQuestion(parse_question("striped zebra", "en"), index).meant == 0
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "striped zebra",
+        "zebra sizes metres",
+        "small prices of zebras and okapis free",
+        "sizes of stripes",
+        "what costs a tapir",
+    ],
+)
+def test_coverage_is_that_of_the_surest_words(question: str) -> None:
+    """Of each statement, by its own words and with those above it, whatever the order of words."""
+    index = KnowledgeIndex(
+        sections(f"{TEXT}\n## Zebra sizes\n\nThe size is told by zebrastripes, in metress:\n\n- smalll\n")
+    )
+    read = IndexedQuestion(parse_question(question, "en"), index, WITH_WORDS)
+    likes = [index.lexicon.likeness.find_like(word) for word in read.parsed.words]
+    weights = [index.lexicon.word_weight(word, WITH_WORDS.general) for word in read.parsed.words]
+    for section in index.sections:
+        assert section is not None
+        signals, start = read.score_section(section), 0
+        for place, (end, lead) in enumerate(zip(section.ends, section.leads, strict=True)):
+            own = section.own[start:end]
+            start = end
+            found = signals.of_statement(place)
+            for words, coverage in ((own, found.own), ([*own, *lead, *section.headings], found.all)):
+                surest = [max((like.get(word, 0.0) for word in words), default=0.0) for like in likes]
+                expected = sum(weight * sure for weight, sure in zip(weights, surest, strict=True))
+                assert coverage == pytest.approx(expected / sum(weights))
+            assert signals.scores[place] == pytest.approx(
+                WITH_WORDS.single_own * found.own
+                + WITH_WORDS.single_all * found.all
+                + WITH_WORDS.single_kind * found.kind
+                + WITH_WORDS.single_leads * found.leads
+                + WITH_WORDS.single_asks * found.asks
+                + WITH_WORDS.single_code * found.code
+            )
+        assert signals.best == max(signals.of_statement(place).all for place in range(len(section.marks)))

@@ -1,14 +1,17 @@
 """Documents that are sent: their text, how long it may be, and what cannot be used."""
 
+from dataclasses import replace
+
 import pytest
 
 from agent.config import UPLOAD_MAX
+from agent.documents import parse_document
 from agent.errors import BadDocument, GivenUp
-from agent.ports.projects import DocumentText
+from agent.ports.projects import DocumentText, ReadingReport
 from agent.retrieval.effort import Effort
 from agent.retrieval.load import Skipped
 from agent.retrieval.settings import FILE_LINES
-from agent.retrieval.texts import UPLOAD_TEXT, cite_document, extract_text, passages_of_text
+from agent.retrieval.texts import UPLOAD_TEXT, UploadedText, cite_document, extract_text, passages_of_text
 from tests.documents.office import a_docx, a_pdf, an_empty_pdf
 
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -34,33 +37,60 @@ def said(filename: str, text: str) -> list[tuple[tuple[str, ...], str]]:
 def test_a_text_is_kept_as_it_was_sent(filename: str, mime: str) -> None:
     """Byte for byte, but for a byte order mark; the sections are those that will be searched."""
     sent = "# Prices\r\n\nIt costs 299 kr – a month.\n\n# More\n\nIt ends."
-    assert extract_text(filename, mime, b"\xef\xbb\xbf" + sent.encode()) == (sent, 2)
+    found = extract_text(filename, mime, b"\xef\xbb\xbf" + sent.encode())
+    assert found == UploadedText(sent, 2, ReadingReport())
     assert said(filename, sent) == [(("Prices",), "It costs 299 kr – a month."), (("More",), "It ends.")]
 
 
 def test_what_is_not_called_markdown_is_read_as_it_stands() -> None:
     """A mark is a mark only where the name says so."""
     for name in ("prices.txt", "prices", "prices.html"):
-        text, pieces = extract_text(name, "text/plain", b"# Prices <b>299 kr</b>")
-        assert (said(name, text), pieces) == ([((), "# Prices <b>299 kr</b>")], 1)
+        found = extract_text(name, "text/plain", b"# Prices <b>299 kr</b>")
+        assert (said(name, found.text), found.pieces) == ([((), "# Prices <b>299 kr</b>")], 1)
 
 
 def test_a_file_of_an_office_becomes_a_text_that_is_read_again() -> None:
     """With its headings, its items, and each row with the names of its columns."""
-    text, pieces = extract_text("handbok.docx", DOCX, a_docx())
-    assert pieces == 2
+    found = extract_text("handbok.docx", DOCX, a_docx())
+    text = found.text
+    assert (found.pieces, found.report) == (2, ReadingReport())
     assert (("Handbok", "Priser"), "Bas; Pris: 99 kr; Plats: 5 GB") in said("handbok.docx", text)
     assert (("Handbok",), "5 GB") in said("handbok.docx", text)
-    text, pieces = extract_text("handbook.pdf", "application/octet-stream", a_pdf())
-    assert pieces == 2
+    found = extract_text("handbook.pdf", "application/octet-stream", a_pdf())
+    text = found.text
+    assert found.pieces == 2
     assert (("Handbook", "Plans"), "Pro costs 199 kr") in said("handbook.pdf", text)
     assert (("Handbook", "Plans"), "Basic; Price: 99 kr") in said("handbook.pdf", text)
+
+
+def test_a_page_becomes_a_text_without_its_markup() -> None:
+    """Scripts and styles are no text of it."""
+    page = b"<title>Shop</title><h1>Prices</h1><script>alert(1)</script><p>It costs <b>299 kr</b>.</p>"
+    for mime in ("text/html", "text/html; charset=utf-8", ""):
+        found = extract_text("shop.html", mime, page)
+        assert (("Prices",), "It costs 299 kr.") in said("shop.html", found.text)
+        assert "alert" not in found.text
+
+
+def test_what_is_left_out_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages without a text, pages after the most, and pictures; a text has none of these."""
+    document = parse_document("a.pdf", a_pdf())
+    pages = replace(document, page_count=9, pages=tuple([1] * (len(document.pages) - 1) + [4]), pictures=3)
+    monkeypatch.setattr(
+        "agent.retrieval.texts.parse_document", lambda name, *_: pages if ".pdf" in name else document
+    )
+    monkeypatch.setattr("agent.retrieval.texts.PAGES_READ", 7)
+    found = extract_text("a.pdf", "application/pdf", b"%PDF")
+    assert found.report == ReadingReport(pages=9, blank_pages=5, cut_pages=2, pictures=3)
+    monkeypatch.undo()
+    assert extract_text("a.pdf", "application/pdf", a_pdf()).report == ReadingReport(pages=2)
 
 
 @pytest.mark.parametrize(
     ("filename", "mime", "data", "code"),
     [
-        ("a.html", "text/html", b"<p>a", "unsupported"),
+        ("a.html", "text/html", b"<script>a</script>", "empty"),
+        ("a.rtf", "text/rtf", b"a", "unsupported"),
         ("a.xlsx", "application/octet-stream", b"PK", "unsupported"),
         ("a", "", b"a", "unsupported"),
         ("a.txt", "image/png", b"a", "unsupported"),
@@ -87,7 +117,7 @@ def test_what_cannot_be_used_is_told(filename: str, mime: str, data: bytes, code
 
 def test_a_text_of_the_largest_size_is_taken() -> None:
     """Counted in bytes."""
-    text, _ = extract_text("a.txt", "text/plain", b"a" * UPLOAD_TEXT)
+    text = extract_text("a.txt", "text/plain", b"a" * UPLOAD_TEXT).text
     assert len(text) == UPLOAD_TEXT
     with pytest.raises(BadDocument, match="at most"):
         extract_text("a.txt", "text/plain", ("å" * (UPLOAD_TEXT // 2 + 1)).encode())
@@ -104,10 +134,10 @@ def test_a_text_of_too_many_lines_is_not_read_first(monkeypatch: pytest.MonkeyPa
 
 def test_the_text_of_a_file_is_counted_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of an office's file, which may be far smaller than its text."""
-    text, _ = extract_text("a.docx", DOCX, a_docx())
+    text = extract_text("a.docx", DOCX, a_docx()).text
     assert len(text.encode()) > len(text)
     monkeypatch.setattr("agent.retrieval.texts.UPLOAD_TEXT", len(text.encode()))
-    assert extract_text("a.docx", DOCX, a_docx())[0] == text
+    assert extract_text("a.docx", DOCX, a_docx()).text == text
     monkeypatch.setattr("agent.retrieval.texts.UPLOAD_TEXT", len(text.encode()) - 1)
     with pytest.raises(BadDocument) as bad:
         extract_text("a.docx", DOCX, a_docx())
@@ -116,7 +146,7 @@ def test_the_text_of_a_file_is_counted_in_bytes(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_text_holds_no_zero() -> None:
     """It becomes the mark for what is no character, as it is read: a store may end a text there."""
-    assert extract_text("a.txt", "text/plain", b"a\0b") == ("a\ufffdb", 1)
+    assert extract_text("a.txt", "text/plain", b"a\0b").text == "a\ufffdb"
 
 
 def test_the_bounds_of_a_file_hold(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,11 +9,12 @@ import trio.testing
 from agent.ports.observe import Observer
 from agent.server.admission import Admission
 from agent.server.api.keys import Keys
+from agent.server.gate import Gate
 from agent.server.http_server import HttpServer
 from agent.server.limits import ConnectionLimits
 from agent.server.metrics import Metrics
 from agent.server.page_routes import PageContents, make_page_handlers
-from agent.server.serve import Edge, Gate, serve_stream
+from agent.server.serve import Edge, serve_stream
 from agent.server.settings import ServerSettings
 
 T = TypeVar("T")

@@ -13,14 +13,15 @@ from hypothesis import strategies as st
 
 from agent.intents.fields import FILLED_CHARACTERS, REQUIRED
 from agent.intents.triggers import propose_actions
+from agent.lang import LANGUAGES
 from agent.protocol.codec import decode
 from agent.protocol.inbound import ConfirmAction
-from agent.server.page_routes import _ASSETS, GENERATED_ASSET, make_script
+from agent.server.page_bundle import join_modules
+from agent.server.page_languages import make_script
+from agent.server.page_routes import _ASSETS, read_module
 
 STATIC = files("agent.server").joinpath("static")
-SOURCES = {
-    name: STATIC.joinpath(name).read_text(encoding="utf-8") for name in sorted({*_ASSETS} - {GENERATED_ASSET})
-}
+SOURCES = {each.name: each.read_text(encoding="utf-8") for each in STATIC.iterdir()}
 MODULE = re.compile(r"^import .*;\n|^export ", re.MULTILINE)
 
 DOM = """
@@ -56,6 +57,7 @@ class Node {
   get childElementCount() { return this.children.length; }
   get lastElementChild() { return this.children[this.children.length - 1]; }
   replaceChildren(...nodes) { this.children = []; this.append(...nodes); }
+  before(other) { this.parent.children.splice(this.parent.children.indexOf(this), 0, other); }
   remove() { this.parent.children.splice(this.parent.children.indexOf(this), 1); }
   get tree() { return [this.tagName, this.value ?? "", this.own, ...this.children.map((each) => each.tree)]; }
 }
@@ -63,12 +65,14 @@ const byIds = {};
 const document = {
   querySelector: (selector) => ({ content: selector.includes("agent-name") ? "Almvik" : "" }),
   createElement: (tag) => new Node(tag),
+  createElementNS: (_, tag) => new Node(tag),
   getElementById: (id) => (byIds[id] ??= new Node(id)),
   addEventListener() {},
   scrollingElement: {},
 };
 const navigator = { language: "en" };
 const frames = [];
+const clearTimeout = () => {};
 const requestAnimationFrame = (draw) => frames.push(draw);
 """
 HARNESS = """
@@ -83,16 +87,37 @@ function streamed(pieces, each) {
   while (frames.length) frames.shift()();
   return box.tree;
 }
+function streaming(pieces) {
+  const box = new Node("div");
+  const drawing = new Drawing(box, () => {});
+  const words = (tree) => (Array.isArray(tree) ? tree.flatMap(words) : tree ? [tree] : []);
+  return pieces.map((piece) => {
+    drawing.add(piece);
+    while (frames.length) frames.shift()();
+    return box.children.flatMap((each) => words(each.tree)).join(" ");
+  });
+}
 function cost(pieces) { made = 0; streamed(pieces, true); return made; }
+"""
+FEEDBACK = """
+const { thumbs, beginFeedback, feedbackLost, feedbackFrames, feedbackFailed } = (() => {
+  SOURCE
+  return { thumbs, beginFeedback, feedbackLost, feedbackFrames, feedbackFailed };
+})();
 """
 
 
 @cache
-def page() -> quickjs.Context:
-    """Every module but the one that connects, in a document of a few lines."""
+def page(leaves_copies: bool = False) -> quickjs.Context:
+    """Every module but the one that connects, in a document of a few lines.
+
+    `leaves_copies`: the page as a server has it whose database keeps copies.
+    """
     context = quickjs.Context()
     names = (
         "answer.js",
+        "fields.js",
+        "preview.js",
         "details.js",
         "kept.js",
         "words.js",
@@ -100,10 +125,15 @@ def page() -> quickjs.Context:
         "source.js",
         "openers.js",
         "items.js",
+        "feedback.js",
         "list.js",
     )
     sources = [make_script().decode(), *(SOURCES[name] for name in names)]
-    context.eval(DOM + "".join(MODULE.sub("", source) for source in sources) + HARNESS)
+    plain = [MODULE.sub("", source) for source in sources]
+    at = names.index("feedback.js") + 1
+    plain[at] = FEEDBACK.replace("SOURCE", plain[at])  # it has names of its own that other modules have too
+    copies = 'meta("copies") === "yes"'
+    context.eval(DOM + "".join(plain).replace(copies, "true" if leaves_copies else copies) + HARNESS)
     return context
 
 
@@ -129,16 +159,37 @@ From “Discounts”:
 def test_a_quoting_answer_is_paragraphs_tables_and_lists() -> None:
     """Rows with the same columns are a table; other items stay a list, whatever colons they hold."""
     assert js("blocks", QUOTED) == [
-        {"kind": "lead", "text": "From “Plans and prices › Plans”:"},
         {
             "kind": "table",
             "head": ["", "Price per month", "Users"],
             "rows": [["Basic", "149 kr", "2"], ["Standard", "299 kr", "5"]],
         },
+        {"kind": "origin", "text": "From “Plans and prices › Plans”"},
         {"kind": "paragraph", "text": "Every plan includes the app.\nAsk us: we answer."},
-        {"kind": "lead", "text": "From “Discounts”:"},
         {"kind": "list", "items": ["Students: 20 % off; seniors: 15 %", "Recommend a friend."]},
+        {"kind": "origin", "text": "From “Discounts”"},
     ]
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_the_first_statement_stands_first(code: str) -> None:
+    """Behind it the line that says where it is quoted from in every language; a model may lead in as before."""
+    quoting = LANGUAGES[code].quoting
+    for line in (quoting.lead.format(section="A (b) › C"), quoting.bare_lead, quoting.remembered):
+        assert js("blocks", f"{line}\n- It costs 5 kr.") == [
+            {"kind": "paragraph", "text": "It costs 5 kr."},
+            {"kind": "origin", "text": line.removesuffix(":")},
+        ]
+    assert js("blocks", "The prices are:\n- 5 kr")[0] == {"kind": "lead", "text": "The prices are:"}
+
+
+def test_where_a_quotation_is_from_is_not_shown_before_it() -> None:
+    """While an answer comes, its first line waits for the first word of the quotation; alone it is shown at the end."""
+    pieces = [*re.split("(?<= )", "From “A b › C”:\n"), "- It"]
+    shown = js("streaming", pieces)
+    assert [words for words in shown[:-1] if words] == []
+    assert shown[-1] == "P It P From “A b › C”"
+    assert js("streamed", ["From “A”:"], True)[3] == ["P", "", "From “A”"]
 
 
 def test_what_a_model_writes_is_drawn_too() -> None:
@@ -148,6 +199,7 @@ def test_what_a_model_writes_is_drawn_too() -> None:
         {"kind": "table", "head": ["A", "B"], "rows": [["1", "2"]]},
         {"kind": "paragraph", "text": "| a | b |"},
     ]
+    assert js("blocks", "- It costs 5 kr.") == [{"kind": "paragraph", "text": "It costs 5 kr."}]
     assert js("blocks", "It costs:") == [{"kind": "paragraph", "text": "It costs:"}]
     assert js("blocks", "<b>x</b>") == [{"kind": "paragraph", "text": "<b>x</b>"}]
 
@@ -209,7 +261,10 @@ def test_a_mark_opens_the_section_of_its_source() -> None:
     page().eval("var pressed = shownIn.children[0].children[1]; pressed.happens('click');")
     assert page().eval("pressed.named['aria-label']") == "[1] More from this page: kb/a.md, line 3"
     assert page().eval("shown.file") == "kb/a.md"
-    assert drawn_with_marks("It is.", [cite(1, (0, 6), file="memory/i1")]) == "DIV P It is. SPAN [1]"
+    drawn_with_marks("It is.", [cite(1, (0, 6), file="memory/i1")])
+    shows = "var revealed = 0; reveal = () => { revealed++; }; shown = null;"
+    page().eval(f"{shows} shownIn.children[0].children[1].happens('click');")
+    assert page().eval("JSON.stringify([shown, revealed])") == "[null,1]"
 
 
 def test_a_text_that_is_written_like_a_mark_has_none() -> None:
@@ -227,18 +282,48 @@ def test_three_sources_are_shown_and_the_others_counted() -> None:
     ]
     cited += [cite(5), cite(4), cite(3)]
     page().eval(f"var shownIn = sources({json.dumps(cited)}, WORDS.en)")
-    heading, *shown, rest = [
+    heading, *shown, _, rest = [
         " ".join(flat(each)) for each in json.loads(page().eval("JSON.stringify(shownIn.tree)"))[3:]
     ]
     assert heading == "H2 Sources"
-    assert [each.partition(" PRE ")[0].removeprefix("DIV DETAILS SUMMARY ") for each in shown] == [
-        "[1] kb/a.md, line 3, line 9",
-        "[2] kb/a.md, line 3",
-        "[3] kb/a.md, line 3",
+    assert [each.partition(" PRE ")[0].removeprefix("DIV DETAILS SUMMARY [") for each in shown] == [
+        "1]  BDI kb/a.md, line 3, line 9",
+        "2]  BDI kb/a.md, line 3",
+        "3]  BDI kb/a.md, line 3",
     ]
     assert "PRE | h |\n| b |\n| a | BUTTON More from this page" in shown[0]
-    assert rest.startswith("DETAILS SUMMARY 2 more DIV DETAILS SUMMARY [4] kb/a.md, line 3 PRE")
+    assert rest.startswith("DIV DIV DETAILS SUMMARY [4]  BDI kb/a.md, line 3 PRE")
     assert "[5]" in rest
+
+
+def test_the_other_sources_are_folded_under_a_button() -> None:
+    """It says how many there are, and folds them again; a reader of the screen hears which of both."""
+    cited = [cite(number) for number in range(1, 6)]
+    page().eval(
+        f"var shownIn = sources({json.dumps(cited)}, WORDS.sv); var [more, rest] = shownIn.children.slice(-2);"
+    )
+    state = "JSON.stringify([more.own, more.named['aria-expanded'], rest.hidden])"
+    assert json.loads(page().eval(state)) == ["2 till", "false", True]
+    page().eval("more.happens('click')")
+    assert json.loads(page().eval(state)) == ["Färre", "true", False]
+    page().eval("more.happens('click')")
+    assert json.loads(page().eval(state)) == ["2 till", "false", True]
+
+
+def test_an_answer_is_copied_with_its_sources() -> None:
+    """As plain text: the numbers stand behind the parts, in a table too, and the list says where each is."""
+    text = "It costs 5 kr. You said so."
+    cited = [
+        cite(1, (0, 14)) | {"heading": "Prices › Returns"},
+        cite(2, (15, 27), file="memory/i1") | {"when": "2026-05-03", "by": "user"},
+    ]
+    copied = page().eval(f"withSources({json.dumps(text)}, {json.dumps(cited)}, WORDS.en)")
+    assert copied == (
+        "It costs 5 kr. [1] You said so. [2]\n\nSources:\n"
+        "[1] kb/a.md, line 3 (Prices › Returns)\n[2] Said on 2026-05-03 by you\n"
+    )
+    table = "| n | m |\n|---|---|\n| 1 | 2 |"
+    assert js("numbered", table, [cite(1, (0, len(table)))]).endswith("| 1 | 2  [1]|")
 
 
 def leaves(value: Any) -> list[str]:
@@ -489,11 +574,59 @@ def test_nothing_of_an_answer_is_read_as_html() -> None:
     assert [name for name, source in SOURCES.items() if way.search(source)] == []
 
 
-def test_every_module_that_the_page_imports_is_served() -> None:
-    """And every file beside them is."""
-    imported = {name for source in SOURCES.values() for name in re.findall(r'"/static/([\w.]+)"', source)}
-    assert imported | {"index.html", "docs.html"} == set(_ASSETS)
-    assert {each.name for each in STATIC.iterdir()} | {GENERATED_ASSET} == set(_ASSETS)
+def test_every_module_belongs_to_a_script_that_is_served() -> None:
+    """Each script is whole for an engine, and imports nothing that a browser would have to load."""
+    read: list[str] = []
+
+    def noting(address: str) -> str:
+        read.append(address.rpartition("/")[2])
+        return read_module(address)
+
+    for name in _ASSETS:
+        if name.endswith(".js"):
+            script = join_modules(f"/static/{name}", noting)
+            assert re.findall(r"^(?:import|export)\b", script, re.MULTILINE) == []
+            quickjs.Context().eval(f"function unused() {{ {script} }}")
+    assert {each.name for each in STATIC.iterdir()} - {*_ASSETS} <= {*read}
+
+
+MODULES = {
+    "/a.js": """\
+import { twice as double, Base } from "/b.js";
+import { ONE } from "/c.js";
+result = [double(ONE), new Base().x];
+""",
+    "/b.js": """\
+import { ONE } from "/c.js";
+export class Base { x = ONE; }
+export function twice(n) { return 2 * n; }
+""",
+    "/c.js": """\
+const hidden = 4;
+export const ONE = hidden - 3; // no line follows""",
+}
+
+
+def test_joined_modules_run_as_one_script() -> None:
+    """Each once, after those that it imports, under the names that it gives them; its own names stay its own."""
+    context = quickjs.Context()
+    context.eval("var result, hidden = 'outer';" + join_modules("/a.js", MODULES.__getitem__))
+    assert json.loads(context.eval("JSON.stringify([result, hidden])")) == [[2, 1], "outer"]
+
+
+@pytest.mark.parametrize(
+    ("modules", "why"),
+    [
+        ({"/a.js": 'import { a } from "/a.js";\n'}, "import each other: /a.js -> /a.js"),
+        ({"/a.js": 'import all from "/c.js";\n'}, "/a.js: a page's module may not have the line 'import all"),
+        ({"/a.js": "let a = 1;\nexport { a };\n"}, "may not have the line 'export { a };'"),
+        ({"/a.js": "export let a = 1;\n"}, "may not have the line 'export let a = 1;'"),
+    ],
+)
+def test_a_module_of_another_form_is_refused(modules: dict[str, str], why: str) -> None:
+    """When the server starts, with its name, and never joined into a script that means something else."""
+    with pytest.raises(ValueError, match=re.escape(why)):
+        join_modules("/a.js", (MODULES | modules).__getitem__)
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,13 @@
-"""The page of routes and frames: its code, run with the descriptions that it shows, and the page in a browser."""
+"""The page of routes and frames: its code, run with the descriptions that it shows."""
 
 import json
 import re
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 import quickjs
 
-from ..e2e.test_process import serve
 from .test_page import MODULE, SOURCES
 
 ROOT = Path(__file__).parents[2]
@@ -113,25 +110,3 @@ def test_what_is_typed_stays_in_its_place(
     parameters = [{"name": name, "in": "path" if f"{{{name}}}" in path else "query"} for name in values]
     given = ", ".join(map(json.dumps, (path, parameters, values)))
     assert run(page, f"return addressOf({given})") == address
-
-
-@pytest.mark.proof
-def test_a_browser_shows_it(tmp_path: Path) -> None:
-    """Under the server's own rules of content, with a route for each that is described, and no trouble."""
-    browser = shutil.which("chromium")
-    if browser is None:
-        pytest.skip("chromium is not installed")
-    with serve(tmp_path) as (_, port):
-        flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}/profile"]
-        done = subprocess.run(
-            [browser, *flags, "--virtual-time-budget=10000", "--dump-dom", f"http://127.0.0.1:{port}/docs"],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=True,
-        )
-    routes = json.loads((ROOT / "diagrams" / "openapi.json").read_text("utf-8"))["paths"]
-    frames = json.loads((ROOT / "diagrams" / "asyncapi.json").read_text("utf-8"))["operations"]
-    count = sum(map(len, routes.values())) + sum(len(each["messages"]) for each in frames.values())
-    assert done.stdout.count("<summary>") == count
-    assert '<p id="trouble" role="alert"></p>' in done.stdout

@@ -231,6 +231,16 @@ def test_forgetting_is_asked_once_more(panel: quickjs.Context) -> None:
     assert decode(json.dumps(said("sent[0]"))) == MemoryForget("i1")
 
 
+def test_where_others_keep_copies_it_is_said_before_forgetting() -> None:
+    """As on a server of databases, whose backups are not emptied."""
+    texts = LANGUAGES["en"].page.memory
+    context = page(leaves_copies=True)
+    context.eval(HARNESS)
+    context.eval(f"shownItem = itemView({json.dumps(ITEM)}, words(), () => 0); press(shownItem, 'Forget')")
+    asked = context.eval("every(shownItem).find((each) => each.named?.role === 'alert').own")
+    assert asked == f"{texts.sure} {texts.copies}"
+
+
 def test_an_item_is_corrected_in_its_place(panel: quickjs.Context) -> None:
     """From the text that it has; the same text changes nothing."""
     view(ITEM)
@@ -566,9 +576,9 @@ def test_a_citation_of_what_is_remembered_leads_to_no_file(panel: quickjs.Contex
         {"file": "memory/t8", "snippet": "It is red.", "when": "2026-05-05", "by": "Ana"},
     ]
     shown = " ".join(flat(js("((cited) => sources(cited, words()).tree)", cited)))
-    assert "SUMMARY [1] Said on 2026-05-03 by you PRE My budget is 50 000 kr." in shown
-    assert "SUMMARY [2] Remembered on 2026-05-04 PRE It is blue." in shown
-    assert "SUMMARY [3] Said on 2026-05-05 by Ana PRE It is red." in shown
+    assert "SUMMARY [1]  BDI Said on 2026-05-03 by you PRE My budget is 50 000 kr." in shown
+    assert "SUMMARY [2]  BDI Remembered on 2026-05-04 PRE It is blue." in shown
+    assert "SUMMARY [3]  BDI Said on 2026-05-05 by Ana PRE It is red." in shown
     assert "memory/" not in shown
     assert "BUTTON" not in shown
 
@@ -601,7 +611,7 @@ def test_a_suggestion_to_remember_says_what_in_plain_words(panel: quickjs.Contex
         '<p id="memory-told" role="status"></p>',
         '<section id="memory-proposed-box" aria-labelledby="memory-proposed-title" hidden>',
         '<ul id="memory-live" role="list"></ul>',
-        '<button id="memory-open" type="button" hidden></button>',
+        '<button id="memory-open" type="button" data-memory="open" hidden></button>',
     ],
 )
 def test_the_panel_can_be_found_without_seeing_it(part: str) -> None:

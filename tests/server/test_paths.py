@@ -23,7 +23,7 @@ from . import exchange, later, page
 
 TOKEN = "a-token-of-length"
 FIGURES = b"agent_figure 1\n"
-PRICES = KnowledgeBase.build([SourceFile.of("kb/a.md", "It costs 5 kr.\n")])
+PRICES = KnowledgeBase.build([SourceFile.of("kb/a.md", "A lamp costs 5 kr.\n")])
 ROUTES = (
     "/",
     "/healthz",
@@ -32,6 +32,8 @@ ROUTES = (
     "/asyncapi.json",
     "/session.mmd",
     "/static/app.js",
+    "/embed.js",
+    "/embed.json",
     "/agent.js",
     "/agent.d.ts",
     "/ws",
@@ -52,7 +54,7 @@ CONTENTS = PageContents(
     openers=lambda _: ("Why?",),
 )
 EDGE = page(CONTENTS, ADMISSION, METRICS)
-SECRET = (FIGURES, b"It costs", b"in the index", b"lines=3-5", b'["Why?"]')
+SECRET = (FIGURES, b"A lamp costs", b"in the index", b"lines=3-5", b'["Why?"]')
 
 
 def guarded(body: bytes) -> bool:
@@ -153,7 +155,7 @@ async def test_the_whole_edge_reads_a_path_as_its_router_does() -> None:
     ):
         shown, body = await ask(raw_request("GET", target, token=True))
         status, told = await ask(raw_request("GET", target, token=False))
-        assert (shown, status, b"It costs" in body, guarded(told)) == (200, 401, True, False), target
+        assert (shown, status, b"A lamp costs" in body, guarded(told)) == (200, 401, True, False), target
     for target in ("/", "/metrics", "/%6detrics", "/nothing", "/source/kb/a.md"):
         assert (await ask(raw_request("POST", target, token=False)))[0] == 401
         assert (await ask(raw_request("POST", target, token=True)))[0] in (404, 405)

@@ -18,10 +18,14 @@ from agent.llm.script import ScriptEntry, ScriptModel
 from agent.retrieval.load import SourceFile
 from agent.retrieval.search import KnowledgeBase
 from agent.server import limits
+from agent.server.http_exchange import HttpExchange
 from agent.server.limits import ACCEPTED_IN_A_FLOOD, FLOOD
+from agent.server.request_head import Head, read_head
+from agent.server.responses import plain_text
 from agent.server.serve import REQUESTS_MOST
 from agent.server.settings import IDLE_TIMEOUT
 from agent.settings import Settings
+from agent.testing.fakes import Figures
 from agent.testing.faults import PipeEnd, pipe_to
 from agent.testing.network import Network, network
 from tests.examples import sample
@@ -128,7 +132,7 @@ async def test_a_client_that_asks_again_is_answered_again(autojump_clock: trio.t
         assert await client.send(get("/")) == [GOOD]
         assert await client.send(get("/static/app.js")) == [GOOD]
         assert await client.send(ask()) == [GOOD]
-        assert client.seen.count(b'"text":') == 1
+        assert client.seen.count(b'"text":"') == 1
         assert await client.send(get("/projects")) == [GOOD]
         assert await client.send(post("/projects", b'{"name":"a","role_statement":"b"}')) == [
             (201, "keep-alive")
@@ -312,13 +316,12 @@ class Quick(PipeEnd):
     client: PipeEnd
     following: list[bytes]
 
-    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
-        """Send, and go on once the client's request is there."""
-        await super().send_all(data)
+    def send_now(self, data: bytes) -> int:
+        """Send; the client's request is there before the server has its next turn."""
+        sent = super().send_now(data)
         if self.following:
             self.client.feed(self.following.pop(0))
-        for _ in range(5):  # whoever waits for it has its turn
-            await trio.lowlevel.checkpoint()
+        return sent
 
 
 @pytest.mark.parametrize("asked", [get(), ask(), get("/projects")], ids=["door", "question", "api"])
@@ -332,6 +335,32 @@ async def test_a_next_request_may_come_as_soon_as_the_answer_is_out(
         nursery.start_soon(net.app.serve_stream, theirs)
         assert await Client(end).send(asked) == [GOOD] * 4
         end.close()
+
+
+class Cancelling(PipeEnd):
+    """The server's end of a connection whose work is cancelled in the moment that its answer is out."""
+
+    work: trio.CancelScope
+
+    def send_now(self, data: bytes) -> int:
+        """Send, and cancel the work."""
+        sent = super().send_now(data)
+        self.work.cancel()
+        return sent
+
+
+async def test_a_cancel_as_the_answer_leaves_lets_no_request_follow() -> None:
+    """The client has a whole answer, which says that the connection goes on; it ends all the same."""
+    end, theirs = pipe_to(Cancelling)
+    end.feed(get())
+    head = await read_head(theirs)
+    assert isinstance(head, Head)
+    exchange = HttpExchange(theirs, head, Figures(), lambda: True)
+    with trio.CancelScope() as theirs.work:
+        await exchange.answer(plain_text("ready\n"))
+    assert theirs.work.cancelled_caught
+    assert answers(end.take()) == [GOOD]
+    assert not exchange.may_continue
 
 
 async def test_a_body_is_asked_for_on_a_connection_that_goes_on(

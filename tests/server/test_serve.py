@@ -15,10 +15,11 @@ from agent.config import CLOSE_TIMEOUT
 from agent.errors import WireClosed
 from agent.server.addresses import Addresses
 from agent.server.admission import Admission
+from agent.server.gate import Gate
 from agent.server.limits import ConnectionLimits
 from agent.server.metrics import Metrics
 from agent.server.page_routes import PageContents
-from agent.server.serve import Edge, Gate, serve, serve_stream
+from agent.server.serve import Edge, serve, serve_stream
 from agent.server.settings import TURNED_AWAY_BRIEFLY, ServerSettings
 from agent.server.websocket import Connection
 

@@ -50,6 +50,25 @@ def test_a_token_says_whose_it_is(rules: Admission) -> None:
     assert Users().find_user(b"") == ""
 
 
+def test_a_browser_is_known_by_a_digest_of_its_secret(rules: Admission) -> None:
+    """Where it shows no user's token: the operator's is nobody's. Of another form, or of several, none counts."""
+    secret = "a-browsers_own-secret"
+
+    def find(offered: str, *more: tuple[str, str]) -> str:
+        return rules.find_user(upgrade(("Sec-WebSocket-Protocol", f"agent.v1, {offered}"), *more))
+
+    known = find(f"visitor.{secret}xx")
+    assert known.startswith("visitor:")
+    assert secret not in known
+    assert find(f"visitor.{secret}xx", bearer(OPERATOR)) == known
+    assert find(f"visitor.{secret}xy") != known
+    assert find(f"visitor.{secret}xx", bearer(ANA)) == "ana"
+    for wrong in (secret, f"{secret}.x", f"{secret}=x", secret * 4, f"{secret}xx, visitor.{secret}xy"):
+        assert find(f"visitor.{wrong}") == ""
+    plain = head(("Sec-WebSocket-Protocol", f"visitor.{secret}xx"))
+    assert rules.find_user(plain) == ""
+
+
 def test_a_users_token_opens_a_socket_and_nothing_of_the_operators(rules: Admission) -> None:
     """Neither a request that answers, nor the API; and it is no wrong token."""
     for token in (ANA, BO, OPERATOR):
@@ -85,6 +104,7 @@ BAD = [
     (f'[ana]\ntoken = "{ANA}"', "must hold lines like"),
     (f'"" = "{ANA}"', "a name must be"),
     (f'"a\\nb" = "{ANA}"', "a name must be"),
+    (f'"visitor:ana" = "{ANA}"', "must not begin with visitor:"),
     (f'"{"a" * 129}" = "{ANA}"', "a name must be"),
     (f'ana = "{ANA[: TOKEN_MIN - 1]}"', f"at least {TOKEN_MIN}"),
     (f'ana = " {ANA}"', "printable ASCII"),

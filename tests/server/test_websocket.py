@@ -12,6 +12,7 @@ import trio
 import trio.testing
 from structlog.testing import capture_logs
 from trio_websocket import ConnectionClosed, WebSocketConnection, wrap_client_stream
+from wsproto.frame_protocol import FrameProtocol
 
 from agent.config import CLOSE_TIMEOUT, FLUSH_TIMEOUT, WRITE_TIMEOUT
 from agent.errors import WireClosed
@@ -661,6 +662,23 @@ async def test_nothing_of_a_connection_remains() -> None:
     try:
         await converse(HANDSHAKE + masked(0x88, b"\x03\xe8"), handler)
         assert [ref() for ref in kept] == [None]
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("last", [b"", masked(0x88, b"\x03\xe8"), masked(0x81, b"half of it")[:-3]])
+async def test_no_garbage_of_a_connection_remains(last: bytes) -> None:
+    """Not in the library that reads its frames either: a crowd that leaves takes its memory with it."""
+
+    async def handler(connection: Connection) -> None:
+        with pytest.raises(WireClosed):
+            await Inbox(connection).receive()
+
+    gc.collect()  # of tests before
+    gc.disable()
+    try:
+        await converse(HANDSHAKE + last, handler, eof=True)
+        assert not [each for each in gc.get_objects() if isinstance(each, FrameProtocol)]
     finally:
         gc.enable()
 

@@ -7,6 +7,7 @@ from agent.config import CONFIRM_SECONDS
 from agent.ports.action import Outcome
 from agent.ports.brain import (
     Blocked,
+    DraftBegun,
     DraftCompleted,
     Proposal,
     Question,
@@ -21,7 +22,7 @@ from agent.protocol import inbound, outbound
 from agent.session.actions import SuggestionEngine
 from agent.session.core import Core, SessionEngine
 from agent.session.effects import (
-    AskMemory,
+    AskConsultant,
     CloseConnection,
     DeclineItem,
     Effect,
@@ -30,6 +31,7 @@ from agent.session.effects import (
     ResumeBrain,
     RunAction,
     SendFrame,
+    WatchState,
 )
 from agent.session.events import (
     ActionEnded,
@@ -46,6 +48,7 @@ from agent.session.events import (
     IdleTimedOut,
     KillRequested,
     QuestionPosed,
+    StateLasted,
     SuggestionExpired,
     SuggestionOffered,
     TextWritten,
@@ -72,6 +75,8 @@ def short(frame: outbound.Outbound) -> tuple[Any, ...]:
     match frame:
         case outbound.StreamEnd():
             return ("end", frame.id, frame.reason)
+        case outbound.ProgressFrame():
+            return ("progress", frame.id, frame.step)
         case outbound.Response():
             return ("response", frame.id, frame.text)
         case outbound.ActionSuggestion():
@@ -145,8 +150,8 @@ class Driver:
     def frame(self, frame: inbound.Inbound) -> list[tuple[Any, ...]]:
         return self.post(FrameReceived(frame, self.now))
 
-    def message(self, id: str = "m", words: str = "price?") -> list[tuple[Any, ...]]:
-        return self.frame(inbound.Message(id, words))
+    def message(self, id: str = "m", words: str = "price?", progress: bool = False) -> list[tuple[Any, ...]]:
+        return self.frame(inbound.Message(id, words, progress=progress))
 
     def cancel(self, id: str | None = None) -> list[tuple[Any, ...]]:
         return self.frame(inbound.Cancel(id))
@@ -183,12 +188,26 @@ class Driver:
         return self.post(BadFrameReceived("bad_json", "Send JSON.", None, self.now))
 
     def told(
-        self, event: DraftCompleted | Redraft | VerifiedPart | TurnRefusal, turn: int | None = None
+        self,
+        event: DraftBegun | DraftCompleted | Redraft | VerifiedPart | TurnRefusal,
+        turn: int | None = None,
     ) -> list[tuple[Any, ...]]:
         proposals = event.proposals if isinstance(event, VerifiedPart | TurnRefusal) else ()
         ids = tuple(f"s{self.made + number}" for number in range(1, len(proposals) + 1))
         self.made += len(proposals)
         return self.post(BrainEvent(turn or self.turn, event, ids, self.now))
+
+    def begun(self) -> list[tuple[Any, ...]]:
+        return self.told(DraftBegun())
+
+    def watched(self) -> float | None:
+        """In how many seconds it is noticed that the state lasts, where the last event began that."""
+        due = [each.due - self.now for each in self.effects if isinstance(each, WatchState)]
+        return due[-1] if due else None
+
+    def lasts(self, turn: int | None = None) -> list[tuple[Any, ...]]:
+        """The state of the turn has not changed for a while."""
+        return self.post(StateLasted(turn or self.turn, self.now))
 
     def drafted(self) -> list[tuple[Any, ...]]:
         return self.told(DraftCompleted())
@@ -230,7 +249,7 @@ class Driver:
 
     def asks(self) -> list[tuple[str | None, Scope]]:
         """The labels of what the last event had asked, and for whom."""
-        return [(each.frame.id, each.scope) for each in self.effects if isinstance(each, AskMemory)]
+        return [(each.frame.id, each.scope) for each in self.effects if isinstance(each, AskConsultant)]
 
     def replied(
         self, id: str = "q", frame: outbound.Outbound | None = None, scope: Scope | None = None

@@ -13,10 +13,10 @@ import trio
 from agent.actions.runner import Runner
 from agent.ports.action import Call
 from agent.ports.brain import DraftCompleted, Proposal, Question, RunCall, TurnEvent, VerifiedPart
+from agent.session.context import SessionContext
 from agent.session.registry import Registry
 from agent.session.session import Session
 from agent.session.settings import SessionSettings
-from agent.session.turn import SessionContext
 from agent.storage.memory_ledger import MemoryLedger
 from agent.testing.wires import MemoryWire
 from agent.wire.pulse import Pulse

@@ -55,7 +55,7 @@ class Words:
 
 @dataclass(frozen=True)
 class Heard:
-    """One thing a Brain said: drafted, redraft, verified or refused; or that it wants a call, or broke."""
+    """One thing a Brain said: begun, drafted, redraft, verified or refused; or that it wants a call, or broke."""
 
     kind: str
     words: Words | None = None
@@ -76,6 +76,8 @@ class Turn:
     )  # what came while a text was being spoken, or a call ran
     waits: bool = False  # for its call
     complete: bool = False  # the last text was given
+    drafting: bool = False  # a model is asked
+    told: str = ""  # the step that the client was told last
     offers: tuple[Offered, ...] = ()
 
 
@@ -117,17 +119,20 @@ class Did:
     kept: list[tuple[str, bool]] = field(default_factory=list)  # messages to remember, and whether refused
     declined: list[str] = field(default_factory=list)  # items that are not to be remembered
     asked: list[str] = field(default_factory=list)  # what was asked of what is remembered
+    watched: bool = False  # it is noticed when the state lasts
     close: int | None = None  # the close code, when the session closed
 
 
 class Reference:
     """One session. rate: messages per second that may pre-empt or queue (burst twice that), 0 for any number.
 
-    greeted: its client offered the subprotocol, and so knows what a suggestion may lack.
+    greeted: its client offered the subprotocol, and so knows what a suggestion may lack. progress: its messages ask to
+    be told what a slow turn does.
     """
 
-    def __init__(self, rate: float = 0.0, greeted: bool = True) -> None:
+    def __init__(self, rate: float = 0.0, greeted: bool = True, progress: bool = False) -> None:
         self.greeted = greeted
+        self.progress = progress
         self.state = "idle"
         self.turn: Turn | None = None
         self.offers: dict[str, Offer] = {}
@@ -357,6 +362,17 @@ class Reference:
         else:
             self._hear(self.turn, Heard("fault", words))
 
+    def lasted(self) -> None:
+        """The state has not changed for a while: the client is told what its turn does, once."""
+        turn = self.turn
+        if turn is None:
+            return
+        steps = {"buffering": "drafting" if turn.drafting else "searching", "verifying": "checking"}
+        step = steps.get(self.state, "calling" if turn.waits else turn.told)
+        if step != turn.told:
+            turn.told = step
+            self._send("progress", step=step, id=turn.message)
+
     def spoken(self, now: float, wall_ms: int) -> None:
         """The stream has taken the last word of a text."""
         turn = self.turn
@@ -367,6 +383,7 @@ class Reference:
             return
         if not turn.complete:
             self.state = "buffering"
+            self._watch(turn)
             self._take_up(turn)
             return
         self._answer(turn)
@@ -454,6 +471,11 @@ class Reference:
         self.turn = Turn(id)
         self.state = "buffering"
         self._did.begun.append(id)
+        self._watch(self.turn)
+
+    def _watch(self, turn: Turn) -> None:
+        """Words in place of a yes, which have a suggestion's id, do not ask for it."""
+        self._did.watched = self._did.watched or (self.progress and not turn.message.startswith("s"))
 
     def _cut_turn(self) -> None:
         assert self.turn is not None
@@ -506,13 +528,19 @@ class Reference:
     def _hear(self, turn: Turn, event: Heard) -> None:
         """Take what the Brain said, when no text that must be spoken first is in the way."""
         match self.state, event.kind:
+            case "buffering", "begun":
+                turn.drafting = True
+                self._watch(turn)
             case "buffering", "drafted":
                 self.state = "verifying"
+                self._watch(turn)
             case "verifying", "redraft":
                 self.state = "buffering"
+                self._watch(turn)
             case ("verifying", "verified") | (_, "refused"):
                 assert event.words is not None
                 turn.said.append(event.words)
+                turn.told = ""
                 turn.unspoken += 1
                 turn.complete = event.last
                 turn.offers = event.offers if event.last else ()
@@ -540,6 +568,7 @@ class Reference:
             )
             turn.waits = True
             self.state = "executing"
+            self._watch(turn)
             self.running, self._asked = wants.id, False
             self._did.ran.append((wants.id, wants.payload))
 
@@ -548,6 +577,7 @@ class Reference:
         turn.waits = False
         self.state = "buffering"
         self._did.resumed.append(status)
+        self._watch(turn)
         self._take_up(turn)
 
     def _take_up(self, turn: Turn) -> None:

@@ -2,15 +2,17 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from agent.config import BAD_FRAMES, CONFIRM_SECONDS, PAYLOAD_BYTES
 from agent.intents.fields import FILLED_CHARACTERS
 from agent.ports.brain import Proposal, Redraft, VerifiedPart
 from agent.ports.conversation import NO_SCOPE, Scope
 from agent.protocol.inbound import OpenThread, Recall
 from agent.protocol.outbound import ThreadFrame
-from agent.session.core import CONSULTS_WAITING, RECALLS_PER_SECOND
+from agent.session.consult_queue import CONSULTS_WAITING, RECALLS_PER_SECOND
 from agent.session.effects import BeginTurn, DeclineItem, RecordExchange, RecordFact, RunAction
-from agent.session.settings import LIVE_SUGGESTIONS, QUEUED_MESSAGES
+from agent.session.settings import LIVE_SUGGESTIONS, PROGRESS_AFTER, QUEUED_MESSAGES
 
 from .driver import REFUSAL, Driver, text
 
@@ -89,6 +91,64 @@ def an_answer_is_streamed_ended_and_responded_to(make: Make) -> None:
     assert (d.state, d.did()) == ("streaming", ["SpeakText"])
     assert d.spoken() == [("end", "a", "done"), ("response", "a", "It is 299 kr.")]
     assert d.state == "idle"
+
+
+@scenario
+def a_slow_turn_tells_what_it_does_once_a_state_lasts(make: Make) -> None:
+    d = make()
+    d.message(progress=True)
+    assert d.watched() == pytest.approx(PROGRESS_AFTER)
+    assert d.lasts() == [("progress", "m", "searching")]
+    assert d.lasts() == []  # it knows
+    d.begun()
+    assert d.state == "buffering"
+    assert d.watched() == pytest.approx(PROGRESS_AFTER)
+    assert d.lasts() == [("progress", "m", "drafting")]
+    d.drafted()
+    assert d.watched() is not None
+    assert d.lasts() == [("progress", "m", "checking")]
+    d.told(Redraft())
+    assert d.watched() is not None
+    assert d.lasts() == [("progress", "m", "drafting")]
+    d.act()
+    assert d.watched() is not None
+    assert d.lasts() == [("progress", "m", "calling")]
+    d.reported()
+    assert (d.state, d.watched() is not None) == ("buffering", True)
+    assert d.lasts() == [("progress", "m", "drafting")]
+    d.drafted()
+    d.verified(last=False)
+    assert (d.watched(), d.lasts()) == (None, [])  # its words say it
+    d.spoken()
+    assert d.watched() is not None
+    assert d.lasts() == [("progress", "m", "drafting")]  # after its words, again
+    d.drafted()
+    d.verified()
+    assert d.lasts() == []
+
+
+@scenario
+def nobody_is_told_of_progress_who_does_not_ask(make: Make) -> None:
+    d = make()
+    for event in (d.message, d.begun, d.drafted, d.verified):
+        event()
+        assert d.watched() is None
+
+
+@scenario
+def what_lasted_was_another_turn_or_no_turn(make: Make) -> None:
+    d = make()
+    d.message("a", progress=True)
+    d.message("b", progress=True)
+    assert d.lasts(turn=1) == []
+    d.cancel()
+    assert d.lasts() == []
+    d = make()
+    d.executing()
+    assert d.lasts() == []
+    d = into(make(), "verifying")
+    d.begun()
+    assert d.did() == ["StopBrain"]  # a draft does not begin while one is checked
 
 
 @scenario
@@ -884,7 +944,7 @@ def what_is_remembered_answers_in_every_state_and_changes_none(make: Make) -> No
     for state in ("idle", "awaiting_confirmation", *BUSY):
         d = into(make(), state)
         assert d.consult("a") == []
-        assert (d.state, d.did(), d.asks()) == (state, ["AskMemory"], [("a", NO_SCOPE)])
+        assert (d.state, d.did(), d.asks()) == (state, ["AskConsultant"], [("a", NO_SCOPE)])
         assert d.consult("b") == []
         assert (d.state, d.did()) == (state, [])  # it waits
         assert d.replied("a") == [("memory", "a")]

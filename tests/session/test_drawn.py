@@ -196,7 +196,10 @@ class Run:
         self.serial += 1
         id = f"m{self.serial % 7}"  # ids repeat: they are the client's labels
         client.asked.append(id)
-        self.push(client, {"type": "message", "id": id, "text": f"{client.name} w{self.serial} {kind}"})
+        text = f"{client.name} w{self.serial} {kind}"
+        self.push(
+            client, {"type": "message", "id": id, "text": text, "progress": client.name in ("c0", "c2")}
+        )
         return id
 
     async def offered(self) -> None:

@@ -29,6 +29,7 @@ from agent.ports.action import EndStatus, Outcome, Payload
 from agent.ports.brain import (
     Blocked,
     Confidence,
+    DraftBegun,
     DraftCompleted,
     Proposal,
     Question,
@@ -45,7 +46,7 @@ from agent.protocol.codec import encode
 from agent.session.core import Core
 from agent.session.effects import (
     ArmExpiry,
-    AskMemory,
+    AskConsultant,
     BeginTurn,
     CloseConnection,
     DeclineItem,
@@ -60,6 +61,7 @@ from agent.session.effects import (
     SpeakText,
     StopAction,
     StopBrain,
+    WatchState,
 )
 from agent.session.events import (
     ActionEnded,
@@ -73,6 +75,7 @@ from agent.session.events import (
     Event,
     FrameReceived,
     KillRequested,
+    StateLasted,
     SuggestionExpired,
     TextWritten,
 )
@@ -83,7 +86,13 @@ from .reference import ORDERS, Did, Frame, Heard, Offered, Reference, Wanted, Wo
 
 SNIPPETS = tuple(Snippet(file=f"kb/f{n}.md", text=f"Line {n}.", first=n, last=n + n % 3) for n in range(1, 5))
 MESSAGES = ("a", "b", "c")
-KINDS = {DraftCompleted: "drafted", Redraft: "redraft", VerifiedPart: "verified", TurnRefusal: "refused"}
+KINDS = {
+    DraftBegun: "begun",
+    DraftCompleted: "drafted",
+    Redraft: "redraft",
+    VerifiedPart: "verified",
+    TurnRefusal: "refused",
+}
 FOREIGN = ("another-session's", "")
 WALL = 1_700_000_000_000
 RESULTS: dict[EndStatus, Frame] = {
@@ -145,6 +154,7 @@ class SessionMachine(RuleBasedStateMachine):
         self.elsewhere: list[str] = []  # actions whose end this client is not told
         self.answered_with: set[str] = set()  # suggestions for which words were taken
         self.dropped = False
+        self.due: tuple[int, float] | None = None  # when it is noticed that a turn's state lasts
         self.agreed = False  # whether the last step went as predicted
 
     @initialize(
@@ -153,12 +163,15 @@ class SessionMachine(RuleBasedStateMachine):
         confirms=st.integers(0, 3),
         queued=st.integers(0, 9),
         greeted=st.booleans(),
+        progress=st.booleans(),
     )
-    def connect(self, rate: float, offers: list[int], confirms: int, queued: int, greeted: bool) -> None:
+    def connect(
+        self, rate: float, offers: list[int], confirms: int, queued: int, greeted: bool, progress: bool
+    ) -> None:
         """Begin with a session that has been used: suggestions live, one running, some waiting, messages queued."""
         self.rate = rate
         self.core = Core(rate, fills_in=greeted)
-        self.model = Reference(rate, greeted)
+        self.model = Reference(rate, greeted, progress)
         self.agreed = True
         for number in offers:
             self.answered("a", number)
@@ -172,7 +185,9 @@ class SessionMachine(RuleBasedStateMachine):
     @rule(id=st.sampled_from(MESSAGES))
     def message(self, id: str) -> None:
         did = self.frame(
-            inbound.Message(id, "price?"), f"message {id}", lambda: self.model.message(id, self.now)
+            inbound.Message(id, "price?", progress=self.model.progress),
+            f"message {id}",
+            lambda: self.model.message(id, self.now),
         )
         if not any(frame["type"] == "error" for frame in did.frames) and self.model.state != "closed":
             self.accepted[id] += 1
@@ -278,7 +293,7 @@ class SessionMachine(RuleBasedStateMachine):
 
     @rule(
         kind=st.sampled_from(("next", "next", "next", "next", "next", "redraft", "refused", "any")),
-        other=st.sampled_from(("drafted", "redraft", "verified", "refused")),
+        other=st.sampled_from(("begun", "begun", "drafted", "redraft", "verified", "refused")),
         last=st.sampled_from((True, True, False)),
         offers=st.sampled_from((0, 1, 1, 2, 5)),
         cites=st.sets(st.integers(0, 3), max_size=2),
@@ -339,6 +354,16 @@ class SessionMachine(RuleBasedStateMachine):
     def fault(self, often: int) -> None:
         if not often:
             self.break_turn()
+
+    @rule()
+    @precondition(lambda self: self.due is not None)
+    def lasts(self) -> None:
+        """The state has lasted, of the turn in progress or of one that has ended since."""
+        assert self.due is not None
+        (turn, due), self.due = self.due, None
+        self.now = max(self.now, due)
+        predict = self.model.lasted if turn == self.turn else lambda: None
+        self.step(StateLasted(turn, self.now), f"turn {turn} lasts", predict)
 
     @rule()
     @precondition(lambda self: self.model.turn is not None and self.model.turn.unspoken)
@@ -479,6 +504,7 @@ class SessionMachine(RuleBasedStateMachine):
             blocked=Blocked("number_mismatch", "No."),
         )
         events: dict[str, TurnEvent] = {
+            "begun": DraftBegun(),
             "drafted": DraftCompleted(),
             "redraft": Redraft(),
             "verified": VerifiedPart(text=words, last=last, proposals=proposals if last else ()),
@@ -552,6 +578,10 @@ class SessionMachine(RuleBasedStateMachine):
                     did.begun.append(question.id)
                 case EndTurn():
                     did.ended += 1
+                case WatchState(turn, due):
+                    assert due > self.now
+                    self.due = turn, due
+                    did.watched = True
                 case SpeakText(_, text, last):
                     did.spoke.append((text, last))
                 case RunAction(call):
@@ -572,7 +602,7 @@ class SessionMachine(RuleBasedStateMachine):
                     self.armed.discard(id)
                 case RecordExchange(question, answered):
                     did.kept.append((question.id, answered.blocked))
-                case AskMemory(frame):
+                case AskConsultant(frame):
                     did.asked.append(str(frame.id))
                 case DeclineItem(_, item):
                     did.declined.append(item)

@@ -12,7 +12,7 @@ from agent.memory.repeats import Repeats
 from agent.ports.brain import Blocked, DraftCompleted, Proposal, Question, VerifiedPart, VerifiedText, Wish
 from agent.ports.conversation import NO_SCOPE, Exchange, Scope
 from agent.ports.memory import ProposalOutcome
-from agent.ports.remember import FinishedAnswer, Offer
+from agent.ports.remember import FinishedAnswer, ReturnPath
 from agent.ports.search import Snippet
 from agent.protocol.codec import encode
 from agent.session.cited_sources import CitedSources
@@ -33,12 +33,12 @@ class Notebook:
 
     def __init__(self) -> None:
         self.exchanges: list[tuple[str, str, bool]] = []
-        self.offers: list[tuple[Offer, Question]] = []
+        self.return_paths: list[tuple[ReturnPath, Question]] = []
         self.declined: list[str] = []
 
-    def record_exchange(self, question: Question, answered: FinishedAnswer, offer: Offer) -> None:
+    def record_exchange(self, question: Question, answered: FinishedAnswer, return_path: ReturnPath) -> None:
         self.exchanges.append((question.id, answered.text, answered.blocked))
-        self.offers.append((offer, question))
+        self.return_paths.append((return_path, question))
 
     def decline_item(self, scope: Scope, item: str) -> None:
         assert scope.thread
@@ -123,16 +123,16 @@ async def test_what_is_offered_later_can_be_confirmed_or_declined(
         wire.push(ask())
         await wire.until("response")
         assert notes.exchanges == [("m", ANSWER, False)]
-        (offer, question) = notes.offers[0]
+        (return_path, question) = notes.return_paths[0]
         await trio.sleep(5)
-        offer(question, REMEMBER)
+        return_path.offer(question, REMEMBER)
         frame = await wire.until("action_suggestion")
         assert (frame["action"], frame["payload"]) == ("remember", dict(REMEMBER.payload))
         assert frame["id"] == "m"
         wire.push({"type": "confirm_action", "suggestionId": frame["suggestionId"]})
         assert (await wire.until("action_executed"))["result"]["success"]
         assert w.executor.told == [dict(REMEMBER.payload)]
-        offer(question, REMEMBER)
+        return_path.offer(question, REMEMBER)
         frame = await wire.until("action_suggestion", 2)
         wire.push({"type": "reject_action", "suggestionId": frame["suggestionId"]})
         await wire.until("action_closed")
@@ -151,8 +151,8 @@ async def test_who_may_ask_later_keeps_no_session(autojump_clock: trio.testing.M
         await trio.sleep(1)
         gc.collect()
         assert [session() for session in w.gone] == [None]
-        (offer, question) = notes.offers[0]
-        offer(question, REMEMBER)
+        (return_path, question) = notes.return_paths[0]
+        return_path.offer(question, REMEMBER)
 
 
 def test_what_says_it_again_is_told_no_more() -> None:

@@ -8,6 +8,7 @@ import trio.testing
 
 from agent.config import KEEPALIVE_EVERY, WRITE_TIMEOUT
 from agent.ports.brain import (
+    DraftBegun,
     DraftCompleted,
     Proposal,
     Question,
@@ -118,6 +119,85 @@ async def test_a_cancel_while_the_model_hangs_is_answered_at_once(
         assert w.states == ["idle"]
         await trio.sleep(100)
         assert len(wire.frames) == 1
+
+
+async def slow(_: Question, emit: Emit) -> None:
+    """A search of a second, a draft of two, a verdict of one."""
+    await trio.sleep(1)
+    emit(DraftBegun())
+    await trio.sleep(2)
+    emit(DraftCompleted())
+    await trio.sleep(1)
+    emit(VerifiedPart(text=text("It is 299 kr.")))
+
+
+async def test_a_slow_turn_tells_its_client_what_it_does(autojump_clock: trio.testing.MockClock) -> None:
+    """Each state once it has lasted; a quick one is not told, and nothing follows the end."""
+    async with world(pace_ms=0) as w:
+        wire = await w.connect()
+        w.brain.script = slow
+        wire.push(ask() | {"progress": True})
+        await wire.until("response")
+        steps = [(round(at, 2), each["step"], each["id"]) for at, each in wire.frames if "step" in each]
+        assert steps == [(0.4, "searching", "m"), (1.4, "drafting", "m"), (3.4, "checking", "m")]
+        w.brain.script = saying(ANSWER, think=0.3)
+        count = len(wire.sent())
+        wire.push(ask("n") | {"progress": True})
+        await trio.sleep(60)
+        assert [each["type"] for each in wire.sent()[count:]] == ["stream"] * 4 + ["stream_end", "response"]
+        wire.leave()
+        await settle()
+        w.nothing_is_left()
+
+
+async def test_a_state_lasts_from_a_moment_that_is_no_tick(autojump_clock: trio.testing.MockClock) -> None:
+    """The pulse calls a hair before it is due, and that counts: it is not called again and again."""
+    async with world(pace_ms=0) as w:
+        wire = await w.connect()
+        w.brain.script = hang
+        await trio.sleep(1e-9)
+        wire.push(ask() | {"progress": True})
+        await wire.until("progress")
+        assert [(round(at, 6), each["step"]) for at, each in wire.frames] == [(0.4, "searching")]
+        assert len(w.pulse) == 0
+
+
+async def test_a_client_that_does_not_ask_is_told_no_progress(autojump_clock: trio.testing.MockClock) -> None:
+    """However slow the turn: it knows no such frame."""
+    async with world(pace_ms=0) as w:
+        w.brain.script = slow
+        wire = await w.connect()
+        wire.push(ask())
+        await wire.until("response")
+        assert {each["type"] for each in wire.sent()} == {"stream", "stream_end", "response"}
+
+
+@pytest.mark.parametrize("how", ["cancel", "message", "leave", "drain"])
+async def test_nothing_is_told_of_a_turn_that_has_ended(
+    autojump_clock: trio.testing.MockClock, how: str
+) -> None:
+    """Nor does its timer remain, and a server that goes down does not hurry it."""
+    async with world(pace_ms=0) as w:
+        w.brain.script = hang
+        wire = await w.connect()
+        wire.push(ask() | {"progress": True})
+        await trio.sleep(0.2)
+        if how == "cancel":
+            wire.push(CANCEL)
+        elif how == "message":
+            wire.push(ask("n"))
+        elif how == "leave":
+            wire.leave()
+        else:
+            w.pulse.hurry()
+            await trio.sleep(0.1)
+        await settle()
+        assert len(w.pulse) == (how == "drain")
+        await trio.sleep(0.05)
+        assert wire.sent("progress") == []
+        if how == "drain":
+            await trio.sleep(0.1)
+            assert [each["step"] for each in wire.sent("progress")] == ["searching"]
 
 
 @pytest.mark.parametrize("after", [0.0, 0.019, 0.02, 0.021, 0.05])

@@ -18,6 +18,7 @@ from agent.ports.brain import Proposal, Question
 from agent.session import core, states
 from agent.session.actions import ENGINE as SUGGESTION_ENGINE
 from agent.session.core import ENGINE, Core
+from agent.session.message_queue import MessageQueue
 from agent.session.states import (
     SessionDeed,
     SessionGuard,
@@ -251,12 +252,13 @@ def test_no_model_is_held_by_the_machine() -> None:
 def test_a_guard_that_raises_changes_nothing() -> None:
     """The state is decided before it is changed."""
 
-    class Broken(Core):
+    class Broken(MessageQueue):
         @property
-        def over_rate(self) -> bool:
+        def is_over_rate(self) -> bool:
             raise RuntimeError("broken")
 
-    session = Broken()
+    session = Core()
+    session.messages = Broken(session.out, session.react, 0.0)
     session.state = SessionState.STREAMING
     with pytest.raises(RuntimeError, match="broken"):
         ENGINE.fire(session, SessionTrigger.MESSAGE)

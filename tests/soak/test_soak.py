@@ -4,11 +4,12 @@ import io
 import json
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ from agent.actions.webhook import WebhookExecutor
 from agent.errors import AgentError, UsageError, WireClosed
 from agent.host import WallClock
 from agent.ports.action import Call
-from agent.soak import command, local_server, phases, remote, users, wire
+from agent.soak import command, local_server, phases, remote, user_connection, users, wire
 from agent.soak.command import CrowdSize
 from agent.soak.crowd import ARRIVALS, DRAINED, see_taken_over, stay
 from agent.soak.figures import Tally
@@ -32,9 +33,9 @@ from agent.soak.pages import Pages
 from agent.soak.scene import Scene, Target
 from agent.soak.steps import STEP_MAX
 from agent.soak.wire import open_socket
+from agent.storage.database_ledger import DatabaseLedger
 from agent.storage.memories import item_forgetting
 from agent.storage.memories.schema import turn_words
-from agent.storage.sqlite import SqliteLedger
 from agent.storage.stores import open_stores
 from agent.testing.network import inline
 from tests.planted import kept_when_cancelled
@@ -51,40 +52,64 @@ def _logged(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     root.level, root.handlers = before
 
 
+def list_unseen(report: dict[str, Any]) -> list[str]:
+    """Return what a soak is for and did not come to, which happens to a short one on a busy machine."""
+    counts, reckoning = Counter(report["counts"]), report["reckoning"]
+    items, calls = Counter(reckoning["remembered"]["items"]), Counter(reckoning["calls"])
+    seen = {
+        **{f"item {status}": items[status] for status in ("accepted", "forgotten", "proposed")},
+        **{each: reckoning["remembered"][each] for each in ("told", "cancelled", "forgotten", "turns")},
+        **{each: counts[each] for each in ("edit 200", "begin 200")},
+        "effects": reckoning["effects"],
+        "told done": reckoning["told"].get("done", 0),
+        "webhook done": calls["webhook done"],
+        "ended done": counts["ended done"] - 10,
+        "ended cancelled": counts["ended cancelled"] - 5,
+        "talks settled": counts["talks settled"] - 5,
+        "hung up on": counts["hung up on by a draining server"] - 5,
+        "drained sessions": report["drain"]["sessions"] - 5,
+        "cancels of threads": report["cancel_of_thread_kept"]["count"],
+        "knowledge behind": report["knowledge_behind"]["count"] - 10,
+    }
+    return [name for name, count in seen.items() if count <= 0]
+
+
+@pytest.fixture
+def quick_folder(tmp_path: Path) -> Iterator[Path]:
+    """A folder in memory where there is one: a disk that others keep busy is rightly told as an error."""
+    memory = Path("/dev/shm")
+    if not memory.is_dir():
+        yield tmp_path
+        return
+    with TemporaryDirectory(prefix="soak-", dir=memory) as name:
+        yield Path(name)
+
+
 @pytest.mark.proof
 async def test_a_short_soak_keeps_every_promise(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], quick_folder: Path
 ) -> None:
     """Twenty users with sockets, and fifteen over HTTP, break nothing in eight seconds and leave nothing."""
     monkeypatch.setattr(phases, "LINE_EVERY", 0.1)
     monkeypatch.setattr(phases, "BUSY", 2.0)
-    assert await command.soak(users=CrowdSize(20, 15, 8), own=True, data=tmp_path, slow_disk=1.0) == 0
-    out, err = capsys.readouterr()
-    report = json.loads(out)
-    assert report["passed"]
-    assert not report["failed"]
-    assert set(report["violations"].values()) == {0}
-    assert report["counts"]["ended done"] > 10
-    assert report["counts"]["ended cancelled"] > 5
-    assert report["reckoning"]["effects"] > 0
-    assert report["reckoning"]["rows"]["done"] >= report["reckoning"]["told"]["done"] > 0
-    assert report["reckoning"]["calls"]["webhook done"] > 0
-    remembered = report["reckoning"]["remembered"]
-    assert min(remembered["items"][status] for status in ("accepted", "forgotten", "proposed")) > 0
-    assert min(remembered[what] for what in ("told", "cancelled", "forgotten", "turns")) > 0
-    assert report["counts"]["edit 200"] > 0
-    assert report["counts"]["begin 200"] > 0
-    assert report["counts"]["talks settled"] > 5
-    assert report["cancel_of_thread_kept"]["count"] > 0
-    assert report["knowledge_behind"]["count"] > 10
-    assert report["counts"]["hung up on by a draining server"] > 5
-    assert report["drain"]["sessions"] > 5
-    assert report["objects_left"] == {}
-    assert report["tasks"]["start"] == report["tasks"]["end"] < report["tasks"]["warm"]
-    assert report["cancel_in_server"]["p99_ms"] > 0
-    assert report["steps"]["count"] > 1000
-    assert report["memory"] is None or not report["memory"]["judged"]
-    assert "0 violations, cancel p99" in err
+    for seed in (1, 2, 3):
+        users = CrowdSize(20, 15, 8, seed)
+        status = await command.soak(users=users, own=True, data=quick_folder / f"{seed}", slow_disk=1.0)
+        out, err = capsys.readouterr()
+        report = json.loads(out)
+        assert report["failed"] == [], err
+        assert (status, report["passed"]) == (0, True)
+        assert set(report["violations"].values()) == {0}
+        assert report["reckoning"]["rows"]["done"] >= report["reckoning"]["told"].get("done", 0)
+        assert report["objects_left"] == {}
+        assert report["tasks"]["start"] == report["tasks"]["end"] < report["tasks"]["warm"]
+        assert report["cancel_in_server"]["p99_ms"] > 0
+        assert report["steps"]["count"] > 1000
+        assert report["memory"] is None or not report["memory"]["judged"]
+        assert "0 violations, cancel p99" in err
+        if not list_unseen(report):
+            break
+    assert list_unseen(report) == []
 
 
 @pytest.mark.proof
@@ -107,7 +132,7 @@ async def test_what_is_planted_is_found(
         await trio.lowlevel.checkpoint()
 
     monkeypatch.setattr(WebhookExecutor, "run", twice)
-    monkeypatch.setattr(SqliteLedger, "record_outcome", lost)
+    monkeypatch.setattr(DatabaseLedger, "record_outcome", lost)
     for seed in (1, 2, 3):  # on a busy machine a crowd may leave before anything took effect
         users = CrowdSize(60, 0, 5, seed)
         assert await command.soak(users=users, own=True, data=tmp_path / f"{seed}", slow_disk=0.0) == 1
@@ -257,8 +282,8 @@ async def test_a_slow_disk_is_slow_to_write(monkeypatch: pytest.MonkeyPatch, tmp
 
 async def test_a_server_that_says_nothing_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """A message without an end is a broken promise once patience is at its end, and so is one who never hangs up."""
-    monkeypatch.setattr(users, "PATIENCE", 0.1)
-    monkeypatch.setattr(users, "HANG_UP", 0.1)
+    monkeypatch.setattr(user_connection, "PATIENCE", 0.1)
+    monkeypatch.setattr(user_connection, "HANG_UP", 0.1)
     tally = Tally()
 
     async def deaf(stream: trio.SocketStream) -> None:
@@ -273,12 +298,12 @@ async def test_a_server_that_says_nothing_is_found_out(monkeypatch: pytest.Monke
     async with trio.open_nursery() as nursery:
         await nursery.start(trio.serve_listeners, deaf, listeners)
         line = await open_socket("127.0.0.1", listeners[0].socket.getsockname()[1])
-        visit = users.UserVisit(
-            "user", line, Scene(target=Target(host="127.0.0.1", port=0), tally=tally), Random(1)
+        visit = user_connection.UserConnection(
+            "user", line, Scene(target=Target(host="127.0.0.1", port=0), tally=tally)
         )
         nursery.start_soon(visit.read)
         visit.account.enter_message("1", 0.0)
-        await visit._wait_ended("1")
+        await visit.wait_for_end("1")
         await line.ping()
         visit.account.check_settled()
         await visit.leave("close")
@@ -350,8 +375,8 @@ async def test_a_server_that_was_seen_to_be_slow_may_give_a_handshake_up(
     tally = Tally()
     tally.cancels.add(slowest)
     line, theirs = pair()
-    visit = users.UserVisit(
-        "user", line, Scene(target=Target(host="127.0.0.1", port=0), tally=tally), Random(1)
+    visit = user_connection.UserConnection(
+        "user", line, Scene(target=Target(host="127.0.0.1", port=0), tally=tally)
     )
     await theirs.aclose()
     await visit.read()
@@ -476,7 +501,9 @@ async def test_users_come_little_by_little_and_must_leave(
         scene.stop.set()
     assert came == pytest.approx([began, began + 1 / ARRIVALS, began + 2 / ARRIVALS])
     assert scene.tally.broken == {"S6": 1}
-    assert trio.current_time() - began == pytest.approx(10 + 2 * users.PATIENCE + users.HANG_UP)
+    assert trio.current_time() - began == pytest.approx(
+        10 + 2 * user_connection.PATIENCE + user_connection.HANG_UP
+    )
 
 
 async def test_users_who_were_let_go_have_left(

@@ -60,7 +60,9 @@ def judge(
     """Play a connection, one step a second: frames that come, and in tuples what the client does."""
     tally = Tally()
     noted: list[str] = [] if notes is None else notes
-    account = Account("user", tally, lambda what, id, digest="", tool="": noted.append(f"{what} {id}"), pages)
+    account = Account(
+        "user", tally, lambda event, id, digest="", tool="": noted.append(f"{event} {id}"), pages
+    )
     account.enter_message("1", 0.0)
     for at, step in enumerate(steps, 1):
         if isinstance(step, dict):
@@ -70,9 +72,9 @@ def judge(
         elif step[0] == "cancel":
             account.enter_cancel(float(at), *step[1:])
         elif step[0] == "confirm":
-            account.enter_confirm(step[1], float(at))
+            account.suggestions.enter_confirm(step[1], float(at))
         else:
-            account.enter_reject(step[1])
+            account.suggestions.enter_reject(step[1])
     if settled:
         account.check_settled()
     return account, tally
@@ -115,7 +117,7 @@ def test_what_is_right_is_not_noted(steps: list[Step]) -> None:
     account, tally = judge(*steps)
     assert (tally.broken, tally.examples) == ({}, [])
     assert not account.is_waiting
-    assert not account.list_live()
+    assert not account.suggestions.list_live()
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ class Lines:
     def __init__(self) -> None:
         self.all: list[str] = []
 
-    def __call__(self, what: str, id: str, digest: str = "", tool: str = "") -> None:
-        self.all.append(f"{what} {id} {digest or '-'}")
+    def __call__(self, event: str, id: str, digest: str = "", tool: str = "") -> None:
+        self.all.append(f"{event} {id} {digest or '-'}")
 
 
 def book() -> tuple[Book, Tally, Lines]:

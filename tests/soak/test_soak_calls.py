@@ -30,7 +30,7 @@ def view(status: str, arguments: dict[str, Any] = ORDER, **more: Any) -> dict[st
 def judge(*steps: dict[str, Any] | tuple[Any, ...]) -> tuple[Tally, list[str]]:
     """Play what a user says and is shown: yes (to arguments), no (to that yes), won, forget, and views."""
     tally, noted = Tally(), list[str]()
-    calls = Calls("caller", tally, lambda what, id, digest="", tool="": noted.append(f"{what} {id}"))
+    calls = Calls("caller", tally, lambda event, id, digest="", tool="": noted.append(f"{event} {id}"))
     for step in steps:
         if isinstance(step, dict):
             calls.check_view(step)

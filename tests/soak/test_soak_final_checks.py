@@ -16,8 +16,8 @@ from agent.soak.final_checks import (
 )
 from agent.soak.notes import NoteFile, digest_of, read_notes
 from agent.soak.server_file import ActionRow, CallRow, ServerFile, read_ledger_file
-from agent.storage.sqlite import open_sqlite_ledger
-from agent.storage.trust import FILE
+from agent.storage.database_ledger import open_database_ledger
+from agent.storage.sqlite.trust import FILE
 from agent.testing.network import inline
 
 NOW = 1000
@@ -229,7 +229,7 @@ def test_arguments_are_told_apart_by_their_hash() -> None:
 
 async def test_the_ledger_is_read_as_it_stands(tmp_path: Path) -> None:
     """What is claimed is not settled by looking, and what is older than the soak is not of it."""
-    async with open_sqlite_ledger(tmp_path, inline, WallClock()) as ledger:
+    async with open_database_ledger(tmp_path, inline, WallClock()) as ledger:
         for at, id in enumerate("abc"):
             await ledger.claim(id, "send_sms", at)
         await ledger.record_outcome("b", "done", {"success": True}, 10**15)

@@ -22,9 +22,10 @@ from agent.soak.memory_file import (
     summarize_memory,
 )
 from agent.soak.server_file import ActionRow
-from agent.storage.memories.store import open_sqlite_memory
+from agent.storage.memories.store import open_database_memory
 from agent.testing.fakes import Figures, Noon
 from agent.testing.network import inline
+from agent.testing.return_paths import NotedReturnPath
 
 N = "912300070000"
 SAID = [f"memory:approved {N} - -", f"memory:said {N} - -"]
@@ -110,7 +111,7 @@ def test_what_a_ledger_tells_of_an_item_is_held_against_it() -> None:
 
 async def test_what_is_kept_is_read(tmp_path: Path) -> None:
     """As a server has left it."""
-    async with open_sqlite_memory(tmp_path, inline, Noon()) as memory:
+    async with open_database_memory(tmp_path, inline, Noon()) as memory:
         keeper = ExchangeKeeper(memory, Noon(), Figures(), read_items)
         question = Question(
             id="m1",
@@ -119,7 +120,7 @@ async def test_what_is_kept_is_read(tmp_path: Path) -> None:
             at=0.0,
             scope=Scope("p", "t", ""),
         )
-        keeper.record_exchange(question, FinishedAnswer("Noted."), lambda question, proposal: None)
+        keeper.record_exchange(question, FinishedAnswer("Noted."), NotedReturnPath())
         await keeper._write_next()
         await memory.record_gap(Scope("p", "t", ""), Noon().now_ms(), 2)
     found = read_memory(tmp_path, 0)

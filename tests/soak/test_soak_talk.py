@@ -64,7 +64,7 @@ async def test_a_server_that_runs_something_else_is_found_out(
     approve: Any = ThreadDesk.approve_call
 
     def careless(self: ThreadDesk, project: str, call: str, by: str, *about: Any) -> Any:
-        return approve(self, project, call, by, {"order": "Z-9"}, None, about[-1])
+        return approve(self, project, call, by, {"order": "Z-9"}, None, *about[2:])
 
     monkeypatch.setattr(ThreadDesk, "approve_call", careless)
     async with talking(tmp_path) as (talk, tally):

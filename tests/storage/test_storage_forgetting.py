@@ -4,18 +4,22 @@ import sqlite3
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
 from agent.errors import StorageFailed
 from agent.ports.pages import Window
+from agent.ports.requests import StoredAnswer
 from agent.storage import turns
-from agent.storage.memories.store import SqliteMemory
-from agent.storage.threads import SqliteThreads
-from agent.storage.trust import FILE
+from agent.storage.feedback import DatabaseFeedback
+from agent.storage.memories.store import DatabaseMemory
+from agent.storage.sqlite.trust import FILE
+from agent.storage.threads import DatabaseThreads
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
+from tests.examples import sample
 from tests.forgetting import TEXT, WHOSE, WORD, both_files, say_everywhere
 from tests.remembered import NOW, an_exchange
 from tests.storage.test_storage_memories import files_with
@@ -43,10 +47,29 @@ async def test_no_line_of_the_audit_names_what_is_forgotten(tmp_path: Path) -> N
         for event, subject in (("memory accept", id), ("memory edit", id), *stays):
             await store.requests.write_audit(NOW, "default", "u1", event, subject)
         await desk.forget_item(WHOSE, id)
+        stays = [("approved", "c1"), *stays]  # the first is written with the approval of its call
         assert read_audit(tmp_path) == stays
         await store.requests.write_audit(NOW, "default", "u1", "memory accept", id)
         await desk.forget_item(WHOSE, id)  # again, as where it was cut off
         assert read_audit(tmp_path) == stays
+
+
+@pytest.mark.parametrize("seed", sample(range(12), 6))
+async def test_no_page_keeps_a_copy_of_a_stored_answer(tmp_path: Path, seed: int) -> None:
+    """Requests that run at once are answered in any order and at any length, and some fail."""
+    rng = Random(seed)
+    async with both_files(tmp_path, inline, Noon()) as (_, _, store):
+        for first in range(0, 120, 6):
+            keys = [*range(first, first + 6)]
+            for key in keys:
+                await store.requests.begin_request("caller", f"key {key}", "d" * 64, NOW, "default")
+            for key in rng.sample(keys, len(keys)):
+                body = b'{"id":"i%d","text":"%s %s"}' % (key, WORD.encode(), b"x" * rng.randrange(5_000))
+                stored = None if rng.random() < 0.1 else StoredAnswer(200, body)
+                await store.requests.record_answer("caller", f"key {key}", stored)
+        for key in range(120):
+            await store.threads.forget_turns((), f"i{key}")
+        assert files_with(tmp_path, WORD) == []
 
 
 def read_audit(folder: Path) -> list[tuple[str, str]]:
@@ -59,7 +82,7 @@ async def test_what_is_said_again_while_it_is_looked_for_is_nowhere_either(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A message that is kept after the last look, and before the rows are emptied."""
-    forget, again = SqliteMemory.forget_item, f"Once more: {TEXT}"
+    forget, again = DatabaseMemory.forget_item, f"Once more: {TEXT}"
     async with both_files(tmp_path, inline, Noon()) as (desk, memory, store):
         id = await say_everywhere(memory, store)
         database = memory._database  # type: ignore[attr-defined]
@@ -70,11 +93,11 @@ async def test_what_is_said_again_while_it_is_looked_for_is_nowhere_either(
             await memory.keep_exchanges([an_exchange("m9", again, f"Yes: {TEXT}", scope=WHOSE)], NOW)
             return await write(work)
 
-        async def meanwhile(self: SqliteMemory, *given: Any) -> Any:
+        async def meanwhile(self: DatabaseMemory, *given: Any) -> Any:
             monkeypatch.setattr(database, "write", late)
             return await forget(self, *given)
 
-        monkeypatch.setattr(SqliteMemory, "forget_item", meanwhile)
+        monkeypatch.setattr(DatabaseMemory, "forget_item", meanwhile)
         await desk.forget_item(WHOSE, id)
         words = [turn.remark.text for turn in await memory.turns(0, 50)]
         assert len(words) > 4
@@ -113,7 +136,13 @@ async def test_a_message_whose_turn_goes_on_stays(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("where", "what"),
-    [(SqliteThreads, "forget_repeats"), (SqliteMemory, "forget_item"), (SqliteThreads, "forget_turns")],
+    [
+        (DatabaseThreads, "forget_repeats"),
+        (DatabaseFeedback, "forget_repeats"),
+        (DatabaseMemory, "forget_item"),
+        (DatabaseThreads, "forget_turns"),
+        (DatabaseFeedback, "forget_turns"),
+    ],
 )
 @pytest.mark.parametrize("done", [False, pytest.param(True, marks=pytest.mark.proof)])
 async def test_cut_off_on_its_way_it_is_forgotten_wholly_again(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 import sqlalchemy as sa
@@ -18,22 +19,25 @@ import trio
 
 from agent.errors import NotFound, StorageFailed, UsageError
 from agent.ports.pages import Window
+from agent.ports.thread_history import ThreadMark
 from agent.ports.vectors import PackedVector, VectorKind
-from agent.storage import database_file
 from agent.storage.memories import FILE
 from agent.storage.memories.schema import SCHEMA
-from agent.storage.memories.store import SqliteMemory, open_sqlite_memory
+from agent.storage.memories.store import DatabaseMemory, open_database_memory
 from agent.storage.open import open_memory_store
 from agent.storage.settings import StorageSettings
+from agent.storage.sqlite import database_file
+from agent.storage.sqlite.connection import driver_of
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
 from tests.remembered import ANA, DAY, NOW, a_draft, accepted, an_exchange, budget, proposed
+from tests.storage.opened import file_of
 
 NOBODY = 65534
 
 
-def memory(folder: Path | None) -> AbstractAsyncContextManager[SqliteMemory]:
-    return open_sqlite_memory(folder, inline, Noon())
+def memory(folder: Path | None) -> AbstractAsyncContextManager[DatabaseMemory]:
+    return open_database_memory(folder, inline, Noon())
 
 
 def files_with(folder: Path, *words: str) -> list[str]:
@@ -139,17 +143,50 @@ async def test_who_reads_meanwhile_keeps_what_was_forgotten_in_the_log(
         assert files_with(tmp_path, "quetzal") == []
 
 
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.proof)])
+async def test_threads_that_are_deleted_are_in_no_file(tmp_path: Path, seed: int) -> None:
+    """Nor what forgotten items said in them: words, details of answers, titles old and new, quotes and proposals."""
+    words, drawn = Words(seed), random.Random(seed)
+    kept: dict[str, list[str]] = {}
+    gone: list[str] = []
+    async with memory(tmp_path) as opened:
+        for number in range(16):
+            thread = ANA.in_thread(f"t{number}")
+            name, value, detail, first, title = (words.word() for _ in range(5))
+            text = f"The {name} is {value}"
+            said = f"{text} {words.some(drawn.choice([2, 20, 500]))}"
+            draft = a_draft(text, name, message=f"m{number}")
+            details = f'{{"citations":[{{"snippet":"{detail} {words.some(drawn.choice([2, 200]))}"}}]}}'
+            exchange = an_exchange(f"m{number}", said, f"Yes, {value}", draft, scope=thread, details=details)
+            await opened.keep_exchanges([exchange], NOW)
+            await opened.rename_thread(thread, f"{first} {words.some(9)}", NOW)
+            await opened.rename_thread(thread, f"{title} {text}", NOW)
+            assert files_with(tmp_path, title, detail) != []
+            kept[f"t{number}"] = [name, value, detail, first, title]
+            if number % 3 == 0:
+                item = f"i{number + 1}"
+                await opened.forget_item(ANA, item, NOW)
+                gone += kept.pop(f"t{number}")
+            elif number % 3 == 1:
+                chosen = drawn.choice([*kept])
+                await opened.delete_thread(ANA.in_thread(chosen), NOW)
+                gone += kept.pop(chosen)
+            assert files_with(tmp_path, *gone) == []
+        assert kept
+        assert all(
+            files_with(tmp_path, word) for name, *rest in kept.values() for word in rest if word != rest[2]
+        )
+    assert files_with(tmp_path, *gone) == []
+
+
 async def test_nothing_that_is_asked_looks_through_all_that_is_kept() -> None:
     """Every statement finds its rows by an index, but for the gaps, of which there are few."""
-    asked: dict[str, object] = {}
-
-    def note(_: object, __: object, statement: str, parameters: object, *___: object) -> None:
-        asked[statement] = parameters
-
+    asked: dict[str, None] = {}
     async with memory(None) as opened:
-        connection = opened._database._file._connection
+        connection = file_of(opened._database)._connection
         assert connection is not None
-        sa.event.listen(connection, "before_cursor_execute", note)
+        raw = driver_of(connection)
+        raw.set_trace_callback(lambda statement: asked.update({statement: None}))
         cited = an_exchange("m1", "a", "b", budget(50), cites=("i1",))
         await opened.keep_exchanges([cited], NOW)
         await opened.accept_item(ANA, "i1", NOW)
@@ -168,24 +205,40 @@ async def test_nothing_that_is_asked_looks_through_all_that_is_kept() -> None:
         await opened.vectors(VectorKind("mini:1", 1), ["i1", "t1"])
         await accepted(opened, a_draft("A", "alder", "idea"))
         assert await opened.expire_items(NOW + 40 * DAY) == 1
+        await opened.list_threads(ANA, Window(9))
+        await opened.load_messages(ANA, Window(9))
+        await opened.rename_thread(ANA, "A", NOW)
+        await opened.thread_changes_after(ThreadMark(), [(ANA.project, ANA.user)], 9)
         await opened.forget_item(ANA, "i2", NOW)
-        sa.event.remove(connection, "before_cursor_execute", note)
-        raw = connection.connection.driver_connection
-        assert raw is not None
+        await opened.keep_exchanges([an_exchange("m2", scope=ANA.in_thread("t2"))], NOW)
+        await opened.delete_thread(ANA.in_thread("t2"), NOW)
+        raw.set_trace_callback(None)
         found = {}
-        for statement, parameters in asked.items():
+        for statement in asked:
             if statement.startswith(("SELECT", "UPDATE", "WITH")):
-                plan = [row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)]
-                found[statement] = plan
+                found[statement] = [row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {statement}")]
         scans = {line for plan in found.values() for line in plan if line.startswith("SCAN")}
-        nothing = {"SCAN CONSTANT ROW", "SCAN (subquery-1)"}  # what an empty list is looked for in
-        assert scans == {*nothing, "SCAN line", "SCAN anon_1"}
+        given = "SCAN anon_1 VIRTUAL TABLE INDEX 1:"  # the ids that are asked for
+        assert scans == {given, "SCAN CONSTANT ROW", "SCAN line", "SCAN anon_1"}
         live = [
             str(plan)
             for statement, plan in found.items()
             if "valid_to >" in statement and "scope = " in statement
         ]
         assert ["items_live" in plan for plan in live] == [True, True]
+
+
+async def test_an_exchange_that_no_table_takes_fails_alone(tmp_path: Path) -> None:
+    """Whether SQLAlchemy or the driver runs its statements: the others of the batch are written."""
+    wrong = an_exchange("m1", "a", "b")
+    remark = replace(wrong.remarks[0], role="nobody")  # type: ignore[arg-type]
+    async with memory(tmp_path) as opened:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(opened.record_gap, ANA, NOW, 1)
+            with pytest.raises(StorageFailed, match="CHECK"):
+                await opened.keep_exchanges([replace(wrong, remarks=(remark,))], NOW)
+        assert (await opened.count_gaps(), await opened.turns(0, 9)) == (1, ())
+        assert not opened.is_stalled
 
 
 async def test_where_the_log_cannot_be_cut_off_who_erases_is_told(
@@ -280,7 +333,7 @@ async def test_a_full_disk_keeps_nothing_half(tmp_path: Path) -> None:
     """Neither the exchange nor what it proposes; who reads is answered, and once there is room all goes on."""
     async with memory(tmp_path) as opened:
         await accepted(opened, budget(50))
-        connection = opened._database._file._connection
+        connection = file_of(opened._database)._connection
         assert connection is not None
         pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
         connection.exec_driver_sql(f"PRAGMA max_page_count={pages}")
@@ -379,3 +432,49 @@ def test_sqlalchemy_is_imported_when_something_is_remembered() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert ran.stdout == "False True\n"
+
+
+async def test_commits_of_others_are_counted_and_own_ones_are_not(tmp_path: Path) -> None:
+    """Of this process by another connection, or of another process; reading is no commit, nor is a write undone."""
+    async with memory(tmp_path) as one, memory(tmp_path) as other:
+        await one.record_gap(ANA, NOW, 1)
+        before = one.count_unheard_writes()
+        await one.record_gap(ANA, NOW, 1)
+        await one.turns(0, 9)
+        await other.turns(0, 9)
+        with pytest.raises(NotFound):
+            await other.accept_item(ANA, "i9", NOW)
+        assert one.count_unheard_writes() == before
+        await other.record_gap(ANA, NOW, 1)
+        after = one.count_unheard_writes()
+        assert after != before
+        await one.record_gap(ANA, NOW, 1)  # which may count the other's commit again
+        after = one.count_unheard_writes()
+        await one.record_gap(ANA, NOW, 1)
+        assert one.count_unheard_writes() == after
+        await other.record_gap(ANA, NOW, 1)
+        await one.record_gap(ANA, NOW, 1)
+        assert one.count_unheard_writes() not in (before, after)
+
+
+async def test_commits_are_counted_while_a_batch_waits_for_its_disk(tmp_path: Path) -> None:
+    """Then the writing connection cannot be asked; what it has just written is nobody's yet."""
+    async with memory(tmp_path) as one:
+        file = file_of(one._database)
+        watch = file._watch
+        assert watch is not None
+        await one.record_gap(ANA, NOW, 1)
+        before = one.count_unheard_writes()
+        watch.begin_batch()
+        assert one.count_unheard_writes() == before
+        driver = driver_of(cast("sa.Connection", file._connection))
+        driver.execute("INSERT INTO scopes (project, user, thread) VALUES ('a', 'b', 'c')")
+        assert one.count_unheard_writes() is None
+        watch.end_batch()
+        assert one.count_unheard_writes() == before
+        watch.begin_batch()
+        async with memory(tmp_path) as other:
+            await other.record_gap(ANA, NOW, 1)
+        assert one.count_unheard_writes() is None
+        watch.end_batch()
+        assert one.count_unheard_writes() not in (None, before)

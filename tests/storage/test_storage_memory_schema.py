@@ -12,13 +12,13 @@ import trio
 from agent.config import ITEM_QUOTE, ITEM_TEXT
 from agent.memory.states import TABLE
 from agent.ports.vectors import PackedVector, VectorKind
-from agent.storage.database_file import DatabaseFile
 from agent.storage.memories import FILE
 from agent.storage.memories.schema import MEMORY
-from agent.storage.memories.store import open_sqlite_memory
+from agent.storage.memories.store import open_database_memory
+from agent.storage.sqlite.database_file import DatabaseFile
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
-from tests.remembered import a_draft, accepted, an_exchange, budget, proposed
+from tests.remembered import ANA, a_draft, accepted, an_exchange, budget, proposed
 
 MOVES = {
     (row.source.value, row.target.value)
@@ -34,8 +34,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("schema")
 
     async def fill() -> None:
-        async with open_sqlite_memory(folder, inline, Noon()) as memory:
-            await memory.keep_exchanges([an_exchange()], 1)
+        async with open_database_memory(folder, inline, Noon()) as memory:
+            await memory.keep_exchanges([an_exchange(details="{}")], 1)
+            await memory.rename_thread(ANA, "Named", 1)
             await accepted(memory, budget(50))
             await proposed(memory, budget(60))
             await proposed(
@@ -136,6 +137,11 @@ REFUSED = {
     "other words of a turn": ("UPDATE turn_words SET text = 'x' WHERE turn = 1", "does not change"),
     "a turn that is deleted": ("DELETE FROM turns WHERE number = 1", "not deleted"),
     "words of a turn that are deleted": ("DELETE FROM turn_words WHERE turn = 1", "not deleted"),
+    "other details of an answer": ("UPDATE turn_details SET details = 'x'", "does not change"),
+    "details that are deleted": ("DELETE FROM turn_details", "not deleted"),
+    "another title in the log": ("UPDATE thread_log SET title = 'x'", "does not change"),
+    "a deleted thread that comes back": ("UPDATE thread_log SET title = '', deleted = 1", "does not change"),
+    "a thread's log that is deleted": ("DELETE FROM thread_log", "not deleted"),
     "another history": ("UPDATE item_log SET at = 0 WHERE item = 1", "does not change"),
     "history that is deleted": ("DELETE FROM item_log WHERE item = 1", "not deleted"),
     "a gap of nothing": ("INSERT INTO gaps (scope, at, count) VALUES (1, 1, 0)", "CHECK"),

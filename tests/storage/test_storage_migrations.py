@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from agent.storage.connection import make_engine
-from agent.storage.database_file import DatabaseFile, NewerVersionError
-from agent.storage.file_contents import FileContents, read_version, stamp_version
+from agent.storage.contents import DatabaseContents
 from agent.storage.ledger import LEDGER
 from agent.storage.memories.schema import MEMORY
-from agent.storage.migrations import add_column, rebuild_table, upgrade_file
+from agent.storage.migrations import add_column, rebuild_table
+from agent.storage.sqlite.connection import make_engine
+from agent.storage.sqlite.database_file import DatabaseFile, NewerVersionError
+from agent.storage.sqlite.upgrade import read_version, stamp_version, upgrade_file
 from agent.testing.fakes import Noon
 from tests.storage.released import Rows, list_folders, read_rows, unpack_folder
 from tests.storage.test_storage_released import DROPPED
@@ -30,13 +31,13 @@ EARLIER = [
 
 
 @pytest.mark.parametrize("contents", [LEDGER, MEMORY], ids=lambda contents: contents.name)
-def test_the_steps_have_a_number_each(contents: FileContents) -> None:
+def test_the_steps_have_a_number_each(contents: DatabaseContents) -> None:
     """From the second schema on, without a gap."""
     assert [*contents.steps] == [*range(2, contents.version + 1)]
 
 
 @pytest.mark.parametrize(("name", "contents"), EARLIER)
-def test_each_step_keeps_every_row(tmp_path: Path, name: str, contents: FileContents) -> None:
+def test_each_step_keeps_every_row(tmp_path: Path, name: str, contents: DatabaseContents) -> None:
     """One after the other, each for itself: all rows that were there, and no reference to a row that is not."""
     unpack_folder(name, tmp_path)
     file = tmp_path / contents.file
@@ -52,7 +53,7 @@ def test_each_step_keeps_every_row(tmp_path: Path, name: str, contents: FileCont
 
 
 @pytest.mark.parametrize(("name", "contents"), EARLIER)
-def test_a_step_can_run_twice(tmp_path: Path, name: str, contents: FileContents) -> None:
+def test_a_step_can_run_twice(tmp_path: Path, name: str, contents: DatabaseContents) -> None:
     """Where an older process that had the file open writes its own number, nothing changes."""
     unpack_folder(name, tmp_path)
     for _ in range(2):
@@ -66,7 +67,7 @@ def test_a_step_can_run_twice(tmp_path: Path, name: str, contents: FileContents)
 
 @pytest.mark.parametrize("contents", [LEDGER, MEMORY], ids=lambda contents: contents.name)
 def test_a_step_that_fails_leaves_the_file_at_the_schema_before_it(
-    tmp_path: Path, contents: FileContents
+    tmp_path: Path, contents: DatabaseContents
 ) -> None:
     """With all rows; the steps before it are kept, and it is tried again when the file is opened again."""
     unpack_folder([*list_folders()][-1], tmp_path)
@@ -137,7 +138,7 @@ def test_a_table_is_made_anew_with_its_rows_numbers_indexes_and_triggers(tmp_pat
 
 
 @pytest.mark.parametrize("contents", [LEDGER, MEMORY], ids=lambda contents: contents.name)
-def test_a_newer_file_is_refused_with_the_remedy(tmp_path: Path, contents: FileContents) -> None:
+def test_a_newer_file_is_refused_with_the_remedy(tmp_path: Path, contents: DatabaseContents) -> None:
     """Its schema and the newest that this version reads are named."""
     unpack_folder([*list_folders()][-1], tmp_path)
     newer, known = contents.version + 1, contents.version

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 import trio
 
-from agent.errors import NotFound
+from agent.errors import NotFound, UsageError
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
-from agent.storage.open import open_store
+from agent.settings import Settings
+from agent.storage.open import data_label, kb_label, open_store
 from agent.storage.settings import StorageSettings
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
@@ -83,6 +84,49 @@ async def test_what_fails_in_the_block_comes_out_as_it_is(tmp_path: Path) -> Non
         async with open_store(StorageSettings(), tmp_path, inline, Noon()):
             await trio.sleep_forever()
     assert scope.cancelled_caught
+
+
+@pytest.mark.parametrize(
+    ("login", "options"),
+    [
+        ("", ""),
+        ("u@", "?sslmode=require"),
+        ("u:s3cret@", "?password=s3cret@s3cret"),
+        ("u:12?s3cret@", ""),
+        ("u:12#s3cret@", ""),
+        ("u:12/s3cret@", ""),
+        ("u:s3cret@s3cret@", ""),
+    ],
+)
+def test_the_label_of_a_server_has_no_login(login: str, options: str) -> None:
+    """Whatever characters of a URL stand in its password."""
+    assert data_label(f"postgresql://{login}h:5432/d{options}") == "postgresql://h:5432/d"
+
+
+SERVER = "postgresql://u@h/d"
+
+
+def test_machines_that_share_a_server_agree_on_the_name_of_the_documents(tmp_path: Path) -> None:
+    """Wherever each of them has its folder, and whichever release a link leads to; a folder's ledger has the path."""
+    for release in ("one/handbook", "two/handbook", "release-7"):
+        (tmp_path / release).mkdir(parents=True)
+    (tmp_path / "three").mkdir()
+    (tmp_path / "three" / "handbook").symlink_to(tmp_path / "release-7")
+    for machine in ("one", "two", "three"):
+        kb = tmp_path / machine / "handbook"
+        chosen = Settings.of(kb=kb, data=SERVER)
+        assert (kb_label(chosen.storage, kb), chosen.socket_project) == ("handbook", "handbook")
+        chosen = Settings.of(kb=kb, data=SERVER, kb_name="The handbook")
+        assert (kb_label(chosen.storage, kb), chosen.socket_project) == ("The handbook", "The handbook")
+        kept = Settings.of(kb=kb, data=str(tmp_path))
+        assert (kb_label(kept.storage, kb), kept.socket_project) == (str(kb.resolve()), str(kb))
+
+
+@pytest.mark.parametrize("name", ["two\nlines", "x" * 101])
+def test_a_name_that_cannot_be_shown_in_a_line_is_refused(name: str) -> None:
+    """With the setting and its bounds."""
+    with pytest.raises(UsageError, match=r"^kb-name must be a line of up to 100 characters$"):
+        StorageSettings(SERVER, kb_name=name)
 
 
 @pytest.mark.proof

@@ -10,20 +10,22 @@ from typing import Any, get_args
 import pytest
 
 from agent.ports.calls import CallApproval, CallReport, CallStatus
+from agent.ports.feedback import Verdict
 from agent.ports.memory import ItemStatus, MemoryStore
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE, Category
 from agent.ports.requests import StoredAnswer
 from agent.ports.threads import MessageRole, MessageStatus
-from agent.storage.database_file import DatabaseFile
 from agent.storage.ledger import LEDGER
 from agent.storage.memories.schema import MEMORY
-from agent.storage.memories.store import open_sqlite_memory
+from agent.storage.memories.store import open_database_memory
+from agent.storage.sqlite.database_file import DatabaseFile
 from agent.storage.store import Store
 from agent.storage.stores import open_stores
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
 from tests.examples import sample
+from tests.rated import a_rated_answer, a_rating
 from tests.remembered import ANA, an_exchange
 from tests.storage.filling.projects import DIGEST
 from tests.storage.released import (
@@ -108,6 +110,7 @@ def test_the_folders_hold_what_can_be_kept(tmp_path: Path) -> None:
         (ledger["messages"], "status", MessageStatus),
         (ledger["messages"], "role", MessageRole),
         (ledger["documents"], "category", Category),
+        *([(ledger["feedback"], "verdict", Verdict)] if "feedback" in ledger else []),
         (memory["items"], "status", ItemStatus),
     ]
     for rows, column, kinds in words:
@@ -126,7 +129,7 @@ async def test_a_folder_is_opened_used_and_closed(folder: Path, new: Path) -> No
     before = {name: read_rows(folder / name) for name in CONTENTS if _is_there(folder / name)}
     async with (
         open_stores(folder, inline, Noon(), kb="/docs") as kept,
-        open_sqlite_memory(folder, inline, Noon()) as memory,
+        open_database_memory(folder, inline, Noon()) as memory,
     ):
         for name, rows in before.items():
             _check_kept(rows, read_rows(folder / name))
@@ -178,7 +181,9 @@ async def _check_settled(store: Store) -> None:
 
 async def _go_on(store: Store) -> None:
     """Do with what was kept what its users would do next."""
-    assert await store.projects.project_of_key(DIGEST) == "p2"
+    found = await store.projects.find_key(DIGEST)
+    assert found is not None
+    assert found.project == "p2"
     assert await store.requests.begin_request("u1", "answered", "d1", NOW) == StoredAnswer(
         200, b'{"id":"m1"}'
     )
@@ -223,6 +228,7 @@ async def _begin_anew(store: Store, memory: MemoryStore) -> None:
     await store.threads.begin_turn(an_opening("new", thread="t-new"))
     await store.threads.record_step(said("new", thread="t-new"))
     await store.requests.write_audit(NOW, HOUSE, "u1", "approved", "c1")
+    await store.feedback.put_feedback(a_rating(), a_rated_answer())
     assert await store.ledger.claim("s-new", "call", NOW)
     await store.ledger.record_outcome("s-new", "done", {"success": True}, NOW)
     await memory.keep_exchanges([replace(an_exchange("m-new"), tries=1)], NOW)

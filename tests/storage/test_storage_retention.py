@@ -20,6 +20,7 @@ from agent.ports.projects import HOUSE
 from agent.ports.requests import StoredAnswer
 from agent.storage.database import Database
 from agent.storage.open import open_store
+from agent.storage.places import place_of
 from agent.storage.retention import (
     RETENTION_EVERY,
     RETENTION_PAUSE,
@@ -29,10 +30,10 @@ from agent.storage.retention import (
 )
 from agent.storage.schema import audit, calls, idempotency, messages, threads
 from agent.storage.settings import IDEMPOTENCY_SECONDS, TOMBSTONE_SECONDS, StorageSettings
+from agent.storage.sqlite.trust import FILE
 from agent.storage.store import Store
 from agent.storage.stores import open_stores
 from agent.storage.transaction import Transaction
-from agent.storage.trust import FILE
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
 from tests.storage.test_storage_memories import files_with
@@ -46,7 +47,7 @@ OK = CallReport(project=HOUSE, call="c1", ok=True, result={"success": True}, dig
 YES = CallApproval(project=HOUSE, call="c1", by="u2", at=NOW + 5)
 
 
-def opened(folder: Path | None = None, **settings: float) -> Any:
+def opened(folder: Path | None = None, **settings: Any) -> Any:
     """Open all stores on the loop's own time, with these times of retention."""
     chosen = StorageSettings("memory" if folder is None else str(folder), **settings)
     return open_store(chosen, Path("kb"), inline, Wall())
@@ -292,7 +293,7 @@ def counted(connection: sa.Connection) -> dict[str, int]:
 
 async def test_no_piece_has_more_rows_than_it_may() -> None:
     """Of long threads, of many and of the audit; in the end all of them are gone."""
-    async with Database(None, inline, Noon()) as made:
+    async with Database(place_of(None), inline, Noon()) as made:
         await made.write(partial(fill, 3))
         left = sum((await made.read(counted)).values())
         pieces: tuple[Any, ...] = (

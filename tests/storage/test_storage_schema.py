@@ -10,9 +10,9 @@ import pytest
 
 from agent.actions.suggestions import TABLE
 from agent.ports.projects import HOUSE
-from agent.storage.database_file import DatabaseFile
 from agent.storage.schema import SCHEMA
-from agent.storage.trust import FILE
+from agent.storage.sqlite.database_file import DatabaseFile
+from agent.storage.sqlite.trust import FILE
 from agent.testing.fakes import Noon
 
 CALL: dict[str, Any] = {

@@ -16,14 +16,14 @@ from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
 from agent.ports.requests import StoredAnswer
 from agent.storage import call_transitions, requests, turns
-from agent.storage.database_file import FOLDER as OWNERS
-from agent.storage.database_file import DatabaseFile
 from agent.storage.rows import LOST, ClaimRequest
 from agent.storage.settings import TOMBSTONE_SECONDS
+from agent.storage.sqlite.database_file import DatabaseFile
+from agent.storage.sqlite.owners import FOLDER as OWNERS
+from agent.storage.sqlite.trust import FILE
 from agent.storage.store import Store
 from agent.storage.stores import open_stores
 from agent.storage.transaction import Transaction
-from agent.storage.trust import FILE
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
 from tests.stored import NOW, a_call, an_answer, an_opening, said
@@ -121,9 +121,8 @@ async def test_after_a_restart_nothing_runs_late_and_nothing_that_waits_is_lost(
         assert await store.requests.begin_request("o", "k", "d", NOW) is None
         await store.threads.begin_turn(an_opening("m3", new=False, alone=False))
         await store.calls.approve_call(CallApproval(project=HOUSE, call="c1", by="u1", at=NOW))
-    assert (
-        list((tmp_path / OWNERS).iterdir()) != []
-    )  # closed with a turn and a request going on: the proof stays
+    # closed with a turn and a request going on: the proof stays
+    assert list((tmp_path / OWNERS).iterdir()) != []
 
 
 @contextmanager

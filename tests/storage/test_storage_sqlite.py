@@ -20,10 +20,9 @@ from agent.errors import AgentError, StorageFailed, UsageError
 from agent.ports.calls import CallTransition
 from agent.ports.ledger import ClaimStatus
 from agent.ports.projects import HOUSE
-from agent.storage import database_file
-from agent.storage.connection import write_transaction
+from agent.storage.backend import LOCK_WAIT
 from agent.storage.database import LEDGER_RETRY
-from agent.storage.database_file import FOLDER as OWNERS
+from agent.storage.database_ledger import DatabaseLedger, open_database_ledger
 from agent.storage.ledger import LEDGER
 from agent.storage.memories.schema import MEMORY
 from agent.storage.memory_ledger import MemoryLedger
@@ -31,11 +30,14 @@ from agent.storage.open import open_ledger, user_data_folder
 from agent.storage.rows import LOST
 from agent.storage.schema import SCHEMA
 from agent.storage.settings import TOMBSTONE_SECONDS, StorageSettings
-from agent.storage.sqlite import SqliteLedger, open_sqlite_ledger
+from agent.storage.sqlite import database_file
+from agent.storage.sqlite.connection import write_transaction
+from agent.storage.sqlite.owners import FOLDER as OWNERS
+from agent.storage.sqlite.trust import FILE
 from agent.storage.stores import open_stores
-from agent.storage.trust import FILE
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
+from tests.storage.opened import file_of
 from tests.stored import a_call, said, with_calls
 
 NOW = Noon().now_ms()
@@ -43,8 +45,8 @@ DAY = int(TOMBSTONE_SECONDS * 1000)
 RAM = Path("/dev/shm")
 
 
-def ledger(folder: Path | None) -> AbstractAsyncContextManager[SqliteLedger]:
-    return open_sqlite_ledger(folder, inline, Noon())
+def ledger(folder: Path | None) -> AbstractAsyncContextManager[DatabaseLedger]:
+    return open_database_ledger(folder, inline, Noon())
 
 
 def owners(folder: Path) -> list[str]:
@@ -130,7 +132,7 @@ async def test_a_claim_is_on_disk_when_it_is_answered(tmp_path: Path) -> None:
             assert other.execute("SELECT suggestion_id, status FROM actions").fetchall() == [("a", "claimed")]
             assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         other.close()
-        ours = opened._database._file._connection
+        ours = file_of(opened._database)._connection
         assert ours is not None
         assert ours.exec_driver_sql("PRAGMA synchronous").scalar_one() == 2  # FULL
 
@@ -159,7 +161,7 @@ async def test_a_cancelled_claim_that_waits_for_its_turn_claims_nothing(tmp_path
         return function()
 
     gate.set()
-    async with open_sqlite_ledger(tmp_path, slow, Noon()) as opened:  # type: ignore[arg-type]
+    async with open_database_ledger(tmp_path, slow, Noon()) as opened:  # type: ignore[arg-type]
         gate = trio.Event()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(opened.claim, "first", "x", NOW)
@@ -220,7 +222,7 @@ async def test_a_file_of_the_first_version_is_upgraded_in_place(tmp_path: Path) 
     made.execute(_CLAIM, ("old",))
     made.commit()
     made.close()
-    async with open_sqlite_ledger(tmp_path, inline, Noon(), kb="/docs") as opened:
+    async with open_database_ledger(tmp_path, inline, Noon(), kb="/docs") as opened:
         row = await opened.get_row("old")
         assert row is not None
         assert (row.status, row.kb) == ("unknown", None)
@@ -234,12 +236,11 @@ async def test_a_file_of_the_first_version_is_upgraded_in_place(tmp_path: Path) 
         with closing(sqlite3.connect(tmp_path / FILE, isolation_level=None)) as older:
             assert older.execute("PRAGMA user_version").fetchone() == (SCHEMA,)
             older.execute(_CLAIM, ("by older code",))
-            older.execute(
-                "PRAGMA user_version=1"
-            )  # as older code does when it tries a file that did not work
+            # as older code does when it tries a file that did not work
+            older.execute("PRAGMA user_version=1")
         assert not await opened.claim("by older code", "a", 9)
         await opened.record_outcome("new", "done", {}, Noon().now_ms())
-    async with open_sqlite_ledger(tmp_path, inline, Noon()) as again:
+    async with open_database_ledger(tmp_path, inline, Noon()) as again:
         assert [row.kb for row in await again.rows()] == [None, "/docs", None]
         with closing(sqlite3.connect(tmp_path / FILE)) as seen:
             assert seen.execute("PRAGMA user_version").fetchone() == (SCHEMA,)
@@ -251,7 +252,7 @@ async def test_the_settings_choose_memory_or_a_folder(tmp_path: Path) -> None:
         assert isinstance(opened, MemoryLedger)
     settings = StorageSettings(str(tmp_path / "a" / "b"))
     async with open_ledger(settings, Path("kb"), inline, Noon()) as opened:
-        assert isinstance(opened, SqliteLedger)
+        assert isinstance(opened, DatabaseLedger)
         await opened.claim("a", "x", NOW)
     assert (tmp_path / "a" / "b" / FILE).is_file()
 
@@ -268,7 +269,7 @@ async def test_two_ledgers_open_at_once_on_a_new_folder(tmp_path: Path) -> None:
     claimed = trio.Event()
 
     async def one() -> None:
-        made = open_sqlite_ledger(tmp_path / "new", in_thread, Noon())  # type: ignore[arg-type]
+        made = open_database_ledger(tmp_path / "new", in_thread, Noon())  # type: ignore[arg-type]
         try:
             async with made as opened:
                 won.append(await opened.claim("a", "x", NOW))
@@ -355,7 +356,7 @@ async def test_a_start_waits_for_who_writes_longer_than_a_claim_does(tmp_path: P
         pass
     other = sqlite3.connect(tmp_path / FILE, isolation_level=None, check_same_thread=False)
     other.execute("BEGIN IMMEDIATE")
-    over = threading.Timer(1.5 * database_file.LOCK_WAIT, other.execute, ["ROLLBACK"])
+    over = threading.Timer(1.5 * LOCK_WAIT, other.execute, ["ROLLBACK"])
     over.start()
     async with ledger(tmp_path) as opened:
         over.join()
@@ -442,9 +443,8 @@ async def test_a_claim_that_was_not_won_does_not_end_anothers(
                 await loser.claim(id, "refund", NOW)
             assert await winner.claim(id, "refund", NOW)
         await trio.sleep(2 * LEDGER_RETRY)  # what the first had kept to be recorded is written
-        said_of = CallTransition(
-            "c1", "failed", {"success": False}
-        )  # as its session tells of what could not be claimed
+        # as its session tells of what could not be claimed
+        said_of = CallTransition("c1", "failed", {"success": False})
         await first.store.threads.record_step(
             said(None, status=None, moves=(said_of, CallTransition("c1", "cancelled")))
         )

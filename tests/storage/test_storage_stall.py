@@ -12,8 +12,9 @@ from trio.testing import MockClock
 from agent.config import STALL_LOOK
 from agent.errors import StorageFailed
 from agent.storage.database import Database
-from agent.storage.database_file import DatabaseFile
 from agent.storage.memories.schema import MEMORY
+from agent.storage.places import place_of
+from agent.storage.sqlite.database_file import DatabaseFile
 from agent.storage.stall_watch import STALL_LOOKS, Progress, StallWatch
 from agent.testing.fakes import Noon
 from agent.testing.network import Disk
@@ -66,7 +67,7 @@ async def test_a_thread_that_gets_on_does_not_stall(autojump_clock: MockClock) -
 async def test_who_reads_does_not_wait_for_a_disk_that_stalls(autojump_clock: MockClock) -> None:
     """Nor does who comes while it does; afterwards it is read as before."""
     disk = StuckDisk()
-    async with Database(None, disk, Noon(), contents=MEMORY, impatient=True) as database:
+    async with Database(place_of(None), disk, Noon(), contents=MEMORY, impatient=True) as database:
         disk.hang()
         began = trio.current_time()
         with pytest.raises(StorageFailed, match="does not answer"):
@@ -94,7 +95,7 @@ async def test_who_reads_waits_for_a_server_that_is_busy(autojump_clock: MockClo
             failures.append(failure)
 
     async with (
-        Database(None, disk, Noon(), contents=MEMORY, impatient=True) as database,
+        Database(place_of(None), disk, Noon(), contents=MEMORY, impatient=True) as database,
         trio.open_nursery() as nursery,
     ):
         disk.hang()

@@ -13,20 +13,22 @@ from trio.testing import MockClock
 
 from agent.errors import AgentError
 from agent.storage.database import LEDGER_RETRY
-from agent.storage.database_file import FOLDER as OWNERS
-from agent.storage.database_file import DatabaseFile, LedgerOwner, is_dead_owner
+from agent.storage.database_ledger import DatabaseLedger, open_database_ledger
 from agent.storage.rows import ClaimRequest, OutcomeRequest, newest_rows
-from agent.storage.sqlite import SqliteLedger, open_sqlite_ledger
-from agent.storage.trust import FILE, LOG, Trust, Untrusted
+from agent.storage.sqlite.database_file import DatabaseFile
+from agent.storage.sqlite.owners import FOLDER as OWNERS
+from agent.storage.sqlite.owners import LedgerOwner, is_dead_owner
+from agent.storage.sqlite.trust import FILE, LOG, Trust, Untrusted
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
 from tests.examples import sample
+from tests.storage.opened import file_of
 
 NOW = Noon().now_ms()
 
 
-def ledger(folder: Path, told: list[str]) -> AbstractAsyncContextManager[SqliteLedger]:
-    return open_sqlite_ledger(folder, inline, Noon(), told=told.append)
+def ledger(folder: Path, told: list[str]) -> AbstractAsyncContextManager[DatabaseLedger]:
+    return open_database_ledger(folder, inline, Noon(), told=told.append)
 
 
 def opened(folder: Path) -> DatabaseFile:
@@ -245,7 +247,7 @@ async def test_a_full_disk_refuses_claims_and_keeps_outcomes(
     """Full, nothing more is claimed, and outcomes are kept; with room again, everything is written."""
     told: list[str] = []
     async with ledger(tmp_path, told) as running:
-        limit = running._database._file._connection
+        limit = file_of(running._database)._connection
         assert limit is not None
         await running.claim("a", "x", NOW)
         pages = limit.exec_driver_sql("PRAGMA page_count").scalar_one()

@@ -11,10 +11,11 @@ import trio
 
 from agent.errors import StorageFailed
 from agent.ports.vectors import PackedVector, VectorKind
-from agent.storage import database_file
 from agent.storage.memories import FILE
 from agent.storage.memories.schema import SCHEMA
+from agent.storage.sqlite import database_file
 from tests.remembered import ANA, NOW, a_draft, accepted, an_exchange
+from tests.storage.opened import file_of
 from tests.storage.test_storage_memories import Words, memory
 
 KIND = VectorKind("mini:1", 384)
@@ -149,7 +150,7 @@ async def test_a_full_disk_keeps_no_vectors_and_all_that_was_said(tmp_path: Path
     drawn = random.Random(1)
     async with memory(tmp_path) as opened:
         await opened.keep_exchanges([an_exchange(f"m{n}") for n in range(200)], NOW)
-        connection = opened._database._file._connection
+        connection = file_of(opened._database)._connection
         assert connection is not None
         pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
         connection.exec_driver_sql(f"PRAGMA max_page_count={pages}")

@@ -23,16 +23,26 @@ from agent.ports.calls import CallApproval
 from agent.ports.ledger import LedgerRow
 from agent.ports.projects import HOUSE
 from agent.ports.requests import StoredAnswer
-from agent.storage import database, database_file
-from agent.storage.database import LEDGER_BATCH, LEDGER_CLOSE_TIMEOUT, LEDGER_READS, LEDGER_RETRY, Database
+from agent.storage import database
+from agent.storage.database import (
+    BESIDE_READS,
+    LEDGER_BATCH,
+    LEDGER_CLOSE_TIMEOUT,
+    LEDGER_READS,
+    LEDGER_RETRY,
+    Database,
+)
+from agent.storage.database_ledger import DatabaseLedger, open_database_ledger
+from agent.storage.places import place_of
 from agent.storage.rows import OutcomeRequest
 from agent.storage.schema import audit
-from agent.storage.sqlite import SqliteLedger, open_sqlite_ledger
+from agent.storage.sqlite import database_file
+from agent.storage.sqlite.trust import FILE
 from agent.storage.store import Store
 from agent.storage.stores import open_stores
 from agent.storage.transaction import Transaction
-from agent.storage.trust import FILE
-from agent.testing.fakes import BreakableExecutor, Figures, Noon
+from agent.testing.breakable import BreakableExecutor
+from agent.testing.fakes import Figures, Noon
 from agent.testing.network import Disk
 from tests.logs import logged
 from tests.stored import a_call, an_opening, said, with_calls
@@ -43,12 +53,12 @@ NOW = Noon().now_ms()
 class Rig:
     """A ledger on a disk that can hang, the level it keeps, and what it told."""
 
-    def __init__(self, folder: Path | None) -> None:
+    def __init__(self, folder: Path | None, beside: bool = False) -> None:
         self.disk = Disk()
         self.unrecorded = 0
         self.told: list[str] = []
-        self.database = Database(folder, self.disk, Noon(), self, self.told.append)
-        self.ledger = SqliteLedger(self.database)
+        self.database = Database(place_of(folder), self.disk, Noon(), self, self.told.append, beside=beside)
+        self.ledger = DatabaseLedger(self.database)
 
     def count(self, metric: str, label: str = "") -> None:
         raise AssertionError
@@ -325,7 +335,7 @@ async def test_a_disk_that_never_answers_does_not_hold_up_the_end(
     assert rig.unrecorded == 0
     with pytest.raises(AgentError, match="closed"):
         await rig.ledger.get_row("s")
-    rig.database._file.close()
+    rig.database._backend.close()
 
 
 async def test_another_write_is_whole_or_not_at_all(autojump_clock: MockClock) -> None:
@@ -342,9 +352,12 @@ async def test_another_write_is_whole_or_not_at_all(autojump_clock: MockClock) -
         assert await rig.database.read(noted) == ["begun"]
 
 
-async def test_readers_go_together_and_each_gets_its_own(autojump_clock: MockClock) -> None:
-    """Forty take the thread three times; one that finds nothing, and one at fault, are told so alone."""
-    rig = Rig(None)
+@pytest.mark.parametrize("beside", [False, True])
+async def test_readers_go_together_and_each_gets_its_own(autojump_clock: MockClock, beside: bool) -> None:
+    """Forty take the thread three times, or where nobody writes once; one that finds nothing, and one at fault, are
+    told so alone.
+    """
+    rig, at_once = Rig(None, beside), BESIDE_READS if beside else LEDGER_READS
     answers: dict[int, object] = {}
 
     async def reader(number: int) -> None:
@@ -366,7 +379,7 @@ async def test_readers_go_together_and_each_gets_its_own(autojump_clock: MockClo
                 nursery.start_soon(reader, number)
             await wait_all_tasks_blocked()
             rig.disk.work()
-        assert rig.disk.calls - before <= -(-40 // LEDGER_READS) + 1
+        assert rig.disk.calls - before <= -(-40 // at_once) + 1
     assert answers.pop(7) == (NotFound, "there is no such thing")
     assert answers.pop(9) == (StorageFailed, "the ledger: no such column: x")
     assert answers == {number: number for number in range(40) if number not in (7, 9)}
@@ -496,7 +509,7 @@ async def test_a_loop_that_is_late_is_no_disk_that_hangs(autojump_clock: MockClo
     """What the thread has written counts, however late that is heard: an action is claimed, runs and is recorded."""
     loop, outcomes, told = LateLoop(), list[Outcome](), list[str]()
     async with (
-        open_sqlite_ledger(None, loop, Noon(), told=told.append) as ledger,
+        open_database_ledger(None, loop, Noon(), told=told.append) as ledger,
         trio.open_nursery() as nursery,
     ):
         runner = Runner(nursery, ledger, BreakableExecutor(0.0, 0.0), Noon(), Figures())

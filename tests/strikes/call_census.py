@@ -6,7 +6,7 @@ A call belongs to the turn that had decided on it last. What ends a turn is told
 from agent.ports.decide import Act
 from agent.protocol import inbound
 from agent.session.events import ClientDisconnected, DrainStarted, KillRequested
-from agent.testing.fakes import EffectBegan, EffectCutOff, EffectFinished
+from agent.testing.breakable import EffectBegan, EffectCutOff, EffectFinished
 
 from .lab import STOPPED, Entry, is_frame, is_received
 from .tooling import TOOLS, Orders

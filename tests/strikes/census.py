@@ -11,7 +11,7 @@ from typing import Any
 
 from agent.protocol import inbound
 from agent.session.events import ClientDisconnected, DrainStarted, KillRequested
-from agent.testing.fakes import SENTINEL, EffectBegan, EffectCutOff, EffectFailed, EffectFinished
+from agent.testing.breakable import SENTINEL, EffectBegan, EffectCutOff, EffectFailed, EffectFinished
 
 from .call_census import draining, outlives, told, unsound, words
 from .keeping_census import remembered
@@ -41,6 +41,9 @@ async def violations(lab: Lab, slow: bool) -> list[str]:
         *await _nothing_left(lab),
     ]
     return [f"{name}: {what}" for name, what in found]
+
+
+TOLD = ("stream", "progress")  # of a turn, and never after its end
 
 
 def overstays(lab: Lab) -> list[str]:
@@ -92,7 +95,7 @@ def _silence(transcript: list[Entry], slow: bool) -> list[tuple[str, str]]:
             continue
         later = [each for each in transcript[place:] if each.who == "<-" and isinstance(each.what, dict)]
         about = [each for each in later if each.what.get("id") == entry.turn]
-        found += [("S2", f"{each} after {entry}") for each in about if is_frame(each, "stream")]
+        found += [("S2", f"{each} after {entry}") for each in about if each.what["type"] in TOLD]
         late = [each for each in about if is_frame(each, "stream_end") and each.at != entry.at]
         found += [("S2", f"{each} is late") for each in late if not slow]
     return found

@@ -20,7 +20,7 @@ from agent.ports.note import MemoryNote, UnreadTurn
 from agent.ports.remember import EMPTY_MEMORY, TurnMemory
 from agent.session.conversations import Conversations
 from agent.session.registry import Registry
-from agent.testing.fakes import EffectBegan, EffectFailed, EffectFinished
+from agent.testing.breakable import EffectBegan, EffectFailed, EffectFinished
 from agent.testing.network import inline
 
 _ALL = 9_999
@@ -138,9 +138,9 @@ class WatchedMemory:
         assert self._told is not None
         return self._told.draft_item(question, about, subject, text, lang, sources, expires_at)
 
-    async def are_citable(self, files: Collection[str]) -> bool:
+    async def are_citable(self, scope: Scope, files: Collection[str]) -> bool:
         """Return whether all of these may still be cited."""
-        return self._told is not None and await self._told.are_citable(files)
+        return self._told is not None and await self._told.are_citable(scope, files)
 
     def carrying_out(self, otherwise: Executor) -> "Executor":
         """Return what accepts items, and notes that, and leaves every other action to another."""

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 
 from agent.protocol import inbound
-from agent.testing.fakes import EffectFinished
+from agent.testing.breakable import EffectFinished
 
 from .call_census import Broken
 from .keeping import Forgot, Rows, WatchedNoter, live

@@ -2,7 +2,7 @@
 
 import trio
 
-from agent.testing.fakes import DraftScript
+from agent.testing.breakable import DraftScript
 
 from .lab import CONFIRM_TIME, Lab
 from .plot import Book, heard

@@ -31,23 +31,17 @@ from agent.server.limits import ConnectionLimits
 from agent.server.metrics import Metrics
 from agent.server.serve import Edge
 from agent.server.websocket import Connection
+from agent.session.context import SessionContext
 from agent.session.events import ClientDisconnected, DrainStarted, Event, FrameReceived, KillRequested
 from agent.session.session import Session
-from agent.session.turn import SessionContext
 from agent.settings import Settings
+from agent.testing.breakable import BreakableExecutor, BreakableModel, DraftScript
 from agent.testing.fake_memory import FakeMemory, make_item
-from agent.testing.fakes import (
-    BreakableExecutor,
-    BreakableModel,
-    DraftScript,
-    Figures,
-    Noon,
-    OneFile,
-    SlowLedger,
-)
+from agent.testing.fakes import Figures, FixedRetriever, Noon, SlowLedger
 from agent.testing.faults import PipeEnd, pipe_to
 from agent.testing.network import inline
 
+from ..consulted import with_memory
 from .keeping import WatchedMemory, WatchedNoter
 from .raw import RawClient, decode_frames, whole
 from .tooling import BreakableDecider, deciding, free
@@ -222,7 +216,7 @@ class Lab:
         if self.remembers is not None:
             self.memory = FakeMemory(clock=Noon(), kept=[make_item(ANYBODY)], wait=self.remembers)
         ids = itertools.count(1)
-        grounded = GroundedBrain(OneFile(), self.model, settings.answers, memory=self.kept)
+        grounded = GroundedBrain(FixedRetriever(), self.model, settings.answers, memory=self.kept)
         decider = BreakableDecider(self.decisions, self.model, self._decided)
         adapters = Adapters(
             brain=deciding(grounded, decider, self.figures) if self.decisions else grounded,
@@ -305,7 +299,7 @@ class Lab:
     def _make_session(self, parts: SessionContext, connection: Connection) -> WatchedSession:
         scope = None
         if self.memory is not None:
-            parts = replace(parts, memory=MemoryAccess(self.memory, self.memory))
+            parts = with_memory(parts, MemoryAccess(self.memory, self.memory))
             scope = ANYBODY
         session = WatchedSession(parts, connection, connection.agent_v1, scope)
         session.side = SIDE.get()

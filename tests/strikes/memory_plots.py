@@ -1,7 +1,7 @@
 """The scenarios in which a client asks what is remembered, and what must hold of them."""
 
 from agent.protocol.inbound import MemoryForget, MemoryList, Recall
-from agent.session.core import CONSULTS_WAITING
+from agent.session.consult_queue import CONSULTS_WAITING
 
 from .lab import Entry, Lab, is_received
 from .plot import Book, heard

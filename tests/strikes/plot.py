@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import trio
 
 from agent.ports.decide import Decision
-from agent.testing.fakes import DraftScript
+from agent.testing.breakable import DraftScript
 
 from .lab import Lab
 from .raw import RawClient

@@ -7,7 +7,7 @@ Those about calls of tools are in call_plots.py, those about what is remembered 
 
 import trio
 
-from agent.testing.fakes import SENTINEL, DraftScript
+from agent.testing.breakable import SENTINEL, DraftScript
 
 from .call_plots import CALLS
 from .keeping_plots import MEMORIES
@@ -51,6 +51,14 @@ async def plain_answer(lab: Lab, client: RawClient) -> None:
 async def redraft(lab: Lab, client: RawClient) -> None:
     """The first draft holds an invented number, the second stands."""
     client.send("message", id="a", text="price?")
+    await heard(client, "response")
+
+
+@plot(drafts=(DraftScript(f"It costs {SENTINEL} kr.", think=1.0), DraftScript("It costs 299 kr.", think=1.0)))
+async def slow_answer(lab: Lab, client: RawClient) -> None:
+    """Each draft takes a while, and the client asks to be told what its turn does."""
+    client.send("message", id="a", text="price?", progress=True)
+    await heard(client, "progress")
     await heard(client, "response")
 
 

@@ -13,8 +13,9 @@ from agent.actions.suggestions import Suggestion
 from agent.answering import calls
 from agent.server.websocket import Connection
 from agent.session import core
-from agent.session.core import ConsultQueue, make_engine
-from agent.session.effects import AskMemory
+from agent.session.consult_queue import ConsultQueue
+from agent.session.core import make_engine
+from agent.session.effects import AskConsultant
 from agent.session.session import Session
 from agent.session.states import TABLE, SessionDeed, SessionGuard, SessionRow, SessionState, SessionTrigger
 from agent.storage.memory_ledger import MemoryLedger
@@ -93,7 +94,7 @@ def takes_any(suggestion: Suggestion, payload: Any) -> None:
 def at_a_time(consults: ConsultQueue, frame: Any) -> None:
     """Have everything asked now."""
     consults._frames.append(frame)
-    consults._out.add(AskMemory(frame, consults.scope))
+    consults._out.add(AskConsultant(frame, consults.scope))
 
 
 FAULTS: list[tuple[str, tuple[Any, str, Any], Plot, str]] = [

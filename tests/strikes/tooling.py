@@ -15,8 +15,9 @@ from agent.ports.brain import Brain
 from agent.ports.decide import Act, Briefing, Decision
 from agent.ports.observe import Observer
 from agent.ports.tools import ArgumentProblem, ToolDefinition
-from agent.session.turn import refuse_tools
-from agent.testing.fakes import BreakableModel, ScriptedDecider
+from agent.session.context import refuse_tools
+from agent.testing.breakable import BreakableModel
+from agent.testing.fakes import ScriptedDecider
 
 THINK = 0.05  # seconds for a decision
 _ORDERS = ("A-1", "A-2")

@@ -18,28 +18,22 @@ from agent.ports.brain import Question
 from agent.ports.calls import StoredCall
 from agent.ports.conversation import Scope
 from agent.ports.decide import Act, Decision, Noop
+from agent.ports.hints import NO_HINTS, Hints
 from agent.ports.memory import Item, ProposalOutcome
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
-from agent.ports.remember import NO_RECORDER, FinishedAnswer, Memory, MemoryAccess, Offer, Recorder
+from agent.ports.remember import NO_RECORDER, FinishedAnswer, Memory, MemoryAccess, Recorder, ReturnPath
 from agent.ports.thread_service import ChatRequest, Reply
 from agent.ports.threads import StoredMessage
 from agent.ports.tools import CheckerFactory, ToolDefinition
+from agent.session.context import SessionContext, refuse_tools
 from agent.session.registry import Registry
 from agent.session.settings import SessionSettings
-from agent.session.turn import SessionContext, refuse_tools
 from agent.settings import Settings
 from agent.storage.open import open_store
 from agent.storage.settings import StorageSettings
-from agent.testing.fakes import (
-    BreakableExecutor,
-    BreakableModel,
-    DraftScript,
-    EffectBegan,
-    Figures,
-    OneFile,
-    ScriptedDecider,
-)
+from agent.testing.breakable import BreakableExecutor, BreakableModel, DraftScript, EffectBegan
+from agent.testing.fakes import Figures, FixedRetriever, ScriptedDecider
 from agent.testing.network import inline
 from agent.threads.desk import ThreadDesk
 from agent.threads.settings import ThreadSettings
@@ -107,7 +101,7 @@ class Notebook:
         self.scopes: list[Scope] = []
         self.offers = 0
 
-    def record_exchange(self, question: Question, answered: FinishedAnswer, offer: Offer) -> None:
+    def record_exchange(self, question: Question, answered: FinishedAnswer, return_path: ReturnPath) -> None:
         self.offers += 1
 
     def decline_item(self, scope: Scope, item: str) -> None:
@@ -193,11 +187,12 @@ async def lab(
     memory: Memory | None = None,
     consulted: Callable[[Registry], MemoryAccess] | None = None,
     arguments: CheckerFactory | None = None,
+    hints: Hints = NO_HINTS,
 ) -> AsyncGenerator[Lab, None]:
     """Run a desk for the time of a block.
 
     stores: another one's. name: what its ids begin with. memory: with it what is proposed can be made sound.
-    consulted: makes what is asked of what is remembered.
+    consulted: makes what is asked of what is remembered. hints: of its process.
     """
     checks = arguments or Orders()
     ids = itertools.count(1)
@@ -222,7 +217,7 @@ async def lab(
         timeout=30.0,
         today=lambda: date(2023, 11, 14),
     )
-    grounded = GroundedBrain(OneFile(), model, Settings.of().answers, memory=memory)
+    grounded = GroundedBrain(FixedRetriever(), model, Settings.of().answers, memory=memory)
     brain = DecidingBrain(grounded, grounded, decider, tools, figures)
     async with opened_memory(stores, clock) as opened, trio.open_nursery() as nursery:
         runner = Runner(nursery, opened.ledger, executor, clock, figures)
@@ -238,7 +233,7 @@ async def lab(
             recorder=recorder,
             memory=consulted(registry) if consulted is not None else None,
         )
-        kept = Stores(opened.projects, opened.threads, opened.calls)
+        kept = Stores(opened.projects, opened.threads, opened.calls, hints=hints)
         desk = ThreadDesk(
             kept, parts, runner, settings or ThreadSettings(), tools.operator, refuse_tools, checks
         )

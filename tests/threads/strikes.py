@@ -30,8 +30,9 @@ from agent.memory.recollection import Recollection
 from agent.ports.calls import CallReport, StoredCall
 from agent.ports.conversation import Scope
 from agent.ports.decide import Decision
-from agent.ports.memory import LIVE, Item, MemoryStore
+from agent.ports.memory import LIVE, Item
 from agent.ports.memory import ItemDecision as Decided
+from agent.ports.note import ReadStore
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
 from agent.ports.remember import MemoryAccess
@@ -42,7 +43,8 @@ from agent.session.registry import Registry
 from agent.storage.open import open_memory_store, open_store
 from agent.storage.settings import StorageSettings
 from agent.storage.store import Store
-from agent.testing.fakes import DraftScript, Figures
+from agent.testing.breakable import DraftScript
+from agent.testing.fakes import Figures
 from agent.testing.network import inline
 from agent.threads import thread_registry
 from agent.threads.settings import THREAD_CALM
@@ -111,7 +113,7 @@ class Caller:
         """The one that it uses, once it is there."""
         if self.replies:
             return self.replies[0].thread
-        return next((thread for _, thread in (*self.lab.desk.awake, *self.lab.desk._beginning)), None)
+        return next((thread for _, thread in (*self.lab.desk.awake, *self.lab.desk.beginning)), None)
 
     async def chat(self, text: str) -> Any:
         """Send a message and listen to its turn; return the reply, None where there is none."""
@@ -126,7 +128,7 @@ class Caller:
         """Cancel or delete, and note what had happened when that was answered."""
         key = HOUSE, thread
         awake = self.lab.desk.awake.get(*key)
-        in_progress = key in self.lab.desk._beginning or (awake is not None and awake.is_asking)
+        in_progress = key in self.lab.desk.beginning or (awake is not None and awake.is_asking)
         turns = [each for each in self.asking if in_progress and not each.over]
         try:
             await act(*key)
@@ -461,7 +463,7 @@ async def _run(name: str, struck_by: str, k: int) -> Point:
 @asynccontextmanager
 async def memory_of(
     name: str, stores: Store
-) -> AsyncGenerator[tuple[MemoryStore | None, dict[str, Any]], None]:
+) -> AsyncGenerator[tuple[ReadStore | None, dict[str, Any]], None]:
     """What remembers in a scenario about that, and what its lab is made with; in the others nothing does."""
     if name not in MEMORIES:
         yield None, {}
@@ -487,7 +489,7 @@ async def memory_of(
         nursery.cancel_scope.cancel()
 
 
-async def _remembered(c: Caller, memory: MemoryStore) -> list[str]:
+async def _remembered(c: Caller, memory: ReadStore) -> list[str]:
     """Return what is remembered and should not be: all that is kept was said, to its end, and nothing is half kept."""
     r = c.lab
     sides: dict[str, list[str]] = {}
@@ -528,7 +530,7 @@ async def _remembered(c: Caller, memory: MemoryStore) -> list[str]:
     return found
 
 
-async def _taken_back(c: Caller, memory: MemoryStore) -> list[str]:
+async def _taken_back(c: Caller, memory: ReadStore) -> list[str]:
     """Return what is left of items that were to be forgotten; those of which nobody was told so are forgotten again."""
     found = []
     for item in dict.fromkeys(c.forgetting):

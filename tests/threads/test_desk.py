@@ -14,7 +14,7 @@ from agent.ports.calls import CallReport
 from agent.ports.decide import Act
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
-from agent.ports.threads import TurnOpening, TurnStart
+from agent.ports.threads import TurnOpening, TurnStart, TurnStep
 from agent.threads.desk import ThreadDesk
 from agent.threads.settings import THREAD_CALM, ThreadSettings
 from agent.threads.wire import ThreadWire
@@ -26,7 +26,7 @@ RAN = {"success": True, "data": {"ran": "refund"}}
 
 
 async def test_a_message_is_answered_and_kept(autojump_clock: trio.testing.MockClock) -> None:
-    """The reply is what is kept: the user's words byte for byte, then the answer with its citations."""
+    """The reply is what is kept: the user's words as they were but for U+0000, then the answer and its citations."""
     async with lab() as r:
         reply = await r.chat("Vad kostar det\r\n egentligen?\x00 ")
         assert (reply.mode, reply.text) == ("NOOP", "It costs 299 kr.")
@@ -35,7 +35,7 @@ async def test_a_message_is_answered_and_kept(autojump_clock: trio.testing.MockC
         assert (asked.id, asked.role, asked.content, asked.status) == (
             reply.message,
             "user",
-            "Vad kostar det\r\n egentligen?\x00 ",
+            "Vad kostar det\r\n egentligen?\ufffd ",
             "done",
         )
         assert (said.role, said.content, said.status) == ("assistant", reply.text, "done")
@@ -448,6 +448,28 @@ async def test_one_turn_at_a_time_unless_it_is_interrupted(autojump_clock: trio.
             await r.chat("two?", thread)
         assert (await r.chat("three?", thread, interrupt=True)).mode == "NOOP"
         assert ends == ["cancelled"]
+
+
+async def test_a_turn_that_is_cancelled_as_its_end_is_stored_takes_its_suggestion_along(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """The reply may show the call as suggested: it is closed a moment later, and cannot be approved."""
+    async with lab(REFUND) as r:
+        record = r.stores.threads.record_step
+
+        async def record_slowly(step: TurnStep, *late: object) -> object:
+            nursery.start_soon(r.desk.cancel_turn, HOUSE, step.thread)
+            await trio.sleep(1.0)
+            return await record(step, *late)
+
+        async with trio.open_nursery() as nursery:
+            r.stores.threads.record_step = record_slowly
+            (call,) = (await r.chat()).calls
+            r.stores.threads.record_step = record
+            assert call.status == "suggested"
+        with pytest.raises(Conflict, match="closed"):
+            await r.desk.approve_call(HOUSE, call.id, "bo")
+        assert (await r.call(call.id)).status == "cancelled"
 
 
 async def test_a_turn_is_cancelled_by_whoever_asks_for_that(autojump_clock: trio.testing.MockClock) -> None:

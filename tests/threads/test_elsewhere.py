@@ -16,6 +16,7 @@ from agent.ports.decide import Act
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
 from agent.ports.thread_service import ChatRequest
+from agent.session.events import DrainStarted
 from agent.storage.open import open_store
 from agent.storage.settings import StorageSettings
 from agent.testing.network import inline
@@ -77,6 +78,20 @@ async def test_a_turn_is_cancelled_from_elsewhere(autojump_clock: trio.testing.M
         assert asked.end == "cancelled"
         assert (await other.chat("price?", await the_thread(ours))).mode == "NOOP"
         nursery.cancel_scope.cancel()
+
+
+async def test_a_process_that_drains_delays_no_turn_elsewhere(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """A thread that is awake there is in nobody's way: its next turn begins here at once, and knows the last one."""
+    async with two() as (ours, other):
+        thread = (await ours.chat("price?")).thread
+        ours.registry.draining = True
+        ours.registry.post_all(DrainStarted(trio.current_time()))
+        asked_at = trio.current_time()
+        assert (await other.chat("and now?", thread)).text == "It costs 299 kr."
+        assert trio.current_time() <= asked_at + 0.2  # as its own turns take
+        assert [each.question for each in other.decider.briefings[-1].history] == ["price?"]
 
 
 async def test_a_cancel_of_everything_reaches_a_turn_elsewhere(

@@ -14,7 +14,8 @@ from agent.ports.memory import ProposalOutcome
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
 from agent.ports.remember import NO_RECORDER, FinishedAnswer
-from agent.protocol.outbound import Response
+from agent.protocol.outbound import Error, Response
+from agent.testing.return_paths import NotedReturnPath
 from agent.threads.journal import Journal
 from agent.threads.recorder import ThreadRecorder
 
@@ -108,7 +109,7 @@ async def test_the_end_of_a_turn_does_not_end_the_next_one(
     parts: tuple[Any, ...] = (stores, stores, Wall(), lambda: "x", 100.0, recorder)
     journal = Journal(HOUSE, "t", *parts)
     recorder.record_exchange(
-        Question(id="one", text="price?", lang=None, at=0.0), FinishedAnswer("199 kr."), lambda *_: None
+        Question(id="one", text="price?", lang=None, at=0.0), FinishedAnswer("199 kr."), NotedReturnPath()
     )
     last = journal.open_turn("one", 1, {})
     async with trio.open_nursery() as nursery:
@@ -119,3 +120,19 @@ async def test_the_end_of_a_turn_does_not_end_the_next_one(
     assert (last.reply is None, journal.message) == (False, "two")
     journal.fail(Conflict("shutting_down"))
     assert isinstance(following.error, Conflict)
+
+
+async def test_a_frame_without_a_meaning_for_the_rows_stores_nothing() -> None:
+    """The fault of a turn is no end of it: the refusal that follows is."""
+    steps: list[Any] = []
+
+    class RecordedSteps(StepsOnly):
+        async def record_step(self, said: Any, told: Any) -> bool:
+            steps.append(said)
+            return await super().record_step(said, told)
+
+    stores = RecordedSteps()
+    journal = Journal(HOUSE, "t", stores, stores, Wall(), lambda: "x", 100.0, ThreadRecorder(NO_RECORDER))  # type: ignore[arg-type]
+    waiter = journal.open_turn("one", 1, {})
+    await journal.keep_frames([Error(code="internal", message="Something broke here.", id="one")])
+    assert (steps, waiter.over.is_set(), journal.message) == ([], False, "one")

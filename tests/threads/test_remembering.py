@@ -10,10 +10,11 @@ from agent.memory.recollection import Recollection
 from agent.ports.brain import Question
 from agent.ports.conversation import Scope
 from agent.ports.decide import Act
-from agent.ports.memory import Changes, MemoryStore
+from agent.ports.memory import MemoryStore
 from agent.ports.projects import HOUSE
+from agent.ports.recall_store import Changes
 from agent.ports.remember import EMPTY_MEMORY, TurnMemory
-from agent.storage.memories.store import open_sqlite_memory
+from agent.storage.memories.store import open_database_memory
 from agent.structured.arguments import SchemaArguments
 from agent.testing.fakes import Figures, Noon
 from agent.testing.network import inline
@@ -63,7 +64,7 @@ async def test_an_order_is_heeded_though_a_call_ended_before_it(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     """A call that was approved after its turn has ended is told of with the next answer; its message is a new one."""
-    async with open_sqlite_memory(None, inline, Noon()) as memory, trio.open_nursery() as nursery:
+    async with open_database_memory(None, inline, Noon()) as memory, trio.open_nursery() as nursery:
         keeper, recollection = remembering(memory)
         nursery.start_soon(keeper.run)
         async with lab(REFUND, recorder=keeper, memory=recollection) as r:
@@ -110,7 +111,7 @@ async def test_what_a_model_proposes_is_stored_with_the_end_of_its_turn(
 ) -> None:
     """As proposed, of the user whose message it was; the reply names it. A cancelled turn leaves nothing."""
     proposes = Act(ADD, {"type": "fact", "subject": "order", "text": "Order A-1 is urgent."})
-    async with open_sqlite_memory(None, inline, Noon()) as memory, trio.open_nursery() as nursery:
+    async with open_database_memory(None, inline, Noon()) as memory, trio.open_nursery() as nursery:
         keeper, recollection = remembering(memory)
         nursery.start_soon(keeper.run)
         plays = (proposes, 5.0, proposes, ANSWER)

@@ -19,11 +19,12 @@ from agent.memory.own_memory import OwnMemory
 from agent.ports.brain import Question
 from agent.ports.conversation import Scope
 from agent.ports.memory import Item
-from agent.ports.remember import FinishedAnswer, Offer
-from agent.storage.threads import SqliteThreads
-from agent.threads.desk import ThreadDesk
+from agent.ports.remember import FinishedAnswer, ReturnPath
+from agent.storage.threads import DatabaseThreads
+from agent.testing.return_paths import NotedReturnPath
 from agent.threads.recorder import ThreadRecorder
 from agent.threads.thread_registry import AwakeThreads
+from agent.threads.thread_turns import ThreadTurns
 
 from .strikes import CASES as EACH
 from .strikes import MEMORIES, quiet, strike_all
@@ -71,7 +72,7 @@ def test_enough_points_were_struck() -> None:
 @pytest.mark.proof
 def test_what_breaks_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A desk that lets go of a message whose turn did not begin leaves it pending, and the strikes show it."""
-    monkeypatch.setattr(ThreadDesk, "_abandon_message", lambda desk, opening: None)
+    monkeypatch.setattr(ThreadTurns, "_abandon_message", lambda turns, opening: None)
     _, bad = strike_all("question", "leave", 3)
     assert any("is still pending" in why for _, broken in bad for why in broken)
 
@@ -88,16 +89,16 @@ def test_nothing_of_a_turn_comes_once_its_end_was_answered(strike: str) -> None:
     ("strike", "missing"),
     [
         ("delete", "end"),
-        ("cancel_turn", "_await_begin"),
-        ("cancel", "_await_begin"),
-        ("delete", "_await_begin"),
+        ("cancel_turn", "await_begin"),
+        ("cancel", "await_begin"),
+        ("delete", "await_begin"),
     ],
 )
 def test_what_comes_after_the_answer_is_found(
     strike: str, missing: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Deleting a thread and not its session, or cancelling without waiting for what is begun, shows in the frames."""
-    monkeypatch.setattr(AwakeThreads if missing == "end" else ThreadDesk, missing, nothing)
+    monkeypatch.setattr(AwakeThreads if missing == "end" else ThreadTurns, missing, nothing)
     _, bad = strike_all("told_and_asked", strike, 1)
     assert any("after it was taken back it was heard" in why for _, broken in bad for why in broken)
 
@@ -106,8 +107,10 @@ def test_what_comes_after_the_answer_is_found(
 def test_what_is_remembered_of_a_cancelled_turn_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thread that hands over what is said before its end is kept remembers what was cancelled."""
 
-    def keep(self: ThreadRecorder, question: Question, answered: FinishedAnswer, offer: Offer) -> None:
-        self._recorder.record_exchange(question, answered, lambda question, proposal: None)
+    def keep(
+        self: ThreadRecorder, question: Question, answered: FinishedAnswer, return_path: ReturnPath
+    ) -> None:
+        self._recorder.record_exchange(question, answered, NotedReturnPath())
 
     monkeypatch.setattr(ThreadRecorder, "record_exchange", keep)
     monkeypatch.setattr(ThreadRecorder, "record_end", nothing)
@@ -122,8 +125,8 @@ def test_a_forgetting_that_stops_half_way_is_found(monkeypatch: pytest.MonkeyPat
     async def forget(*_: object) -> None:
         await trio.lowlevel.checkpoint()
 
-    monkeypatch.setattr(SqliteThreads, "forget_turns", forget)
-    monkeypatch.setattr(SqliteThreads, "forget_repeats", forget)
+    monkeypatch.setattr(DatabaseThreads, "forget_turns", forget)
+    monkeypatch.setattr(DatabaseThreads, "forget_repeats", forget)
     _, bad = strike_all("told_and_forgotten", "leave", 20)
     assert any("what was forgotten is in the messages" in why for _, broken in bad for why in broken)
 

@@ -18,7 +18,8 @@ from agent.ports.decide import Act, Noop
 from agent.ports.model import Finish, LanguageModel, ModelRequest, Piece, TextDelta, Usage
 from agent.retrieval.load import SourceFile
 from agent.settings import Settings
-from agent.testing.fakes import SENTINEL, ScriptedDecider
+from agent.testing.breakable import SENTINEL
+from agent.testing.fakes import ScriptedDecider
 from agent.testing.models import FakeModel
 from agent.testing.network import Network, network
 from agent.tracing.otel import OtelTracer

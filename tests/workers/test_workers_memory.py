@@ -17,10 +17,9 @@ import trio.testing
 
 from agent.config import MEMORY_READ
 from agent.errors import StorageFailed
-from agent.memory.recall.index_follower import LOOK
-from agent.memory.recall.recall import IndexRecaller
+from agent.memory.recall.recall import LOOK, IndexRecaller
 from agent.ports.conversation import Scope
-from agent.ports.memory import MemoryStore
+from agent.ports.note import ReadStore
 from tests.e2e.plain import Plain, plain
 from tests.server.api.whole import Whole, whole
 
@@ -70,7 +69,7 @@ class Side:
         return self.server.model.asked
 
     @property
-    def store(self) -> MemoryStore:
+    def store(self) -> ReadStore:
         """What it remembers in."""
         return self.server.memory[1]
 

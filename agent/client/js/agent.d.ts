@@ -57,6 +57,13 @@ export interface ActionClosed {
   suggestionId: string;
   reason: string;
 }
+export interface FeedbackStored {
+  type: "feedback_stored";
+  message: string;
+  verdict: "up" | "down";
+  text?: string;
+  id?: string;
+}
 /** The first event of a turn for which the client had to connect again. */
 export interface Reconnected {
   type: "reconnected";
@@ -79,6 +86,8 @@ export class RequestRefused extends AgentError {}
 export interface ConnectOptions {
   /** The server's token, or a user's. */
   token?: string;
+  /** The secret of a client without a user's token, from `makeVisitor`: the server's memory of it belongs to that. */
+  visitor?: string;
   /** In place of the global `WebSocket`, such as that of the package `ws`. */
   WebSocket?: unknown;
   /** Takes suggestions and outcomes that come after their turn is over. */
@@ -99,6 +108,8 @@ export class Agent {
   /** `payload` fills in what the suggestion lacks. After `ConnectionLost` the action may have been carried out. */
   confirm(suggestionId: string, payload?: Record<string, unknown>): Promise<Outcome>;
   reject(suggestionId: string): Promise<Outcome>;
+  /** Of an answer of this connection; `message` is the id of its response. Resolves once it is stored. */
+  feedback(message: string, verdict: "up" | "down", text?: string): Promise<FeedbackStored>;
   /** Cancel what is in progress, and everything that waits for a confirm. */
   cancel(): void;
   /** Connect now; `ask` does so by itself. */
@@ -106,6 +117,9 @@ export class Agent {
   close(): void;
 }
 export function connect(url?: string, options?: ConnectOptions): Agent;
+
+/** A new secret for `visitor`: make it once and keep it. */
+export function makeVisitor(): string;
 
 export const UNAUTHORISED: number;
 export const UNSPOKEN: readonly number[];
@@ -122,7 +136,7 @@ export class Connection {
     },
   );
   readonly isOpen: boolean;
-  open(token?: string | null): void;
+  open(token?: string | null, visitor?: string | null): void;
   send(frame: object): void;
   close(): void;
 }

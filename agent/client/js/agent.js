@@ -24,6 +24,12 @@ export class CannotConnect extends AgentError {}
 export class ConnectionLost extends AgentError {}
 export class RequestRefused extends AgentError {}
 
+// A secret for `visitor`, to be made once and kept: 256 random bits as base64url.
+export function makeVisitor() {
+  const bytes = crypto.getRandomValues(new Uint8Array(32));
+  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
 // The address of the WebSocket of the server at a URL.
 function socketUrl(url) {
   const parts = /^(?:http|ws)(s?):\/\/([^/?#]+)(\/[^?#]*)?$/.exec(url);
@@ -46,9 +52,11 @@ export class Connection {
     this.socket = null;
   }
 
-  // Throws where the token cannot be sent.
-  open(token) {
-    const protocols = token ? ["agent.v1", `bearer.${token}`] : ["agent.v1"];
+  // Throws where the token or the visitor's secret cannot be sent.
+  open(token, visitor) {
+    const protocols = ["agent.v1"];
+    if (token) protocols.push(`bearer.${token}`);
+    if (visitor) protocols.push(`visitor.${visitor}`);
     const socket = new this.WebSocket(socketUrl(this.url), protocols);
     this.socket = socket;
     socket.addEventListener("open", () => this.opened());
@@ -173,19 +181,20 @@ class Turn {
 }
 
 export class Agent {
-  constructor(url, { token, WebSocket, onEvent = () => {} } = {}) {
-    Object.assign(this, { url, token, onEvent });
+  constructor(url, { token, visitor, WebSocket, onEvent = () => {} } = {}) {
+    Object.assign(this, { url, token, visitor, onEvent });
     this.connection = new Connection(url, {
       WebSocket,
       received: (frame) => this.take(frame),
       ended: (event) => this.lose(event),
     });
     this.turns = new Map(); // message id -> turn
-    this.decisions = new Map(); // suggestion id -> the promises of its outcome
+    this.decisions = new Map(); // suggestion id, or label of feedback -> the promises of its outcome
     this.suggested = new Set();
     this.lost = [];
     this.thread = ""; // of the conversation, where the server has memory
     this.asked = 0;
+    this.rated = 0;
     this.connections = 0;
     this.opening = null; // {promise, resolve, reject} of an attempt to connect
     this.isReady = false;
@@ -203,6 +212,13 @@ export class Agent {
 
   reject(suggestionId) {
     return this.decide({ type: "reject_action", suggestionId });
+  }
+
+  // Say whether an answer of this connection was good, "up" or "down"; return the frame that says it is stored. message:
+  // the id of its response. text: words about it.
+  feedback(message, verdict, text = "") {
+    const frame = { type: "feedback", message, verdict, text, id: `feedback-${++this.rated}` };
+    return this.decide(frame, frame.id, "the answer went with the connection: ask again, then rate the new answer");
   }
 
   // Cancel what is in progress, and everything that waits for a confirm.
@@ -226,7 +242,7 @@ export class Agent {
       this.close();
     }, CONNECT_TIMEOUT);
     try {
-      this.connection.open(this.token);
+      this.connection.open(this.token, this.visitor);
     } catch (error) {
       this.opened(new CannotConnect(`cannot connect to ${this.url}: ${error.message}`));
     }
@@ -262,10 +278,10 @@ export class Agent {
     this.connection.send(turn.frame);
   }
 
-  decide(frame) {
-    if (!this.isReady) return Promise.reject(new ConnectionLost("the suggestion went with the connection: ask again to get a new one"));
-    const known = this.decisions.get(frame.suggestionId) || [];
-    this.decisions.set(frame.suggestionId, known);
+  decide(frame, id = frame.suggestionId, gone = "the suggestion went with the connection: ask again to get a new one") {
+    if (!this.isReady) return Promise.reject(new ConnectionLost(gone));
+    const known = this.decisions.get(id) || [];
+    this.decisions.set(id, known);
     const outcome = new Promise((resolve, reject) => known.push({ resolve, reject }));
     this.connection.send(frame);
     return outcome;
@@ -284,7 +300,8 @@ export class Agent {
     else if (frame.type === "action_executed" || frame.type === "action_closed") {
       this.suggested.delete(frame.suggestionId);
       if (!this.settle(frame.suggestionId, "resolve", frame)) this.tell(frame);
-    } else if (["stream", "stream_end", "response", "action_suggestion"].includes(frame.type)) {
+    } else if (frame.type === "feedback_stored") this.settle(frame.id, "resolve", frame);
+    else if (["stream", "stream_end", "response", "action_suggestion"].includes(frame.type)) {
       if (frame.type === "action_suggestion") this.suggested.add(frame.suggestionId);
       this.tell(frame);
       if (frame.type === "stream_end" && frame.reason === "cancelled") this.turns.get(frame.id)?.end();
@@ -302,6 +319,7 @@ export class Agent {
   refuse(frame) {
     const refused = new RequestRefused(frame.message, frame.code);
     if (frame.suggestionId !== undefined) this.settle(frame.suggestionId, "reject", refused);
+    else if (this.settle(frame.id, "reject", refused)) return;
     else if (frame.code !== "internal") this.turns.get(frame.id)?.end(refused); // after that one comes a refusal
   }
 
@@ -323,13 +341,16 @@ export class Agent {
 
   lose({ code, reason }) {
     this.isReady = false;
-    const why = code === UNAUTHORISED ? "the token is missing or wrong" : `the connection ended (${reason || `code ${code}`})`;
+    const isOver = reason?.startsWith("the token is over"); // of a connection that it had opened
+    const why = code === UNAUTHORISED && !isOver ? "the token is missing or wrong" : `the connection ended (${reason || `code ${code}`})`;
     this.opened(new CannotConnect(`cannot connect to ${this.url}: ${why}`, code));
     this.lost.push(...this.suggested);
     this.suggested.clear();
     for (const turn of this.turns.values()) turn.end(new ConnectionLost(`${why} before the answer: ask again`, code));
-    const lost = new ConnectionLost(`${why}: the action may have been carried out, or not`, code);
-    for (const id of [...this.decisions.keys()]) this.settle(id, "reject", lost);
+    for (const id of [...this.decisions.keys()]) {
+      const rest = id.startsWith("feedback-") ? "send the feedback again" : "the action may have been carried out, or not";
+      this.settle(id, "reject", new ConnectionLost(`${why}: ${rest}`, code));
+    }
   }
 }
 

@@ -71,15 +71,15 @@ UNITS = Units(
         "times": "times",
     },
     exact={"sqm": "m^2", "sqft": "foot^2"},
-    stems={},
+    prefixes={},
     not_units=frozenset(),
     weak=words("mo mi hr gal deg"),
     glued={"in": "inch"},
-    joined=frozenset(),
-    per={},
+    suffixes=frozenset(),
+    per_units={},
     powers={"square": "2", "sq": "2", "cubic": "3"},
-    working=words("business working banking trading"),
-    calendar=words("calendar"),
+    workday_words=words("business working banking trading"),
+    calendar_words=words("calendar"),
     fillers=words(
         "full whole long complete consecutive extra more additional short straight entire calendar other further solid"
     ),
@@ -103,11 +103,11 @@ MONEY = Money(
         "shekel": "ILS", "shekels": "ILS", "bitcoin": "BTC", "bitcoins": "BTC", "yuan": "CNY", "renminbi": "CNY",
         "dirham": "AED", "dirhams": "AED",
     },
-    before=frozenset(),
+    leading=frozenset(),
     nations=_NATIONS,
-    scaled={},
-    joined={},
-    joined_stems={},
+    scaled_words={},
+    suffixes={},
+    suffix_stems={},
 )  # fmt: skip
 
 RATES = RateWords(
@@ -122,11 +122,11 @@ RATES = RateWords(
         "monthly": "month", "yearly": "year", "annually": "year", "annual": "year", "weekly": "week", "daily": "day",
         "hourly": "hour", "quarterly": "quarter-year", "nightly": "night", "apiece": "piece",
     },
-    compounds={},
-    charges="",
-    named="fees?|prices?|costs?|rates?|charges?|payments?|subscriptions?|rent|salary|premium",
-    stems=words("fee pric cost rate charge pay subscr rent salar premi"),
-    stops=words(
+    charge_prefixes={},
+    charge_suffixes="",
+    charge_names="fees?|prices?|costs?|rates?|charges?|payments?|subscriptions?|rent|salary|premium",
+    charge_stems=words("fee pric cost rate charge pay subscr rent salar premi"),
+    stop_words=words(
         "in on at of for from within after before during to and or is are the with via but then when while if"
     ),
     asides=words("excl incl ex inc"),

@@ -47,7 +47,6 @@ COURTESIES = Courtesies(
         abilities="I answer questions from the documents here, and show where the answer stands.",
     ),
     about="They are about:",
-    opener="What is there about {}?",
     noted="Noted. If it contradicts what I remember already, I will ask you.",
     stated="The documents here say nothing about that. I can remember it: say yes to what I suggest.",
 )

@@ -4,6 +4,7 @@ from ..language import Language
 from .actions import ACTING
 from .counting import COUNTING
 from .dating import DATING
+from .inbox import INBOX
 from .page import PAGE
 from .remembering import REMEMBERING
 from .sayings import COMPLETING, COURTESIES, DECIDING, INVENTING, PROMPTING, QUOTING, REFUSALS, TOOLING
@@ -31,4 +32,5 @@ LANGUAGE = Language(
     deciding=DECIDING,
     inventing=INVENTING,
     page=PAGE,
+    inbox=INBOX,
 )

@@ -1,6 +1,7 @@
 """Swedish words that ask for an action, and words that show that it is not wanted."""
 
-from ..language import Acting, Calling, Keywords, Mood, words
+from ..acting import Acting, Calling, Keywords, Mood
+from ..language import words
 
 ACTING = Acting(
     keywords=Keywords(

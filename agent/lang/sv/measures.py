@@ -69,7 +69,7 @@ UNITS = Units(
     exact={
         "kvm": "m^2", "kvadratmeter": "m^2", "kubikmeter": "m^3", "kvadratkilometer": "km^2", "kvadratfot": "foot^2",
     },
-    stems={
+    prefixes={
         "arbetsdag": "workday", "bankdag": "workday", "vardag": "workday", "dags": "day", "dagar": "day",
         "dygn": "day", "månad": "month", "veckor": "week", "vecko": "week", "veckas": "week", "timm": "hour",
         "timer": "hour", "minut": "minute", "sekund": "second", "års": "year", "årig": "year", "åring": "year",
@@ -80,11 +80,11 @@ UNITS = Units(
     not_units=words("gradvis gradera graderas dagarnas timmer minutiös minutiöst timmerhus"),
     weak=words("mil fot grad"),
     glued={},
-    joined=words("år"),
-    per={"tim": "h"},
+    suffixes=words("år"),
+    per_units={"tim": "h"},
     powers={"kvadrat": "2", "kubik": "3"},
-    working=words("arbets"),
-    calendar=words("kalender"),
+    workday_words=words("arbets"),
+    calendar_words=words("kalender"),
     fillers=words(
         "fulla hel hela långa sammanhängande extra fler mer ytterligare korta raka kalender kompletta"
     ),
@@ -105,14 +105,14 @@ MONEY = Money(
         "spänn": "SEK", "öre": "öre", "dollar": "USD", "dollarn": "USD", "euro": "EUR", "euron": "EUR", "yen": "JPY",
         "cent": "cent", "rupier": "INR", "rubel": "RUB", "rubler": "RUB", "złoty": "PLN",
     },
-    before=words("kr Kr KR"),
+    leading=words("kr Kr KR"),
     nations=_NATIONS,
-    scaled={
+    scaled_words={
         "tkr": (3, "SEK"), "kkr": (3, "SEK"), "mkr": (6, "SEK"), "mnkr": (6, "SEK"), "mdkr": (9, "SEK"),
         "mdrkr": (9, "SEK"),
     },
-    joined={"kr": "SEK", "krona": "SEK", "kronor": "SEK", "kronors": "SEK", "kronorssedel": "SEK"},
-    joined_stems={"lapp": "SEK", "kronorsl": "SEK"},
+    suffixes={"kr": "SEK", "krona": "SEK", "kronor": "SEK", "kronors": "SEK", "kronorssedel": "SEK"},
+    suffix_stems={"lapp": "SEK", "kronorsl": "SEK"},
 )  # fmt: skip
 
 RATES = RateWords(
@@ -130,14 +130,14 @@ RATES = RateWords(
         "månatligen": "month", "månadsvis": "month", "årligen": "year", "årsvis": "year", "veckovis": "week",
         "dagligen": "day", "kvartalsvis": "quarter-year", "styck": "piece", "årlig": "year", "årliga": "year",
     },
-    compounds={
+    charge_prefixes={
         "månads": "month", "års": "year", "dags": "day", "dygns": "day", "vecko": "week", "tim": "hour",
         "minut": "minute", "kvartals": "quarter-year", "styck": "piece",
     },
-    charges="pris|kostnad|avgift|hyra|premie|taxa|lön|belopp|debitering|betalning|abonnemang|kort",
-    named="(?:pris|kostnad|avgift|hyra|premie|lön|betalning|abonnemang)(?:en|et|n|er|erna)?",
-    stems=words("pris kostn avg hyr lön premi beta abonn belopp taxa debit kort"),
-    stops=words(
+    charge_suffixes="pris|kostnad|avgift|hyra|premie|taxa|lön|belopp|debitering|betalning|abonnemang|kort",
+    charge_names="(?:pris|kostnad|avgift|hyra|premie|lön|betalning|abonnemang)(?:en|et|n|er|erna)?",
+    charge_stems=words("pris kostn avg hyr lön premi beta abonn belopp taxa debit kort"),
+    stop_words=words(
         "i på av för från inom efter före under till och eller är om med men"
     ),
     asides=words("exkl inkl"),

@@ -49,7 +49,6 @@ COURTESIES = Courtesies(
         abilities="Jag svarar på frågor ur dokumenten här och visar var svaret står.",
     ),
     about="De handlar om:",
-    opener="Vad finns det om {}?",
     noted="Noterat. Om det säger emot vad jag redan minns frågar jag dig.",
     stated="Dokumenten här säger inget om det. Jag kan komma ihåg det: säg ja till det jag föreslår.",
 )

@@ -120,9 +120,8 @@ class RowVectors:
             return rows
         row_of = {self._rows.id(row): row for row in rows}
         dimension = self._embedder.dimension
-        if (
-            not dimension
-        ):  # the first answer of a served model gives its dimension; blank texts are not sent to it
+        if not dimension:
+            # The first answer of a served model gives its dimension; blank texts are not sent to it.
             text = next((text for row in rows if (text := self._rows.texts[row]).strip()), "")
             dimension = (await self._embedder.embed([text])).shape[1]
         kind = VectorKind(self._embedder.name, dimension)

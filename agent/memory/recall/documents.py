@@ -50,7 +50,7 @@ def _phrases() -> tuple[frozenset[str], frozenset[str]]:
     for language in LANGUAGES.values():
         dating, calendar = language.dating, language.counting.calendar
         found.update(language.recalling.times, dating.days, dating.weekdays, dating.gone, dating.spans)
-        found.update({*calendar.months} - calendar.capital)
+        found.update({*calendar.months} - calendar.capitalized)
         found.update(each for each in (*dating.last, *dating.following) if each not in FUNCTION_WORDS)
     return frozenset(each for each in found if " " not in each), frozenset(
         f" {each} " for each in found if " " in each

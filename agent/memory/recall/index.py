@@ -1,37 +1,44 @@
 """The index of past messages and items, in memory: built from the store's rows, and gone with the process.
 
 Strategy: a turn's window and each part of a long one are documents of tantivy (`agent.lexical`). A new row waits in the
-tail, where it is searched word by word, until all waiting rows are written into the index together, in a worker thread.
-So it can be recalled at once, and no turn waits for an index. A new turn changes the windows of those before it, which
-are written again with it. Nothing is on disk: a forgotten text is in no file, no index can be torn, and 100,000 turns
-are read again in seconds (`python -m tests.bench.recall`).
+tail, where it is searched word by word, until `BATCH` waiting rows are written into the index together, in a worker
+thread. So it can be recalled at once, and no turn waits for an index; few rows are never written, and need no tantivy.
+A new turn changes the windows of those before it, which are written again with it. Nothing is on disk: a forgotten text
+is in no file, no index can be torn, and 100,000 turns are read again in seconds (`python -m tests.bench.recall`).
 
 The scope filters rows before anything is ranked, in the index and in the tail.
 """
 
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
 from typing import Final
 
 import tantivy
 
 from agent.lexical.fields import open_index, schema_of
 from agent.lexical.filters import Filter, name_filter, range_filter
-from agent.lexical.queries import gram_terms
+from agent.lexical.queries import Term, gram_terms
 from agent.lexical.searcher import Searcher
 from agent.ports.conversation import Scope
-from agent.ports.memory import Item, StoredTurn
+from agent.ports.memory import LIVE, Item, StoredTurn
 from agent.ports.recall import Reach
 
 from .place_directory import REACHES, reach_name
 from .query import AnalyzedQuestion
 from .rank import ARM, GRAM_ARM, PART_ARM
-from .rows import NONE, RecallRows
+from .rows import FOR_EVER, NONE, RecallRows, item_end
 from .tail import GRAMS, WORDS, Tail, bm25_rarity, document_terms
 
-BATCH: Final = 64
-"""Waiting rows from which a batch is written into the index."""
+BATCH: Final = 128
+"""Waiting rows from which a batch is written into the index: as many take as long to search in either."""
+BULK: Final = 12_500
+"""Waiting rows that are written although more are to come: waiting rows take memory, and an index in few pieces is
+searched faster.
+"""
+NOTHING_TAKEN_BACK: Final[Mapping[str, Collection[int]]] = MappingProxyType({})
 
 _ROW: Final = "row"
 _SCHEMA: Final = schema_of(
@@ -40,7 +47,6 @@ _SCHEMA: Final = schema_of(
 _HEAP: Final = 15_000_000  # bytes; tantivy's least for one thread
 _LARGE: Final = 5_000  # rows of a batch that gets twice that: an index in one piece is searched faster
 _POSTINGS: Final = 5_000  # entries of posting lists that the search of one arm reads
-_FOR_EVER: Final = 2**63 - 1
 _COUNTS_KEPT: Final = 1_024  # scopes whose counts are cached
 
 
@@ -54,10 +60,24 @@ class ArmScores:
 
 @dataclass(frozen=True, slots=True)
 class IndexBatch:
-    """The rows to write into the index, each with the time of its last change, and the rows to remove (`gone`)."""
+    """The rows to write into the index, each with the number of its last change, and the rows to remove (`removed`)."""
 
     rows: Mapping[int, int]
     removed: tuple[int, ...]
+
+
+def _no_frequency(_: Term) -> int:
+    return 0
+
+
+class RowSearcher(Searcher):
+    """Searches the rows of one index. A type of its own, so that a count of objects tells it from the documents'."""
+
+
+@cache
+def _empty_searcher() -> RowSearcher:
+    """Return the searcher of an index without documents; indexes share it until they are first written."""
+    return RowSearcher(open_index(_SCHEMA))
 
 
 class ReachCounts:
@@ -96,8 +116,8 @@ class RecallIndex:
 
     def __init__(self) -> None:
         self.rows = RecallRows()
-        self._tantivy = open_index(_SCHEMA)
-        self._searcher = Searcher(self._tantivy)
+        self._tantivy: tantivy.Index | None = None  # once there is anything to write
+        self._searcher = _empty_searcher()
         self._documents = array("I")  # document -> row
         self._is_part = bytearray()
         self._has_parts = False
@@ -114,6 +134,35 @@ class RecallIndex:
     def waiting_count(self) -> int:
         """The number of rows whose current state is not in the index."""
         return len(self._waiting) + len(self._removed)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the waiting rows are to be written: there are many, or a removed one is to leave the index."""
+        return len(self._waiting) >= BATCH or bool(self._removed)
+
+    def apply_changes(
+        self,
+        turns: Sequence[StoredTurn] = (),
+        items: Sequence[Item] = (),
+        taken_back: Mapping[str, Collection[int]] = NOTHING_TAKEN_BACK,
+        later: bool = False,
+    ) -> list[int]:
+        """Apply new and forgotten turns, and changed items, as in `Changes`; return the rows that are removed.
+
+        New rows can be found at once, or with `later` when they are written, and removed rows no more.
+        """
+        removed: list[int] = []
+        for turn in turns:
+            if turn.remark.text:
+                self.add_turn(turn, later)
+            else:
+                removed.append(self.forget_turn(turn.n))
+        for item in items:
+            self.rows.take_back(item.id, taken_back.get(item.id, ()))
+            removed.append(self.drop_item(item.id))
+            if item.status in LIVE:
+                self.put_item(item)
+        return [row for row in removed if row != NONE]
 
     def add_turn(self, turn: StoredTurn, later: bool = False) -> None:
         """Add a turn, which can be found at once; skip one that is there or was refused. Some 50 µs.
@@ -154,8 +203,9 @@ class RecallIndex:
     def _remove_row(self, row: int) -> None:
         self._waiting.pop(row, None)
         self._tail.remove(row)
-        self._removed.append(row)
-        self._old.add(row)
+        if self._tantivy is not None:
+            self._removed.append(row)
+            self._old.add(row)
 
     def _queue_row(self, row: int, later: bool = False) -> None:
         self._changes += 1
@@ -168,12 +218,15 @@ class RecallIndex:
 
     def make_batch(self) -> IndexBatch:
         """Return the waiting rows, for `write_batch`."""
+        if self._tantivy is None:
+            self._tantivy = open_index(_SCHEMA)
         return IndexBatch(dict(self._waiting), tuple(self._removed))
 
-    def write_batch(self, batch: IndexBatch) -> Searcher:
+    def write_batch(self, batch: IndexBatch) -> RowSearcher:
         """Write a batch into the index and return a searcher of the result. Blocks; the old searcher stays usable
         meanwhile.
         """
+        assert self._tantivy is not None, "a batch is made first"
         writer = self._tantivy.writer(_HEAP * 2 if len(batch.rows) > _LARGE else _HEAP, 1)
         if self._documents:
             for row in (*batch.removed, *batch.rows):
@@ -184,17 +237,16 @@ class RecallIndex:
                 self.rows.drop_letters(row)
         writer.commit()
         writer.wait_merging_threads()
-        return Searcher(self._tantivy)
+        return RowSearcher(self._tantivy)
 
-    def install_batch(self, batch: IndexBatch, searcher: Searcher) -> None:
+    def install_batch(self, batch: IndexBatch, searcher: RowSearcher) -> None:
         """Search with the result of `write_batch` from now on; rows that changed since then keep waiting."""
         self._searcher = searcher
         self._counts.clear()
         del self._removed[: len(batch.removed)]
         written = batch.rows
         self._waiting = {row: at for row, at in self._waiting.items() if written.get(row) != at}
-        for row in [each for each in self._tail if each not in self._waiting]:
-            self._tail.remove(row)
+        self._tail.retain(self._waiting)
         self._old = {*self._tail, *self._removed}
 
     def commit(self) -> None:
@@ -205,7 +257,7 @@ class RecallIndex:
 
     def _write_row(self, row: int, writer: tantivy.IndexWriter) -> None:
         item, names = self.rows.item(row), self.rows.whose.names(self.rows.place[row])
-        begins, ends = (0, _FOR_EVER) if item is None else (item.valid_from, item_end(item))
+        begins, ends = (0, FOR_EVER) if item is None else (item.valid_from, item_end(item))
         for part, terms in enumerate(document_terms(self.rows, row)):
             document = tantivy.Document()
             document.add_unsigned("number", len(self._documents))
@@ -234,7 +286,7 @@ class RecallIndex:
     # --- searching
 
     def counts(self, reach: Reach, scope: Scope) -> ReachCounts:
-        """Return the counts of a search's reach, without the waiting rows."""
+        """Return the counts of a search's reach, without the tail."""
         known = self._counts.get((reach, scope))
         if known is None:
             if len(self._counts) >= _COUNTS_KEPT:
@@ -242,6 +294,15 @@ class RecallIndex:
             must = [name_filter(_SCHEMA, reach, reach_name(scope, reach))]
             known = self._counts[reach, scope] = ReachCounts(self._searcher, must)
         return known
+
+    def count_documents(self, reach: Reach, scope: Scope) -> int:
+        """Return the number of documents in a search's reach."""
+        return self.counts(reach, scope).documents + self._tail.count_rows(self.places(reach, scope))
+
+    def count_holding(self, stem: str, reach: Reach, scope: Scope) -> int:
+        """Return the number of documents in a search's reach that hold `stem`."""
+        waiting = self._tail.count_holding(stem, self.places(reach, scope))
+        return self.counts(reach, scope).frequency(stem) + waiting
 
     def places(self, reach: Reach, scope: Scope) -> frozenset[int]:
         """Return the numbers of the places in a search's reach."""
@@ -263,15 +324,21 @@ class RecallIndex:
 
     def find(self, question: AnalyzedQuestion, reach: Reach, scope: Scope, at: int) -> ArmScores:
         """Return the best rows of each arm, within the reach and valid at `at`."""
-        counts = self.counts(reach, scope)
-        must = [] if counts.whole else [name_filter(_SCHEMA, reach, reach_name(scope, reach))]
-        if self._items:
-            must += [range_filter(_SCHEMA, "valid_from", 0, at), range_filter(_SCHEMA, "valid_to", at + 1)]
-        weights = {(WORDS, term): weight * counts.weight(term) for term, weight in question.terms.items()}
-        arm = PART_ARM if self._has_parts else ARM
-        words = self._searcher.find_best(weights, arm, _POSTINGS, weights, must).scores
         terms = list(gram_terms(question.words, GRAMS))
-        grams = self._searcher.find_best(terms, GRAM_ARM, _POSTINGS, None, must).scores
+        words: Mapping[int, float] = {}
+        grams: Mapping[int, float] = {}
+        if self._documents:
+            counts = self.counts(reach, scope)
+            must = [] if counts.whole else [name_filter(_SCHEMA, reach, reach_name(scope, reach))]
+            if self._items:
+                must += [
+                    range_filter(_SCHEMA, "valid_from", 0, at),
+                    range_filter(_SCHEMA, "valid_to", at + 1),
+                ]
+            weights = {(WORDS, term): weight * counts.weight(term) for term, weight in question.terms.items()}
+            arm = PART_ARM if self._has_parts else ARM
+            words = self._searcher.find_best(weights, arm, _POSTINGS, weights, must).scores
+            grams = self._searcher.find_best(terms, GRAM_ARM, _POSTINGS, None, must).scores
         windows: dict[int, float] = {}
         parts: dict[int, float] = {}
         row_of, is_part, old = self._documents, self._is_part, self._old
@@ -297,14 +364,14 @@ class RecallIndex:
         scope: Scope,
         at: int,
     ) -> None:
-        places, is_visible, rows = self.places(reach, scope), self.visibility_at(at), self.rows
         average = self._lengths[0] / len(self._documents) if self._documents else 0.0
         wide = self._lengths[1] / (self._is_part.count(0) or 1)
         tail_scores = self._tail.score_rows(
             question.terms,
             grams,
-            lambda row: rows.place[row] in places and is_visible(row),
-            self._searcher.frequency,
+            self.places(reach, scope),
+            at,
+            self._searcher.frequency if self._documents else _no_frequency,
             self._searcher.documents,
             (average, wide),
         )
@@ -317,8 +384,3 @@ class RecallIndex:
             if self.rows.parts(row):
                 windows[row] = (score + parts.pop(row, 0.0)) / 2
         return windows | {row: score / 2 for row, score in parts.items()}
-
-
-def item_end(item: Item) -> int:
-    """Return when an item ends, exclusive, in Unix milliseconds."""
-    return min(_FOR_EVER if each is None else each for each in (item.valid_to, item.expires_at))

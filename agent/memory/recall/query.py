@@ -203,7 +203,7 @@ def _speakers_by_word(speakers: frozenset[str]) -> Mapping[str, Collection[str]]
 
 _CALENDARS: Final = [language.counting.calendar for language in LANGUAGES.values()]
 _MONTHS: Final = {name: month for each in _CALENDARS for name, month in each.months.items()}
-_CAPITAL: Final = frozenset().union(*[each.capital for each in _CALENDARS])
+_CAPITAL: Final = frozenset().union(*[each.capitalized for each in _CALENDARS])
 _DATINGS: Final = [language.dating for language in LANGUAGES.values()]
 _DAYS: Final = {phrase: away for each in _DATINGS for phrase, away in each.days.items()}
 _WEEKDAYS: Final = {word: day for each in _DATINGS for word, day in {**each.weekdays, **each.gone}.items()}

@@ -77,14 +77,3 @@ def short_penalties(weights: RankWeights) -> tuple[float, ...]:
 
 
 _SHORTNESS: Final = tuple(1 - math.log(1 + size) / math.log(SHORT) for size in range(SHORT - 1))
-
-
-def rank_reciprocal(arms: Sequence[Arm], k: int = 60) -> list[int]:
-    """Return rows by the sum of their reciprocal ranks in `arms`: the baseline that the weighted sum is measured
-    against.
-    """
-    total: dict[int, float] = {}
-    for arm in arms:
-        for place, row in enumerate(sorted(arm, key=lambda each: (-arm[each], each)), 1):
-            total[row] = total.get(row, 0.0) + 1 / (k + place)
-    return sorted(total, key=lambda row: (-total[row], row))

@@ -1,351 +1,277 @@
 """Finds past messages and items for a question (implements `agent.ports.recall.Recaller`).
 
-Strategy: read the question, let the arms propose candidates, rank them, estimate how surely any of them fits, and
-return the best within the budget: a millisecond for 100,000 turns, on the event loop. The vector of a question is
-awaited if its embedder takes a thread. If vectors are missing, or a served model fails, words alone decide.
+Strategy: each group of scopes that is searched together has an index of its own, made of the store's rows when it is
+first asked, and kept up to date by the store's changes. Nothing is read at a start, and the least recently used indexes
+are let go. A small group is read by the caller that asks first; a large one behind it, by `keep_up`, so that a caller
+that leaves stops nothing. The vector of a question is awaited if its embedder takes a thread. If vectors are missing,
+or a served model fails, words alone decide.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
-from functools import partial
-from itertools import islice
-from typing import Any, Final, Protocol
+from typing import Final
 
 import structlog
 import trio
 
-from agent.errors import EmbeddingFailed
-from agent.lang import Lang
-from agent.ports.memory import Item, StoredTurn
-from agent.ports.recall import NOTHING_RECALLED, Excerpt, RecallQuery, RecallResult
+from agent.errors import EmbeddingFailed, StorageFailed
+from agent.heap import trim_heap
+from agent.ports.conversation import Scope
+from agent.ports.recall import Reach, RecallQuery, RecallResult
+from agent.ports.recall_store import Changes, RecallStore, ScopeGroup
 from agent.ports.work import RunSync
 
-from .excerpts import NumberClaim, cut_excerpt, find_disagreements, numbers_of, select_excerpts
-from .index import BATCH, RecallIndex, item_end
-from .index_follower import ChangeFeed, IndexFollower
-from .query import AnalyzedQuestion, read_query
-from .rank import ASKING, WEIGHTS, Arm, RankWeights, short_penalties, sum_arms, turn_penalty
-from .sureness import FLOOR, LOOKED_AT, QuestionCoverage, QuestionMass, estimate_sureness, word_rarity
-
-RECALLED_SHOWN = 4  # messages of the shown conversation that may be cited besides the excerpts
+from ..settings import MEMORY_INDEXES
+from .change_follower import ChangeFollower
+from .index import RecallIndex
+from .rank import WEIGHTS, RankWeights
+from .scope_index import ScopeIndex, group_of, split_changes
+from .search import IndexSearch, VectorArm
+from .sureness import FLOOR
 
 AGAIN: Final = 60.0
-"""Seconds without a change, after which a failed served model is tried again and unsaved vectors are stored."""
-_COMPARED: Final = 12
-"""Excerpts whose numbers are read."""
+"""Seconds between two times that new vectors are stored, at which a failed served model is tried again too."""
+LOOK: Final = 5.0
+"""Seconds between looks for changes of other processes, if no search looks before."""
+_MANY: Final = 32  # rows whose new vectors are stored at once
+_BEHIND: Final = 2
+"""Indexes that are read or written at a time behind the searches."""
+_TRIMMED: Final = 16
+"""Indexes that are read or written before the heap is trimmed: each leaves up to a megabyte."""
 
 _log = structlog.get_logger("agent.memory.recall")
 
 
-class VectorArm(Protocol):
-    """The vectors of rows, as in `agent.memory.recall.dense.RowVectors`."""
-
-    @property
-    def langs(self) -> frozenset[Lang] | None:
-        """The languages whose questions have a vector; None for all."""
-        ...
-
-    @property
-    def missing_count(self) -> int:
-        """The number of rows without a vector."""
-        ...
-
-    async def find_nearest(self, text: str, places: frozenset[int]) -> Any:
-        """Compare a question with the rows of `places`; the result is for `measure_cosines`. Raises
-        `EmbeddingFailed`.
-        """
-        ...
-
-    async def catch_up(self) -> None:
-        """Give each row without a vector its own, stored or new. Raises `agent.errors.EmbeddingFailed`."""
-        ...
-
-    async def save_vectors(self) -> int:
-        """Store new vectors, if there is a store for them; return how many could not be stored."""
-        ...
-
-    def drop_vector(self, row: int) -> None:
-        """Remove the vector of `row`."""
-        ...
-
-    def measure_cosines(
-        self, look: Any, is_visible: Callable[[int], bool], candidates: Collection[int]
-    ) -> tuple[Mapping[int, float], Mapping[int, float]]:
-        """Return the cosines of candidates and of the nearest rows: of each alone, and with its neighbours."""
-        ...
-
-
 class IndexRecaller:
-    """Searches one index.
+    """Searches the indexes of scopes.
 
-    `store`: the source of the index. `run_sync`: writes the index. `near`: makes the vectors, or None. `floor`: the
-    sureness below which nothing is found.
+    `store`: the source of the indexes. `run_sync`: writes them. `near`: makes the vectors of one, or None. `floor`: the
+    sureness below which nothing is found. `most`: the indexes that are held at a time, besides those in use.
     """
 
     def __init__(
         self,
-        store: ChangeFeed,
+        store: RecallStore,
         run_sync: RunSync,
         near: Callable[[RecallIndex], VectorArm] | None = None,
         floor: float = FLOOR,
         weights: RankWeights = WEIGHTS,
+        most: int = MEMORY_INDEXES,
     ) -> None:
-        self.index = RecallIndex()
-        self.floor = floor
         self._store = store
-        self._following = IndexFollower(store, self.index, run_sync, self._drop_vector)
-        self._near = None if near is None else near(self.index)
-        self._weights = weights
-        self._off = short_penalties(weights)
+        self._run_sync = run_sync
+        self._near = near
+        self._floor, self._weights = floor, weights
+        self._most = most
+        self._follower = ChangeFollower(store, self._take)
+        self._held: dict[ScopeGroup, ScopeIndex] = {}  # the least recently used first
+        self._due: dict[ScopeIndex, None] = {}  # to be read or written
+        self._work = trio.Event()
+        self._come = trio.Event()  # rows were added or removed
+        self._is_kept_up = False
+        self._works = 0
         self._logged_reason: str | None = None  # the reason that was logged for missing vectors
 
-    # --- following the store and embedding rows
+    # --- following the store
 
-    async def catch_up(self) -> None:
-        """Read the store's changes and write the index. Raises `agent.errors.StorageFailed`.
+    def _take(self, changes: Changes) -> None:
+        for group, some in split_changes(changes).items():
+            held = self._held.get(group)
+            if held is not None:
+                held.take(some)
+                self._come.set()
+                if held.is_loaded and held.index.is_due:
+                    self._queue(held)
 
-        After a cancel, the index continues from its place.
-        """
-        await self._following.catch_up()
-
-    def apply_changes(self, turns: Sequence[StoredTurn] = (), items: Sequence[Item] = ()) -> None:
-        """Apply new and forgotten turns, and changed items. Never blocks.
-
-        New rows can be found at once, and removed rows no more.
-        """
-        self._following.apply_changes(turns, items)
-
-    def _drop_vector(self, row: int) -> None:
-        if self._near is not None:
-            self._near.drop_vector(row)
+    def _queue(self, held: ScopeIndex) -> None:
+        self._due[held] = None
+        self._work.set()
 
     async def keep_up(self) -> None:
-        """Follow the store, write waiting rows into the index in batches, and embed them, until cancelled.
+        """Follow the store, and read and write indexes behind the searches, until cancelled.
 
         For one task, during the whole use of this object.
         """
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._following.keep_up)
-            if self._near is not None:
-                nursery.start_soon(self._keep_embedded)
+        self._is_kept_up = True
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._keep_looking)
+                for _ in range(_BEHIND):
+                    nursery.start_soon(self._keep_working)
+                if self._near is not None:
+                    nursery.start_soon(self._keep_embedded)
+        finally:
+            self._is_kept_up = False
 
-    async def embed_with(self, near: Callable[[RecallIndex], VectorArm]) -> None:
-        """Search with vectors from now on, and embed rows, until cancelled. For one task."""
-        self._near = near(self.index)
-        await self._keep_embedded()
-
-    async def _keep_embedded(self) -> None:
+    async def _keep_looking(self) -> None:
         while True:
-            self._following.come = trio.Event()
-            await self.embed_rows()
-            with trio.move_on_after(AGAIN) as quiet:
-                await self._following.come.wait()
-            if quiet.cancelled_caught:
-                await self.save_vectors()
-
-    async def embed_rows(self) -> None:
-        """Embed rows without a vector, if vectors are in use. A cancel leaves the finished part."""
-        if self._near is not None:
             try:
-                await self._near.catch_up()
-                self._logged_reason = None
-            except EmbeddingFailed as error:
-                self._log_missing(error)
+                await self._follower.read_changes()
+            except StorageFailed:
+                _log.warning("memory cannot be read now")
+            await trio.sleep(LOOK)
 
-    async def save_vectors(self) -> int:
-        """Store the vectors that `embed_rows` left unsaved; return how many could not be stored."""
-        return 0 if self._near is None else await self._near.save_vectors()
+    async def _keep_working(self) -> None:
+        while True:
+            while not self._due:
+                self._work = trio.Event()
+                await self._work.wait()
+            held = next(iter(self._due))
+            del self._due[held]
+            with self._using(held):
+                try:
+                    await held.load_rest(self._store, self._run_sync)
+                    await held.write_waiting(self._run_sync)
+                except StorageFailed:
+                    held.wake_waiting()
+                self._works += 1
+                if self._works % _TRIMMED == 0:
+                    await self._run_sync(trim_heap)
 
-    def _log_missing(self, error: EmbeddingFailed) -> None:
-        """Log that vectors are missing, once per reason until rows are embedded again."""
-        if self._logged_reason != str(error):
-            self._logged_reason = str(error)
-            _log.warning("no vectors from the served model, words alone recall", why=str(error))
+    # --- holding indexes
+
+    @contextmanager
+    def _using(self, held: ScopeIndex) -> Iterator[None]:
+        """Hold an index for the time of a block. It is let go where nobody reads the rest of its rows."""
+        held.users += 1
+        try:
+            yield
+        finally:
+            held.users -= 1
+            if not (held.is_loaded or held.users or held in self._due) and self._held.get(held.group) is held:
+                del self._held[held.group]
+
+    @asynccontextmanager
+    async def _open_index(self, scope: Scope, reach: Reach) -> AsyncGenerator[ScopeIndex, None]:
+        """Give the up-to-date index that a search reaches, for the time of a block.
+
+        Raises `agent.errors.StorageFailed`. After a cancel, its rows are read on behind the searches.
+        """
+        await self._follower.start()
+        group = group_of(scope, reach)
+        held = self._held.pop(group, None) or ScopeIndex(group, self._make_search())
+        self._held[group] = held
+        with self._using(held):
+            self._let_go()
+            has_paused = not held.is_loaded
+            await self._load(held)
+            if not (has_paused and self._follower.is_complete):
+                await self._follower.read_changes()
+            yield held
+
+    async def _load(self, held: ScopeIndex) -> None:
+        if held.is_loaded:
+            return
+        try:
+            await held.load_first(self._store)
+        except trio.Cancelled:
+            if self._is_kept_up:  # its next question finds it
+                self._queue(held)
+            raise
+        if not (held.is_loaded or self._is_kept_up):
+            await held.load_rest(self._store, self._run_sync)
+        if not held.is_loaded:
+            self._queue(held)
+            await held.wait_settled()
+            if not held.is_loaded:
+                raise StorageFailed("memory cannot be read now")
+        self._come.set()
+
+    def _make_search(self) -> IndexSearch:
+        search = IndexSearch(RecallIndex(), self._floor, self._weights)
+        search.near = None if self._near is None else self._near(search.index)
+        return search
+
+    def _let_go(self) -> None:
+        """Let the least recently used indexes go that are too many and not in use."""
+        too_many = len(self._held) - self._most
+        if too_many > 0:
+            idle = [held for held in self._held.values() if not held.users]
+            for held in idle[:too_many]:
+                del self._held[held.group]
+                self._due.pop(held, None)
 
     # --- searching
 
     async def recall(self, search: RecallQuery) -> RecallResult:
         """Return the excerpts that fit, within the budget, oldest first, including changes by other processes.
 
-        During the first read after a start, it covers the rows read so far. A cancel leaves nothing behind. Raises
-        `agent.errors.StorageFailed`.
+        A cancel leaves nothing behind but what was read. Raises `agent.errors.StorageFailed`.
         """
-        complete = await self._following.read_changes()
-        look = None
-        near = self._near
-        if (
-            near is not None
-            and near.missing_count <= BATCH
-            and (near.langs is None or search.lang in near.langs)
-        ):
+        async with self._open_index(search.scope, search.reach) as held:
+            look = None
             try:
-                look = await near.find_nearest(search.text, self.index.places(search.reach, search.scope))
+                look = await held.search.look(search)
             except EmbeddingFailed as error:
                 self._log_missing(error)
-        result = self.search_index(search, look)
-        both = (*result.excerpts, *result.visible_excerpts)
-        if self._following.beginning and both:  # the first read may not have reached the latest forgets
-            result = result.without_excerpts(await self._store.forgotten_ids([each.id for each in both]))
-        return replace(result, items=self._valid_items(search)) if complete else result
+            result = held.search.search_index(search, look)
+            cited = [each.id for each in (*result.excerpts, *result.visible_excerpts) if each.citable]
+            standing = held.index.rows.standing_ids(cited, search.at)
+            return replace(result, items=held.search.valid_items(search), standing=standing)
 
-    def _valid_items(self, search: RecallQuery) -> tuple[Item, ...]:
-        """Return the items that are live and valid at the time of the search."""
-        items = self.index.rows.items(search.scope)
-        return tuple([each for each in items if each.valid_from <= search.at < item_end(each)])
-
-    def search_index(self, search: RecallQuery, look: Any = None) -> RecallResult:
-        """Return the excerpts that fit, from the index. `look`: the result of `VectorArm.find_nearest`, or None."""
-        rows = self.index.rows
-        question = read_query(
-            search.text,
-            search.lang,
-            self.index.speakers(search.reach, search.scope),
-            search.at,
-            search.speaker,
-            rows.langs,
-            rows.stem_number,
-        )
-        if not question.words:
-            return NOTHING_RECALLED
-        ranked = self._rank_rows(search, question, look)
-        if not search.visible_messages:
-            return self._select_best(search, question, ranked)
-        shown_rows = {row for _, row in ranked if self._is_shown(search, row)}
-        result = self._select_best(search, question, [each for each in ranked if each[1] not in shown_rows])
-        rows = self.index.rows
-        wanted = {rows.stem_number(term) for term in question.terms}
-        citable = [
-            (score, row)
-            for score, row in ranked
-            if row in shown_rows and rows.is_citable(row) and not wanted.isdisjoint(rows.words(row))
-        ]
-        before = self._select_best(replace(search, limit=RECALLED_SHOWN, tokens=0), question, citable)
-        return replace(result, visible_excerpts=before.excerpts)
-
-    def _select_best(
-        self, search: RecallQuery, question: AnalyzedQuestion, ranked: Sequence[tuple[float, int]]
-    ) -> RecallResult:
-        """Return the best of the ranked rows, if any fits surely enough."""
-        if not ranked:
-            return NOTHING_RECALLED
-        sure = estimate_sureness(self._measure_coverage(search, question, [row for _, row in ranked]))
-        if sure < (self.floor if search.floor is None else search.floor):
-            return RecallResult((), sure)
-        top = ranked[0][0]
-        scale = sure / top if top > 0 else 0.0
-        excerpts = select_excerpts(
-            (
-                self._make_excerpt(row, max(0.0, score * scale), question)
-                for score, row in ranked[: search.limit * 2]
-            ),
-            search.limit,
-            search.tokens,
-        )
-        return RecallResult(excerpts, sure, self._find_disagreements(excerpts, ranked))
-
-    def _rank_rows(
-        self, search: RecallQuery, question: AnalyzedQuestion, look: Any = None
-    ) -> list[tuple[float, int]]:
-        """Return the candidates of all arms with their scores, best first; of equal scores the later row first."""
-        rows, weights = self.index.rows, self._weights
-        arm_scores = self.index.find(question, search.reach, search.scope, search.at)
-        arms: list[tuple[float, Arm]] = [
-            (weights.window, arm_scores.words),
-            (weights.grams, arm_scores.grams),
-        ]
-        if look is not None and self._near is not None:
-            own, around = self._near.measure_cosines(
-                look, self.index.visibility_at(search.at), arm_scores.words.keys() | arm_scores.grams.keys()
-            )
-            arms += [(weights.own, own), (weights.around, around)]
-        by = rows.spoken_by(question.by)
-        ranking: list[tuple[float, int]] = []
-        sizes, asks, spoke, off = rows.sizes, rows.asks, rows.by, self._off
-        timed, when, dated = rows.is_timed, question.when, question.has_dates
-        for row, score in sum_arms(arms).items():
-            size = sizes[row]
-            if size < ASKING:
-                score -= turn_penalty(size, asks[row] / 255, weights) if asks[row] else off[size]
-            if spoke[row] in by:
-                score += weights.speaker
-            if when and timed(row):
-                score += weights.time
-            if dated:
-                score += weights.date * question.fit_time(rows.at[row])
-            ranking.append((score, row))
-        ranking.sort(reverse=True)
-        return ranking
-
-    def _is_shown(self, search: RecallQuery, row: int) -> bool:
-        """Tell whether a turn stands in the visible conversation."""
-        rows = self.index.rows
-        return rows.messages[row] in search.visible_messages and rows.scope(row) == search.scope
-
-    def _measure_coverage(
-        self, search: RecallQuery, question: AnalyzedQuestion, ranked_rows: Sequence[int]
-    ) -> QuestionCoverage:
-        """Return the shares of a question that the best candidates hold, of the speakers in question and of others."""
-        rows = self.index.rows
-        counts = self.index.counts(search.reach, search.scope)
-        names = {rows.stems[each] for name in question.by for each in rows.name_stems(name)}
-        weighted_stems = [
-            (
-                rows.stem_number(term),
-                question.terms[term] * word_rarity(counts.documents, counts.frequency(term)),
-            )
-            for term in self._known_stems(question)
-            if term not in names
-        ]
-        mass = QuestionMass(weighted_stems, counts.documents)
-        by = rows.spoken_by(question.by)
-        right = list(islice((row for row in ranked_rows if not by or rows.by[row] in by), LOOKED_AT))
-        wrong = list(islice((row for row in ranked_rows if rows.by[row] not in by), LOOKED_AT)) if by else []
-        return QuestionCoverage(
-            mass.known,
-            mass.largest_share([rows.words(row)] for row in right),
-            mass.largest_share([rows.words(row), *rows.neighbour_words(row)] for row in right),
-            mass.largest_share([rows.words(row)] for row in wrong) if by else None,
-        )
-
-    def _known_stems(self, question: AnalyzedQuestion) -> dict[str, None]:
-        """Return the known stems of each word of a question, or any one stem for a word that is unknown.
-
-        In a talk of two languages a word is written in one of them: its absence from the other means nothing.
+    async def standing_ids(self, scope: Scope, ids: Collection[str], at: int) -> frozenset[str]:
+        """Return the subset of these items and turns of `scope` that may be cited at the time `at`, after the changes
+        by other processes. Raises `agent.errors.StorageFailed`.
         """
-        number = self.index.rows.stem_number
-        stems: dict[str, None] = {}
-        for written in question.stems:
-            known = [each for each in written if number(each) is not None]
-            stems.update(dict.fromkeys(known or written[:1]))
-        return stems
+        held = self._held.get(group_of(scope))
+        if held is None or not held.is_loaded:
+            return await self._store.citable_ids(ids, at)
+        with self._using(held):
+            await self._follower.read_changes()
+            return held.index.rows.standing_ids(ids, at)
 
-    def _make_excerpt(self, row: int, score: float, question: AnalyzedQuestion) -> Excerpt:
-        rows = self.index.rows
-        item = rows.item(row)
-        return Excerpt(
-            id=rows.id(row),
-            kind="turn" if item is None else "item",
-            text=cut_excerpt(rows.texts[row], question.words, partial(rows.sentences, row)),
-            at=rows.at[row],
-            by=rows.speakers[rows.by[row]],
-            thread=rows.scope(row).thread,
-            score=min(1.0, score),
-            citable=rows.is_citable(row),
-            message=rows.messages[row],
-        )
+    async def load_index(self, scope: Scope, reach: Reach = "scope") -> RecallIndex:
+        """Return the up-to-date index that a search reaches. Raises `agent.errors.StorageFailed`."""
+        async with self._open_index(scope, reach) as held:
+            return held.index
 
-    def _find_disagreements(
-        self, excerpts: Sequence[Excerpt], ranked: Sequence[tuple[float, int]]
-    ) -> tuple[tuple[str, str], ...]:
-        """Return the pairs of excerpts that give different numbers for the key of an item."""
-        rows = self.index.rows
-        if not any(each.kind == "item" for each in excerpts):
-            return ()
-        row_of = {rows.id(row): row for _, row in ranked}
-        claims: list[NumberClaim] = []
-        for each in excerpts[:_COMPARED]:
-            item = rows.item(row_of[each.id])
-            stems = frozenset(rows.stems[number] for number in rows.words(row_of[each.id]))
-            numbers = numbers_of(each.text) if item is None else item.numbers
-            claims.append(NumberClaim(each.id, each.at, rows.key(row_of[each.id]), stems, numbers))
-        return find_disagreements(claims)
+    # --- embedding rows
+
+    async def embed_with(self, near: Callable[[RecallIndex], VectorArm]) -> None:
+        """Search with vectors from now on, and embed rows, until cancelled. For one task."""
+        self._near = near
+        for held in self._held.values():
+            held.search.near = near(held.index)
+        await self._keep_embedded()
+
+    async def _keep_embedded(self) -> None:
+        save_at = trio.current_time() + AGAIN
+        while True:
+            self._come = trio.Event()
+            await self.embed_rows()
+            with trio.move_on_at(save_at):
+                await self._come.wait()
+            if trio.current_time() >= save_at:  # however many changes come meanwhile
+                await self.save_vectors()
+                save_at = trio.current_time() + AGAIN
+
+    async def embed_rows(self) -> None:
+        """Embed the rows without a vector of the indexes that are held. A cancel leaves the finished part."""
+        for held in [*self._held.values()]:
+            near = held.search.near
+            if near is None or not held.is_loaded or not near.missing_count:
+                continue
+            if self._held.get(held.group) is not held:  # let go meanwhile, and told of no change since
+                continue
+            many = near.missing_count > _MANY
+            with self._using(held):
+                try:
+                    await near.catch_up()
+                    self._logged_reason = None
+                except EmbeddingFailed as error:
+                    self._log_missing(error)
+                    return
+                if many:  # the index may be let go before the next time
+                    await near.save_vectors()
+
+    async def save_vectors(self) -> int:
+        """Store the vectors that `embed_rows` left unsaved; return how many could not be stored."""
+        arms = [near for held in self._held.values() if (near := held.search.near) is not None]
+        return sum([await near.save_vectors() for near in arms])
+
+    def _log_missing(self, error: EmbeddingFailed) -> None:
+        """Log that vectors are missing, once per reason until rows are embedded again."""
+        if self._logged_reason != str(error):
+            self._logged_reason = str(error)
+            _log.warning("no vectors from the served model, words alone recall", why=str(error))

@@ -63,6 +63,7 @@ class TextColumn:
 
 
 NONE: Final = -1
+FOR_EVER: Final = 2**63 - 1
 _TIMED, _USERS, _LIVE = 1, 2, 4
 _MANY: Final = 65_535  # words that are counted
 _CUT: Final = 512  # rows whose sentences are known, some 2 KB of each
@@ -107,6 +108,7 @@ class RecallRows:
         self._items: dict[int, Item] = {}
         self._item_rows: dict[str, int] = {}
         self._of_scope: dict[str, dict[str, Item]] = {}  # items by id, by the name of their scope
+        self._taken_back: dict[str, Collection[int]] = {}  # by item: the numbers of its turns
         self._turn_numbers = array("q")  # numbers of turns, ascending, ...
         self._turn_rows = array("I")  # ... and the row of each: a tenth of what a dict takes
         self._before = array("i")
@@ -188,6 +190,31 @@ class RecallRows:
             self._empty_row(row)
         return row
 
+    def take_back(self, item: str, turns: Collection[int]) -> None:
+        """Record the turns that may not be cited, since this item of their words is closed; () once it is not."""
+        if turns:
+            self._taken_back[item] = frozenset(turns)
+        else:
+            self._taken_back.pop(item, None)
+
+    def standing_ids(self, ids: Collection[str], at: int) -> frozenset[str]:
+        """Return the subset of these items and turns that may be cited at time `at` (see `MemoryStore.citable_ids`)."""
+        return frozenset([id for id in ids if self._is_standing(id, at)])
+
+    def _is_standing(self, id: str, at: int) -> bool:
+        item = self._items.get(self._item_rows.get(id, NONE))
+        if item is not None:
+            return item.valid_from <= at < item_end(item)
+        if id[:1] != "t" or not id[1:].isdecimal():
+            return False
+        row = self._row_of(int(id[1:]))
+        return (
+            row != NONE
+            and self.is_live(row)
+            and self.is_citable(row)
+            and not any(int(id[1:]) in turns for turns in self._taken_back.values())
+        )
+
     def _empty_row(self, row: int) -> None:
         self.texts.clear_text(row)
         self._marks[row] = 0
@@ -256,6 +283,10 @@ class RecallRows:
     def item(self, row: int) -> Item | None:
         """Return the item of a row; None for a turn."""
         return self._items.get(row)
+
+    def item_rows(self) -> Collection[int]:
+        """Return the rows of live items."""
+        return self._items.keys()
 
     def key(self, row: int) -> tuple[str, ...]:
         """Return the key of an item, in stems as rows have them; () for a turn."""
@@ -357,6 +388,11 @@ class RecallRows:
     def parts(self, row: int) -> tuple[int, ...]:
         """Return where the parts of a long message begin in its words."""
         return self._parts.get(row, ())
+
+
+def item_end(item: Item) -> int:
+    """Return when an item ends, exclusive, in Unix milliseconds."""
+    return min(FOR_EVER if each is None else each for each in (item.valid_to, item.expires_at))
 
 
 _FARTHEST: Final = reach_of(0)

@@ -1,35 +1,32 @@
-"""Searches the rows that the index does not hold yet, word by word, so that a new turn can be recalled at once.
+"""Searches the rows that the index does not hold yet, so that a new turn can be recalled at once.
 
-Strategy: the tail is short (`index.BATCH` rows and those that come while one batch is written), so a pass over it costs
-some hundredths of a millisecond. Its documents are cut like the index's and scored by the same formula (BM25) with the
-index's counts, so that the scores of both can be compared.
+Strategy: the tail is an inverted index of Python's own: a search touches only the rows that hold one of its terms. A
+row is cut into terms when the tail is first searched after it came. Its documents are cut like the index's and scored
+by the same formula (BM25) with the index's counts, so that the scores of both can be compared. The tail is short:
+`index.BATCH` rows and those that come while one batch is written. Most terms stand in one row, so postings are
+lists and arrays of numbers, which take a third of the memory of dictionaries.
 """
 
 import math
+from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from agent.lexical.queries import Term, grams_of
 
 from .documents import part_terms, window_terms
-from .rows import RecallRows
+from .rows import RecallRows, item_end
 
 WORDS: Final = "words"
 GRAMS: Final = "grams"
 K1, B = 1.2, 0.75
 """BM25's, as tantivy has them."""
 
+_COUNT_BITS: Final = 32  # of a posting of a window: its row, and how often the term stands in it
+_COUNT: Final = (1 << _COUNT_BITS) - 1
+
 Terms = Mapping[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class _Bag:
-    """The terms of a document with their counts. `size`: the sum of the counts."""
-
-    counts: Mapping[str, int]
-    size: int
 
 
 def document_terms(rows: RecallRows, row: int) -> list[list[str]]:
@@ -45,106 +42,223 @@ class Tail:
 
     def __init__(self, rows: RecallRows) -> None:
         self._rows = rows
-        self._windows: dict[int, list[_Bag] | None] = {}  # window and parts; None until they are read
-        self._grams: dict[int, _Bag] = {}  # of rows already read
+        self.clear()
+
+    def clear(self) -> None:
+        """Remove all rows."""
+        self._dirty: dict[int, None] = {}  # rows that are not cut into terms yet
+        self._sizes: dict[int, int] = {}  # of the windows of the others: their terms
+        self._terms: dict[int, tuple[str, ...]] = {}
+        self._windows: dict[str, array[int]] = {}  # term -> rows with counts
+        self._parts: dict[int, list[tuple[Mapping[str, int], int]]] = {}  # of long messages: counts and sizes
+        self._gram_sizes: dict[int, int] = {}
+        self._grams: dict[str, list[int]] = {}  # 4-gram -> rows
 
     def __iter__(self) -> Iterator[int]:
         """Iterate over the rows."""
-        return iter(self._windows)
+        yield from self._dirty
+        yield from self._sizes
 
     def __contains__(self, row: int) -> bool:
         """Tell whether `row` is searched here."""
-        return row in self._windows
+        return row in self._dirty or row in self._sizes
 
     def __len__(self) -> int:
         """Return the number of rows."""
-        return len(self._windows)
+        return len(self._dirty) + len(self._sizes)
 
     def add(self, row: int) -> None:
         """Add a row, or read it again after its neighbours changed; its own words never change."""
-        self._windows[row] = None
+        self._drop_window(row)
+        self._dirty[row] = None
 
     def remove(self, row: int) -> None:
         """Remove a row."""
-        self._windows.pop(row, None)
-        self._grams.pop(row, None)
+        self._drop_window(row)
+        if self._gram_sizes.pop(row, None) is not None:
+            self._grams = {
+                gram: left
+                for gram, rows in self._grams.items()
+                if (left := rows if row not in rows else [each for each in rows if each != row])
+            }
+
+    def retain(self, rows: Collection[int]) -> None:
+        """Remove all rows but `rows`."""
+        if all(row not in rows for row in self):
+            self.clear()
+        for row in [row for row in self if row not in rows]:
+            self.remove(row)
+
+    def _drop_window(self, row: int) -> None:
+        """Remove what was cut of `row`, but for its 4-grams."""
+        self._dirty.pop(row, None)
+        self._parts.pop(row, None)
+        if self._sizes.pop(row, None) is None:
+            return
+        for term in self._terms.pop(row):
+            left = array("Q", [each for each in self._windows[term] if each >> _COUNT_BITS != row])
+            if left:
+                self._windows[term] = left
+            else:
+                del self._windows[term]
+
+    def _cut(self) -> None:
+        """Cut the rows that are not cut yet; 4-grams once, since a row's own words never change."""
+        windows, grams, rows = self._windows, self._grams, self._rows
+        for row in self._dirty:
+            window, *parts = document_terms(rows, row)
+            counts = Counter(window)
+            self._sizes[row], self._terms[row] = len(window), tuple(counts)
+            first = row << _COUNT_BITS
+            for term, count in counts.items():
+                held = windows.get(term)
+                if held is None:
+                    windows[term] = array("Q", (first | count,))
+                else:
+                    held.append(first | count)
+            if parts:
+                self._parts[row] = [(Counter(terms), len(terms)) for terms in parts]
+            if row not in self._gram_sizes:
+                words = rows.letters(row).split(" ")
+                own = {gram for word in words if word for gram in grams_of(word)}
+                self._gram_sizes[row] = len(own)
+                for gram in own:
+                    at = grams.get(gram)
+                    if at is None:
+                        grams[gram] = [row]
+                    else:
+                        at.append(row)
+                rows.drop_letters(row)
+        self._dirty.clear()
+
+    # --- searching
+
+    def count_rows(self, places: Collection[int]) -> int:
+        """Return the number of rows in `places`."""
+        return len(self) - len(self._rows_outside(places))
+
+    def count_holding(self, term: str, places: Collection[int]) -> int:
+        """Return the number of rows in `places` that hold `term`."""
+        self._cut()
+        holding, outside = self._windows.get(term, ()), self._rows_outside(places)
+        return sum(each >> _COUNT_BITS not in outside for each in holding) if outside else len(holding)
+
+    def _rows_outside(self, places: Collection[int]) -> Collection[int]:
+        """Return the rows that are in no place of `places`."""
+        if len(places) == len(self._rows.whose.scopes):
+            return ()
+        place = self._rows.place
+        return {row for row in self if place[row] not in places}
+
+    def _hidden_rows(self, places: Collection[int], at: int) -> Collection[int]:
+        """Return the rows that a search may not find: those outside its places, and items not valid at time `at`."""
+        invalid = [
+            row
+            for row in self._rows.item_rows()
+            if row in self._sizes
+            and (item := self._rows.item(row)) is not None
+            and not item.valid_from <= at < item_end(item)
+        ]
+        return {*self._rows_outside(places), *invalid}
 
     def score_rows(
         self,
         words: Terms,
         grams: Collection[str],
-        is_visible: Callable[[int], bool],
+        places: Collection[int],
+        at: int,
         frequency: Callable[[Term], int],
         documents: int,
         lengths: tuple[float, float],
     ) -> tuple[dict[int, float], dict[int, float], dict[int, float]]:
         """Return scores by row: of windows, of the best part of long messages, of 4-grams.
 
-        `is_visible`: whether a row may be found. `frequency`: of a term in the index. `documents`: those in the index.
-        `lengths`: the average number of words and of 4-grams of its documents; 0 if it has none.
+        `places`: those in the search's reach. `at`: its time, at which items have to be valid. `frequency`: of a term
+        in the index. `documents`: those in the index. `lengths`: the average number of words and of 4-grams of its
+        documents; 0 if it has none.
         """
-        here = [row for row in self._windows if is_visible(row)]
-        if not here:
+        self._cut()
+        hidden = self._hidden_rows(places, at)
+        shown = len(self._sizes) - len(hidden)
+        if not shown:
             return {}, {}, {}
-        cut = {row: self._cut_row(row) for row in here}
-        of_windows = {row: bags[0] for row, bags in cut.items()}
-        of_grams = {row: self._grams[row] for row in here}
-        total = documents + len(here)
-        average = lengths[0] or _mean_size(of_windows.values())
-        weights = _weigh_terms(words, of_windows, lambda term: frequency((WORDS, term)), total)
-        windows = _score_bags(of_windows, weights, average)
+        total = documents + shown
+        average = lengths[0] or self._mean_size(self._sizes, hidden)
+        weights: dict[str, float] = {}  # of the terms that are found
+        scored = self._score_windows(words, hidden, total, frequency, average, weights)
         parts = {
-            row: max(_score_bags(dict(enumerate(of)), weights, average).values(), default=0.0)
-            for row in windows
-            if (of := cut[row][1:])
+            row: best
+            for row, cut in self._parts.items()
+            if row in scored
+            and (best := max(_score_counts(counts, size, weights, average) for counts, size in cut)) > 0
         }
-        gram_weights = dict.fromkeys(grams, 1.0)
-        weights = _weigh_terms(gram_weights, of_grams, lambda term: frequency((GRAMS, term)), total)
-        lettered = _score_bags(of_grams, weights, lengths[1] or _mean_size(of_grams.values()))
-        return windows, {row: score for row, score in parts.items() if score > 0}, lettered
+        wide = lengths[1] or self._mean_size(self._gram_sizes, hidden)
+        return scored, parts, self._score_grams(grams, hidden, total, frequency, wide)
 
-    def _cut_row(self, row: int) -> list[_Bag]:
-        """Return the terms of a row's window and parts, and cache its 4-grams."""
-        known = self._windows[row]
-        if known is None:
-            known = self._windows[row] = [
-                _Bag(Counter(terms), len(terms)) for terms in document_terms(self._rows, row)
-            ]
-        if row not in self._grams:
-            letters = self._rows.letters(row).split(" ")
-            grams = dict.fromkeys([gram for word in letters if word for gram in grams_of(word)], 1)
-            self._grams[row] = _Bag(grams, len(grams))
-        return known
+    def _mean_size(self, sizes: Mapping[int, int], hidden: Collection[int]) -> float:
+        shown = [size for row, size in sizes.items() if row not in hidden] if hidden else sizes.values()
+        return sum(shown) / len(shown) or 1.0
+
+    def _score_windows(
+        self,
+        terms: Terms,
+        hidden: Collection[int],
+        total: int,
+        frequency: Callable[[Term], int],
+        average: float,
+        weights: dict[str, float],
+    ) -> dict[int, float]:
+        """Return the BM25 scores of the rows with any of `terms`, and fill in the weight of each term they hold.
+
+        `total`: of documents, including these. `average`: the mean size of all documents.
+        """
+        scores: dict[int, float] = {}
+        short, by_size, sizes = K1 * (1 - B), K1 * B / average, self._sizes
+        for term, factor in terms.items():
+            postings: Sequence[int] = self._windows.get(term, ())
+            if hidden:
+                postings = [each for each in postings if each >> _COUNT_BITS not in hidden]
+            if postings:
+                weight = weights[term] = factor * bm25_rarity(total, frequency((WORDS, term)) + len(postings))
+                weight *= K1 + 1
+                for each in postings:
+                    row, count = each >> _COUNT_BITS, each & _COUNT
+                    score = weight * count / (count + short + by_size * sizes[row])
+                    scores[row] = scores.get(row, 0.0) + score
+        return scores
+
+    def _score_grams(
+        self,
+        grams: Collection[str],
+        hidden: Collection[int],
+        total: int,
+        frequency: Callable[[Term], int],
+        average: float,
+    ) -> dict[int, float]:
+        """Return the BM25 scores of the rows with any of `grams`, each of which counts once in a row."""
+        sums: dict[int, float] = {}
+        for gram in grams:
+            rows: Sequence[int] = self._grams.get(gram, ())
+            if hidden:
+                rows = [row for row in rows if row not in hidden]
+            if rows:
+                weight = bm25_rarity(total, frequency((GRAMS, gram)) + len(rows))
+                for row in rows:
+                    sums[row] = sums.get(row, 0.0) + weight
+        sizes, short, by_size = self._gram_sizes, K1 * (1 - B), K1 * B / average
+        return {row: each * (K1 + 1) / (1 + short + by_size * sizes[row]) for row, each in sums.items()}
 
 
-def _mean_size(bags: Collection[_Bag]) -> float:
-    return sum(each.size for each in bags) / len(bags) or 1.0
-
-
-def _weigh_terms(
-    terms: Terms, bags: Mapping[int, _Bag], frequency: Callable[[str], int], total: int
-) -> Terms:
-    """Return the weight of each term that one of `bags` holds. `total`: of documents, including these."""
-    weights: dict[str, float] = {}
-    for term, counts in terms.items():
-        holding = sum([term in bag.counts for bag in bags.values()])
-        if holding:
-            weights[term] = counts * bm25_rarity(total, frequency(term) + holding)
-    return weights
+def _score_counts(counts: Mapping[str, int], size: int, weights: Terms, average: float) -> float:
+    """Return the BM25 score of a document of these `counts`."""
+    norm = K1 * (1 - B + B * size / average)
+    return sum(
+        weight * count * (K1 + 1) / (count + norm)
+        for term, weight in weights.items()
+        if (count := counts.get(term, 0))
+    )
 
 
 def bm25_rarity(total: int, frequency: int) -> float:
     """Return the weight in BM25 of a word that stands in `frequency` of `total` documents."""
     return math.log(1 + (max(total, frequency) - frequency + 0.5) / (frequency + 0.5))
-
-
-def _score_bags(bags: Mapping[int, _Bag], weights: Terms, average: float) -> dict[int, float]:
-    """Return the BM25 scores of the documents with any term of `weights`. `average`: the mean size of all documents."""
-    scores: dict[int, float] = {}
-    for term, weight in weights.items():
-        for at, bag in bags.items():
-            count = bag.counts.get(term, 0)
-            if count:
-                norm = K1 * (1 - B + B * bag.size / average)
-                scores[at] = scores.get(at, 0.0) + weight * count * (K1 + 1) / (count + norm)
-    return scores

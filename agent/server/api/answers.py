@@ -6,10 +6,10 @@ from typing import TypeVar
 import msgspec
 import structlog
 
-from ...errors import BadEdit, BadItem, BadRequest, BadTool, Conflict, NotFound, StorageFailed
+from ...errors import BadEdit, BadItem, BadRequest, BadTool, Conflict, NotFound, StorageFailed, describe_error
+from ...protocol.approvals import DecisionView
 from ...protocol.problems import FAULTS, KIND, FieldError, ProblemError, code_of, make_problem
-from ...protocol.routes import Shape
-from ...session.turn import describe_error
+from ...protocol.route import Shape
 from ..request_head import Refusal
 from ..responses import JSON, Answer, plain_text
 
@@ -30,10 +30,14 @@ DONE = Answer(status=204)
 
 
 def answer_problem(
-    code: str, detail: str = "", errors: Sequence[FieldError] = (), headers: Mapping[str, str] | None = None
+    code: str,
+    detail: str = "",
+    errors: Sequence[FieldError] = (),
+    headers: Mapping[str, str] | None = None,
+    decision: DecisionView | None = None,
 ) -> Answer:
     """Return the answer with the problem of a `code`. `headers` win over the code's own."""
-    problem = make_problem(code, detail, errors)
+    problem = make_problem(code, detail, errors, decision)
     after = FAULTS[problem.code].retry_after
     usual = {"Retry-After": str(after)} if after else {}
     if problem.status == 401:
@@ -66,7 +70,7 @@ async def catch_errors(
     try:
         return await act()
     except ProblemError as wrong:
-        return answer_problem(wrong.code, wrong.detail, wrong.errors)
+        return answer_problem(wrong.code, wrong.detail, wrong.errors, decision=wrong.decision)
     except BadRequest as bad:
         return answer_refusal(Refusal(400, bad.message, code=bad.code), shape)
     except NotFound:
@@ -78,7 +82,7 @@ async def catch_errors(
     except BadItem as bad:
         return answer_problem("bad_item", errors=[FieldError("/text", bad.message)])
     except BadEdit as bad:
-        return answer_problem("bad_edit", errors=[FieldError("/arguments", str(bad))])
+        return answer_problem("bad_edit", errors=[FieldError(f"/arguments{bad.pointer}", str(bad))])
     except StorageFailed:
         return answer_problem("storage")
     except Exception as broken:  # noqa: BLE001 - the edge of one request

@@ -1,13 +1,15 @@
 """Handlers for calls: approve, reject, begin, report. A request that comes too late is refused and changes nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from hashlib import sha256
 from typing import Any
 
 import msgspec
+import trio
 
 from ...errors import Conflict, NotFound, StorageFailed
 from ...ports.calls import CallReport, StoredCall
+from ...protocol.agent_inbox import ResumeCall
 from ...protocol.http import ApproveCall, CallsQuery, RejectCall, ToolResult
 from ...protocol.payload import is_deeper_than, is_valid_payload
 from ...protocol.problems import FieldError, ProblemError, missing_fields
@@ -19,9 +21,11 @@ from . import views
 from .answers import answer_with
 from .context import ApiServices, Request, record_audit
 from .idempotency import REPLAYED
+from .inbox import approver_of, find_entry, list_agent_inbox, naming_decision, read_answer
 from .pages import answer_page, parse_window
 
 APPROVE_WAIT = 14.0  # that the approver waits for the call that the server then runs
+ANSWER_LOOKS = (0.0, 0.05, 0.2, 0.8, 0.0)  # pauses between the looks for the answer of a request in progress
 RESULT_BYTES = 64 * 1024  # of a caller's report, as JSON
 
 _ENDED = ("done", "failed", "unknown")
@@ -31,6 +35,8 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 async def list_calls(services: ApiServices, request: Request) -> Answer:
     """Answer with a page of a project's calls."""
     query: CallsQuery = request.query
+    if query.form is not None:
+        return await list_agent_inbox(services, request)
     page = await services.calls.calls(
         request.project, parse_window("calls", query), query.status, query.thread_id
     )
@@ -57,35 +63,72 @@ async def get_call(services: ApiServices, request: Request) -> Answer:
 async def approve_call(services: ApiServices, request: Request) -> Answer:
     """Apply a user's outcome to a suggested call, and answer with the call as it is then."""
     body: ApproveCall = request.body
-    id = request.names["call_id"]
     _check(body, request.async_preferred)
-    if body.go_on and (await services.calls.call(request.project, id)).runs_at == "caller":
+    return await _decide(services, request, body)
+
+
+async def resume_call(services: ApiServices, request: Request) -> Answer:
+    """Apply an answer of Agent Inbox to a suggested call, and answer with the call as it is then."""
+    body: ResumeCall = request.body
+    approval = read_answer(body, await find_entry(services, request.project, request.names["call_id"]))
+    _check(approval, request.async_preferred)
+    return await _decide(services, request, approval, waiting=True)
+
+
+async def _decide(
+    services: ApiServices, request: Request, body: ApproveCall, waiting: bool = False
+) -> Answer:
+    """Apply an outcome; with `waiting`, a call that was approved meanwhile is not cancelled."""
+    id, project, approver = request.names["call_id"], request.project, approver_of(request, body.approver)
+    if body.go_on and (await services.calls.call(project, id)).runs_at == "caller":
         raise _field_problem("continue", "Leave this out, and send it with your report: you run this call.")
-    if body.outcome == "respond":
-        assert body.text is not None
-        reply = await services.desk.answer_call(
-            request.project, id, body.user_id, body.text, request.listener
+    async with naming_decision(services, project, id):
+        if body.outcome == "respond":
+            assert body.text is not None
+            reply = await services.desk.answer_call(
+                project, id, body.user_id, body.text, request.listener, approver
+            )
+            return _answer_approval(await services.calls.call(project, id), views.reply(reply))
+        if body.outcome == "ignore":
+            call = await services.desk.reject_call(project, id, body.user_id, approver, waiting=waiting)
+            return _answer_approval(call)
+        wait = 0.0 if request.async_preferred else APPROVE_WAIT
+        call = await services.desk.approve_call(
+            project, id, body.user_id, body.arguments, body.arguments_hash, wait, approver
         )
-        await record_audit(services, request.project, body.user_id, "answered", id)
-        return _answer_approval(await services.calls.call(request.project, id), views.reply(reply))
-    if body.outcome == "ignore":
-        call = await services.desk.reject_call(request.project, id, body.user_id)
-        await record_audit(services, request.project, body.user_id, "rejected", id)
-        return _answer_approval(call)
-    wait = 0.0 if request.async_preferred else APPROVE_WAIT
-    call = await services.desk.approve_call(
-        request.project, id, body.user_id, body.arguments, body.arguments_hash, wait
-    )
-    await record_audit(services, request.project, body.user_id, "approved", id)
     return _answer_approval(call, await _continue_turn(services, request, call) if body.go_on else None)
+
+
+async def answer_repeat(
+    services: ApiServices, request: Request, answer: Callable[[], Awaitable[Answer]]
+) -> Answer:
+    """Return the answer of an approval with an `Idempotency-Key`; where an earlier request with the key is in progress,
+    in any process, that one's answer once the call has ended, within some `APPROVE_WAIT` seconds.
+
+    Raises `Conflict("in_progress")` when it has no answer then.
+    """
+    waited = False
+    for pause in ANSWER_LOOKS:
+        try:
+            return await answer()
+        except Conflict as conflict:
+            if conflict.code != "in_progress":
+                raise
+        if not waited:
+            await services.desk.wait_for_end(request.project, request.names["call_id"], APPROVE_WAIT)
+        waited = True
+        await trio.sleep(pause)
+    raise Conflict("in_progress")
 
 
 async def reject_call(services: ApiServices, request: Request) -> Answer:
     """Decline a call."""
     body: RejectCall = request.body
-    id = request.names["call_id"]
-    call = await services.desk.reject_call(request.project, id, body.user_id)
-    await record_audit(services, request.project, body.user_id or request.by, "rejected", id)
+    id, approver = request.names["call_id"], approver_of(request, body.approver)
+    async with naming_decision(services, request.project, id):
+        call = await services.desk.reject_call(
+            request.project, id, body.user_id, approver, body.reason, body.waiting
+        )
     return answer_with(views.call(call))
 
 

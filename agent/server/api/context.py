@@ -5,10 +5,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
+from msgspec import UNSET
+
 from ...errors import NotFound, StorageFailed
 from ...ports.calls import CallStore
 from ...ports.clock import Clock
-from ...ports.projects import ProjectStore, PromptDebug
+from ...ports.conversation import NO_SCOPE, Scope
+from ...ports.feedback import FeedbackStore
+from ...ports.inbox import InboxStore
+from ...ports.projects import ProjectStore, PromptDebug, ReadingReport
 from ...ports.remember import NO_BACKLOG, Backlog, MemoryService
 from ...ports.requests import RequestStore
 from ...ports.thread_service import Listener, ThreadService
@@ -19,11 +24,15 @@ from ..responses import Answer
 
 @dataclass(frozen=True, slots=True)
 class ExtractedText:
-    """The text of a document. `mime`: the type that it was read as. `pieces`: the number that it is cut into."""
+    """The text of a document.
+
+    `mime`: the type that it was read as. `pieces`: the number that it is cut into. `report`: counts the rest.
+    """
 
     text: str
     mime: str
     pieces: int
+    report: ReadingReport
 
 
 class TextExtractor(Protocol):
@@ -34,6 +43,22 @@ class TextExtractor(Protocol):
         ...
 
 
+class LiveInbox(Protocol):
+    """Tells approvers of open calls. `store` reads these, and the decisions about them."""
+
+    @property
+    def store(self) -> InboxStore:
+        """The calls and decisions."""
+        ...
+
+    async def run(self, project: str | None, key: str, listener: Listener) -> None:
+        """Tell `listener` of a project's open calls, or of all for None, until cancelled.
+
+        Raises `agent.protocol.problems.ProblemError` with the reason that nothing more is told.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiServices:
     """The services and stores that the API works on.
@@ -41,7 +66,9 @@ class ApiServices:
     `read` extracts the text of an upload. `show_prompt` returns the prompt for a message; None if no model is prompted.
     `new_id` returns the id of a project, a key's entry or a document. `new_key` returns a key of at least 16 random
     bytes, in the form of `keys.KEY`. `tools`: the operator's present tools. `memory`: the users' memory; None if the
-    server has none. `backlog`: the users' messages that the memory has not read yet.
+    server has none. `backlog`: the users' messages that the memory has not read yet. `model`: names the model that
+    answers. `note_change`: called with a project after its documents were changed. `own_project`: the project in which
+    users with tokens of their own have their things, as on the WebSocket.
     """
 
     desk: ThreadService
@@ -49,6 +76,8 @@ class ApiServices:
     threads: ThreadStore
     calls: CallStore
     requests: RequestStore
+    feedback: FeedbackStore
+    inbox: LiveInbox
     show_prompt: PromptDebug | None
     read: TextExtractor
     clock: Clock
@@ -57,6 +86,9 @@ class ApiServices:
     tools: Iterable[ToolDefinition] = ()
     memory: MemoryService | None = None
     backlog: Backlog = NO_BACKLOG
+    model: str = ""
+    note_change: Callable[[str], None] = lambda _: None
+    own_project: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +107,9 @@ class Request:
 
     `project`: the project that it works on. `by`: the name of its caller in the audit. `names`: the values of its
     path's named parts. `query`, `body`: the `Struct`s of its route; an upload is an `UploadedFile`. `async_preferred`:
-    whether the caller does not wait for calls that the server runs. `listener` gets the frames of a turn.
+    whether the caller does not wait for calls that the server runs. `listener` gets the frames of a turn, or the events
+    of a live list. `key`: the id of the key that it came with, or `operator`. `owner`: the scope of the user whose
+    things it is about, on a route with the access `owner`.
     """
 
     project: str
@@ -85,11 +119,13 @@ class Request:
     body: Any = None
     async_preferred: bool = False
     listener: Listener | None = None
+    key: str = ""
+    owner: Scope = NO_SCOPE
 
     def find_id(self, field: str) -> str | None:
         """Return the id in `field` of the request's path, query or body, or None."""
         given = (getattr(part, field, None) for part in (self.query, self.body))
-        return self.names.get(field) or next((each for each in given if each is not None), None)
+        return self.names.get(field) or next((each for each in given if each not in (None, UNSET)), None)
 
 
 Handler: TypeAlias = Callable[[ApiServices, Request], Awaitable[Answer]]
@@ -105,14 +141,18 @@ async def check_user(services: ApiServices, request: Request) -> None:
     Runs before the handler of every route, so that no handler has to check. Items need no check: they are looked up
     among their user's own. Raises `agent.errors.NotFound`, as for a thread that never existed.
     """
-    user, thread = request.find_id("user_id"), request.find_id("thread_id")
+    user = request.owner.user or request.find_id("user_id")
+    thread = request.find_id("thread_id")
     if user is None:
         return
     threads = {thread} if thread is not None else set()
     for call in {request.find_id("call_id"), request.find_id("tool_call_id")} - {None}:
         threads.add((await services.calls.call(request.project, str(call))).thread)
     for each in threads:
-        if (await services.threads.thread(request.project, each)).user != user:
+        owner = services.desk.find_user(request.project, each)
+        if owner is None:
+            owner = (await services.threads.thread(request.project, each)).user
+        if owner != user:
             raise NotFound("it is another user's")
 
 

@@ -7,7 +7,7 @@ from ...ports.projects import Category, StoredDocument
 from ...protocol.http import PromptQuery
 from ...protocol.problems import ProblemError
 from ...protocol.records import from_record
-from ...protocol.views import DocumentPage, DocumentView, PromptView
+from ...protocol.views import DocumentPage, DocumentView, PromptView, ReportView
 from ..responses import Answer
 from .answers import DONE, answer_with
 from .context import ApiServices, Request, UploadedFile, record_audit
@@ -32,8 +32,10 @@ async def put_document(services: ApiServices, request: Request) -> Answer:
         pieces=read.pieces,
         version=1,
         created_at=services.clock.now_ms(),
+        report=read.report,
     )
     stored = await services.projects.put_document(new, read.text)
+    services.note_change(request.project)
     await record_audit(services, request.project, request.by, "document_kept", stored.id)
     return answer_with(_document(stored), 201 if stored.id == new.id and stored.version == 1 else 200)
 
@@ -55,6 +57,7 @@ async def delete_document(services: ApiServices, request: Request) -> Answer:
     """Delete a document."""
     document = request.names["document_id"]
     await services.projects.delete_document(request.project, document)
+    services.note_change(request.project)
     await record_audit(services, request.project, request.by, "document_deleted", document)
     return DONE
 
@@ -83,4 +86,5 @@ def _document(document: StoredDocument) -> DocumentView:
         chunks_count=document.pieces,
         status="failed" if document.error else "indexed",
         error=document.error or None,
+        report=from_record(ReportView, document.report),
     )

@@ -20,17 +20,18 @@ from ...ports.projects import HOUSE
 from ...protocol import openapi
 from ...protocol.problems import ProblemError, decode
 from ...protocol.records import make_time
-from ...protocol.routes import Route
+from ...protocol.route import Route
 from ...protocol.views import Health
 from ..http_exchange import HttpExchange
 from ..request_head import Head, Refusal
 from ..responses import Answer
 from ..service import AdmittedRequest, DoorHandler
-from . import calls, documents, memory, projects, threads
+from . import calls, documents, feedback, inbox, memory, projects, threads
 from .answers import answer_problem, answer_refusal, answer_with, catch_errors
 from .context import ApiServices, Handler, Request, UploadedFile, check_user
 from .events import EventStream
 from .idempotency import answer_once
+from .owners import check_owner, find_owner
 
 HANDLERS: Mapping[str, Handler] = {"list_project_threads": threads.list_threads} | {
     each.__name__: each
@@ -62,12 +63,20 @@ HANDLERS: Mapping[str, Handler] = {"list_project_threads": threads.list_threads}
         calls.get_call,
         calls.approve_call,
         calls.reject_call,
+        calls.resume_call,
         calls.begin_call,
         calls.report_call,
+        inbox.list_waiting_calls,
+        inbox.list_decisions,
+        inbox.export_decisions_csv,
+        inbox.export_decisions_jsonl,
         memory.list_items,
         memory.propose_item,
         memory.get_item,
         memory.decide_item,
+        feedback.give_feedback,
+        feedback.list_feedback,
+        feedback.export_feedback,
     )
 }
 _EVENTS, _JSON = b"text/event-stream", b"application/json"
@@ -129,7 +138,9 @@ class HttpApi:
             return _DecodedBody(None, b"")
         if route.body_optional and not body:
             return _DecodedBody(route.body(), b"")
-        return _DecodedBody(decode(route.body, body), body)
+        decoded = decode(route.body, body)
+        check_owner(admitted.caller, route, body=decoded)
+        return _DecodedBody(decoded, body)
 
     async def work(
         self,
@@ -175,13 +186,21 @@ class HttpApi:
                 body=body.body,
                 async_preferred=preferred,
                 listener=events,
+                key=caller.key,
+                owner=find_owner(admitted, body.body, project, services.own_project),
             )
             work = partial(self._run_handler, route, request)
-            if admitted.key is None:
+            if (key := admitted.key) is None:
                 return await work()
             digest = _digest(admitted.head, body.digested)
             now = services.clock.now_ms()
-            return await answer_once(services.requests, caller.name, admitted.key, digest, now, project, work)
+
+            async def answer() -> Answer:
+                return await answer_once(services.requests, caller.name, key, digest, now, project, work)
+
+            if route.name in ("approve_call", "resume_call") and not preferred:
+                return await calls.answer_repeat(services, request, answer)
+            return await answer()
 
         return await catch_errors(act, services.new_id)
 
@@ -190,7 +209,7 @@ class HttpApi:
         handler = HANDLERS[route.name]
         with trio.move_on_after(HTTP_TIMEOUT) as limit:
             await check_user(self._services, request)
-            if route.turn:
+            if route.turn or (route.live and request.listener is not None):
                 limit.deadline = inf
             return await handler(self._services, request)
         return answer_problem("storage")

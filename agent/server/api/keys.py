@@ -1,7 +1,8 @@
 """Finds the caller of every request by its key.
 
 Routes of the page and of questions take the server's token, or a user's own. Routes of the HTTP API take a key: the
-operator's is the server's token, and a project has keys of its own.
+operator's is the server's token, and a project has keys of its own. Routes with the access `owner` take a user's own
+token too, as a bearer and alone; on every other route of the API it is a wrong key.
 
 A key is shown as `X-AGENT-KEY` or as `Authorization: Bearer`. The token is compared in constant time; a project's key
 is looked up by its SHA-256, so that the store holds no usable key. Before the look-up, a key that has opened no project
@@ -11,6 +12,9 @@ after the look-up: all clients may come from here through a proxy, and a right k
 others. On a server without a token, a request without a key is the operator's, as on the other routes, and so is one
 with a text that cannot be a project's key: clients of other servers always send one. A project's key must still be
 right there: a revoked one opens no project, and never counts as no key.
+
+A project's key also opens a WebSocket, whose session answers from the project's documents, and the page's routes that
+take a user's token, for what is the project's.
 """
 
 import re
@@ -21,13 +25,13 @@ from hashlib import sha256
 import trio
 
 from ...errors import AgentError, StorageFailed
-from ...ports.projects import ProjectStore
-from ...protocol.routes import Access
+from ...ports.projects import ProjectKey, ProjectStore
+from ...protocol.route import Access
 from ..addresses import THIS_MACHINE
 from ..admission import Admission, parse_bearers
 from ..rates import Rates
 from ..request_head import Head
-from ..service import Caller
+from ..service import Caller, ShownKey
 
 KEYS_REMEMBERED = 1000  # of projects that have worked: they are looked up also while other keys are guessed
 
@@ -65,14 +69,53 @@ class Keys:
 
     async def caller_for(self, access: Access, head: Head, address: str | None) -> Caller | None:
         """Return the caller if it has the `access`, else None. Raises as `find_caller` does."""
-        if access in ("project", "operator"):
+        if access == "owner" and (user := self._find_user(head)):
+            return Caller(keyed=True, key="", user=user)
+        if access in ("owner", "project", "operator"):
             return await self.find_caller(head, address)
+        shown = await self.find_shown_key(head, address) if access == "user" else None
+        if shown is not None:
+            return Caller(shown.project, True, shown.id) if shown.project is not None else None
         self.check_guesses(head, address)
         if access == "token" and not self._admission.shows_operator_token(head):
             return None
         if access == "user" and not self._admission.may_open_socket(head):
             return None
         return Caller()
+
+    def _find_user(self, head: Head) -> str:
+        """Return the name of the user whose token is the only key that a request shows, as a bearer; else ""."""
+        keys = _find_keys(head)
+        if len(keys) != 1 or keys != set(parse_bearers(head.values(b"authorization"))):
+            return ""
+        (key,) = keys
+        if self._admission.is_token(key) or key.startswith(_PREFIX):
+            return ""
+        return self._admission.find_token_user(head)
+
+    async def find_shown_key(self, head: Head, address: str | None) -> ShownKey | None:
+        """Return the project's key that a request shows as a bearer; None if it shows no such text.
+
+        A key that opens nothing is returned without a project, and so are several keys. Raises as `find_caller` does.
+        """
+        shown = self._list_keys(head)
+        if not shown:
+            return None
+        key = next(iter(shown))
+        if len(shown) > 1 or KEY.fullmatch(key) is None:
+            self._guess(address)
+            return ShownKey("", None)
+        digest = hash_key(key.decode("ascii"))
+        found = await self._find_key(digest, address)
+        return ShownKey(digest, None) if found is None else ShownKey(digest, found.project, found.id)
+
+    def shows_key(self, head: Head) -> bool:
+        """Return whether a request shows a text that begins as a project's key does, as a bearer."""
+        return bool(self._list_keys(head))
+
+    def _list_keys(self, head: Head) -> set[bytes]:
+        shown = {each for each in self._admission.list_bearers(head) if each.startswith(_PREFIX)}
+        return {each for each in shown if not self._admission.is_token(each)}
 
     def check_guesses(self, head: Head, address: str | None) -> None:
         """Count a wrong token, whatever its route needs. Raises `TooManyGuesses` if `address` has shown too many.
@@ -99,21 +142,21 @@ class Keys:
         if len(keys) > 1 or KEY.fullmatch(key) is None:
             self._guess(address)
             return None
-        project = await self._project_of(hash_key(key.decode("ascii")), address)
-        return Caller(project, True) if project is not None else None
+        found = await self._find_key(hash_key(key.decode("ascii")), address)
+        return Caller(found.project, True, found.id) if found is not None else None
 
-    async def _project_of(self, digest: str, address: str | None) -> str | None:
-        """Return the project that a key opens, or None for a wrong key, which is counted."""
+    async def _find_key(self, digest: str, address: str | None) -> ProjectKey | None:
+        """Return a key that opens a project, or None for a wrong key, which is counted."""
         trusted = digest in self._good_digests or address == THIS_MACHINE
         if not trusted:
             self._guess(address)
         try:
-            project = None if self._projects is None else await self._projects.project_of_key(digest)
+            found = None if self._projects is None else await self._projects.find_key(digest)
         except StorageFailed:
             if not trusted:
                 self._wrong.give_back(address, trio.current_time())
             raise
-        if project is None:
+        if found is None:
             self._good_digests.pop(digest, None)
             if trusted:
                 self._guess(address)
@@ -124,7 +167,7 @@ class Keys:
         self._good_digests.move_to_end(digest)
         if len(self._good_digests) > KEYS_REMEMBERED:
             self._good_digests.popitem(last=False)
-        return project
+        return found
 
     def _guess(self, address: str | None) -> None:
         if not self._wrong.take(address, trio.current_time()):

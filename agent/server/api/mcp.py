@@ -55,9 +55,9 @@ from ...protocol.mcp import (
 from ...protocol.outbound import Response
 from ...protocol.problems import ProblemError
 from ...protocol.records import from_record
-from ...protocol.routes import Route
+from ...protocol.route import Route
+from ...session.context import SessionContext
 from ...session.single_turn import AnswerFailure
-from ...session.turn import SessionContext
 from ...text.language import detect_language
 from ..http_exchange import HttpExchange
 from ..request_head import Refusal

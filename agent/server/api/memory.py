@@ -10,7 +10,7 @@ from ...ports.conversation import Scope
 from ...ports.memory import Candidate, Change, Item, Source
 from ...ports.remember import MemoryService
 from ...ports.requests import ITEM_DECIDED
-from ...protocol.http import DecideItem, MemoryQuery, NewItem, UserQuery
+from ...protocol.http import DecideItem, MemoryQuery, NewItem
 from ...protocol.problems import FieldError, ProblemError, missing_fields
 from ...protocol.records import from_record
 from ...protocol.views import ChangeView, ItemAnswer, ItemPage, ItemView, SourceView
@@ -26,19 +26,19 @@ PROPOSER = "http"  # the reference of an item's source where a program proposed 
 async def list_items(services: ApiServices, request: Request) -> Answer:
     """Answer with a page of a user's items."""
     query: MemoryQuery = request.query
-    scope = Scope(request.project, "", query.user_id)
+    scope = request.owner
     statuses = () if query.status is None else (query.status,)
     memory, complete = _memory(services), await services.backlog.wait_caught_up(scope)
     page = await memory.items(scope, parse_window("memory", query), statuses)
-    return answer_page("memory", page, partial(_item, memory), partial(ItemPage, incomplete=not complete))
+    make_view = partial(_item, memory, request.project)
+    return answer_page("memory", page, make_view, partial(ItemPage, incomplete=not complete))
 
 
 async def get_item(services: ApiServices, request: Request) -> Answer:
     """Answer with an item and its history."""
-    query: UserQuery = request.query
     memory = _memory(services)
-    found = await memory.item(Scope(request.project, "", query.user_id), request.names["item_id"])
-    return _answer_item(memory, *found)
+    found = await memory.item(request.owner, request.names["item_id"])
+    return _answer_item(memory, request.project, *found)
 
 
 async def propose_item(services: ApiServices, request: Request) -> Answer:
@@ -68,7 +68,7 @@ async def propose_item(services: ApiServices, request: Request) -> Answer:
     outcome = await memory.propose_item(scope, candidate)
     await record_audit(services, request.project, request.by, f"{ITEM_DECIDED}propose", "")
     found = await memory.item(scope, outcome.item.id)
-    return _answer_item(memory, *found, status=201 if outcome.new else 200)
+    return _answer_item(memory, request.project, *found, status=201 if outcome.new else 200)
 
 
 async def decide_item(services: ApiServices, request: Request) -> Answer:
@@ -77,7 +77,7 @@ async def decide_item(services: ApiServices, request: Request) -> Answer:
     The audit's line about a forgotten item does not name the item.
     """
     body: DecideItem = request.body
-    scope, id = Scope(request.project, "", body.user_id), request.names["item_id"]
+    scope, id = request.owner, request.names["item_id"]
     memory = _memory(services)
     if (body.text is not None) != (body.decision == "edit"):
         raise missing_fields("text") if body.text is None else ProblemError("bad_request")
@@ -90,13 +90,12 @@ async def decide_item(services: ApiServices, request: Request) -> Answer:
     else:
         await memory.decide_item(scope, id, body.decision, body.revision, body.replaces)
     event, forgets = ITEM_DECIDED + body.decision, body.decision == "forget"
-    await record_audit(services, request.project, body.user_id, event, "" if forgets else id)
+    await record_audit(services, request.project, scope.user, event, "" if forgets else id)
     item, history = await memory.item(scope, id)
-    if (
-        item.status == "forgotten" and not forgets
-    ):  # forgotten meanwhile, perhaps before the audit's line was written
+    if item.status == "forgotten" and not forgets:
+        # Forgotten meanwhile, perhaps before the audit's line was written.
         await services.threads.forget_turns((), id)
-    return _answer_item(memory, item, history)
+    return _answer_item(memory, request.project, item, history)
 
 
 def _memory(services: ApiServices) -> MemoryService:
@@ -106,16 +105,19 @@ def _memory(services: ApiServices) -> MemoryService:
     return services.memory
 
 
-def _answer_item(memory: MemoryService, item: Item, history: Sequence[Change], status: int = 200) -> Answer:
+def _answer_item(
+    memory: MemoryService, project: str, item: Item, history: Sequence[Change], status: int = 200
+) -> Answer:
     changes = tuple([from_record(ChangeView, change) for change in history])
-    return answer_with(ItemAnswer(_item(memory, item), changes), status)
+    return answer_with(ItemAnswer(_item(memory, project, item), changes), status)
 
 
-def _item(memory: MemoryService, item: Item) -> ItemView:
+def _item(memory: MemoryService, project: str, item: Item) -> ItemView:
+    """Return an item as its user sees it. `project`: the request's, whatever project its scope has."""
     return from_record(
         ItemView,
         item,
-        project_id=item.scope.project,
+        project_id=project,
         user_id=item.scope.user,
         sources=tuple(map(_source, item.sources)),
         decisions=memory.allowed_decisions(item),

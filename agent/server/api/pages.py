@@ -2,12 +2,11 @@
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
 from ...ports.pages import Page, Window
-from ...protocol.http import PageQuery
 from ...protocol.problems import ProblemError
 from ..responses import Answer
 from .answers import answer_with
@@ -16,7 +15,21 @@ T = TypeVar("T")
 _LAST = (1 << 63) - 1
 
 
-def parse_window(name: str, query: PageQuery) -> Window:
+class PartQuery(Protocol):
+    """A query for a part of a list."""
+
+    @property
+    def limit(self) -> int:
+        """The number of entries."""
+        ...
+
+    @property
+    def cursor(self) -> str | None:
+        """The `next_cursor` of the part before it."""
+        ...
+
+
+def parse_window(name: str, query: PartQuery) -> Window:
     """Return the part of the list `name` that `query` asks for. Raises `ProblemError` for a cursor of another list."""
     return Window(query.limit, 0 if query.cursor is None else _parse_cursor(name, query.cursor))
 
@@ -25,11 +38,12 @@ def answer_page(
     name: str, page: Page[T], view: Callable[[T], Any], kind: Callable[..., msgspec.Struct]
 ) -> Answer:
     """Return the answer with a part of the list `name`: each entry as its `view`, in a page of type `kind`."""
-    after = None if page.after is None else _make_cursor(name, page.after)
+    after = None if page.after is None else make_cursor(name, page.after)
     return answer_with(kind(tuple(view(each) for each in page.entries), after))
 
 
-def _make_cursor(name: str, after: int) -> str:
+def make_cursor(name: str, after: int) -> str:
+    """Return the cursor of the part of the list `name` after the entry with the number `after`."""
     return urlsafe_b64encode(f"{name} {after}".encode()).decode().rstrip("=")
 
 

@@ -37,9 +37,9 @@ from ...protocol.completions import HttpQuestion, ToolReport, ToolUse, decode_as
 from ...protocol.embeddings import EmbeddingTexts, decode_embedding
 from ...protocol.outbound import Response
 from ...protocol.responses_api import ResponseEncoder, decode_response_request
-from ...protocol.routes import Route
+from ...protocol.route import Route
+from ...session.context import SessionContext
 from ...session.single_turn import AnswerFailure, SingleTurn
-from ...session.turn import SessionContext
 from ...tools.results import format_outcome
 from ..http_exchange import HttpExchange
 from ..request_head import Head, Refusal

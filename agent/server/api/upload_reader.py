@@ -16,14 +16,14 @@ from ...errors import BadRequest, GivenUp, SandboxFailed
 from ...ports.work import RunSync
 from ...protocol.problems import ProblemError
 from ...retrieval.effort import Effort
+from ...retrieval.texts import UploadedText
 from .context import ExtractedText
 
-READING_TIMEOUT = (
-    25.0  # for a thread, and for what it then reads: less than the HTTP_TIMEOUT that answers for all
-)
+# Seconds for a thread, and for what it then reads: less than the `HTTP_TIMEOUT` that answers for all.
+READING_TIMEOUT = 25.0
 
-ExtractText: TypeAlias = Callable[[str, str, bytes, Effort], tuple[str, int]]
-"""Returns the text of a file, and the number of pieces that it is cut into; blocks.
+ExtractText: TypeAlias = Callable[[str, str, bytes, Effort], UploadedText]
+"""Returns the text of a file, with its counts; blocks.
 
 Arguments: its name, the type that it was sent as, its bytes, and the `Effort` that says when to give up. Raises
 `agent.errors.BadRequest` with one of the codes `unsupported`, `not_utf8`, `too_long`, `empty` and `unreadable`,
@@ -31,7 +31,14 @@ Arguments: its name, the type that it was sent as, its bytes, and the `Effort` t
 """
 
 _WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-_TYPES = {".md": "text/markdown", ".markdown": "text/markdown", ".pdf": "application/pdf", ".docx": _WORD}
+_TYPES = {
+    ".md": "text/markdown",
+    ".markdown": "text/markdown",
+    ".html": "text/html",
+    ".htm": "text/html",
+    ".pdf": "application/pdf",
+    ".docx": _WORD,
+}
 _CODES = {
     "unsupported": "unsupported_media_type",
     "not_utf8": "bad_upload",
@@ -64,8 +71,9 @@ class UploadReader:
         effort = Effort()
         try:
             with trio.move_on_after(READING_TIMEOUT):
-                text, pieces = await self._run(partial(self._text_of, filename, mime, data, effort))
-                return ExtractedText(text, guess_media_type(filename, mime), pieces)
+                found = await self._run(partial(self._text_of, filename, mime, data, effort))
+                mime = guess_media_type(filename, mime)
+                return ExtractedText(found.text, mime, found.pieces, found.report)
         except BadRequest as bad:
             code, why = _CODES.get(bad.code, "bad_upload"), bad.message
         except GivenUp:

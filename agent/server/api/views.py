@@ -1,14 +1,20 @@
 """Makes the views of threads, messages, calls and replies from the ports' records."""
 
+import msgspec
+
 from ...ports.brain import Blocked
 from ...ports.calls import StoredCall
+from ...ports.feedback import Feedback
+from ...ports.inbox import CallDecision, InboxEntry
 from ...ports.memory import ProposalOutcome
 from ...ports.thread_service import Reply
 from ...ports.threads import StoredMessage, Thread
-from ...protocol.records import from_record
+from ...protocol.approvals import WORDS_SHOWN, DecisionView, InboxCall
+from ...protocol.records import from_record, make_time
 from ...protocol.views import (
     CallView,
     ChatAnswer,
+    FeedbackView,
     MemoryUpdate,
     MessageView,
     Render,
@@ -39,6 +45,46 @@ def call(record: StoredCall) -> CallView:
         edited=record.arguments_hash != record.proposed_hash,
         requires_approval=record.needs_approval,
         why_approval=record.why,
+    )
+
+
+def decision(record: CallDecision) -> DecisionView:
+    """Return the view of a decision about a call."""
+    return from_record(
+        DecisionView,
+        record,
+        project_id=record.project,
+        call_id=record.call,
+        user_id=record.user,
+        approver=record.approver or None,
+        key_id=record.key or None,
+        tool=record.tool or None,
+        arguments_hash=record.hash or None,
+    )
+
+
+def inbox_call(record: InboxEntry) -> InboxCall:
+    """Return the view of a call for its approvers."""
+    words, made = record.words, record.decision
+    return InboxCall(
+        **msgspec.structs.asdict(call(record.call)),
+        user_id=record.user,
+        words=None if words is None else words[:WORDS_SHOWN],
+        words_cut=words is not None and len(words) > WORDS_SHOWN,
+        decision=None if made is None else decision(made),
+    )
+
+
+def feedback(record: Feedback) -> FeedbackView:
+    """Return the view of feedback."""
+    return from_record(
+        FeedbackView,
+        record,
+        message_id=record.message,
+        project_id=record.project,
+        user_id=record.user,
+        thread_id=record.thread,
+        created_at=make_time(record.at),
     )
 
 

@@ -3,6 +3,8 @@
 // A blank line ends every block, so what stands before the last one is drawn once and stays; only the rest is drawn
 // again while the answer streams in, at most once a frame.
 
+import { LANGUAGES } from "/static/languages.js";
+
 const ITEM = /^\s*[-*•]\s+(.*)$/;
 const NUMBERED = /^\s*(\d{1,3})[.)]\s+(.*)$/;
 const PIPED = /^\s*\|(.*)\|\s*$/;
@@ -10,11 +12,27 @@ const RULE = /^[\s|:-]*-[\s|:-]*$/; // the line under a table's header
 const PAIR = /^([^:]+): (.*)$/;
 const MARK = /\uE000(\d+)\uE001/; // the number of a source, between characters that no text is written with
 const RESERVED = /[\uE000\uE001]/;
+const LINES = Object.values(LANGUAGES).flatMap(({ origins }) => origins); // that say where what follows is quoted from
+const ORIGINS = LINES.map(pattern);
+const STARTS = LINES.map((line) => line.split("{section}")[0]);
+const MOST_ORIGIN = 200; // characters of such a line that is waited for
+
+// The pattern of a line with {section} in it.
+function pattern(line) {
+  return new RegExp(`^${line.replace(/[\\^$.*+?()[\]|]/g, "\\$&").replace("{section}", ".+")}$`);
+}
 
 export function element(tag, className, text) {
   const made = document.createElement(tag);
   if (className) made.className = className;
   if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+// An element with words that a person, a model or a document wrote, in the direction of their script.
+export function written(tag, className, text) {
+  const made = element(tag, className, text);
+  made.dir = "auto";
   return made;
 }
 
@@ -53,10 +71,27 @@ export function putMarks(text, citations) {
 
 const unmarked = (text) => text.replace(new RegExp(MARK, "g"), "");
 
-// Returns the blocks of a text, in order: {kind: "lead" | "paragraph", text}, {kind: "list", items},
-// {kind: "numbers", items, values} or {kind: "table", head, rows}.
+// Returns a text with the numbers of its sources behind its parts, as plain text: "It costs 5 kr. [1]".
+export function numbered(text, citations) {
+  return putMarks(text, citations).replace(new RegExp(MARK, "g"), " [$1]");
+}
+
+// Returns the blocks of a text, in order: {kind: "lead" | "origin" | "paragraph", text}, {kind: "list", items},
+// {kind: "numbers", items, values} or {kind: "table", head, rows}. A list of one item is a paragraph. The first statement comes first: the line that names
+// the section of what is quoted, the origin, stands behind it.
 export function blocks(text) {
-  return text.split(/\n[ \t]*\n/).flatMap((part) => runs(part.split("\n").filter((line) => line.trim())));
+  return text.split(/\n[ \t]*\n/).flatMap((part) => {
+    const [first = "", ...rest] = part.split("\n").filter((line) => line.trim());
+    if (!ORIGINS.some((each) => each.test(first))) return runs(first ? [first, ...rest] : rest);
+    const [quoted, ...others] = runs(rest);
+    const origin = { kind: "origin", text: first.replace(/:$/, "") };
+    return quoted ? [quoted, origin, ...others] : [origin];
+  });
+}
+
+// Whether what has come of a part may be an origin alone, which is not shown before a word of the quotation.
+function mayBeOrigin(line) {
+  return line.length < MOST_ORIGIN && !line.includes("\n") && STARTS.some((start) => start.startsWith(line) || line.startsWith(start));
 }
 
 // Lines of one kind that follow each other, as blocks. The first line of several that ends in a colon leads them in.
@@ -78,6 +113,7 @@ function kindOf(line) {
 }
 
 function block({ kind, lines, leads }, others) {
+  if (kind === "list" && lines.length === 1) return { kind: "paragraph", text: ITEM.exec(lines[0])[1] };
   if (kind === "list") return table(lines.map((line) => ITEM.exec(line)[1]));
   if (kind === "table") return piped(lines);
   if (kind === "paragraph") return { kind: leads && others ? "lead" : kind, text: lines.join("\n") };
@@ -106,8 +142,8 @@ function piped(lines) {
 
 // An element with a text in it, whose marks become what mark(number) makes of them.
 function withMarks(tag, className, text, mark) {
-  if (!MARK.test(text)) return element(tag, className, text);
-  const made = element(tag, className);
+  if (!MARK.test(text)) return written(tag, className, text);
+  const made = written(tag, className);
   text.split(MARK).forEach((part, at) => {
     if (at % 2) made.append(mark(Number(part)));
     else if (part) made.append(part);
@@ -117,6 +153,7 @@ function withMarks(tag, className, text, mark) {
 
 const draw = {
   lead: ({ text }, mark) => withMarks("p", "lead", text, mark),
+  origin: ({ text }) => written("p", "origin", text),
   paragraph: ({ text }, mark) => withMarks("p", "", text, mark),
   list({ items }, mark) {
     const list = element("ul");
@@ -177,6 +214,7 @@ export class Drawing {
   // mark: makes the element of a source's number, where the text has any.
   whole(text, mark) {
     this.mark = mark;
+    this.ended = true;
     if (text !== this.text) this.restart(text);
     this.redraw();
   }
@@ -188,7 +226,8 @@ export class Drawing {
       this.put(this.text.slice(this.fixed, end));
       this.fixed = end;
     }
-    this.tail = this.put(this.text.slice(this.fixed));
+    const rest = this.text.slice(this.fixed);
+    this.tail = this.ended || !mayBeOrigin(rest.trim()) ? this.put(rest) : [];
     this.drawn();
   }
 

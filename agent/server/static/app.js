@@ -3,23 +3,33 @@
 
 import { Connection, UNAUTHORISED, UNSPOKEN, retryDelay } from "/agent.js";
 import { anyCard, beginCards, cardFailed, cardFrames, cardsLost, clearCards, noteMessage, tickCards } from "/static/cards.js";
-import { Kept } from "/static/kept.js";
+import { beginConversations, conversationsLost, entered, speakThreads, threadFailed, threadFrames, turnEnded } from "/static/conversations.js";
+import { beginFeedback, feedbackFailed, feedbackFrames, feedbackLost } from "/static/feedback.js";
+import { clearField, grow, keepDraft, limitText, tell } from "/static/field.js";
+import { Kept, NOWHERE } from "/static/kept.js";
 import { code, language, words } from "/static/language.js";
 import { clear, finish, follow, followAgain, restore, show, takeAway } from "/static/list.js";
 import { begin, keepThread, memoryFailed, memoryFrames, memoryLost, refresh } from "/static/memory.js";
-import { greeting, name, offer, quotes } from "/static/openers.js";
+import { greeting, name, offer, quotes, remembers } from "/static/openers.js";
+import { endProgress, showProgress } from "/static/progress.js";
+import { beginStates, light, refreshReadiness } from "/static/states.js";
+import { beginUploads, speakUploads } from "/static/uploads.js";
+import { visitor } from "/static/visitor.js";
 
 const byId = (id) => document.getElementById(id);
 const question = byId("question");
 
 const connection = new Connection(location.origin, { opened: showState, received, ended: disconnected });
 let attempts = 0;
-let retryAt = 0;
+let retryAt = 0; // when the next attempt to connect begins
+let retry = 0; // its timer
+const FAULT = /report fault ([\w-]{1,64})\./; // in an error: the id of a line of the server's log
 let asleep = false; // closed because nothing was asked; the person's next move connects again
 let token = sessionStorage.getItem("token");
 let counter = 0;
 const turns = new Map(); // message id -> what is shown of it, until it has ended
-const kept = new Kept(sessionStorage);
+const kept = new Kept(remembers ? NOWHERE : sessionStorage); // the server's conversation has no second copy here
+const app = { isBusy, leave, note, keep: (entry) => kept.add(entry), entries: () => kept.entries };
 
 // --- words
 
@@ -28,10 +38,13 @@ function speak() {
   for (const each of document.querySelectorAll("[data-word]")) each.textContent = words()[each.dataset.word];
   for (const each of document.querySelectorAll("[data-label]")) each.setAttribute("aria-label", words()[each.dataset.label]);
   for (const each of document.querySelectorAll("[data-memory]")) each.textContent = words().memory[each.dataset.memory];
+  speakThreads();
   refresh();
+  speakUploads();
   question.placeholder = words().question;
   if (name) document.querySelector("h1").textContent = name;
   document.title = name || words().title;
+  document.body.classList.add("spoken");
   byId("greeting").textContent = greeting;
   byId("greeting").hidden = !greeting;
   byId("quotes").hidden = !quotes;
@@ -59,10 +72,22 @@ function showState() {
   const text = now === "disconnected" && seconds > 0 ? words().retry(seconds) : words().state[now];
   if (shown.textContent !== text) shown.textContent = text; // a status region speaks when it changes
   shown.dataset.state = now;
+  light(tableState(now));
   byId("stop").disabled = !["buffering", "streaming", "awaiting_confirmation", "executing"].includes(now);
   byId("send").disabled = ["disconnected", "connecting", "asleep"].includes(now);
-  const open = turns.size > 0 || anyCard("live", "confirmed", "lapsed");
-  byId("clear").disabled = open || !kept.entries.length;
+  byId("clear").disabled = isBusy() || !kept.entries.length;
+}
+
+// Whether something goes on that a person waits for, or that waits for him.
+function isBusy() {
+  return turns.size > 0 || anyCard("live", "confirmed", "lapsed");
+}
+
+// The state of the server's table, as far as the frames tell it.
+function tableState(now) {
+  const step = [...turns.values()].at(-1)?.step;
+  if (now === "buffering") return { checking: "verifying", calling: "executing" }[step] || now;
+  return ["connecting", "disconnected", "asleep"].includes(now) ? "closed" : now;
 }
 
 // --- the list
@@ -76,11 +101,11 @@ function ask(text) {
   const id = `m${++counter}`;
   followAgain();
   noteMessage(id, text);
-  const message = { type: "message", id, text };
+  const message = { type: "message", id, text, progress: true };
   if (language.value) message.lang = language.value;
   show.mine(kept.add({ kind: "mine", text }));
   const queued = state() === "executing";
-  turns.set(id, { ...show.answer(kept.add({ kind: "answer", text: "" })), queued });
+  turns.set(id, { ...show.answer(kept.add({ kind: "answer", text: "" })), queued, message: id, asked: text });
   send(message);
   return id;
 }
@@ -104,6 +129,18 @@ function forget(item) {
   showState();
 }
 
+// Let go of all that is shown. A question that was not answered goes back to where it was typed.
+function leave() {
+  for (const turn of turns.values()) {
+    question.value ||= turn.asked;
+    endProgress(turn);
+  }
+  turns.clear();
+  kept.clear();
+  clearCards();
+  grow();
+}
+
 function stop() {
   if (!byId("stop").disabled) send({ type: "cancel" });
 }
@@ -112,6 +149,7 @@ function endTurn(id, text) {
   const turn = turns.get(id);
   if (!turn) return;
   turns.delete(id);
+  endProgress(turn);
   turn.entry.ended = true;
   if (text) {
     turn.entry.remark = text;
@@ -120,6 +158,7 @@ function endTurn(id, text) {
   finish(turn);
   kept.save();
   follow();
+  turnEnded();
 }
 
 // --- frames
@@ -127,16 +166,32 @@ function endTurn(id, text) {
 const frames = {
   welcome(frame) {
     attempts = 0;
+    beginConversations(send, app);
+    limitText(frame.limits.maxText);
+    tell("");
     beginCards(frame.limits.confirmSeconds, send, pick, kept);
     offer(pick);
-    begin(frame.memory === true, send, forget);
+    beginUploads(token);
+    begin(frame.memory === true, send, forget, remembers ? entered : undefined);
+    beginFeedback(frame.feedback === true, send, () => kept.save());
   },
 
   ...memoryFrames,
+  ...threadFrames,
+
+  progress(frame) {
+    const turn = turns.get(frame.id);
+    if (!turn) return;
+    turn.step = frame.step;
+    showProgress(turn, frame.step, () => send({ type: "cancel", id: frame.id }));
+    follow();
+  },
 
   stream(frame) {
     const turn = turns.get(frame.id);
     if (!turn) return;
+    turn.step = "";
+    endProgress(turn);
     turn.entry.text += frame.delta;
     turn.drawing.add(frame.delta);
   },
@@ -152,17 +207,20 @@ const frames = {
     Object.assign(turn.entry, { text, blocked, confidence, citations, withoutMemory });
     endTurn(frame.id);
     keepThread();
+    refreshReadiness();
     byId("said").textContent = frame.text;
     follow();
   },
 
   ...cardFrames,
+  ...feedbackFrames,
 
   error(frame) {
-    if (memoryFailed(frame)) return;
+    if (memoryFailed(frame) || threadFailed(frame)) return;
     const known = words().error[frame.code];
-    const text = frame.code === "internal" || !known ? `${known || ""} ${frame.message}`.trim() : known;
-    if (cardFailed(frame, text)) return;
+    const fault = FAULT.exec(frame.message)?.[1];
+    const text = known ? `${known} ${fault ? words().fault(fault) : ""}`.trim() : frame.message;
+    if (cardFailed(frame, text) || feedbackFailed(frame, text)) return;
     if (turns.has(frame.id) && frame.code !== "internal") endTurn(frame.id, text); // a broken turn still answers
     else note(text);
   },
@@ -174,7 +232,7 @@ function connect() {
   retryAt = 0;
   asleep = false;
   try {
-    connection.open(token);
+    connection.open(token, remembers ? visitor() : null);
   } catch {
     lock(words().unusableToken);
     return;
@@ -191,6 +249,8 @@ function disconnected(event) {
   for (const id of [...turns.keys()]) endTurn(id, words().interrupted);
   cardsLost();
   memoryLost();
+  conversationsLost();
+  feedbackLost();
   if (event.code === UNAUTHORISED) {
     lock(token ? words().wrongToken : "");
     return;
@@ -203,7 +263,7 @@ function disconnected(event) {
   if (words().close[event.code]) note(words().close[event.code]);
   const wait = retryDelay(event, attempts++);
   retryAt = Date.now() + wait;
-  setTimeout(connect, wait);
+  retry = setTimeout(connect, wait);
   showState();
 }
 
@@ -222,9 +282,12 @@ function lock(why) {
 byId("ask").addEventListener("submit", (event) => {
   event.preventDefault();
   const text = question.value.trim();
-  if (!text || byId("send").disabled) return;
-  question.value = "";
-  grow();
+  if (!text) return;
+  if (byId("send").disabled) {
+    tell(words().unsent);
+    return;
+  }
+  clearField();
   ask(text);
 });
 
@@ -244,15 +307,18 @@ byId("stop").addEventListener("click", () => {
   question.focus();
 });
 
+byId("clear").hidden = remembers; // another conversation takes its place
 byId("clear").addEventListener("click", () => {
-  kept.clear();
-  clearCards();
+  leave();
   clear();
   showState();
   question.focus();
 });
 
-addEventListener("pagehide", () => kept.save()); // with what has come of an answer so far
+addEventListener("pagehide", () => {
+  kept.save(); // with what has come of an answer so far
+  if (remembers && !question.value && turns.size) keepDraft([...turns.values()].at(-1).asked); // the server keeps it once it is answered
+});
 
 byId("locked").addEventListener("cancel", (event) => event.preventDefault());
 
@@ -273,11 +339,14 @@ language.addEventListener("change", () => {
 
 for (const kind of ["focus", "input"]) question.addEventListener(kind, () => asleep && connect());
 
-function grow() {
-  question.style.height = "auto";
-  question.style.height = `${Math.min(question.scrollHeight, 160)}px`;
+// A network that is back, or a page that is looked at again, does not wait for the next attempt.
+for (const [target, kind] of [[window, "online"], [document, "visibilitychange"]]) {
+  target.addEventListener(kind, () => {
+    if (document.hidden || retryAt <= Date.now()) return;
+    clearTimeout(retry);
+    connect();
+  });
 }
-question.addEventListener("input", grow);
 
 setInterval(() => {
   tickCards();
@@ -286,5 +355,8 @@ setInterval(() => {
 
 language.value = localStorage.getItem("language") || "";
 speak();
+grow();
+question.focus();
+beginStates();
 restore(kept);
 connect();

@@ -5,7 +5,7 @@
 // the same action with the same payload; else it is shown with what was typed.
 
 import { element } from "/static/answer.js";
-import { confirmation, inputs, pairs } from "/static/details.js";
+import { confirmation, inputs, pairs } from "/static/fields.js";
 import { words } from "/static/language.js";
 import { follow, isToRemember, settle, show } from "/static/list.js";
 import { refresh } from "/static/memory.js";

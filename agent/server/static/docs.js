@@ -6,6 +6,7 @@ const WHO = {
   open: "anyone",
   token: "the server's token",
   user: "a user's token",
+  owner: "a user's own token, a project's key, or the operator",
   project: "a project's key, or the operator",
   operator: "the operator's token",
 };

@@ -1,7 +1,8 @@
 // How something looks that is, was or may be remembered: its text, until when it counts, where it comes from, and what
 // can be done about it. What a person does is told to `act(frame, item)`, where frame is what is sent of it.
 
-import { element } from "/static/answer.js";
+import { element, written } from "/static/answer.js";
+import { copies } from "/static/openers.js";
 
 export const MOST_TEXT = 500; // characters of an item, as the server takes them
 const LIVE = ["accepted", "active", "blocked"];
@@ -25,9 +26,9 @@ function button(word, item, pressed) {
 export function versus(text, replaces, words) {
   const box = element("div", "versus");
   const now = element("div");
-  now.append(element("h4", "", words.memory.now), ...replaces.map((each) => element("p", "", each.text)));
+  now.append(element("h4", "", words.memory.now), ...replaces.map((each) => written("p", "", each.text)));
   const instead = element("div");
-  instead.append(element("h4", "", words.memory.instead), element("p", "", text));
+  instead.append(element("h4", "", words.memory.instead), written("p", "", text));
   box.append(now, instead);
   return box;
 }
@@ -55,7 +56,7 @@ export function happened(change, words) {
 
 function listed(texts) {
   const list = element("ul");
-  list.append(...texts.map((text) => element("li", "", text)));
+  list.append(...texts.map((text) => written("li", "", text)));
   return list;
 }
 
@@ -83,7 +84,7 @@ function history(item, words, act) {
 function correcting(item, words, act, back) {
   const form = element("form", "correct");
   const row = element("label");
-  const text = element("textarea");
+  const text = written("textarea");
   Object.assign(text, { value: item.text, maxLength: MOST_TEXT, required: true, rows: 3 });
   row.append(element("span", "", words.memory.correct), text);
   const buttons = element("div", "buttons");
@@ -101,7 +102,7 @@ function correcting(item, words, act, back) {
 // Forgetting is for good, so it is asked once more.
 function forgetting(item, words, act, back) {
   const box = element("div", "sure");
-  const asked = element("p", "", words.memory.sure);
+  const asked = element("p", "", copies ? `${words.memory.sure} ${words.memory.copies}` : words.memory.sure);
   asked.setAttribute("role", "alert");
   const buttons = element("div", "buttons");
   const leave = button(words.memory.leave, null, back);
@@ -143,7 +144,7 @@ function choices(item, words, act) {
 export function itemView(item, words, act) {
   const made = element("li", "item");
   made.tabIndex = -1; // takes the focus when what was pressed in it is gone
-  made.append(item.replaces?.length ? versus(item.text, item.replaces, words) : element("p", "text", item.text));
+  made.append(item.replaces?.length ? versus(item.text, item.replaces, words) : written("p", "text", item.text));
   made.append(element("p", "detail", standing(item, words)));
   if (item.sources?.length) made.append(unfolded(words.sources, listed(item.sources.map((each) => origin(each, words)))));
   made.append(history(item, words, act), choices(item, words, act));

@@ -1,4 +1,5 @@
-// The conversation, kept for a reload of the page: in this tab's storage, bounded, and gone with the tab.
+// The conversation, kept for a reload of the page where the server keeps none: in this tab's storage, bounded, and gone
+// with the tab.
 
 const KEY = "conversation";
 export const MOST_ENTRIES = 100;
@@ -31,14 +32,17 @@ export function repeating(entries, item) {
   const found = new Set();
   let asked = false; // the answer that follows is to words that go
   for (const entry of entries) {
-    const { kind, text, citations, payload } = entry;
+    const { kind, text, citations, payload, feedback } = entry;
     if (kind === "mine") asked = says(text);
     const asks = payload && [payload, ...(payload.replaces || [])].some((each) => each.item === item.id);
     const cites = (citations || []).some((each) => each.file === `memory/${item.id}`);
-    if (asks || cites || (kind === "card" ? says(JSON.stringify(payload)) : asked || says(text || ""))) found.add(entry);
+    if (asks || cites || (kind === "card" ? says(JSON.stringify(payload)) : asked || says(text || "") || says(feedback?.text || ""))) found.add(entry);
   }
   return found;
 }
+
+// A storage that keeps nothing, for a server that keeps the conversation itself.
+export const NOWHERE = { getItem: () => null, setItem() {}, removeItem() {} };
 
 export class Kept {
   constructor(storage) {

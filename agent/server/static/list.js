@@ -1,13 +1,16 @@
 // The list of messages: how each entry looks, when it is made and when an earlier page has kept it.
 //
 // An entry is {kind: "mine" | "note", text}, {kind: "answer", text, ended, blocked, confidence, withoutMemory, citations,
-// remark} or
+// remark, feedback} or
 // {kind: "card", action, payload, filled, confirmed, outcome: {text, look, error, data}}.
 
-import { Drawing, element, putMarks } from "/static/answer.js";
-import { copyButton, mark, outcome, pairs, sources } from "/static/details.js";
+import { Drawing, element, putMarks, written } from "/static/answer.js";
+import { copyButton, mark, sources, withSources } from "/static/details.js";
+import { thumbs } from "/static/feedback.js";
+import { outcome, pairs } from "/static/fields.js";
 import { versus } from "/static/items.js";
 import { words } from "/static/language.js";
+import { reworded } from "/static/words.js";
 
 const log = document.getElementById("log");
 const hint = document.getElementById("hint");
@@ -49,16 +52,19 @@ export function takeAway(entry) {
 }
 
 export const show = {
-  note: (entry) => add(element("li", "note problem", entry.text), entry),
+  note: (entry) => add(written("li", "note problem", entry.text), entry),
 
-  mine: (entry) => add(element("li", "mine", entry.text), entry),
+  mine: (entry) => add(written("li", "mine", entry.text), entry),
 
+  // On wide screens the sources stand beside the bubble.
   answer(entry) {
     const body = element("div", "text");
+    const bubble = element("div", "bubble");
+    bubble.append(body);
     const item = element("li", "answer");
-    item.append(body);
+    item.append(bubble);
     add(item, entry);
-    return { item, entry, drawing: new Drawing(body, follow) };
+    return { item, bubble, entry, drawing: new Drawing(body, follow) };
   },
 
   card(entry) {
@@ -75,32 +81,40 @@ export function isToRemember({ action, payload }) {
 }
 
 function toRemember({ text, replaces }) {
-  return replaces?.length ? versus(text, replaces, words()) : element("p", "text", text);
+  return replaces?.length ? versus(text, replaces, words()) : written("p", "text", text);
 }
 
-// What stands below an answer's text, once it is known how it ended.
-export function finish({ item, entry, drawing }) {
+// What stands below an answer's text, and beside it, once it is known how it ended. message: its message in this
+// session.
+export function finish({ item, bubble, entry, drawing, message }) {
   const cited = entry.citations || [];
   drawing.whole(putMarks(entry.text, cited), mark(cited, words()));
   item.classList.add("ended");
   if (entry.blocked) {
     item.classList.add("blocked");
-    item.append(element("p", "remark", words().blocked[entry.blocked.code] || entry.blocked.message));
-  } else if (entry.confidence && entry.citations?.length) {
+    bubble.append(element("p", "remark", words().blocked[entry.blocked.code] || entry.blocked.message));
+  } else if (entry.confidence && cited.length) {
     // A greeting, a note and an action cite nothing: there is nothing to be sure of.
-    item.append(element("p", "confidence", words().confidence[entry.confidence]));
+    bubble.append(element("p", "confidence", words().confidence[entry.confidence]));
   }
-  if (entry.withoutMemory) item.append(element("p", "remark", words().unread));
-  if (entry.citations?.length) item.append(sources(entry.citations, words()));
-  if (entry.remark) item.append(element("p", "remark", entry.remark));
-  if (entry.text && !entry.blocked) item.append(copyButton(entry.text, words()));
+  if (entry.withoutMemory) bubble.append(element("p", "remark", words().unread));
+  if (entry.remark) bubble.append(element("p", "remark", entry.remark));
+  if (cited.length) item.append(sources(cited, words()));
+  if (entry.text && !entry.blocked) {
+    const copies = element("div", "buttons");
+    copies.append(copyButton(entry.text, words()));
+    if (cited.length) copies.append(copyButton(withSources(entry.text, cited, words()), words(), words().copyCited));
+    bubble.append(copies);
+  }
+  const rating = thumbs(entry, message);
+  if (rating) bubble.append(rating);
 }
 
 // What stands on a card once it is known how it ended.
 export function settle(item, { text, look, error, data }) {
   item.classList.add("ended");
   item.append(element("p", `outcome ${look}`, text));
-  if (error) item.append(element("p", "detail", error));
+  if (error) item.append(written("p", "detail", reworded(error, words().reasons)));
   if (data) item.append(...outcome(data, words()));
 }
 

@@ -17,6 +17,7 @@ const lists = { proposed: byId("memory-proposed"), live: byId("memory-live"), en
 
 let send = () => {};
 let forgotten = () => {}; // is told an item, as it was, that is forgotten
+let entered = () => {}; // is told the id of the thread, each time that one is opened
 let thread = null; // of this connection, once it is told
 let owed = false; // the thread is still to be opened
 let asked = 0;
@@ -54,9 +55,11 @@ export function keepThread() {
 }
 
 // Begin on a new connection. on: the server remembers. sending: sends a frame. letting: is told what is forgotten.
-export function begin(on, sending, letting = () => {}) {
+// entering: is told the id of the thread that is open.
+export function begin(on, sending, letting = () => {}, entering = () => {}) {
   send = sending;
   forgotten = letting;
+  entered = entering;
   waiting.clear();
   open.hidden = !on;
   if (!on) {
@@ -77,6 +80,13 @@ function opened(frame) {
   thread = frame.thread;
   owed = false;
   refresh();
+  entered(thread);
+}
+
+// Go on in another thread: { thread } is an earlier one, { fresh: true } a new one, and {} the one that the server has.
+export function enter(which) {
+  owed = true;
+  ask({ type: "open_thread", ...which }, opened);
 }
 
 // --- the lists

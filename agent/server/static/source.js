@@ -2,7 +2,7 @@
 //
 // The token goes in a header, so that it stands in no address; what comes is data, and put into the page as text.
 
-import { element } from "/static/answer.js";
+import { element, written } from "/static/answer.js";
 import { words } from "/static/language.js";
 
 const dialog = document.getElementById("source");
@@ -30,14 +30,14 @@ export function own(parts, snippet) {
 // The lines of one heading. Parts of one long line follow each other under its number.
 function section({ heading, lines }, mine) {
   const made = element("section");
-  if (heading) made.append(element("h3", "", heading));
+  if (heading) made.append(written("h3", "", heading));
   let last = null;
   let row = null;
   for (const line of lines) {
     if (row && line.line !== null && line.line === last) row.append(" ");
     else {
       const box = element("p", `line ${line.kind}`);
-      row = element("span");
+      row = written("span");
       box.append(element("span", "number", line.line === null ? "" : String(line.line)), row);
       made.append(box);
     }

@@ -4,7 +4,20 @@
 
 import { LANGUAGES } from "/static/languages.js";
 
-const filled = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
+// A text with its places filled.
+export const filled = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
+
+// Returns a sentence of the server in the page's words, where it is one of the patterns of `reasons`; a sentence of a tool
+// stays as it is.
+export function reworded(text, reasons) {
+  for (const [written, words] of Object.entries(reasons)) {
+    const parts = written.split(/\{(\w+)\}/); // each other one is a name
+    const pattern = parts.map((part, at) => (at % 2 ? `(?<${part}>.+)` : part.replace(/[\\^$.*+?()[\]|]/g, "\\$&")));
+    const found = new RegExp(`^${pattern.join("")}$`, "s").exec(text);
+    if (found) return filled(words, found.groups || {});
+  }
+  return text;
+}
 
 function spoken(said) {
   return {
@@ -13,6 +26,9 @@ function spoken(said) {
     left: (seconds) => filled(said.left, { seconds }),
     retry: (seconds) => filled(said.retry, { seconds }),
     moreSources: (count) => filled(said.moreSources, { count }),
+    tooLong: (most, length) => filled(said.tooLong, { most, length }),
+    fault: (fault) => filled(said.fault, { fault }),
+    debug: { ...said.debug, now: (state) => filled(said.debug.now, { state }) },
     openIt: (place) => filled(said.openIt, { place }),
     memory: {
       ...said.memory,
@@ -21,6 +37,7 @@ function spoken(said) {
       cited: (day) => filled(said.memory.cited, { day }),
       said: (day, who) => filled(said.memory.said, { day, who }),
     },
+    embed: { ...said.embed, long: (most) => filled(said.embed.long, { most }) },
     source: { ...said.source, on: (line) => filled(said.source.on, { line }) },
   };
 }

@@ -7,36 +7,37 @@ from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DatabaseError, OperationalError
 
-from ...errors import UsageError
 from ...ports.archive import ArchiveEntry, ArchiveTally, ScopeFilter
 from ...ports.clock import Clock
 from ...ports.conversation import Scope
 from ...ports.memory import Item, ItemStatus, StoredTurn
 from ...ports.pages import Page, Window
 from ...ports.work import RunSync
+from ..backend import reason
 from ..database import Database
-from ..database_file import reason
-from . import FILE, unread_turns, vectors
+from ..dialect import list_damage
+from ..places import Data, place_of
 from . import items as item_rows
 from . import turns as turn_rows
+from . import unread_turns, vectors
 from .item_decisions import find_replaced
 from .listing import load_line_history
 from .schema import MEMORY, items, scopes, turn_words, turns
-from .store import SqliteMemory
+from .store import DatabaseMemory
 
 T = TypeVar("T")
 
 _READ: Final = replace(
     MEMORY,
-    unusable=(
-        "the memory in {data} cannot be opened: {why}; nothing in it was changed. Run this command "
-        "as a user who may write there, or name another folder with --data DIR"
+    unusable="the memory in {data} cannot be opened: {why}",
+    instead=(
+        "nothing in it was changed. Run this command as a user who may write there, or name another folder with "
+        "--data DIR"
     ),
 )
 _FAULTS: Final = 20  # the most that are listed
@@ -44,7 +45,7 @@ _BY_STATUS = sa.select(items.c.status, sa.func.count()).group_by(items.c.status)
 _SAID = sa.select(sa.func.count()).select_from(turn_words).where(turn_words.c.text != "")
 
 
-class SqliteArchive:
+class DatabaseArchive:
     """The archive of an open database (implements `agent.ports.archive.MemoryArchive`)."""
 
     def __init__(self, database: Database) -> None:
@@ -86,17 +87,15 @@ class SqliteArchive:
 
 
 @asynccontextmanager
-async def open_sqlite_archive(
-    data: Path, run_sync: RunSync, clock: Clock
-) -> AsyncGenerator[tuple[SqliteMemory, SqliteArchive], None]:
+async def open_database_archive(
+    data: Data, run_sync: RunSync, clock: Clock
+) -> AsyncGenerator[tuple[DatabaseMemory, DatabaseArchive], None]:
     """Open the memory in the folder `data` for the block; other processes may have it open too.
 
     Raises `agent.errors.UsageError` when there is no memory, which is not made then, or it cannot be used.
     """
-    if not (data / FILE).is_file():
-        raise UsageError(f"there is no memory in {data}: name the folder that a server keeps, its --data DIR")
-    async with Database(data, run_sync, clock, contents=_READ) as database:
-        yield SqliteMemory(database, database), SqliteArchive(database)
+    async with Database(place_of(data), run_sync, clock, contents=_READ) as database:
+        yield DatabaseMemory(database, database), DatabaseArchive(database)
 
 
 def _of(scope_filter: ScopeFilter) -> list[sa.ColumnElement[bool]]:
@@ -161,14 +160,8 @@ def _tally(connection: sa.Connection) -> ArchiveTally:
 
 def _faults(connection: sa.Connection) -> tuple[str, ...]:
     try:
-        checked = connection.exec_driver_sql(f"PRAGMA integrity_check({_FAULTS})").scalars().all()
-        with connection.exec_driver_sql("PRAGMA foreign_key_check") as found:
-            lost = found.fetchmany(_FAULTS)
+        return list_damage(connection, _FAULTS)
     except DatabaseError as error:
         if isinstance(error, OperationalError):  # a lock, or the disk
             raise
         return (reason(error),)  # it is damaged so that even that cannot be read
-    return (
-        *(str(line) for line in checked if line != "ok"),
-        *(f"a row of {row[0]} belongs to a row of {row[2]} that is not there" for row in lost),
-    )

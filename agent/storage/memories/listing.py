@@ -1,18 +1,25 @@
 """Queries over items: pages, live items, their history, and changes since a number."""
 
-from collections.abc import Collection
-from typing import get_args
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar, get_args
 
 import sqlalchemy as sa
 
 from ...ports.conversation import Scope
-from ...ports.memory import Change, Changes, Item, ItemStatus, ItemType, StoredTurn
+from ...ports.memory import Change, Item, ItemStatus, ItemType, StoredTurn
 from ...ports.pages import Page, Window
+from ...ports.recall_store import Changes
+from ..dialect import NUMBER, are_among, commits_in_order, last_place, place_of_row, rows_after
 from ..listing import make_record
+from ..prepared import PreparedStatement, encode_among
+from ..transaction import Transaction, Write
 from . import items as item_rows
 from . import scopes, turns
-from .schema import IS_LIVE, feed, item_log, items
+from .schema import IS_LIVE, TAKES_BACK, feed, item_log, item_sources, items
 from .schema import turns as turns_table
+
+T = TypeVar("T")
 
 ITEM_HISTORY = 1000  # newest changes that are returned of an item and of the items that it replaced
 
@@ -33,7 +40,7 @@ _NEWEST_LIVE = _LIVE.limit(sa.bindparam("most"))
 
 def _line() -> sa.Select[tuple[int]]:
     """Return the query for the numbers of an item and of all items that it replaced, directly or not."""
-    line = sa.select(_OF.label("number")).cte("line", recursive=True)
+    line = sa.select(sa.bindparam("of", type_=NUMBER).label("number")).cte("line", recursive=True)
     older = sa.select(items.c.number).join(line, items.c.superseded_by == line.c.number)
     line = line.union(older)
     return sa.select(line.c.number)
@@ -46,11 +53,27 @@ _HISTORY = (
     .limit(ITEM_HISTORY)
 )
 _AFTER: sa.BindParameter[int] = sa.bindparam("after")
-_FED = sa.select(feed).where(feed.c.number > _AFTER).order_by(feed.c.number).limit(sa.bindparam("most"))
-_WITHIN = (feed.c.number > _AFTER, feed.c.number <= sa.bindparam("upto"))
-_CHANGED_TURNS = turns.SELECT.where(
-    turns_table.c.number.in_(sa.select(feed.c.turn).where(*_WITHIN, feed.c.turn.is_not(None)))
-).order_by(turns_table.c.number)
+_FED = PreparedStatement(
+    sa.select(place_of_row(feed), feed.c.turn, feed.c.item)
+    .where(rows_after(feed, _AFTER))
+    .order_by(place_of_row(feed), feed.c.number)
+    .limit(sa.bindparam("most"))
+)
+_LAST = PreparedStatement(sa.select(last_place(feed)))
+_SAID_IN = PreparedStatement(
+    sa.select(item_sources.c.item, turns_table.c.number)
+    .join(
+        turns_table,
+        sa.and_(turns_table.c.scope == item_sources.c.scope, turns_table.c.message == item_sources.c.ref),
+    )
+    .where(are_among(item_sources.c.item, "among"), sa.text("item_sources.kind = 'message'"))
+)
+_WITHIN = (place_of_row(feed) > _AFTER, place_of_row(feed) <= sa.bindparam("upto"))
+_CHANGED_TURNS = PreparedStatement(
+    turns.SELECT.where(
+        turns_table.c.number.in_(sa.select(feed.c.turn).where(*_WITHIN, feed.c.turn.is_not(None)))
+    ).order_by(turns_table.c.number)
+)
 _CHANGED_ITEMS = item_rows.SELECT.where(
     items.c.number.in_(sa.select(feed.c.item).where(*_WITHIN, feed.c.item.is_not(None)))
 ).order_by(items.c.number)
@@ -98,15 +121,59 @@ def load_line_history(connection: sa.Connection, number: int) -> tuple[Change, .
 
 def load_changes(after: int, limit: int, connection: sa.Connection) -> Changes:
     """Return changes after the number `after`, with each changed row as it is now."""
-    fed = connection.execute(_FED, {"after": after, "most": limit}).all()
+    fed = _FED.rows(connection, after=after, most=limit)
     if not fed:
         return Changes((), (), after)
-    upto = fed[-1].number
-    within = {"after": after, "upto": upto}
+    upto = int(fed[-1][0])
+    # of its last transaction the rest is read, too
+    cut = len(fed) >= limit and not commits_in_order(connection)
     said: tuple[StoredTurn, ...] = ()
     rows: tuple[item_rows.ItemRow, ...] = ()
-    if any(each.turn is not None for each in fed):
-        said = turns.turns_of(connection.execute(_CHANGED_TURNS, within).all())
-    if any(each.item is not None for each in fed):
-        rows = item_rows.load_items(connection, connection.execute(_CHANGED_ITEMS, within).all())
-    return Changes(said, tuple(row.item for row in rows), upto)
+    if cut or any(turn is not None for _, turn, _ in fed):
+        said = turns.turns_of(_CHANGED_TURNS.rows(connection, after=after, upto=upto))
+    taken_back: dict[str, list[int]] = {}
+    if cut or any(item is not None for _, _, item in fed):
+        found = connection.execute(_CHANGED_ITEMS, {"after": after, "upto": upto}).all()
+        rows = item_rows.load_items(connection, found)
+        taken_back = find_taken_back(rows, connection)
+    return Changes(said, tuple(row.item for row in rows), upto, taken_back, cut)
+
+
+def find_taken_back(rows: Sequence[item_rows.ItemRow], connection: sa.Connection) -> dict[str, list[int]]:
+    """Return, for each rejected or superseded item, the numbers of the turns that it comes from."""
+    return find_source_turns([row.number for row in rows if row.item.status in TAKES_BACK], connection)
+
+
+def find_source_turns(numbers: Collection[int], connection: sa.Connection) -> dict[str, list[int]]:
+    """Return, for each of these items that comes from turns, the numbers of the turns."""
+    turns_of: dict[str, list[int]] = {}
+    for item, turn in _SAID_IN.rows(connection, among=encode_among(numbers)) if numbers else ():
+        turns_of.setdefault(scopes.id_of(item), []).append(turn)
+    return turns_of
+
+
+def last_change(connection: sa.Connection) -> int:
+    """Return the number of the last change, 0 before the first."""
+    ((number,),) = _LAST.rows(connection)
+    return int(number)
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedWrite(Generic[T]):
+    """The `answer` of a write, with its changes: those after the number `after`."""
+
+    answer: T
+    after: int
+    changes: Changes
+
+
+def follow_write(work: Write[T], transaction: Transaction) -> FollowedWrite[T]:
+    """Run a write and return its answer with its changes (a `Follow` of `Database.follow_writes`)."""
+    connection = transaction.connection
+    after = last_change(connection)
+    answer = work(transaction)
+    upto = last_change(connection)
+    new: tuple[StoredTurn, ...] = tuple(transaction.noted)
+    if upto - after == len(new):  # nothing else has changed
+        return FollowedWrite(answer, after, Changes(new, (), upto))
+    return FollowedWrite(answer, after, load_changes(after, upto - after, connection))

@@ -5,38 +5,37 @@ item begins as proposed. It is never live without a decision, a source and a pla
 its scope. Its text never changes: it can only be emptied, once the item is forgotten, and its quotes before. Rows of
 `item_log` are only added.
 
-Words, keys and quotes stand in `item_words`, `item_sources` and `turn_words` and nowhere else. Vectors, by which words
-can be guessed, stand in `vectors`: a trigger empties them with their words. SQLite overwrites deleted data (`PRAGMA
-secure_delete`), but leaves copies of rows behind in pages that it splits or merges. Rows of these four tables come at
-the end, only ever get shorter, and are never deleted, but for all vectors at once: so their pages are neither split nor
-merged. Items are looked up by digests.
-"""
+Words, keys and quotes stand in `item_words`, `item_sources`, `turn_words`, `turn_details` and `thread_log` and nowhere
+else. Vectors, by which words can be guessed, stand in `vectors`. Triggers empty vectors and details with their words.
+SQLite overwrites deleted data (`PRAGMA secure_delete`), but leaves copies of rows behind in pages that it splits or
+merges. Rows of these six tables come at the end, only ever get shorter, and are never deleted, but for all vectors at
+once: so their pages are neither split nor merged. Items are looked up by digests.
 
-from functools import cache
+A deleted thread keeps its scope and a mark in `thread_log`, and a trigger keeps no further turn of it, whichever
+process hands it over.
+"""
 
 import sqlalchemy as sa
 
 from ...config import ITEM_QUOTE, ITEM_TEXT
 from ...memory.states import TABLE
 from ..columns import (
-    drop_changed,
     fill_moves,
     json_value,
-    list_names,
     moves_of,
     numbered_table,
     one_of,
-    statements,
     text,
     where,
     whole,
 )
-from ..connection import execute_raw
-from ..file_contents import FileContents
+from ..contents import DatabaseContents
+from ..dialect import NUMBER, REAL
 from ..migrations import MEMORY_STEPS
+from ..triggers import Trigger
 from . import FILE
 
-SCHEMA = max(MEMORY_STEPS)  # PRAGMA user_version of a file that this code reads and writes
+SCHEMA = max(MEMORY_STEPS)  # of a database that this code reads and writes
 
 MOVES = frozenset(
     (row.source.value, row.target.value)
@@ -64,12 +63,16 @@ LIVE_STATUSES = ("accepted", "active", "blocked")
 ITEM_DECIDERS = ("user", "rule")
 SOURCE_KINDS = ("message", "document", "tool")
 
+TAKES_BACK = ("rejected", "superseded")
+"""The statuses of an item whose words its user took back: the messages that it comes from are not cited."""
+
 IS_LIVE = f"status IN ({', '.join(map(repr, LIVE_STATUSES))})"
 MAY_END = f"status IN ('proposed', {', '.join(map(repr, LIVE_STATUSES))})"
 IS_PROPOSED = "status = 'proposed'"
 """Conditions on items, word for word those of the partial indexes."""
+IS_DELETED = "deleted = 1"
 IS_UNREAD = "unread > 0"
-"""The condition of the partial index over turns."""
+"""The conditions of the partial indexes over deleted threads and over turns."""
 
 metadata = sa.MetaData()
 
@@ -92,22 +95,44 @@ turns = numbered_table(
     whole("at"),
     whole("blocked"),
     whole("sitting"),
-    whole(
-        "unread", server_default="0"
-    ),  # how often a model may still try to read it; below 0 it was given up
+    # how often a model may still try to read it; below 0 it was given up
+    whole("unread", server_default="0"),
     whole("taken", server_default="0"),  # until when a reader has it
     sa.UniqueConstraint("scope", "message", "role"),
     one_of("role", SIDES),
     sa.CheckConstraint("blocked IN (0, 1)"),
     sa.Index("turns_unread", "scope", "number", "taken", **where(IS_UNREAD)),
+    followed=True,
 )
 
 turn_words = sa.Table(
     "turn_words",
     metadata,
-    sa.Column("turn", sa.Integer, sa.ForeignKey("turns.number"), primary_key=True, autoincrement=False),
+    sa.Column("turn", NUMBER, sa.ForeignKey("turns.number"), primary_key=True, autoincrement=False),
     text("text"),
     sqlite_strict=True,
+)
+
+# what an answer was shown with, as JSON: its citations, confidence and reason for a refusal
+turn_details = sa.Table(
+    "turn_details",
+    metadata,
+    sa.Column("turn", NUMBER, sa.ForeignKey("turns.number"), primary_key=True, autoincrement=False),
+    text("details"),
+    sqlite_strict=True,
+)
+
+thread_log = numbered_table(  # renamed and deleted threads; the last row with a title has the present one
+    metadata,
+    "thread_log",
+    whole("scope", sa.ForeignKey("scopes.number")),
+    whole("at"),
+    text("title"),
+    whole("deleted"),
+    sa.CheckConstraint("deleted IN (0, 1)"),
+    sa.Index("thread_log_of", "scope"),
+    sa.Index("threads_deleted", "scope", **where(IS_DELETED)),
+    followed=True,
 )
 
 turn_cites = numbered_table(
@@ -130,7 +155,7 @@ items = numbered_table(
     whole("valid_to", null=True),
     whole("expires_at", null=True),
     whole("ends", null=True),  # the first of these two, as it was made
-    sa.Column("confidence", sa.REAL, nullable=False),
+    sa.Column("confidence", REAL, nullable=False),
     whole("created_at"),
     whole("since"),  # when it came into its status
     whole("decided_at", null=True),
@@ -163,7 +188,7 @@ items = numbered_table(
 item_words = sa.Table(
     "item_words",
     metadata,
-    sa.Column("item", sa.Integer, sa.ForeignKey("items.number"), primary_key=True, autoincrement=False),
+    sa.Column("item", NUMBER, sa.ForeignKey("items.number"), primary_key=True, autoincrement=False),
     text("text", sa.CheckConstraint(f"length(text) <= {ITEM_TEXT}")),
     json_value("key"),
     text("slot"),
@@ -213,6 +238,7 @@ feed = numbered_table(  # changes that an index has to take in, in their order; 
     "feed",
     whole("turn", null=True),
     whole("item", null=True),
+    followed=True,
 )
 
 embedders = numbered_table(
@@ -225,7 +251,7 @@ vectors = numbered_table(  # can be made again from the words; all rows are dele
     whole("embedder", sa.ForeignKey("embedders.number")),
     whole("turn", sa.ForeignKey("turns.number"), null=True),
     whole("item", sa.ForeignKey("items.number"), null=True),
-    sa.Column("scale", sa.REAL, nullable=False),
+    sa.Column("scale", REAL, nullable=False),
     sa.Column("steps", sa.LargeBinary, nullable=False),
     sa.CheckConstraint("(turn IS NULL) <> (item IS NULL)"),
     sa.UniqueConstraint("turn", "embedder"),
@@ -235,97 +261,182 @@ vectors = numbered_table(  # can be made again from the words; all rows are dele
 moves = moves_of(metadata)
 
 
-def _no_delete_trigger(table: str) -> dict[str, str]:
+def _no_delete_trigger(table: str) -> Trigger:
     """Return the trigger that forbids deleting rows of `table`."""
-    return {
-        f"{table}_kept": f"""CREATE TRIGGER {table}_kept BEFORE DELETE ON {table}
-        BEGIN SELECT RAISE(ABORT, 'what is remembered is emptied, not deleted'); END"""
-    }
+    return Trigger(
+        name=f"{table}_kept",
+        table=table,
+        event="BEFORE DELETE",
+        refusal="what is remembered is emptied, not deleted",
+        indent=8,
+    )
 
 
-def _empty_only_triggers(table: str, column: str, said: str, unless: str = "0") -> dict[str, str]:
+def _empty_only_triggers(table: str, column: str, said: str, unless: str = "0") -> tuple[Trigger, Trigger]:
     """Return the triggers that let a `column` of words only be emptied, once its item is forgotten.
 
     `said` lists the other columns that must not change. `unless` is a condition for changes that are allowed.
     """
-    return _no_delete_trigger(table) | {
-        f"{table}_frozen": f"""CREATE TRIGGER {table}_frozen BEFORE UPDATE OF {column}, {said} ON {table}
-        WHEN NOT ({unless})
-        AND (NEW.{column} <> '' OR (SELECT status FROM items WHERE number = OLD.item) <> 'forgotten')
-        BEGIN SELECT RAISE(ABORT, 'what is remembered does not change'); END"""
-    }
+    forgotten = "(SELECT status FROM items WHERE number = OLD.item)"
+    return _no_delete_trigger(table), Trigger(
+        name=f"{table}_frozen",
+        table=table,
+        event=f"BEFORE UPDATE OF {column}, {said}",
+        when=f"NOT ({unless})\n        AND (NEW.{column} <> '' OR {forgotten} <> 'forgotten')",
+        refusal="what is remembered does not change",
+        indent=8,
+    )
 
 
-_TRIGGERS = {
-    "items_moves": """CREATE TRIGGER items_moves BEFORE UPDATE OF status ON items
-    WHEN OLD.status <> NEW.status AND NOT EXISTS (SELECT 1 FROM moves WHERE a = OLD.status AND b = NEW.status)
-    BEGIN SELECT RAISE(ABORT, 'an item does not move so'); END""",
-    "items_begin": """CREATE TRIGGER items_begin BEFORE INSERT ON items WHEN NEW.status <> 'proposed'
-    BEGIN SELECT RAISE(ABORT, 'an item does not begin so'); END""",
-    "items_frozen": """CREATE TRIGGER items_frozen BEFORE UPDATE OF
-    scope, type, valid_from, expires_at, confidence, created_at ON items
-    BEGIN SELECT RAISE(ABORT, 'what was proposed does not change'); END""",
-    "items_place": """CREATE TRIGGER items_place BEFORE UPDATE OF about, place ON items
-    WHEN NEW.status <> 'forgotten' OR NEW.about <> '' OR NEW.place <> ''
-    BEGIN SELECT RAISE(ABORT, 'what was proposed does not change'); END""",
-    "item_log_sourced": """CREATE TRIGGER item_log_sourced BEFORE INSERT ON item_log
-    WHEN NOT EXISTS (SELECT 1 FROM item_sources WHERE item = NEW.item)
-    BEGIN SELECT RAISE(ABORT, 'an item has a source'); END""",
-    "item_log_frozen": """CREATE TRIGGER item_log_frozen BEFORE UPDATE ON item_log
-    BEGIN SELECT RAISE(ABORT, 'what happened does not change'); END""",
-    "turn_words_frozen": """CREATE TRIGGER turn_words_frozen BEFORE UPDATE ON turn_words WHEN NEW.text <> ''
-    BEGIN SELECT RAISE(ABORT, 'what was said does not change'); END""",
-    "feed_said": """CREATE TRIGGER feed_said AFTER INSERT ON turn_words
-    BEGIN INSERT INTO feed (turn) VALUES (NEW.turn); END""",
-    "feed_unsaid": """CREATE TRIGGER feed_unsaid AFTER UPDATE ON turn_words
-    BEGIN INSERT INTO feed (turn) VALUES (NEW.turn); END""",
-    "feed_changed": """CREATE TRIGGER feed_changed AFTER INSERT ON item_log
-    BEGIN INSERT INTO feed (item) VALUES (NEW.item); END""",
-    "vectors_late": """CREATE TRIGGER vectors_late BEFORE INSERT ON vectors
-    WHEN NOT EXISTS (SELECT 1 FROM turn_words WHERE turn = NEW.turn AND text <> '')
-    AND NOT EXISTS (SELECT 1 FROM item_words WHERE item = NEW.item AND text <> '')
-    BEGIN SELECT RAISE(IGNORE); END""",
-    "vectors_frozen": """CREATE TRIGGER vectors_frozen BEFORE UPDATE ON vectors WHEN NEW.steps <> x''
-    BEGIN SELECT RAISE(ABORT, 'a vector does not change'); END""",
-    "vectors_unsaid": """CREATE TRIGGER vectors_unsaid AFTER UPDATE ON turn_words WHEN NEW.text = ''
-    BEGIN UPDATE vectors SET scale = 0, steps = x'' WHERE turn = NEW.turn; END""",
-    "vectors_forgotten": """CREATE TRIGGER vectors_forgotten AFTER UPDATE ON item_words WHEN NEW.text = ''
-    BEGIN UPDATE vectors SET scale = 0, steps = x'' WHERE item = NEW.item; END""",
-    **_no_delete_trigger("items"),
-    **_no_delete_trigger("item_log"),
-    **_no_delete_trigger("turns"),
-    **_no_delete_trigger("turn_words"),
-    **_empty_only_triggers("item_words", "text", "key, slot, numbers"),
-    **_empty_only_triggers(
+TRIGGERS = (
+    Trigger(
+        name="items_moves",
+        table="items",
+        event="BEFORE UPDATE OF status",
+        when="OLD.status <> NEW.status AND NOT EXISTS (SELECT 1 FROM moves WHERE a = OLD.status AND b = NEW.status)",
+        refusal="an item does not move so",
+    ),
+    Trigger(
+        name="items_begin",
+        table="items",
+        event="BEFORE INSERT",
+        when="NEW.status <> 'proposed'",
+        refusal="an item does not begin so",
+    ),
+    Trigger(
+        name="items_frozen",
+        table="items",
+        event="BEFORE UPDATE OF\n    scope, type, valid_from, expires_at, confidence, created_at",
+        refusal="what was proposed does not change",
+    ),
+    Trigger(
+        name="items_place",
+        table="items",
+        event="BEFORE UPDATE OF about, place",
+        when="NEW.status <> 'forgotten' OR NEW.about <> '' OR NEW.place <> ''",
+        refusal="what was proposed does not change",
+    ),
+    Trigger(
+        name="item_log_sourced",
+        table="item_log",
+        event="BEFORE INSERT",
+        when="NOT EXISTS (SELECT 1 FROM item_sources WHERE item = NEW.item)",
+        refusal="an item has a source",
+    ),
+    Trigger(
+        name="item_log_frozen",
+        table="item_log",
+        event="BEFORE UPDATE",
+        refusal="what happened does not change",
+    ),
+    Trigger(
+        name="turn_words_frozen",
+        table="turn_words",
+        event="BEFORE UPDATE",
+        when="NEW.text <> ''",
+        refusal="what was said does not change",
+    ),
+    Trigger(
+        name="feed_said",
+        table="turn_words",
+        event="AFTER INSERT",
+        follow_up="INSERT INTO feed (turn) VALUES (NEW.turn)",
+    ),
+    Trigger(
+        name="feed_unsaid",
+        table="turn_words",
+        event="AFTER UPDATE",
+        follow_up="INSERT INTO feed (turn) VALUES (NEW.turn)",
+    ),
+    Trigger(
+        name="feed_changed",
+        table="item_log",
+        event="AFTER INSERT",
+        follow_up="INSERT INTO feed (item) VALUES (NEW.item)",
+    ),
+    Trigger(
+        name="vectors_late",
+        table="vectors",
+        event="BEFORE INSERT",
+        when=(
+            "NOT EXISTS (SELECT 1 FROM turn_words WHERE turn = NEW.turn AND text <> '')\n"
+            "    AND NOT EXISTS (SELECT 1 FROM item_words WHERE item = NEW.item AND text <> '')"
+        ),
+    ),
+    Trigger(
+        name="vectors_frozen",
+        table="vectors",
+        event="BEFORE UPDATE",
+        when="NEW.steps <> x''",
+        refusal="a vector does not change",
+    ),
+    Trigger(
+        name="vectors_unsaid",
+        table="turn_words",
+        event="AFTER UPDATE",
+        when="NEW.text = ''",
+        follow_up="UPDATE vectors SET scale = 0, steps = x'' WHERE turn = NEW.turn",
+    ),
+    Trigger(
+        name="vectors_forgotten",
+        table="item_words",
+        event="AFTER UPDATE",
+        when="NEW.text = ''",
+        follow_up="UPDATE vectors SET scale = 0, steps = x'' WHERE item = NEW.item",
+    ),
+    Trigger(
+        name="details_unsaid",
+        table="turn_words",
+        event="AFTER UPDATE",
+        when="NEW.text = ''",
+        follow_up="UPDATE turn_details SET details = '' WHERE turn = NEW.turn",
+    ),
+    Trigger(
+        name="turn_details_frozen",
+        table="turn_details",
+        event="BEFORE UPDATE",
+        when="NEW.details <> ''",
+        refusal="what was shown does not change",
+    ),
+    Trigger(
+        name="thread_log_frozen",
+        table="thread_log",
+        event="BEFORE UPDATE",
+        when="NEW.title <> '' OR NEW.scope <> OLD.scope OR NEW.deleted <> OLD.deleted",
+        refusal="what happened does not change",
+    ),
+    Trigger(
+        name="turns_deleted",
+        table="turns",
+        event="BEFORE INSERT",
+        when=f"EXISTS (SELECT 1 FROM thread_log WHERE scope = NEW.scope AND {IS_DELETED})",
+    ),
+    _no_delete_trigger("turn_details"),
+    _no_delete_trigger("thread_log"),
+    _no_delete_trigger("items"),
+    _no_delete_trigger("item_log"),
+    _no_delete_trigger("turns"),
+    _no_delete_trigger("turn_words"),
+    *_empty_only_triggers("item_words", "text", "key, slot, numbers"),
+    *_empty_only_triggers(
         "item_sources", "ref", "kind, quote", "NEW.quote = '' AND NEW.ref = OLD.ref AND NEW.kind = OLD.kind"
     ),
-}
+)
 
 
-def prepare(connection: sa.Connection, now: int) -> None:
-    """Create missing tables, indexes and triggers, in a write transaction."""
-    drop_changed(connection, _TRIGGERS)
-    known = list_names(connection)
-    for name, statement in _made_by().items():
-        if name not in known:
-            execute_raw(connection, statement)
+def fill(connection: sa.Connection, now: int) -> None:
+    """Write the rows that belong to the schema, in a write transaction."""
     fill_moves(connection, moves, MOVES)
 
 
-@cache
-def _made_by() -> dict[str, str]:
-    return statements(metadata, _TRIGGERS)
-
-
-MEMORY = FileContents(
+MEMORY = DatabaseContents(
     file=FILE,
     name="memory",
-    unusable=(
-        "what is remembered cannot be kept in {data}: {why}; choose another folder with --data DIR, "
-        "or go without it with --memory off"
-    ),
+    unusable="what is remembered cannot be kept in {data}: {why}",
+    instead="choose another place with --data DIR, or go without it with --memory off",
     steps=MEMORY_STEPS,
-    prepare=prepare,
-    # Overwrites what is erased; sorts in memory, not in files; and cuts off the log that a killed process left.
-    pragmas=("secure_delete=ON", "temp_store=MEMORY", "wal_checkpoint(TRUNCATE)"),
+    tables=metadata,
+    triggers=TRIGGERS,
+    fill=fill,
+    watched=True,
 )

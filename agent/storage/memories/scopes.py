@@ -7,12 +7,14 @@ import sqlalchemy as sa
 
 from ...errors import NotFound
 from ...ports.conversation import Scope
+from ..prepared import PreparedStatement
 from .schema import scopes
 
 _ID = re.compile(r"i([1-9][0-9]{0,17})", re.ASCII)
-_OF = tuple(scopes.c[name] == sa.bindparam(name) for name in ("project", "user", "thread"))
-_ONE = sa.select(scopes.c.number).where(*_OF)
-_MAKE = sa.insert(scopes).returning(scopes.c.number)
+_NAMES = ("project", "user", "thread")
+_OF = tuple(scopes.c[name] == sa.bindparam(name) for name in _NAMES)
+_ONE = PreparedStatement(sa.select(scopes.c.number).where(*_OF))
+_MAKE = PreparedStatement(sa.insert(scopes).returning(scopes.c.number), *_NAMES)
 
 
 def item_scope(scope: Scope) -> Scope:
@@ -35,18 +37,19 @@ def id_of(number: int) -> str:
 
 def find_scope(connection: sa.Connection, scope: Scope) -> int:
     """Return the number of a scope, or 0, which no row has, if nothing was kept of it."""
-    return connection.execute(_ONE, _names(scope)).scalar_one_or_none() or 0
+    found = _ONE.rows(connection, project=scope.project, user=scope.user, thread=scope.thread)
+    return int(found[0][0]) if found else 0
 
 
 def ensure_scope(connection: sa.Connection, scope: Scope) -> int:
     """Return the number of a scope, inserting it if necessary."""
-    return find_scope(connection, scope) or int(connection.execute(_MAKE, _names(scope)).scalar_one())
+    known = find_scope(connection, scope)
+    if known:
+        return known
+    ((number,),) = _MAKE.rows(connection, project=scope.project, user=scope.user, thread=scope.thread)
+    return int(number)
 
 
 def scope_of(row: Any) -> Scope:
     """Return the scope in a row that has its columns."""
     return Scope(row.project, row.thread, row.user)
-
-
-def _names(scope: Scope) -> dict[str, str]:
-    return {"project": scope.project, "user": scope.user, "thread": scope.thread}

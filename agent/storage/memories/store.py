@@ -3,13 +3,14 @@
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from pathlib import Path
+from typing import Any
+
+import trio
 
 from ...ports.clock import Clock
 from ...ports.conversation import Scope
 from ...ports.memory import (
     Change,
-    Changes,
     Draft,
     ExchangeRecord,
     ForgottenItem,
@@ -21,23 +22,43 @@ from ...ports.memory import (
 )
 from ...ports.note import UnreadTurn
 from ...ports.pages import Page, Window
+from ...ports.recall_store import ChangeListener, Changes, GroupRows, ScopeGroup
+from ...ports.thread_history import ThreadChanges, ThreadMark, ThreadMessage, ThreadOwner, ThreadSummary
 from ...ports.vectors import PackedVector, VectorKind
 from ...ports.work import RunSync
 from ..database import Database
-from . import item_decisions, item_forgetting, items, known_ids, listing, turns, unread_turns, vectors
+from ..places import Data, place_of
+from . import (
+    group_rows,
+    item_decisions,
+    item_forgetting,
+    items,
+    known_ids,
+    listing,
+    thread_deletion,
+    threads,
+    turns,
+    unread_turns,
+    vectors,
+)
+from .clean_messages import CleanMessages
+from .listing import FollowedWrite
 from .schema import MEMORY
 
 
-class SqliteMemory:
+class DatabaseMemory:
     """Memory in an open database.
 
-    Implements `agent.ports.memory.MemoryStore` and `agent.ports.note.UnreadStore`. `reader` is the same database over a
-    connection of its own, so that no read waits for a write that is held up.
+    Implements `agent.ports.memory.MemoryStore`, `agent.ports.recall_store.RecallStore`,
+    `agent.ports.note.UnreadStore` and `agent.ports.thread_history.ThreadHistory`. `reader` is the same database, in a
+    folder over a connection of its own, so that no read waits for a write that is held up.
     """
 
     def __init__(self, database: Database, reader: Database) -> None:
         self._database = database
         self._reader = reader
+        self._listeners: list[ChangeListener] = []
+        self._clean = CleanMessages()
 
     @property
     def is_stalled(self) -> bool:
@@ -127,6 +148,42 @@ class SqliteMemory:
         """Return changes of every scope since an earlier call."""
         return await self._reader.read(partial(listing.load_changes, after, limit))
 
+    async def find_last_change(self) -> int:
+        """Return the number of the last change, 0 before the first."""
+        return await self._reader.read(listing.last_change)
+
+    async def load_group(self, group: ScopeGroup, limit: int) -> GroupRows:
+        """Return the rows of a group, with its first `limit` turns."""
+        return await self._reader.read(partial(group_rows.load_group, group, limit))
+
+    async def load_turns(self, numbers: Sequence[int]) -> tuple[StoredTurn, ...]:
+        """Return the turns of these numbers, in their order."""
+        return await self._reader.read(partial(group_rows.load_turns, numbers))
+
+    async def listen_for_changes(self, hear: ChangeListener) -> None:
+        """Call `hear` with the changes of each write of this process, in their order, from now on."""
+        await trio.lowlevel.checkpoint()
+        if not self._listeners:
+            self._database.follow_writes(listing.follow_write, self._tell_listeners)
+        self._listeners.append(hear)
+
+    def count_unheard_writes(self) -> int | None:
+        """Return a number that grows whenever there may be changes that no listener heard of; `None` for unknown."""
+        return self._database.count_unheard_writes()
+
+    def _tell_listeners(self, written: FollowedWrite[Any]) -> None:
+        changes = written.changes
+        if any(not each.remark.text for each in changes.turns) or any(
+            not each.text for each in changes.items
+        ):
+            self._clean.note_erasure()
+        answers = [each for each in changes.turns if each.remark.role != "user" and each.remark.text]
+        keys = [(each.scope, each.remark.message) for each in answers]
+        self._clean.add(self._database.unheard_before, keys)
+        if changes.upto > written.after:
+            for hear in self._listeners:
+                hear(written.after, changes)
+
     async def expire_items(self, at: int) -> int:
         """End the items that have expired; return their number. When there are none, nothing is written."""
         ended = 0
@@ -149,17 +206,52 @@ class SqliteMemory:
         """Return the ids, among items and turns, that may be cited at a time."""
         return await self._reader.read(partial(known_ids.find_citable, ids, at))
 
-    async def forgotten_ids(self, ids: Collection[str]) -> frozenset[str]:
-        """Return the ids, among items and turns, that were forgotten."""
-        return await self._reader.read(partial(known_ids.find_forgotten, ids))
-
     async def forgotten_messages(self, scope: Scope, said: Mapping[str, Collection[str]]) -> frozenset[str]:
         """Return the messages of a thread that hold words forgotten since."""
-        return await self._reader.read(partial(known_ids.find_forgotten_messages, scope, said))
+        unheard = self.count_unheard_writes() if self._listeners else None
+        messages = [(scope, message) for message in said]
+        if unheard is not None and self._clean.has_all(unheard, messages):
+            await trio.lowlevel.checkpoint()
+            return frozenset()
+        erasures = self._clean.erasures
+        forgotten = await self._reader.read(partial(known_ids.find_forgotten_messages, scope, said))
+        if erasures == self._clean.erasures:
+            self._clean.add(unheard, [each for each in messages if each[1] not in forgotten])
+        return forgotten
 
     async def is_known(self, scope: Scope) -> bool:
         """Return whether a row was ever kept of a scope."""
         return await self._reader.read(partial(known_ids.is_known, scope))
+
+    async def list_threads(self, scope: Scope, window: Window) -> Page[ThreadSummary]:
+        """Return a page of a user's threads, latest first."""
+        return await self._reader.read(partial(threads.list_threads, scope, window))
+
+    async def load_messages(self, scope: Scope, window: Window) -> Page[ThreadMessage]:
+        """Return the latest messages of a thread before a number, in their order."""
+        return await self._reader.read(partial(threads.load_messages, scope, window))
+
+    async def find_exchange(self, scope: Scope, message: str) -> tuple[ThreadMessage, ThreadMessage]:
+        """Return a message of a thread and the answer to it."""
+        return await self._reader.read(partial(threads.find_exchange, scope, message))
+
+    async def rename_thread(self, scope: Scope, title: str, at: int) -> ThreadSummary:
+        """Give a thread a title, or with "" the first question as its title again."""
+        return await self._database.write(partial(threads.rename_thread, scope, title, at))
+
+    async def delete_thread(self, scope: Scope, at: int) -> tuple[StoredTurn, ...]:
+        """Empty all words of a thread, in rows and in the files; return the turns that were emptied."""
+        return await self._database.write(partial(thread_deletion.delete_thread, scope, at))
+
+    async def find_mark(self) -> ThreadMark:
+        """Return the mark of the latest change of any thread."""
+        return await self._reader.read(threads.find_mark)
+
+    async def thread_changes_after(
+        self, mark: ThreadMark, owners: Collection[ThreadOwner], limit: int
+    ) -> ThreadChanges:
+        """Return the changed threads of some users, and the deleted threads of all, since a mark."""
+        return await self._reader.read(partial(threads.load_changes, mark, owners, limit))
 
     async def take_unread(self, most: int, at: int, until: int) -> tuple[UnreadTurn, ...]:
         """Return the oldest unread turn of each of some threads. When there is none, nothing is written."""
@@ -191,17 +283,19 @@ class SqliteMemory:
 
 
 @asynccontextmanager
-async def open_sqlite_memory(
-    data: Path | None, run_sync: RunSync, clock: Clock, told: Callable[[str], None] = lambda _: None
-) -> AsyncGenerator[SqliteMemory, None]:
+async def open_database_memory(
+    data: Data, run_sync: RunSync, clock: Clock, told: Callable[[str], None] = lambda _: None
+) -> AsyncGenerator[DatabaseMemory, None]:
     """Open the memory in the folder `data`, or with `None` in memory (see `Database`), for the block.
 
     `run_sync` must run two calls at a time, or a read waits for a write. `told` gets the reason why nothing can be
     kept, and "" when writes work again. Raises `agent.errors.UsageError` when the folder cannot be used.
     """
-    async with Database(data, run_sync, clock, None, told, MEMORY, impatient=data is None) as database:
-        if data is None:
-            yield SqliteMemory(database, database)
+    place = place_of(data)
+    impatient = not place.reads_beside
+    async with Database(place, run_sync, clock, None, told, MEMORY, impatient=impatient) as database:
+        if not place.reads_beside:
+            yield DatabaseMemory(database, database)
             return
-        async with Database(data, run_sync, clock, contents=MEMORY, beside=True, impatient=True) as reader:
-            yield SqliteMemory(database, reader)
+        async with Database(place, run_sync, clock, contents=MEMORY, beside=True, impatient=True) as reader:
+            yield DatabaseMemory(database, reader)

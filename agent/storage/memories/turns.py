@@ -1,37 +1,40 @@
 """Turns as rows: an exchange is inserted whole and once, and turns are read in their order."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.sqlite import insert
 
 from ...ports.conversation import Scope
 from ...ports.memory import ExchangeRecord, ProposalOutcome, Remark, StoredTurn
+from ..dialect import clean_text, insert
+from ..prepared import PreparedStatement
 from ..transaction import Transaction
-from . import known_ids, scopes
+from . import known_ids, scopes, threads
 from .item_decisions import propose_drafts
 from .schema import gaps, turn_cites, turn_words, turns
 from .schema import scopes as scopes_table
 
 SELECT = (
     sa.select(
-        turns,
+        *(turns.c[name] for name in ("number", "message", "role", "speaker", "at", "blocked", "sitting")),
         turn_words.c.text,
-        *(column for column in scopes_table.c if column.name != "number"),
+        *(scopes_table.c[name] for name in ("project", "user", "thread")),
     )
     .join(turn_words, turn_words.c.turn == turns.c.number)
     .join(scopes_table, scopes_table.c.number == turns.c.scope)
 )
-"""Selects all columns of turns; their citations are read apart."""
+"""Selects the columns of turns that `turns_of` reads; their citations are read apart."""
 
-_KEEP = (
+_KEEP = PreparedStatement(
     insert(turns)
     .on_conflict_do_nothing(index_elements=["scope", "message", "role"])
-    .returning(turns.c.number)
+    .returning(turns.c.number),
+    *("scope", "message", "role", "speaker", "at", "blocked", "sitting", "unread"),
 )
-_SAY = sa.insert(turn_words)
-_CITE = sa.insert(turn_cites)
+_SAY = PreparedStatement(sa.insert(turn_words), "turn", "text")
+_CITE = PreparedStatement(sa.insert(turn_cites), "turn", "ref")
 _OF: sa.BindParameter[int] = sa.bindparam("of")
 _AFTER = turns.c.number > sa.bindparam("after")
 _LISTED = SELECT.where(_AFTER).order_by(turns.c.number).limit(sa.bindparam("most"))
@@ -63,52 +66,62 @@ def count_gaps(connection: sa.Connection) -> int:
 
 
 def turns_of(rows: Sequence[Any]) -> tuple[StoredTurn, ...]:
-    """Return rows of `SELECT` as turns."""
+    """Return rows of `SELECT`, of SQLAlchemy or of the driver, as turns."""
     return tuple(
         StoredTurn(
-            row.number,
-            scopes.scope_of(row),
+            number,
+            Scope(project, thread, user),
             Remark(
-                message=row.message,
-                role=row.role,
-                text=row.text,
-                at=row.at,
-                speaker=row.speaker,
-                blocked=bool(row.blocked),
-                sitting=row.sitting,
+                message=message,
+                role=role,
+                text=text,
+                at=at,
+                speaker=speaker,
+                blocked=bool(blocked),
+                sitting=sitting,
             ),
         )
-        for row in rows
+        for number, message, role, speaker, at, blocked, sitting, text, project, user, thread in rows
     )
 
 
 def _keep_exchange(record: ExchangeRecord, at: int, transaction: Transaction) -> tuple[ProposalOutcome, ...]:
     connection = transaction.connection
     scope = scopes.ensure_scope(connection, record.scope)
-    new = [_insert_remark(connection, scope, remark, record.tries) for remark in record.remarks]
-    return propose_drafts(transaction, record.scope, record.drafts, at, anew=any(new) or not new)
+    turns = [
+        _insert_remark(connection, record.scope, scope, remark, record.tries) for remark in record.remarks
+    ]
+    new = [turn for turn in turns if turn is not None]
+    transaction.noted += new
+    return propose_drafts(transaction, record.scope, record.drafts, at, anew=bool(new) or not turns)
 
 
-def _insert_remark(connection: sa.Connection, scope: int, remark: Remark, tries: int) -> bool:
-    """Insert one side of an exchange; return `False` if it was kept before.
+def _insert_remark(
+    connection: sa.Connection, of: Scope, scope: int, remark: Remark, tries: int
+) -> StoredTurn | None:
+    """Insert one side of an exchange and return its turn, or `None` if it was kept before.
 
-    `tries` is how often a model may try to read a user's message.
+    `scope` is the number of the scope `of`. `tries` is how often a model may try to read a user's message.
     """
-    values = {
-        "scope": scope,
-        "message": remark.message,
-        "role": remark.role,
-        "speaker": remark.speaker,
-        "at": remark.at,
-        "blocked": int(remark.blocked),
-        "sitting": remark.sitting,
-        "unread": tries if remark.role == "user" else 0,
-    }
-    number = connection.execute(_KEEP, values).scalar_one_or_none()
-    if number is None:
-        return False
+    found = _KEEP.rows(
+        connection,
+        scope=scope,
+        message=remark.message,
+        role=remark.role,
+        speaker=remark.speaker,
+        at=remark.at,
+        blocked=int(remark.blocked),
+        sitting=remark.sitting,
+        unread=tries if remark.role == "user" else 0,
+    )
+    if not found:
+        return None
+    ((number,),) = found
     gone = bool(remark.cites) and bool(known_ids.find_forgotten(remark.cites, connection))
-    connection.execute(_SAY, {"turn": number, "text": "" if gone else remark.text})
-    if remark.cites:
-        connection.execute(_CITE, [{"turn": number, "ref": ref} for ref in remark.cites])
-    return True
+    text = "" if gone else clean_text(remark.text)
+    _SAY.rows(connection, turn=number, text=text)
+    if remark.details and not gone:
+        threads.keep_details(connection, number, remark.details)
+    for ref in remark.cites:
+        _CITE.rows(connection, turn=number, ref=ref)
+    return StoredTurn(number, of, replace(remark, text=text, cites=(), details=""))

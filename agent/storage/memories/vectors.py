@@ -6,9 +6,9 @@ Triggers see to it that a vector is written only where there are words, and empt
 from collections.abc import Collection, Sequence
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.sqlite import insert
 
 from ...ports.vectors import PackedVector, VectorKind
+from ..dialect import insert
 from ..transaction import Transaction
 from .known_ids import numbers_of
 from .schema import embedders, vectors

@@ -88,10 +88,13 @@ def why_no_callgrind() -> str | None:
     return f"{' and '.join(missing)} is not installed" if missing else None
 
 
-def under_callgrind(command: Sequence[str], folder: Path) -> list[str]:
-    """Return a command that runs `command` so that `Callgrind` can count it. folder: for what it writes."""
+def under_callgrind(command: Sequence[str], folder: Path, more: Sequence[str] = ()) -> list[str]:
+    """Return a command that runs `command` so that `Callgrind` can count it.
+
+    folder: for what it writes. more: options of callgrind.
+    """
     options = ("--quiet", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={folder}/out")
-    return ["valgrind", *options, *command]
+    return ["valgrind", *options, *more, *command]
 
 
 class Callgrind:

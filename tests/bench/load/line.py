@@ -26,6 +26,7 @@ class Turn:
 
     first, last: its first and its last delta. ended: its stream_end. over: its response, or its cancelled end, or its
     error. outcome: done, cancelled, or the error's code. deltas: how many words. frames: how many frames of any kind.
+    without_memory: its response says that it was made without some of the memory.
     """
 
     asked: float
@@ -37,6 +38,7 @@ class Turn:
     outcome: str = ""
     deltas: int = 0
     frames: int = 0
+    without_memory: bool = False
 
 
 class Line:
@@ -144,6 +146,7 @@ class Line:
             if told.get("reason") == "cancelled":
                 self._end(turn, "cancelled", now)
         elif kind == "response":
+            turn.without_memory = told.get("withoutMemory") is True
             self._end(turn, "done", now)
         elif kind == "error":
             self._end(turn, str(told.get("code")), now)

@@ -89,6 +89,7 @@ def of_turns(turns: Sequence[Turn], meter: Meter, pace: float | None) -> Measure
     found: Measured = {
         "turns": len(turns),
         "failed": sum(turn.outcome not in ("done", "cancelled") for turn in turns),
+        "without_memory": sum(turn.without_memory for turn in turns),
         "deltas": deltas,
         "frames_per_turn": frames / len(turns) if turns else 0.0,
         "seconds_s": meter.seconds,

@@ -9,9 +9,8 @@ from collections.abc import Iterator
 import msgspec
 
 WORDS = ("alpha ", "bravo ", "delta ", "gamma ", "sigma ")
-BETWEEN = (
-    8  # deltas of one session before the others have their turn, where a peer yields; ours does the same
-)
+# Deltas of one session before the others have their turn, where a peer yields; ours does the same.
+BETWEEN = 8
 
 encode = msgspec.json.encode
 decode = msgspec.json.decode

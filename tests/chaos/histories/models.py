@@ -13,6 +13,8 @@ GONE: Final = "gone"
 """The status that is read of a call or an item that is not there."""
 NOTHING: Final = "none"
 """The status before a call or an item was made."""
+OWN_TURN: Final = "own turn"
+"""The value of a `cancel turn` that met the turn which made the call."""
 _ENDED: Final = frozenset(("done", "failed", "unknown", "cancelled", "rejected", "answered"))
 _APPROVED: Final = frozenset(("confirmed", "claimed", "done", "failed", "unknown"))
 
@@ -143,7 +145,13 @@ class CallModel:
         return self._barred(state)
 
     def _cancel_turn(self, state: Call, event: Event) -> _Calls:
-        """Cancel what runs within a turn."""
+        """Cancel what runs within a turn.
+
+        A suggestion is the end of its turn. A cancel that meets that end, while it is being stored, may be told of the
+        turn as of one in progress, and takes the suggestion back with it.
+        """
+        if event.value == OWN_TURN and state.status == "suggested":
+            return state, state._replace(status="cancelled")
         if not self.free or self.caller:
             return (state,)
         return self._cancel(state, event)

@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
 from .history import Event, Finding, explain_history, format_history
-from .models import CallModel, ItemModel
+from .models import OWN_TURN, CallModel, ItemModel
 from .records import CALLERS, FREE, Attempt, CallRecord, Effect, ItemRecord, Records, label_arguments
 
 _MAKES_LIVE = ("accept", "make")
@@ -96,12 +96,14 @@ def _find_surplus(records: Records) -> Iterator[str]:
 
 
 def _collect_call_events(records: Records, call: CallRecord) -> Iterator[Event]:
-    yield from _find_makers(records.asked[call.order], call.id, "", label_arguments(""))
+    makers = [*_find_makers(records.asked[call.order], call.id, "", label_arguments(""))]
+    yield from makers
     if call.tool in CALLERS & FREE:
         yield from _find_handovers(records.asked[call.order], call.id)
     yield from call.events
-    if call.thread:
-        yield from records.threads[call.thread]
+    for each in records.threads[call.thread] if call.thread else ():
+        met = any(each.begin <= make.deadline and make.begin <= each.deadline for make in makers)
+        yield replace(each, value=OWN_TURN) if each.operation == "cancel turn" and met else each
 
 
 def _find_handovers(attempts: Iterable[Attempt], id: str) -> Iterator[Event]:
@@ -141,11 +143,15 @@ def _find_replacements(records: Records, item: ItemRecord, until: float) -> Iter
 
 
 def _find_makers(attempts: Iterable[Attempt], id: str, value: str, detail: str = "") -> Iterator[Event]:
-    """Yield the message that made a call or an item: the one answered with it, else one with an unknown outcome."""
-    unknown = []
+    """Yield the message that made a call or an item: the one answered with it, else one with an unknown outcome.
+
+    The one that was answered may repeat an earlier one, by its key, that had made it and whose answer was lost.
+    """
+    unknown: list[Attempt] = []
     for attempt in attempts:
         if id in attempt.made:
-            yield attempt.event("make", value, detail)
+            made = attempt.event("make", value, detail)
+            yield replace(made, begin=min([made.begin, *(each.begin for each in unknown)]))
             return
         if attempt.outcome == "unknown":
             unknown.append(attempt)

@@ -3,11 +3,14 @@
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Literal, TypeVar
 
+import trio
+
 from agent.memory.recall.index import RecallIndex
 from agent.memory.recall.recall import IndexRecaller
 from agent.ports.conversation import Scope
-from agent.ports.memory import Changes, Item, Remark, StoredTurn
+from agent.ports.memory import LIVE, Item, Remark, StoredTurn
 from agent.ports.recall import RecallQuery, RecallResult
+from agent.ports.recall_store import ChangeListener, Changes, GroupRows, ScopeGroup
 from tests.memory.made import MINE, NOW
 
 MINUTE = 60_000
@@ -43,19 +46,54 @@ class Feed:
         self.changes: list[StoredTurn | Item] = [*turns, *items]
         self.asked = 0
 
+    async def find_last_change(self) -> int:
+        """Return how much was changed so far."""
+        await trio.lowlevel.checkpoint()
+        return len(self.changes)
+
     async def changes_after(self, after: int, limit: int) -> Changes:
         """Return the next changes."""
+        await trio.lowlevel.checkpoint()
         self.asked += 1
         new = self.changes[after : after + limit]
         turns = tuple(each for each in new if isinstance(each, StoredTurn))
         return Changes(turns, tuple(each for each in new if isinstance(each, Item)), after + len(new))
 
-    async def forgotten_ids(self, ids: Collection[str]) -> frozenset[str]:
-        """Return which of these were forgotten."""
-        gone = [
-            f"t{each.n}" for each in self.changes if isinstance(each, StoredTurn) and not each.remark.text
-        ]
-        return frozenset(ids) & frozenset(gone)
+    async def load_group(self, group: ScopeGroup, limit: int) -> GroupRows:
+        """Return what is kept of a group, as it is now."""
+        await trio.lowlevel.checkpoint()
+        turns = self._turns_of(group)
+        items = {each.id: each for each in self.changes if isinstance(each, Item)}
+        live = [each for each in items.values() if each.status in LIVE and holds(group, each.scope)]
+        return GroupRows([*turns], tuple(turns.values())[:limit], tuple(live), len(self.changes))
+
+    async def load_turns(self, numbers: Sequence[int]) -> tuple[StoredTurn, ...]:
+        """Return these turns, as they are now."""
+        await trio.lowlevel.checkpoint()
+        turns = self._turns_of(None)
+        return tuple(turns[number] for number in numbers)
+
+    def _turns_of(self, group: ScopeGroup | None) -> dict[int, StoredTurn]:
+        turns = (each for each in self.changes if isinstance(each, StoredTurn))
+        found = {each.n: each for each in turns if group is None or holds(group, each.scope)}
+        return dict(sorted(found.items()))
+
+    async def citable_ids(self, ids: Collection[str], at: int) -> frozenset[str]:
+        """Return that all may be cited."""
+        return frozenset(ids)
+
+    async def listen_for_changes(self, hear: ChangeListener) -> None:
+        """Tell nothing."""
+
+    def count_unheard_writes(self) -> int:
+        """Return how much was changed so far, none of which is told."""
+        return len(self.changes)
+
+
+def holds(group: ScopeGroup, scope: Scope) -> bool:
+    """Whether a scope is one of a group."""
+    thread = scope.thread if group.thread is None else group.thread
+    return (scope.project, scope.user, scope.thread) == (group.project, group.user, thread)
 
 
 async def inline(function: Callable[[], T]) -> T:
@@ -73,13 +111,9 @@ def index_of(*turns: StoredTurn, commit: bool = True) -> RecallIndex:
     return index
 
 
-def recall_of(*turns: StoredTurn, items: Sequence[Item] = (), commit: bool = True) -> IndexRecaller:
+def recall_of(*turns: StoredTurn, items: Sequence[Item] = ()) -> IndexRecaller:
     """What recalls turns and items."""
-    recall = IndexRecaller(Feed(), inline)
-    recall.apply_changes(turns, items)
-    if commit:
-        recall.index.commit()
-    return recall
+    return IndexRecaller(Feed(*turns, items=items), inline)
 
 
 def search(text: str, scope: Scope = MINE, **other: Any) -> RecallQuery:

@@ -16,16 +16,16 @@ from agent.memory.recall import dense
 from agent.memory.recall.dense import AGAIN, AT_ONCE, KEPT, RowVectors
 from agent.memory.recall.index import BATCH, RecallIndex
 from agent.memory.recall.recall import IndexRecaller
-from agent.ports.memory import Changes
+from agent.ports.conversation import Scope
 from agent.ports.vectors import PackedVector, VectorKind
-from agent.storage.memories.store import SqliteMemory, open_sqlite_memory
+from agent.storage.memories.store import DatabaseMemory, open_database_memory
 from agent.testing.fakes import Noon
 from agent.testing.vectors import WordsEmbedder
 from tests.logs import logged
 from tests.memory.made import MINE
 from tests.remembered import NOW, a_draft, accepted, an_exchange
 
-from .made import best, inline, search, turn
+from .made import Feed, best, inline, search, turn
 
 LAST = VectorKind("words:64", 64)
 
@@ -142,34 +142,57 @@ async def test_how_near_a_turn_is_with_those_beside_it_is_their_mean(shelf: Shel
 async def test_no_vector_is_written_alone_while_more_come(
     shelf: Shelf, autojump_clock: trio.testing.MockClock, nursery: trio.Nursery
 ) -> None:
-    """A turn costs no commit: many are written together, and the last when nothing has come for a while."""
+    """A turn costs no commit: those of a minute are written together, and nothing where there is none."""
     embedder = WordsEmbedder()
-    recall = IndexRecaller(NoFeed(), inline, lambda index: dense_of(index, embedder, shelf))
+    feed = Feed()
+    recall = IndexRecaller(feed, inline, lambda index: dense_of(index, embedder, shelf))
     nursery.start_soon(recall.keep_up)
-    recall.apply_changes(talk(1, KEPT - 10))
-    for each in talk(KEPT - 9, KEPT + 10):
-        recall.apply_changes([each])
+    await recall.load_index(MINE)
+    for each in talk(1, KEPT + 10):
+        feed.changes.append(each)
+        await recall.load_index(MINE)
         await trio.sleep(1)
-    assert [len(ids) for ids in shelf.written] == [KEPT]
     await trio.sleep(AGAIN + 1)
-    assert [len(ids) for ids in shelf.written] == [KEPT, 10]
+    assert len(shelf.written) == 3
+    assert sum(map(len, shelf.written)) == KEPT + 10
     await trio.sleep(3 * AGAIN)
-    assert len(shelf.written) == 2
+    assert len(shelf.written) == 3
     nursery.cancel_scope.cancel()
 
 
-class NoFeed:
-    """What is kept of nothing."""
+async def test_vectors_of_a_few_rows_are_stored_while_others_keep_talking(
+    shelf: Shelf, autojump_clock: trio.testing.MockClock, nursery: trio.Nursery
+) -> None:
+    """A busy server has no quiet minute, and a small group never has enough rows for a write of its own."""
+    embedder, quiet = WordsEmbedder(), Scope("p", "t", "quiet")
+    feed = Feed(turn(1, "word1", scope=quiet))
+    recall = IndexRecaller(feed, inline, lambda index: dense_of(index, embedder, shelf))
+    nursery.start_soon(recall.keep_up)
+    await recall.load_index(quiet)
+    for each in talk(2, 2 + round(AGAIN)):
+        feed.changes.append(each)
+        await recall.load_index(MINE)
+        await trio.sleep(1)
+    assert "t1" in {id for ids in shelf.written for id in ids}
+    nursery.cancel_scope.cancel()
 
-    async def changes_after(self, after: int, limit: int) -> Changes:
-        """Return that nothing has changed."""
-        await trio.lowlevel.checkpoint()
-        return Changes((), (), after)
 
-    async def forgotten_ids(self, ids: Collection[str]) -> frozenset[str]:
-        """Return that nothing was forgotten."""
-        await trio.lowlevel.checkpoint()
-        return frozenset()
+async def test_no_text_is_embedded_of_an_index_that_was_let_go(
+    shelf: Shelf, autojump_clock: trio.testing.MockClock, nursery: trio.Nursery
+) -> None:
+    """It hears of no change, so its words may be forgotten."""
+    embedder = WordsEmbedder(delay=1.0)
+    one, two, three = (Scope("p", "t", f"user{number}") for number in range(3))
+    feed = Feed(turn(1, "word1", scope=one), turn(2, "word2", scope=two))
+    recall = IndexRecaller(feed, inline, lambda index: dense_of(index, embedder, shelf), most=2)
+    await recall.load_index(one)
+    await recall.load_index(two)
+    nursery.start_soon(recall.embed_rows)
+    await trio.testing.wait_all_tasks_blocked(0.1)
+    await recall.load_index(three)
+    feed.changes.append(turn(2, "", scope=two))
+    await trio.sleep(5)
+    assert embedder.asked == ["word1"]
 
 
 @pytest.mark.parametrize("other", [("words:1", 64), ("words:64", 128)])
@@ -185,8 +208,8 @@ async def test_another_embedder_makes_its_own(
     kept = dict(shelf.kept[LAST])
     after = WordsEmbedder(other[1], delay=1.0)
     after.name = other[0]
-    recall = IndexRecaller(NoFeed(), inline, lambda index: dense_of(index, after, shelf))
-    recall.apply_changes(talk(1, count))
+    recall = IndexRecaller(Feed(*talk(1, count)), inline, lambda index: dense_of(index, after, shelf))
+    await recall.load_index(MINE)
     nursery.start_soon(recall.keep_up)
     await trio.sleep(1.5)
     asked = len(after.asked)
@@ -342,50 +365,51 @@ async def test_what_is_forgotten_while_it_is_embedded_is_not_kept(
 
 
 @pytest.fixture
-async def memory(tmp_path: Path) -> AsyncGenerator[SqliteMemory, None]:
-    async with open_sqlite_memory(tmp_path, inline, Noon()) as opened:
+async def memory(tmp_path: Path) -> AsyncGenerator[DatabaseMemory, None]:
+    async with open_database_memory(tmp_path, inline, Noon()) as opened:
         yield opened
 
 
-def recall_of(memory: SqliteMemory, embedder: WordsEmbedder) -> IndexRecaller:
+def recall_of(memory: DatabaseMemory, embedder: WordsEmbedder) -> IndexRecaller:
     return IndexRecaller(memory, inline, lambda index: RowVectors(index.rows, embedder, inline, None, memory))
 
 
-async def test_an_item_is_embedded_once_whatever_becomes_of_it(memory: SqliteMemory) -> None:
+async def test_an_item_is_embedded_once_whatever_becomes_of_it(memory: DatabaseMemory) -> None:
     """Its words never change; of what is closed nothing is found, and what takes its place has its own."""
     embedder = WordsEmbedder()
     await memory.keep_exchanges([an_exchange("m1", "blue door", "noted", scope=MINE)], NOW)
     item = await accepted(memory, a_draft("The door is blue", "door"), MINE)
     recall = recall_of(memory, embedder)
-    await recall.catch_up()
+    await recall.load_index(MINE)
     await recall.embed_rows()
     assert await recall.save_vectors() == 0
     assert sorted(embedder.asked) == ["The door is blue", "blue door", "noted"]
     new = await memory.replace_item(MINE, item.id, a_draft("The door is red", "door"), NOW)
-    await recall.catch_up()
+    await recall.load_index(MINE)
     await recall.embed_rows()
     await recall.save_vectors()
     assert embedder.asked[3:] == ["The door is red"]
     kept = await memory.vectors(LAST, [item.id, new.id])
     assert sorted(each.id for each in kept) == [item.id, new.id]
     again = recall_of(memory, embedder)
-    await again.catch_up()
+    await again.load_index(MINE)
     await again.embed_rows()
     assert len(embedder.asked) == 4
     assert new.id in best(await again.recall(search("red door", at=NOW)))
     assert item.id not in best(await again.recall(search("red door", at=NOW)))
 
 
-@pytest.mark.parametrize("how", ["forgotten", "superseded"])
-async def test_what_becomes_of_an_item_while_it_is_embedded(
-    memory: SqliteMemory, autojump_clock: trio.testing.MockClock, nursery: trio.Nursery, how: str
+@pytest.mark.parametrize("how", ["forgotten", "superseded", "superseded later"])
+async def test_what_becomes_of_an_item_while_it_is_embedded_or_later(
+    memory: DatabaseMemory, autojump_clock: trio.testing.MockClock, nursery: trio.Nursery, how: str
 ) -> None:
     """No vector of what is forgotten is kept, nor held; whoever learns of it last."""
     embedder = WordsEmbedder(delay=1.0)
     item = await accepted(memory, a_draft("The door is blue", "door"), MINE)
     recall = recall_of(memory, embedder)
-    await recall.catch_up()
+    await recall.load_index(MINE)
     nursery.start_soon(recall.embed_rows)
+    await trio.sleep(3 if how == "superseded later" else 0)
     await trio.testing.wait_all_tasks_blocked()
     if how == "forgotten":
         await memory.forget_item(MINE, item.id, NOW)  # and this index has not heard of it
@@ -393,14 +417,15 @@ async def test_what_becomes_of_an_item_while_it_is_embedded(
         await recall.save_vectors()
     else:
         await memory.replace_item(MINE, item.id, a_draft("The door is red", "door"), NOW)
-        await recall.catch_up()
+        await recall.load_index(MINE)
         await trio.sleep(3)
         await recall.save_vectors()
-        assert [each.id for each in await memory.vectors(LAST, ["i1", "i2"])] == ["i2"]
+        made = ["i2"] if how == "superseded" else []  # where all was embedded before, nothing more is
+        assert [each.id for each in await memory.vectors(LAST, ["i1", "i2"])] == made
     assert await memory.vectors(LAST, [item.id]) == ()
-    await recall.catch_up()
+    await recall.load_index(MINE)
     assert item.id not in best(await recall.recall(search("blue door", at=NOW)))
-    near: Any = recall._near
+    near: Any = next(iter(recall._held.values())).search.near
     own, _ = near.measure_cosines(await near.find_nearest("blue door", frozenset({0})), lambda row: True, [0])
     assert own.get(0, 0.0) == 0.0
 
@@ -410,13 +435,14 @@ import sys, trio
 from pathlib import Path
 from agent.memory.recall.dense import RowVectors
 from agent.memory.recall.recall import IndexRecaller
-from agent.storage.memories.store import open_sqlite_memory
+from agent.storage.memories.store import open_database_memory
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
 from agent.testing.vectors import WordsEmbedder
+from tests.memory.made import MINE
 
 async def main():
-    async with open_sqlite_memory(Path(sys.argv[1]), inline, Noon()) as memory:
+    async with open_database_memory(Path(sys.argv[1]), inline, Noon()) as memory:
         keep = memory.keep_vectors
         async def told(kind, packed):
             await keep(kind, packed)
@@ -424,7 +450,7 @@ async def main():
         memory.keep_vectors = told
         embedder = WordsEmbedder(delay=0.02)
         recall = IndexRecaller(memory, inline, lambda index: RowVectors(index.rows, embedder, inline, None, memory))
-        await recall.catch_up()
+        await recall.load_index(MINE)
         await recall.embed_rows()
 
 trio.run(main)
@@ -441,7 +467,7 @@ def killed(folder: Path) -> int:
 
 
 @pytest.mark.proof
-async def test_what_was_kept_before_a_kill_is_not_made_again(memory: SqliteMemory, tmp_path: Path) -> None:
+async def test_what_was_kept_before_a_kill_is_not_made_again(memory: DatabaseMemory, tmp_path: Path) -> None:
     """A process of its own, killed while it embeds; the next one makes the rest, and no more."""
     count = 20 * KEPT
     await memory.keep_exchanges([an_exchange(f"m{n}", f"word{n}", "", scope=MINE) for n in range(count)], NOW)
@@ -451,7 +477,7 @@ async def test_what_was_kept_before_a_kill_is_not_made_again(memory: SqliteMemor
     assert 2 * KEPT <= told <= done <= told + KEPT < count
     embedder = WordsEmbedder()
     recall = recall_of(memory, embedder)
-    await recall.catch_up()
+    await recall.load_index(MINE)
     await recall.embed_rows()
     assert await recall.save_vectors() == 0
     assert len(embedder.asked) == count - done

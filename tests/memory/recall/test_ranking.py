@@ -11,7 +11,7 @@ from agent.memory.recall.excerpts import (
     numbers_of,
     select_excerpts,
 )
-from agent.memory.recall.rank import WEIGHTS, rank_reciprocal, sum_arms, turn_penalty
+from agent.memory.recall.rank import WEIGHTS, sum_arms, turn_penalty
 from agent.memory.recall.sureness import QuestionCoverage, QuestionMass, estimate_sureness, word_rarity
 from agent.ports.recall import Excerpt
 
@@ -19,7 +19,6 @@ from agent.ports.recall import Excerpt
 def test_each_arm_counts_by_its_share_of_its_best() -> None:
     """Not by ranks."""
     assert sum_arms([(1.0, {1: 10.0, 2: 5.0}), (0.2, {2: 3.0}), (0.4, {})]) == {1: 1.0, 2: 0.7}
-    assert rank_reciprocal([{1: 10.0, 2: 5.0}, {2: 3.0}]) == [2, 1]
 
 
 def test_short_turns_and_short_questions_lose() -> None:

@@ -5,24 +5,27 @@ import trio
 import trio.testing
 
 from agent.errors import EmbeddingFailed
-from agent.memory.recall import index_follower
+from agent.memory.recall.change_follower import PAGE
 from agent.memory.recall.dense import RowVectors
 from agent.memory.recall.index import BATCH
-from agent.memory.recall.index_follower import PAGE, QUIET
-from agent.memory.recall.recall import AGAIN, RECALLED_SHOWN, IndexRecaller
+from agent.memory.recall.recall import AGAIN, IndexRecaller
+from agent.memory.recall.search import RECALLED_SHOWN
+from agent.memory.recall.sureness import FLOOR
 from agent.ports.conversation import Scope
-from agent.ports.memory import Changes
 from agent.ports.recall import RecallResult
+from agent.ports.recall_store import Changes
 from agent.testing.vectors import WordsEmbedder
-from tests.memory.made import DAY, NOW, item
+from tests.memory.made import DAY, MINE, NOW, item
 
-from .made import TALK, Feed, best, inline, recall_of, search, turn
+from .made import TALK, Feed, best, index_of, inline, recall_of, search, turn
 
 
 @pytest.mark.parametrize("commit", [False, True])
 async def test_what_answers_is_recalled(commit: bool) -> None:
     """By whom it was said, with its date, its thread and its message's id, oldest first."""
-    recall = recall_of(*TALK, commit=commit)
+    recall = recall_of(*TALK)
+    if commit:
+        (await recall.load_index(MINE)).commit()
     found = await recall.recall(search("Which kitten did Ben adopt?"))
     assert best(found)[0] == "t2"
     top = max(found.excerpts, key=lambda each: each.score)
@@ -71,7 +74,7 @@ async def test_nothing_that_fits_is_nothing() -> None:
     unknown = await recall.recall(search("What did Ben say about submarines?", floor=None))
     known = await recall.recall(search("Which kitten did Ben adopt?", floor=None))
     assert unknown.excerpts == ()
-    assert unknown.score < recall.floor < known.score
+    assert unknown.score < FLOOR < known.score
     assert (await recall.recall(search("??"))).score == 0
     assert (await recall_of().recall(search("kitten"))).excerpts == ()
 
@@ -79,8 +82,7 @@ async def test_nothing_that_fits_is_nothing() -> None:
 async def test_what_the_reader_has_before_him_is_left_out() -> None:
     """In his own thread; the same id elsewhere is another message."""
     here, there = Scope("p", "one", "ana"), Scope("p", "two", "ana")
-    recall = recall_of(turn(1, "kitten", scope=here))
-    recall.apply_changes([turn(2, "kitten kitten", scope=there)])
+    recall = recall_of(turn(1, "kitten", scope=here), turn(2, "kitten kitten", scope=there))
     shown = frozenset(("m1", "m2"))
     assert best(await recall.recall(search("kitten", here, visible_messages=shown))) == ["t2"]
     assert best(await recall.recall(search("kitten", there, visible_messages=shown))) == ["t1"]
@@ -100,7 +102,6 @@ async def test_what_fits_of_what_the_reader_has_before_him_is_told_apart() -> No
     )
     assert best(found) == ["t4"]
     assert [each.id for each in found.visible_excerpts] == ["t1"]
-    assert found.without_excerpts(["t1"]).visible_excerpts == ()
     many = [turn(n, f"Kitten {n} is mine.", scope=here) for n in range(1, 20)]
     all_of_it = frozenset(f"m{n}" for n in range(1, 20))
     told = await recall_of(*many).recall(search("kitten", here, visible_messages=all_of_it))
@@ -108,12 +109,12 @@ async def test_what_fits_of_what_the_reader_has_before_him_is_told_apart() -> No
 
 
 async def test_what_was_forgotten_is_not_told_of_the_conversation_either() -> None:
-    """Not while all that is kept is read first."""
+    """Also where another process has forgotten it since."""
     here = Scope("p", "one", "ana")
-    feed = Feed(*[turn(n, f"Kitten {n}.", scope=here) for n in range(1, 4 * PAGE)], turn(1, ""), turn(2, ""))
+    feed = Feed(*[turn(n, f"Kitten {n}.", scope=here) for n in range(1, 4)])
     recall = IndexRecaller(feed, inline)
     await recall.recall(search("kitten", here))
-    recall.index.commit()
+    feed.changes += [turn(1, "", scope=here), turn(2, "", scope=here)]
     found = await recall.recall(search("kitten", here, visible_messages=frozenset({"m1", "m2", "m3"})))
     assert [each.id for each in found.visible_excerpts] == ["t3"]
 
@@ -144,23 +145,19 @@ async def test_an_item_takes_nothing_from_what_was_said() -> None:
 @pytest.mark.parametrize("status", ["proposed", "done", "rejected", "expired", "superseded", "forgotten"])
 async def test_only_live_items_are_recalled(status: str) -> None:
     """Whatever its status becomes, it is gone at once."""
-    recall = recall_of(items=[item()])
+    feed = Feed(items=[item()])
+    recall = IndexRecaller(feed, inline)
     assert best(await recall.recall(search("budget of Atlas"))) == ["i1"]
-    recall.apply_changes(items=[item(status=status)])
+    feed.changes.append(item(status=status))
     assert best(await recall.recall(search("budget of Atlas"))) == []
 
 
 async def test_the_index_follows_what_is_kept() -> None:
-    """From the beginning, then from where it was; what was forgotten goes."""
+    """From what is there at the first question; what was forgotten goes."""
     feed = Feed(*TALK, items=[item()])
     recall = IndexRecaller(feed, inline)
-    await recall.catch_up()
-    assert recall.index.waiting_count == 0
     assert best(await recall.recall(search("Which kitten did Ben adopt?")))[0] == "t2"
-    feed.changes += [turn(2, ""), item(status="superseded")]
-    recall.apply_changes([turn(6, "A new hat.")])
-    feed.changes.append(turn(6, "A new hat."))
-    await recall.catch_up()
+    feed.changes += [turn(2, ""), item(status="superseded"), turn(6, "A new hat.")]
     assert best(await recall.recall(search("kitten"))) == []
     assert best(await recall.recall(search("budget Atlas"))) == []
     assert best(await recall.recall(search("hat", limit=1))) == ["t6"]
@@ -170,7 +167,7 @@ async def test_what_another_process_has_changed_is_seen_by_the_next_search() -> 
     """All of it, however much, also while somebody else takes it in; what is kept was read before."""
     feed = Feed(*TALK)
     recall = IndexRecaller(feed, inline)
-    await recall.catch_up()
+    await recall.load_index(MINE)
     feed.changes += [turn(n, f"Nothing much {n}.", sitting=n) for n in range(10, 10 + 2 * PAGE)]
     feed.changes += [turn(2, ""), turn(900, "A black kitten.", sitting=900)]
     real, waiting = feed.changes_after, trio.Event()
@@ -180,7 +177,7 @@ async def test_what_another_process_has_changed_is_seen_by_the_next_search() -> 
         await waiting.wait()
         return before
 
-    vars(feed)["changed"] = changed
+    vars(feed)["changes_after"] = changed
     found: list[RecallResult] = []
 
     async def look() -> None:
@@ -198,82 +195,60 @@ async def test_who_waits_together_looks_once() -> None:
     """A look that began after somebody came, and left nothing, is his too."""
     feed = Feed(*TALK)
     recall = IndexRecaller(feed, inline)
-    await recall.catch_up()
+    await recall.load_index(MINE)
     real, before = feed.changes_after, feed.asked
+    feed.changes.append(turn(10, "Nothing much.", sitting=10))
 
     async def changed(after: int, limit: int) -> Changes:
         await trio.testing.wait_all_tasks_blocked()
         return await real(after, limit)
 
-    vars(feed)["changed"] = changed
+    vars(feed)["changes_after"] = changed
     async with trio.open_nursery() as nursery:
         for _ in range(20):
             nursery.start_soon(recall.recall, search("Which kitten?"))
     assert 1 <= feed.asked - before <= 2
 
 
-async def test_what_was_forgotten_while_all_was_read_is_not_found() -> None:
-    """Its row was read before, and that it is gone comes last."""
-    feed = Feed(*TALK, *[turn(n, f"Nothing much {n}.", sitting=n) for n in range(10, 10 + 2 * PAGE)])
-    recall = IndexRecaller(feed, inline)
-    await recall.recall(search("kitten"))
-    recall.index.commit()
-    assert best(await recall.recall(search("Which kitten did Ben adopt?")))[0] == "t2"
-    feed.changes.append(turn(2, ""))
-    assert "t2" not in best(await recall.recall(search("Which kitten did Ben adopt?")))
-
-
-async def test_the_index_is_written_after_a_while_or_when_enough_waits(
+async def test_many_rows_are_written_behind_the_turns(
     autojump_clock: trio.testing.MockClock, nursery: trio.Nursery
 ) -> None:
-    """In batches, behind the conversation."""
-    recall = IndexRecaller(Feed(), inline)
+    """In batches; few are not written at all."""
+    feed = Feed(*TALK)
+    recall = IndexRecaller(feed, inline)
     nursery.start_soon(recall.keep_up)
+    index = await recall.load_index(MINE)
+    feed.changes += [turn(n, "Some words.", sitting=n) for n in range(10, 3 + BATCH)]
+    await recall.load_index(MINE)
+    await trio.sleep(60)
+    assert index.waiting_count == len(index.rows) < BATCH
+    feed.changes += [turn(n, "Some words.", sitting=n) for n in range(BATCH, 10 + BATCH)]
+    await recall.load_index(MINE)
     await trio.testing.wait_all_tasks_blocked()
-    recall.apply_changes(TALK)
-    await trio.testing.wait_all_tasks_blocked()
-    assert recall.index.waiting_count == len(TALK)
-    await trio.sleep(QUIET + 0.1)
-    assert recall.index.waiting_count == 0
-    recall.apply_changes([turn(n, "Some words.", sitting=n) for n in range(10, 10 + BATCH)])
-    await trio.testing.wait_all_tasks_blocked()
-    assert recall.index.waiting_count == 0
+    assert index.waiting_count == 0
     nursery.cancel_scope.cancel()
 
 
-async def test_much_that_is_kept_is_read_again_behind_the_turns(
+async def test_what_is_forgotten_leaves_the_written_index(
     autojump_clock: trio.testing.MockClock, nursery: trio.Nursery
 ) -> None:
-    """A page at a time, and written in a few pieces, not one by one; a page that is full is not waited for long."""
-    feed = Feed(*[turn(n, f"Kitten {n}.", sitting=n) for n in range(1, 2 * PAGE + 1)])
+    """At once, behind the turns, however little is waiting."""
+    feed = Feed(*[turn(n, f"Kitten {n}.", sitting=n) for n in range(1, BATCH + 2)])
     recall = IndexRecaller(feed, inline)
-    assert best(await recall.recall(search("kitten"))) == []
-    assert recall.index.waiting_count == PAGE
     nursery.start_soon(recall.keep_up)
-    await trio.sleep(QUIET + 0.1)
-    assert recall.index.waiting_count == 0
-    assert len(recall.index.rows) == 2 * PAGE
-    assert len(best(await recall.recall(search("kitten")))) == 10
+    index = await recall.load_index(MINE)
+    assert "t7" in {*index.indexed_ids()}
+    feed.changes.append(turn(7, ""))
+    await recall.load_index(MINE)
+    assert index.waiting_count == 1
+    await trio.testing.wait_all_tasks_blocked()
+    assert index.waiting_count == 0
+    assert len({*index.indexed_ids()}) == BATCH
     nursery.cancel_scope.cancel()
 
 
-async def test_what_reading_all_of_it_has_left_free_is_given_back(
-    autojump_clock: trio.testing.MockClock, nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Once, when it was read to its end, however little of it was left to be written then."""
-    given: list[float] = []
-    monkeypatch.setattr(index_follower, "trim_heap", lambda: given.append(trio.current_time()))
-    recall, began = IndexRecaller(Feed(*TALK), inline), trio.current_time()
-    nursery.start_soon(recall.keep_up)
-    await trio.sleep(2 * QUIET)
-    recall.apply_changes([turn(10, "Some words.")])
-    await trio.sleep(2 * QUIET)
-    assert given == [pytest.approx(began + QUIET)]
-    nursery.cancel_scope.cancel()
-
-
-async def test_the_live_items_come_with_what_was_found_where_all_was_read() -> None:
-    """Those that are valid, and of who asks; none while there is more to be read of what was there at the start."""
+async def test_the_live_items_come_with_what_was_found() -> None:
+    """Those that are valid, and of who asks."""
     there = item(valid_from=NOW, valid_to=NOW + DAY)
     others = [item(id="i2", scope=Scope("p", "", "eve")), item(id="i3", status="done")]
     feed = Feed(turn(1, "Hi."), items=[there, *others])
@@ -287,31 +262,29 @@ async def test_the_live_items_come_with_what_was_found_where_all_was_read() -> N
     feed.changes += [turn(n, "Hi.", sitting=n) for n in range(10, 10 + PAGE)]
     feed.changes.append(there)
     assert (await recall.recall(search("nothing"))).items == (there,)
-    anew = IndexRecaller(feed, inline)
-    assert (await anew.recall(search("nothing"))).items is None
-    assert (await anew.recall(search("nothing"))).items == (there,)
 
 
 async def test_vectors_find_what_shares_no_stem() -> None:
     """And what words find is not lost; a turn without a vector yet is found by its words."""
     embedder = WordsEmbedder()
-    recall = IndexRecaller(Feed(), inline, lambda index: RowVectors(index.rows, embedder, inline))
-    said = [turn(1, "the an of"), *[turn(n, f"Nothing much {n}.", sitting=n) for n in range(2, 40)]]
-    recall.apply_changes(said)
+    feed = Feed(turn(1, "the an of"), *[turn(n, f"Nothing much {n}.", sitting=n) for n in range(2, 40)])
+    recall = IndexRecaller(feed, inline, lambda index: RowVectors(index.rows, embedder, inline))
+    await recall.load_index(MINE)
     await recall.embed_rows()
     found = await recall.recall(search("of the kitten an"))
     assert best(found) == ["t1"] or best(found)[0] == "t1"
-    recall.apply_changes([turn(50, "A kitten!", sitting=50)])
+    feed.changes.append(turn(50, "A kitten!", sitting=50))
     assert "t50" in best(await recall.recall(search("kitten")))
-    recall.apply_changes([turn(1, "")])
+    feed.changes.append(turn(1, ""))
     assert "t1" not in best(await recall.recall(search("of the kitten an")))
 
 
 async def test_vectors_see_one_scope() -> None:
     """Another's nearest is nobody's."""
     embedder = WordsEmbedder()
-    recall = IndexRecaller(Feed(), inline, lambda index: RowVectors(index.rows, embedder, inline))
-    recall.apply_changes([turn(1, "blue moon", scope=Scope("p", "t", "eve")), turn(2, "red sun")])
+    feed = Feed(turn(1, "blue moon", scope=Scope("p", "t", "eve")), turn(2, "red sun"))
+    recall = IndexRecaller(feed, inline, lambda index: RowVectors(index.rows, embedder, inline))
+    await recall.load_index(MINE)
     await recall.embed_rows()
     assert best(await recall.recall(search("blue moon kitten"))) == ["t2"]
 
@@ -319,9 +292,9 @@ async def test_vectors_see_one_scope() -> None:
 async def test_without_vectors_words_recall() -> None:
     """A served model that fails is said once, and asked again."""
     embedder = WordsEmbedder()
-    recall = IndexRecaller(Feed(), inline, lambda index: RowVectors(index.rows, embedder, inline))
+    recall = IndexRecaller(Feed(*TALK), inline, lambda index: RowVectors(index.rows, embedder, inline))
     embedder.fails = EmbeddingFailed("unreachable", "no answer")
-    recall.apply_changes(TALK)
+    await recall.load_index(MINE)
     await recall.embed_rows()
     assert best(await recall.recall(search("Which kitten did Ben adopt?")))[0] == "t2"
     embedder.fails = None
@@ -334,18 +307,17 @@ async def test_what_comes_is_embedded_behind_the_conversation(
 ) -> None:
     """Words alone recall while much of it has no vector yet; one that failed is tried again."""
     embedder = WordsEmbedder(delay=5.0)
-    recall = IndexRecaller(Feed(), inline, lambda index: RowVectors(index.rows, embedder, inline))
-    recall.apply_changes([turn(n, "the an of", sitting=n) for n in range(1, BATCH + 2)])
+    feed = Feed(*[turn(n, "the an of", sitting=n) for n in range(1, BATCH + 2)])
+    recall = IndexRecaller(feed, inline, lambda index: RowVectors(index.rows, embedder, inline))
     nursery.start_soon(recall.keep_up)
-    await trio.sleep(QUIET + 0.1)
-    assert recall.index.waiting_count == 0
+    await recall.load_index(MINE)
     asked = len(embedder.asked)
     assert best(await recall.recall(search("of the kitten"))) == []
     assert len(embedder.asked) == asked
     await trio.sleep(30)
     assert best(await recall.recall(search("of the kitten"))) != []
     embedder.fails = EmbeddingFailed("unreachable", "no answer")
-    recall.apply_changes([turn(500, "of the kitten", sitting=500)])
+    feed.changes.extend([turn(500, "of the kitten", sitting=500)])
     await trio.sleep(30)
     embedder.fails = None
     await trio.sleep(AGAIN)
@@ -358,11 +330,11 @@ async def test_what_is_forgotten_while_it_is_embedded_has_no_vector(
 ) -> None:
     """Its row is zeros, and so is that of what is forgotten later."""
     embedder = WordsEmbedder(delay=1.0)
-    recall = recall_of(turn(1, "blue moon"), turn(2, "blue sun", sitting=1))
-    dense = RowVectors(recall.index.rows, embedder, inline)
+    index = index_of(turn(1, "blue moon"), turn(2, "blue sun", sitting=1))
+    dense = RowVectors(index.rows, embedder, inline)
     nursery.start_soon(dense.catch_up)
     await trio.testing.wait_all_tasks_blocked()
-    recall.index.forget_turn(1)
+    index.forget_turn(1)
     dense.drop_vector(0)
     await trio.sleep(2)
     assert dense.missing_count == 0
@@ -370,7 +342,7 @@ async def test_what_is_forgotten_while_it_is_embedded_has_no_vector(
         await dense.find_nearest("blue moon", frozenset({0})), lambda row: True, {0, 1}
     )
     assert own[0] == 0 < own[1]
-    recall.index.forget_turn(2)
+    index.forget_turn(2)
     dense.drop_vector(1)
     own, around = dense.measure_cosines(
         await dense.find_nearest("blue moon", frozenset({0})), lambda row: True, {0, 1}

@@ -75,7 +75,7 @@ async def test_a_small_talk_is_not_refused() -> None:
     talks = dialogues(DATA)
     for at, talk in enumerate(talks):
         asked = Asked(talk)
-        floor = asked.recall.floor
+        floor = asked.within.floor
         for each in talk.questions:
             if recall_at(await asked.ranking(each.text), each.evidence):
                 refused.append(await asked.sure(each.text) < floor)

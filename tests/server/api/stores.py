@@ -1,6 +1,6 @@
 """What the API's handlers call, in memory: stores of a few dictionaries, and a desk that plays what it is told."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, TypeVar
@@ -10,9 +10,18 @@ import trio
 from agent.errors import Conflict, ModelFailed, NotFound, StorageFailed
 from agent.ports.action import Payload
 from agent.ports.brain import Question
-from agent.ports.calls import CallReport, CallStatus, StoredCall
+from agent.ports.calls import UNNAMED, Approver, CallReport, CallStatus, StoredCall
 from agent.ports.conversation import Exchange, Scope
 from agent.ports.draft import PromptSection
+from agent.ports.feedback import Feedback, Rating, Verdict
+from agent.ports.inbox import (
+    CallDecision,
+    DecisionEvent,
+    DecisionFilter,
+    InboxEntry,
+    InboxLook,
+    InboxMark,
+)
 from agent.ports.memory import StoredTurn
 from agent.ports.pages import Page, Window
 from agent.ports.projects import HOUSE, Project, ProjectKey, StoredDocument
@@ -23,7 +32,9 @@ from agent.ports.threads import StoredMessage, Thread, ThreadState
 from agent.ports.tools import ToolDefinition
 from agent.retrieval.foreign import ForeignFiles
 from agent.server.api.context import ApiServices
+from agent.server.api.inbox_watch import InboxWatch
 from agent.server.api.upload_reader import UploadReader
+from agent.testing.fake_feedback import FakeFeedback
 from agent.testing.network import InProcess, inline
 
 T = TypeVar("T")
@@ -34,6 +45,22 @@ def part(entries: list[T], window: Window) -> Page[T]:
     found = entries[window.after : window.after + window.limit]
     last = window.after + len(found)
     return Page(tuple(found), last if last < len(entries) else None)
+
+
+class HouseFeedback(FakeFeedback):
+    """Feedback of the house's projects."""
+
+    check: Callable[[str], Awaitable[None]]
+
+    async def put_message_feedback(self, rating: Rating, scope: Scope) -> Feedback:
+        """Keep a rating."""
+        await self.check(scope.project)
+        return await super().put_message_feedback(rating, scope)
+
+    async def feedback(self, project: str, window: Window, verdict: Verdict | None = None) -> Page[Feedback]:
+        """Return a part of a project's."""
+        await self.check(project)
+        return await super().feedback(project, window, verdict)
 
 
 @dataclass
@@ -54,18 +81,22 @@ class House:
     calls: dict[str, StoredCall] = field(default_factory=dict)
     requests: dict[tuple[str, str], tuple[str, StoredAnswer | None]] = field(default_factory=dict)
     notes: list[tuple[str, str, str, str]] = field(default_factory=list)
+    decisions: list[CallDecision] = field(default_factory=list)
     done: list[Any] = field(default_factory=list)
     reports: dict[str, str] = field(default_factory=dict)
+    feedback: "HouseFeedback" = field(default_factory=lambda: HouseFeedback())
     lookups: int = 0
     asked_of: list[str | None] = field(default_factory=list)  # the projects of requests that name a key
     play: Callable[[ChatRequest, Listener | None], Awaitable[None]] | None = None
     mode: Any = "NOOP"
     prompts: bool = True
     hangs: bool = False
+    going_down: bool = False
     tools: Sequence[ToolDefinition] = ()
 
     def __post_init__(self) -> None:
         """Number what is made."""
+        self.feedback.check = self.check
         self._numbers = count(1)
 
     def new_id(self) -> str:
@@ -80,12 +111,15 @@ class House:
             threads=Threads(self),
             calls=Calls(self),
             requests=Requests(self),
+            feedback=self.feedback,
+            inbox=InboxWatch(Inbox(self), lambda: self.going_down),
             show_prompt=self.show_prompt if self.prompts else None,
             read=UploadReader(inline, ForeignFiles(InProcess()).text_of),
             clock=self,
             new_id=self.new_id,
             new_key=lambda: f"ak_{next(self._numbers):032d}",
             tools=self.tools,
+            model="mock",
         )
 
     def now_ms(self) -> int:
@@ -138,6 +172,24 @@ class House:
             Thread(id=call.thread, project=project, user="bo", created_at=1, updated_at=2, turn=3),
         )
         return call
+
+    def decide(self, call: StoredCall, event: DecisionEvent, by: str | None, approver: Approver) -> None:
+        """Note a decision."""
+        user = by or approver.key
+        self.notes.append((call.project, user, event, call.id))
+        self.decisions.append(
+            CallDecision(
+                at=self.now_ms(),
+                project=call.project,
+                call=call.id,
+                event=event,
+                user=user,
+                approver=approver.name,
+                key=approver.key,
+                tool=call.tool,
+                hash=call.arguments_hash,
+            )
+        )
 
     def add_thread(self, id: str, project: str = HOUSE) -> Thread:
         """Keep a thread."""
@@ -200,12 +252,12 @@ class Projects:
         digest, key = self._house.keys[id]
         self._house.keys[id] = digest, replace(key, revoked_at=at)
 
-    async def project_of_key(self, digest: str) -> str | None:
+    async def find_key(self, digest: str) -> ProjectKey | None:
         """Look a key up."""
         self._house.lookups += 1
         await self._house.check(HOUSE)
         found = (key for kept, key in self._house.keys.values() if kept == digest and key.revoked_at is None)
-        return next((key.project for key in found), None)
+        return next(found, None)
 
     async def put_document(self, document: StoredDocument, text: str) -> StoredDocument:
         """Keep a document in place of another."""
@@ -312,7 +364,69 @@ class Calls:
     async def _not_called(self, *_: Any) -> Any:
         raise AssertionError
 
-    may_begin = keep_call = approve_call = close_call = begin_call = report_call = expire_calls = _not_called
+    may_begin = keep_call = approve_call = close_call = reject_call = begin_call = report_call = (
+        expire_calls
+    ) = _not_called
+
+
+class Inbox:
+    """Implements InboxStore."""
+
+    def __init__(self, house: House) -> None:
+        self._house = house
+
+    async def look(self, project: str | None, most: int) -> InboxLook:
+        """Return the open calls."""
+        await self._house.check(HOUSE if project is None else project)
+        calls = [each for each in self._house.calls.values() if project in (None, each.project)]
+        waiting = sorted(
+            (each for each in calls if each.status == "suggested"), key=lambda call: (call.deadline, call.id)
+        )
+        others = [each for each in calls if each.status in ("confirmed", "claimed")]
+        shown = (*waiting[:most], *others[:most])
+        return InboxLook(
+            {each.id: InboxMark(each.status, each.arguments_hash) for each in shown}, len(waiting)
+        )
+
+    async def entries(self, project: str | None, ids: Collection[str]) -> tuple[InboxEntry, ...]:
+        """Return these calls."""
+        await self._house.check(HOUSE if project is None else project)
+        return tuple(
+            [
+                InboxEntry(
+                    call=call,
+                    user=self._house.threads[call.thread].user,
+                    words=next(
+                        (each.content for each in self._house.messages if each.id == call.message), None
+                    ),
+                    decision=await self.decision(call.project, call.id),
+                )
+                for call in (self._house.calls[id] for id in ids if id in self._house.calls)
+                if project in (None, call.project)
+            ]
+        )
+
+    async def decision(self, project: str, call: str) -> CallDecision | None:
+        """Return the last decision."""
+        found = [each for each in self._house.decisions if (each.project, each.call) == (project, call)]
+        return found[-1] if found else None
+
+    async def decisions(
+        self, project: str | None, wanted: DecisionFilter, limit: int, before: int = 0
+    ) -> Page[CallDecision]:
+        """Return decisions, newest first."""
+        await self._house.check(HOUSE if project is None else project)
+        found = [each for each in self._house.decisions if project in (None, each.project)]
+        found = [each for each in found if wanted.approver in (None, each.approver)]
+        end = before - 1 if before else len(found)
+        start = max(0, end - limit)
+        return Page(tuple(found[start:end][::-1]), start + 1 if start else None)
+
+    async def is_live_key(self, project: str, key: str) -> bool:
+        """Return whether it opens the project."""
+        await self._house.check(project)
+        found = self._house.keys.get(key)
+        return found is not None and found[1].project == project and found[1].revoked_at is None
 
 
 class Requests:
@@ -358,6 +472,10 @@ class Desk:
 
     def __init__(self, house: House) -> None:
         self._house = house
+
+    def find_user(self, project: str, thread: str) -> str | None:
+        """No thread is awake."""
+        return None
 
     async def chat(self, asked: ChatRequest, listener: Listener | None = None) -> Reply:
         """Take a message."""
@@ -415,6 +533,7 @@ class Desk:
         arguments: Payload | None = None,
         seen: str | None = None,
         wait: float = 0.0,
+        approver: Approver = UNNAMED,
     ) -> StoredCall:
         """Approve a call."""
         found = await self._call(project, call)
@@ -427,7 +546,15 @@ class Desk:
             {"arguments": arguments, "arguments_hash": "edited"} if arguments is not None else {}
         )
         status = "confirmed" if found.runs_at == "caller" else "done"
+        self._house.decide(found, "approved" if arguments is None else "edited", by, approver)
         return self._set(found, status=status, approved_by=by, approved_at=5, **new)
+
+    async def wait_for_end(self, project: str, call: str, wait: float) -> StoredCall:
+        """Wait for a call."""
+        with trio.move_on_after(wait):
+            while (await self._call(project, call)).status not in ("done", "failed"):  # noqa: ASYNC110
+                await trio.sleep(0.1)
+        return await self._call(project, call)
 
     async def continue_turn(self, call: StoredCall, listener: Listener | None = None) -> Reply:
         """Go on from a call."""
@@ -436,15 +563,34 @@ class Desk:
         )
 
     async def answer_call(
-        self, project: str, call: str, user: str, text: str, listener: Listener | None = None
+        self,
+        project: str,
+        call: str,
+        user: str,
+        text: str,
+        listener: Listener | None = None,
+        approver: Approver = UNNAMED,
     ) -> Reply:
         """Answer a call."""
-        self._set(await self._call(project, call), status="answered")
+        found = self._set(await self._call(project, call), status="answered")
+        self._house.decide(found, "answered", user, approver)
         return await self.chat(ChatRequest(project=project, user=user, text=text), listener)
 
-    async def reject_call(self, project: str, call: str, by: str | None = None) -> StoredCall:
+    async def reject_call(
+        self,
+        project: str,
+        call: str,
+        by: str | None = None,
+        approver: Approver = UNNAMED,
+        reason: str | None = None,
+        waiting: bool = False,
+    ) -> StoredCall:
         """Decline a call."""
-        return self._set(await self._call(project, call), status="rejected", closed_by=by)
+        found = await self._call(project, call)
+        if waiting and found.status != "suggested":
+            raise Conflict("closed")
+        self._house.decide(found, "rejected", by, approver)
+        return self._set(found, status="rejected", closed_by=by, reason=reason)
 
     async def begin_call(self, project: str, call: str) -> StoredCall:
         """Take a call."""

@@ -1,12 +1,15 @@
 """A request that names a key: once, whatever happens to it."""
 
 import json
+from dataclasses import replace
+from hashlib import sha256
 
 import pytest
 import trio
 import trio.testing
 
 from agent.errors import Conflict, StorageFailed
+from agent.ports.requests import StoredAnswer
 from agent.ports.thread_service import ChatRequest, Listener
 from agent.server.api.idempotency import answer_once
 from agent.server.responses import Answer
@@ -140,3 +143,43 @@ async def test_two_keys_are_none() -> None:
     """Nobody guesses which one is meant."""
     ask = asker()
     assert await ask.code("POST", "/chat", MESSAGE, KEY, "Idempotency-Key: two") == "bad_request"
+
+
+YES = {"user_id": "bo"}
+
+
+@pytest.mark.parametrize("takes", [3.0, 60.0])
+async def test_a_repeated_approval_waits_for_the_answer_of_the_first(
+    autojump_clock: trio.testing.MockClock, takes: float
+) -> None:
+    """Until its call has ended, which another process runs; where that takes too long, it is in progress still."""
+    ask = asker()
+    ask.house.add_call("c0", runs_at="webhook")
+    first = (await ask.ask("POST", "/calls/c0/approve", YES))[2]
+    call = ask.house.add_call("c1", status="claimed", runs_at="webhook")
+    requests = ask.house.rooms().requests
+
+    async def approve_elsewhere() -> None:
+        """The call ends, and a moment later the answer is stored."""
+        digest = sha256(f"POST /calls/c1/approve\n{json.dumps(YES)}".encode()).hexdigest()
+        await requests.begin_request("operator", "once", digest, 0, "default")
+        await trio.sleep(takes)
+        ask.house.calls["c1"] = replace(call, status="done")
+        await trio.sleep(0.1)
+        await requests.record_answer("operator", "once", StoredAnswer(200, json.dumps(first).encode()))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(approve_elsewhere)
+        await trio.sleep(1)
+        in_progress = await ask.code("POST", "/calls/c1/approve", YES, KEY, "Prefer: respond-async")
+        asked_at = trio.current_time()
+        status, _, value = await ask.ask("POST", "/calls/c1/approve", YES, KEY)
+        waited = trio.current_time() - asked_at
+        nursery.cancel_scope.cancel()
+    assert (in_progress, len(ask.house.done)) == ("in_progress", 1)
+    if takes < 14:
+        assert (status, value) == (200, first)
+        assert waited == pytest.approx(takes - 1, abs=0.4)
+    else:
+        assert (status, code_in(value)) == (409, "in_progress")
+        assert 14 <= waited <= 16

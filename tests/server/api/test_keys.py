@@ -10,7 +10,8 @@ from agent.errors import StorageFailed
 from agent.ports.projects import HOUSE, Project, ProjectKey
 from agent.ports.threads import StoredMessage
 from agent.protocol.http import Upload
-from agent.protocol.routes import ROUTES, Route
+from agent.protocol.route import Route
+from agent.protocol.routes import ROUTES
 from agent.server.addresses import THIS_MACHINE
 from agent.server.api.keys import KEY, make_key
 from agent.server.rates import API_REQUESTS, request_rate
@@ -29,9 +30,11 @@ BODIES: dict[str, dict[str, Any]] = {
     "create_key": {"name": "x"},
     "chat": {"user_id": "u", "message": "Hello"},
     "approve_call": {"user_id": "u"},
+    "resume_call": {"command": {"resume": [{"type": "ignore", "args": None}]}},
     "report_call": {"ok": True},
     "propose_item": {"user_id": "u", "type": "event", "subject": "x", "text": "x"},
     "decide_item": {"user_id": "u", "decision": "accept"},
+    "give_feedback": {"user_id": "user", "message_id": "m", "verdict": "up"},
 }
 
 
@@ -75,6 +78,8 @@ def asked(route: Route, project: str) -> tuple[str, Any, tuple[str, ...]]:
     content = dict(BODIES.get(route.name, {}))
     if "project_id" in route.body.__struct_fields__:
         content["project_id"] = project
+    if route.name == "give_feedback":
+        content["thread_id"] = names["thread_id"]
     if route.name == "report_call":
         content["tool_call_id"] = names["call_id"]
     return target, content, ()

@@ -11,6 +11,8 @@ from openapi_spec_validator import validate
 
 from agent.errors import Conflict, StorageFailed
 from agent.ports.calls import CallStatus
+from agent.ports.conversation import Scope
+from agent.ports.feedback import RatedAnswer
 from agent.ports.thread_service import ChatRequest, Listener
 from agent.ports.threads import StoredMessage
 from agent.ports.tools import ToolDefinition
@@ -205,6 +207,52 @@ async def test_threads_messages_and_calls_are_read_and_ended() -> None:
         ("DELETE", "/threads/t1"),
     ):
         assert await ask.code(method, path) == "not_found"
+
+
+async def test_feedback_is_given_listed_and_exported() -> None:
+    """By a thread's user, in place of an earlier verdict; by verdict, page by page, and as lines after a number."""
+    ask = asker()
+    ask.house.add_thread("t1")
+    for number in range(3):
+        ask.house.feedback.answers[f"m{number}"] = RatedAnswer(
+            project="default",
+            scope=Scope("default", "t1", "user"),
+            question="What does Basic cost?",
+            answer=f"Basic costs {number} kr.",
+            citations=({"file": "kb/prices.md", "lines": [1, 1], "snippet": "49 kr"},),
+            confidence="high",
+        )
+    given = {"user_id": "user", "thread_id": "t1", "message_id": "m0", "verdict": "down", "text": " Old "}
+    status, _, receipt = await ask.ask("POST", "/feedback", given)
+    assert (status, receipt) == (
+        200,
+        {"number": 1, "message_id": "m0", "thread_id": "t1", "verdict": "down"},
+    )
+    for message, verdict in (("m1", "up"), ("m2", "down"), ("m0", "up")):
+        await ask.ask("POST", "/feedback", given | {"message_id": message, "verdict": verdict})
+    _, _, page = await ask.ask("GET", "/feedback?limit=2")
+    assert [(each["message_id"], each["verdict"]) for each in page["items"]] == [("m1", "up"), ("m2", "down")]
+    assert (page["items"][0]["text"], page["items"][0]["model"]) == ("Old", "mock")
+    _, _, rest = await ask.ask("GET", f"/feedback?limit=2&cursor={page['next_cursor']}")
+    assert [each["number"] for each in rest["items"]] == [4]
+    assert rest["next_cursor"] is None
+    _, _, up = await ask.ask("GET", "/feedback?verdict=up&after=2")
+    assert [each["number"] for each in up["items"]] == [4]
+    _, _, lines = await ask.ask("GET", "/feedback/export?limit=1&after=2")
+    assert [each["answer"] for each in lines] == ["Basic costs 2 kr."]
+    assert (await ask.ask("GET", "/feedback/export?after=4"))[2] == []
+    for change, code in (
+        ({"user_id": "eve"}, "not_found"),
+        ({"message_id": "m9"}, "not_found"),
+        ({"thread_id": "t9"}, "not_found"),
+        ({"verdict": "fine"}, "bad_request"),
+        ({"text": "x" * 1001}, "bad_request"),
+        ({"answer": "forged"}, "bad_request"),
+    ):
+        assert await ask.code("POST", "/feedback", given | change) == code
+    assert len(ask.house.feedback.stored) == 3
+    ask.house.broken = StorageFailed("no disk")
+    assert await ask.code("POST", "/feedback", given) == "storage"
 
 
 async def test_the_paths_of_a_project_list_its_threads_and_waiting_calls() -> None:

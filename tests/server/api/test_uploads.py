@@ -13,9 +13,10 @@ from fpdf import FPDF
 
 from agent.config import UPLOAD_MAX, UPLOADS_AT_ONCE
 from agent.errors import BadRequest
+from agent.ports.projects import ReadingReport
 from agent.protocol.problems import ProblemError
 from agent.retrieval.effort import Effort
-from agent.retrieval.texts import UPLOAD_TEXT
+from agent.retrieval.texts import UPLOAD_TEXT, UploadedText
 from agent.server.api.upload_reader import READING_TIMEOUT, UploadReader
 from agent.server.api.uploads import UPLOAD_FIELDS
 from agent.server.http_server import UPLOAD_TIMEOUT
@@ -195,7 +196,7 @@ async def test_a_reader_of_others_is_given_up_when_nobody_waits(
     """What it refuses has the API's codes; one that takes too long is told to stop."""
     efforts: list[Effort] = []
 
-    def refuses(filename: str, mime: str, data: bytes, effort: Effort) -> tuple[str, int]:
+    def refuses(filename: str, mime: str, data: bytes, effort: Effort) -> UploadedText:
         raise BadRequest("too_long", "Split it.")
 
     with pytest.raises(ProblemError) as told:
@@ -207,9 +208,9 @@ async def test_a_reader_of_others_is_given_up_when_nobody_waits(
         await trio.sleep(2 * READING_TIMEOUT)
         return read
 
-    def reads(filename: str, mime: str, data: bytes, effort: Effort) -> tuple[str, int]:
+    def reads(filename: str, mime: str, data: bytes, effort: Effort) -> UploadedText:
         effort.begin()
-        return "", 0
+        return UploadedText("", 0, ReadingReport())
 
     class Watched(Effort):
         def __init__(self) -> None:

@@ -13,8 +13,8 @@ from agent.compose.adapters import Adapters
 from agent.llm.open import make_model_decider, make_model_drafter
 from agent.memory.own_memory import OwnMemory
 from agent.ports.action import Call
-from agent.ports.memory import MemoryStore
 from agent.ports.model import CallDelta, Finish, ModelRequest, Piece, TextDelta
+from agent.ports.note import ReadStore
 from agent.retrieval.load import SourceFile
 from agent.settings import Settings
 from agent.testing.network import Network, network
@@ -82,7 +82,7 @@ class Whole:
     told: dict[str | None, list[bytes]] = field(default_factory=dict)
 
     @property
-    def memory(self) -> tuple[OwnMemory, MemoryStore]:
+    def memory(self) -> tuple[OwnMemory, ReadStore]:
         """What takes users' decisions about what is remembered, and where that is kept."""
         desk: OwnMemory = vars(self.net.app)["_api_services"].memory
         return desk, vars(desk)["_store"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import trio
 
-from agent.storage.memories.store import open_sqlite_memory
+from agent.storage.memories.store import open_database_memory
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
 from tests.remembered import ANA, NOW, a_draft, accepted, an_exchange, budget, proposed
@@ -25,7 +25,7 @@ MOVES: dict[str, Sequence[str]] = {
 
 async def fill(folder: Path) -> None:
     """Keep an item in every status, what was said, what was missed, and, where they are kept, vectors."""
-    async with open_sqlite_memory(folder, inline, Noon()) as memory:
+    async with open_database_memory(folder, inline, Noon()) as memory:
         cited = an_exchange("m1", "My budget is 50 SEK", "So noted.", budget(50))
         unread: Any = an_exchange("m2", "I have a dog called Rex", "I see.")
         if hasattr(unread, "tries"):
@@ -52,6 +52,15 @@ async def fill(folder: Path) -> None:
         await memory.forget_item(ANA, gone.id, NOW)
         await memory.record_gap(ANA, NOW, 2)
         await _keep_vectors(memory)
+        if hasattr(memory, "rename_thread"):
+            shown: Any = {"details": '{"citations":[],"confidence":"high"}'}
+            for thread in ("named", "gone"):
+                scope = ANA.in_thread(thread)
+                await memory.keep_exchanges(
+                    [an_exchange("m8", "Is it so?", "Yes.", scope=scope, **shown)], NOW
+                )
+                await memory.rename_thread(scope, f"The {thread} thread", NOW)
+            await memory.delete_thread(ANA.in_thread("gone"), NOW)
 
 
 async def _keep_vectors(memory: Any) -> None:

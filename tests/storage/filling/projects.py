@@ -1,4 +1,4 @@
-"""Fill a folder's first database: python projects.py FOLDER, with the package and tests/stored.py of a commit."""
+"""Fill a folder's first database: python projects.py FOLDER, with the package and tests/ of a commit."""
 
 import sys
 from dataclasses import replace
@@ -8,6 +8,7 @@ from pathlib import Path
 import trio
 
 from agent.ports.calls import CallApproval, CallReport, CallStatus
+from agent.ports.conversation import Scope
 from agent.ports.projects import HOUSE
 from agent.ports.requests import StoredAnswer
 from agent.ports.threads import MessageStatus, StoredMessage
@@ -15,6 +16,7 @@ from agent.storage.store import Store
 from agent.storage.stores import open_stores
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
+from tests.rated import a_rated_answer, a_rating
 from tests.stored import NOW, a_call, a_document, an_answer, an_opening, said
 
 LEASE = NOW + 10_000
@@ -34,6 +36,8 @@ async def fill(folder: Path) -> None:
         await store.requests.begin_request("u1", "answered", "d1", NOW)
         await store.requests.record_answer("u1", "answered", StoredAnswer(200, b'{"id":"m1"}'))
         await store.requests.begin_request("u1", "at work", "d2", NOW)
+        await store.feedback.put_message_feedback(a_rating("m1"), Scope(HOUSE, "t1", "u1"))
+        await store.feedback.put_feedback(a_rating("k1", verdict="up"), a_rated_answer())
         await _keep_work(store)
 
 

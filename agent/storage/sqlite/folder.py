@@ -1,0 +1,33 @@
+"""A folder with database files, or the memory of this process, as a place for databases."""
+
+from pathlib import Path
+
+import trio
+
+from ...ports.clock import Clock
+from ...ports.hints import NO_HINTS, Hints
+from ...ports.work import RunSync
+from ..backend import Backend
+from ..contents import DatabaseContents
+from .database_file import DatabaseFile
+
+
+class DataFolder:
+    """The folder `data`, or with `None` the memory (implements `agent.storage.backend.DatabasePlace`)."""
+
+    is_server = False
+
+    def __init__(self, data: Path | None) -> None:
+        self._data = data
+        self.reads_beside = data is not None
+
+    def __str__(self) -> str:
+        return str(self._data)
+
+    def make_backend(self, clock: Clock, contents: DatabaseContents, beside: bool = False) -> Backend:
+        """Return a database file that is not open yet."""
+        return DatabaseFile(self._data, clock, contents, beside)
+
+    def carry_hints(self, run_sync: RunSync, nursery: trio.Nursery) -> Hints:
+        """Return hints that carry nothing: the processes that share a folder look by themselves."""
+        return NO_HINTS
