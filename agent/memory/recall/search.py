@@ -159,10 +159,10 @@ class IndexSearch:
                 look, self.index.visibility_at(search.at), arm_scores.words.keys() | arm_scores.grams.keys()
             )
             arms += [(weights.own, own), (weights.around, around)]
-        by = rows.spoken_by(question.by)
+        by = rows.spoken_by(question.speakers)
         ranking: list[tuple[float, int]] = []
         sizes, asks, spoke, off = rows.sizes, rows.asks, rows.by, self._off
-        timed, when, dated = rows.is_timed, question.when, question.has_dates
+        timed, when, dated = rows.is_timed, question.asks_time, question.has_dates
         for row, score in sum_arms(arms).items():
             size = sizes[row]
             if size < ASKING:
@@ -189,7 +189,7 @@ class IndexSearch:
         rows = self.index.rows
         index, reach, scope = self.index, search.reach, search.scope
         documents = index.count_documents(reach, scope)
-        names = {rows.stems[each] for name in question.by for each in rows.name_stems(name)}
+        names = {rows.stems[each] for name in question.speakers for each in rows.name_stems(name)}
         weighted_stems = [
             (
                 rows.stem_number(term),
@@ -199,7 +199,7 @@ class IndexSearch:
             if term not in names
         ]
         mass = QuestionMass(weighted_stems, documents)
-        by = rows.spoken_by(question.by)
+        by = rows.spoken_by(question.speakers)
         right = list(islice((row for row in ranked_rows if not by or rows.by[row] in by), LOOKED_AT))
         wrong = list(islice((row for row in ranked_rows if rows.by[row] not in by), LOOKED_AT)) if by else []
         return QuestionCoverage(
