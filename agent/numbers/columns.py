@@ -15,7 +15,7 @@ from .language_tables import TEXT_PARTS, pattern, unite_words
 from .rates import TIME_UNITS, find_charges, find_rates, remove_rates
 from .reader import NumberReader
 from .suffix_rows import is_known
-from .suffixes import suffix
+from .suffixes import read_suffix
 from .token import NO_RATE, Amount, NumberMatch, Rate, Sort, match_amount
 from .units import SIGNS, UNITS
 
@@ -126,7 +126,7 @@ def _unit(text: str, whole: bool) -> Amount | None:
         return None
     if text in SIGNS:
         return Amount(1, ("1",), sort=Sort.MONEY, unit=SIGNS[text])
-    amount = suffix(f"1 {text}", Amount(1, ("1",)))
+    amount = read_suffix(f"1 {text}", Amount(1, ("1",)))
     taken = amount.end == len(text) + 2 and not amount.shift
     return amount if taken and amount.sort is not Sort.BARE and is_known(amount) else None
 

@@ -10,7 +10,7 @@ from .language_tables import AM, AND, PM, TO, pattern, unite_words
 from .rates import read_zone_after
 from .reader import NumberReader
 from .suffix_rows import is_known
-from .suffixes import suffix
+from .suffixes import read_suffix
 from .token import Amount, NumberMatch, Sort, clock
 
 _TIMELY = re.compile(
@@ -112,5 +112,5 @@ def _ends_in_half(s: str, end: int) -> bool:
 
 def _is_amount(s: str, end: int) -> bool:
     """Tell whether a unit, currency or percent sign after `end` turns a seeming time into an amount."""
-    probe = suffix(s, Amount(end, ("0",)))
+    probe = read_suffix(s, Amount(end, ("0",)))
     return probe.shift != 0 or (probe.sort is not Sort.BARE and is_known(probe))

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from .language_tables import AM, AND, OR, PM, THE, TO, either, pattern, unite_words
-from .vocabulary import CAPITALIZED, MONTHS
+from .vocabulary import CAPITALIZED_MONTHS, MONTHS
 
 _MONTH_WORD = rf"(?i:{pattern(MONTHS)})(?![^\W_])"
 _DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
@@ -99,7 +99,7 @@ def day_first_at(s: str, at: int) -> tuple[Date, ...]:
 def month_at(s: str, start: int, end: int, day: int) -> Date | None:
     """Read the month after the ordinal `day` at `start` to `end`: `the third of May 2025`, `den tredje maj`."""
     found = _OF_MONTH.match(s, end) if day <= 31 else None
-    if found is None or (found[1].lower() in CAPITALIZED and found[1].islower()):
+    if found is None or (found[1].lower() in CAPITALIZED_MONTHS and found[1].islower()):
         return None
     year, month = int(found[2] or 0), _month(found[1])
     return Date(start, found.end(), year, month, day) if _valid(year, month, day) else None

@@ -18,9 +18,9 @@ from .number_words import classify
 from .ordinals import EVERY, read_interval
 from .ranges import digits_amount, read_range, span
 from .reader import NumberReader
-from .suffixes import simple
+from .suffixes import suffix_of_count
 from .token import Amount, Kind, NumberMatch, Sort, match_amount
-from .units import CODES, WORKING
+from .units import CODES, WORKDAY_WORDS
 
 _ORDINAL = re.compile(rf"(\d{{1,9}})(?:{either(lambda each: each.ordinals.digit_suffixes)})(?!\w)")
 _FACTOR = re.compile(
@@ -110,7 +110,7 @@ def _count_row(r: NumberReader, place: Digits) -> tuple[NumberMatch, ...]:
     digits, word = found.groups()
     if word is None:
         return (match_amount(Amount(found.end(), (digits,)), place.at),)
-    kind = simple(word)
+    kind = suffix_of_count(word)
     if kind is None:
         return ()
     if kind[0] is Sort.BARE:
@@ -126,7 +126,7 @@ def _span_row(r: NumberReader, place: Digits) -> tuple[NumberMatch, ...]:
     found = _SPAN.match(r.s, place.at) if place.follow == "-" and place.char in _LEADS else None
     if found is None or (len(found[1]) == 3 and len(found[2]) == 4):  # may be a telephone number
         return ()
-    kind = simple(found[3])
+    kind = suffix_of_count(found[3])
     if kind is None or r.s.startswith(_TAILS, found.end()) or place.after(OPENING) or place.after(CALLS):
         return ()
     end = found.end(2) if kind[0] is Sort.BARE else found.end()
@@ -134,7 +134,7 @@ def _span_row(r: NumberReader, place: Digits) -> tuple[NumberMatch, ...]:
 
 
 _SPAN: Final = re.compile(
-    rf"([1-9]\d{{0,3}})-([1-9]\d{{0,3}}) ((?:(?:{pattern(WORKING)}) )?[^\W\d_]++)(?![\w^/°'-])"
+    rf"([1-9]\d{{0,3}})-([1-9]\d{{0,3}}) ((?:(?:{pattern(WORKDAY_WORDS)}) )?[^\W\d_]++)(?![\w^/°'-])"
 )
 _COUNT: Final = re.compile(r"([1-9]\d{0,3})(?: ([^\W\d_]++)(?![\w^/°'-])|(?=[.,;:!?)]++(?:[ \n]|$)|$))")
 _TAILS: Final = (" - ", "-", "\n", *sorted(f" {phrase}" for phrase in TO | OR | AND))

@@ -20,7 +20,7 @@ from .layout import STEPS
 from .number_words import classify
 from .rates import TIME_UNITS
 from .reader import NumberReader
-from .suffixes import suffix
+from .suffixes import read_suffix
 from .token import Amount, NumberMatch
 from .units import unit_of
 
@@ -74,7 +74,7 @@ def read_interval(r: NumberReader, start: int, end: int, value: int) -> NumberMa
 
     `start`, `end`: those of the ordinal. The second counts only units of time and weekdays: "every second counts".
     """
-    amount = suffix(r.s, Amount(end, (str(value),), words=True))
+    amount = read_suffix(r.s, Amount(end, (str(value),), words=True))
     noun = _noun_at(r.s, end)
     timely = amount.unit in TIME_UNITS or noun.startswith(_WEEKDAYS)
     if value > 1 and (timely or (value > 2 and _is_plain(noun) and not _IDIOM.match(r.s, start))):

@@ -7,7 +7,7 @@ from .language_tables import AND, ARTICLES, OR, TO, either, pattern, unite_words
 from .number_words import classify
 from .reader import NumberReader
 from .runs import run_at
-from .suffixes import suffix
+from .suffixes import read_suffix
 from .token import Amount, Kind, NumberMatch, Sort, show
 from .units import CODES, SIGNS, currency_of
 
@@ -50,7 +50,7 @@ def digits_amount(
         fraction_after(r.s, amount)
     if sign:
         negate(amount)
-    suffix(r.s, amount)
+    read_suffix(r.s, amount)
     if len(amount.values) > 1 and amount.sort is Sort.MONEY:
         parting = "," if amount.unit in _POINTED else _PARTING[amount.prefixed]
         if parting in r.s[at : amount.end]:
@@ -64,7 +64,7 @@ def _lakhs_at(s: str, at: int, currency: str) -> Amount | None:
     if found is None:
         return None
     amount = Amount(found.end(), (canonical(found.group().replace(",", "")),))
-    if not currency and suffix(s, Amount(found.end(), ("0",))).sort is not Sort.MONEY:
+    if not currency and read_suffix(s, Amount(found.end(), ("0",))).sort is not Sort.MONEY:
         return None
     return amount
 

@@ -13,7 +13,7 @@ from agent.text.words import FUNCTION_WORDS
 
 from .language_tables import AND, PER, either, merge_tables, pattern, unite_words
 from .token import NO_RATE, Rate
-from .units import POWERS, UNITS, unit_of
+from .units import POWER_WORDS, UNITS, unit_of
 
 TIME_UNITS: Rate = frozenset(
     (
@@ -39,7 +39,7 @@ _PER = pattern(PER)
 _EVERY = pattern(unite_words(lambda each: each.rates.every))
 _ZONES = r"(?:UTC|GMT|CES?T|EES?T|WES?T|[ECMP][SD]T|BST|IST|JST|AES?T|Z)"
 
-_SQUARE = pattern(word for word, power in POWERS.items() if power == "2")
+_SQUARE = pattern(word for word, power in POWER_WORDS.items() if power == "2")
 _UNIT_WORD = rf"(?:(?:{_SQUARE})\.?[ \n])?[^\W\d_]+(?:\^\d)?"
 _PREPOSITIONS = pattern(PER, AND, unite_words(lambda each: each.rates.each))
 _RATE_TEXT = (

@@ -13,9 +13,9 @@ from agent.lang.language import words
 
 from .amounts import canonical, of_fraction, shift_value
 from .language_tables import AND, ARTICLES, OF, THE, either, pattern, unite_words
-from .number_words import Word, classify, value_of
+from .number_words import NumberWord, cardinal_value, classify
 from .suffix_rows import LEADING
-from .suffixes import suffix
+from .suffixes import read_suffix
 from .token import Amount, Sort
 from .vocabulary import ONES
 
@@ -52,7 +52,7 @@ class WordRun:
     ordinal: int = 0
 
 
-def run_at(s: str, word: Word, end: int, article: bool) -> WordRun:
+def run_at(s: str, word: NumberWord, end: int, article: bool) -> WordRun:
     """Read the run whose first word ends at `end`. `article`: "a" stands before it."""
     found = _JOINT.match(s, end) if word.unit is None and word.sort in _PLAIN else None
     if found is not None and not found[1] and not found[2]:
@@ -82,11 +82,11 @@ def says_nothing(word: str) -> bool:
     return (
         word.lower() not in LEADING
         and classify(word) is None
-        and suffix(f" {word}", Amount(0, ("1",))).end == 0
+        and read_suffix(f" {word}", Amount(0, ("1",))).end == 0
     )
 
 
-def _goes_on(last: Word, found: "re.Match[str]", follower: Word, s: str) -> bool:
+def _goes_on(last: NumberWord, found: "re.Match[str]", follower: NumberWord, s: str) -> bool:
     """Tell whether `follower`, the next number word, continues the run."""
     if follower.sort not in _NUMERIC:
         return False
@@ -99,25 +99,29 @@ def _goes_on(last: Word, found: "re.Match[str]", follower: Word, s: str) -> bool
     return bool(found[1]) or last.sort == "fraction"
 
 
-def _decimal(s: str, word: Word, end: int) -> WordRun | None:
+def _decimal(s: str, word: NumberWord, end: int) -> WordRun | None:
     """Read `fem komma fem`, `three point one four`; `end` is the end of "komma" or "point"."""
     digits = ""
     found = _JOINT.match(s, end)
     while found is not None and not found[1] and not found[2] and len(digits) < 12:
         part = classify(found[3])
-        value = value_of(part.atoms) if part is not None and part.sort in ("cardinal", "article") else None
+        value = (
+            cardinal_value(part.atoms) if part is not None and part.sort in ("cardinal", "article") else None
+        )
         if part is None or value is None or (value > 9 and digits):
             break
         digits, end = digits + str(value), found.end()
         if value > 9 or part.unit is not None:
-            return _amount(s, canonical(f"{value_of(word.atoms)}.{digits}"), part, end)
+            return _amount(s, canonical(f"{cardinal_value(word.atoms)}.{digits}"), part, end)
         found = _JOINT.match(s, end)
     return (
-        _amount(s, canonical(f"{value_of(word.atoms)}.{digits}"), Word("cardinal"), end) if digits else None
+        _amount(s, canonical(f"{cardinal_value(word.atoms)}.{digits}"), NumberWord("cardinal"), end)
+        if digits
+        else None
     )
 
 
-def _may_join(before: Word, after: Word, s: str, end: int) -> bool:
+def _may_join(before: NumberWord, after: NumberWord, s: str, end: int) -> bool:
     """Tell whether "and" between two number words may belong to one number."""
     if after.sort == "fraction":
         return before.sort in ("cardinal", "article")
@@ -134,7 +138,7 @@ def _may_join(before: Word, after: Word, s: str, end: int) -> bool:
     )
 
 
-def _read_words(s: str, words: list[Word], ends: list[int], ands: list[bool], article: bool) -> WordRun:
+def _read_words(s: str, words: list[NumberWord], ends: list[int], ands: list[bool], article: bool) -> WordRun:
     """Read the collected words as one number, or as unread."""
     last = words[-1]
     if last.sort == "fraction" or (
@@ -147,7 +151,7 @@ def _read_words(s: str, words: list[Word], ends: list[int], ands: list[bool], ar
                 return _amount(s, of_fraction(Fraction(1, last.atoms[0])), last, ends[-1])
             return WordRun("ordinal", ends[-1], ordinal=last.atoms[0])
         if len(words) == 2 and words[0].sort == "article" and words[0].value:  # en andra gång
-            value = value_of(last.atoms)
+            value = cardinal_value(last.atoms)
             return (
                 WordRun("ordinal", ends[-1], ordinal=value)
                 if value is not None
@@ -155,7 +159,7 @@ def _read_words(s: str, words: list[Word], ends: list[int], ands: list[bool], ar
             )
         if len(words) == 2 and words[0].sort == "article" and last.atoms[0] > 3:  # one fifth
             return _amount(s, of_fraction(Fraction(1, last.atoms[0])), last, ends[-1])
-        value = value_of(tuple([a for w in words for a in w.atoms]))
+        value = cardinal_value(tuple([a for w in words for a in w.atoms]))
         return (
             WordRun("ordinal", ends[-1], ordinal=value) if value is not None else WordRun("unread", ends[-1])
         )
@@ -175,24 +179,24 @@ def _read_words(s: str, words: list[Word], ends: list[int], ands: list[bool], ar
 
 def _year(atoms: tuple[int, ...]) -> int | None:
     """Read a year in two halves, `nineteen ninety-nine`; `None` when the words are no such year."""
-    rest = value_of(atoms[1:]) if len(atoms) > 1 and 11 <= atoms[0] <= 20 else None
+    rest = cardinal_value(atoms[1:]) if len(atoms) > 1 and 11 <= atoms[0] <= 20 else None
     return atoms[0] * 100 + rest if rest is not None and 10 <= rest < 100 else None
 
 
-def _cardinal(s: str, words: list[Word], ends: list[int]) -> WordRun:
+def _cardinal(s: str, words: list[NumberWord], ends: list[int]) -> WordRun:
     last = words[-1]
     if len(words) > 1 and words[0].sort == "article" and words[0].value and last.atoms[-1] < 100:
         after = _amount(s, "1", last, ends[-1]).amount
         if after is not None and after.sort is not Sort.BARE and len(words) == 2:  # "en tio minuters paus"
-            value = value_of(last.atoms)
+            value = cardinal_value(last.atoms)
             return (
                 _amount(s, str(value), last, ends[-1]) if value is not None else WordRun("unread", ends[-1])
             )
     if len(words) == 2 and words[0].sort == "article" and last.value == "group":  # ett femtiotal
         words, ends = words[1:], ends[1:]
-    value = value_of(tuple([a for w in words for a in w.atoms]))
+    value = cardinal_value(tuple([a for w in words for a in w.atoms]))
     if value is None and len(words) == 2 and s[ends[0] : ends[0] + 1] == "-":  # två-tre veckor
-        low, high = value_of(words[0].atoms), value_of(last.atoms)
+        low, high = cardinal_value(words[0].atoms), cardinal_value(last.atoms)
         if low is not None and high is not None and low <= high:
             run = _amount(s, str(high), last, ends[-1])
             return WordRun("range", run.end, run.amount, low=Amount(ends[0], (str(low),), words=True))
@@ -209,12 +213,12 @@ def _cardinal(s: str, words: list[Word], ends: list[int]) -> WordRun:
     return _amount(s, str(value), last, ends[-1])
 
 
-def _amount(s: str, value: str, last: Word, end: int) -> WordRun:
+def _amount(s: str, value: str, last: NumberWord, end: int) -> WordRun:
     """Return an amount with its unit, which may be in the last word."""
     amount = Amount(end, (value,), words=True)
     unit = last.unit
     if unit is None:
-        suffix(s, amount)
+        read_suffix(s, amount)
     elif unit[0] == "$":
         amount.sort, amount.unit = Sort.MONEY, unit[1:]
     elif unit[0] == "%":
@@ -224,27 +228,29 @@ def _amount(s: str, value: str, last: Word, end: int) -> WordRun:
     return WordRun("amount", amount.end, amount)
 
 
-def _part(words: list[Word], ands: list[bool]) -> str | None:
+def _part(words: list[NumberWord], ands: list[bool]) -> str | None:
     """Return the value of words that end in a fraction: `half`, `two thirds`, `en och en halv`."""
     below = words[-1].atoms[0]
     if any(w.sort not in ("cardinal", "article") for w in words[:-1]):
         return None
     split = max((i for i, joined in enumerate(ands[: len(words)]) if joined), default=0)
-    whole = value_of(tuple([a for w in words[:split] for a in w.atoms])) if split else 0
-    upper = value_of(tuple([a for w in words[split:-1] for a in w.atoms])) if len(words) - 1 > split else 1
+    whole = cardinal_value(tuple([a for w in words[:split] for a in w.atoms])) if split else 0
+    upper = (
+        cardinal_value(tuple([a for w in words[split:-1] for a in w.atoms])) if len(words) - 1 > split else 1
+    )
     return None if whole is None or upper is None else of_fraction(whole + Fraction(upper, below))
 
 
-def _fraction(s: str, words: list[Word], ends: list[int], ands: list[bool]) -> WordRun:
+def _fraction(s: str, words: list[NumberWord], ends: list[int], ands: list[bool]) -> WordRun:
     """Read a run that ends in a fraction, and its unit, also after "of a", "an"."""
     value = _part(words, ands)
     if value is None:
         return WordRun("unread", ends[-1])
-    run = _amount(s, value, Word("fraction"), ends[-1])
+    run = _amount(s, value, NumberWord("fraction"), ends[-1])
     if run.amount is not None and run.amount.sort is Sort.BARE and run.end == ends[-1]:
         found = _OF.match(s, ends[-1])
         if found is not None and found.end() > ends[-1] + 1:
-            further = suffix(s, Amount(found.end() - 1, (value,), words=True))
+            further = read_suffix(s, Amount(found.end() - 1, (value,), words=True))
             if further.sort is Sort.QUANTITY or further.values[0] != value:
                 return WordRun("amount", further.end, further)
     return run

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Final
 
 from .characters import SYMBOLS
-from .number_words import Word, classify
+from .number_words import NumberWord, classify
 from .reader import NumberReader
 
 _WORDS: Final = re.compile(r"[^\W\d_]++")
@@ -29,9 +29,9 @@ _LONGEST: Final = 40
 """Characters of a piece that may be in `_silent`."""
 
 
-def _find_words(s: str) -> dict[str, Word]:
+def _find_words(s: str) -> dict[str, NumberWord]:
     """Return the number words of a text. Of a word with digits, the parts between the digits are looked at."""
-    known: dict[str, Word] = {}
+    known: dict[str, NumberWord] = {}
     for piece in {*s.split()} - _silent:
         said = _words_of(piece)
         known |= said
@@ -42,9 +42,9 @@ def _find_words(s: str) -> dict[str, Word]:
     return known
 
 
-def _words_of(piece: str) -> dict[str, Word]:
+def _words_of(piece: str) -> dict[str, NumberWord]:
     """Return the number words of one piece."""
-    known: dict[str, Word] = {}
+    known: dict[str, NumberWord] = {}
     for word in (_WORDS if "_" in piece else _RUNS).findall(piece):
         said = classify(word)
         if said is None:

@@ -17,28 +17,28 @@ from .number_words import classify
 from .token import Amount, Sort
 from .units import (
     ABOVE_ZERO,
+    ATTACHED_UNITS,
     BELOW_ZERO,
-    CALENDAR,
-    FILLERS,
-    GLUED,
+    CALENDAR_DAY_WORDS,
     LETTER_MULTIPLIERS,
-    MILLE,
-    MILLE_PHRASES,
     MULTIPLIERS,
-    NATIONS,
+    NATIONALITIES,
+    PER_MILLE,
+    PER_MILLE_PHRASES,
     PER_UNITS,
-    PERCENT,
     PERCENT_PHRASES,
+    PERCENT_SIGN_SUFFIXES,
     PERCENT_STEMS,
+    PERCENT_WORDS,
+    PERCENTAGE_POINTS,
     POINT_STEMS,
-    POINT_WORDS,
-    POINTS,
-    POWERS,
+    POWER_WORDS,
     PREFIXED_MULTIPLIERS,
-    SCALED,
-    SIGN_ENDS,
+    SCALED_CURRENCIES,
     SIGNS,
-    WORKING,
+    STANDALONE_POINTS,
+    UNIT_FILLERS,
+    WORKDAY_WORDS,
     currency_of,
     unit_of,
 )
@@ -49,8 +49,8 @@ _POINTS = re.compile(r"[ -]?([^\W\d_]++)")
 _SCALE_LETTER = re.compile(r"[ ]?(C|F|K|[cC]elsius|[fF]ahrenheit)(?![^\W_])")
 _PER = re.compile(rf"/({pattern(PER_UNITS)})(?![^\W_])")
 _WORD_NEXT = re.compile(r"[ \n][^\W\d_]")
-_PERCENT = re.compile(rf"(?:({pattern(PERCENT_PHRASES)})|{pattern(MILLE_PHRASES)})", re.I)
-LEADING: Final = FILLERS | WORKING | POWERS.keys() | NATIONS.keys()
+_PERCENT = re.compile(rf"(?:({pattern(PERCENT_PHRASES)})|{pattern(PER_MILLE_PHRASES)})", re.I)
+LEADING: Final = UNIT_FILLERS | WORKDAY_WORDS | POWER_WORDS.keys() | NATIONALITIES.keys()
 """Words that have a meaning only together with a unit or a currency after them."""
 _LENGTHS = words("m cm mm dm km inch foot yard mile")
 SYMBOL: Final = re.compile(r"[bcdfghjklmnpqrstvwxz]{2,3}|[A-ZΩ][a-z]?|[a-zµμ]{1,2}[A-ZΩ][A-Za-z]?|[A-Z]{2,4}")
@@ -83,9 +83,9 @@ def take_sign(s: str, amount: Amount, sign: str, hyphen: str, end: int) -> None:
         become(amount, Sort.MILLE, "", end)
     elif sign == "%":
         tail = _POINTS.match(s, end)
-        points = tail is not None and tail[1].lower() in POINTS
+        points = tail is not None and tail[1].lower() in PERCENTAGE_POINTS
         become(amount, Sort.POINTS if points else Sort.PERCENT, "", end)
-        if tail is not None and (points or tail.group().lower() in SIGN_ENDS):
+        if tail is not None and (points or tail.group().lower() in PERCENT_SIGN_SUFFIXES):
             amount.end = tail.end()
     elif sign in SIGNS:
         if not s[end : end + 1].isdigit():
@@ -133,17 +133,17 @@ def _repeated_currency(s: str, amount: Amount, after: Follower) -> bool | None:
 
 def _currency(s: str, amount: Amount, after: Follower) -> bool | None:
     """Read `kr`, `tkr`, `US dollars`."""
-    if after.lower in SCALED:
-        shift, unit = SCALED[after.lower]
+    if after.lower in SCALED_CURRENCIES:
+        shift, unit = SCALED_CURRENCIES[after.lower]
         scale(amount, shift)
         become(amount, Sort.MONEY, unit, after.end)
         return False
     currency, end = currency_of(after.word), after.end
-    if currency is None and after.lower in NATIONS:
+    if currency is None and after.lower in NATIONALITIES:
         base = _SPACED_WORD.match(s, end)
         name = currency_of(base[1]) if base is not None else None
         if base is not None and name is not None:
-            currency, end = NATIONS[after.lower].get(name, name), base.end()
+            currency, end = NATIONALITIES[after.lower].get(name, name), base.end()
     if currency is None:
         return None
     become(amount, Sort.MONEY, currency, end)
@@ -156,17 +156,17 @@ def _percent(s: str, amount: Amount, after: Follower) -> bool | None:
     phrase = _PERCENT.match(s, end - len(lower))
     if phrase is not None:
         end = phrase.end()
-    if lower in MILLE or (phrase is not None and not phrase[1]):
+    if lower in PER_MILLE or (phrase is not None and not phrase[1]):
         become(amount, Sort.MILLE, "", end)
     elif lower == "p" and s.startswith(".p.", end):
         become(amount, Sort.POINTS, "", end + 3)
-    elif lower in PERCENT or phrase is not None:
+    elif lower in PERCENT_WORDS or phrase is not None:
         points = _SPACED_WORD.match(s, end)
-        if points is not None and points[1].lower() in POINTS:
+        if points is not None and points[1].lower() in PERCENTAGE_POINTS:
             become(amount, Sort.POINTS, "", points.end())
         else:
             become(amount, Sort.PERCENT, "", end)
-    elif lower in POINT_WORDS or lower.startswith(POINT_STEMS):
+    elif lower in STANDALONE_POINTS or lower.startswith(POINT_STEMS):
         become(amount, Sort.POINTS, "", end)
     elif lower.startswith(PERCENT_STEMS):
         become(amount, Sort.PERCENT, "", end)
@@ -203,14 +203,14 @@ def _unit(s: str, amount: Amount, after: Follower) -> bool | None:
     """Read a unit of one or two words."""
     lower, end, power = after.lower, after.end, after.power
     unit = unit_of(after.word)
-    if unit is None and lower in GLUED and (not after.gap or s[end : end + 1] == "."):
-        unit = GLUED[lower]
-    if lower in LEADING and lower not in NATIONS:
+    if unit is None and lower in ATTACHED_UNITS and (not after.gap or s[end : end + 1] == "."):
+        unit = ATTACHED_UNITS[lower]
+    if lower in LEADING and lower not in NATIONALITIES:
         second = _SPACED_WORD.match(s, end)
         base = unit_of(second[1]) if second is not None else None
         if second is not None and base is not None:
             unit, end = _two_words(lower, base), second.end()
-            power = None if unit == "workday" or lower not in FILLERS else power
+            power = None if unit == "workday" or lower not in UNIT_FILLERS else power
     if unit is None:
         return None
     become(amount, Sort.QUANTITY, unit, end)
@@ -226,11 +226,11 @@ def _unit(s: str, amount: Amount, after: Follower) -> bool | None:
 
 def _two_words(first: str, base: str) -> str:
     """Return the unit of two words, the second of which is the unit `base`."""
-    if first in WORKING:
+    if first in WORKDAY_WORDS:
         return "workday" if base == "day" else f"{first} {base}"
-    if first in POWERS:
-        return f"{base}^{POWERS[first]}"
-    return f"calendar {base}" if first in CALENDAR else base
+    if first in POWER_WORDS:
+        return f"{base}^{POWER_WORDS[first]}"
+    return f"calendar {base}" if first in CALENDAR_DAY_WORDS else base
 
 
 def is_known(amount: Amount) -> bool:

@@ -1,8 +1,10 @@
-"""Units, currencies, percent words and multipliers before or after a number, of all languages.
+"""Tables of the units, currencies, percent words and multipliers that stand before or after a number.
 
-This module holds symbols, signs and codes that all languages write alike; the words are in `agent.lang`. A unit is
-known by one short canonical name; two units agree when their names are equal. Names that end in "?" are general (plain
-degrees) and agree with each of their special forms. No value is ever converted.
+This module lists the symbols, signs and codes that all languages write alike; the words come from `agent.lang`. Each
+unit has one short canonical name, and two units agree if their names are equal. A name that ends in "?" is general
+(plain degrees) and agrees with each of its special forms. No value is ever converted.
+
+Tables are keyed by lower-case words unless their docstring says otherwise.
 """
 
 from functools import lru_cache
@@ -12,7 +14,7 @@ from agent.lang.language import words
 
 from .language_tables import COUNTINGS, merge_tables, unite_words
 
-_SYMBOLS: Final = {
+_SYMBOLS: Final = {  # canonical name -> symbols
     "millisecond": "ms", "second": "s", "minute": "min", "hour": "h", "byte": "byte", "kB": "kbyte", "MB": "mbyte",
     "GB": "gbyte", "TB": "tbyte", "mm": "mm", "cm": "cm", "dm": "dm", "m": "m", "km": "km", "hectare": "ha",
     "ml": "ml", "cl": "cl", "dl": "dl", "l": "l", "mg": "mg", "ug": "µg μg mcg", "g": "g", "hg": "hg", "kg": "kg",
@@ -21,7 +23,7 @@ _SYMBOLS: Final = {
     "psi": "psi", "dB": "db", "px": "px", "dpi": "dpi ppi", "ppm": "ppm", "rpm": "rpm", "mol": "mol", "mmol": "mmol",
     "ohm": "ω", "carat": "ct",
 }  # fmt: skip
-_EXACT: Final = {
+_CASED: Final = {  # symbol, as written -> canonical name
     "B": "byte", "kB": "kB", "KB": "kB", "kb": "kB", "Kb": "kB", "MB": "MB", "Mb": "MB", "mb": "MB", "GB": "GB",
     "gb": "GB", "Gb": "GB", "TB": "TB", "tb": "TB", "PB": "PB", "KiB": "KiB", "MiB": "MiB", "GiB": "GiB",
     "TiB": "TiB", "Mbit": "Mbit", "Gbit": "Gbit", "kbit": "kbit", "mbit": "Mbit", "gbit": "Gbit",
@@ -38,30 +40,36 @@ UNITS: Final = {
     for name, listed in table.items()
     for word in listed.split()
 }
-"""The canonical unit by lower-case word."""
+"""The canonical name of the unit that a word or symbol stands for."""
 
-_STEMS: Final = merge_tables(lambda each: each.units.prefixes)
-_BEGINNINGS: Final = tuple(_STEMS)
+_PREFIXES: Final = merge_tables(lambda each: each.units.prefixes)
+_ANY_PREFIX: Final = tuple(_PREFIXES)
 _NOT_UNITS: Final = unite_words(lambda each: each.units.not_units)
 
-SHORT: Final = words("s h m g l W V A B C F K J bar cal bit") | unite_words(lambda each: each.units.weak)
-"""Units that are also words or letters: too weak to confirm a look-alike of a number before them."""
-GLUED: Final = merge_tables(lambda each: each.units.glued)
-JOINED: Final = unite_words(lambda each: each.units.suffixes)
+WEAK_UNITS: Final = words("s h m g l W V A B C F K J bar cal bit") | unite_words(lambda each: each.units.weak)
+"""Units, as written, that are also words or letters: too weak to prove that a look-alike before them is a number."""
+ATTACHED_UNITS: Final = merge_tables(lambda each: each.units.glued)
+"""The units of words that mean something else behind a space: they count directly behind a number only."""
+UNIT_SUFFIXES: Final = unite_words(lambda each: each.units.suffixes)
+"""Units of two letters that may end a number word."""
 PER_UNITS: Final = {"h": "h", "s": "s"} | merge_tables(lambda each: each.units.per_units)
-"""The second units of pairs such as "km/h", behind the "/"."""
-POWERS: Final = merge_tables(lambda each: each.units.powers)
-WORKING: Final = unite_words(lambda each: each.units.workday_words)
-CALENDAR: Final = unite_words(lambda each: each.units.calendar_words)
-FILLERS: Final = unite_words(lambda each: each.units.fillers)
+"""The second unit of pairs such as "km/h", by the word behind the "/"."""
+POWER_WORDS: Final = merge_tables(lambda each: each.units.powers)
+"""The power of a length, by the word before it ("square")."""
+WORKDAY_WORDS: Final = unite_words(lambda each: each.units.workday_words)
+CALENDAR_DAY_WORDS: Final = unite_words(lambda each: each.units.calendar_words)
+"""Words before a day that make it a workday, or a calendar day."""
+UNIT_FILLERS: Final = unite_words(lambda each: each.units.fillers)
+"""Words before a unit that do not change it."""
 BELOW_ZERO: Final = unite_words(lambda each: each.units.below_zero)
 ABOVE_ZERO: Final = unite_words(lambda each: each.units.above_zero)
-"""Words for degrees on one side of zero, and phrases that tell the side."""
+"""Words for degrees on one side of zero, and phrases behind degrees that name the side."""
 
 CURRENCIES: Final = {
     "sek": "SEK", "usd": "USD", "eur": "EUR", "gbp": "GBP", "nok": "NOK", "dkk": "DKK", "chf": "CHF", "jpy": "JPY",
     "cad": "CAD", "aud": "AUD", "cny": "CNY", "inr": "INR", "rmb": "CNY",
 } | merge_tables(lambda each: each.money.words)  # fmt: skip
+"""The code of the currency that a word stands for."""
 SIGNS: Final = {
     "$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "¢": "cent", "₹": "INR", "₽": "RUB", "₿": "BTC", "₩": "KRW",
     "₺": "TRY", "₴": "UAH", "₫": "VND", "₪": "ILS", "₱": "PHP", "฿": "THB", "₦": "NGN", "₡": "CRC", "₲": "PYG",
@@ -69,6 +77,7 @@ SIGNS: Final = {
     "₧": "ESP", "₥": "mill", "₠": "EUR", "₯": "GRD", "₰": "DEM", "₳": "ARA", "₶": "FRF", "₷": "SPL", "₻": "NOK",
     "¤": "¤", "৳": "BDT", "៛": "KHR",
 }  # fmt: skip
+"""The code of the currency that a sign stands for; a sign without a code has a name of its own."""
 _ISO: Final = words(
     "PLN RUB KRW TRY ILS THB BRL MXN SGD HKD NZD ZAR CZK HUF ISK RON BGN UAH VND IDR MYR PHP AED SAR EGP NGN KES TWD "
     "CLP COP ARS PEN BTC RMB"
@@ -78,26 +87,29 @@ CODES: Final = (
     | _ISO
     | unite_words(lambda each: each.money.leading)
 )
-"""Currency words that may stand before the number."""
-NATIONS: Final = merge_tables(lambda each: each.money.nations)
-"""Words before a currency that tell which of that name it is."""
-JOINED_MONEY: Final = merge_tables(lambda each: each.money.suffixes)
-JOINED_MONEY_STEMS: Final = merge_tables(lambda each: each.money.suffix_stems)
+"""Codes and words of currencies, as written, that may stand before the number."""
+NATIONALITIES: Final = merge_tables(lambda each: each.money.nations)
+"""For each word of nationality ("US"), the currencies that it selects among those of one name."""
+CURRENCY_SUFFIXES: Final = merge_tables(lambda each: each.money.suffixes)
+CURRENCY_SUFFIX_STEMS: Final = merge_tables(lambda each: each.money.suffix_stems)
+"""The currencies of endings of a number word, and of beginnings of such endings."""
 
-SCALED: Final = {
+SCALED_CURRENCIES: Final = {
     "ksek": (3, "SEK"), "tsek": (3, "SEK"), "msek": (6, "SEK"), "meur": (6, "EUR"), "musd": (6, "USD"),
     "keur": (3, "EUR"), "kusd": (3, "USD"),
 } | merge_tables(lambda each: each.money.scaled_words)  # fmt: skip
-"""Multiplier (power of ten) and currency in one word."""
+"""The power of ten and the currency of words that state both."""
 
 MULTIPLIERS: Final = {"mn": 6, "mln": 6, "mio": 6, "bn": 9, "tn": 12} | merge_tables(
     lambda each: each.groups.multipliers
 )
+"""The power of ten by which a word multiplies the number before it."""
 LETTER_MULTIPLIERS: Final = {"k": 3, "K": 3, "M": 6}
+"""The same of letters, as written."""
 PREFIXED_MULTIPLIERS: Final = {"m": 6, "b": 9, "B": 9, "t": 12, "T": 12}
-"""Letters that multiply an amount whose currency stands before it, when nothing is between: $1.5m."""
+"""The same of letters, as written, that multiply only directly behind an amount with its currency before it: $1.5m."""
 
-_MEASURES: Final = tuple(
+_DIMENSIONS: Final = tuple(
     words(each)
     for each in (
         "mm cm dm m km mil inch foot yard mile",
@@ -119,40 +131,44 @@ _MEASURES: Final = tuple(
         "mol mmol",
     )
 )
-"""Units that measure one dimension, so that a number in one of them can replace a number in another."""
+"""Groups of units of one dimension, so that a number in one unit can replace a number in another."""
 
-MILLE: Final = unite_words(lambda each: each.percents.per_mille)
-"""Words for thousandths, which are not percents."""
-PERCENT: Final = unite_words(lambda each: each.percents.words)
-POINTS: Final = unite_words(lambda each: each.percents.points)
-POINT_WORDS: Final = unite_words(lambda each: each.percents.standalone_points)
+PER_MILLE: Final = unite_words(lambda each: each.percents.per_mille)
+PERCENT_WORDS: Final = unite_words(lambda each: each.percents.words)
+PERCENTAGE_POINTS: Final = unite_words(lambda each: each.percents.points)
+"""Words for percentage points, alone or behind "per cent"."""
+STANDALONE_POINTS: Final = unite_words(lambda each: each.percents.standalone_points)
+"""Words for percentage points that need no "per cent" before them."""
 PERCENT_STEMS: Final = tuple(unite_words(lambda each: each.percents.prefixes))
 POINT_STEMS: Final = tuple(unite_words(lambda each: each.percents.point_prefixes))
+"""Beginnings of longer words for per cent, and for percentage points."""
 PERCENT_PHRASES: Final = unite_words(lambda each: each.percents.phrases)
-MILLE_PHRASES: Final = unite_words(lambda each: each.percents.per_mille_phrases)
-SIGN_ENDS: Final = unite_words(lambda each: each.percents.sign_suffixes)
+PER_MILLE_PHRASES: Final = unite_words(lambda each: each.percents.per_mille_phrases)
+"""Forms of several words."""
+PERCENT_SIGN_SUFFIXES: Final = unite_words(lambda each: each.percents.sign_suffixes)
+"""Endings behind the sign "%"."""
 
 
 @lru_cache(maxsize=8192)
 def unit_of(word: str) -> str | None:
-    """Return the canonical name of the unit that `word` (one word, any case) names, or `None`."""
-    if word in _EXACT:
-        return _EXACT[word]
+    """Return the canonical name of the unit that `word`, a word or symbol in any case, stands for, or `None`."""
+    if word in _CASED:
+        return _CASED[word]
     lower = word.lower()
     if len(word) == 1 and word.isupper() and word != "L":  # 5G, 3D
         return None
     if lower in UNITS:
         return UNITS[lower]
-    if lower.endswith("s") and len(lower) > 3 and lower[:-1] in UNITS and lower[:-1] not in SHORT:
+    if lower.endswith("s") and len(lower) > 3 and lower[:-1] in UNITS and lower[:-1] not in WEAK_UNITS:
         return UNITS[lower[:-1]]
-    if len(lower) > 4 and lower.startswith(_BEGINNINGS) and lower not in _NOT_UNITS:
-        return next(name for stem, name in _STEMS.items() if lower.startswith(stem))
+    if len(lower) > 4 and lower.startswith(_ANY_PREFIX) and lower not in _NOT_UNITS:
+        return next(name for prefix, name in _PREFIXES.items() if lower.startswith(prefix))
     return None
 
 
 @lru_cache(maxsize=1024)
 def currency_of(word: str) -> str | None:
-    """Return the code of the currency that `word` names, or `None`."""
+    """Return the code of the currency that `word` stands for, or `None`. A word that is also a unit is that unit."""
     if word in UNITS:  # "sek" is seconds in Swedish
         return None
     if word in _ISO:
@@ -161,5 +177,5 @@ def currency_of(word: str) -> str | None:
 
 
 def same_measure(one: str, other: str) -> bool:
-    """Return whether two units measure one dimension. "" is a missing unit, which agrees with any."""
-    return one == other or not (one and other) or any({one, other} <= each for each in _MEASURES)
+    """Tell whether two units measure one dimension. "" stands for a missing unit, which agrees with any."""
+    return one == other or not (one and other) or any({one, other} <= dimension for dimension in _DIMENSIONS)

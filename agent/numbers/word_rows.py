@@ -19,14 +19,14 @@ from .language_tables import (
     pattern,
     unite_words,
 )
-from .number_words import Word
+from .number_words import NumberWord
 from .ordinals import read_alternate, read_ordinal
 from .ranges import read_range, same_unit, span
 from .reader import Before, NumberReader
 from .runs import run_at
-from .suffixes import suffix
+from .suffixes import read_suffix
 from .token import Amount, Kind, NumberMatch, Sort
-from .units import CODES, SHORT, SIGNS
+from .units import CODES, SIGNS, WEAK_UNITS
 from .vocabulary import MAGNITUDES
 
 _POWER = merge_tables(lambda each: each.groups.vague_scales)
@@ -52,7 +52,7 @@ class WordPlace(NamedTuple):
     """The place of a number word in a text."""
 
     r: NumberReader
-    word: Word
+    word: NumberWord
     start: int
     end: int
     text: str
@@ -71,7 +71,7 @@ class WordPlace(NamedTuple):
 Row: TypeAlias = "Callable[[NumberReader, WordPlace], tuple[NumberMatch, ...]]"
 
 
-def read_word(r: NumberReader, word: Word, start: int, end: int, text: str) -> tuple[NumberMatch, ...]:
+def read_word(r: NumberReader, word: NumberWord, start: int, end: int, text: str) -> tuple[NumberMatch, ...]:
     """Read the token that begins with a number word."""
     row = _ROWS.get(word.sort)
     return row(r, WordPlace(r, word, start, end, text)) if row is not None else ()
@@ -126,9 +126,9 @@ def _roman(r: NumberReader, place: WordPlace) -> tuple[NumberMatch, ...]:
 def _lookalike(r: NumberReader, place: WordPlace) -> tuple[NumberMatch, ...]:
     """Read `lOO kr`: letters that only look like digits, beside a unit or a currency."""
     start, end, text = place.start, place.end, place.text
-    probe = suffix(r.s, Amount(end, ("0",)))
+    probe = read_suffix(r.s, Amount(end, ("0",)))
     weak = probe.sort is Sort.QUANTITY and (
-        probe.unit in SHORT or len(text) == 1 or r.s[end + 1 : probe.end] in SHORT
+        probe.unit in WEAK_UNITS or len(text) == 1 or r.s[end + 1 : probe.end] in WEAK_UNITS
         or probe.unit == r.s[end + 1 : probe.end]
     )  # fmt: skip
     before = r.s[max(start - 2, 0) : start].rstrip(" ")
@@ -177,9 +177,9 @@ def _group(r: NumberReader, place: WordPlace) -> NumberMatch:
         amount.unit = word.unit.removeprefix("$")
         return r.match_counted(amount, place.start)
     of = _OF.match(r.s, end)
-    suffix(r.s, amount)
+    read_suffix(r.s, amount)
     if amount.sort is Sort.BARE and of is not None:
-        further = suffix(r.s, Amount(of.end(), (word.value,), words=True))
+        further = read_suffix(r.s, Amount(of.end(), (word.value,), words=True))
         amount = further if further.sort is not Sort.BARE else amount
     return r.match_counted(amount, place.start)
 
