@@ -1,11 +1,12 @@
-"""Takes tags, comments, expressions and template marks out of markdown. The text inside them stays.
+"""Removes tags, comments, expressions and template marks from markdown, and leaves the text inside them.
 
-Strategy: one pass over the whole source, from one place where markup may begin to the next, past fences and code
-spans. Removed markup leaves its line breaks behind, so that every line keeps its number. The markdown parser that runs
-after this pass sees only markdown. The effect of a tag on the lines around the tag is recorded in a `CleanMarkdown`.
+Strategy: one pass over the whole source goes from each place where markup may begin to the next, and skips fenced
+blocks and code spans. Removed markup leaves its line breaks behind, so that every line keeps its number. The markdown
+parser that runs after this pass sees only markdown; `CleanMarkdown` records the effects of tags on the lines around
+them, such as the titles of components and the elements for the HTML reader.
 
-Each handler of `MarkupRemover` gets the offset at which its markup may begin, and returns the offset at which the pass
-goes on.
+Each handler of `MarkupRemover` takes the offset at which its markup may begin, and returns the offset from which the
+pass continues. No search runs twice over the same text in vain, so that the pass stays linear in the source.
 """
 
 import re
@@ -34,7 +35,7 @@ _TICKS_OR_TILDES = re.compile(r"`+|~+")
 _FOOTNOTE_MARK = re.compile(r"\[\^[^\]\s]{1,60}\]")
 _STATEMENT = re.compile(r"^(?:import|export)\b", re.MULTILINE)
 _BEFORE_FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*")
-# Elements that the reader of HTML gets unchanged.
+# The HTML reader gets these elements unchanged.
 _HTML_ELEMENT = re.compile(r"<(/?)(table|ul|ol|dl|pre)(?=[\s/>])", re.IGNORECASE)
 _HEADING = re.compile(r"h([1-6])")
 _COMPONENT = re.compile(r"[A-Z][\w.]*[a-z]")
@@ -48,17 +49,18 @@ _SHORTCODE_ATTRIBUTE = re.compile(
     rf"\b({'|'.join(sorted(TEXT_ATTRIBUTES))})\s*=\s*(?:\"([^\"]*)\"|'([^']*)')"
 )
 _LIST_MARK = re.compile(r"[ \t>]*(?:[-*+]|\d{1,9}[.)]|\[\^[^\]]+\]:|!!!|\?\?\?\+?|===|:::+)(?:[ \t]|$)")
-_REACH = 4_000  # characters from the beginning of a template's mark, or of a heading's tag, to its end
-_CONTEXT_LINES = 50  # before an indented line, that are searched for the list around it
+_MARK_MAX = 4_000  # characters of a template mark, of a heading with its tags, or of an end tag
+_CONTEXT_LINES = 50  # lines before an indented one that are searched for the list around it
 
 
 class MarkupRemover:
-    """The pass over one document."""
+    """Removes the markup of one document."""
 
     def __init__(self, lines: Sequence[str], step_counter: StepCounter, *, mdx: bool) -> None:
-        """Prepare for `lines`, with blank lines in place of the front matter.
+        """Prepare the pass over `lines`, which have blank lines in place of the front matter.
 
-        `mdx`: whether braces hold expressions.
+        `step_counter`: counts each place where markup may begin; it raises `GivenUp` when the document is no longer
+        wanted. `mdx`: whether braces hold expressions.
         """
         self._lines = lines
         self._source = "\n".join(lines)
@@ -69,17 +71,17 @@ class MarkupRemover:
         self._code_spans = CodeSpans(self._source)
         self._statements = MdxStatements(lines)
         self._absent_from: dict[str, int] = {}  # text -> the offset from which a search did not find it
-        self._element_ends: dict[int, int] | None = None  # of `_HTML_ELEMENT`, by their begins
-        self._closed_names: frozenset[str] | None = None
-        self._line_text_end = (-1, 0)  # a line, and the offset after which only tags follow on it
-        self._text_line = -1  # the last line with a text before a replacement
+        self._element_ends: dict[int, int] | None = None  # start of each `_HTML_ELEMENT` -> its end
+        self._closed_names: frozenset[str] | None = None  # the names of all end tags
+        self._tags_only_from = (-1, 0)  # a line, and the offset from which only tags stand on it
+        self._last_text_line = -1  # the last line with text before or in a replacement
         self._output: list[str] = []
-        self._copied = 0  # the end of the source that is in the output
+        self._copied_to = 0  # the end of the source that the output covers
         self._clean = CleanMarkdown(lines=[])
         self._components = Components(lines, self._clean)
 
     def remove_markup(self) -> CleanMarkdown:
-        """Return the markdown that is left, and the facts learned from the removed markup."""
+        """Return the remaining markdown, with the facts that the removed markup stated. Can be called once."""
         handlers: dict[str, Callable[[int], int]] = {
             "`": self._skip_code,
             "~": self._skip_code,
@@ -103,7 +105,7 @@ class MarkupRemover:
             self._step_counter.count_step()
             if at <= next_markup:
                 at = handlers[markup.group()](next_markup)
-        self._output.append(self._source[self._copied :])
+        self._output.append(self._source[self._copied_to :])
         self._clean.lines = "".join(self._output).split("\n")
         self._components.close_all()
         return self._clean
@@ -111,19 +113,20 @@ class MarkupRemover:
     # --- offsets and lines
 
     def _line_at(self, at: int) -> int:
+        """Return the number of the line that holds the offset `at`."""
         return bisect_right(self._line_starts, at) - 1
 
     def _replace(self, begin: int, end: int, new: str = "") -> int:
-        """Replace the source from `begin` to `end` by `new`, keep its line breaks, and return `end`."""
-        before = self._source[self._copied : begin]
+        """Replace the source from `begin` to `end` by `new` and the line breaks that `new` lacks; return `end`."""
+        before = self._source[self._copied_to : begin]
         if (before.rsplit("\n", 1)[-1] + new).strip(" \t>"):
-            self._text_line = self._line_at(begin)
+            self._last_text_line = self._line_at(begin)
         self._output += (before, new, "\n" * (self._source.count("\n", begin, end) - new.count("\n")))
-        self._copied = end
+        self._copied_to = end
         return end
 
-    def _find(self, text: str, at: int) -> int:
-        """Return the offset of `text` from `at` on, or -1. Repeating a failed search costs nothing."""
+    def _find_text(self, text: str, at: int) -> int:
+        """Return the offset of `text` from `at` on, or -1. A failed search is not repeated."""
         if self._absent_from.get(text, len(self._source) + 1) <= at:
             return -1
         found = self._source.find(text, at)
@@ -134,26 +137,26 @@ class MarkupRemover:
     def _tag_lines(self, begin: int, end: int) -> TagLines:
         """Return the lines of the tag from `begin` to `end`."""
         first, last = self._line_at(begin), self._line_at(end - 1)
-        before = self._source[max(self._line_starts[first], self._copied) : begin]
-        starts_line = self._text_line != first and not before.strip(" \t>")
-        if self._line_text_end[0] != last:
-            self._line_text_end = (last, self._line_starts[last] + _find_text_end(self._lines[last]))
-        return TagLines(first, last, starts_line, end >= self._line_text_end[1])
+        before = self._source[max(self._line_starts[first], self._copied_to) : begin]
+        starts_line = self._last_text_line != first and not before.strip(" \t>")
+        if self._tags_only_from[0] != last:
+            self._tags_only_from = (last, self._line_starts[last] + _find_text_end(self._lines[last]))
+        return TagLines(first, last, starts_line, end >= self._tags_only_from[1])
 
     # --- code and statements
 
     def _skip_code(self, at: int) -> int:
         """Skip a fenced block of code or a code span."""
-        run = _TICKS_OR_TILDES.match(self._source, at)
-        if run is None:
+        marks = _TICKS_OR_TILDES.match(self._source, at)
+        if marks is None:
             return at + 1
         line = self._line_at(at)
-        mark, length = self._source[at], run.end() - at
+        mark, length = self._source[at], marks.end() - at
         before = _BEFORE_FENCE.match(self._source, self._line_starts[line], at) if length > 2 else None
         is_fence = before is not None and before.end() == at
-        info_has_mark = self._source.find(mark, run.end(), self._line_starts[line + 1]) >= 0
+        info_has_mark = self._source.find(mark, marks.end(), self._line_starts[line + 1]) >= 0
         if not is_fence or (info_has_mark and mark == "`"):
-            return self._code_spans.find_end(at) if mark == "`" else run.end()
+            return self._code_spans.find_end(at) if mark == "`" else marks.end()
         closing = re.compile(rf"^[ \t>]*{mark}{{{length},}}[ \t]*$", re.MULTILINE)
         end = (
             closing.search(self._source, self._line_starts[line + 1]) if line + 1 < len(self._lines) else None
@@ -178,7 +181,7 @@ class MarkupRemover:
         return self._replace(at, match.end())
 
     def _is_in_code(self, at: int) -> bool:
-        """Return whether `at` is in a block of indented code (never in MDX or inside a component)."""
+        """Tell whether `at` is in a block of indented code, which neither MDX nor the inside of a component has."""
         line = self._line_at(at)
         if self._mdx or self._components or indent_width(self._lines[line]) < 4:
             return False
@@ -193,7 +196,7 @@ class MarkupRemover:
     def _remove_braces(self, at: int) -> int:
         """Remove a comment, literal, attribute list, expression or template mark."""
         if self._source.startswith("{/*", at):
-            comment_end = self._find("*/", at)
+            comment_end = self._find_text("*/", at)
             end = self._source.find("}", comment_end, comment_end + 20) if comment_end >= 0 else -1
             if end >= 0:
                 return self._replace(at, end + 1)
@@ -211,7 +214,7 @@ class MarkupRemover:
 
     def _replace_literal(self, at: int) -> int:
         """Replace {`...`} by its content: text on one line, code on several."""
-        close = self._find("`}", at + 2)
+        close = self._find_text("`}", at + 2)
         if close < 0:
             return at + 2
         content = self._source[at + 2 : close]
@@ -226,15 +229,15 @@ class MarkupRemover:
         self._clean.html_elements.append((self._line_at(begin), self._line_at(end), element))
 
     def _remove_template(self, at: int, length: int, closing: str) -> int:
-        """Remove a mark of liquid, jinja or hugo; its attributes that people read count as those of a component.
+        """Remove a mark of Liquid, Jinja or Hugo, and record the texts of a shortcode's attributes.
 
         `length`: the length of the opening mark. `closing`: the closing mark.
         """
         if _TEMPLATE_COMMENT.match(self._source, at):
-            close = self._find("endcomment", at)
-            close = self._find("%}", close) if close >= 0 else -1
+            close = self._find_text("endcomment", at)
+            close = self._find_text("%}", close) if close >= 0 else -1
         else:
-            close = self._source.find(closing, at + length, at + _REACH)
+            close = self._source.find(closing, at + length, at + _MARK_MAX)
         if close < 0:
             return at + length
         end = close + len(closing)
@@ -250,9 +253,9 @@ class MarkupRemover:
         return self._replace(at, end)
 
     def _open_shortcode(self, name: str, lines: TagLines, text: str) -> None:
-        """Open the shortcode or template block `name`; one without an end is a component without content."""
+        """Open the shortcode or template block `name` as a component; without an end it has no content."""
         end = self._line_starts[lines.last + 1] - 1
-        if any(self._find(f"{mark}{name}", end) >= 0 for mark in ("/", "/ ", "end")):
+        if any(self._find_text(f"{mark}{name}", end) >= 0 for mark in ("/", "/ ", "end")):
             self._components.open_tag(f"{{{name}", lines, text)
         else:
             self._record_attribute_texts(lines, text)
@@ -269,7 +272,7 @@ class MarkupRemover:
         if not _TAG_START.match(self._source, at):
             return at + 1
         if self._source.startswith("<!--", at):
-            close = self._find("-->", at)
+            close = self._find_text("-->", at)
             return self._replace(at, close + 3) if close >= 0 else at + 4
         if self._source.startswith(("<>", "</>"), at):
             return self._replace(at, self._source.index(">", at) + 1) if self._mdx else at + 2
@@ -303,7 +306,7 @@ class MarkupRemover:
                 self._clean.content_starts.append(lines.last)
 
     def _is_placeholder(self, tag: Tag) -> bool:
-        """Return whether `tag` is a placeholder such as `PORT=<port>`: no element, no component, and never closed."""
+        """Tell whether `tag` is a placeholder such as `PORT=<port>`: no element, no component, and never closed."""
         if (
             tag.html_name
             or tag.is_end
@@ -317,14 +320,13 @@ class MarkupRemover:
         return tag.name not in self._closed_names
 
     def _remove_element(self, at: int, tag: Tag) -> int:
-        """Remove the element that begins at `at` with its content, if the content is not markdown.
+        """Remove the element that begins at `at`, if its content is not markdown.
 
-        Return the offset after the element, or 0 when its content is markdown.
+        Return the offset after the element, or 0 if its content is markdown.
         """
-        name = tag.html_name
-        if name in TEXTLESS_ELEMENTS:
-            close = self._find(f"</{tag.name}", tag.end)
-            end = self._source.find(">", close, close + _REACH) if close >= 0 else -1
+        if tag.html_name in TEXTLESS_ELEMENTS:
+            close = self._find_text(f"</{tag.name}", tag.end)
+            end = self._source.find(">", close, close + _MARK_MAX) if close >= 0 else -1
             return self._replace(at, max(end + 1, tag.end))
         if _HTML_ELEMENT.match(self._source, at):
             end = self._find_element_end(at)
@@ -332,35 +334,42 @@ class MarkupRemover:
                 lines = self._tag_lines(at, end)
                 self._clean.html_elements.append((lines.first, lines.last, self._source[at:end]))
                 return self._replace(at, end)
-        heading = _HEADING.fullmatch(name)
-        if heading or name == "summary":
-            close = self._source.find(f"</{tag.name}>", tag.end, tag.end + _REACH)
-            lines = self._tag_lines(at, tag.end)
-            if close >= 0 and lines.starts_line:
-                text = " ".join(_ANY_TAG.sub(" ", self._source[tag.end : close]).split())
-                if not heading:
-                    self._components.set_title("details", text, lines.first)
-                marked = f"{'#' * int(heading[1])} {text}" if heading else ""
-                return self._replace(at, close + len(tag.name) + 3, marked)
+        heading = _HEADING.fullmatch(tag.html_name)
+        if heading or tag.html_name == "summary":
+            return self._replace_heading(at, tag, "#" * int(heading[1]) if heading else "")
         return 0
 
+    def _replace_heading(self, at: int, tag: Tag, marks: str) -> int:
+        """Replace a heading by a markdown heading with the `marks`, or a summary by the title of its component.
+
+        Return the offset after the element, or 0 if it does not begin its line or has no end.
+        """
+        close = self._source.find(f"</{tag.name}>", tag.end, tag.end + _MARK_MAX)
+        lines = self._tag_lines(at, tag.end)
+        if close < 0 or not lines.starts_line:
+            return 0
+        text = " ".join(_ANY_TAG.sub(" ", self._source[tag.end : close]).split())
+        if not marks:
+            self._components.set_title("details", text, lines.first)
+        return self._replace(at, close + len(tag.name) + 3, f"{marks} {text}" if marks else "")
+
     def _find_element_end(self, begin: int) -> int:
-        """Return the offset after the `_HTML_ELEMENT` that begins at `begin`, or 0 when the element has no end."""
+        """Return the offset after the `_HTML_ELEMENT` that begins at `begin`, or 0 if the element has no end."""
         if self._element_ends is None:
             self._element_ends = {}
-            opened: dict[str, list[int]] = {}
+            open_by_name: dict[str, list[int]] = {}
             for match in _HTML_ELEMENT.finditer(self._source):
-                begins = opened.setdefault(match[2].lower(), [])
+                starts = open_by_name.setdefault(match[2].lower(), [])
                 if not match[1]:
-                    begins.append(match.start())
-                elif begins:
-                    end = self._source.find(">", match.end(), match.end() + _REACH)
-                    self._element_ends[begins.pop()] = max(end + 1, match.end())
+                    starts.append(match.start())
+                elif starts:
+                    end = self._source.find(">", match.end(), match.end() + _MARK_MAX)
+                    self._element_ends[starts.pop()] = max(end + 1, match.end())
         return self._element_ends.get(begin, 0)
 
 
 def _find_text_end(line: str) -> int:
-    """Return the offset in `line` after which only tags follow."""
+    """Return the offset in `line` from which on only tags and white space stand."""
     tag_starts = {match.end(): match.start() for match in _ANY_TAG.finditer(line)}
     at = len(line)
     while True:

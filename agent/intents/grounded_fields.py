@@ -26,7 +26,7 @@ from ..ports.brain import Proposal, Wish
 from ..protocol.payload import is_valid_payload
 from ..text.words import normalize_text
 from .fields import FILLED_CHARACTERS, OF_THE_USER, REQUIRED, describe_action
-from .phone_numbers import find_given_numbers, read_digits
+from .phone_numbers import collect_numbers, read_digits
 
 _RUN: Final = 3  # digits, or single numbers in a row, that count as one
 _RUNS = re.compile(rf"\d{{{_RUN},}}")
@@ -87,7 +87,7 @@ def _ground_value(
     if not _is_plain(value, name in OF_THE_USER or name == "subject"):
         return ""
     if name == "phone":
-        return find_given_numbers([each.text for each in sources]).get(read_digits(value), "")
+        return collect_numbers([each.text for each in sources]).get(read_digits(value), "")
     if name in OF_THE_USER:
         return value if _is_worded_by(value, sources) and is_supported(value, sources) else ""
     return value if is_supported(value, (*sources, *cited)) else ""

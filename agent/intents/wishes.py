@@ -16,7 +16,7 @@ from ..text.courtesy import find_courtesy
 from ..text.sentences import find_line_sentences
 from ..text.words import FUNCTION_WORDS, normalize_text, split_words
 from .mood_words import ANY_LANGUAGE, join_languages
-from .phone_numbers import find_told_number, remove_phone_numbers
+from .phone_numbers import find_answered_number, remove_phone_numbers
 from .triggers import find_text_to_send, has_keyword, make_proposal, propose_actions
 from .user_message import UserMessage
 
@@ -98,7 +98,7 @@ def _read_missing(text: str, missing: Sequence[str]) -> dict[str, str]:
     if find_courtesy(text) is not None or _WITHDRAWN.match(text):
         return {}
     fields: dict[str, str] = {}
-    phone = find_told_number(text) if "phone" in missing and not has_keyword(text) else ""
+    phone = find_answered_number(text) if "phone" in missing and not has_keyword(text) else ""
     if phone:
         fields["phone"] = phone
     for name in _WORDED:

@@ -1,26 +1,29 @@
-"""The weights of the signals by which sections and statements are ranked, and how they were fitted.
+"""The weights of the signals that rank sections and statements, and how they were fitted.
 
-Three sets of weights: without vectors, with means of word vectors, with those of a model of sentences. Each was fitted
-to labelled questions on several public sets of documents (four English and two Swedish; the last to the
-English ones) at once, by maximum likelihood: of the right section among the candidates, of the right statement among
-those of the best sections, and of a right answer, where questions that the documents do not answer count too. `python
--m tests.bench.documents` prints the results on each set. The weight of an operator's synonyms was set by hand: 6 % of
-268 off-topic questions find something in `kb/` with them, and 9 % without vectors.
+There is a set of weights for each source of vectors: `WITHOUT` vectors, `WITH_WORDS` for means of word vectors,
+`WITH_SENTENCES` for a sentence model's vectors of sections, and `WITH_STATEMENTS` where statements have vectors too.
 
-In a small knowledge base hardly a word is seen twice, so the weight of a word in any text (`general`) counts beside the
-rarity of the word. This was tried with word vectors only, on seven public sets, small parts of these sets, and `kb/`.
-Over all pairs of an answered and an unanswered question, the answered question is surer in slightly more pairs (0.914
-in place of 0.913), and any `general` from 200 to 500 sections gives the same. Most of the effect is on the few dozen
-sections of `kb/`: of 30 everyday questions in English 4 find nothing in place of 7.
+Each set was fitted by maximum likelihood to labelled questions on several public sets of documents at once (four
+English and two Swedish; `WITH_SENTENCES` on the English ones only). The likelihood is that of the right section among
+the candidates, of the right statement among those of the best sections, and of a right answer, including questions that
+the documents do not answer. `python -m tests.bench.documents` prints the results on each set. The weight of an
+operator's synonyms was set by hand: with it, 6 % of 268 off-topic questions find something in `kb/`, and 9 % without
+vectors.
 
-A statement is also compared with the question by vectors, with the headings and the line above the statement. Fitted
-with the present kinds of questions, on three English sets and a Swedish one, each left out in turn, this comparison
-puts a right statement first for 45 % of the questions in place of 41 %. The length, place, neighbours and form (item,
-row) of a statement gained nothing. Without vectors the earlier weights are as good as any.
+`general`: in a small knowledge base hardly any word occurs twice, so the weight of a word in general text counts beside
+its rarity. This was tried with word vectors only, on seven public sets, small parts of these sets, and `kb/`. Of all
+pairs of an answerable and an unanswerable question, the confidence of the answerable one is higher in 91.4 % (91.3 %
+before), and any `general` from 200 to 500 sections gives the same. Most of the effect is on the few dozen sections of
+`kb/`: of 30 everyday questions in English 4 find nothing instead of 7.
 
-The confidence has a second look, fitted in the same way: how high the best statement scores, and how many others are
-as likely. Together they part right answers from all others better than the first look (area under the curve 0.82 in
-place of 0.76). Whether a quoted statement holds the question's rarest word gained nothing beside them.
+`single_near`: a statement's vector, taken with its headings and the line above, is also compared with the question's.
+Fitted with the present kinds of questions on three English sets and a Swedish one, each left out in turn, this puts a
+right statement first for 45 % of the questions instead of 41 %. The length, place, neighbours and form (item, row) of a
+statement gained nothing. Without vectors the earlier weights are as good as any.
+
+`look_*`: a second look at the confidence, fitted in the same way, takes the score of the best statement and the number
+of others that are as likely. It separates right answers from all others better than the first look alone (area under
+the curve 0.82 instead of 0.76). Whether a quoted statement holds the question's rarest word gained nothing more.
 """
 
 from typing import NamedTuple
@@ -29,10 +32,11 @@ from typing import NamedTuple
 class SignalWeights(NamedTuple):
     """The weight of each signal.
 
-    `sure_*`: weights of the first look's confidence, on the scale of a logistic function. `look_*`: weights of the
-    second look. `floor`: the least confidence of the best statement after both looks, 0..1; below the floor the search
-    returns nothing. `first_floor`: the same for the first look alone. `general`: the number of sections that the weight
-    of a word in any text counts as (`Lexicon.word_weight`); 0 where this was not tried.
+    `floor`: the least confidence (0..1) of the best statement after both looks; below it the search returns nothing.
+    `first_floor`: the same after the first look alone. `general`: the number of sections as which the weight of a word
+    in general text counts (`Lexicon.word_weight`), 0 where this was not tried. `grams` to `kind`: signals of a section.
+    `single_*`: signals of a statement. `sure_*`: signals of the first look's confidence, on the scale of a logistic
+    function. `look_*`: those of the second look.
     """
 
     floor: float
