@@ -72,7 +72,7 @@ ModelFault: TypeAlias = Literal[
     "connect", "timeout", "rate", "server", "auth", "request", "length", "protocol", "cut", "open"
 ]
 """How a model failed: no connection (or one that broke before the first byte); too slow; too many requests (429); its
-own fault (5xx); the key (401, 403); what was asked (any other 4xx, and what no model can be asked); a prompt longer
+own fault (5xx); the key (401, 403); the request (any other 4xx, and requests that no model can answer); a prompt longer
 than the model's context; an answer that breaks the protocol; one that ended before its end; not tried, since its
 breaker is open."""
 
@@ -153,7 +153,7 @@ class BadDecision(AgentError):
 class McpFailed(AgentError):
     """An MCP server failed at a request; the message is a clause of our own, without a word of the server's.
 
-    `kind` says what became of the request. `refused`: nothing of it was done. `broken`: the server answered an error,
+    `kind` is the state of the request. `refused`: nothing of it was done. `broken`: the server answered an error,
     or no valid answer. `gone`: the server has ended or cannot be reached.
     """
 

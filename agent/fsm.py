@@ -9,7 +9,7 @@ of a row. Both dictionaries are checked when the engine is made.
 The library `transitions` is here for the definition of a state machine, not for its speed:
 
 - `Machine` is built from every table (`_build_machine`). It owns the states, rejects a row with an unknown state, and
-  fixes the order and meaning of the transitions, so a table means exactly what it means to `transitions`.
+  fixes the order and meaning of the transitions, so a table has exactly the meaning that `transitions` gives it.
 - `Engine` reads the transitions of the `Machine` back into a look-up by state and trigger, and runs that look-up: a
   trigger costs a twentieth of the Machine's own.
 - Models are never registered with the `Machine`, which would hold each model until it is removed: a leak per session.

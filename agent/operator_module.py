@@ -13,7 +13,7 @@ _ERROR_CHARACTERS = 300  # of the exception's text
 def import_operator_module(name: str, setting: str) -> ModuleType:
     """Import the module `name`, found where Python finds modules and, after that, in the current folder. Blocks.
 
-    Raises `agent.errors.UsageError`, one line that begins with `setting`, for whatever its code raises.
+    Raises `agent.errors.UsageError`, one line that begins with `setting`, for any exception of its code.
     """
     folder = os.getcwd()
     if folder not in sys.path:

@@ -101,7 +101,7 @@ class Agent:
     async def confirm(
         self, suggestion_id: str, payload: Mapping[str, Any] | None = None
     ) -> ActionExecuted | ActionClosed:
-        """Confirm a suggested action; return its outcome. `payload`: fills in what is missing.
+        """Confirm a suggested action; return its outcome. `payload`: fills in missing arguments.
 
         Raises `RequestRefused`, and `ConnectionLost`: then the action may have been carried out or not.
         """
@@ -113,7 +113,7 @@ class Agent:
         return await self._decide(suggestion_id, {"type": "reject_action"})
 
     async def feedback(self, message: str, verdict: Verdict, text: str = "") -> FeedbackStored:
-        """Say whether an answer of this connection was good; return what is stored once it is on the server's disk.
+        """Rate an answer of this connection; return the stored rating once it is on the server's disk.
 
         `message`: the id of its turn or response. `verdict`: "up" or "down"; a later one replaces the first. `text`:
         words about it. Raises `RequestRefused`, and `ConnectionLost`: then it may have been stored or not.

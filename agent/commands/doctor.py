@@ -55,7 +55,7 @@ class Diagnosis:
 
 @command.default
 async def doctor(*, settings: Annotated[Flags, Parameter(name="*")] = DEFAULTS) -> int:
-    """Check documents, model, data folder, port, vectors and file limit, and say what to do about each.
+    """Check documents, model, data folder, port, vectors and file limit, and print a remedy for each fault.
 
     Takes the settings of `agent serve` and reads the same variables and `agent.toml`. Exit status: 0 when a server
     would work, 1 when a part fails.

@@ -58,8 +58,8 @@ async def evaluate(
     in the documents, and is right when it is refused. A case whose `answer` is
     still empty, as `agent feedback cases` makes it, is named and not counted.
 
-    Settings are those that `agent serve` would have here. Ctrl-C ends it, with the
-    figures of what was asked until then.
+    Settings are those that `agent serve` would have here. Ctrl-C ends it, and prints
+    the figures of the questions asked until then.
 
     Exit status: 0 all were asked; 1 it was ended before; 2 the file, or a setting,
     cannot be used, and nothing was asked.

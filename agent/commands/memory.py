@@ -222,8 +222,8 @@ async def export(
 async def check(*, data: Data = USER_DATA) -> int:
     """Check the file of the memory for damage, and count its items and messages.
 
-    Reads the whole file. A PostgreSQL server looks after its own files; of its
-    servers it is said how many there are, and in what they differ.
+    Reads the whole file. A PostgreSQL server looks after its own files; for one, this
+    prints the number of agent servers on it, and their differences.
 
     Exit status: 0 it is whole, 3 it is damaged, 2 it cannot be opened.
 

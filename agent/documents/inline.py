@@ -20,7 +20,7 @@ _MARKS = re.compile(r"[\\`*_~\[&<]")
 _REAL_MARKS = re.compile(r"[\\`*~\[&<_](?:(?<!_)|(?<![^\W_]_)|(?![^\W_]))")
 _STOPS = re.compile(r"[\n\\`*_~\[\]&<!]")
 # Nearly all marks. The parser, which knows the rest, takes several times as long. Every branch begins with
-# a character of its own: that is what makes the search fast.
+# a character of its own, which makes the search fast.
 _CODE_OR_LINK = re.compile(r"`([^`\n]+)`(?!`)|\[(?<!!\[)([^\[\]!<&`\\\n]*)\]\([^()\s<>`\\]*\)")
 _EMPHASIS = re.compile(
     r"\*\*(?=[^\s*])([^*\n]*[^\s*])\*\*(?!\*)|\*(?<!\*\*)(?=[^\s*])([^*\n]*[^\s*])\*(?!\*)"

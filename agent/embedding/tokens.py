@@ -5,8 +5,8 @@ vectors, and the WordPiece of BERT and MiniLM. Their tokens are those of Hugging
 brings a client of their hub (tests compare them; a BERT's may differ for characters that Unicode has assigned lately).
 Files of other kinds, of a model that an operator names by its folder, are read by `tokenizers` where it is installed.
 
-The padding and the cutting that a file asks for are for training and are left out. What is written like a special token
-in a text ("[SEP]", "<s>") is text; the special tokens around a text are read from the file's post-processor.
+The padding and the cutting that a file asks for are for training and are left out. A special token that
+is written in a text ("[SEP]", "<s>") is text; the special tokens around a text are read from the file's post-processor.
 """
 
 import heapq

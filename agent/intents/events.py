@@ -2,8 +2,9 @@
 
 Strategy: a clause tells of an event where a thing, a verb of change and a day stand together, the day first or after
 the verb ("yesterday the boiler broke", "the course starts on Friday"). The day may be any that the numbers and words of
-`agent.numbers.days` name; what happens every Friday is no event. Where the day stands first, some languages put the
-verb before the thing: both orders are tried. The thing must be named, since "it broke yesterday" says nothing alone.
+`agent.numbers.days` name; a thing that happens every Friday is no event. Where the day stands first, some languages put
+the verb before the thing: both orders are tried. The thing must be named, since "it broke yesterday" says nothing
+alone.
 """
 
 import re

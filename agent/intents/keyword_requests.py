@@ -2,8 +2,8 @@
 
 Strategy: the clause that leads up to the keyword is read, nearest word first, until a word decides:
 
-- a report of what was done ("I bought a ticket", "you promised to call me") asks for nothing: a verb in the past;
-- a statement of what there is or what somebody does ("I have a ticket", "they call me daily", "the ticket is open")
+- a report of a past action ("I bought a ticket", "you promised to call me") asks for nothing: a verb in the past;
+- a statement of a fact or a habit ("I have a ticket", "they call me daily", "the ticket is open")
   asks for nothing: a subject without a wish or a modal verb, a verb in a form that no request has, or a thing that is
   known already ("my ticket", "the sms");
 - a question about the action ("do you call back?", "what does a ticket cost?", "how do I open a ticket?", "can I pay

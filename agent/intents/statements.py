@@ -1,9 +1,9 @@
 """Tells whether a user's message makes a statement in earnest, word for word.
 
 A rule accepts an event or a metric that a model proposes only where this holds, so in doubt it does not. The statement
-must be a whole sentence of the message, or all between two of its joining words: a part of a sentence may say what the
-sentence does not ("the shop is closed, except on Mondays"). No word of the sentence may ask, suppose, report or deny
-it, in any language.
+must be a whole sentence of the message, or all between two of its joining words: a part of a sentence may make a
+statement that the sentence does not ("the shop is closed, except on Mondays"). No word of the sentence may ask,
+suppose, report or deny it, in any language.
 """
 
 from collections.abc import Iterator

@@ -1,9 +1,9 @@
 """The reading of one user's message, shared by all that look at its words within a turn and after it.
 
 Strategy: a turn asks many things of the same words: whether they are a courtesy, in which language they are, which
-actions and memory items they propose, what to search for. `UserMessage` reads each of these when it is first asked for
-and keeps it. The record travels with the question (`agent.ports.brain.MessageReadings`), so that the Brains, the memory
-and the task that stores the exchange all have the same one, and it ends with the question.
+actions and memory items they propose, which words to search for. `UserMessage` reads each of these when it is first
+asked for and keeps it. The record travels with the question (`agent.ports.brain.MessageReadings`), so that the Brains,
+the memory and the task that stores the exchange all have the same one, and it ends with the question.
 """
 
 from datetime import date

@@ -4,7 +4,7 @@ To add a language, add a folder: `agent/lang/da/`, named by its two letters (ISO
 `LANGUAGE = Language(...)` as those of `en` and `sv` do. The record `Language` (`agent.lang.language`) states the fields
 it must have, and the type checker reports missing ones. No other module names a language: the wire's values, the
 settings, the command line, the page, the index, the language of a text and the numbers in it all follow from
-`LANGUAGES`. Number words and units (`agent.lang.counting`) are read in every text, whatever its language, since it may
+`LANGUAGES`. Number words and units (`agent.lang.counting`) are read in every text of any language, since it may
 quote another.
 
 Strategy: the folders in this package's path are imported once, in the order of their codes, so that the same folders
@@ -21,7 +21,7 @@ from .language import Language
 
 
 def load_languages(path: Iterable[str]) -> Mapping[str, Language]:
-    """Load the languages whose folders stand in `path`, by code and in that order.
+    """Load the languages with a folder in `path`, by code and in that order.
 
     Raises `TypeError` for a folder without a `LANGUAGE` of type `Language`, and `ValueError` when its `code` is not the
     folder's name.

@@ -1,6 +1,6 @@
 """The record of a language's words for dates by the day on which they are said: "tomorrow", "in three days".
 
-Words are folded. They are read in every text, whatever its language (`agent.numbers.days`), since it may quote another.
+Words are folded. They are read in texts of any language (`agent.numbers.days`), since it may quote another.
 """
 
 from collections.abc import Mapping

@@ -182,7 +182,7 @@ class Prompting:
     """
 
     only_snippets: str  # how to answer
-    # For missing evidence: what to do where the model may ask back, and where it may not.
+    # For missing evidence: the instruction where the model may ask back, and where it may not.
     ask_back: str
     say_so: str
     claims: str  # the JSON to answer with

@@ -341,7 +341,7 @@ class ThreadTexts:
     """The texts around the list of conversations.
 
     `sure`: asks before a conversation is deleted. `leave`: changes nothing. `busy`: why no other one can be opened now.
-    `gone`: the open one was deleted elsewhere. `unsourced`: stands in place of an answer whose sources were not kept.
+    `gone`: the open one was deleted elsewhere. `unsourced`: stands in place of an answer without stored sources.
     """
 
     list: str

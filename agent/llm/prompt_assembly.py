@@ -39,7 +39,9 @@ from ..text.terminal import printable_json
 from ..tools.results import SHOWN_BYTES
 
 # Of a prompt's parts, in characters; an excess is left out where possible, otherwise the prompt is refused.
-PROMPT_TOOLS = 1024 * 1024  # of the list of tools: the bounds of definitions, and what writing them out adds
+PROMPT_TOOLS = (
+    1024 * 1024
+)  # of the list of tools: the bounds of definitions, and the marks that their text adds
 PROMPT_EVIDENCE = 256 * 1024  # of the best statements
 PROMPT_THREAD = 96 * 1024  # of earlier exchanges; the oldest go, PROMPT_THREAD_BATCH at a time
 PROMPT_MESSAGE = 64 * 1024  # of the user's words: a few messages where a wish spans several
@@ -78,7 +80,7 @@ BUDGETS: Mapping[Part, int] = {
     "rules": RULES_BYTES,
     "tools": PROMPT_TOOLS,
     "thread": PROMPT_THREAD,
-    "results": (ROUNDS_MOST + 1) * 2 * SHOWN_BYTES,  # with what was called
+    "results": (ROUNDS_MOST + 1) * 2 * SHOWN_BYTES,  # with their calls
     "message": PROMPT_MESSAGE,
     "repair note": PROMPT_REPAIR,
 }

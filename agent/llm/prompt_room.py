@@ -6,7 +6,8 @@ estimated from characters.
 
 A server that refuses a prompt for its length is asked again with less: half of the statements each time, the least
 relevant first; then, with one statement left, half of the conversation. The rules, the question and the tools are never
-cut. What fitted after a refusal bounds the evidence of later prompts, so that each of them is not refused first.
+cut. The size that fitted after a refusal bounds the evidence of later prompts, so that each of them is not refused
+first.
 """
 
 from collections.abc import AsyncGenerator, Callable, Sequence

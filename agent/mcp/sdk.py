@@ -1,6 +1,6 @@
 """A session with a server, by the official SDK over pipes of our own; imported only where servers are named.
 
-The SDK does what the protocol asks: the handshake, the numbers of requests, the matching of answers, and the checks of
+The SDK carries out the protocol: the handshake, the numbers of requests, the matching of answers, and the checks of
 results. Its own pipes are not used: they keep a line of any length, log the output of the server, and take seconds to
 close. `_SdkStream` stands between the two. It writes no call of a tool for which `begin()` was not called, in the
 instant before the write. Of the incoming lines it lets through the answers to our requests, and a bounded number of

@@ -2,7 +2,7 @@
 
 Entry points: `recollection.Recollection` loads the memory of a turn, `exchange_keeper.ExchangeKeeper` records finished
 exchanges, `own_memory.OwnMemory` applies a user's decisions, `recall.recall.IndexRecaller` searches,
-`consultant.MemoryConsultant` answers what clients ask of it over a socket. `agent.intents` reads proposals from a
+`consultant.MemoryConsultant` answers the requests of clients over a socket. `agent.intents` reads proposals from a
 user's words; `message_items` checks them.
 
 Strategy: every decision is a pure function over values of `agent.ports.memory`, and the stores

@@ -3,7 +3,7 @@
 Strategy: only items of the same key are compared, and only by their slots and numbers; text similarity decides
 nothing. Numbers of the same kinds and units that do not all agree contradict each other, unless one is a lower bound
 and the other an upper bound. So do two wordings where a subject has one value at a time. A number with a unit
-contradicts one without, and one in another unit of the same measure ("50k", "50 000 kr", "50k EUR"), whatever their
+contradicts one without, and one in another unit of the same measure ("50k", "50 000 kr", "50k EUR"), with any
 values: nothing is converted, because only the user knows which unit is meant. An item that is neither the same nor
 contradicted stays beside the draft.
 """

@@ -1,7 +1,7 @@
 """Lists, shows, renames and deletes a user's own threads (implements `agent.ports.thread_history.UserThreads`).
 
-An answer whose citations are not stored (an earlier version kept none) is shown only if it holds no number: what it
-rested on cannot be shown with it.
+An answer whose citations are not stored (an earlier version kept none) is shown only if it holds no number: its
+evidence cannot be shown with it.
 """
 
 from collections.abc import Sequence

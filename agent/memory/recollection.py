@@ -198,7 +198,7 @@ class Recollection:
 
 
 def asks_for_everything(text: str, lang: Lang) -> bool:
-    """Return whether a question asks for all remembered items of its user ("what do you know about me?")."""
+    """Tell whether a question asks for all remembered items of its user ("what do you know about me?")."""
     return len(text) <= _LONGEST and _EVERYTHING[lang].fullmatch(fold(text)) is not None
 
 

@@ -1,4 +1,4 @@
-"""Tells sessions what changes in their users' threads, by any session and any process.
+"""Tells sessions of the changes in their users' threads, by any session and any process.
 
 Strategy: one task of a process reads the store's changes, which it finds by number: every `FOLLOW_EVERY` seconds while
 a session follows, every `LOOK_EVERY` seconds while none does, and at once when an exchange of this process was stored.
@@ -59,7 +59,7 @@ class ThreadFollower:
         return sum(map(len, self._members.values()))
 
     async def follow(self, member: ThreadListener, scope: Scope) -> None:
-        """Tell `member` from now on what changes in the threads of the scope's user, until `leave`.
+        """Tell `member` of the changes in the threads of the scope's user from now on, until `leave`.
 
         Changes from before are not told, unless the store cannot be read now.
         """

@@ -1,6 +1,6 @@
 """Asks a model's own server for the size of the model's context: llama.cpp, Ollama, LM Studio and vLLM tell it.
 
-Strategy: each server has its own route for it, so they are asked in turn until one tells. What counts is the context
+Strategy: each server has its own route for it, so they are asked in turn until one tells. The result is the context
 that the server has given the model now, in tokens, and not the larger one that the model was trained with. Every fault
 means that the size is not known.
 """

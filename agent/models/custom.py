@@ -1,6 +1,6 @@
 """Asks a model that an operator wrote: `--model package.module:Class`, a class with `stream(request)`.
 
-The class comes from the operator's own module, which the current folder may hold. Whatever its code raises becomes
+The class comes from the operator's own module, which the current folder may hold. Any exception of its code becomes
 `ModelFailed` with words of ours: an exception may repeat the prompt, so its text goes to the log's traceback alone.
 """
 

@@ -6,8 +6,8 @@ only when its token ends at a border (`reader`), so touching characters are one 
 becomes an "unread" token: no digit is ever skipped. Tables lend their headers' units (`columns`), and at last each
 number gets the keys by which it is compared (`keys`). All languages are read at once, in time linear in the text.
 
-What the rule cannot catch: a number that a source holds with another meaning. So a URL's port supports a bare
-count; a number alone on its line below "Prices in kr", behind a mark, supports a price, whatever it is; and a price of
+The rule cannot catch a number that a source holds with another meaning. So a URL's port supports a bare
+count; a number alone on its line below "Prices in kr", behind a mark, supports any price; and a price of
 three decimals, `$3,499`, is one of thousands in a line whose words do not tell its language.
 """
 
@@ -150,7 +150,7 @@ def _with_hidden(r: NumberReader, made: tuple[NumberToken, ...]) -> tuple[Number
 
 
 def _with_references(r: NumberReader, made: tuple[NumberToken, ...]) -> tuple[NumberToken, ...]:
-    """Make sure that character references written with digits count, whatever they become.
+    """Make sure that character references written with digits count, for any character.
 
     A reference that is no part of a token becomes one itself. A reference without its semicolon, which some readers
     resolve and others do not, makes its token one that only the same characters support.

@@ -13,7 +13,7 @@ WORDS_SHOWN = 2000  # characters of the message that led to a call
 class DecisionView(msgspec.Struct, frozen=True, kw_only=True):
     """A decision about a call, from the audit.
 
-    `user_id` is the user in whose name it was made. `approver` is the name that the person gave who decided; nothing
+    `user_id` is the user in whose name it was made. `approver` is the name that the deciding person gave; nothing
     proves it. `key_id` is the key that the decision came with, or `operator`. Both are null in lines that are older
     than these fields, and `approver` where no name was given. `reason` lasts as long as the call.
     """

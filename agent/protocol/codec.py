@@ -22,7 +22,7 @@ from .outbound import Outbound
 
 _encoder = msgspec.json.Encoder()
 
-# A whole JSON string, or what is left of the text when it does not end. Possessive, hence linear.
+# A whole JSON string, or the rest of the text when it does not end. Possessive, hence linear.
 _STRING = r'"(?:[^"\\]|\\.)*+"?'
 _BRACKETS = re.compile(_STRING + r"|([\[{])|([\]}])", re.DOTALL)
 _NOT_NUMBERS = re.compile(_STRING + r"|(NaN|Infinity)", re.DOTALL)

@@ -20,7 +20,7 @@
 
 A refusal is a normal message whose `blocked` has the reason, and its `finish_reason` is `stop`: it was sent to its end.
 The other choice, `content_filter`, would say that content was left out, and clients drop such a message, which is the
-one that tells the user what to ask instead.
+one that suggests another question to the user.
 
 `usage` holds the tokens that the language model's service counted, for all requests of the answer together. It is left
 out where no model was asked, and where its service counts none: an estimate would look like a count.

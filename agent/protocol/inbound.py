@@ -22,8 +22,8 @@ class Message(msgspec.Struct, frozen=True, tag="message", tag_field="type"):
     """Ask. A new message cancels the one in progress.
 
     `tools` may be called to answer it, beside the operator's: JSON objects with `name`, `description`, `parameters`
-    and, to be stricter or laxer than usual, `requires_approval` and `risk`. With `progress` the server tells what a
-    slow turn does, in frames `progress`.
+    and, to be stricter or laxer than usual, `requires_approval` and `risk`. With `progress` the server tells the steps
+    of a slow turn, in frames `progress`.
     """
 
     id: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ID)]
@@ -146,7 +146,7 @@ class ThreadList(msgspec.Struct, frozen=True, tag="thread_list", tag_field="type
     """List the user's threads, the one with the latest message first; without a user, the present one.
 
     `after` continues an earlier answer, which has the number. With `follow`, the frames `thread_changed`,
-    `thread_deleted` and `exchange` tell of what other connections of the user do, until this one ends. `id` is as in
+    `thread_deleted` and `exchange` tell of changes by other connections of the user, until this one ends. `id` is as in
     `open_thread`.
     """
 

@@ -9,7 +9,7 @@ escape is only searched for it, one without a backslash for that alone.
 from typing import AnyStr, Final
 
 _ESCAPED, _REPLACED = r"\u0000", r"\ufffd"  # as JSON writes them
-_BACKSLASH: Final = r"\\"  # what follows an escaped one is no escape
+_BACKSLASH: Final = r"\\"  # a character behind an escaped one is no escape
 _STAND_IN: Final = "\u0100"  # is no byte
 
 

@@ -367,7 +367,7 @@ class FrameRating(_FramePart, frozen=True):
 
 
 class FrameMessage(AnswerDetails, frozen=True, kw_only=True):
-    """A message of a user, or an answer with what it was shown with.
+    """A message of a user, or an answer with its citations and details.
 
     `message` is the same of a message and its answer. `by` is a speaker's name; left out of the user and the agent.
     `unsourced` says that the citations of an answer with numbers were not stored, so that its text is withheld. The

@@ -72,8 +72,9 @@ class CreatedKey(msgspec.Struct, frozen=True):
 
 
 class ReportView(msgspec.Struct, frozen=True):
-    """Counts of a document: its `pages`, 0 in a format without pages; and what was left out: the text of `blank_pages`,
-    which hold none (scanned ones do not), the `cut_pages` after the most that are read, and the text in `pictures`.
+    """Counts of a document: its `pages`, 0 in a format without pages; and the parts left out: the text of
+    `blank_pages`, which hold none (scanned ones do not), the `cut_pages` after the most that are read, and the text in
+    `pictures`.
     """
 
     pages: int
@@ -84,7 +85,7 @@ class ReportView(msgspec.Struct, frozen=True):
 
 class DocumentView(msgspec.Struct, frozen=True, kw_only=True):
     """A document, without its text. `chunks_count` counts the parts into which it was cut. `error` says why it is
-    unreadable. `report` counts what was read and left out.
+    unreadable. `report` counts the parts that were read and left out.
     """
 
     id: str

@@ -103,8 +103,8 @@ class Admission:
     def may_open_socket(self, head: Head) -> bool:
         """Return whether a request may open a WebSocket: it shows `token` or a user's own, or it may do without.
 
-        On a server without `token` other tokens are ignored, unless there are signed ones: whoever shows a wrong one
-        there is refused, and is not a guest in the place of the user that it has named.
+        On a server without `token` other tokens are ignored, unless there are signed ones: a caller with a wrong
+        one is refused there, and is not a guest in place of the user that the token names.
         """
         shown = _authorization(head)
         if not parse_bearers(shown):

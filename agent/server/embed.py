@@ -1,4 +1,4 @@
-"""Serves the bubble for other websites: its script, `/embed.js`, and what it asks first, `/embed.json`.
+"""Serves the bubble for other websites: its script, `/embed.js`, and its first request, `/embed.json`.
 
 Any website may load the script, which is the same for all. Whether it may be used there, the browser learns from the
 answer to `/embed.json`: a page of an origin that is not allowed is refused there as everywhere (`admission.py`), and

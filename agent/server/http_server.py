@@ -71,8 +71,8 @@ class HttpServer:
     """Checks and serves the plain requests of all connections.
 
     `pages`: handlers of the page's routes, by name. `services`: the `RouteService` of each other shape; the paths of a
-    shape without a service are unknown. `new_id` returns the id of a fault. `project_pages`: what the page shows of
-    projects; None if there are none.
+    shape without a service are unknown. `new_id` returns the id of a fault. `project_pages`: the parts of the page that
+    belong to projects; None if there are none.
     """
 
     def __init__(

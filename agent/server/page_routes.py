@@ -65,9 +65,8 @@ class PageContents:
     `sections` returns the sections of a file of the knowledge base. `openers` returns questions to begin with, in a
     language; None while they are not known yet. `name`: the page's title. `greeting`: its first text. `logo`: its
     image. `quotes`: no language model is set, and the page says so. `guests`: whether a visitor without a token may
-    chat. `remembers`: the server keeps conversations. `leaves_copies`: what is forgotten there stays in a database
-    server's backups. `trouble` returns the trouble of a server that still welcomes
-    clients, or "".
+    chat. `remembers`: the server keeps conversations. `leaves_copies`: forgotten words stay in a database server's
+    backups. `trouble` returns the trouble of a server that still welcomes clients, or "".
     """
 
     asyncapi: bytes

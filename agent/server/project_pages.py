@@ -1,7 +1,7 @@
-"""Answers the page's routes for what is a project's: its sources, and where a caller may upload documents.
+"""Answers the page's routes for a project: its sources, and the place where a caller may upload documents.
 
 A caller with a project's key gets the sources of that project alone, and no file of the operator's folder: another
-project's file is the 404 of a file that never was. Everybody else who opens the page gets the operator's folder from
+project's file is the 404 of a file that never was. Any other visitor of the page gets the operator's folder from
 `page_routes`, and the uploads of the operator's project from here.
 
 Documents may be uploaded by a project's key into its project, and by the operator into `HOUSE`, whose documents are

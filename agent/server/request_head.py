@@ -68,7 +68,7 @@ class Refusal:
 class Head:
     """A request's head. Header names are lower case; `raw` is the head as it came, `rest` the bytes behind it.
 
-    It has no slots, so that what several readers ask of it is found once.
+    It has no slots, so that the results of its cached properties are kept.
     """
 
     method: bytes

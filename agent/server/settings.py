@@ -89,7 +89,7 @@ class ServerSettings:
         sign_key: Secret of at least 32 characters that your website's backend signs tokens of its users with. Such a
             token opens sockets as the user that it names, until its time is over. Set it as AGENT_SIGN_KEY.
         old_sign_key: The key before sign-key, while tokens that it has signed are still in use. It signs no more.
-        guests: Let clients without a token chat, each as nobody. The HTTP API and the metrics still need token.
+        guests: Let clients without a token chat, each without a name. The HTTP API and the metrics still need token.
         insecure: Serve other machines without a token.
         allow_host: Another Host header to accept, such as the name of a proxy. Repeat it for several.
         allow_origin: Another Origin whose pages may connect. Repeat it for several.

@@ -1,8 +1,8 @@
 """Reads the file of users with tokens of their own: lines `name = "token"`, in TOML.
 
-A user's token opens the chat page's socket, its openers and its sources, as that user, and over HTTP what is the user's
-own. It does not open the operator's routes: the metrics, the rest of the HTTP API and plain questions. So a user's name
-is never a client's claim.
+A user's token opens the chat page's socket, its openers and its sources, as that user, and over HTTP the user's own
+things. It does not open the operator's routes: the metrics, the rest of the HTTP API and plain questions. So a user's
+name is never a client's claim.
 """
 
 import hmac

@@ -1,8 +1,8 @@
 """Tells browsers without a user's token from each other, by a secret that each keeps for itself.
 
 A browser makes its secret once, of random characters, and offers it as the subprotocol `visitor.SECRET`, since its
-pages cannot send a header with a WebSocket. Whoever has the secret has the threads and the memory that belong to it, as
-with a token; so only a digest of it is a user's name, and the secret itself is neither stored nor logged.
+pages cannot send a header with a WebSocket. The secret opens the threads and the memory that belong to it, as
+a token does; so only a digest of it is a user's name, and the secret itself is neither stored nor logged.
 """
 
 import re

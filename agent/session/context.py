@@ -32,7 +32,7 @@ class SessionContext:
 
     `new_id`: returns an unguessable id at each call. `lang`: of a refusal when a question's own language is unknown.
     `project`: the project of the sessions' scopes. `read_tools`: parses the tools of a message. `recorder`: records
-    exchanges. `memory`: knows what was forgotten; `None` where there is no memory. `consultant`: answers clients'
+    exchanges. `memory`: knows the forgotten messages; `None` where there is no memory. `consultant`: answers clients'
     requests beside the turn, such as those to the memory; `None` where nothing does. `feedback`: stores clients'
     feedback; `None` where nothing does. `tracer`: makes the spans of turns; `None` where nothing traces. `kind`: of
     their connections.

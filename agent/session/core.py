@@ -1,8 +1,8 @@
 """The session's decisions: `handle(event) -> [Effect]`. No await, no clock, no randomness.
 
-Two tables decide what may happen: the session's (`states.py`) and a suggestion's own (`actions/suggestions.py`). The
-handlers below find the subject of an event and hand it to a table. The table names the deeds, and their methods act
-on facts (is there a turn, does a confirm wait), never on the name of the state.
+Two tables decide which events have effects: the session's (`states.py`) and a suggestion's own
+(`actions/suggestions.py`). The handlers below find the subject of an event and hand it to a table. The table names the
+deeds, and their methods act on facts (is there a turn, does a confirm wait), never on the name of the state.
 
 A core is composed of the turn in progress (`turns.py`), of suggestions and actions (`actions.py`), and of the messages
 that wait (`message_queue.py`). They write to one `CoreOutput` and ask the session's table through `react`. This module
@@ -209,7 +209,7 @@ class Core:
             self.react(SessionTrigger.OFFER, event)
 
     def _send_report(self, event: KeeperReported) -> None:
-        """Send the frames of whoever keeps the exchanges, after the answer and whatever was done since."""
+        """Send the frames of the recorder's report, after the answer and all that followed it."""
         for frame in event.frames:
             self.out.send_frame(frame)
 

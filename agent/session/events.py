@@ -113,7 +113,7 @@ class SuggestionOffered(msgspec.Struct, frozen=True):
 
 
 class KeeperReported(msgspec.Struct, frozen=True):
-    """Whoever keeps the exchanges of the session reported on one, in `frames` for the client."""
+    """The recorder of the session's exchanges reported on one, in `frames` for the client."""
 
     frames: Sequence[Outbound]
     at: float

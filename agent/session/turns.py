@@ -191,7 +191,7 @@ class SessionTurns:
             self._out.add(WatchState(turn.number, self._out.now + PROGRESS_AFTER))
 
     def tell_lasting(self, event: StateLasted) -> None:
-        """Tell the client of the turn in progress, if it has one, what the turn has been doing for a while."""
+        """Tell the client of the turn in progress, if any, which state the turn has been in for a while."""
         if self._turn is not None and self._turn.number == event.turn:
             self._react(SessionTrigger.LASTED)
 
@@ -299,7 +299,7 @@ class SessionTurns:
             self._turn.drafting = True
 
     def tell_step(self, step: ProgressStep) -> None:
-        """Tell the client what its turn is doing, unless it knows."""
+        """Tell the client the current step of its turn, unless it knows."""
         turn = self._turn
         if turn is not None and turn.step_told != step:
             turn.step_told = step
@@ -427,7 +427,7 @@ def make_answered(
     keeps: Any = None,
     describe: Callable[[], str] | None = None,
 ) -> FinishedAnswer:
-    """Return the whole answer in the form that a recorder takes. `keeps`: what the Brain wants kept with it.
+    """Return the whole answer in the form that a recorder takes. `keeps`: the Brain's data to store with it.
 
     `describe`: returns the details that are shown beside its text, as JSON.
     """

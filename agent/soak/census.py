@@ -17,9 +17,9 @@ from .memory_growth import resident_bytes
 
 # Packages of which objects are counted: ours and the libraries that serve a connection.
 COUNTED = ("agent", "trio", "trio_websocket", "wsproto", "h11")
-# Not these: the soak's own; trio's idle worker threads, which end by themselves when nobody needs one for a while; and
+# Not these: the soak's own; trio's idle worker threads, which end by themselves after a while without work; and
 # the types of columns, of which SQLAlchemy keeps a copy with each statement that it has compiled, a bounded number; and
-# what is remembered, of which the search has rows in memory, as many as are kept.
+# remembered texts, of which the search has rows in memory, as many as are kept.
 PASSED_OVER = (
     "agent.soak",
     "trio._core._thread_cache",

@@ -1,7 +1,7 @@
 """Measures how long each step of the loop takes: during a step no other client is served.
 
 A step is the work of a task between two awaits. Its CPU is counted by the loop's own thread, so that other processes,
-and worker threads, are not held against it; a garbage collection is, in whichever step it falls, since every client
+and worker threads, are not held against it; a garbage collection is, in any step it falls into, since every client
 waits for it all the same.
 """
 

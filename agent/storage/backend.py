@@ -1,4 +1,4 @@
-"""The port below `Database`: a database that is opened, written in batches, read and closed, of whichever make.
+"""The port below `Database`: a database of any make that is opened, written in batches, read and closed.
 
 `places.py` names the implementations. All functions of a backend block, and one thread uses it at a time.
 """
@@ -85,8 +85,8 @@ class Backend(Protocol):
         ...
 
     def keep_up(self, documents: str) -> str:
-        """Show that this process lives and serves documents of this digest, and do what waits; return the trouble, or
-        "".
+        """Show that this process lives and serves documents of this digest, and do the waiting work. Return the
+        trouble, or "".
 
         Ends the work of processes that have died meanwhile.
         """
@@ -124,7 +124,7 @@ class DatabasePlace(Protocol):
     def carry_hints(self, run_sync: RunSync, nursery: trio.Nursery) -> Hints:
         """Return the hints between the processes that use this place, which are carried until `nursery` is cancelled.
 
-        `run_sync` does what blocks. Whatever fails, no task of `nursery` raises.
+        `run_sync` runs blocking functions. No task of `nursery` raises, whether or not the connection fails.
         """
         ...
 

@@ -31,7 +31,7 @@ class DatabaseContents:
     """The contents of one database.
 
     `file` is its file's name in a folder, `name` its name in errors and the log. `unusable` is the message for an
-    operator whose place cannot hold the database, with places for `data` and `why`; after it stands what to do
+    operator whose place cannot hold the database, with places for `data` and `why`; after it stands the remedy
     `instead`, where the place is a folder. `steps` upgrade a database of an
     earlier schema (`migrations.py`). `tables` and `triggers` are made where they are missing; `fill` then writes the
     rows that belong to the schema, in a write transaction, at Unix milliseconds. `patience` is how many seconds callers

@@ -141,7 +141,8 @@ class Database:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Write the kept outcomes, close the file and log what could not be written, within `LEDGER_CLOSE_TIMEOUT`.
+        """Write the kept outcomes, close the file and log the outcomes that could not be written, within
+        `LEDGER_CLOSE_TIMEOUT`.
 
         A thread that does not come back is left to the end of the process.
         """

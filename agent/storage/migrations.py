@@ -5,7 +5,7 @@ before it. The highest number is the schema that this code reads and writes. A b
 file is opened, each in a transaction of its own: a step that fails leaves the file at the schema before it. A new file
 takes no step: its tables are made as they are declared today. On a server all missing steps are one transaction.
 
-Files and servers take the same steps, each of which is written once: `add_column` and `change_words` do what they say
+Files and servers take the same steps, each of which is written once: `add_column` and `change_words` work
 in any database. `rebuild_table` is for files alone; servers' databases began with schema 5, and 3 for memory.
 
 - A step changes tables that are in the file, and does nothing about a table that is not. After the last step
@@ -13,7 +13,7 @@ in any database. `rebuild_table` is for files alone; servers' databases began wi
 - A step is written in SQL of its own and uses no declaration of today, which later steps change.
 - A step can run twice. Files of schema 2 got columns without another number, and a process that opened a file before
   its upgrade may write the old number into it.
-- A released step never changes what it does.
+- A released step never changes its effect.
 - On a server processes of the earlier schema go on beside it: a step adds, and takes nothing away that they use.
 """
 
@@ -108,7 +108,7 @@ def add_column(connection: sa.Connection, table: str, declaration: str) -> None:
 def change_words(connection: sa.Connection, table: str, column: str, words: Sequence[str]) -> None:
     """Let `column` of `table` have one of `words` (`columns.one_of`); nothing is done where there is no such table.
 
-    Every word that rows may have is among them: a server does not read the rows again, while which nobody could use
+    Every word that rows may have is among them: a server does not read the rows again, which would lock
     the table. Raises `LookupError` for a column without such a condition.
     """
     condition = f"CHECK ({column} IN ({', '.join(map(repr, words))}))"

@@ -206,7 +206,7 @@ async def list_nodes(data: str, run_sync: RunSync, clock: Clock) -> tuple[Node, 
 
 
 def check_server(settings: StorageSettings, clock: Clock) -> str:
-    """Connect to a database server; return what is at risk there, with the remedy, "" for nothing. Blocks.
+    """Connect to a database server; return its risks with the remedy, "" for none. Blocks.
 
     Raises `UsageError` with the remedy where a server that is started with `settings` would end.
     """

@@ -84,7 +84,7 @@ def _begin_request(
     if known.request_hash != digest:
         raise Conflict("key_reused")
     if known.owner is None:
-        if not known.answer:  # forgotten since, with what it told
+        if not known.answer:  # forgotten since, with its words
             raise Conflict("key_reused")
         return StoredAnswer(known.status, known.answer)
     if not transaction.dead(known.owner):

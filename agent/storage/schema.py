@@ -99,7 +99,7 @@ actions = sa.Table(
     # these last ones, as files made before they were there get them behind the others
     sa.Column("kb", sa.Text),
     sa.Column("lease_until", NUMBER),
-    *(sa.Column(name, sa.Text) for name in ("project", "user", "thread")),  # whose it is, where that is known
+    *(sa.Column(name, sa.Text) for name in ("project", "user", "thread")),  # its owner, if known
     sa.Column("attempt", sa.Text, nullable=False, server_default=""),  # which claim of its owner made the row
     sa.Index("actions_claimed", "owner", **where("status = 'claimed'")),
     info={FOLLOWED: True},
@@ -174,7 +174,7 @@ messages = _table(
     text("status"),
     text("call_id", null=True),
     whole("created_at"),
-    text("owner", null=True),  # whose turn it is, while it is pending
+    text("owner", null=True),  # the process that answers it, while it is pending
     text("confidence", null=True),  # of an answer; these last two, as older files got them behind the others
     text("blocked", null=True),  # the code of a refusal
     _of_thread(),
@@ -217,8 +217,10 @@ calls = _table(
     json("result", null=True),
     text("result_hash", null=True),
     whole("ended_at", null=True),
-    text("owner", null=True),  # who is about to run it, while it is confirmed and the server runs it
-    text(  # the user who did so, where that is known
+    text(
+        "owner", null=True
+    ),  # the process that is about to run it, while it is confirmed and the server runs it
+    text(  # the user who did so, if known
         "closed_by",
         sa.CheckConstraint("closed_by IS NULL OR status IN ('rejected', 'answered', 'cancelled')"),
         null=True,
@@ -261,7 +263,7 @@ idempotency = _table(
     whole("status", null=True),
     sa.Column("answer", sa.LargeBinary, nullable=True),
     whole("created_at"),
-    text("owner", null=True),  # who works on the answer, while there is none
+    text("owner", null=True),  # the process that works on the answer, while there is none
     text("project_id", null=True),
     sa.UniqueConstraint("key_owner", "key"),
     sa.CheckConstraint("(owner IS NULL) = (status IS NOT NULL AND answer IS NOT NULL)"),

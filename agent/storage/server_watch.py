@@ -17,7 +17,7 @@ from .database import Database
 from .transaction import Transaction
 
 AWAY_AFTER = 5.0  # seconds
-LOOK_EVERY = 1.0  # seconds between two looks at a server that nobody may be asking
+LOOK_EVERY = 1.0  # seconds between two looks at a server without requests
 
 
 class ServerWatch:

@@ -85,7 +85,7 @@ class StorageSettings:
         """Return the name of the documents in `kb` that does not depend on this machine; "" where it is their path.
 
         Machines that share a server have their documents in different places, and only the last part of a path is
-        theirs in common. A link is not followed: what it leads to may differ with each release of the documents.
+        theirs in common. A link is not followed: its target may differ with each release of the documents.
         """
         if self.kb_name or not is_server(self.data):
             return self.kb_name

@@ -72,7 +72,7 @@ class _SchemaWeigher:
 
 ARGUMENT_FOUND = 40  # characters of a wrong argument that are told
 # Values in arguments, times those in their schema, each $ref counted as all that it leads to: more than so many are
-# refused unchecked (60 ns each at the worst), and of more than so many that do not fit it is not told what is wrong
+# refused unchecked (60 ns each at the worst), and of more than so many that do not fit the fault is not named
 # (7 us each: the library makes every error of every branch, and cannot be stopped).
 ARGUMENT_WORK = 500_000
 ARGUMENT_WORK_TOLD = 5_000

@@ -74,7 +74,7 @@ def find_problems(validator: jsonschema_rs.Validator, document: Json) -> tuple[D
             for problem in _convert_schema_error(document, error)
         )[:PROBLEMS_MAX]
     except (ValueError, TypeError, RecursionError):
-        # Half a UTF-16 pair, what is no JSON, or nested too deep for it.
+        # Half a UTF-16 pair, a value that is no JSON, or one nested too deep for it.
         return (DocumentProblem("", "a value that is not JSON", "whole characters and JSON values only"),)
 
 

@@ -17,7 +17,7 @@ from ..ports.remember import MEMORY_FILES, RepeatMatcher
 class FakeFeedback:
     """Feedback in memory (implements `agent.ports.feedback.FeedbackStore`).
 
-    `answers`: the stored threads' answers, by the id of the message. `stored`: what is kept, with its scope, oldest
+    `answers`: the stored threads' answers, by the id of the message. `stored`: the feedback, with its scope, oldest
     first. `wait`: seconds that every call takes. `fault`: the exception that every call raises.
     """
 
@@ -78,7 +78,7 @@ class FakeFeedback:
         self._delete(lambda each: (each.project, each.message) == (project, message))
 
     async def forget_turns(self, turns: Sequence[StoredTurn], item: str = "") -> None:
-        """Delete what is about these turns, or cites them or `item`."""
+        """Delete the feedback about these turns, and any that cites them or `item`."""
         await self._begin_call()
         rated = {turn.remark.message for turn in turns}
         cited = {MEMORY_FILES + each for each in (*(turn.id for turn in turns), item) if each}
@@ -90,7 +90,7 @@ class FakeFeedback:
         ]
 
     async def forget_repeats(self, scope: Scope, repeats: RepeatMatcher) -> None:
-        """Delete what repeats some words."""
+        """Delete the feedback that repeats some words."""
         await self._begin_call()
         self.stored = [
             (owner, each)

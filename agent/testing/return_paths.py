@@ -7,7 +7,7 @@ from ..ports.brain import Proposal, Question
 
 
 class NotedReturnPath:
-    """Notes what it is given. `proposals`: those offered. `frames`: those sent."""
+    """Notes its calls. `proposals`: those offered. `frames`: those sent."""
 
     def __init__(self) -> None:
         self.proposals: list[Proposal] = []

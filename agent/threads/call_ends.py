@@ -1,4 +1,4 @@
-"""Waiting for the end of a call, in whichever process it runs.
+"""Waiting for the end of a call, which may run in another process.
 
 The row of the call says whether it has ended. A waiting task reads it every `CALL_LOOK` seconds, and at once when this
 process has stored its end or a hint of another process comes.

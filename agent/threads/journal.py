@@ -1,4 +1,4 @@
-"""The journal of a thread: it stores what the frames of a session mean, as messages, calls and their ends.
+"""The journal of a thread: it stores the meaning of a session's frames, as messages, calls and their ends.
 
 One turn of a thread is in progress at a time. Its message was stored before it began; the journal stores its end, with
 the answer and the suggested calls, in one step. Tasks that wait for the end of a turn or of a call wake after that.

@@ -23,7 +23,7 @@ class ThreadRecorder:
     def record_exchange(self, question: Question, answered: FinishedAnswer, return_path: ReturnPath) -> None:
         """Hold an exchange; its proposals come with the reply, so `return_path` is not used.
 
-        The thread's own messages have what the answer was shown with.
+        The thread's own messages have the details shown with the answer.
         """
         self._unrecorded[question.id] = question, replace(answered, describe=None)
 

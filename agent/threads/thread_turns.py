@@ -1,10 +1,10 @@
 """The turns of threads: beginning a turn in the rows, waiting for its reply, and cancelling it in any process.
 
 Each turn begins in the rows, where only one can be in progress, and a process that finds turns of another one wakes the
-thread anew. A turn is cancelled in its row too, in whichever process it runs. From then on it can neither claim a call
-nor answer, and its process ends it when a hint comes, or else at its next sweep, every `SWEEP_EVERY` seconds. A call
-that is claimed and not begun stops by itself; cancelling and deleting wait for that, so that nothing begins after their
-answer. The wait is at most `BEGIN_SURE` seconds, and as long for a call that runs in another process.
+thread anew. A turn is cancelled in its row too, even if another process runs it. From then on it can neither claim a
+call nor answer, and its process ends it when a hint comes, or else at its next sweep, every `SWEEP_EVERY` seconds. A
+call that is claimed and not begun stops by itself; cancelling and deleting wait for that, so that nothing begins after
+their answer. The wait is at most `BEGIN_SURE` seconds, and as long for a call that runs in another process.
 """
 
 from collections.abc import Callable

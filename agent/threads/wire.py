@@ -1,6 +1,6 @@
 """A thread's wire (implements `agent.ports.wire.Wire`): it stores a session's frames, and tells them only then.
 
-Deltas are told at once, or not at all when nobody listens: the session then puts a text as one delta. Every other frame
+Deltas are told at once, or not at all without a listener: the session then puts a text as one delta. Every other frame
 waits, in order, until its meaning is stored. All frames of one step of the session are stored together, so that an
 answer is never stored without its suggestions. A frame without a stored meaning passes as soon as those before it have.
 
@@ -54,7 +54,7 @@ class ThreadWire:
         self._passing = False
         self._broken = False
 
-    # --- what a session needs
+    # --- for the session
 
     @property
     def received_at(self) -> float:
@@ -153,7 +153,7 @@ class ThreadWire:
         self._closed.set()
         self._quiet.set()
 
-    # --- what a thread needs
+    # --- for the thread
 
     async def wait_until_stored(self) -> None:
         """Wait until no frame waits to be stored."""

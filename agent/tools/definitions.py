@@ -169,7 +169,7 @@ def _read_object(
 def _read_name(name: Any, at: str) -> str:
     """Return the name of a tool.
 
-    Raises `BadTool` for a name of the server's own tools, which may change what is remembered.
+    Raises `BadTool` for a name of the server's own tools, which may change the memory.
     """
     if not isinstance(name, str) or NAME.fullmatch(name) is None:
         raise BadTool(f"must be a letter and then at most {TOOL_NAME - 1} of A-Z a-z 0-9 _ . : -", at)

@@ -3,9 +3,9 @@
 Names follow the GenAI conventions (https://github.com/open-telemetry/semantic-conventions-genai).
 
 Strategy: the loop only makes spans and puts them into the queue of a `BatchSpanProcessor`, whose own thread sends them.
-The queue is bounded and drops what does not fit, so a collector that is closed, slow or silent costs spans and nothing
-else. The SDK reads the standard variables (`OTEL_*`). Its own log lines, one for each try, are replaced by those of
-`WatchedExporter`.
+The queue is bounded and drops spans that do not fit, so a collector that is closed, slow or silent costs spans and
+nothing else. The SDK reads the standard variables (`OTEL_*`). Its own log lines, one for each try, are replaced by
+those of `WatchedExporter`.
 """
 
 import logging

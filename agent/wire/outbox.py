@@ -125,7 +125,7 @@ class Outbox:
         self._chunks: list[OutboxChunk] = []
         self._bytes = 0
         self._turn = 0  # the turn whose deltas are accepted; 0 when none is
-        self._begun = False  # the first chunk is what is left of a frame
+        self._begun = False  # the first chunk is the rest of a frame
         self._closed = False
         self._writing = False  # `flush` is under way; a `written` callback in it may put more
         self._stuck = False  # a task waits for the stream
@@ -186,7 +186,7 @@ class Outbox:
         self._room = callback
 
     def close(self, last: bytes = b"") -> None:
-        """Accept `last`, a close frame, whatever the bounds, and nothing after it; waiting frames are still written.
+        """Accept `last`, a close frame, beyond the bounds too, and nothing after it; waiting frames are still written.
 
         A second call accepts nothing.
         """

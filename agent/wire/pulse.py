@@ -17,7 +17,7 @@ import trio
 PULSE_TICK = 0.005  # seconds between two moments at which deltas may go out
 VOICES_A_PASS = 256  # turns, before other tasks have theirs: up to 15 ms without a pace
 
-_SLACK = 1e-6  # of a tick: what rounding may add
+_SLACK = 1e-6  # of a tick: the most that rounding adds
 
 
 class Voice(Protocol):

@@ -92,7 +92,7 @@ class SharedPlaces:
         tell()
         return True
 
-    # --- what the supervisor says
+    # --- answers of the supervisor
 
     def take_answer(self, answer: PlaceGranted | PlaceRefused) -> None:
         """Pass the supervisor's answer to the task that asked, if it still waits."""

@@ -1,6 +1,6 @@
 """The supervisor: it listens, starts workers, hands connections on, and ends together with all workers.
 
-Whatever ends a worker, the supervisor waits for its process, and then starts it again, later each time (`revival.py`),
+However a worker ends, the supervisor waits for its process, and then starts it again, later each time (`revival.py`),
 unless the server is ending. A worker that does not answer for a while gets no connections, and is killed if it stays
 silent. Connections that no worker takes wait here, one of each listener, and the others in the kernel's queue.
 

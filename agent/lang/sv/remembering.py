@@ -29,7 +29,7 @@ REMEMBERING = Remembering(
         r"gången|dagen|kvällen|natten|sommaren|när|då"
         r"|(?:inte )?(?!(?:alla|dessa|denna|mina|våra|samma|båda|flera|mamma|pappa|deras|ena)\b)"
         r"(?:(?-i:[a-zåäö]{2,}a)|gå|få|se|be|ge|bo|stå|slå|le|dö|sy|tro|må|ske|nå)\b"
-        # but for "nya koden är ...": what is called or costs something is nothing to be done
+        # but for "nya koden är ...": a name or a price is nothing to be done
         r"(?!(?: (?!(?:om|att|som|när|då|vad|vem|var|hur|varför|vilken|vilket|vilka|innan|medan|eftersom|för|så"
         r"|men|och|det|den)\b)\w+){0,4} (?:är|heter|kostar|ligger på|har)\b)"
     ),

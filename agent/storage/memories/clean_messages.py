@@ -1,8 +1,8 @@
 """Remembers which messages hold nothing forgotten, so that a turn need not ask for those of its history each time.
 
-A message is clean once a read has found it so, or once it was kept: a transaction that keeps an answer looks at what it
-cites. It stays clean until something is forgotten: by this process, which the store hears of, or by another one, whose
-commits are counted (`Database.count_unheard_writes`).
+A message is clean once a read has found it so, or once it was kept: a transaction that keeps an answer looks at its
+citations. It stays clean until something is forgotten: by this process, which the store hears of, or by another one,
+whose commits are counted (`Database.count_unheard_writes`).
 """
 
 from collections.abc import Iterable

@@ -11,8 +11,8 @@ SQLite overwrites deleted data (`PRAGMA secure_delete`), but leaves copies of ro
 merges. Rows of these six tables come at the end, only ever get shorter, and are never deleted, but for all vectors at
 once: so their pages are neither split nor merged. Items are looked up by digests.
 
-A deleted thread keeps its scope and a mark in `thread_log`, and a trigger keeps no further turn of it, whichever
-process hands it over.
+A deleted thread keeps its scope and a mark in `thread_log`, and a trigger keeps no further turn of it, from
+any process.
 """
 
 import sqlalchemy as sa
@@ -113,7 +113,7 @@ turn_words = sa.Table(
     sqlite_strict=True,
 )
 
-# what an answer was shown with, as JSON: its citations, confidence and reason for a refusal
+# details shown with an answer, as JSON: its citations, confidence and reason for a refusal
 turn_details = sa.Table(
     "turn_details",
     metadata,

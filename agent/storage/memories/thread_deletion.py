@@ -1,4 +1,4 @@
-"""Deleting a thread: its words and details, its titles, what cites it elsewhere, and proposals that it alone made.
+"""Deleting a thread: its words and details, its titles, its citations elsewhere, and proposals that it alone made.
 
 Rows without words stay, as those of a forgotten item do: ids, times and scopes. The request sets `erases`, so that the
 log is truncated before it is answered. The mark in `thread_log` is for good: a trigger keeps no further turn of the

@@ -1,8 +1,8 @@
 """Attempts to connect to a server again, one at a time in this process.
 
 A server that is away may take each attempt's whole time, and one that comes back has all its clients at the door. So
-after an attempt that failed there is a pause of a random length, in which whoever needs a connection hears at once what
-the last attempt found. A first connection is no such attempt: it is always tried.
+after an attempt that failed there is a pause of a random length, in which a caller that needs a connection gets the
+result of the last attempt at once. A first connection is no such attempt: it is always tried.
 """
 
 import random

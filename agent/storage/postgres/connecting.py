@@ -1,8 +1,8 @@
-"""Connections to a PostgreSQL server: how they are made, and what is checked before one is used.
+"""Connections to a PostgreSQL server: how they are made, and which checks come before the first use.
 
 Every wait ends: of the connection attempt, for a lock, for a statement, and for a network that has fallen silent. A
-transaction that this process leaves open, because it is stopped, is ended by the server, since those who follow rows
-wait for the oldest one.
+transaction that this process leaves open, because it is stopped, is ended by the server, since readers that follow
+rows wait for the oldest one.
 """
 
 import time

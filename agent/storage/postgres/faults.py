@@ -1,4 +1,4 @@
-"""The errors of PostgreSQL and its driver, as one sentence each that says what to do, and whose fault they are.
+"""The errors of PostgreSQL and its driver, as one sentence each with the remedy, and the side at fault.
 
 A sentence never repeats the URL or a value: a password is in neither the log nor an answer.
 """
@@ -112,7 +112,7 @@ def is_of_request(error: BaseException) -> bool:
 
 
 def explain_start(error: BaseException) -> str:
-    """Return one sentence about an error of a start, which nobody tries again."""
+    """Return one sentence about an error of a start, which is not tried again."""
     why = explain(error)
     return _NOT_POSTGRES if why == _LOST else why
 

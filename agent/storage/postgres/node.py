@@ -1,24 +1,25 @@
 """The place of a process among the nodes of a server: one advisory lock of its session, and one row in `nodes`.
 
-The id of a node is the `owner` of the rows that it works on. Neither the lock nor the row tells alone who lives:
+The id of a node is the `owner` of the rows that it works on. Neither the lock nor the row alone tells whether it lives:
 
 - The server drops the lock with the session, so a process that is killed has lost it at once. But so has a process
   whose connection broke, or whose server restarted, and it goes on working: a moment later it is back.
 - The row has the time of its last heartbeat, by the server's clock. But a process that waits long for a slow statement,
-  a busy machine or a full disk shows none, and it still runs what it claimed.
+  a busy machine or a full disk shows none, and it still runs its claims.
 
 | lock | row | the node |
 | --- | --- | --- |
 | held | of any age | lives |
 | free | younger than `NODE_DEAD_AFTER` | has lost its connection: it may come back, and its rows are its own |
-| free | older, or missing | is dead: who looks first ends its work, and deletes its row in the same transaction |
+| free | older, or missing | is dead: the first node to look ends its work, and deletes its row in the same transaction
+|
 
 A process that is stopped (SIGSTOP, a laptop's lid) keeps its session, so the server ends a node's session that shows no
-heartbeat for `SILENT_AFTER`. Awake again, the process makes a new one and takes its lock, which waits for whoever ends
-its work at that moment. Then its row tells: as long as it is there nothing was ended; where it is gone, all was, and
-the process takes a new place with a new id. So what was ended is never written again under its old name.
+heartbeat for `SILENT_AFTER`. Awake again, the process makes a new one and takes its lock, which waits for a node that
+ends its work at that moment. Then its row tells: as long as it is there nothing was ended; where it is gone, all was,
+and the process takes a new place with a new id. So a row that was ended is never written again under its old name.
 
-No epoch stands in the rows: a session that holds the lock is a session whose node nobody has declared dead.
+No epoch stands in the rows: a session that holds the lock belongs to a node that no other has declared dead.
 
 A lock for each session or each claim would tell no more, and some thousands of them hold up every client of the server.
 """
@@ -40,9 +41,9 @@ SILENT_AFTER: Final = 20.0
 GRACE: Final = 10.0
 """Seconds in which nodes may come back to a server that has just started, or to which the looker itself has come back.
 
-What has cut off the looker has cut off the others too.
+The fault that cut off the looker has cut off the others too.
 """
-_LOCK_WAIT: Final = 1.0  # seconds for an earlier session, or for whoever looks, to let the lock go
+_LOCK_WAIT: Final = 1.0  # seconds for an earlier session, or a looking node, to release the lock
 _LOCK_STEP: Final = 0.02
 
 _ID_LENGTH: Final = 16
@@ -98,7 +99,7 @@ def find_silent_nodes(driver: psycopg.Connection[Any], owners: Collection[str]) 
 
 
 def is_dead(driver: psycopg.Connection[Any], node: str) -> bool:
-    """Return whether a node is dead; then nobody else finds so, and it cannot come back, until the transaction ends.
+    """Tell whether a node is dead; until the transaction ends, no other node finds so, and it cannot come back.
 
     To be asked in a transaction, and not by the node itself.
     """

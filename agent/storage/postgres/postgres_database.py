@@ -1,7 +1,7 @@
 """One database on a PostgreSQL server: opening it, reading, writing a batch, closing it. All functions block.
 
-A batch is one SERIALIZABLE transaction, so that what a request has looked at is as it was when its changes are
-committed, whoever else writes. A transaction that the server cannot put in an order is run again: requests are
+A batch is one SERIALIZABLE transaction, so that the rows that a request has read are unchanged when its changes are
+committed, despite other writers. A transaction that the server cannot put in an order is run again: requests are
 functions of the database and their values, so a run that is rolled back has no effects. A batch that fails twice is
 run request by request, and a request again and again for `RETRY_FOR` seconds; so two requests that always meet delay
 each other, and no third. The second run finds the row of the first one's rival, and gets the refusal that SQLite, which
@@ -178,9 +178,9 @@ class PostgresDatabase:
         return None
 
     def close(self) -> None:
-        """End what this process has begun and left, give up its place, and close the connection.
+        """End the unfinished work of this process, give up its place, and close the connection.
 
-        Without a connection others do so, once the process is dead to them.
+        Without a connection another node does so, once this process counts as dead.
         """
         place, self._place = self._place, None
         if place is not None and self._connection is not None:
@@ -303,7 +303,7 @@ class PostgresDatabase:
         return is_dead(driver_of(connection), node)
 
     def _remove_if_dead(self, connection: sa.Connection, node: str) -> bool:
-        """Return whether a node is dead; then its row is deleted, so that it does not come back as the owner of what is
+        """Tell whether a node is dead, and delete its row if so: it cannot come back as the owner of rows that are
         ended now. A later look ends the rest of its work.
         """
         dead = self._is_dead(connection, node)

@@ -1,4 +1,4 @@
-"""Making and upgrading the tables of a database on a server, whichever process comes first.
+"""Making and upgrading the tables of a database on a server, by the first process that comes.
 
 Each database has a schema of its own in PostgreSQL's sense, since some of their tables have the same names. Its number
 stands in the table `schema_version`. All is done under an advisory lock that is taken before any snapshot: under
@@ -17,7 +17,7 @@ from .declarations import write_tables, write_triggers
 from .faults import Unusable
 
 _STEP_WAIT: Final = 60.0  # seconds for each statement
-_LOCK: Final = 7_161_205_339_412_077_161  # of all who make tables
+_LOCK: Final = 7_161_205_339_412_077_161  # of all processes that make tables
 _NEWER: Final = (
     "its {} has schema {}, made by a newer version, and this version reads schemas up to {}: "
     "run the newer version"

@@ -6,8 +6,8 @@ asked an empty query every `PULSE_EVERY` seconds, so that one is noticed whose o
 connection is made anew, one attempt at a time, after a pause that grows and is drawn at random, so that the nodes of a
 server that comes back do not all come at once. Meanwhile hints are dropped.
 
-Each NOTIFY is a transaction of its own, after the commit that it tells of: commits with a NOTIFY wait for each other,
-whatever else is in them. Other programs may notify the channel too, so what is not exactly a hint is ignored.
+Each NOTIFY is a transaction of its own, after the commit that it tells of: commits with a NOTIFY wait for each other.
+Other programs may notify the channel too, so a notification that is not exactly a hint is ignored.
 """
 
 import random
@@ -111,7 +111,7 @@ class PostgresHints:
                 for payload in heard:
                     self._tell(payload)
                 if heard:
-                    # The socket may not tell of what is left: an encrypted record is read whole.
+                    # The socket may not tell of the rest: an encrypted record is read whole.
                     await trio.lowlevel.checkpoint()
                     continue
                 is_due = trio.current_time() >= link.next_deadline
@@ -144,7 +144,7 @@ class PostgresHints:
 
 
 class _Attempt:
-    """One attempt to connect, in a thread that may be abandoned: then it closes what it has made."""
+    """One attempt to connect, in a thread that may be abandoned: then it closes the connection that it made."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -201,12 +201,12 @@ class _Link:
         return self.answered_at + PULSE_EVERY if self.asked_at is None else self.asked_at + PULSE_ANSWER
 
     def read(self) -> list[bytes]:
-        """Read what has come; return the payloads of other processes' notifications. Raises for a lost connection."""
+        """Read the socket; return the payloads of other processes' notifications. Raises for a lost connection."""
         self._libpq.consume_input()
         if self._libpq.status != ConnStatus.OK:
             raise psycopg.OperationalError(_LOST)
         while self.asked_at is not None and not self._libpq.is_busy():
-            if self._libpq.get_result() is None:  # whatever the results were: a hint that was refused is lost
+            if self._libpq.get_result() is None:  # the results are ignored: a refused hint is lost
                 self.asked_at, self.answered_at = None, trio.current_time()
         payloads = []
         while (notice := self._libpq.notifies()) is not None:

@@ -1,7 +1,7 @@
-"""Whether a failover of a PostgreSQL server can lose what was answered.
+"""Whether a failover of a PostgreSQL server can lose confirmed writes.
 
-A commit waits for a standby where the settings of the server say so, whoever reads them. The view of the standbys shows
-a user without the role `pg_read_all_stats` how many there are, and nothing else of them; so the settings decide.
+A commit waits for a standby where the settings of the server say so; any user can read them. The view of the standbys
+shows a user without the role `pg_read_all_stats` how many there are, and nothing else of them; so the settings decide.
 
 A standby that is not synchronous may lack the last claims when it becomes the primary server: then an action that has
 run can be claimed again.
@@ -26,7 +26,7 @@ class Standbys(NamedTuple):
 
     @property
     def danger(self) -> str:
-        """What the standbys put at risk, in one sentence with the remedy; "" for nothing."""
+        """The risk that the standbys leave, in one sentence with the remedy; "" for none."""
         if self.connected and not self.is_waited_for:
             return (
                 "the server has a standby and none that is synchronous, so a failover may forget a claim and run an "

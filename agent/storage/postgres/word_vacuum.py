@@ -2,7 +2,7 @@
 
 The server keeps the earlier version of each row that is changed or deleted until a `VACUUM` frees its place. Its own
 comes within a minute or two; this one begins some seconds after the words were forgotten. It runs in no transaction of
-ours, and nobody waits for it: it is sent, and a later look finds its end. Tables for which it would have to wait are
+ours, and no task waits for it: it is sent, and a later look finds its end. Tables for which it would have to wait are
 left to the server.
 
 A place that is free is written over when it is used again. Until then its bytes may stand in the table's file, where no

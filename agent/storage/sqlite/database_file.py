@@ -51,7 +51,7 @@ OPEN_WAIT = 10.0
 
 _PRAGMAS = {
     "ledger": ("secure_delete=ON",),  # overwrites what users have forgotten
-    # Overwrites what is erased; sorts in memory, not in files; and cuts off the log that a killed process left.
+    # Overwrites erased words; sorts in memory, not in files; and cuts off the log that a killed process left.
     "memory": ("secure_delete=ON", "temp_store=MEMORY", "wal_checkpoint(TRUNCATE)"),
 }
 """The pragmas of each database by its name."""
