@@ -8,11 +8,10 @@ Order on a cancel: the turn's scope is cancelled, its deltas leave the wire's qu
 written, in one synchronous step; the task unwinds later.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any, ClassVar
-from weakref import ref
 
 import structlog
 import trio
@@ -21,9 +20,8 @@ from ..config import MAX_FRAME, MAX_TEXT
 from ..errors import BadFrame, BadTool, WireClosed, describe_error
 from ..ports.action import ActionHandle, Outcome
 from ..ports.brain import Proposal, Question
-from ..ports.consult import Consultant, ThreadUpdate
+from ..ports.consult import ThreadUpdate
 from ..ports.conversation import Scope
-from ..ports.feedback import FeedbackAccess
 from ..ports.observe import Observer
 from ..ports.remember import NO_RECORDER
 from ..ports.tools import ToolDefinition
@@ -32,6 +30,7 @@ from ..ports.wire import Wire
 from ..protocol.codec import decode, encode
 from ..protocol.inbound import Inbound, Message
 from ..protocol.outbound import Error, Limits, Outbound, StreamEnd, Welcome
+from .consult_tasks import ConsultTasks
 from .context import SessionContext
 from .core import Core
 from .effects import (
@@ -60,21 +59,18 @@ from .events import (
     ActionEnded,
     BadFrameReceived,
     ClientDisconnected,
-    ConsultAnswered,
     DrainStarted,
     Event,
     FrameReceived,
-    KeeperReported,
     KillRequested,
     SuggestionOffered,
     ThreadNews,
 )
-from .feedback_answerer import FeedbackAnswerer, refuse_feedback
+from .return_path import SessionReturnPath
 from .settings import LIVE_SUGGESTIONS, QUEUED_MESSAGES, SessionSettings
 from .turn import LiveTurn
 
 _log = structlog.get_logger("agent.session")
-_MEMORY_OFF = "This server has no memory, and nothing was done; ask its operator to start it with a memory."
 # The log line of each counted fact, by its metric.
 _LOG_LINES = {
     "messages": "message taken",
@@ -99,7 +95,7 @@ class Session:
 
     __slots__ = (
         "__weakref__",
-        "_consulting",
+        "_consults",
         "_context",
         "_core",
         "_handling",
@@ -142,7 +138,7 @@ class Session:
         self._handling = False
         self._has_left = False
         self._since = 0.0  # when the event being handled arrived
-        self._consulting: trio.CancelScope | None = None  # of the request to the memory
+        self._consults = ConsultTasks(context, wire)
         self._turn: LiveTurn | None = None
         self._turn_span: Span | None = None  # of the turn in progress, where turns are traced
         self._unwound: trio.Lock | None = None  # from the first turn on
@@ -351,36 +347,10 @@ class Session:
         self._context.recorder.decline_item(effect.scope, effect.item)
 
     def _ask_consultant(self, effect: AskConsultant) -> None:
-        if self._context.consultant is None:
-            self.post(ConsultAnswered(Error("memory_off", _MEMORY_OFF, effect.frame.id), trio.current_time()))
-            return
-        self._consulting = trio.CancelScope()
-        self._wire.start_task(self._consult, self._context.consultant, effect, self._consulting)
-
-    async def _consult(self, consultant: Consultant, ask: AskConsultant, scope: trio.CancelScope) -> None:
-        """Have a request answered in a task of its own, and post the answer, unless the session has ended."""
-        with scope:
-            try:
-                reply = await consultant.answer(ask.frame, ask.scope, self)
-            finally:
-                if self._has_left:  # perhaps before the consultant began to tell it of changes
-                    consultant.leave(self, ask.scope)
-            self.post(ConsultAnswered(reply.frame, trio.current_time(), reply.scope, reply.history))
+        self._consults.ask_consultant(self, effect)
 
     def _store_feedback(self, effect: StoreFeedback) -> None:
-        feedback = self._context.feedback
-        if feedback is None:
-            self.post(refuse_feedback(effect.frame))
-            return
-        self._consulting = trio.CancelScope()
-        self._wire.start_task(self._rate, feedback, effect, self._consulting)
-
-    async def _rate(self, feedback: FeedbackAccess, effect: StoreFeedback, scope: trio.CancelScope) -> None:
-        """Store feedback, and post the answer to its frame, unless the session has ended."""
-        context = self._context
-        with scope:
-            answerer = FeedbackAnswerer(feedback, context.memory, context.clock, context.new_id)
-            self.post(await answerer.answer(effect.frame, effect.answer, effect.scope))
+        self._consults.store_feedback(self, effect)
 
     def _close(self, effect: CloseConnection) -> None:
         self._wire.close(effect.code, effect.reason)
@@ -390,10 +360,7 @@ class Session:
         self._has_left = True
         self._end_span("internal")  # a session that breaks reports no end of its turn
         self._mail.clear()
-        if self._consulting is not None:
-            self._consulting.cancel()
-            if self._context.consultant is not None:
-                self._context.consultant.leave(self, self._core.consults.scope)
+        self._consults.end(self, self._core.consults.scope)
 
     def _record_fact(self, note: RecordFact) -> None:
         self._context.observer.count(note.metric, note.label)
@@ -433,27 +400,6 @@ class Session:
         LeaveClient: _leave,
         RecordFact: _record_fact,
     }
-
-
-class SessionReturnPath:
-    """Reaches a session that still exists, by a weak reference (implements `agent.ports.remember.ReturnPath`)."""
-
-    __slots__ = ("_session",)
-
-    def __init__(self, session: Session) -> None:
-        self._session = ref(session)
-
-    def offer(self, question: Question, proposal: Proposal) -> None:
-        """Suggest a proposal."""
-        session = self._session()
-        if session is not None:
-            session.offer(question, proposal)
-
-    def send_frames(self, frames: Sequence[Outbound]) -> None:
-        """Send frames."""
-        session = self._session()
-        if session is not None:
-            session.post(KeeperReported(frames, trio.current_time()))
 
 
 def _measure_cancel(observer: Observer, since: float) -> None:

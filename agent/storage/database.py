@@ -28,7 +28,7 @@ file marks them unknown (`settle.py`).
 """
 
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from itertools import islice
@@ -47,7 +47,7 @@ from .backend import LOCK_WAIT, BatchReport, DatabasePlace, WriteRequest, reason
 from .contents import DatabaseContents
 from .disk_watch import DiskWatch
 from .ledger import LEDGER
-from .pending_requests import Late, PendingRequest
+from .pending_requests import Late, PendingRequest, UnrecordedOutcomes
 from .rows import ClaimRequest, OutcomeRequest
 from .stall_watch import StallWatch
 from .transaction import Follow, FunctionRequest, Read, ReadRequest, Write
@@ -64,11 +64,9 @@ LEDGER_LAST_TRY = 1.5  # for outcomes that still wait when the server ends ...
 LEDGER_CLOSE_TIMEOUT = 3.0  # ... and for all of its end
 
 _log = structlog.get_logger("agent.storage")
-_CANCELLED: Mapping[str, Any] = {"cancelled": True}
 _SILENT = "its disk does not answer"
 _SILENT_SERVER = "its server does not answer: look at the server, and at the network between"
 _CLOSED = "it is closed"
-_NAMED = 100  # outcomes that the log names one by one when they could not be written
 
 
 class Database:
@@ -77,10 +75,10 @@ class Database:
     Open it with `async with`, in the task that closes it. Every method raises `agent.errors.StorageFailed` when the
     database cannot do its work.
 
-    `run_sync` does the blocking work. `clock` is this machine's. `observer` gets the gauge
-    `actions_unrecorded`. `report_trouble` gets the reason why nothing can be claimed, and "" when claims work again;
-    it never blocks. `contents` describes the file; only a ledger has claims and outcomes. `beside` says that another
-    `Database` of this process has the file open. `impatient` refuses reads for as long as the disk stalls.
+    `run_sync` does the blocking work. `clock` is this machine's. `observer` gets the gauge `actions_unrecorded`.
+    `report_trouble` gets the reason why nothing can be claimed, and "" when claims work again; it never blocks.
+    `contents` describes the file; only a ledger has claims and outcomes. `beside` says that another `Database` of this
+    process has the file open. `impatient` refuses reads for as long as the disk stalls.
     """
 
     def __init__(
@@ -104,14 +102,13 @@ class Database:
         self._contents = contents
         self._run_sync = run_sync
         self._watch = DiskWatch(run_sync)
-        self._observer = observer
         self._report_to = report_trouble
         self._backend = place.make_backend(clock, contents, beside)
         self._documents = ""
         self._upkeep_at = inf
         self._stall = StallWatch(self._backend.progress, self._refuse_reads if impatient else None)
         self._waiting: dict[PendingRequest, None] = {}  # writes and reads, in their order
-        self._unrecorded: dict[PendingRequest, None] = {}  # outcomes, in their order
+        self._unrecorded = UnrecordedOutcomes(observer)
         self._wanted = trio.Event()
         self._trouble = ""
         self._try_again = 0.0  # when a file that does not work is tried
@@ -312,9 +309,7 @@ class Database:
             self._report_trouble(self._silence)
 
     def _keep_outcome(self, work: WriteRequest) -> PendingRequest:
-        request = PendingRequest(what=work)
-        self._unrecorded[request] = None
-        self._change_gauge(1)
+        request = self._unrecorded.keep(work)
         self._wanted.set()
         return request
 
@@ -434,8 +429,7 @@ class Database:
             request.answer = answer
             self._end_unless_run(request)
         elif not trouble:
-            del self._unrecorded[request]
-            self._change_gauge(-1)
+            self._unrecorded.remove(request)
             if fault and isinstance(request.what, OutcomeRequest):
                 _log.error(
                     "outcome can never be recorded", suggestionId=request.what.suggestion_id, why=fault
@@ -445,23 +439,9 @@ class Database:
         request.answered.set()
 
     def _end_unless_run(self, request: PendingRequest) -> None:
-        """Keep the reversal of a request that its caller left, or that failed after it had run: its transaction may be
-        committed all the same. The reversal is a cancelled record for a claim, or the `undo`.
-        """
-        in_doubt = request.error and request.answer is not None
-        if (request.given_up or in_doubt) and request.undo is not None and request.refused is None:
-            self._keep_outcome(request.undo)
-        if isinstance(request.what, ClaimRequest) and request.answer and (request.left or request.error):
-            claim, now = request.what, self.clock.now_ms()
-            self._keep_outcome(
-                OutcomeRequest(
-                    suggestion_id=claim.suggestion_id,
-                    status="cancelled",
-                    result=_CANCELLED,
-                    at=now,
-                    attempt=claim.attempt,
-                )
-            )
+        """Keep the reversals of a request that its caller left, or that failed after it had run."""
+        for reversal in request.find_reversals(self.clock):
+            self._keep_outcome(reversal)
 
     def _fail_requests(self, requests: Iterable[PendingRequest], why: str) -> None:
         for each in requests:
@@ -487,12 +467,4 @@ class Database:
             _log.error(
                 f"{self._contents.name} closed with outcomes unrecorded", unrecorded=len(self._unrecorded)
             )
-        outcomes = (request.what for request in self._unrecorded if isinstance(request.what, OutcomeRequest))
-        for record in islice(outcomes, _NAMED):
-            _log.error("outcome not recorded", suggestionId=record.suggestion_id, status=record.status)
-        self._change_gauge(-len(self._unrecorded))
-        self._unrecorded.clear()
-
-    def _change_gauge(self, change: int) -> None:
-        if self._observer is not None and change:
-            self._observer.gauge("actions_unrecorded", change)
+        self._unrecorded.log_and_clear()

@@ -10,6 +10,7 @@ import trio
 from agent.host import WorkerThreads
 from agent.ports.clock import Clock
 from agent.storage.database import Database
+from agent.storage.postgres.membership import NodeMembership
 from agent.storage.postgres.place import DatabaseServer
 from agent.storage.postgres.postgres_database import PostgresDatabase
 from agent.storage.store import Store
@@ -41,16 +42,23 @@ def database_of(store: Store) -> Database:
     return database
 
 
+def membership_of(store: Store) -> NodeMembership:
+    """The membership of a store's process among the nodes."""
+    membership = backend_of(store)._node
+    assert membership is not None
+    return membership
+
+
 def node_of(store: Store) -> str:
     """The id of a node."""
-    place = backend_of(store)._place
+    place = membership_of(store).place
     assert place is not None
     return place.id
 
 
 def cut_off(url: str, store: Store) -> None:
     """End the session of a node, as a broken network does: the node hears of it with its next statement."""
-    place = backend_of(store)._place
+    place = membership_of(store).place
     assert place is not None
     assert run_statement(url, f"SELECT pg_terminate_backend({place.session}, 10000)") == [(True,)]
 
@@ -58,7 +66,7 @@ def cut_off(url: str, store: Store) -> None:
 def kill(url: str, store: Store) -> None:
     """Let a node close as one that was killed: nothing is written any more, and its row stays."""
     cut_off(url, store)
-    backend_of(store)._place, backend_of(store).has_nodes = None, False
+    membership_of(store).place, backend_of(store).has_nodes = None, False
 
 
 def make_silent(url: str, node: str, seconds: float) -> None:

@@ -23,8 +23,8 @@ from tests.servers import fresh_database, run_statement
 from tests.stored import NOW, an_opening
 
 pytest.importorskip("psycopg", reason="needs the extra agent-server[postgres]")
+from agent.storage.postgres import membership, postgres_database
 from agent.storage.postgres import node as nodes  # only with the extra
-from agent.storage.postgres import postgres_database
 from agent.storage.postgres.connecting import driver_of
 
 from .nodes import (
@@ -35,6 +35,7 @@ from .nodes import (
     list_ids,
     look,
     make_silent,
+    membership_of,
     node_of,
     open_node,
 )
@@ -52,7 +53,7 @@ WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE da
 def url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A database with all tables, on a server that counts as one that started long ago."""
     monkeypatch.setattr(nodes, "GRACE", 0.0)
-    monkeypatch.setattr(postgres_database, "GRACE", 0.0)
+    monkeypatch.setattr(membership, "GRACE", 0.0)
     monkeypatch.setattr(postgres_database, "HEARTBEAT", 3600.0)  # a test asks for each
     monkeypatch.setattr(server_watch, "LOOK_EVERY", 3600.0)
     with fresh_database() as made:
@@ -201,7 +202,7 @@ async def test_a_write_that_takes_too_long_leaves_its_node_in_its_place(url: str
     """Else each slow statement would give its lock up, and a slow server would lose all its nodes."""
     async with open_node(url) as store:
         await _begin(store)
-        before = backend_of(store)._place
+        before = membership_of(store).place
 
         def sleep(transaction: Transaction) -> None:
             transaction.connection.exec_driver_sql("SET LOCAL statement_timeout = '50ms'")
@@ -210,20 +211,21 @@ async def test_a_write_that_takes_too_long_leaves_its_node_in_its_place(url: str
         with pytest.raises(StorageFailed, match="it took too long"):
             await database_of(store).write(sleep)
         await look(store)
-        assert backend_of(store)._place == before  # the same session
+        assert membership_of(store).place == before  # the same session
 
 
 async def test_a_lock_that_an_earlier_session_still_has_is_taken_from_it(url: str) -> None:
     """Where the network broke, the server may not know for minutes that the session is over."""
     async with open_node(url) as store:
         backend = backend_of(store)
-        before, earlier = backend._place, backend._connection
+        before, earlier = membership_of(store).place, backend._connection
         backend._connection = None  # as one that is silent: nobody has closed it
         await look(store)
-        assert backend._place is not None
+        place = membership_of(store).place
+        assert place is not None
         assert before is not None
-        assert backend._place.id == before.id
-        assert backend._place.session != before.session
+        assert place.id == before.id
+        assert place.session != before.session
         assert earlier is not None
         driver_of(earlier).close()
         earlier.invalidate()
@@ -284,10 +286,10 @@ async def test_a_server_that_is_gone_is_told_without_any_request(
     """So a connection that is lost is made anew before a request needs it."""
     monkeypatch.setattr(postgres_database, "HEARTBEAT", 0.1)
     async with open_node(url) as store:
-        before = backend_of(store)._place
+        before = membership_of(store).place
         cut_off(url, store)
         with trio.fail_after(10), capture_logs() as lines:
-            while backend_of(store)._place == before:  # noqa: ASYNC110
+            while membership_of(store).place == before:  # noqa: ASYNC110
                 await trio.sleep(0.05)
     assert lines[0]["event"] == "ledger does not work"
     assert "shut down" in lines[0]["why"]
@@ -297,7 +299,7 @@ async def test_who_was_cut_off_gives_others_time_to_come_back(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What has cut it off has cut them off too: the first to be back must not end what all others do."""
-    monkeypatch.setattr(postgres_database, "GRACE", 3600.0)
+    monkeypatch.setattr(membership, "GRACE", 3600.0)
     async with open_node(url) as store, open_node(url) as first:
         await _begin(store)
         cut_off(url, first)

@@ -46,7 +46,7 @@ from agent.storage.postgres.faults import Unusable, explain  # noqa: E402
 from agent.storage.postgres.place import DatabaseServer  # noqa: E402
 from agent.storage.postgres.postgres_database import PostgresDatabase  # noqa: E402
 
-from .nodes import backend_of, database_of, kill, open_node  # noqa: E402
+from .nodes import backend_of, database_of, kill, membership_of, open_node  # noqa: E402
 
 pytestmark = pytest.mark.proof
 
@@ -497,8 +497,7 @@ async def test_a_start_beside_another_that_writes_the_same_is_tried_again(url: s
 async def test_a_read_that_takes_too_long_fails_alone(url: str) -> None:
     """Its process keeps its place among the living, so that no other process settles its work."""
     async with open_node(url) as store:
-        backend = backend_of(store)
-        place = backend._place
+        place = membership_of(store).place
 
         def sleep(connection: Any) -> None:
             connection.exec_driver_sql("SET LOCAL statement_timeout = '50ms'")
@@ -507,7 +506,7 @@ async def test_a_read_that_takes_too_long_fails_alone(url: str) -> None:
         with pytest.raises(StorageFailed, match="it took too long"):
             await database_of(store).read(sleep)
         assert await store.ledger.claim("s1", "send_sms", NOW)
-        assert backend._place is place
+        assert membership_of(store).place is place
 
 
 def test_a_step_of_the_schema_may_take_longer_than_other_statements(

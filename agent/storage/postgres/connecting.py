@@ -23,6 +23,10 @@ from ..dialect import clean_text
 from .faults import Unusable
 
 OLDEST: Final = 150000  # PostgreSQL 15: the oldest server that is used
+BEGIN: Final = "BEGIN ISOLATION LEVEL SERIALIZABLE"
+BEGIN_READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+RETRY_PAUSE: Final = (0.001, 0.01)
+"""Seconds, at least and at most, before a transaction that others' writes have undone is run again."""
 STATEMENT_WAIT: Final = 5.0  # seconds
 ANSWER_SPARE: Final = 3.0  # seconds for an answer, beside those after which the server ends a statement
 _ROUND_TRIPS: Final = 3  # of which the shortest tells the server's time best

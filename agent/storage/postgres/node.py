@@ -11,8 +11,7 @@ The id of a node is the `owner` of the rows that it works on. Neither the lock n
 | --- | --- | --- |
 | held | of any age | lives |
 | free | younger than `NODE_DEAD_AFTER` | has lost its connection: it may come back, and its rows are its own |
-| free | older, or missing | is dead: the first node to look ends its work, and deletes its row in the same transaction
-|
+| free | older, or missing | is dead: the first node to look ends its work and deletes its row, in one transaction |
 
 A process that is stopped (SIGSTOP, a laptop's lid) keeps its session, so the server ends a node's session that shows no
 heartbeat for `SILENT_AFTER`. Awake again, the process makes a new one and takes its lock, which waits for a node that

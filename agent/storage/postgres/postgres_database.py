@@ -24,7 +24,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Final, TypeVar
 
-import psycopg
 import sqlalchemy as sa
 import structlog
 
@@ -39,19 +38,11 @@ from ..settings import HEARTBEAT
 from ..stall_watch import Progress
 from ..transaction import Transaction
 from .attempts import attempts_at
-from .connecting import ServerClock, connect, driver_of, make_engine
+from .connecting import BEGIN, BEGIN_READ, RETRY_PAUSE, ServerClock, connect, driver_of, make_engine
 from .declarations import OF_WORDS
 from .faults import FAULTS, Unusable, explain, explain_start, is_conflict, is_of_request, took_too_long
-from .node import (
-    GRACE,
-    SILENT_AFTER,
-    NodePlace,
-    find_silent_nodes,
-    is_dead,
-    remove_nodes,
-    show_heartbeat,
-    take_place,
-)
+from .membership import NodeMembership
+from .node import SILENT_AFTER
 from .schemas import prepare_schema, schema_name
 from .standbys import read_standbys
 from .word_vacuum import WordVacuum
@@ -66,8 +57,6 @@ CLOCK_TOLD, CLOCK_REFUSED = 500, 5_000
 CLOCK_EVERY: Final = 60.0  # seconds between two looks at the server's clock
 
 _ANY_FAULT: Final[tuple[type[Exception], ...]] = (*FAULTS, Unusable, *BAD_REQUEST)
-_BEGIN: Final = "BEGIN ISOLATION LEVEL SERIALIZABLE"
-_BEGIN_READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _BUSY: Final = "others write the same at the same time: try again"
 _CLOCK: Final = "the clocks of this machine and of the server differ by {:.1f} s: set them right"
 
@@ -106,9 +95,8 @@ class PostgresDatabase:
         self._checks_clock = checks_clock
         self._needs_sync = needs_sync
         self._connection: sa.Connection | None = None
-        self._place: NodePlace | None = None
+        self._node = NodeMembership(contents.owned, self.clock) if contents.owned is not None else None
         self._documents = ""  # the digest that the heartbeat shows
-        self._looks_from = 0.0  # when others are looked at again after a lost connection
         self._clock_at = 0.0  # when the server's clock is looked at again
         self._clock_told = False
         self._pruned = 0
@@ -127,8 +115,8 @@ class PostgresDatabase:
                     self._check_standbys(connection)
                 prepare_schema(connection, self._contents, self.clock.now_ms())
             if self.has_nodes:
-                self._place = take_place(driver_of(connection), self._documents)
-                self._settle([], START_FOR)
+                self._join(connection)
+                self._settle(patience=START_FOR)
         except BaseException as error:
             self.close()
             if isinstance(error, self.faults):
@@ -182,7 +170,9 @@ class PostgresDatabase:
 
         Without a connection another node does so, once this process counts as dead.
         """
-        place, self._place = self._place, None
+        place = self._node.place if self._node is not None else None
+        if self._node is not None:
+            self._node.place = None
         if place is not None and self._connection is not None:
             with suppress(*self.faults):
                 self._settle([place.id])
@@ -198,19 +188,17 @@ class PostgresDatabase:
         if self._connection is None:
             connect = self._engine.connect
             self._connection = self._attempts.connect_again(connect) if self._was_open else connect()
-            if self._place is not None:
+            if self._node is not None and self._node.place is not None:
                 try:
-                    self._take_place_again(driver_of(self._connection), self._place)
+                    self._join(self._connection)
                 except BaseException:
                     self._drop_connection()
                     raise
         return self._connection
 
-    def _take_place_again(self, driver: psycopg.Connection[Any], before: NodePlace) -> None:
-        self._looks_from = time.monotonic() + GRACE
-        self._place = take_place(driver, self._documents, before)
-        if self._place.id != before.id:
-            _log.warning("this server was away for too long: other servers have ended what it had begun")
+    def _join(self, connection: sa.Connection) -> None:
+        assert self._node is not None
+        self._node.join(driver_of(connection), self._documents)
 
     def _recover(self, error: BaseException) -> None:
         """End the transaction that failed; throw the connection away unless its statement only took too long."""
@@ -252,64 +240,21 @@ class PostgresDatabase:
         self._vacuum.keep_up()
         if not self.has_nodes:
             return
+        assert self._node is not None
         connection = self._connect()
-        driver = driver_of(connection)
-        owned = self._contents.owned
-        assert owned is not None
-        assert self._place is not None
-        show_heartbeat(driver, self._place, self._documents)
+        self._node.show(driver_of(connection), self._documents)
         if self._checks_clock and time.monotonic() >= self._clock_at:
             self._check_clock(connection)
-        if time.monotonic() < self._looks_from:
-            return
-        driver.execute(_BEGIN_READ)
-        silent = find_silent_nodes(driver, owned.at_work(connection))
-        driver.execute("COMMIT")
-        if silent:
-            self._settle([])
+        if self._node.has_silent_nodes(connection):
+            self._settle()
 
-    def _settle(self, ended: list[str], patience: float = RETRY_FOR) -> None:
-        """End the work of dead nodes and of those that have `ended`, prune old rows, and commit.
-
-        It is run again, for `patience` seconds, when others write the same at the same time.
-        """
-        connection = self._connect()
-        give_up = time.monotonic() + patience
-        while True:
-            try:
-                self._try_settling(connection, ended)
-            except self.faults as error:
-                if not is_conflict(error) or time.monotonic() > give_up:
-                    raise
-                driver_of(connection).execute("ROLLBACK")
-                time.sleep(random.uniform(0.001, 0.01))
-            else:
-                return
-
-    def _try_settling(self, connection: sa.Connection, ended: list[str]) -> None:
-        driver, now, owned = driver_of(connection), self.clock.now_ms(), self._contents.owned
-        assert owned is not None
-        driver.execute(_BEGIN)
-        silent = find_silent_nodes(driver, owned.at_work(connection)).difference(ended)
-        dead = [*ended, *(node for node in silent if self._is_dead(connection, node))]
-        owned.settle(connection, dead, now)
-        remove_nodes(driver, dead)
-        self._pruned = owned.prune(connection, now, self._pruned)
-        driver.execute("COMMIT")
-
-    def _is_dead(self, connection: sa.Connection, node: str) -> bool:
-        if time.monotonic() < self._looks_from or (self._place is not None and node == self._place.id):
-            return False
-        return is_dead(driver_of(connection), node)
+    def _settle(self, ended: Sequence[str] = (), patience: float = RETRY_FOR) -> None:
+        """End the work of dead nodes and of those that have `ended`."""
+        assert self._node is not None
+        self._pruned = self._node.settle(self._connect(), ended, self._pruned, patience)
 
     def _remove_if_dead(self, connection: sa.Connection, node: str) -> bool:
-        """Tell whether a node is dead, and delete its row if so: it cannot come back as the owner of rows that are
-        ended now. A later look ends the rest of its work.
-        """
-        dead = self._is_dead(connection, node)
-        if dead:
-            remove_nodes(driver_of(connection), [node])
-        return dead
+        return self._node is not None and self._node.remove_if_dead(connection, node)
 
     # --- reading
 
@@ -317,7 +262,7 @@ class PostgresDatabase:
         try:
             connection = self._connect()
             driver = driver_of(connection)
-            driver.execute(_BEGIN_READ)
+            driver.execute(BEGIN_READ)
             try:
                 answer = work(connection)
             except BaseException:
@@ -347,7 +292,7 @@ class PostgresDatabase:
                 report.busy[place] = _BUSY
                 if time.monotonic() > give_up:
                     break
-                time.sleep(random.uniform(0.001, 0.01))
+                time.sleep(random.uniform(*RETRY_PAUSE))
             if report.busy and time.monotonic() > give_up:
                 report.busy |= dict.fromkeys(range(place + 1, len(requests)), _BUSY)
                 return
@@ -377,11 +322,11 @@ class PostgresDatabase:
         erased = False
         transaction = Transaction(
             connection=connection,
-            owner=self._place.id if self._place is not None else "",
+            owner=self._node.place.id if self._node is not None and self._node.place is not None else "",
             dead=partial(self._remove_if_dead, connection),
         )
         try:
-            driver.execute(_BEGIN)
+            driver.execute(BEGIN)
             guarded = savepoints and len(places) > 1
             for place in places:
                 if not self._run_request(
