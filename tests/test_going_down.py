@@ -20,9 +20,9 @@ from agent.host import WorkerThreads
 from agent.log import short_hash
 from agent.retrieval.load import SourceFile
 from agent.settings import Settings
+from agent.storage import places
 from agent.storage.database import LEDGER_CLOSE_TIMEOUT, LEDGER_RETRY
 from agent.storage.memory_ledger import MemoryLedger
-from agent.storage.sqlite import folder
 from agent.storage.sqlite.database_file import DatabaseFile
 from agent.storage.sqlite.trust import FILE, connect_afresh
 from agent.testing.network import Disk, Network, network
@@ -154,7 +154,7 @@ async def test_a_hung_ledger_does_not_keep_the_server_alive(
         opened.append(DatabaseFile(*given))
         return opened[-1]
 
-    monkeypatch.setattr(folder, "DatabaseFile", open_file)
+    monkeypatch.setattr(places, "DatabaseFile", open_file)
     disk = Disk()
     async with trio.open_nursery() as nursery:
         async with kept_on(disk, tmp_path, action_delay_ms=(0.0, 1000.0)) as net:

@@ -19,8 +19,8 @@ from ..server.api.key_watch import KeyWatch
 from ..server.serve import UNAUTHORISED
 from ..server.websocket import Connection
 from ..session.context import SessionContext, refuse_tools
-from ..session.conversations import Conversations
 from ..session.events import KillRequested, ThreadErased
+from ..session.forgotten_exchanges import Conversations
 from ..session.registry import Registry
 from ..session.session import Session
 from ..storage.store import Store

@@ -24,8 +24,7 @@ from .mock_decider import MockDecider
 from .model_decider import ModelDecider
 from .prompt_assembly import assemble_decision, assemble_draft
 from .prompt_room import ModelContext
-from .script import ScriptModel
-from .script_decider import ScriptDecider
+from .script import ScriptDecider, ScriptModel
 from .settings import MockSettings
 
 

@@ -1,11 +1,13 @@
-"""Plays a script in place of a model: a JSON file gives the draft for each question.
+"""Plays a script in place of a model: a JSON file gives the draft, or the decision, for each question.
 
 The file is an array of entries. The first entry whose `match` stands in the question is played (case-insensitively; ""
 stands in every question): its `deltas`, or its `text` as a single delta, each after `delay_ms`. Then the draft ends, or
 fails (`error`), or stays silent for ever (`hang`). A redraft plays the same entry again.
 
-Where tools are offered, the text of an entry is a decision as JSON (`agent.llm.script_decider`). An entry with a
-`round` plays only after that many results, and is no draft.
+Where tools are offered, the text of an entry is a decision as JSON, as a model would have written it. An entry with a
+`round` plays only after that many results of the turn, and is no draft; an entry without one plays after any number.
+The text is read like any model's, so a script can play every hostile or broken decision. A second try plays the same
+entry again.
 """
 
 from collections.abc import AsyncGenerator, Iterable, Sequence
@@ -17,8 +19,10 @@ import msgspec
 import trio
 
 from ..errors import ModelFailed, UsageError
+from ..ports.decide import Briefing, Decision
 from ..ports.draft import Delta, Prompt
 from ..ports.search import Hit
+from .decision import decode_decision
 
 
 class ScriptEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -36,7 +40,7 @@ class ScriptEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     round: Annotated[int, msgspec.Meta(ge=0)] | None = None
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
+        """Check the conditions that types cannot express."""
         if self.deltas is not None and self.text is not None:
             raise ValueError("has both `deltas` and `text`")
         if self.error is not None and self.hang:
@@ -93,7 +97,7 @@ def find_entry(entries: Iterable[ScriptEntry], question: str) -> ScriptEntry:
 
 
 class ScriptModel:
-    """Drafts the texts of its script."""
+    """Drafts the texts of its script (implements `agent.ports.draft.Drafter`)."""
 
     def __init__(self, entries: Sequence[ScriptEntry]) -> None:
         self._entries = tuple(entry for entry in entries if entry.round is None)
@@ -111,6 +115,31 @@ class ScriptModel:
         async with aclosing(find_entry(self._entries, prompt.question).play()) as pieces:
             async for piece in pieces:
                 yield Delta(piece)
+
+
+class ScriptDecider:
+    """Decides by its script (implements `agent.ports.decide.Decider`)."""
+
+    def __init__(self, entries: Sequence[ScriptEntry]) -> None:
+        self._entries = tuple(entries)
+
+    @classmethod
+    def load(cls, path: Path) -> "ScriptDecider":
+        """Read a script, as `read_script` does."""
+        return cls(read_script(path))
+
+    async def decide(self, briefing: Briefing, problems: Sequence[str] = ()) -> Decision:
+        """Return the decision of the first entry that matches the question, in this round.
+
+        Raises `ModelFailed` with the entry's `error`, or when no entry matches; `BadDecision` when the text is no
+        decision.
+        """
+        candidates = [each for each in self._entries if each.round in (None, len(briefing.results))]
+        text = ""
+        async with aclosing(find_entry(candidates, briefing.question).play()) as pieces:
+            async for piece in pieces:
+                text += piece
+        return decode_decision(text)
 
 
 def _one_line(error: Exception) -> str:

@@ -26,7 +26,7 @@ class MockSettings:
     mock_ask: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
+        """Check the conditions that types cannot express."""
         check(
             finite(self.mock_delay_ms),
             (not 0 <= self.mock_hallucinate <= 1, "mock-hallucinate must be 0 to 1"),

@@ -53,11 +53,6 @@ class ThreadFollower:
         self._wanted = trio.Event()
         self._erased: deque[Scope] = deque(maxlen=ERASED_KNOWN)
 
-    @property
-    def follower_count(self) -> int:
-        """The number of sessions that follow."""
-        return sum(map(len, self._members.values()))
-
     async def follow(self, member: ThreadListener, scope: Scope) -> None:
         """Tell `member` of the changes in the threads of the scope's user from now on, until `leave`.
 

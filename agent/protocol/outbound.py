@@ -4,7 +4,7 @@ Unset optional fields are left out of the frame.
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import msgspec
 
@@ -213,7 +213,15 @@ class FrameExcerpt(_FramePart, frozen=True, kw_only=True):
     thread: str = ""
 
 
-class RecallFrame(_OutboundFrame, frozen=True, tag="recalled"):
+class _PartialFrame(_OutboundFrame, frozen=True):
+    """A frame whose field `incomplete` says that the user's latest exchanges could not be stored yet."""
+
+    def as_incomplete(self) -> Self:
+        """Return the frame as made without the user's latest exchanges."""
+        return msgspec.structs.replace(self, incomplete=True)
+
+
+class RecallFrame(_PartialFrame, frozen=True, tag="recalled"):
     """The excerpts of a search, oldest first. `score`, 0..1, is the certainty that anything fits.
 
     `disagreements` are pairs of sources that state different numbers of one thing, the older first. `incomplete` says
@@ -225,10 +233,6 @@ class RecallFrame(_OutboundFrame, frozen=True, tag="recalled"):
     disagreements: tuple[tuple[str, str], ...] = ()
     id: str | None = None
     incomplete: bool = False
-
-    def as_incomplete(self) -> "RecallFrame":
-        """Return the frame as made without the user's latest exchanges."""
-        return msgspec.structs.replace(self, incomplete=True)
 
 
 class ItemSource(_FramePart, frozen=True):
@@ -285,7 +289,7 @@ class FrameChange(_FramePart, frozen=True, kw_only=True):
     by: ItemDecider | None = None
 
 
-class MemoryFrame(_OutboundFrame, frozen=True, tag="memory"):
+class MemoryFrame(_PartialFrame, frozen=True, tag="memory"):
     """Items, oldest first. `after` is the number with which to ask for the next ones; left out where none follow.
 
     `history` holds, for one item that was asked for, its changes and those of the items that it replaced, oldest first.
@@ -297,10 +301,6 @@ class MemoryFrame(_OutboundFrame, frozen=True, tag="memory"):
     history: tuple[FrameChange, ...] = ()
     id: str | None = None
     incomplete: bool = False
-
-    def as_incomplete(self) -> "MemoryFrame":
-        """Return the frame as made without the user's latest exchanges."""
-        return msgspec.structs.replace(self, incomplete=True)
 
 
 class MemoryChanged(_OutboundFrame, frozen=True, tag="memory_changed"):
@@ -332,7 +332,7 @@ class FrameThread(_FramePart, frozen=True, kw_only=True):
     count: int = 0
 
 
-class ThreadsFrame(_OutboundFrame, frozen=True, tag="threads"):
+class ThreadsFrame(_PartialFrame, frozen=True, tag="threads"):
     """Threads, the one with the latest message first. `after` is the number with which to ask for the next ones; left
     out where none follow.
 
@@ -343,10 +343,6 @@ class ThreadsFrame(_OutboundFrame, frozen=True, tag="threads"):
     after: int | None = None
     id: str | None = None
     incomplete: bool = False
-
-    def as_incomplete(self) -> "ThreadsFrame":
-        """Return the frame as made without the user's latest exchanges."""
-        return msgspec.structs.replace(self, incomplete=True)
 
 
 class AnswerDetails(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
@@ -383,7 +379,7 @@ class FrameMessage(AnswerDetails, frozen=True, kw_only=True):
     feedback: FrameRating | None = None
 
 
-class MessagesFrame(_OutboundFrame, frozen=True, tag="messages"):
+class MessagesFrame(_PartialFrame, frozen=True, tag="messages"):
     """Messages of a thread, oldest first. `after` is the number with which to ask for the ones before them; left out
     where there are none.
 
@@ -395,10 +391,6 @@ class MessagesFrame(_OutboundFrame, frozen=True, tag="messages"):
     after: int | None = None
     id: str | None = None
     incomplete: bool = False
-
-    def as_incomplete(self) -> "MessagesFrame":
-        """Return the frame as made without the user's latest exchanges."""
-        return msgspec.structs.replace(self, incomplete=True)
 
 
 class ThreadChanged(_OutboundFrame, frozen=True, tag="thread_changed"):

@@ -1,9 +1,11 @@
-"""Drops exchanges that another process has forgotten from a question's history.
+"""Drops forgotten exchanges from the histories of conversations in progress.
 
-`conversations.py` tells a session at once of items that its own process forgets. Nothing tells it of items that another
-process forgets (another worker, or the command line), so each turn reads the exchanges of its history from the store
-before it uses them: one read, by primary keys.
+`Conversations` tells all sessions at once of items that this process forgets. Nothing tells them of items that another
+process forgets (another worker, or the command line). So each turn reads the exchanges of its history from the store
+before it uses them (`drop_forgotten`): one read, by primary keys.
 """
+
+from collections.abc import Sequence
 
 import structlog
 import trio
@@ -11,7 +13,11 @@ import trio
 from ..config import MEMORY_READ
 from ..errors import StorageFailed
 from ..ports.brain import Question
-from ..ports.remember import MemoryService
+from ..ports.conversation import Scope
+from ..ports.memory import StoredTurn
+from ..ports.remember import MemoryService, RepeatMatcher
+from .events import MemoryErased
+from .registry import Registry
 
 _log = structlog.get_logger("agent.session")
 
@@ -32,3 +38,23 @@ async def drop_forgotten(question: Question, desk: MemoryService) -> tuple[Quest
         _log.warning("forgotten exchanges cannot be read, a question is asked without its history")
         return question.without_history(), frozenset()
     return question.without_messages(forgotten), forgotten
+
+
+class Conversations:
+    """The histories of one server's sessions (implements `agent.ports.remember.Transcript`)."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    async def forget_turns(self, turns: Sequence[StoredTurn], item: str = "") -> None:
+        """Remove the exchanges of `turns`, and answers that cite them or `item`, from every session's history."""
+        await trio.lowlevel.checkpoint()
+        messages = frozenset(turn.remark.message for turn in turns)
+        refs = frozenset([*(turn.id for turn in turns), *([item] if item else [])])
+        self._registry.post_all(MemoryErased(messages, refs, trio.current_time()))
+
+    async def forget_repeats(self, scope: Scope, repeats: RepeatMatcher) -> None:
+        """Remove exchanges that match `repeats` from the histories of the sessions that `scope` includes."""
+        await trio.lowlevel.checkpoint()
+        none: frozenset[str] = frozenset()
+        self._registry.post_all(MemoryErased(none, none, trio.current_time(), scope, repeats))

@@ -86,10 +86,10 @@ def where(condition: str) -> dict[str, Any]:
     return {"sqlite_where": sa.text(condition), "postgresql_where": sa.text(condition)}
 
 
-def moves_of(metadata: sa.MetaData, name: str = "moves") -> sa.Table:
-    """Return a table of the allowed moves: from status `a` to status `b`."""
+def moves_of(metadata: sa.MetaData) -> sa.Table:
+    """Return the table of the allowed moves: from status `a` to status `b`."""
     a, b = (sa.Column(column, sa.Text, primary_key=True) for column in "ab")
-    return sa.Table(name, metadata, a, b, sqlite_strict=True)
+    return sa.Table("moves", metadata, a, b, sqlite_strict=True)
 
 
 def fill_moves(connection: sa.Connection, table: sa.Table, moves: Moves) -> None:

@@ -122,8 +122,6 @@ async def open_ledger(
     kb: Path,
     run_sync: RunSync,
     clock: Clock,
-    observer: Observer | None = None,
-    told: Callable[[str], None] = lambda _: None,
 ) -> AsyncGenerator[Ledger, None]:
     """Open only the ledger of `settings.data`; the arguments are those of `open_store`."""
     if settings.data == MEMORY:
@@ -132,7 +130,7 @@ async def open_ledger(
     place = _open_place(settings.data)
     from .database_ledger import open_database_ledger
 
-    async with open_database_ledger(place, run_sync, clock, observer, told, kb_label(settings, kb)) as ledger:
+    async with open_database_ledger(place, run_sync, clock, kb=kb_label(settings, kb)) as ledger:
         yield ledger
 
 

@@ -35,7 +35,7 @@ class ToolSettings:
     rounds: int = 4
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
+        """Check the conditions that types cannot express."""
         check(
             (self.approve_from not in ("low", "medium", "high"), "approve-from must be low, medium or high"),
             (not 1 <= self.rounds <= ROUNDS_MOST, f"rounds must be 1 to {ROUNDS_MOST}"),

@@ -141,11 +141,6 @@ class Outbox:
         return len(self._chunks)
 
     @property
-    def waiting_bytes(self) -> int:
-        """The number of bytes that wait."""
-        return self._bytes
-
-    @property
     def torn(self) -> bool:
         """Whether a frame is begun and unfinished: nothing but its rest may follow."""
         return self._begun

@@ -14,8 +14,7 @@ from agent.errors import BadDecision, ModelFailed
 from agent.llm.mock_decider import MockDecider
 from agent.llm.model_decider import ModelDecider
 from agent.llm.prompt_assembly import DECIDE
-from agent.llm.script import ScriptEntry
-from agent.llm.script_decider import ScriptDecider
+from agent.llm.script import ScriptDecider, ScriptEntry
 from agent.ports.decide import Act, Ask, Briefing, CallResult, Decider, Noop
 from agent.ports.model import CallDelta, Finish, ModelRequest, Piece
 from agent.ports.tools import ToolDefinition

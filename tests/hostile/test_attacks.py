@@ -83,7 +83,7 @@ class Watch:
         def watched(outbox: Outbox, chunk: OutboxChunk) -> None:
             append(outbox, chunk)
             self.frames = max(self.frames, len(outbox))
-            self.bytes = max(self.bytes, outbox.waiting_bytes)
+            self.bytes = max(self.bytes, outbox._bytes)
 
         patch.setattr(Outbox, "_append", watched)
 

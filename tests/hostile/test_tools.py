@@ -12,8 +12,7 @@ import trio.testing
 
 from agent.compose.adapters import Adapters
 from agent.llm.model_decider import ModelDecider
-from agent.llm.script import ScriptEntry
-from agent.llm.script_decider import ScriptDecider
+from agent.llm.script import ScriptDecider, ScriptEntry
 from agent.ports.action import Call
 from agent.ports.decide import Act, Decider, Noop
 from agent.ports.model import CallDelta, Finish, ModelRequest, Piece

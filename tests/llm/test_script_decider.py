@@ -12,8 +12,7 @@ from agent.errors import BadDecision, ModelFailed, UsageError
 from agent.llm.mock_decider import MockDecider
 from agent.llm.model_decider import ModelDecider
 from agent.llm.open import make_model_decider, open_decider
-from agent.llm.script import ScriptEntry, ScriptModel
-from agent.llm.script_decider import ScriptDecider
+from agent.llm.script import ScriptDecider, ScriptEntry, ScriptModel
 from agent.llm.settings import MockSettings
 from agent.ports.decide import Act, Ask, Briefing, CallResult, Decision, Noop
 from agent.ports.draft import Prompt

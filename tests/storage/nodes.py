@@ -13,6 +13,7 @@ from agent.storage.database import Database
 from agent.storage.postgres.membership import NodeMembership
 from agent.storage.postgres.place import DatabaseServer
 from agent.storage.postgres.postgres_database import PostgresDatabase
+from agent.storage.postgres.signals import PostgresHints
 from agent.storage.store import Store
 from agent.storage.stores import open_stores
 from agent.testing.fakes import Noon
@@ -93,3 +94,8 @@ async def keep_up(database: Database) -> None:
 def list_ids(url: str) -> list[Any]:
     """The ids in the table of nodes, the oldest node first."""
     return [id for (id,) in run_statement(url, "SELECT id FROM agent_ledger.nodes ORDER BY since, id")]
+
+
+def is_connected(hints: PostgresHints) -> bool:
+    """Whether hints are carried now."""
+    return hints._link is not None

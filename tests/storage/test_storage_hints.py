@@ -27,6 +27,8 @@ from agent.storage.postgres import connecting, signals  # noqa: E402  # only wit
 from agent.storage.postgres.place import DatabaseServer  # noqa: E402
 from agent.storage.postgres.signals import CHANNEL, HINTS_MOST, PostgresHints, parse_hint  # noqa: E402
 
+from .nodes import is_connected  # noqa: E402
+
 pytestmark = pytest.mark.proof
 
 A_HINT = Hint("call_ended", "c1")
@@ -66,7 +68,7 @@ async def nodes(*urls: str) -> AsyncGenerator[tuple[Node, ...], None]:
     async with trio.open_nursery() as nursery:
         for node in made:
             nursery.start_soon(node.hints.run)
-        await until(lambda: all(node.hints.is_connected for node in made))
+        await until(lambda: all(is_connected(node.hints) for node in made))
         yield made
         nursery.cancel_scope.cancel()
 
@@ -109,9 +111,9 @@ async def test_a_connection_that_is_ended_is_made_anew(url: str) -> None:
     async with nodes(url, url) as (one, two):
         for _ in range(3):
             run_statement(url, END_LISTENERS)
-            await until(lambda: not one.hints.is_connected)
+            await until(lambda: not is_connected(one.hints))
             one.hints.send(Hint("call_ended", "lost"))
-            await until(lambda: one.hints.is_connected and two.hints.is_connected)
+            await until(lambda: is_connected(one.hints) and is_connected(two.hints))
         one.hints.send(A_HINT)
         await until(lambda: two.heard)
         assert two.heard == [A_HINT]
@@ -181,12 +183,12 @@ async def test_a_connection_that_falls_silent_is_made_anew(
             await trio.sleep(0.8)  # some pulses, each of them answered
             assert len(relay.attempts) == 1
             relay.flows = trio.Event()
-            await until(lambda: not one.hints.is_connected)
+            await until(lambda: not is_connected(one.hints))
             await until(lambda: len(relay.attempts) == 2)
             await trio.sleep(1)
             assert len(relay.attempts) == 2  # it waits for the one that it has made
             relay.flows.set()
-            await until(lambda: one.hints.is_connected)
+            await until(lambda: is_connected(one.hints))
             two.hints.send(A_HINT)
             await until(lambda: one.heard)
         nursery.cancel_scope.cancel()
@@ -208,12 +210,12 @@ async def test_a_server_that_is_away_is_tried_seldom(
         await nursery.start(relay.run)
         async with nodes(relay.url) as (one,):
             relay.close()
-            await until(lambda: not one.hints.is_connected)
+            await until(lambda: not is_connected(one.hints))
             tried = len(connects)
             await trio.sleep(3)
             assert 1 <= len(connects) - tried <= 8
             await nursery.start(relay.run)
-            await until(lambda: one.hints.is_connected)
+            await until(lambda: is_connected(one.hints))
         nursery.cancel_scope.cancel()
 
 
@@ -274,7 +276,7 @@ async def two_nodes(
         ]
         one, another = (each.store for each in opened)
         hints: list[Any] = [one.hints, another.hints]
-        await until(lambda: all(each.is_connected for each in hints))
+        await until(lambda: all(is_connected(each) for each in hints))
         ours = await stack.enter_async_context(lab(*decisions, stores=one, hints=one.hints, **how))
         other = await stack.enter_async_context(
             lab(*theirs, stores=another, name="other", hints=another.hints)
@@ -331,7 +333,7 @@ async def test_while_hints_are_lost_a_cancel_and_a_wait_end_all_the_same(
         monkeypatch.setattr(signals, "PAUSE_FIRST", 600.0)
         monkeypatch.setattr(signals, "PAUSE_MOST", 600.0)
         run_statement(url, END_LISTENERS)
-        await until(lambda: not ours.stores.hints.is_connected and not other.stores.hints.is_connected)
+        await until(lambda: not is_connected(ours.stores.hints) and not is_connected(other.stores.hints))
         async with trio.open_nursery() as nursery:
             nursery.start_soon(partial(ours.desk.approve_call, HOUSE, call.id, "anna"))
             with trio.fail_after(SOON):

@@ -39,8 +39,12 @@ psycopg: Any = pytest.importorskip("psycopg", reason="needs the extra agent-serv
 from psycopg.conninfo import conninfo_to_dict  # noqa: E402  # only with the extra
 
 from agent.storage.postgres import connecting  # noqa: E402
-from agent.storage.postgres.attempts import Attempts  # noqa: E402
-from agent.storage.postgres.connecting import BoundedConnection, check_url, driver_of  # noqa: E402
+from agent.storage.postgres.connecting import (  # noqa: E402
+    Attempts,
+    BoundedConnection,
+    check_url,
+    driver_of,
+)
 from agent.storage.postgres.declarations import OF_WORDS  # noqa: E402
 from agent.storage.postgres.faults import Unusable, explain  # noqa: E402
 from agent.storage.postgres.place import DatabaseServer  # noqa: E402
@@ -649,7 +653,7 @@ async def test_a_batch_that_always_meets_another_is_run_one_by_one(url: str) -> 
 
 def test_of_many_threads_that_lost_a_server_one_tries_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """The others hear at once what it has found, until the pause is over."""
-    monkeypatch.setattr("agent.storage.postgres.attempts.PAUSE", (600, 600))
+    monkeypatch.setattr("agent.storage.postgres.connecting.PAUSE", (600, 600))
     attempts, reasons, tries = Attempts(), [], 0
 
     def connect() -> None:

@@ -18,7 +18,7 @@ from agent.ports.conversation import Scope
 from agent.ports.memory import LIVE, Change, Draft, Item, ItemType, Source, StoredTurn
 from agent.ports.note import MemoryNote, UnreadTurn
 from agent.ports.remember import EMPTY_MEMORY, TurnMemory
-from agent.session.conversations import Conversations
+from agent.session.forgotten_exchanges import Conversations
 from agent.session.registry import Registry
 from agent.testing.breakable import EffectBegan, EffectFailed, EffectFinished
 from agent.testing.network import inline

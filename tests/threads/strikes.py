@@ -37,8 +37,8 @@ from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
 from agent.ports.remember import MemoryAccess
 from agent.ports.thread_service import Reply
-from agent.session.conversations import Conversations
 from agent.session.events import DrainStarted
+from agent.session.forgotten_exchanges import Conversations
 from agent.session.registry import Registry
 from agent.storage.open import open_memory_store, open_store
 from agent.storage.settings import StorageSettings

@@ -99,7 +99,7 @@ def test_frames_leave_in_the_order_they_came_in_one_write() -> None:
     outbox.put(b"c")
     assert (len(outbox), socket.writes) == (3, [])
     outbox.flush()
-    assert (len(outbox), outbox.waiting_bytes, socket.writes) == (0, 0, [b"abc"])
+    assert (len(outbox), outbox._bytes, socket.writes) == (0, 0, [b"abc"])
 
 
 def test_one_write_is_offered_no_more_than_a_bound() -> None:
@@ -123,7 +123,7 @@ def test_a_purge_takes_deltas_and_nothing_else() -> None:
     outbox.put_delta(1, b"bb")
     outbox.put(b"ccc")
     outbox.purge()
-    assert (outbox.waiting_bytes, outbox.room) == (4, OUTBOX_DELTAS)
+    assert (outbox._bytes, outbox.room) == (4, OUTBOX_DELTAS)
     outbox.flush()
     assert socket.taken == b"accc"
 
@@ -410,7 +410,7 @@ async def test_the_last_word_has_room_behind_all_that_may_wait() -> None:
         outbox.close(b"goodbye")
         outbox.close(b"never")
         outbox.flush()
-        assert outbox.waiting_bytes == OUTBOX_FRAMES + len(b"goodbye")
+        assert outbox._bytes == OUTBOX_FRAMES + len(b"goodbye")
         socket.make_room()
     assert socket.taken == b"x" * OUTBOX_FRAMES + b"goodbye"
 
@@ -426,7 +426,7 @@ async def test_who_waits_for_an_outbox_that_is_dropped_goes_on() -> None:
         outbox.drop()
         await trio.testing.wait_all_tasks_blocked()
         assert [task.name for task in nursery.child_tasks if "emptied" in task.name] == []
-        assert (len(outbox), outbox.waiting_bytes, outbox.room) == (0, 0, OUTBOX_DELTAS)
+        assert (len(outbox), outbox._bytes, outbox.room) == (0, 0, OUTBOX_DELTAS)
         nursery.cancel_scope.cancel()
 
 
@@ -456,7 +456,7 @@ async def test_a_write_that_ends_after_the_outbox_was_dropped_is_no_news() -> No
         await trio.testing.wait_all_tasks_blocked()
         outbox.drop()
         stream.let.send_nowait(None)
-    assert (stream.taken, told, outbox.waiting_bytes) == ([b"a"], [], 0)
+    assert (stream.taken, told, outbox._bytes) == ([b"a"], [], 0)
 
 
 async def test_an_empty_outbox_need_not_be_waited_for() -> None:

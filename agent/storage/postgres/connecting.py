@@ -3,13 +3,18 @@
 Every wait ends: of the connection attempt, for a lock, for a statement, and for a network that has fallen silent. A
 transaction that this process leaves open, because it is stopped, is ended by the server, since readers that follow
 rows wait for the oldest one.
+
+A server that is away may take each attempt's whole time, and one that comes back has all its clients at the door. So
+attempts to connect again are made one at a time in a process (`Attempts`), with a pause after each that failed.
 """
 
+import random
+import threading
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from functools import partial
-from typing import Any, Final
+from functools import cache, partial
+from typing import Any, Final, TypeVar
 
 import psycopg
 import sqlalchemy as sa
@@ -20,8 +25,12 @@ from sqlalchemy.pool import NullPool
 from ...errors import UsageError
 from ...ports.clock import Clock
 from ..dialect import clean_text
-from .faults import Unusable
+from .faults import FAULTS, Unusable, explain
 
+T = TypeVar("T")
+
+PAUSE: Final = (0.25, 0.75)
+"""The bounds of the pause after an attempt to connect again that failed, in seconds."""
 OLDEST: Final = 150000  # PostgreSQL 15: the oldest server that is used
 BEGIN: Final = "BEGIN ISOLATION LEVEL SERIALIZABLE"
 BEGIN_READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -257,3 +266,34 @@ def _check_server(driver: psycopg.Connection[Any], schema: str) -> None:
         raise Unusable(_POOLED)
     if durable == "off":
         raise Unusable(_ASYNC)
+
+
+class Attempts:
+    """The attempts of this process to connect to one server again; any thread may use them.
+
+    In the pause after an attempt that failed, a caller that needs a connection gets the result of that attempt at once.
+    A first connection is no such attempt: it is always tried.
+    """
+
+    def __init__(self) -> None:
+        self._one_at_a_time = threading.Lock()
+        self._not_before = 0.0
+        self._why = ""
+
+    def connect_again(self, connect: Callable[[], T]) -> T:
+        """Return `connect()`. Raises its errors, and `Unusable` with the reason of the last one within the pause."""
+        with self._one_at_a_time:
+            if time.monotonic() < self._not_before:
+                raise Unusable(self._why)
+            try:
+                return connect()
+            except (*FAULTS, Unusable) as error:
+                self._why = explain(error)
+                self._not_before = time.monotonic() + random.uniform(*PAUSE)
+                raise
+
+
+@cache
+def attempts_at(url: str) -> Attempts:
+    """Return the attempts of this process at the server of `url`."""
+    return Attempts()

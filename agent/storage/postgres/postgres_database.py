@@ -37,8 +37,16 @@ from ..rows import OutcomeRequest
 from ..settings import HEARTBEAT
 from ..stall_watch import Progress
 from ..transaction import Transaction
-from .attempts import attempts_at
-from .connecting import BEGIN, BEGIN_READ, RETRY_PAUSE, ServerClock, connect, driver_of, make_engine
+from .connecting import (
+    BEGIN,
+    BEGIN_READ,
+    RETRY_PAUSE,
+    ServerClock,
+    attempts_at,
+    connect,
+    driver_of,
+    make_engine,
+)
 from .declarations import OF_WORDS
 from .faults import FAULTS, Unusable, explain, explain_start, is_conflict, is_of_request, took_too_long
 from .membership import NodeMembership

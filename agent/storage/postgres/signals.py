@@ -58,11 +58,6 @@ class PostgresHints:
         self._sleep = trio.CancelScope()
         self._trouble = False
 
-    @property
-    def is_connected(self) -> bool:
-        """Whether hints are carried now."""
-        return self._link is not None
-
     def send(self, hint: Hint) -> None:
         """Send a hint to the other processes soon; drop it where that cannot be done now. Never waits."""
         if self._link is not None and _is_id(hint.id) and len(self._waiting) < HINTS_MOST:
