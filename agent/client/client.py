@@ -123,8 +123,8 @@ async def connect(
     """Open a session at `url` (ws, wss, http or https; the path defaults to /ws) and close it afterwards.
 
     `token`: sent as a Bearer header, or as browsers must as a second subprotocol. `visitor`: the secret of a client
-    without a user's token, sent as a further subprotocol.
-    Raises `CannotConnect`, and `agent.errors.UsageError` for an invalid URL.
+    without a user's token, sent as a further subprotocol. Raises `CannotConnect`, and `agent.errors.UsageError` for an
+    invalid URL.
     """
     stream, host, path = await open_stream(url)
     async with connect_over(stream, host, path, token, token_as, visitor) as client:

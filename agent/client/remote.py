@@ -309,8 +309,8 @@ async def connect(
 
     At its end, also by a cancel, the server cancels the question in progress. `token`: the server's, or a user's.
     `visitor`: a secret of a client without a user's token, 22 to 64 characters such as `secrets.token_urlsafe()`
-    returns; the server's memory of the client belongs to it.
-    Raises `CannotConnect`, and `agent.errors.UsageError` for a URL that cannot be used.
+    returns; the server's memory of the client belongs to it. Raises `CannotConnect`, and `agent.errors.UsageError` for
+    a URL that cannot be used.
     """
     host, port, secure, path = parse_server_url(url, DEFAULT_URL)
 

@@ -79,11 +79,10 @@ class Answering:
     """The opened brains.
 
     `brain`: answers over sockets. `threads`: answers the threads over HTTP. `make_questions_brain`: returns the brain
-    that answers plain questions whose caller gave a charter. `prompts`: shows the prompt of a question over HTTP
-    and asks no model; `None` where a brain of the adapters answers. `projects`: the documents of projects, ready to be
-    searched; `None` where there are none. `house`: the operator's folder and uploads; `None`
-    without projects. `model`: the language model that the brains ask;
-    `None` where they ask none. `context`: that of `model`.
+    that answers plain questions whose caller gave a charter. `prompts`: shows the prompt of a question over HTTP and
+    asks no model; `None` where a brain of the adapters answers. `projects`: the documents of projects, ready to be
+    searched; `None` where there are none. `house`: the operator's folder and uploads; `None` without projects. `model`:
+    the language model that the brains ask; `None` where they ask none. `context`: that of `model`.
     """
 
     brain: Brain

@@ -37,10 +37,9 @@ async def open_storage(
 ) -> AsyncGenerator[Storage, None]:
     """Open the ledger and the store for the time of a block, or take those of `adapters`, which stay open.
 
-    `observer`: gets the level `actions_unrecorded`. `on_trouble`: called with the reason when no action can be
-    claimed, and with "" when actions can be claimed again. Raises `agent.errors.UsageError` when the data folder
-    cannot be used. On exit, also when cancelled, the ledger writes its waiting outcomes and closes, within
-    `LEDGER_CLOSE_TIMEOUT`.
+    `observer`: gets the level `actions_unrecorded`. `on_trouble`: called with the reason when no action can be claimed,
+    and with "" when actions can be claimed again. Raises `agent.errors.UsageError` when the data folder cannot be used.
+    On exit, also when cancelled, the ledger writes its waiting outcomes and closes, within `LEDGER_CLOSE_TIMEOUT`.
     """
     if adapters.ledger is not None:
         yield Storage(ledger=adapters.ledger, store=adapters.store)

@@ -8,7 +8,7 @@ from .builder import BlockBuilder, BlockPlace, TableRow
 from .plain_lines import plain_line
 from .rows import Cell, Grid, GridCell, join_header
 
-_MOST_HEADER_ROWS = 4
+_HEADER_ROWS_MAX = 4
 
 TextPiece: TypeAlias = tuple[int, str]
 """A piece of text, after the line where it begins."""
@@ -26,7 +26,10 @@ class OpenCell:
 
 
 class Table:
-    """One table of a page, from its first tag to its last."""
+    """One table of a page, from its first tag to its last.
+
+    `cell`: the open cell, which takes text. `in_head`: whether the rows belong to a `thead`.
+    """
 
     def __init__(self, builder: BlockBuilder, place: BlockPlace) -> None:
         """Begin a table at `place`; its rows get a group of their own."""
@@ -47,20 +50,22 @@ class Table:
 
     def open_cell(self, name: str, attributes: Mapping[str, str | None]) -> None:
         """Begin a cell."""
-        self.cell = OpenCell(name == "th", _span(attributes.get("colspan")), _span(attributes.get("rowspan")))
+        self.cell = OpenCell(
+            name == "th", _parse_span(attributes.get("colspan")), _parse_span(attributes.get("rowspan"))
+        )
         self._cells.append(self.cell)
 
     def close_row(self) -> None:
-        """End the row, which becomes a part of the header or a block."""
+        """End the row: add it to the header, or as a block. An empty row adds nothing."""
         cells, self._cells, self.cell = self._cells, [], None
         if not cells:
             return
         lines = [line for cell in cells for line, text in cell.pieces if text.strip()]
         row = self._grid.fill_row(
-            [Cell((_text(cell),), _line(cell), cell.columns, cell.rows) for cell in cells]
+            [Cell((_cell_text(cell),), _first_line(cell), cell.columns, cell.rows) for cell in cells]
         )
         alone = len(cells) == 1 and all(cell.line for cell in row)
-        if alone:  # a line across the whole table
+        if alone:  # one cell across the whole table
             row = row[:1]
         if not lines:
             return
@@ -76,7 +81,7 @@ class Table:
         )
 
     def finish(self) -> None:
-        """End the table. A table with only a header becomes rows of its texts."""
+        """End the table. The rows of a table with only a header become blocks too."""
         self.close_row()
         if self._head and not self._rows:
             for row in self._head:
@@ -84,7 +89,7 @@ class Table:
                 self._builder.add_row(TableRow(row, (), 0), line, line, self._place)
 
     def _is_header(self, cells: list[OpenCell]) -> bool:
-        if self._rows or len(self._head) >= _MOST_HEADER_ROWS:
+        if self._rows or len(self._head) >= _HEADER_ROWS_MAX:
             return False
         if self.in_head or all(cell.is_header for cell in cells):
             return True
@@ -92,13 +97,16 @@ class Table:
         return not self._head and len(filled) > 1 and all(cell.bold for cell in filled)
 
 
-def _text(cell: OpenCell) -> str:
+def _cell_text(cell: OpenCell) -> str:
+    """Return the text of a cell on one line."""
     return plain_line("".join(text for _, text in cell.pieces))
 
 
-def _line(cell: OpenCell) -> int:
+def _first_line(cell: OpenCell) -> int:
+    """Return the line where the text of a cell begins; 0 for an empty cell."""
     return next((line for line, text in cell.pieces if text.strip()), 0)
 
 
-def _span(value: str | None) -> int:
+def _parse_span(value: str | None) -> int:
+    """Return the columns or rows that an attribute states; 1 for an invalid one."""
     return int(value) if value and value.isascii() and value.isdigit() and len(value) < 5 else 1

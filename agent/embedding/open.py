@@ -53,9 +53,8 @@ def choose(
     """Return the embedder that the setting `vectors` (one of `KINDS`) names; `None` for off.
 
     "auto" is off where the weights of "static" are not installed. `url`: the setting `vectors-url`, needed by
-    openai:MODEL and by no other kind. `environment`: may hold `KEY`.
-    Raises `agent.errors.UsageError`, one line, when the setting is invalid or weights, a file or a URL that it needs
-    are missing.
+    openai:MODEL and by no other kind. `environment`: may hold `KEY`. Raises `agent.errors.UsageError`, one line, when
+    the setting is invalid or weights, a file or a URL that it needs are missing.
     """
     kind, _, name = vectors.partition(":")
     if url is not None and kind != "openai":

@@ -101,27 +101,27 @@ def collect_figures(
     results: Sequence[JudgedAnswer], uncounted: Sequence[UncountedCase], cases: int, model: str, kb: str
 ) -> EvaluationFigures:
     """Return the figures of `results`. `cases`: the number of cases that can be asked."""
-    there = [each for each in results if not each.off]
+    answerable = [each for each in results if not each.off]
     off = Counter(each.judgement for each in results if each.off)
-    kinds = Counter(each.judgement for each in there)
+    judgements = Counter(each.judgement for each in answerable)
     answered = [each for each in results if each.refusal is None]
-    said = {name: [each for each in answered if each.confidence == name] for name in _HIGHEST_FIRST}
+    by_confidence = {name: [each for each in answered if each.confidence == name] for name in _HIGHEST_FIRST}
     return EvaluationFigures(
         model=model,
         kb=kb,
         cases=cases,
         asked=len(results),
-        answerable=len(there),
-        right=kinds["right"],
-        wrong=kinds["wrong"],
-        refused=kinds["refused"],
-        first=sum(each.first for each in there),
+        answerable=len(answerable),
+        right=judgements["right"],
+        wrong=judgements["wrong"],
+        refused=judgements["refused"],
+        first=sum(each.first for each in answerable),
         off_refused=off["right"],
         off_answered=off["wrong"],
         median_words=float(median([each.words for each in answered] or [0])),
         confidence={
-            name: ConfidenceFigures(len(of), sum(each.judgement == "right" for each in of))
-            for name, of in said.items()
+            name: ConfidenceFigures(len(group), sum(each.judgement == "right" for each in group))
+            for name, group in by_confidence.items()
         },
         refusals=dict(sorted(Counter(each.refusal for each in results if each.refusal).items())),
         uncounted=tuple(uncounted),
@@ -130,7 +130,7 @@ def collect_figures(
 
 
 def describe_figures(figures: EvaluationFigures) -> list[str]:
-    """Return the table of some figures, a line each."""
+    """Return the lines of a table of `figures`."""
     number = figures.answerable
     shares = "  ".join(
         f"{_share(count, number):>7}"

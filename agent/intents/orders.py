@@ -1,7 +1,7 @@
-"""Reads the orders for good that a clause gives, by the words of one language: from now on, always, never, whenever.
+"""Reads the standing orders that a clause gives, by the words of one language: from now on, always, never, whenever.
 
-Strategy: an order is for good where it says so: with "from now on", with "always" or "never" among its first words, for
-every case of some kind, or by its own verb ("call me Kim"). Every other order is for this one answer.
+Strategy: an order stands if it says so: by "from now on", by "always" or "never" among its first words, by a condition
+("whenever ..."), or by its verb ("call me Kim"). Any other order is for one answer only.
 """
 
 import re
@@ -12,8 +12,8 @@ from ..text.words import split_words
 from .clauses import WHEN, Clause, ClauseOpening, ClauseProposal, compile_pattern
 from .subjects import remove_numbers
 
-_EARLY: Final = 5  # words of an order, of which one is "always" or "never"
-_LEAST: Final = 2  # words that a text needs to be understood alone
+_OPENING_WORDS: Final = 5  # first words of an order, among which "always" or "never" makes it stand
+_CONTEXT_FREE: Final = 2  # words above which an order is understood without its context
 
 
 class OrderReader:
@@ -39,17 +39,17 @@ class OrderReader:
             rf"{opened}(?P<said>(?:{say.conditional})\b[^,;:?]{{1,{WHEN}}}?"
             rf"(?:,\s+|\s+(?=(?:{say.commanding})\b))(?P<rest>.+))"
         )
-        self._for_good = compile_pattern(rf"{opened}(?P<said>(?P<rest>(?:{say.lasting_order}).*))")
+        self._lasting = compile_pattern(rf"{opened}(?P<said>(?P<rest>(?:{say.lasting_order}).*))")
         self._defining = compile_pattern(rf"{opened}(?P<said>(?P<rest>(?:{say.defining}).+))")
 
     def read_rule(self, clause: Clause) -> ClauseProposal | None:
-        """Return the rule that `clause` sets: "from now on", an order with "always" or "never", or one for good."""
-        begins = self._henceforth.match(clause.text)
-        if begins is not None:
-            return self._make_rule(clause, begins, begins["rest"])
-        for way in (self._wanting, self._commanding, self._for_good, self._whenever, self._defining):
-            match = way.match(clause.text)
-            if match is not None and (way is not self._whenever or self._is_order(match["rest"])):
+        """Return the rule that `clause` sets with a standing order, or None."""
+        match = self._henceforth.match(clause.text)
+        if match is not None:
+            return self._make_rule(clause, match, match["rest"])
+        for pattern in (self._wanting, self._commanding, self._lasting, self._whenever, self._defining):
+            match = pattern.match(clause.text)
+            if match is not None and (pattern is not self._whenever or self._is_order(match["rest"])):
                 return self._make_rule(clause, match, match["said"])
         if (match := self._match_conditional(clause.text)) is not None:
             return self._make_rule(clause, match, match["said"])
@@ -60,26 +60,28 @@ class OrderReader:
         return ClauseProposal(type="rule", subject=remove_numbers(order), text=text)
 
     def is_conditional(self, sentence: str) -> bool:
-        """Tell whether a sentence with the opening of a question is an order for a case, or defines a word."""
+        """Tell whether a sentence that opens like a question is a conditional order, or defines a word."""
         return self._defining.match(sentence) is not None or self._match_conditional(sentence) is not None
 
     def find_standing_order(self, text: str) -> str | None:
-        """Return the order for good that `text` is, without its opening words; None where `text` is none."""
+        """Return `text` without its opening words if it is a standing order, else None."""
         order = text[self._opening.find_end(text) :]
         object_text = order.partition(":")[0]  # the object of the order follows the colon
-        first = split_words(object_text[: 2 * WHEN])[:_EARLY]
-        lasting = [self._standing.fullmatch(word) is not None for word in first]
-        orders = [word in self._say.ordering for word in first]
-        if orders[:1] == [True] and (any(lasting) or self._some_henceforth.search(object_text)):
-            return order
-        return order if lasting[:1] == [True] and orders[1:2] == [True] and len(first) > _LEAST else None
+        first = split_words(object_text[: 2 * WHEN])[:_OPENING_WORDS]
+        is_standing = [self._standing.fullmatch(word) is not None for word in first]
+        is_verb = [word in self._say.ordering for word in first]
+        if is_verb[:1] == [True] and (any(is_standing) or self._some_henceforth.search(object_text)):
+            return order  # "write always in French"
+        if is_standing[:1] == [True] and is_verb[1:2] == [True] and len(first) > _CONTEXT_FREE:
+            return order  # "always write in French"
+        return None
 
     def _make_rule(self, clause: Clause, match: re.Match[str], about: str) -> ClauseProposal:
         text = self._opening.cut_opening(clause, match)
         return ClauseProposal(type="rule", subject=remove_numbers(about), text=text)
 
     def _match_conditional(self, text: str) -> re.Match[str] | None:
-        """Match an order for good that holds for a case ("if I am late, always call")."""
+        """Match a standing order that holds in one case ("if I am late, always call")."""
         match = self._conditional.match(text)
         if match is None:
             return None

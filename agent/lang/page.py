@@ -372,10 +372,9 @@ class PageTexts:
     """All texts of the page.
 
     `reasons`: the server's own sentences about the outcome of an action, by how they are written in English, with
-    `{...}` for a part that differs.
-    `too_long` has {most} and {length}, both in characters. `fault` has {fault}, the id of a line of the log.
-    `more_sources` has {count}, `line` {first}, `lines` {first} and {last}, `left` and `retry` {seconds},
-    `open_it` {place}.
+    `{...}` for a part that differs. `too_long` has {most} and {length}, both in characters. `fault` has {fault}, the id
+    of a line of the log. `more_sources` has {count}, `line` {first}, `lines` {first} and {last}, `left` and `retry`
+    {seconds}, `open_it` {place}.
     """
 
     title: str

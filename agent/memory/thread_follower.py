@@ -3,8 +3,7 @@
 Strategy: one task of a process reads the store's changes, which it finds by number: every `FOLLOW_EVERY` seconds while
 a session follows, every `LOOK_EVERY` seconds while none does, and at once when an exchange of this process was stored.
 Each change is told once to each session of its user that follows. A deleted thread is told to every session, since none
-may go on in it. The store has no change that is not committed, so nothing is told that a restart
-takes back.
+may go on in it. The store has no change that is not committed, so nothing is told that a restart takes back.
 
 A session's frames go through its outbox, whose bounds end a connection that does not read.
 """

@@ -17,8 +17,8 @@ from agent.text.words import FUNCTION_WORDS
 
 from .language_tables import AND, COUNTINGS, OR, TO, either, pattern, unite_words
 
-_STEP: Final = unite_words(lambda each: each.labels.step_words)
-STEPS: Final = _STEP | unite_words(lambda each: each.labels.plural_step_words)
+_STEP_WORDS: Final = unite_words(lambda each: each.labels.step_words)
+STEPS: Final = _STEP_WORDS | unite_words(lambda each: each.labels.plural_step_words)
 """The names of steps of instructions, before their number."""
 _STEP_FORMS: Final = [form for word in STEPS for form in (word, word.capitalize())]
 _STEP_PHRASES: Final = {
@@ -32,7 +32,7 @@ _MARKER: Final = re.compile(
     r"(?P<indent>[ \t]{0,40})(?P<lead>(?:[-*+>][ \t]{1,4}){0,3}(?:#{1,6}[ \t]{1,4})?)"
     r"(?:(?P<open>\*\*|__)?(?P<number>\d{1,3})[.)](?P<close>\*\*|__)?(?=[ \t\n]|$)[ \t]{0,8}"
     r"|(?P<bold>\*\*|__)?(?P<word>"
-    + pattern(_STEP, [form for word in _STEP for form in (word.capitalize(), word.upper())])
+    + pattern(_STEP_WORDS, [form for word in _STEP_WORDS for form in (word.capitalize(), word.upper())])
     + r") (?P<step>\d{1,3})(?![\w%]|[.,]\d)"
     r"(?:(?P<tail>[ \t]?[.:)-])(?=[ \t\n*_]|$))?"
     r"(?P<unbold>\*\*|__)?[ \t]{0,8})"
@@ -75,7 +75,7 @@ def _find_counting_markers(text: str) -> tuple[ListMarker, ...]:
 
 
 def _match_markers(text: str, most: int = -1) -> list[re.Match[str]]:
-    """Match the markers at line starts, whatever their numbers, up to `most` of them; -1 is no limit."""
+    """Match the markers at line starts, with any numbers, up to `most` of them; -1 for no limit."""
     matches: list[re.Match[str]] = []
     at = 0
     while len(matches) != most:
@@ -152,7 +152,7 @@ _SOURCE_MARK: Final = re.compile(
 _NUMBER: Final = re.compile(r"\d+")
 _LAST_WORD: Final = re.compile(r"(\w++)\W*+\Z")
 _NEXT_WORD: Final = re.compile(r"\s(\w+)")
-_REACH: Final = 40  # characters before a mark in which the word beside it is looked for
+_WORD_BEFORE_MAX: Final = 40  # characters before a mark in which the word beside it is looked for
 
 
 def remove_source_marks(text: str, sources: int, texts: Iterable[str]) -> str:
@@ -190,7 +190,7 @@ def _pair_with_words(match: re.Match[str]) -> list[tuple[str, str]]:
     """Return a mark with the word before it, and with the word behind it; a word of grammar counts only alone."""
     text, start = match.string, match.start()
     mark = match.group().strip()
-    before = _LAST_WORD.search(text[max(0, start - _REACH) : start])
+    before = _LAST_WORD.search(text[max(0, start - _WORD_BEFORE_MAX) : start])
     behind = _NEXT_WORD.match(text, match.end())
     pairs = [(before[1].lower(), mark)] if before is not None else []
     if behind is not None and (not pairs or behind[1].lower() not in FUNCTION_WORDS):

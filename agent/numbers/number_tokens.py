@@ -37,9 +37,9 @@ def tokens(
 
     `text`: an answer, or with `source` a snippet of a source. In a source list markers are skipped, "3 or 4" and
     "between 3 and 5" are ranges and first to third always count; its tokens carry `gives`, an answer's `needs`.
-    `rates`: whether to read the numbers' rates; they are compared with nothing when no source states a rate.
-    `heading`: the unit of sums that a heading above the text states.
-    A text with more than `TOO_MANY` tokens is read no further, and the last token is unread.
+    `rates`: whether to read the numbers' rates; they are compared with nothing when no source states a rate. `heading`:
+    the unit of sums that a heading above the text states. A text with more than `TOO_MANY` tokens is read no further,
+    and the last token is unread.
     """
     return make_tokens(find_numbers(text, source=source, heading=heading), rates)
 

@@ -42,9 +42,8 @@ def decode(frame: str | bytes, kind: ConnectionKind = CONVERSATION) -> Any:
     """Return the message in one whole WebSocket message, with a U+FFFD for each U+0000 in it.
 
     `frame` is text as `str`, or a binary message as `bytes`. `kind` is of its connection; a frame of another kind is a
-    fault. Raises `agent.errors.BadFrame`: code `bad_json` for text
-    that is not JSON, `bad_message` for every other fault, and as `ref` the frame's `id` where it is a string of 1 to
-    `MAX_ID` characters.
+    fault. Raises `agent.errors.BadFrame`: code `bad_json` for text that is not JSON, `bad_message` for every other
+    fault, and as `ref` the frame's `id` where it is a string of 1 to `MAX_ID` characters.
     """
     if isinstance(frame, bytes):
         raise BadFrame("bad_message", _BINARY)

@@ -66,8 +66,8 @@ Check: TypeAlias = Callable[[_RawFields, str], str | None]
 def diagnose_fields(frame: str, checks: Mapping[str, tuple[Check, ...]]) -> BadFrame:
     """Return the first field of a JSON text that does not fit, and how to mend it, as a `BadFrame`.
 
-    `checks`: of the types of frames that the connection takes.
-    Raises `msgspec.DecodeError` for a text that is not JSON.
+    `checks`: of the types of frames that the connection takes. Raises `msgspec.DecodeError` for a text that is not
+    JSON.
     """
     try:
         fields = _fields.decode(frame)

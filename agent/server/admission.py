@@ -33,13 +33,12 @@ _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 class Admission:
     """The admission rules of one listening server.
 
-    `hosts`: names that a `Host` header may hold alone or with `port`; in brackets if IPv6; lower case.
-    `port`: the port that is bound.
-    `allowed_hosts`: further names, each with a port of its own, or good for any port.
-    `allowed_origins`: further origins, as `scheme://host[:port]`, lower case.
-    `token`: the secret for the WebSocket, every POST, and the routes that need it; None if the server has no token.
-    `users`: users with tokens of their own, which open the WebSocket too, and the routes that its page needs.
-    `signed`: users by signed tokens, which open the same. `guests`: whether no token at all opens that, too.
+    `hosts`: names that a `Host` header may hold alone or with `port`; in brackets if IPv6; lower case. `port`: the port
+    that is bound. `allowed_hosts`: further names, each with a port of its own, or good for any port. `allowed_origins`:
+    further origins, as `scheme://host[:port]`, lower case. `token`: the secret for the WebSocket, every POST, and the
+    routes that need it; None if the server has no token. `users`: users with tokens of their own, which open the
+    WebSocket too, and the routes that its page needs. `signed`: users by signed tokens, which open the same. `guests`:
+    whether no token at all opens that, too.
     """
 
     hosts: tuple[str, ...]
@@ -76,10 +75,10 @@ class Admission:
     def check(self, head: Head, local: str | None = None) -> Refusal | None:
         """Return the `Refusal` of a request with a wrong `Host` or `Origin`, or None.
 
-        `local`: the address that the client reached, if known. It is a number, so no foreign name can have been
-        rebound to it, and a server on a wildcard address can be called by it.
-        A WebSocket without its token is not refused here: it is accepted and closed with 4401 (see `may_open_socket`),
-        because a browser tells its page nothing about a refused upgrade.
+        `local`: the address that the client reached, if known. It is a number, so no foreign name can have been rebound
+        to it, and a server on a wildcard address can be called by it. A WebSocket without its token is not refused
+        here: it is accepted and closed with 4401 (see `may_open_socket`), because a browser tells its page nothing
+        about a refused upgrade.
         """
         hosts = head.values(b"host")
         if len(hosts) != 1:

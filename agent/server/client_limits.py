@@ -32,8 +32,8 @@ class ClientLimits:
     """One client in its `place` (implements `agent.server.client_policy.ClientPolicy`).
 
     `address`: the address that the client counts for; None for a client behind trusted proxies only. `kind`: of its
-    connection; a frame `message` of any kind counts.
-    `due`: the deadline of its first message on the loop's clock; `inf` once it has sent one.
+    connection; a frame `message` of any kind counts. `due`: the deadline of its first message on the loop's clock;
+    `inf` once it has sent one.
     """
 
     def __init__(

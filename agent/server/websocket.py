@@ -88,12 +88,11 @@ class _CloseFrame:
 class Connection:
     """An accepted WebSocket (implements `agent.ports.wire.Wire`).
 
-    `policy`: the server's decisions about this client.
-    `outbox`: the frames that wait to be written; overflowing it closes the connection with 1008.
-    `agent_v1`: whether the client offered the subprotocol `agent.v1`. `user`: the name of the user whose token the
-    client has shown, or "". `key`: the project's key that it has shown, or None. `kind`: by the path of the upgrade.
-    `state`: its state in `agent.wire.life.TABLE`.
-    `aborted`: whether the connection was dropped before all frames were written, its close frame too.
+    `policy`: the server's decisions about this client. `outbox`: the frames that wait to be written; overflowing it
+    closes the connection with 1008. `agent_v1`: whether the client offered the subprotocol `agent.v1`. `user`: the name
+    of the user whose token the client has shown, or "". `key`: the project's key that it has shown, or None. `kind`: by
+    the path of the upgrade. `state`: its state in `agent.wire.life.TABLE`. `aborted`: whether the connection was
+    dropped before all frames were written, its close frame too.
     """
 
     def __init__(

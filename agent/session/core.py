@@ -67,13 +67,13 @@ SessionEngine: TypeAlias = Engine[SessionState, SessionTrigger, SessionGuard, Se
 class Core:
     """The state of one session, and the effects it asks for on each event.
 
-    `rate_limit`: messages per second that may pre-empt or queue, 0 for no limit.
-    `history`: tokens of earlier exchanges that are kept for the next question. `scope`: the user and thread of the
-    session. `engine`, `suggestion_engine`: run the two tables; tests pass engines with rows left out. `fills_in`: the
-    client can fill in fields that a suggestion lacks (it offered the subprotocol), so no confirm runs with a required
-    field missing. `stored_seconds`: seconds in which a suggestion can be confirmed, where suggestions are stored and
-    outlive the session; `None` where they end with it, and `confirm_time` counts. Raises nothing for anything a client
-    or a Brain does. A core without a reference left is freed at once.
+    `rate_limit`: messages per second that may pre-empt or queue, 0 for no limit. `history`: tokens of earlier exchanges
+    that are kept for the next question. `scope`: the user and thread of the session. `engine`, `suggestion_engine`: run
+    the two tables; tests pass engines with rows left out. `fills_in`: the client can fill in fields that a suggestion
+    lacks (it offered the subprotocol), so no confirm runs with a required field missing. `stored_seconds`: seconds in
+    which a suggestion can be confirmed, where suggestions are stored and outlive the session; `None` where they end
+    with it, and `confirm_time` counts. Raises nothing for anything a client or a Brain does. A core without a reference
+    left is freed at once.
     """
 
     __slots__ = (

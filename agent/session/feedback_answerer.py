@@ -1,9 +1,8 @@
 """Stores a client's feedback on an answer of its session: each frame is answered by one frame, also after a failure.
 
 The answer comes from the session, or else from the stored thread that the session has open, and only the verdict from
-the client. A forgotten answer is not stored: `SentAnswers`
-drops it at once where this process forgets, and the memory is asked for the forgetting of others before and after the
-write.
+the client. A forgotten answer is not stored: `SentAnswers` drops it at once where this process forgets, and the memory
+is asked for the forgetting of others before and after the write.
 """
 
 from collections.abc import Callable
@@ -53,8 +52,8 @@ class FeedbackAnswerer:
     async def answer(self, frame: RateAnswer, answer: SentAnswer | None, scope: Scope) -> ConsultAnswered:
         """Return the answer to `frame` once the feedback is stored, or could not be, within `FEEDBACK_TIMEOUT` seconds.
 
-        `answer`: the rated one; None looks for it in the thread of `scope`.
-        Raises nothing but `trio.Cancelled`; the feedback is then stored whole or not at all.
+        `answer`: the rated one; None looks for it in the thread of `scope`. Raises nothing but `trio.Cancelled`; the
+        feedback is then stored whole or not at all.
         """
         try:
             with trio.fail_after(FEEDBACK_TIMEOUT):

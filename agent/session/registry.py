@@ -1,4 +1,4 @@
-"""The connected sessions, and the two timers they share.
+"""The connected sessions, and the two timers that they share.
 
 Every suggestion of a server lives equally long and every connection is pinged equally often, so each timer is a queue
 in the order of its deadlines: arming, disarming and the earliest deadline cost O(1), and one task serves all sessions.
@@ -36,9 +36,8 @@ class Registry:
     def __init__(self, confirm_time: float = CONFIRM_SECONDS) -> None:
         self._confirm_time = confirm_time
         self.draining = False
-        self._members: dict[
-            RegistryMember, set[str] | None
-        ] = {}  # with the suggestions it has armed, once it has
+        # Each member, with the suggestions whose expiry it has armed, or None before the first.
+        self._members: dict[RegistryMember, set[str] | None] = {}
         self._expiries: dict[tuple[RegistryMember, str], float] = {}
         self._pings: dict[RegistryMember, float] = {}
         self._wake = trio.Event()

@@ -59,9 +59,9 @@ _TOO_SLOW = AnswerFailure("timeout", "The answer took too long; ask again, or as
 class SingleTurn:
     """A question that is being answered; a `RegistryMember`, so that a drain waits for it and can end it.
 
-    The question's history is cut to `history_tokens`, as in a session.
-    `limit`: seconds that the Brain may take. `say`: passes on a piece of the text; `None` when only the whole answer is
-    wanted, which then has no pace. `keepalive`: called now and then while the turn runs; must not block.
+    The question's history is cut to `history_tokens`, as in a session. `limit`: seconds that the Brain may take. `say`:
+    passes on a piece of the text; `None` when only the whole answer is wanted, which then has no pace. `keepalive`:
+    called now and then while the turn runs; must not block.
     """
 
     def __init__(

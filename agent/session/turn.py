@@ -208,9 +208,8 @@ class LiveTurn:
     def step(self, now: float) -> float | None:
         """Hand over the piece that is due, or a few where there is no pace; return when the next piece is due.
 
-        A draining server keeps no pace: verified text is sent while there is time.
-        Return `None` when everything was handed over, or when the outbox is full: then the turn continues as soon as
-        deltas have left.
+        A draining server keeps no pace: verified text is sent while there is time. Return `None` when everything was
+        handed over, or when the outbox is full: then the turn continues as soon as deltas have left.
         """
         deltas = self._deltas
         pace = 0.0 if self._context.registry.draining else self._pace

@@ -63,10 +63,9 @@ _TRIGGERS: dict[type[TurnEvent], SessionTrigger] = {
 class TurnInProgress:
     """The turn in progress.
 
-    `drafting`: a model is asked. `step_told`: the step that the client was told last, "" for none.
-    `complete`: the Brain has emitted its last event. `asks`: that event asks the user for arguments that a call lacks.
-    `pending_call`: the call that the turn waits for. `pending_events`: events that arrived while a text was streamed or
-    a call ran.
+    `drafting`: a model is asked. `step_told`: the step that the client was told last, "" for none. `complete`: the
+    Brain has emitted its last event. `asks`: that event asks the user for arguments that a call lacks. `pending_call`:
+    the call that the turn waits for. `pending_events`: events that arrived while a text was streamed or a call ran.
     """
 
     number: int

@@ -30,7 +30,7 @@ from ..config import check
 from ..errors import AgentError, UsageError, WireClosed, find_cause
 from ..heap import restore_collection, share_heaps
 from ..protocol.url import parse_local_url
-from .crowd import stay
+from .crowd import run_users
 from .phases import probe_pings, show_figures, soak_inside
 from .scene import Scene, Target
 from .verdict import SoakRun, summarize_run
@@ -127,7 +127,7 @@ async def soak_outside(run: SoakRun, seed: int, target: Target) -> None:
     async with probe_pings(target, run), trio.open_nursery() as around:
         around.start_soon(show_figures, lambda: run.tally)
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(stay, scene, seed, run.clients, run.callers)
+            nursery.start_soon(run_users, scene, seed, run.clients, run.callers)
             await trio.sleep(run.seconds)
             scene.stop.set()
         around.cancel_scope.cancel()

@@ -1,4 +1,4 @@
-"""All users of one soak: they arrive little by little, stay until the scene stops, and must leave in time.
+"""Runs all users of one soak: they arrive little by little, stay until the scene stops, and must leave in time.
 
 A crowd runs beside another operator's server, or in a process of its own beside one of ours (`remote`), where it also
 keeps rewriting the knowledge base. Its users of a socket are in `users`. Its users over HTTP are here: each is one task
@@ -16,6 +16,10 @@ from .scene import Scene
 from .user_connection import HANG_UP, PATIENCE, UserConnection
 from .users import POLITE, QUESTIONS, SUBJECTS, User, UserActs, is_up_to_date
 
+ARRIVALS = 50.0  # users a second, so that not all of them shake hands at once
+REWRITE_EVERY = 3.0  # seconds
+TAKEN_OVER = 15.0  # seconds in which an answer must come from the last version
+DRAINED = 45.0  # seconds in which a server that goes down must have ended every connection
 KEPT = 0.5  # the share of threads that stay undeleted in the soak's own server
 
 
@@ -53,21 +57,15 @@ class HttpUser:
                 nursery.cancel_scope.cancel()
 
 
-ARRIVALS = 50.0  # users a second, so that not all of them shake hands at once
-REWRITE_EVERY = 3.0  # seconds
-TAKEN_OVER = 15.0  # seconds in which an answer must come from the last version
-DRAINED = 45.0  # seconds in which a server that goes down must have ended every connection
-
-
-async def stay(scene: Scene, seed: int, number_of: int, callers: int = 0) -> None:
+async def run_users(scene: Scene, seed: int, number_of: int, callers: int = 0) -> None:
     """Let users come, use the server and leave, until `scene.stop` is set or a server that drains is gone.
 
-    `number_of`, `callers`: the number of users over sockets and over HTTP. Users who cannot leave in time are a broken
-    promise. Cancelled, everything ends at once.
+    `number_of`, `callers`: the number of users over sockets and over HTTP. If they cannot leave in time, a violation of
+    S6 is reported. Cancelled, all users end at once.
     """
     with trio.CancelScope() as overall:
         async with trio.open_nursery() as around:
-            around.start_soon(_see_out, scene, overall)
+            around.start_soon(_bound_leaving, scene, overall)
             async with trio.open_nursery() as users:
                 sockets = [User(number, seed, scene).run for number in range(1, number_of + 1)]
                 over_http = [HttpUser(number, seed, scene).run for number in range(1, callers + 1)]
@@ -80,7 +78,7 @@ async def stay(scene: Scene, seed: int, number_of: int, callers: int = 0) -> Non
         scene.tally.violation("S6", "users could not leave")
 
 
-async def _see_out(scene: Scene, overall: trio.CancelScope) -> None:
+async def _bound_leaving(scene: Scene, overall: trio.CancelScope) -> None:
     """Set the deadline for leaving once `stop` or `drain` is set."""
     async with trio.open_nursery() as either:
         either.start_soon(_until, scene.stop, either.cancel_scope)
@@ -94,8 +92,8 @@ async def _until(event: trio.Event, scope: trio.CancelScope) -> None:
     scope.cancel()
 
 
-async def first_of_all(scene: Scene, over_http: bool = False) -> None:
-    """Ask each question and do a bit of everything, so that things made once exist before the first census."""
+async def warm_up(scene: Scene, over_http: bool = False) -> None:
+    """Ask each question and do each act once, so that objects that are made once exist before the first census."""
 
     async def visit(number: int, question: str) -> None:
         socket = await scene.line()
@@ -127,7 +125,7 @@ async def keep_rewriting(pages: Pages) -> None:
         await trio.sleep(REWRITE_EVERY)
 
 
-async def see_taken_over(scene: Scene, pages: Pages) -> None:
+async def check_takeover(scene: Scene, pages: Pages) -> None:
     """Rewrite each file of the knowledge base once, and ask until an answer cites the last version."""
     for _ in NAMES:
         pages.rewrite()

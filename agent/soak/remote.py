@@ -22,7 +22,7 @@ import trio
 
 from ..config import CLOSE_TIMEOUT
 from ..errors import AgentError
-from .crowd import first_of_all, keep_rewriting, see_taken_over, stay
+from .crowd import check_takeover, keep_rewriting, run_users, warm_up
 from .figures import Tally
 from .hook import Hook
 from .memory_growth import resident_bytes
@@ -155,7 +155,7 @@ class _Crowd:
 
     async def _first(self) -> None:
         self._scene = self._new_scene()
-        await first_of_all(self._scene, self._callers > 0)
+        await warm_up(self._scene, self._callers > 0)
 
     async def _stay(self) -> None:
         self._scene = self._new_scene()
@@ -169,7 +169,7 @@ class _Crowd:
             await keep_rewriting(self._pages)
 
     async def _be_there(self, over: trio.Event) -> None:
-        await stay(self._scene, self._seed, self._clients, self._callers)
+        await run_users(self._scene, self._seed, self._clients, self._callers)
         over.set()
 
     async def _stop(self) -> None:
@@ -178,7 +178,7 @@ class _Crowd:
 
     async def _quiet(self) -> None:
         self._rewriting.cancel()
-        await see_taken_over(self._new_scene(), self._pages)
+        await check_takeover(self._new_scene(), self._pages)
 
     async def _drain(self) -> None:
         self._scene.drain.set()

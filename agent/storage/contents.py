@@ -32,11 +32,10 @@ class DatabaseContents:
 
     `file` is its file's name in a folder, `name` its name in errors and the log. `unusable` is the message for an
     operator whose place cannot hold the database, with places for `data` and `why`; after it stands the remedy
-    `instead`, where the place is a folder. `steps` upgrade a database of an
-    earlier schema (`migrations.py`). `tables` and `triggers` are made where they are missing; `fill` then writes the
-    rows that belong to the schema, in a write transaction, at Unix milliseconds. `patience` is how many seconds callers
-    wait while its disk does not answer. `watched` says that somebody asks whether other processes have written.
-    `server_tables` are made on a server alone.
+    `instead`, where the place is a folder. `steps` upgrade a database of an earlier schema (`migrations.py`). `tables`
+    and `triggers` are made where they are missing; `fill` then writes the rows that belong to the schema, in a write
+    transaction, at Unix milliseconds. `patience` is how many seconds callers wait while its disk does not answer.
+    `watched` says that somebody asks whether other processes have written. `server_tables` are made on a server alone.
     """
 
     file: str

@@ -149,9 +149,8 @@ def _load_memory() -> "Callable[..., AbstractAsyncContextManager[ReadStore]]":
 def _open_place(data: str, needs_sync: bool = False) -> "Data":
     """Return the place of databases that `data` names, which is not memory.
 
-    `needs_sync`: whether a server must have a synchronous standby.
-    Raises `UsageError` for a folder on a system without the POSIX locks that owners need, for a server without the
-    extra, and for a URL that cannot be read.
+    `needs_sync`: whether a server must have a synchronous standby. Raises `UsageError` for a folder on a system without
+    the POSIX locks that owners need, for a server without the extra, and for a URL that cannot be read.
     """
     if is_server(data):
         if find_spec("psycopg") is None:

@@ -80,7 +80,7 @@ _AUDIT = _delete_first("at", audit, audit.c.at < _BEFORE)
 
 
 class _Piece(Protocol):
-    """A function that deletes some of the rows that are too old."""
+    """Deletes some of the rows that have reached their retention."""
 
     def __call__(self, now: int, most: int, transaction: Transaction) -> int:
         """Delete up to `most` rows at Unix milliseconds `now`; return their number."""
@@ -109,15 +109,16 @@ class RetentionSweep:
             await trio.sleep(RETENTION_EVERY)
 
     async def _delete(self) -> None:
-        for what, piece in self._pieces.items():
+        for kind, piece in self._pieces.items():
             rows = await self._delete_each(piece)
             if rows:
-                _log.info("deleted after its time", what=what, rows=rows)
+                _log.info("deleted after its time", what=kind, rows=rows)
         if self._in_log:
             await self._database.write(_cut_log)
             self._in_log = False
 
     async def _delete_each(self, piece: _Piece) -> int:
+        """Delete all rows of one kind, piece by piece; return their number."""
         now, rows = self._clock.now_ms(), 0
         while True:
             deleted = await self._database.write(partial(piece, now, RETENTION_ROWS))

@@ -1,4 +1,4 @@
-"""Settling the rows of dead owners when a file is opened, so that nothing runs late.
+"""Settles the rows of dead owners, so that nothing of theirs runs late.
 
 | row of a dead owner | becomes |
 | --- | --- |

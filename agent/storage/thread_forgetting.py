@@ -4,12 +4,11 @@ Rows without words stay: ids, times, roles and statuses. The request sets `erase
 it is answered; the database overwrites the pages that it frees (`PRAGMA secure_delete`).
 
 A call loses its words too, if it holds the forgotten ones: each such text of its arguments, its result and the reason
-of its rejection. Its tool,
-approval, times, outcome and the hash of its approved arguments stay, so that it is done at most once. A call that is
-not approved is cancelled with that, since its suggestion can no longer be shown as it was. An approved call that has
-not begun keeps its words, since it must be done as it was approved. Of the other calls of a forgotten message, those
-that never ran lose their arguments; those that ran keep them as the record of their effect. The ledger's row of an
-action from a socket, which has no call, loses such texts too.
+of its rejection. Its tool, approval, times, outcome and the hash of its approved arguments stay, so that it is done at
+most once. A call that is not approved is cancelled with that, since its suggestion can no longer be shown as it was. An
+approved call that has not begun keeps its words, since it must be done as it was approved. Of the other calls of a
+forgotten message, those that never ran lose their arguments; those that ran keep them as the record of their effect.
+The ledger's row of an action from a socket, which has no call, loses such texts too.
 
 The audit loses its lines about the item. Its lines about calls stay, as the calls do.
 """

@@ -120,10 +120,9 @@ class Extractor:
         """Return the calls that a model makes, each valid or with its problems.
 
         `request`: a text, a `Message`, or a list of `Message`s and OpenAI-style dicts, also as `{"messages": [...]}`,
-        which are left as they are.
-        `choice`: whether a call is required; with `ToolChoice.AUTO` an answer without a call is valid, too
-        (`Extraction.text`). Raises only exceptions that a model raises against its port. Cancelled, it closes the
-        model's stream first.
+        which are left as they are. `choice`: whether a call is required; with `ToolChoice.AUTO` an answer without a
+        call is valid, too (`Extraction.text`). Raises only exceptions that a model raises against its port. Cancelled,
+        it closes the model's stream first.
         """
         return await self._run(self._plan_request(request, choice))
 

@@ -1,4 +1,4 @@
-"""Finds where sentences end: the one place that cuts them, for pages, drafts and snippets alike.
+"""Finds the ends of sentences, for pages, drafts and snippets alike.
 
 Strategy: a sentence ends at one of the marks . ! ? … with any closing quotes or brackets after it, when white space
 follows and then something that can begin a sentence: a letter that is not a small letter, a digit, an opening quote
@@ -15,9 +15,9 @@ from agent.lang import LANGUAGES
 
 _END: Final = re.compile(r"[.!?…][\"'”’»)\]*_`]*+(\s++)(?=[\"'“‘«(\[*_`]{0,3}([^\W_]))")
 _LINE: Final = re.compile(r"[^\n]+")
-_SHORT: Final = frozenset().union(*[each.writing.abbreviations for each in LANGUAGES.values()])
+_ABBREVIATIONS: Final = frozenset().union(*[each.writing.abbreviations for each in LANGUAGES.values()])
 _LAST_WORD: Final = re.compile(r"[^\s(\[\"'“‘«]+$")
-_REACH: Final = 16  # characters before a full stop that are searched for an abbreviation
+_ABBREVIATION_MAX: Final = 16  # characters before a full stop that are searched for an abbreviation
 
 
 def find_sentences(text: str) -> Iterator[tuple[int, int]]:
@@ -50,11 +50,15 @@ def find_line_sentences(text: str) -> Iterator[tuple[int, int]]:
 
 def is_inner_stop(text: str, stop: int) -> bool:
     """Tell whether the full stop at `stop` belongs to an abbreviation, an initial or a lone number."""
-    word = _LAST_WORD.search(text, max(0, stop - _REACH), stop)
+    word = _LAST_WORD.search(text, max(0, stop - _ABBREVIATION_MAX), stop)
     if word is None:
         return False
     last = word.group().casefold()
-    return last in _SHORT or (len(last) == 1 and last.isalpha()) or (word.start() == 0 and last.isdigit())
+    return (
+        last in _ABBREVIATIONS
+        or (len(last) == 1 and last.isalpha())
+        or (word.start() == 0 and last.isdigit())
+    )
 
 
 def _trim_span(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

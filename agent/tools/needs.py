@@ -33,8 +33,8 @@ _WORD: Final = re.compile(r"\S+")
 _ADDRESS: Final = re.compile(r"[^\s@]+@[^\s@]+|[a-z][a-z0-9+.-]*://\S+", re.IGNORECASE)
 # Times behind a date, in a form that requires an instant.
 _MIDNIGHT: Final = frozenset(("00:00", "23:59", "23:59:59"))
-_ONE: Final = frozenset().union(*[each.counting.cardinals.ones for each in LANGUAGES.values()])
-_LOOSE: Final = "any "  # keys of bare numbers, which an answer may give a unit, and an identifier may not
+_ONES: Final = frozenset().union(*[each.counting.cardinals.ones for each in LANGUAGES.values()])
+_BARE_KEY: Final = "any "  # begins the key of a bare number, whose unit an answer may state
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Need:
             token.kind is Kind.NUMBER and source.number_keys.repeats(token)
         ):
             return True
-        return token.value == "1" and not _ONE.isdisjoint(source.words)
+        return token.value == "1" and not _ONES.isdisjoint(source.words)
 
 
 def _holds_strictly(source: SourceText, token: NumberToken) -> bool:
@@ -78,7 +78,7 @@ def _holds_strictly(source: SourceText, token: NumberToken) -> bool:
     return any(
         source.number_keys.keys.issuperset(group)
         for group in token.needs
-        if not any(isinstance(key, str) and key.startswith(_LOOSE) for key in group)
+        if not any(isinstance(key, str) and key.startswith(_BARE_KEY) for key in group)
     )
 
 
@@ -92,7 +92,7 @@ def find_needs(value: Any, required: bool) -> tuple[Need, ...]:
     if isinstance(value, str):
         needs = (
             _needs_of_text(value)
-            if len(value) <= _CACHED
+            if len(value) <= _CACHED_MAX
             else tuple(islice(_cut_text(value), ARGUMENT_NEEDS + 1))
         )
         return needs if required else tuple([need for need in needs if need.sort != "words"])
@@ -109,7 +109,7 @@ def _needs_of_number(value: float) -> tuple[Need, ...]:
     return tuple([Need("number", token.text, token) for token in tokens(text, rates=False)])
 
 
-_CACHED: Final = 1024  # characters of a value whose needs are cached
+_CACHED_MAX: Final = 1024  # characters of a value whose needs are cached
 
 
 def _cut_text(value: str) -> Iterator[Need]:

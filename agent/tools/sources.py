@@ -3,10 +3,9 @@
 Strategy: each leaf of the arguments is cut into `Need`s, and each need is looked for in the sources in the order of
 trust: the user's message, the tool's own schema, the conversation, memory, the documents that were found, results, and
 the clock for the dates that the user's words mean. The source of a leaf is the least trusted one that it needs. A
-model's word for a number, a name or an id counts for nothing. So no text of a document can
-start a call that its user did not give the words for, and an argument that a document fills in is marked
-(`SourceTrace.elsewhere`). Texts are read once, when a need is first looked for in them, and the reading is cached with
-the sources.
+model's word for a number, a name or an id counts for nothing. So no text of a document can start a call that its user
+did not give the words for, and an argument that a document fills in is marked (`SourceTrace.elsewhere`). Texts are read
+once, when a need is first looked for in them, and the reading is cached with the sources.
 
 Two errors are not caught: a value that a source states about another thing, and words without a number or an
 identifier, which need only one content word in common with a source.

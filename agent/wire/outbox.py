@@ -1,4 +1,4 @@
-"""The queue of frames for one client, and the only writer of them.
+"""The queue of frames for one client, and their only writer.
 
 Everything that goes to the socket passes through here, in order: the answer to the upgrade, the library's pongs and
 close frames (as the library hands them to our stream), the session's control frames, and the deltas of a verified text.

@@ -26,7 +26,7 @@ from agent.host import WallClock
 from agent.ports.action import Call
 from agent.soak import command, local_server, phases, remote, user_connection, users, wire
 from agent.soak.command import CrowdSize
-from agent.soak.crowd import ARRIVALS, DRAINED, see_taken_over, stay
+from agent.soak.crowd import ARRIVALS, DRAINED, check_takeover, run_users
 from agent.soak.figures import Tally
 from agent.soak.local_server import SlowDisk, Surroundings
 from agent.soak.pages import Pages
@@ -242,7 +242,7 @@ async def test_a_knowledge_base_that_is_not_taken_over_is_found_out(
     monkeypatch.setattr("agent.compose.knowledge.Knowledge.keep", blind)
     pages, tally = Pages(tmp_path, trio.current_time), Tally()
     async with local_server.run_server(1, 1, Surroundings(tmp_path)) as server:
-        await see_taken_over(
+        await check_takeover(
             Scene(target=Target(host="127.0.0.1", port=server.app.port), tally=tally, pages=pages), pages
         )
     assert tally.broken == {"S8": 1}
@@ -496,7 +496,7 @@ async def test_users_come_little_by_little_and_must_leave(
         trio.current_time(),
     )
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(stay, scene, 1, 3)
+        nursery.start_soon(run_users, scene, 1, 3)
         await trio.sleep(10)
         scene.stop.set()
     assert came == pytest.approx([began, began + 1 / ARRIVALS, began + 2 / ARRIVALS])
@@ -518,7 +518,7 @@ async def test_users_who_were_let_go_have_left(
     monkeypatch.setattr(users.User, "run", let_go)
     scene = Scene(target=Target(host="127.0.0.1", port=0), tally=Tally())
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(stay, scene, 1, 3)
+        nursery.start_soon(run_users, scene, 1, 3)
         await trio.sleep(10)
         scene.drain.set()
     assert scene.tally.broken == {}
