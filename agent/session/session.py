@@ -271,9 +271,6 @@ class Session:
 
     # --- effects, each by its performer
 
-    def _do_send(self, effect: SendFrame) -> None:
-        self._send(effect.frame)
-
     def _send(self, frame: Outbound) -> None:
         written = None
         if isinstance(frame, StreamEnd) and frame.reason == "cancelled":
@@ -333,24 +330,9 @@ class Session:
             self._running.detach()
             self._running = None
 
-    def _arm_expiry(self, effect: ArmExpiry) -> None:
-        self._context.registry.arm_expiry(self, effect.suggestion_id)
-
-    def _disarm_expiry(self, effect: DisarmExpiry) -> None:
-        self._context.registry.disarm_expiry(self, effect.suggestion_id)
-
     def _record_exchange(self, effect: RecordExchange) -> None:
         return_path = SessionReturnPath(self)
         self._context.recorder.record_exchange(effect.question, effect.answered, return_path)
-
-    def _decline_item(self, effect: DeclineItem) -> None:
-        self._context.recorder.decline_item(effect.scope, effect.item)
-
-    def _ask_consultant(self, effect: AskConsultant) -> None:
-        self._consults.ask_consultant(self, effect)
-
-    def _store_feedback(self, effect: StoreFeedback) -> None:
-        self._consults.store_feedback(self, effect)
 
     def _close(self, effect: CloseConnection) -> None:
         self._wire.close(effect.code, effect.reason)
@@ -380,7 +362,7 @@ class Session:
             self._turn_span = None
 
     _PERFORM: ClassVar[dict[type[Effect], Callable[["Session", Any], None]]] = {
-        SendFrame: _do_send,
+        SendFrame: lambda self, effect: self._send(effect.frame),
         BeginTurn: _begin_turn,
         EndTurn: _end_turn,
         WatchState: _watch_state,
@@ -390,12 +372,12 @@ class Session:
         RunAction: _run_action,
         StopAction: _stop_action,
         DetachAction: _detach_action,
-        ArmExpiry: _arm_expiry,
-        DisarmExpiry: _disarm_expiry,
+        ArmExpiry: lambda self, effect: self._context.registry.arm_expiry(self, effect.suggestion_id),
+        DisarmExpiry: lambda self, effect: self._context.registry.disarm_expiry(self, effect.suggestion_id),
         RecordExchange: _record_exchange,
-        DeclineItem: _decline_item,
-        AskConsultant: _ask_consultant,
-        StoreFeedback: _store_feedback,
+        DeclineItem: lambda self, effect: self._context.recorder.decline_item(effect.scope, effect.item),
+        AskConsultant: lambda self, effect: self._consults.ask_consultant(self, effect),
+        StoreFeedback: lambda self, effect: self._consults.store_feedback(self, effect),
         CloseConnection: _close,
         LeaveClient: _leave,
         RecordFact: _record_fact,
