@@ -4,8 +4,8 @@ To add a language, add a folder: `agent/lang/da/`, named by its two letters (ISO
 `LANGUAGE = Language(...)` as those of `en` and `sv` do. The record `Language` (`agent.lang.language`) states the fields
 it must have, and the type checker reports missing ones. No other module names a language: the wire's values, the
 settings, the command line, the page, the index, the language of a text and the numbers in it all follow from
-`LANGUAGES`. Number words and units (`agent.lang.counting`) are read in every text of any language, since it may
-quote another.
+`LANGUAGES`. Number words and units (`agent.lang.counting`) are read in every text of any language, since a
+text may quote another language.
 
 Strategy: the folders in this package's path are imported once, in the order of their codes, so that the same folders
 give the same patterns and the same wire. They hold data only, and import nothing but the records.

@@ -19,7 +19,7 @@ Courtesy = Literal["greeting", "thanks", "abilities"]
 
 _LONGEST: Final = 120  # characters of a text that can be a courtesy
 
-_LAST: Final[tuple[Courtesy, ...]] = ("abilities", "thanks", "greeting")
+_PRECEDENCE: Final[tuple[Courtesy, ...]] = ("abilities", "thanks", "greeting")
 """The order of precedence when a text has several courtesies."""
 
 _BETWEEN: Final = r"[\W_]*"
@@ -57,13 +57,15 @@ _BEHIND: Final = re.compile(rf"(?<=[.?!,])\s+(?:{_pattern_of('thanks')})\W*\Z", 
 
 
 def find_courtesy(text: str) -> CourtesyMatch | None:
-    """Return the courtesy that all of `text` is, or None for a question."""
+    """Return the courtesy that the whole of `text` consists of, or None for a question."""
     if len(text) > _LONGEST:
         return None
     for lang, whole in _WHOLE.items():
         match = whole.fullmatch(text)
-        for kind in _LAST if match is not None else ():
-            if match is not None and match[kind] is not None:
+        if match is None:
+            continue
+        for kind in _PRECEDENCE:
+            if match[kind] is not None:
                 return CourtesyMatch(kind, lang)
     return None
 
