@@ -29,8 +29,9 @@ class KeptRows:
         """
         with self._lock:
             places = self._places
-            new = [at for at, key in enumerate(keys) if key not in places]
-            if new:
+            held = list(map(places.get, keys))
+            if None in held:
+                new = [at for at, place in enumerate(held) if place is None]
                 if len(places) + len(new) > self._most:
                     places.clear()
                     new = list(range(len(keys)))
@@ -40,5 +41,6 @@ class KeptRows:
                 first = len(places)
                 self._rows[first : first + len(new)] = made
                 places.update(zip([keys[at] for at in new], range(first, first + len(new)), strict=True))
-            rows: Vectors = self._rows.take([places[key] for key in keys], 0)
+                held = list(map(places.get, keys))
+            rows: Vectors = self._rows.take([place for place in held if place is not None], 0)
             return rows

@@ -37,7 +37,7 @@ SURE = 0.85
 """Best likeness of a word from which no guesses are added, and ..."""
 GUESSED = 0.8
 """... the likeness of a guessed word."""
-_KEPT = 4096  # words whose likenesses, and whose general weights, are cached
+_KEPT = 4096  # words whose likenesses, general weights and synonyms are cached
 # Two words that are alike by `DICE` share more than this part of the runs of each.
 _LEAST_OF_OTHER = DICE / (2 - DICE)
 _LEAST_OF_PART = int(CONTAINED * PART_RUNS) + 1  # runs that a word shares with its part
@@ -77,6 +77,7 @@ class WordLikeness:
         self._synonyms_by_stem: dict[str, list[str]] = {}
         self._likeness_cache: OrderedDict[str, Mapping[int, float]] = OrderedDict()
         self._weight_cache: dict[str, float] = {}
+        self._synonym_cache: dict[str, Sequence[int]] = {}
 
     def learn(self, synonyms: Mapping[str, Sequence[str]], meanings: WordMeanings | None) -> None:
         """Replace the operator's `synonyms` and the word `meanings`, and clear the caches."""
@@ -87,6 +88,7 @@ class WordLikeness:
                 self._synonyms_by_stem.setdefault(stem, []).extend(others)
         self._likeness_cache = OrderedDict()
         self._weight_cache = {}
+        self._synonym_cache = {}
 
     def find_like(self, word: str) -> Mapping[int, float]:
         """Return the known words that the folded `word` may stand for: number -> likeness 0..1, the surest first."""
@@ -133,11 +135,18 @@ class WordLikeness:
         """Whether there is any word in the operator's list."""
         return bool(self._synonyms)
 
-    def find_synonyms(self, word: str) -> Iterator[int]:
-        """Yield the numbers of the known words that are synonyms of the folded `word` in the operator's list."""
-        for synonym in self._listed_synonyms(word) if self._synonyms else ():
-            for stem in self.vocabulary.stem(synonym):
-                yield from self.vocabulary.by_stem.get(stem)
+    def find_synonyms(self, word: str) -> Sequence[int]:
+        """Return the numbers of the known words that are synonyms of the folded `word` in the operator's list."""
+        if not self._synonyms:
+            return ()
+        found = self._synonym_cache.get(word)
+        if found is None:
+            if len(self._synonym_cache) >= _KEPT:
+                self._synonym_cache = {}
+            stems = [stem for each in self._listed_synonyms(word) for stem in self.vocabulary.stem(each)]
+            found = tuple([number for stem in stems for number in self.vocabulary.by_stem.get(stem)])
+            self._synonym_cache[word] = found
+        return found
 
     def _add_guesses(self, word: str, likenesses: dict[int, float]) -> None:
         """Add to `likenesses` the known words that `word` may misspell, else those that it may be compounded from."""

@@ -10,7 +10,7 @@ earlier one. `alike` finds the words that may stand for a word.
 import math
 from array import array
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 
 from agent.text.words import replace_words
 
@@ -19,7 +19,8 @@ from .postings import NUMBERS, Holders, PackedHolders, array_of
 from .stems import stem_keys
 from .vocabulary import PackedWords, Vocabulary
 
-_SCANNED = 8  # entries of a list that are scanned in the time of one bisection in a long list
+_SET_MAX = 256  # documents that hold a word up to which the set of them is kept, in at most 30 KiB ...
+_SETS_KEPT = 512  # ... for so many words
 
 
 class Lexicon:
@@ -35,6 +36,7 @@ class Lexicon:
         self.live = 0
         self._counts = array(NUMBERS)  # word -> documents
         self._holders = Holders()  # word -> the documents that ever held it
+        self._holder_sets: dict[int, frozenset[int]] = {}  # of words of the latest questions
 
     @classmethod
     def unpack(cls, counts: bytes, holders: PackedHolders, words: PackedWords, live: int) -> "Lexicon":
@@ -78,6 +80,7 @@ class Lexicon:
         for word in words:
             self._counts[word] += 1
         self._holders.add(words, document)
+        self._holder_sets.clear()
         self.live += 1
 
     def remove_document(self, words: Iterable[int]) -> None:
@@ -135,20 +138,26 @@ class Lexicon:
         `words`: word number -> confidence, the surest first. `among`: living documents.
         """
         remaining, sure_by_document = set(among), dict[int, float]()
-        long = len(remaining) * _SCANNED
-        counts, known = self._counts, len(self._counts)
+        sets = self._holder_sets
         for word, sure in words.items():
-            if word >= known or not counts[word]:
-                continue
-            holders = self._holders.get(word)
-            if len(holders) <= long:
-                holding = remaining.intersection(holders)
-            else:
-                last = len(holders) - 1  # a later snapshot may append to the list meanwhile
-                holding = {each for each in remaining if holders[bisect_left(holders, each, 0, last)] == each}
+            holders = sets.get(word)
+            holding = self._find_holding(word, remaining) if holders is None else holders & remaining
             if holding:
-                sure_by_document |= dict.fromkeys(holding, sure)
+                sure_by_document.update(dict.fromkeys(holding, sure))
                 remaining -= holding
                 if not remaining:
                     break
         return sure_by_document
+
+    def _find_holding(self, word: int, among: set[int]) -> Set[int]:
+        """Return the documents of `among` that hold a word; keep the set of those that hold it, if they are few."""
+        if word >= len(self._counts) or not self._counts[word]:
+            return frozenset()
+        holders = self._holders.get(word)
+        if len(holders) > _SET_MAX:
+            last = len(holders) - 1  # a later snapshot may append to the list meanwhile
+            return {each for each in among if holders[bisect_left(holders, each, 0, last)] == each}
+        if len(self._holder_sets) >= _SETS_KEPT:
+            self._holder_sets.clear()
+        found = self._holder_sets[word] = frozenset(holders)
+        return found & among

@@ -11,6 +11,7 @@ deleted documents until tantivy merges them away.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import tantivy
@@ -95,8 +96,8 @@ class Searcher:
             filters = [tantivy.Query.const_score_query(each, 0.0) for each in must]
             query = tantivy.Query.boolean_query([(tantivy.Occur.Must, each) for each in (query, *filters)])
         hits = self._searcher.search(query, limit, count=False).hits
-        numbers: Any = self._searcher.fast_field_values(self._numbers, [at for _, at in hits])
-        return RankedDocuments(dict(zip(numbers, [score for score, _ in hits], strict=True)), most)
+        numbers: Any = self._searcher.fast_field_values(self._numbers, list(map(itemgetter(1), hits)))
+        return RankedDocuments(dict(zip(numbers, map(itemgetter(0), hits), strict=True)), most)
 
     def _look_up_term(self, term: Term) -> "_KnownTerm":
         """Return the facts of a term, which are cached, since none of them changes."""

@@ -66,7 +66,12 @@ class ParsedQuestion:
 
 def parse_question(question: str, lang: Lang) -> ParsedQuestion:
     """Return the subject words and the kind of a question; the work is bounded however long `question` is."""
-    text = fold(question[:_READ])
+    return _parse_text(question[:_READ], lang)
+
+
+@lru_cache(maxsize=256)  # a turn reads its question for the search and again for the words of its answer
+def _parse_text(question: str, lang: Lang) -> ParsedQuestion:
+    text = fold(question)
     subject = list(dict.fromkeys(subject_words(text, lang)))
     return ParsedQuestion(tuple(subject[:WORDS_MAX]), _find_asked_kind(_SENTENCE_END.sub("\n", text), lang))
 

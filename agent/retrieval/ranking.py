@@ -288,13 +288,16 @@ def _examine_sections(
     the whole section. Once this bound is below the `most` best scores, none of the remaining sections is read.
     """
     bounds = []
-    sections = index.sections
+    asks_kind = question.parsed.kind is not None
     by_kind, by_coverage, by_best = weights.kind, weights.coverage, weights.best
+    sections = index.sections
     for number in closely:
-        section = sections[number]
+        section, coverage = sections[number], covered[number]
         assert section is not None, "a search finds no section that is removed"
-        without = first[number] + by_coverage * covered[number] + by_kind * question.kind_score(section)
-        bounds.append((without + by_best * covered[number], without, number, section))
+        without = first[number] + by_coverage * coverage
+        if asks_kind:
+            without += by_kind * question.kind_score(section)
+        bounds.append((without + by_best * coverage, without, number, section))
     bounds.sort(key=itemgetter(0), reverse=True)
     best_sections: list[_Answering] = []
     for bound, without, number, section in bounds:
@@ -326,10 +329,10 @@ def _find_candidates(
     proposed = dict.fromkeys(islice(grams.scores, CANDIDATES))
     proposed |= dict.fromkeys(stems.scores)
     near = nearness.sections.find_near(nearness.vector, proposed, CANDIDATES)
-    of_grams, of_files = (
-        _spread(grams.scores, weights.grams),
-        _spread(_sum_by_file(grams, index), weights.file_grams),
-    )
+    near_numbers = proposed if near is None else near.numbers
+    of_grams = _spread(grams.scores, weights.grams, near_numbers)
+    by_file_number = _sum_by_file(grams, index)
+    of_files = _spread(by_file_number, weights.file_grams, by_file_number)
     grams_of, file_grams_of = of_grams.get, of_files.get
     if near is None:
         scores = {
@@ -376,11 +379,14 @@ def _rank_statements(
         for at in ranked[COMPARED:]:
             scores[at] = min(scores[at], least)
         ranked[:COMPARED] = compared
-    return [RankedStatement(numbers[at], statements[at][1], scores[at]) for at in ranked]
+    places = map(itemgetter(1), map(statements.__getitem__, ranked))
+    return list(
+        map(RankedStatement, map(numbers.__getitem__, ranked), places, map(scores.__getitem__, ranked))
+    )
 
 
-def _spread(scores: Mapping[int, float], weight: float) -> dict[int, float]:
-    """Return the scores spread from 0 to `weight`, which the best has; an absent key counts as 0.
+def _spread(scores: Mapping[int, float], weight: float, keys: Iterable[int]) -> dict[int, float]:
+    """Return the scores of `keys` spread from 0 to `weight`, which the best of all has; an absent key counts as 0.
 
     The score that becomes 0 is the lowest of `_SPAN` sections, or 0 where there are fewer.
     """
@@ -391,7 +397,7 @@ def _spread(scores: Mapping[int, float], weight: float) -> dict[int, float]:
     span = best - least
     if span <= 0:
         return dict.fromkeys(scores, weight)
-    return {key: weight * ((score - least) / span) for key, score in scores.items()}
+    return {key: weight * ((scores[key] - least) / span) for key in keys if key in scores}
 
 
 def _sum_by_file(sections: RankedDocuments, index: KnowledgeIndex) -> dict[int, float]:

@@ -9,10 +9,9 @@ statements of the best sections are read, and most of those hold no word of the 
 kept in the form in which they are looked up (`SectionWords`): most questions look at the sections that others did.
 """
 
-from array import array
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
-from operator import mul
+from operator import itemgetter, mul
 from typing import NamedTuple
 
 from agent.ports.search import Passage
@@ -83,8 +82,8 @@ class SectionWords(NamedTuple):
     """
 
     statements: list[tuple[Passage, int]]
-    headings: tuple[int, ...]
-    leads: "list[array[int]]"
+    headings: frozenset[int]
+    leads: list[frozenset[int]]
     alike: list[tuple[int, int]]
     of_statement: bytes
     places: dict[int, tuple[int, ...]]
@@ -110,8 +109,8 @@ def _words_of(section: IndexedSection) -> SectionWords:
     statements = [(section.passage, place) for place in range(len(section.marks))]
     return SectionWords(
         statements,
-        tuple(section.headings),
-        [by_id[each] for each in leads],
+        frozenset(section.headings),
+        [frozenset(by_id[each]) for each in leads],
         list(alike),
         bytes(of_statement),
         places,
@@ -160,37 +159,44 @@ class IndexedQuestion:
     """A question against one index: its words, the words they may stand for, and the weight of each.
 
     `unknown`: the share of its words, by weight, that no word here stands for. `meant`: the share that the operator's
-    synonyms explain. `by`: the weights of signals.
+    synonyms explain. `by`: the weights of signals. Coverages and signals of sections are kept, since a question may be
+    ranked twice: in its own language, and in all.
     """
 
     __slots__ = (
-        *("_by_all", "_by_own", "_index", "_kinds", "_likes", "_of_marks", "_stands", "_weights"),
-        *("meant", "parsed", "unknown"),
+        *("_by_all", "_by_own", "_covered", "_index", "_kinds", "_likes", "_of_marks", "_signals", "_stands"),
+        *("_stood_for", "_weights", "meant", "parsed", "unknown"),
     )
 
     def __init__(self, parsed: ParsedQuestion, index: KnowledgeIndex, by: SignalWeights = WITHOUT) -> None:
+        lexicon = index.lexicon
         self.parsed = parsed
         self._by_all, self._by_own = by.single_all, by.single_own
         self._of_marks = _weigh_marks(by, parsed.kind)
         self._index = index
         self._kinds = _KINDS[parsed.kind]
-        self._likes = [index.lexicon.likeness.find_like(word) for word in parsed.words]
-        weights = [index.lexicon.word_weight(word, by.general) for word in parsed.words]
+        self._covered: dict[int, float] = {}
+        self._signals: dict[IndexedSection, SectionSignals] = {}
+        self._likes = [lexicon.likeness.find_like(word) for word in parsed.words]
+        weights = [lexicon.word_weight(word, by.general) for word in parsed.words]
         total = sum(weights) or 1.0
         self._weights = [weight / total for weight in weights]
         self._stands = self._words_stood_for()
+        self._stood_for = frozenset(self._stands)
         self.unknown = self.meant = 0.0
         for word, like, weight in zip(parsed.words, self._likes, self._weights, strict=True):
             if next(iter(like.values()), 0.0) < _KNOWN:
                 self.unknown += weight
-            if index.lexicon.spelled_as(word) != word:
+            if lexicon.spelled_as(word) != word:
                 self.meant += weight
 
-    def coverage(self, sections: Collection[int]) -> dict[int, float]:
-        """Return the coverage of living sections by all the words in them, by section number."""
-        covered = dict.fromkeys(sections, 0.0)
+    def coverage(self, sections: Iterable[int]) -> Mapping[int, float]:
+        """Return the coverage of living sections by all the words in them, by section number; also of earlier ones."""
+        covered = self._covered
+        new = dict.fromkeys(set(sections).difference(covered), 0.0)
+        covered |= new
         for like, weight in zip(self._likes, self._weights, strict=True):
-            for number, sure in self._index.lexicon.find_surest(like, sections).items():
+            for number, sure in self._index.lexicon.find_surest(like, new).items():
                 covered[number] += sure * weight
         return covered
 
@@ -200,64 +206,62 @@ class IndexedQuestion:
 
     def kind_score(self, section: IndexedSection) -> float:
         """Return the best kind signal of the statements of a section."""
-        return 0.0 if self.parsed.kind is None else self._kinds[_join_marks(section.marks)]
+        return self._kinds[_join_marks(section.marks)]
 
     def score_section(self, section: IndexedSection) -> SectionSignals:
         """Return the signals of a section's statements."""
-        words, weights, of_marks = _words_of(section), self._weights, self._of_marks
+        signals = self._signals.get(section)
+        if signals is None:
+            signals = self._signals[section] = self._score_words(_words_of(section))
+        return signals
+
+    def _score_words(self, words: SectionWords) -> SectionSignals:
+        """Return the signals of a section's statements, from its words."""
+        weights, of_marks, by_all = self._weights, self._of_marks, self._by_all
         alike, of_statement = words.alike, words.of_statement
         above = [0.0] * len(weights)
         self._add_coverage(words.headings, above)
         overs = [self._add_coverage(lead, above.copy()) if lead else above for lead in words.leads]
         by_leads = [sum(map(mul, weights, over)) for over in overs]
         best = max(by_leads)
-        by_own, by_all = self._by_own, self._by_all
-        scores = [by_all * by_leads[lead] + of_marks[marks] for lead, marks in alike]
-        scores = [scores[at] for at in of_statement]
+        of_alike = [by_all * by_leads[lead] + of_marks[marks] for lead, marks in alike]
+        scores = list(map(of_alike.__getitem__, of_statement))
         covered: dict[int, tuple[float, float]] = {}
         for place, held in self._find_held(words.places).items():
             lead, marks = alike[of_statement[place]]
             over, own, more = overs[lead], 0.0, 0.0
-            # Sums of three terms and more depend on their order; equal statements have equal sums.
-            for at, sure in held.items() if len(held) < 3 else sorted(held.items()):
+            for at, sure in held:
                 own += weights[at] * sure
                 if sure > over[at]:
                     more += weights[at] * (sure - over[at])
             every = by_leads[lead] + more
             covered[place] = own, every
-            scores[place] = by_own * own + by_all * every + of_marks[marks]
+            scores[place] = self._by_own * own + by_all * every + of_marks[marks]
             if every > best:
                 best = every
         return SectionSignals(words, self._kinds, by_leads, covered, best, scores)
 
-    def _find_held(self, places: Mapping[int, Sequence[int]]) -> dict[int, dict[int, float]]:
-        """Return, by place, how surely a statement's own words stand for words of the question, by their places.
+    def _find_held(self, places: Mapping[int, Sequence[int]]) -> Mapping[int, Sequence[tuple[int, float]]]:
+        """Return, by place, the words of the question that a statement's own words stand for, and how surely.
 
-        `places`: the statements that hold a word, by word.
+        `places`: the statements that hold a word, by word. The words of the question are their places, in order: sums
+        of three terms and more depend on their order, and equal statements have equal sums.
         """
-        held: dict[int, dict[int, float]] = {}
+        held: dict[int, Sequence[tuple[int, float]]] = {}
         stands = self._stands
-        for word in stands.keys() & places.keys():
+        for word in self._stood_for.intersection(places):
             stood_for = stands[word]
             for place in places[word]:
-                sure_of = held.get(place)
-                if sure_of is None:
-                    held[place] = dict(stood_for)
-                    continue
-                for at, sure in stood_for:
-                    if sure > sure_of.get(at, 0.0):
-                        sure_of[at] = sure
+                held[place] = _join_surest(held[place], stood_for) if place in held else stood_for
         return held
 
-    def _add_coverage(self, words: Sequence[int], into: list[float]) -> list[float]:
+    def _add_coverage(self, words: Collection[int], into: list[float]) -> list[float]:
         """Raise `into`, by place in the question, to how surely `words` stand for each of its words; return it."""
-        get = self._stands.get
-        for word in words:
-            found = get(word)
-            if found is not None:
-                for place, sure in found:
-                    if sure > into[place]:
-                        into[place] = sure
+        stands = self._stands
+        for word in self._stood_for.intersection(words):
+            for place, sure in stands[word]:
+                if sure > into[place]:
+                    into[place] = sure
         return into
 
     def _words_stood_for(self) -> dict[int, list[tuple[int, float]]]:
@@ -271,3 +275,11 @@ class IndexedQuestion:
                 else:
                     stood_for.append((place, sure))
         return stands
+
+
+def _join_surest(
+    one: Sequence[tuple[int, float]], other: Sequence[tuple[int, float]]
+) -> Sequence[tuple[int, float]]:
+    """Return the words of a question that either stands for, by place in order, each with the surer of both."""
+    surest = dict(sorted([*one, *other], key=itemgetter(1)))  # the last of two with one place counts
+    return sorted(surest.items())

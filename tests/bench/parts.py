@@ -5,6 +5,7 @@ kept hits, answered by the mock. Of each turn only the instructions within one p
 warm as in a running server.
 
     verify   every verdict: of the answer, and of the rows that the mock words; with the numbers of the snippets
+    search   the search of the documents' index, without the question's vector
     message  every reading of the user's words: courtesies, language, actions, items to remember
     draft    the mock's choice of quotes and its text, without the verdicts in it
 
@@ -15,7 +16,7 @@ a turn, the median of the rounds. Where valgrind is not installed, a line says s
 import sys
 import threading
 from collections.abc import Callable, Generator
-from functools import wraps
+from functools import reduce, wraps
 from importlib import import_module
 from inspect import isgeneratorfunction
 from typing import Any, Final
@@ -55,11 +56,12 @@ _READINGS: Final = (
     "agent.memory.recollection:is_only_statements",
 )
 PARTS: Final = {
+    "search": (("agent.retrieval.search:KnowledgeBase.find_hits",), ()),
     "verify": (_VERDICTS, ()),
     "message": (_READINGS, ()),
     "draft": (("agent.llm.mock:_choose_supported", "agent.llm.mock:compose_answer"), _VERDICTS),
 }
-"""The functions of each part, by the module that calls them, and those in them that are no part of it."""
+"""The functions and methods of each part, by the module that calls them, and those in them that are no part of it."""
 
 
 class Gate:
@@ -75,10 +77,10 @@ class Gate:
 
     def replace(self, place: str, opens: bool) -> None:
         """Count within the function at `place` when it `opens` the gate; else stop counting there."""
-        module_name, _, name = place.partition(":")
-        module = import_module(module_name)
-        function = getattr(module, name)
-        setattr(module, name, self._gated(function, opens))
+        module_name, _, path = place.partition(":")
+        *classes, name = path.split(".")
+        owner = reduce(getattr, classes, import_module(module_name))
+        setattr(owner, name, self._gated(getattr(owner, name), opens))
 
     def _gated(self, function: Callable[..., Any], opens: bool) -> Callable[..., Any]:
         if isgeneratorfunction(function):
