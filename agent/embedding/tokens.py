@@ -12,6 +12,7 @@ is written in a text ("[SEP]", "<s>") is text; the special tokens around a text 
 import heapq
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import pairwise
@@ -40,6 +41,7 @@ _PAIR_NORMALIZERS = [
     {"type": "Replace", "pattern": {"String": " "}, "content": _SPACE},
 ]
 
+_PARTS_KEPT = 16_384  # parts of words whose tokens are cached, some 200 bytes each
 _FEW = 64  # characters that are joined without a heap
 _NO_TOKEN = 1 << 40  # after every rank
 
@@ -93,10 +95,15 @@ class _PairSplitter:
     """Joins the characters of a text to longer and longer tokens, first to those with the lowest ids.
 
     Tokens of several spaces come last. A character without a token is split into its bytes. `vocabulary`: token -> id.
+
+    No token reaches over a border between two characters that stand side by side in no token, such as a letter and a
+    comma. So the parts between such borders are joined one by one, and the latest of them are cached.
     """
 
     def __init__(self, vocabulary: Mapping[str, int]) -> None:
         self._vocabulary = vocabulary
+        self._neighbours = {token[at : at + 2] for token in vocabulary for at in range(len(token) - 1)}
+        self._split_part = lru_cache(_PARTS_KEPT)(self._join_characters)
         spaces = {token: id + len(vocabulary) for token, id in vocabulary.items() if not token.strip(_SPACE)}
         self._ranks = {**vocabulary, **spaces}  # the order in which tokens are made
 
@@ -104,9 +111,22 @@ class _PairSplitter:
         """Return the ids of the tokens of `text`; the work grows a little faster than the text."""
         if not text:
             return []
+        text = f"{_SPACE}{text}".replace(" ", _SPACE)
+        neighbours = self._neighbours
+        tokens: list[int] = []
+        start = 0
+        for end in range(1, len(text)):
+            if text[end - 1 : end + 1] not in neighbours:
+                tokens += self._split_part(text[start:end])
+                start = end
+        tokens += self._split_part(text[start:])
+        return tokens
+
+    def _join_characters(self, text: str) -> list[int]:
+        """Return the ids of the tokens of a text by joining its characters."""
         vocabulary = self._vocabulary
         parts: list[str] = []
-        for character in f"{_SPACE}{text}".replace(" ", _SPACE):
+        for character in text:
             if character in vocabulary:
                 parts.append(character)
             else:
