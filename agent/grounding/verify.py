@@ -16,6 +16,7 @@ also asks that the number's row in the snippet shares a word with the answer's s
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from agent.numbers.layout import remove_source_marks, render_bullets
@@ -180,11 +181,12 @@ def _check_answer(
     if binding == "strict":
         above = headings or [()] * len(snippets)
         for index, its in zip(range(len(snippets)), above, strict=True):
-            reading.masks[index] = find_bound(said, reading.found, snippets[index], reading.masks[index], its)
+            mask = reading.masks.get(index, 0)
+            reading.masks[index] = find_bound(said, reading.found, snippets[index], mask, its)
     uses = find_uses(said, snippets) if fill is None else NO_USES
     places = yield from choose_places(uses, [token.start for token in reading.found], reading.read_mask)
     yield from reading.read_masks(places)
-    if not reading.are_held([reading.masks[index] for index in places]):
+    if not reading.are_held([reading.masks.get(index, 0) for index in places]):
         yield from reading.read_masks(range(len(snippets)))
     masks = [reading.masks.get(index, 0) for index in range(len(snippets))]
     once: dict[object, int] = {}
@@ -199,20 +201,45 @@ def _check_answer(
     return verdict, tuple([places.get(i, ()) for i in cited])
 
 
+class _NumbersOfText:
+    """The numbers of a text, which is read once for both of its forms: `unrated`, and `rated`, with their rates."""
+
+    __slots__ = ("_rated", "_reader", "unrated")
+
+    def __init__(self, text: str) -> None:
+        self._reader = find_numbers(text)
+        self._rated: tuple[NumberToken, ...] | None = None
+        self.unrated = make_tokens(self._reader, rates=False)
+
+    @property
+    def rated(self) -> tuple[NumberToken, ...]:
+        """Return the numbers with their rates, which are read when they are first asked for."""
+        if self._rated is None:
+            self._rated = make_tokens(self._reader, rates=True)
+        return self._rated
+
+
+_read_answer = lru_cache(maxsize=256)(
+    _NumbersOfText
+)  # a question that is asked again is answered in the same words
+_KEPT_CHARACTERS: Final = 2000  # of an answer whose numbers are kept
+
+
 class _AnswerNumbers:
     """The numbers of an answer, and which of them each snippet supports; a snippet is read when this is asked.
 
     `found`: the numbers, with their rates once a snippet that states a rate was read: until then no rate is compared.
-    `masks`: by the index of each snippet that was read, the numbers that it supports, as bits.
+    `masks`: by the index of each snippet that was read, the numbers that it supports, as bits. An answer without a
+    number needs no snippet, and reads none.
     """
 
-    __slots__ = ("_is_rated", "_lookup", "_reader", "_snippets", "found", "masks")
+    __slots__ = ("_is_rated", "_lookup", "_numbers", "_snippets", "found", "masks")
 
     def __init__(self, said: str, snippets: Sequence[Snippet]) -> None:
-        self._reader = find_numbers(said)
+        self._numbers = _read_answer(said) if len(said) <= _KEPT_CHARACTERS else _NumbersOfText(said)
         self._snippets = snippets
         self._is_rated = False
-        self.found = make_tokens(self._reader, rates=False)
+        self.found = self._numbers.unrated
         self._lookup = _NumberLookup(self.found)
         self.masks: dict[int, int] = {}
 
@@ -224,7 +251,7 @@ class _AnswerNumbers:
             evidence = evidence_for(snippet)
             if evidence.rated and not self._is_rated:
                 self._is_rated = True
-                self.found = make_tokens(self._reader, rates=True)
+                self.found = self._numbers.rated
                 self._lookup = _NumberLookup(self.found)
             mask = self.masks[index] = self._lookup.find_supported(evidence)
             yield len(snippet.text) + sum(map(len, snippet.headings))
@@ -232,7 +259,7 @@ class _AnswerNumbers:
 
     def read_masks(self, indexes: Iterable[int]) -> Steps[None]:
         """Read the masks of the snippets `indexes`; yield as `read_mask`."""
-        for index in indexes:
+        for index in indexes if self.found else ():
             yield from self.read_mask(index)
 
     def are_held(self, masks: Iterable[int]) -> bool:
