@@ -45,6 +45,11 @@ class HttpExchange:
         """Whether another request may follow on the connection now."""
         return self._answered and self._alone
 
+    @property
+    def is_client_done(self) -> bool:
+        """Whether the client has asked for `Connection: close`, and no byte of it has come behind its request."""
+        return self._alone and self.head.asks_close
+
     async def read(self, take: Callable[[bytes], None], bounds: Bounds = USUAL) -> Refusal | Ending | None:
         """Hand the body to `take`; see `agent.server.body.feed_body`."""
         outcome = await feed_body(self._stream, self.head, take, bounds)

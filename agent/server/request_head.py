@@ -96,8 +96,12 @@ class Head:
         elsewhere: one with a bare line feed, a folded line, or a header that h11 has merged with another.
         """
         lines = self.raw.count(b"\n") == self.raw.count(b"\r\n") == len(self.headers) + 2
-        words = _split_words(self.values(b"connection"))
-        return lines and self.version == b"1.1" and b"close" not in words and not self.values(b"upgrade")
+        return lines and self.version == b"1.1" and not self.asks_close and not self.values(b"upgrade")
+
+    @cached_property
+    def asks_close(self) -> bool:
+        """Whether the client asks for the end of the connection, and so sends nothing more (RFC 9112, 9.6)."""
+        return b"close" in _split_words(self.values(b"connection"))
 
     @property
     def accepts_gzip(self) -> bool:

@@ -11,7 +11,6 @@ This is the first of the three places that catch every exception: a fault ends i
 the log, and no other. Small writes leave at once: trio sets `TCP_NODELAY` on every socket stream.
 """
 
-import socket
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -39,6 +38,7 @@ from .request_head import Head, Refusal, close_now, hang_up, read_head, receive
 from .responses import Answer
 from .service import ShownKey
 from .settings import FIRST_WORDS, TURNED_AWAY_BRIEFLY
+from .sockets import is_reset, local_address, may_have_unread, peer_address
 from .websocket import Connection, Handler, serve_websocket
 
 REQUESTS_MOST = 100  # of one connection
@@ -134,7 +134,7 @@ async def serve_stream(edge: Edge, stream: trio.abc.Stream, peer: str | None = N
     """
     edge.limits.arrive()
     try:
-        await _serve_requests(edge, stream, peer or _peer(stream))
+        await _serve_requests(edge, stream, peer or peer_address(stream))
     except* WireClosed:
         pass  # the client has left, which is no fault
     except* Exception as faults:  # noqa: BLE001 - the edge of one connection
@@ -219,9 +219,9 @@ async def _serve_at_door(
 
     Else returns whether another request may follow on the connection.
     """
-    head = None if _is_reset(stream) else await _read_head(edge, stream, visit)
+    head = None if is_reset(stream) else await _read_head(edge, stream, visit)
     visit.reading = False
-    if head is None or _is_reset(stream):
+    if head is None or is_reset(stream):
         if not visit.served:
             edge.observer.count("connections", "left")
         return False
@@ -256,7 +256,7 @@ async def _check_request(
 
     Of a WebSocket, return the project's key that it shows, or None.
     """
-    refusal = edge.admission.check(head, _local_address(stream))
+    refusal = edge.admission.check(head, local_address(stream))
     if refusal is not None:
         return refusal
     return await (edge.http.admit_socket if head.upgrade else edge.http.admit)(head, address)
@@ -272,8 +272,7 @@ async def _admit(
     head = exchange.head
     if isinstance(admitted, Answer):
         await exchange.answer(admitted)
-        if not exchange.may_continue:
-            await hang_up(stream)
+        await _end_exchange(exchange, stream)
         return exchange.may_continue
     key = admitted if isinstance(admitted, ShownKey) else None
     refused = (
@@ -311,11 +310,20 @@ async def _answer(
     places.may_give_way(place, reading.cancel, trio.current_time() + FIRST_WORDS)
     try:
         await handler(exchange, reading, partial(places.keep, place))
-        if not exchange.may_continue:
-            await hang_up(stream)
+        await _end_exchange(exchange, stream)
     finally:
         places.leave(place)
     return exchange.may_continue
+
+
+async def _end_exchange(exchange: HttpExchange, stream: trio.abc.Stream) -> None:
+    """Hang up after the last answer of a connection, with time for the client to read it.
+
+    A client that sends nothing more needs no such time: to close a socket without unread bytes does not reset it, and
+    the system goes on to send the answer.
+    """
+    if not (exchange.may_continue or (exchange.is_client_done and not may_have_unread(stream))):
+        await hang_up(stream)
 
 
 async def _serve_session(edge: Edge, guest: ClientLimits, connection: Connection, handler: Handler) -> bool:
@@ -368,30 +376,3 @@ async def _push_out(edge: Edge, stream: trio.abc.Stream) -> None:
     """Refuse a connection without lingering: it has sent no byte, so closing at once does not reset it."""
     with trio.move_on_after(FLUSH_TIMEOUT), suppress(trio.BrokenResourceError, trio.ClosedResourceError):
         await stream.send_all(edge.render(_CROWDED, None))
-
-
-def _is_reset(stream: trio.abc.Stream) -> bool:
-    """Return whether the client has reset the connection. Its request may still be readable, but no answer arrives.
-
-    A crowd that resets fills the queue of connections that wait to be accepted; serving these dead connections would
-    keep those behind them waiting for seconds.
-    """
-    if not isinstance(stream, trio.SocketStream):
-        return False
-    return bool(stream.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
-
-
-def _local_address(stream: trio.abc.Stream) -> str | None:
-    """Return the address of this machine that the client reached, or None if the stream has none."""
-    try:
-        return str(stream.socket.getsockname()[0]) if isinstance(stream, trio.SocketStream) else None
-    except OSError:
-        return None
-
-
-def _peer(stream: trio.abc.Stream) -> str | None:
-    """Return the client's address, or None if the stream has none."""
-    try:
-        return str(stream.socket.getpeername()[0]) if isinstance(stream, trio.SocketStream) else None
-    except OSError:
-        return None

@@ -255,6 +255,28 @@ async def test_a_reset_connection_is_no_fault() -> None:
     assert logs == []
 
 
+@pytest.mark.parametrize("behind", [b"", b"GET /healthz HTTP/1.1\r\n\r\n"])
+async def test_a_client_that_sends_nothing_more_is_not_waited_for(behind: bytes) -> None:
+    """After `Connection: close` the server closes at once, but not where unread bytes would reset the connection."""
+    of, _ = edge()
+    listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    address = listeners[0].socket.getsockname()
+    of = replace(of, admission=Admission.of(ServerSettings(), address[1]))
+    with trio.fail_after(5):
+        async with trio.open_nursery() as nursery:
+            await nursery.start(partial(serve, listeners, of))
+            async with await trio.open_tcp_stream(*address) as client:
+                host = b"Host: 127.0.0.1:%d\r\nConnection: close\r\n\r\n" % address[1]
+                await client.send_all(b"GET /healthz HTTP/1.1\r\n" + host + behind)
+                answer = bytearray()
+                while data := bytes(await client.receive_some()):
+                    answer += data
+                assert answer.endswith(b"ok\n")
+                await trio.sleep(0.1)
+                assert of.limits.used == (1 if behind else 0)
+            nursery.cancel_scope.cancel()
+
+
 async def test_a_crowd_is_accepted_in_few_turns() -> None:
     """A busy loop gives the listener a turn now and then; each time it takes all that wait."""
     of, _ = edge(size=40)
