@@ -26,12 +26,14 @@ from .compose.nodes import NodeComparison
 from .compose.readiness import Readiness
 from .compose.sessions import make_parts, make_question_parts, make_thread_desk
 from .config import ACTION_TIMEOUT, CLOSE_TIMEOUT, DRAIN_TIMEOUT, FLUSH_TIMEOUT, RECORD_TIMEOUT
+from .heap import release_heap
 from .host import WorkerThreads
 from .server.accept import ListenerSource, open_listeners
 from .server.admission import Admission
 from .server.api.context import ApiServices
 from .server.api.key_watch import KeyWatch
 from .server.branding import Branding, read_branding
+from .server.crowd_memory import release_after_crowds
 from .server.metrics import Metrics
 from .server.serve import Edge, serve, serve_stream
 from .session.context import SessionContext
@@ -258,6 +260,8 @@ class App:
             self._edge = self._make_edge(parts)
             if listeners:
                 await serving.start(serve, listeners, self._edge)
+            run_sync = self._adapters.run_sync or WorkerThreads(1)
+            serving.start_soon(release_after_crowds, self._edge.limits, release_heap, run_sync)
             self.readiness.gate.open()  # also where no listener opens it
             task_status.started(self)
             await self._drain.wait()

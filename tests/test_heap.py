@@ -204,6 +204,32 @@ def test_who_counts_sees_everything() -> None:
     alone(SEES)
 
 
+LEFT = """
+import random
+from pathlib import Path
+from agent import heap
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+heap.share_heaps()
+heap.freeze_heap()
+random.seed(1)
+crowd = [(number, str(number), [number]) for number in range(300_000)]
+random.shuffle(crowd)
+del crowd
+before = resident()
+heap.release_heap()
+assert before - resident() > 15 * 2**20, (before, resident())
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="what is free is given back by glibc")
+def test_what_a_crowd_leaves_goes_back_to_the_system() -> None:
+    """A few thousand freed objects, kept for reuse all over its memory, do not hold the rest of it."""
+    alone(LEFT)
+
+
 def test_the_operator_has_the_last_word(monkeypatch: pytest.MonkeyPatch) -> None:
     """MALLOC_ARENA_MAX stands; without it the number of heaps is set where the system is glibc's."""
     monkeypatch.setenv("MALLOC_ARENA_MAX", "7")

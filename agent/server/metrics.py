@@ -98,19 +98,27 @@ class Metrics:
             name: Gauge(f"agent_{exposed}", text, registry=self._registry)
             for name, (exposed, text) in GAUGES.items()
         }
+        self._known: dict[
+            tuple[str, str], Counter
+        ] = {}  # by metric and label: few, since labels are fixed words
         ProcessCollector(registry=self._registry)
 
     def count(self, metric: str, label: str = "") -> None:
         """Add one to a counter. Raises `KeyError` for an unknown counter and `ValueError` for an impossible `label`."""
+        known = self._known.get((metric, label))
+        if known is None:
+            known = self._known[metric, label] = self._find_counter(metric, label)
+        known.inc()
+
+    def _find_counter(self, metric: str, label: str) -> Counter:
         counter = self._counters[metric]
         if COUNTERS[metric][0] is None:
             if label:
                 raise ValueError(f"the counter {metric} has no label")
-            counter.inc()
-        elif _LABEL.fullmatch(label) is None:
+            return counter
+        if _LABEL.fullmatch(label) is None:
             raise ValueError(f"not a label of the counter {metric}")
-        else:
-            counter.labels(label).inc()
+        return counter.labels(label)
 
     def measure(self, metric: str, seconds: float) -> None:
         """Record a duration in seconds. Raises `KeyError` for an unknown histogram."""
