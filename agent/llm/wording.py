@@ -68,7 +68,8 @@ def choose_quotes(evidence: Sequence[Hit], question: str = "") -> list[Hit]:
     memory_hits = [hit for hit in evidence if hit.snippet.file.startswith(MEMORY_FILES)]
     if not memory_hits:
         return _choose_statements(evidence, question)
-    document_hits = _choose_statements([hit for hit in evidence if hit not in memory_hits], question)
+    documents = [hit for hit in evidence if not hit.snippet.file.startswith(MEMORY_FILES)]
+    document_hits = _choose_statements(documents, question)
     subject = _subject_stems(question)
     shares = [_measure_share(subject, statement_text(hit)) for hit in memory_hits]
     most = max(shares)

@@ -128,7 +128,7 @@ class RecallIndex:
         self._changes = 0
         self._items = False  # whether an item was ever added
         self._tail = Tail(self.rows)
-        self._counts: dict[tuple[Reach, Scope], ReachCounts] = {}
+        self._counts: dict[tuple[Reach, str], ReachCounts] = {}  # by the name of a reach, which threads share
 
     @property
     def waiting_count(self) -> int:
@@ -287,22 +287,20 @@ class RecallIndex:
 
     def counts(self, reach: Reach, scope: Scope) -> ReachCounts:
         """Return the counts of a search's reach, without the tail."""
-        known = self._counts.get((reach, scope))
+        name = reach_name(scope, reach)
+        known = self._counts.get((reach, name))
         if known is None:
             if len(self._counts) >= _COUNTS_KEPT:
                 self._counts.clear()
-            must = [name_filter(_SCHEMA, reach, reach_name(scope, reach))]
-            known = self._counts[reach, scope] = ReachCounts(self._searcher, must)
+            known = ReachCounts(self._searcher, [name_filter(_SCHEMA, reach, name)])
+            self._counts[reach, name] = known
         return known
 
-    def count_documents(self, reach: Reach, scope: Scope) -> int:
-        """Return the number of documents in a search's reach."""
-        return self.counts(reach, scope).documents + self._tail.count_rows(self.places(reach, scope))
-
-    def count_holding(self, stem: str, reach: Reach, scope: Scope) -> int:
-        """Return the number of documents in a search's reach that hold `stem`."""
-        waiting = self._tail.count_holding(stem, self.places(reach, scope))
-        return self.counts(reach, scope).frequency(stem) + waiting
+    def count_stems(self, stems: Sequence[str], reach: Reach, scope: Scope) -> tuple[int, list[int]]:
+        """Return the number of documents in a search's reach, and of those of them that hold each of `stems`."""
+        counts, places, tail = self.counts(reach, scope), self.places(reach, scope), self._tail
+        holding = [counts.frequency(stem) + tail.count_holding(stem, places) for stem in stems]
+        return counts.documents + tail.count_rows(places), holding
 
     def places(self, reach: Reach, scope: Scope) -> frozenset[int]:
         """Return the numbers of the places in a search's reach."""

@@ -187,16 +187,12 @@ class IndexSearch:
     ) -> QuestionCoverage:
         """Return the shares of a question that the best candidates hold, of the speakers in question and of others."""
         rows = self.index.rows
-        index, reach, scope = self.index, search.reach, search.scope
-        documents = index.count_documents(reach, scope)
         names = {rows.stems[each] for name in question.speakers for each in rows.name_stems(name)}
+        stems = [term for term in self._known_stems(question) if term not in names]
+        documents, holding = self.index.count_stems(stems, search.reach, search.scope)
         weighted_stems = [
-            (
-                rows.stem_number(term),
-                question.terms[term] * word_rarity(documents, index.count_holding(term, reach, scope)),
-            )
-            for term in self._known_stems(question)
-            if term not in names
+            (rows.stem_number(term), question.terms[term] * word_rarity(documents, many))
+            for term, many in zip(stems, holding, strict=True)
         ]
         mass = QuestionMass(weighted_stems, documents)
         by = rows.spoken_by(question.speakers)
