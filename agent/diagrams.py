@@ -70,17 +70,25 @@ def imports(package: Path) -> Imports:
     A room is a module or a folder directly below the package. The result is cached for the process.
     """
     found: dict[str, set[str]] = {}
-    for path in sorted(package.rglob("*.py")):
-        parts = path.relative_to(package).with_suffix("").parts
-        if parts[-1] == "__init__":
-            parts = parts[:-1]
-        if not parts:
+    for file, tree in parse_modules(package).items():
+        folder, name = file.split("/")[:-1], file.rpartition("/")[2]
+        if not folder and name == "__init__.py":
             continue
-        room = parts[0]
-        depth = len(path.relative_to(package).parts)
-        tree = ast.parse(path.read_text(encoding="utf-8"), path.name)
-        found.setdefault(room, set()).update(_rooms(tree, parts[: depth - 1], package.name) - {room})
+        room = folder[0] if folder else name.removesuffix(".py")
+        found.setdefault(room, set()).update(_rooms(tree, tuple(folder), package.name) - {room})
     return {room: frozenset(targets & set(found)) for room, targets in found.items()}
+
+
+@cache
+def parse_modules(package: Path) -> dict[str, ast.Module]:
+    """Return the syntax tree of each module of `package`, by its path below `package`.
+
+    The result is cached for the process, so that no caller may change a tree.
+    """
+    return {
+        path.relative_to(package).as_posix(): ast.parse(path.read_text(encoding="utf-8"), path.name)
+        for path in sorted(package.rglob("*.py"))
+    }
 
 
 def walk_statements(tree: ast.Module) -> Iterator[ast.AST]:

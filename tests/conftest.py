@@ -8,6 +8,8 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
+from itertools import count
+from pathlib import Path
 
 import pytest
 import structlog
@@ -41,6 +43,7 @@ structlog.dev.ConsoleRenderer.get_active().exception_formatter = structlog.dev.p
 
 gc.disable()  # while modules are loaded: nothing of them is garbage, and to look for it takes a second in all
 
+_folders = count()
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
 
 
@@ -48,6 +51,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Let a run choose a deadline, and how many examples are drawn."""
     deadline.add_option(parser)
     examples.add_option(parser)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no module of proofs for a run without them."""
+    return examples.leave_out_proofs(collection_path, config)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -94,6 +102,12 @@ def _home_of_its_own() -> Iterator[None]:
     with tempfile.TemporaryDirectory(prefix="agent-tests-") as folder:
         os.environ["HOME"] = os.environ["XDG_DATA_HOME"] = folder
         yield
+
+
+@pytest.fixture
+def tmp_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of its own, as pytest's: which looks through all earlier ones for a free name, and links to each."""
+    return tmp_path_factory.mktemp(f"test{next(_folders)}", numbered=False)
 
 
 @pytest.fixture(scope="module", autouse=True)

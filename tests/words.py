@@ -13,13 +13,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Final, TypeAlias
 
-import agent
-from agent.diagrams import walk_statements
+from agent.diagrams import PACKAGE, parse_modules, walk_statements
 
-ROOT: Final = Path(agent.__file__).parent
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Documented: TypeAlias = ast.Module | ast.ClassDef | Function
 
@@ -60,15 +57,6 @@ class Finding:
     file: str
     line: int
     name: str
-
-
-@cache
-def parse_modules() -> dict[str, ast.Module]:
-    """Return each module of the package as a tree, by its path below the package; nobody may change the trees."""
-    return {
-        path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
-        for path in sorted(ROOT.rglob("*.py"))
-    }
 
 
 def room_of(file: str) -> str:
@@ -206,4 +194,4 @@ def describe(modules: dict[str, ast.Module], rooms: Sequence[str]) -> Iterator[s
 
 
 if __name__ == "__main__":
-    sys.stdout.writelines(f"{line}\n" for line in describe(parse_modules(), sys.argv[1:]))
+    sys.stdout.writelines(f"{line}\n" for line in describe(parse_modules(PACKAGE), sys.argv[1:]))

@@ -17,6 +17,7 @@ import trio.testing
 from agent.log import short_hash
 from agent.ports.action import Call
 from agent.protocol.openapi import document
+from tests.examples import sample
 
 from ..logs import logged
 from ..server import parted
@@ -205,17 +206,20 @@ async def all_of(server: Whole, project: str) -> Any:
     return seen
 
 
-async def test_of_another_project_nothing_is_there(autojump_clock: trio.testing.MockClock) -> None:
-    """Every route, with each id of another project: to the byte what an id is answered that never was."""
+@pytest.mark.parametrize(("ids", "pairs"), sample([(1, 100), (99, 180)], 2))
+async def test_of_another_project_nothing_is_there(
+    ids: int, pairs: int, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Every route, with up to `ids` ids of each kind: to the byte what an id is answered that never was."""
     async with whole(memory="on") as server:
         (theirs, their_key), (ours, our_key) = await server.project("Theirs"), await server.project("Ours")
-        there = await settled(server, theirs, their_key)
+        there = {name: each[:ids] for name, each in (await settled(server, theirs, their_key)).items()}
         here = {name: ids[0] for name, ids in (await settled(server, ours, our_key)).items()}
         before = await all_of(server, theirs)
         assert [each["status"] for each in before[-3]["items"]] == ["accepted", "proposed"]
         carried = [*server.carried.called]
         count = await compared(server, there, here, (our_key, TOKEN))
-        assert count > 180
+        assert count > pairs
         assert await all_of(server, theirs) == before
         assert server.carried.called == carried
 
@@ -257,7 +261,8 @@ def by(asked: Asked, user: str) -> Asked:
     return replace(asked, query=query, body=body)
 
 
-async def test_of_another_user_nothing_is_there(autojump_clock: trio.testing.MockClock) -> None:
+@pytest.mark.parametrize("most", sample([1, 99], 2))
+async def test_of_another_user_nothing_is_there(most: int, autojump_clock: trio.testing.MockClock) -> None:
     """Every route that takes a user and what is one user's: to the byte what an id is answered that never was."""
     async with whole(memory="on") as server:
         project, key = await server.project("Ours")
@@ -267,7 +272,7 @@ async def test_of_another_user_nothing_is_there(autojump_clock: trio.testing.Moc
         taken = {place for each in asked for place in whose(each)}
         assert taken == {"thread_id", "message_id", "call_id", "tool_call_id", "item_id"}
         for each in asked:
-            for place, id in [(where, one) for where in sorted(whose(each)) for one in ids[where]]:
+            for place, id in [(where, one) for where in sorted(whose(each)) for one in ids[where][:most]]:
                 answers = []
                 for named in (id, NEVER):
                     both = ("thread_id", "message_id") if "message_id" in each.places else ()

@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agent.diagrams import PACKAGE, parse_modules
 from tests.servers import SERVER, start_server
-from tests.words import parse_modules
 
 from .anchors import AnchorError, Package
 from .in_copy import CRASHED, NOTICED, OVERDUE, WELL
@@ -141,7 +141,7 @@ def copy_tree(to: Path) -> None:
 
 def check_places(chosen: Sequence[Mutant]) -> list[str]:
     """Return what is wrong with the places of these mutants, one line each; no test is run."""
-    package = Package(ROOT / "agent", parse_modules())
+    package = Package(ROOT / "agent", parse_modules(PACKAGE))
     return [wrong for mutant in chosen if (wrong := mutant.check_place(package))]
 
 

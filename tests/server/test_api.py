@@ -4,6 +4,7 @@ import gc
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from agent.server.settings import FIRST_WORDS
 from agent.settings import Settings
 from agent.testing.faults import PipeEnd
 from agent.testing.network import Network, network
+from tests.examples import sample
 
 from . import parted
 
@@ -254,9 +256,10 @@ async def test_nothing_can_be_done_over_http(autojump_clock: trio.testing.MockCl
         assert b"agent_suggestions_total{" not in net.app.metrics.text()
 
 
-@pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("leave", ["close", "reset", "eof"])
-@pytest.mark.parametrize("when", ["thinking", "speaking"])
+@pytest.mark.parametrize(
+    ("leave", "when", "stream"),
+    sample(product(["close", "reset", "eof"], ["thinking", "speaking"], [False, True]), 3),
+)
 async def test_a_client_that_leaves_ends_its_turn(
     stream: bool, leave: str, when: str, autojump_clock: trio.testing.MockClock
 ) -> None:

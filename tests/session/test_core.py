@@ -49,7 +49,7 @@ def named(row: TransitionRow[Any, Any, Any, Any]) -> str:
     return f"{row.trigger.name}-{row.source.name}-{row.guard.value if row.guard else None}"
 
 
-@pytest.mark.parametrize("row", sample(states.TABLE.rows, 6), ids=named)
+@pytest.mark.parametrize("row", sample(states.TABLE.rows, 12), ids=named)
 def test_every_row_of_the_session_is_needed(row: SessionRow) -> None:
     """Without any one row a promise is broken."""
     assert some_scenario_fails(partial(Driver, make_engine(without_row(states.TABLE, row))))
@@ -61,7 +61,7 @@ def test_every_guard_of_the_session_is_needed(row: SessionRow) -> None:
     assert some_scenario_fails(partial(Driver, make_engine(without_guard(states.TABLE, row))))
 
 
-@pytest.mark.parametrize("row", sample(suggestions.TABLE.rows, 6), ids=named)
+@pytest.mark.parametrize("row", sample(suggestions.TABLE.rows, 12), ids=named)
 def test_every_row_of_a_suggestion_is_needed(row: SuggestionRow) -> None:
     """Without any one row of a suggestion's table a promise is broken."""
     broken = make_suggestion_engine(without_row(suggestions.TABLE, row))

@@ -298,6 +298,7 @@ async def test_a_report_is_taken_while_another_turn_is_in_progress(
         assert (await r.stores.calls.call(HOUSE, call.id)).status == "done"
 
 
+WAITING: list[tuple[Act, float]] = [(SHIP, 0.0), (NOTE, 0.0), (SHIP, 2 * THREAD_CALM)]
 TAKEN_BACK: dict[str, Callable[[ThreadDesk, str, str], Awaitable[object]]] = {
     "reject": lambda desk, _, call: desk.reject_call(HOUSE, call),
     "cancel": lambda desk, thread, _: desk.cancel_thread(HOUSE, thread),
@@ -305,8 +306,10 @@ TAKEN_BACK: dict[str, Callable[[ThreadDesk, str, str], Awaitable[object]]] = {
 }
 
 
-@pytest.mark.parametrize("how", sorted(TAKEN_BACK))
-@pytest.mark.parametrize(("act", "calm"), sample([(SHIP, 0.0), (NOTE, 0.0), (SHIP, 2 * THREAD_CALM)], 2))
+@pytest.mark.parametrize(
+    ("how", "act", "calm"),
+    sample([(how, *each) for how in sorted(TAKEN_BACK) for each in WAITING], 4),
+)
 async def test_what_its_caller_has_not_begun_is_taken_back(
     autojump_clock: trio.testing.MockClock, how: str, act: Act, calm: float
 ) -> None:

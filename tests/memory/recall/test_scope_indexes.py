@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from agent.ports.memory import ExchangeRecord, Remark, StoredTurn
 from agent.ports.recall_store import Changes
 from agent.storage.memories.store import DatabaseMemory, open_database_memory
 from agent.testing.fakes import Noon
+from tests.examples import sample
 from tests.memory.made import MINE
 from tests.remembered import ANA, NOW, OTHERS, accepted, an_exchange, budget
 
@@ -212,9 +213,9 @@ async def test_who_leaves_is_served_at_the_next_question(
         nursery.cancel_scope.cancel()
 
 
-@pytest.mark.parametrize("by_another", [False, True])
-@pytest.mark.parametrize("during", READS)
-@pytest.mark.parametrize("behind", [False, True])
+@pytest.mark.parametrize(
+    ("during", "behind", "by_another"), sample(product(READS, [False, True], [False, True]), 5)
+)
 async def test_what_is_forgotten_while_it_is_read_does_not_come_back(
     during: str,
     behind: bool,

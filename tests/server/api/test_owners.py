@@ -17,6 +17,7 @@ from agent.protocol.openapi import document
 from agent.protocol.route import Route
 from agent.protocol.routes import ROUTES
 from agent.server.signed_users import sign_user
+from tests.examples import sample
 
 from ...threads.lab import Wall
 from . import TOKEN, asker
@@ -145,7 +146,9 @@ async def test_one_idempotency_key_of_two_users_is_two(
         assert told["idempotent-replayed"] == "true"
 
 
-@pytest.mark.parametrize("route", [each for each in ROUTES if each not in OWNERS], ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "route", sample((each for each in ROUTES if each not in OWNERS), 3), ids=lambda each: each.name
+)
 async def test_a_user_s_token_opens_no_other_route(route: Route, tmp_path: Path) -> None:
     """As before: it is a wrong key there, and an open route ignores it."""
     ask = asker(house(), token=TOKEN, users=users_file(tmp_path))
