@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import is_hypothesis_test, settings
@@ -31,7 +32,9 @@ def sample(cases: Iterable[object], every: int) -> list[object]:
     return [case if number % every == 0 else _as_proof(case) for number, case in enumerate(cases)]
 
 
-def _as_proof(case: object) -> object:
+def _as_proof(case: Any) -> object:
+    if isinstance(case, type(pytest.param())):
+        return pytest.param(*case.values, marks=(*case.marks, pytest.mark.proof), id=case.id)
     return pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.proof)
 
 

@@ -19,6 +19,7 @@ from agent.actions.webhook import WEBHOOK_ANSWER_MAX, WebhookExecutor
 from agent.config import WEBHOOK_TIMEOUT
 from agent.errors import ActionFailed, ActionUnknown
 from agent.ports.action import Call
+from tests.logs import capture_log
 
 CALL = Call(suggestion_id="s1", action="send_sms", payload={"phone": "070-SECRET"})
 URL = "http://user:SECRET@hook.test/path"
@@ -399,11 +400,11 @@ async def test_no_proxy_and_no_password_are_taken_from_the_environment(
     assert called == ["hook None"]
 
 
-async def test_httpx_does_not_log_the_url(caplog: pytest.LogCaptureFixture) -> None:
+async def test_httpx_does_not_log_the_url() -> None:
     """The library's own request line, which holds the URL, is not logged."""
-    with caplog.at_level(logging.INFO):
+    with capture_log(logging.INFO) as captured:
         await run(answering(http("200 OK")))
-    assert "SECRET" not in caplog.text
+    assert "SECRET" not in captured.text
 
 
 async def test_over_a_socket_an_action_is_done() -> None:

@@ -18,6 +18,7 @@ from agent.errors import CannotConnect, WireClosed
 from agent.host import WallClock, WorkerThreads
 from agent.storage.open import open_ledger
 from agent.storage.settings import StorageSettings
+from tests.examples import sample
 
 BAD = "\x1b]0;OWNED\x07\x1b[2J\x9b31m\u202e\u2066\r\x7f"
 NAME = "a\x1b[31m\u202e\nforged"  # of a file; the system takes all but "/" and NUL
@@ -50,23 +51,26 @@ def safe(capsys: Out, *, says: str) -> str:
 
 @pytest.mark.parametrize(
     ("arguments", "status", "says"),
-    [
-        (["search", "notice period"], 0, "14 days �]0;OWNED��[2J�31m��"),
-        (["search", "notice period", "--json"], 0, "kb/a"),
-        (["search", "--queries", "raw.jsonl"], 0, '[1, "�31m�"] notice period'),
-        (["search", "--queries", "raw.jsonl", "--json"], 0, '"id":[1, "\\u009b31m\\u007f"]'),
-        (["search", "--queries", "bad.jsonl"], 2, "bad.jsonl, line 2"),
-        (["search", "x", "--kb", NAME], 2, "forged does not exist"),
-        (["kb", "check"], 3, "unreadable: kb/a�[31m� forged3.md: "),
-        (["kb", "check"], 3, "contradiction: kb/a�[31m� forged1.md:3, kb/a�[31m� forged2.md:3: "),
-        (["verify", NAME], 2, "forged cannot be read"),
-        (["ask", "x", "--url", f"ftp://{BAD}"], 2, "the URL must look like"),
-        (["ask", "x", f"--{BAD}"], 2, "OWNED"),
-        (["serve", "--kb", NAME], 2, "forged: point to a folder"),
-        (["serve", "--model", f"script:{NAME}"], 2, "forged"),
-        ([BAD], 2, "OWNED"),
-        (["actions", "--data", f"{NAME}/nowhere"], 2, "there is no ledger in"),
-    ],
+    sample(
+        [
+            (["search", "notice period"], 0, "14 days �]0;OWNED��[2J�31m��"),
+            (["search", "notice period", "--json"], 0, "kb/a"),
+            (["search", "--queries", "raw.jsonl"], 0, '[1, "�31m�"] notice period'),
+            (["search", "--queries", "raw.jsonl", "--json"], 0, '"id":[1, "\\u009b31m\\u007f"]'),
+            (["search", "--queries", "bad.jsonl"], 2, "bad.jsonl, line 2"),
+            (["search", "x", "--kb", NAME], 2, "forged does not exist"),
+            (["kb", "check"], 3, "unreadable: kb/a�[31m� forged3.md: "),
+            (["kb", "check"], 3, "contradiction: kb/a�[31m� forged1.md:3, kb/a�[31m� forged2.md:3: "),
+            (["verify", NAME], 2, "forged cannot be read"),
+            (["ask", "x", "--url", f"ftp://{BAD}"], 2, "the URL must look like"),
+            (["ask", "x", f"--{BAD}"], 2, "OWNED"),
+            (["serve", "--kb", NAME], 2, "forged: point to a folder"),
+            (["serve", "--model", f"script:{NAME}"], 2, "forged"),
+            ([BAD], 2, "OWNED"),
+            (["actions", "--data", f"{NAME}/nowhere"], 2, "there is no ledger in"),
+        ],
+        2,
+    ),
 )
 def test_files_names_and_arguments_cannot_steer(
     arguments: list[str], status: int, says: str, capsys: Out, monkeypatch: pytest.MonkeyPatch

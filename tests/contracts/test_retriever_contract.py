@@ -57,7 +57,7 @@ LIBRARIES: dict[str, Callable[[], Library]] = {
 }
 
 
-@pytest.fixture(params=sorted(LIBRARIES))
+@pytest.fixture(params=sorted(LIBRARIES), scope="module")
 def library(request: pytest.FixtureRequest) -> Library:
     return LIBRARIES[request.param]()
 

@@ -17,6 +17,7 @@ from agent.ports.draft import Delta, Prompt
 from agent.ports.search import Hit
 from agent.settings import Settings
 from agent.testing.network import Network, network
+from tests.logs import capture_log
 
 from .plain import Plain, plain
 from .shipped import KB, knowledge
@@ -86,20 +87,20 @@ async def ask_each(client: Plain) -> dict[str, str]:
 async def test_sentinel_is_seen_nowhere(
     format: Literal["console", "json"],
     autojump_clock: trio.testing.MockClock,
-    caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Whatever becomes of a draft that holds it, no frame, log line or metric does, however it is written."""
     lines = io.StringIO()
     log.configure(format, "info", lines)
     model = Drafts(SCRIPT)
     settings = Settings.of(kb=KB, pace_ms=1)
-    async with (
-        network(settings, Adapters(model=model, knowledge=knowledge())) as server,
-        plain(server.open(), ["agent.v1"]) as client,
-    ):
-        assert (await client.next())["type"] == "welcome"
-        ended = await ask_each(client)
-        figures = await metrics(server)
+    with capture_log() as captured:
+        async with (
+            network(settings, Adapters(model=model, knowledge=knowledge())) as server,
+            plain(server.open(), ["agent.v1"]) as client,
+        ):
+            assert (await client.next())["type"] == "welcome"
+            ended = await ask_each(client)
+            figures = await metrics(server)
     expected = dict.fromkeys(REFUSED, "number_mismatch") | dict.fromkeys(FAILED, "model_failed")
     assert ended == expected | {"true": "answered", "cancelled": "cancelled"}
     assert model.drafts == 2 * len(REFUSED) + len(FAILED) + 2
@@ -116,6 +117,6 @@ async def test_sentinel_is_seen_nowhere(
         *joined.values(),
         lines.getvalue(),
         figures,
-        caplog.text,
+        captured.text,
     ):
         assert SENTINEL not in re.sub(r"[ .,\u00a0-]", "", seen)

@@ -15,6 +15,7 @@ from trio.testing import MockClock
 from agent.embedding.rows import EMBED_TEXT_MAX
 from agent.embedding.served import SERVED_ANSWER_MAX, SERVED_BATCH, SERVED_TIMEOUT, ServedEmbedder
 from agent.errors import EmbeddingFailed
+from tests.logs import capture_log
 
 URL = "https://user:SECRET1@vectors.test/v1"
 KEY = "sk-SECRET2"
@@ -254,12 +255,12 @@ async def test_a_cancel_ends_the_request_at_once(autojump_clock: MockClock) -> N
     assert transport.open == 0
 
 
-async def test_nothing_secret_is_logged_or_shown(caplog: pytest.LogCaptureFixture) -> None:
+async def test_nothing_secret_is_logged_or_shown() -> None:
     """Neither the key, nor the address' password, nor a text, at any level of any logger."""
-    with caplog.at_level(logging.DEBUG):
+    with capture_log(logging.DEBUG) as captured:
         made = embedder(Server())
         await made.embed(["a text SECRET3"])
-    assert "SECRET" not in caplog.text
+    assert "SECRET" not in captured.text
     assert "SECRET" not in f"{made!r} {made.name}"
     assert " " not in made.name
 

@@ -12,6 +12,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 from agent.embedding.static import TOKENIZER
 from agent.embedding.tokens import TokenSplitter
 from agent.errors import UsageError
+from tests.examples import sample
 
 from .small import WORDS, tokenizer
 
@@ -111,14 +112,17 @@ def compare(made: Tokenizer) -> Iterator[tuple[str, list[int], list[int]]]:
 
 @pytest.mark.parametrize(
     "made",
-    [
-        read_static,
-        lambda: train_bert(lower=True),
-        pytest.param(lambda: train_bert(lower=False), marks=pytest.mark.proof),
-        train_roberta,
-        train_xlm_roberta,
-    ],
-    ids=["static", "bert", "bert-cased", "roberta", "xlm-roberta"],
+    sample(
+        [
+            read_static,
+            lambda: train_bert(lower=False),
+            lambda: train_bert(lower=True),
+            train_xlm_roberta,
+            train_roberta,
+        ],
+        2,
+    ),
+    ids=["static", "bert-cased", "bert", "xlm-roberta", "roberta"],
 )
 def test_the_tokens_are_those_of_the_files_own_library(made: Any) -> None:
     """In two languages and other scripts, with spaces of all kinds; what is written like a special token is text."""

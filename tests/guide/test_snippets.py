@@ -22,6 +22,7 @@ from agent.server.metrics import Metrics
 from agent.settings import Settings
 from agent.storage.settings import StorageSettings
 from agent.testing.network import network
+from tests.examples import sample
 from tests.strikes.spoken import SHAPES, printed
 from tests.strikes.upstream import reply, upstream
 
@@ -101,7 +102,7 @@ def test_the_readme_holds(walk: Walk) -> None:
 
 
 @READS
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", sample(PAGES, 3))
 def test_the_commands_and_files_of_a_page_are_read(walk: Walk, name: str) -> None:
     """Command lines by the parser of `agent`, files by what reads them, each model from a fake of its service."""
     walk.take_page(f"{name}.md", read_page(name))

@@ -5,10 +5,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 import trio
 import trio.testing
 
 from tests.e2e.plain import plain
+from tests.examples import sample
 
 from ..server.api import TOKEN
 from ..server.api.whole import Whole, whole
@@ -76,7 +78,10 @@ async def test_a_list_has_its_users_own(autojump_clock: trio.testing.MockClock) 
         assert nobody["items"] == []
 
 
-async def test_an_item_is_there_for_its_user_alone(autojump_clock: trio.testing.MockClock) -> None:
+@pytest.mark.parametrize("decisions", sample([[*DECISIONS.values()][::3], [*DECISIONS.values()]], 2))
+async def test_an_item_is_there_for_its_user_alone(
+    decisions: list[dict[str, Any]], autojump_clock: trio.testing.MockClock
+) -> None:
     """Looked at or decided, another's is what never was; and it stays as it is."""
     async with owners() as (server, every):
 
@@ -95,10 +100,10 @@ async def test_an_item_is_there_for_its_user_alone(autojump_clock: trio.testing.
                             await server.ask(
                                 "POST", f"/memory/{id}", {"user_id": owner.user, **decided}, key=owner.key
                             )
-                            for decided in DECISIONS.values()
+                            for decided in decisions
                         ]
                     )
-                assert [told[0] for told in answers[0]] == [404] * (1 + len(DECISIONS))
+                assert [told[0] for told in answers[0]] == [404] * (1 + len(decisions))
                 assert [told[::2] for told in answers[0]] == [told[::2] for told in answers[1]]
         assert [await all_of(owner) for owner in every] == before
 

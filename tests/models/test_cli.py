@@ -16,6 +16,7 @@ from agent.models.settings import MODEL_EVENT_MAX
 from agent.ports.model import Finish, ModelMessage, ModelRequest, Piece, TextDelta, Tool, Usage
 from agent.process import run_in_group
 from agent.testing.models import outcome_of
+from tests.examples import sample
 from tests.strikes.spoken import printed
 
 ASKED = ModelRequest(
@@ -141,7 +142,7 @@ BROKEN = RESULT | {"is_error": True, "subtype": "success", "result": "SECRET"}
 
 @pytest.mark.parametrize(
     ("lines", "then", "kind", "message"),
-    [
+    sample([
         ([], "exit 3", "cut", r"status 3\): run `claude -p hello`"),
         ([text("a")], "", "cut", "ended before its answer"),
         ([text("a"), {key: value for key, value in RESULT.items() if key != "stop_reason"}], "", "cut", "a reason"),
@@ -155,7 +156,7 @@ BROKEN = RESULT | {"is_error": True, "subtype": "success", "result": "SECRET"}
         ([{"type": "assistant", "error": "authentication_failed"}, BROKEN], "exit 1", "auth", "log in"),
         ([{"type": "assistant", "error": "rate_limit"}, BROKEN], "exit 1", "rate", "failed"),
         ([event({"type": "error", "error": {"type": "overloaded_error"}})], "sleep 60", "server", "failed"),
-    ],
+    ], 3),
 )  # fmt: skip
 async def test_each_fault_is_told_by_its_kind(
     tmp_path: Path, lines: list[Any], then: str, kind: str, message: str

@@ -17,6 +17,7 @@ from agent.models.settings import MODEL_ANSWER_MAX, MODEL_EVENT_MAX
 from agent.models.shape import ServiceProtocol
 from agent.ports.model import CallDelta, Finish, LanguageModel, Piece, TextDelta, Usage
 from agent.testing.models import ASKED, outcome_of
+from tests.logs import capture_log
 from tests.strikes.spoken import REASONS, SHAPES
 from tests.strikes.upstream import (
     Reply,
@@ -278,14 +279,14 @@ async def test_no_connection_is_used_twice(shape: str) -> None:
         assert len(service.requests) == 3
 
 
-async def test_nothing_secret_is_logged(shape: str, caplog: pytest.LogCaptureFixture) -> None:
+async def test_nothing_secret_is_logged(shape: str) -> None:
     """Neither the key nor what is asked and answered, at any level of any logger."""
-    with caplog.at_level(logging.DEBUG):
+    with capture_log(logging.DEBUG) as captured:
         for answer in (reply(SHAPES[shape](SAID)), refused(401), Reply(head=b"SECRET\r\n\r\n")):
             async with upstream(answer) as service:
                 made = model(shape, service.url)
                 await outcome(made)
-    assert "SECRET" not in caplog.text + repr(made) + repr(vars(made))
+    assert "SECRET" not in captured.text + repr(made) + repr(vars(made))
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from structlog.testing import capture_logs
 from agent.server import lag as lagging
 from agent.server.lag import LAG_QUIET, LAG_STUCK, LAG_WARN, LAG_WINDOW, LoopLag, ThreadSample, watch_loop
 from agent.server.metrics import Metrics
+from tests.logs import capture_log
 
 
 class Clocks:
@@ -238,20 +239,21 @@ async def test_watching_leaves_nothing_behind() -> None:
     assert "agent_loop_lag_seconds_count 1.0" in metrics.text().decode()
 
 
-async def test_a_measure_that_breaks_is_logged_and_ends_the_measuring(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_a_measure_that_breaks_is_logged_and_ends_the_measuring() -> None:
     """Trio switches it off and says so; the server goes on, and so does its end."""
 
     class Broken(Metrics):
         def measure(self, metric: str, seconds: float) -> None:
             raise ZeroDivisionError
 
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(watch_loop, Broken())
-        await trio.testing.wait_all_tasks_blocked()
-        nursery.cancel_scope.cancel()
-    assert [(each.name, each.levelno) for each in caplog.records] == [("trio.abc.Instrument", logging.ERROR)]
+    with capture_log() as captured:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(watch_loop, Broken())
+            await trio.testing.wait_all_tasks_blocked()
+            nursery.cancel_scope.cancel()
+    assert [(each.name, each.levelno) for each in captured.records] == [
+        ("trio.abc.Instrument", logging.ERROR)
+    ]
 
 
 # --- in real time

@@ -19,6 +19,7 @@ from agent.server.api.calls import RESULT_BYTES
 from agent.server.body import BODY_CHUNKS, BODY_TIMEOUT
 from agent.server.serve import serve_stream
 from agent.testing.faults import pipe
+from tests.examples import sample
 
 from . import asker, code_in, held_to_the_document, request
 from .stores import House
@@ -30,41 +31,48 @@ DEEP = b'{"tool_call_id":"c","ok":true,"data":' + b"[" * 40 + b"]" * 40 + b"}"
 
 @pytest.mark.parametrize(
     ("body", "code", "pointer"),
-    [
-        (b"", "bad_json", None),
-        (b"null", "bad_request", ""),
-        (b"[]", "bad_request", ""),
-        (b'{"user_id":"anna","message":NaN}', "bad_json", None),
-        (b'{"user_id":"anna","message":"Hello"}}', "bad_json", None),
-        (b'{"user_id":"anna","message":"\\ud800"}', "bad_json", None),
-        (b'{"user_id":"anna","message":"\xff"}', "bad_json", None),
-        (b"\xef\xbb\xbf" + GOOD, "bad_json", None),
-        (b"[" * 100_000, "bad_json", None),
-        (
-            b'{"user_id":"anna","message":"Hello","tools":[{"x":' + b"[" * 40 + b"]" * 40 + b"}]}",
-            "bad_json",
-            None,
-        ),
-        (b'{"user_id":"anna","message":"Hello","tools":[{"x":1e999}]}', "bad_request", "/tools/0"),
-        (
-            b'{"user_id":"anna","message":"Hello","tools":[{"x":' + b"9" * 5000 + b"}]}",
-            "bad_request",
-            "/tools/0",
-        ),
-        (b'{"user_id":"anna","message":"Hello","tools":[7]}', "bad_request", "/tools/0"),
-        (json.dumps({"user_id": "a", "message": "b", "tools": [{}] * 65}).encode(), "bad_request", "/tools"),
-        (b'{"user_id":"anna","message":["s3cret-words"]}', "bad_request", "/message"),
-        (b'{"user_id":"anna","message":"Hello","lang":"s3cret-words"}', "bad_request", "/lang"),
-        (b'{"user_id":"anna","message":"Hello","x":"\xff"}', "bad_json", None),
-        (b'{"user_id":"anna","message":"Hello","x":"\\ud800"}', "bad_json", None),
-        (b'{"user_id":"anna","message":"Hello","x":1,"x":2}', "bad_request", None),
-        (b'{"user_id":"anna","message":"Hello","x":' + b"[" * 40 + b"]" * 40 + b"}", "bad_json", None),
-        (b'{"user_id":null,"message":"Hello"}', "bad_request", "/user_id"),
-        (b'{"user_id":"anna","message":""}', "bad_request", "/message"),
-        (b'{"user_id":"anna"}', "bad_request", "/message"),
-        (b'{"user_id":"","message":"Hello"}', "bad_request", "/user_id"),
-        (json.dumps({"user_id": "anna", "message": "x" * 8001}).encode(), "bad_request", "/message"),
-    ],
+    sample(
+        [
+            (b"", "bad_json", None),
+            (b"null", "bad_request", ""),
+            (b"[]", "bad_request", ""),
+            (b'{"user_id":"anna","message":NaN}', "bad_json", None),
+            (b'{"user_id":"anna","message":"Hello"}}', "bad_json", None),
+            (b'{"user_id":"anna","message":"\\ud800"}', "bad_json", None),
+            (b'{"user_id":"anna","message":"\xff"}', "bad_json", None),
+            (b"\xef\xbb\xbf" + GOOD, "bad_json", None),
+            (b"[" * 100_000, "bad_json", None),
+            (
+                b'{"user_id":"anna","message":"Hello","tools":[{"x":' + b"[" * 40 + b"]" * 40 + b"}]}",
+                "bad_json",
+                None,
+            ),
+            (b'{"user_id":"anna","message":"Hello","tools":[{"x":1e999}]}', "bad_request", "/tools/0"),
+            (
+                b'{"user_id":"anna","message":"Hello","tools":[{"x":' + b"9" * 5000 + b"}]}",
+                "bad_request",
+                "/tools/0",
+            ),
+            (b'{"user_id":"anna","message":"Hello","tools":[7]}', "bad_request", "/tools/0"),
+            (
+                json.dumps({"user_id": "a", "message": "b", "tools": [{}] * 65}).encode(),
+                "bad_request",
+                "/tools",
+            ),
+            (b'{"user_id":"anna","message":["s3cret-words"]}', "bad_request", "/message"),
+            (b'{"user_id":"anna","message":"Hello","lang":"s3cret-words"}', "bad_request", "/lang"),
+            (b'{"user_id":"anna","message":"Hello","x":"\xff"}', "bad_json", None),
+            (b'{"user_id":"anna","message":"Hello","x":"\\ud800"}', "bad_json", None),
+            (b'{"user_id":"anna","message":"Hello","x":1,"x":2}', "bad_request", None),
+            (b'{"user_id":"anna","message":"Hello","x":' + b"[" * 40 + b"]" * 40 + b"}", "bad_json", None),
+            (b'{"user_id":null,"message":"Hello"}', "bad_request", "/user_id"),
+            (b'{"user_id":"anna","message":""}', "bad_request", "/message"),
+            (b'{"user_id":"anna"}', "bad_request", "/message"),
+            (b'{"user_id":"","message":"Hello"}', "bad_request", "/user_id"),
+            (json.dumps({"user_id": "anna", "message": "x" * 8001}).encode(), "bad_request", "/message"),
+        ],
+        3,
+    ),
 )
 async def test_a_body_that_does_not_fit_is_told_where(body: bytes, code: str, pointer: str | None) -> None:
     """By a pointer into it where there is a place; nothing was done, and nothing of it is repeated."""
@@ -170,32 +178,35 @@ def test_no_body_within_its_bounds_takes_long(body: bytes) -> None:
 
 @pytest.mark.parametrize(
     ("target", "code"),
-    [
-        ("/calls?limit=0", "bad_request"),
-        ("/calls?limit=201", "bad_request"),
-        ("/calls?limit=s3cret-words", "bad_request"),
-        ("/calls?status=s3cret-words", "bad_request"),
-        ("/calls?s3cret-words=1", "bad_request"),
-        ("/calls?limit=1&limit=1", "bad_request"),
-        ("/calls?user_id=%ff", "bad_request"),
-        ("/calls?%", "bad_request"),
-        ("/calls?" + "&".join(f"a{n}=1" for n in range(100)), "bad_request"),
-        ("/calls?cursor=s3cret-words", "bad_cursor"),
-        ("/calls?cursor=", "bad_request"),
-        ("/calls?cursor=Y2FsbHMgOTk5OTk5OTk5OTk5OTk5OTk5OTk5OTk5OTk5OTk5", "bad_cursor"),
-        ("/calls?cursor=Y2FsbHMgLTE", "bad_cursor"),
-        ("/calls?cursor=Y2FsbHMgwrI", "bad_cursor"),
-        ("/calls/", "not_found"),
-        ("/calls/a/b", "not_found"),
-        ("/calls/" + "a" * 129, "not_found"),
-        ("/calls/%2e%2e", "not_found"),
-        ("/calls/..%2fprojects", "not_found"),
-        ("/projects/../calls", "not_found"),
-        ("/chat/", "not_found"),
-        ("/tools/nothing", "not_found"),
-        ("/tools?project_id=nowhere", "not_found"),
-        ("/threads//messages", "not_found"),
-    ],
+    sample(
+        [
+            ("/calls?limit=0", "bad_request"),
+            ("/calls?limit=201", "bad_request"),
+            ("/calls?limit=s3cret-words", "bad_request"),
+            ("/calls?status=s3cret-words", "bad_request"),
+            ("/calls?s3cret-words=1", "bad_request"),
+            ("/calls?limit=1&limit=1", "bad_request"),
+            ("/calls?user_id=%ff", "bad_request"),
+            ("/calls?%", "bad_request"),
+            ("/calls?" + "&".join(f"a{n}=1" for n in range(100)), "bad_request"),
+            ("/calls?cursor=s3cret-words", "bad_cursor"),
+            ("/calls?cursor=", "bad_request"),
+            ("/calls?cursor=Y2FsbHMgOTk5OTk5OTk5OTk5OTk5OTk5OTk5OTk5OTk5OTk5", "bad_cursor"),
+            ("/calls?cursor=Y2FsbHMgLTE", "bad_cursor"),
+            ("/calls?cursor=Y2FsbHMgwrI", "bad_cursor"),
+            ("/calls/", "not_found"),
+            ("/calls/a/b", "not_found"),
+            ("/calls/" + "a" * 129, "not_found"),
+            ("/calls/%2e%2e", "not_found"),
+            ("/calls/..%2fprojects", "not_found"),
+            ("/projects/../calls", "not_found"),
+            ("/chat/", "not_found"),
+            ("/tools/nothing", "not_found"),
+            ("/tools?project_id=nowhere", "not_found"),
+            ("/threads//messages", "not_found"),
+        ],
+        3,
+    ),
 )
 async def test_a_target_that_does_not_fit_is_told_so(target: str, code: str) -> None:
     """Parameters that a route does not have are refused, so that a misspelt one does not go unseen."""
