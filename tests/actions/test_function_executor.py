@@ -27,7 +27,7 @@ from agent.tools.python_module import _describe_function
 from tests.logs import logged
 
 DEADLINE = 0.2  # seconds, in place of ACTION_TIMEOUT where threads are real
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 @pytest.fixture

@@ -17,10 +17,10 @@ from .rig import Rig, built_shim, rig
 
 pytestmark = pytest.mark.proof
 
-SOON = 5.0  # seconds in which a client is answered, generous: the machine may be busy with other things
-CONFIRMED = 16.0  # seconds in which a confirm is answered: a claim, a webhook's deadline and a record
-GONE = 25.0  # seconds in which a server with nothing but a running action goes down
-GONE_NOW = 5.0  # seconds after the second signal
+SOON = 15.0  # seconds in which a client is answered, generous: the machine may be busy with other things
+CONFIRMED = 30.0  # seconds in which a confirm is answered: a claim, a webhook's deadline and a record
+GONE = 45.0  # seconds in which a server with nothing but a running action goes down
+GONE_NOW = 15.0  # seconds after the second signal
 NOISE = 16  # questions, whose log lines fill a small pipe
 
 

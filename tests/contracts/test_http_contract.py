@@ -108,7 +108,7 @@ async def letting_go(open_: Callable[[], int]) -> AsyncGenerator[Callable[[], Aw
     """Give what waits until no connection is held, though no collector need run; in the end it must find nothing."""
 
     async def let_go() -> None:
-        with trio.move_on_after(2):
+        with trio.move_on_after(30):
             while open_():  # noqa: ASYNC110 - the other side is looked at, not heard of
                 await trio.sleep(0.005)
         held = open_()

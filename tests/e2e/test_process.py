@@ -2,6 +2,7 @@
 
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 import trio
 
 from agent import cli
+from tests.bench.load.process import family
 
 from ..both import Flags, both_at_length
 from .independent import unsupported
@@ -22,7 +24,8 @@ from .plain import plain
 
 ROOT = Path(__file__).parents[2]
 KB = ROOT / "kb"
-PATIENCE = 30.0  # seconds; a machine that is busy with other things is slow
+PATIENCE = 90.0  # seconds; a machine that is busy with other things is slow
+ALL = os.environ.get("SIGTERMS") == "all"  # else half of the moments at which a server is told to end
 URLS = re.compile(r"page +http://127\.0\.0\.1:(\d+)/\nsocket +ws://127\.0\.0\.1:\1/ws\n")
 
 
@@ -94,7 +97,7 @@ def test_a_server_from_its_start_to_its_end(tmp_path: Path, capsys: pytest.Captu
     """
     start = time.monotonic()
     with serve(tmp_path, "--pace-ms", "0") as (process, port):
-        assert time.monotonic() - start < 10, "2 s are promised; a loaded machine gets more here"
+        assert time.monotonic() - start < 30, "2 s are promised; a loaded machine gets more here"
         url = f"ws://127.0.0.1:{port}/ws"
         assert cli.main(["ask", "What does the Standard plan cost per month?", "--url", url]) == 0
         out, err = capsys.readouterr()
@@ -176,6 +179,18 @@ async def _ask_and_see_it_drain(process: "subprocess.Popen[str]", port: int) -> 
             assert await client.until_closed() == 1012
 
 
+def measure_cpu(server: int) -> float:
+    """Return the seconds of CPU of a server's processes until now, and of those that it has waited for."""
+    fields = (Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split() for each in family(server))
+    return sum(sum(map(int, each[11:15])) for each in fields) / os.sysconf("SC_CLK_TCK")
+
+
+def measure_ended() -> float:
+    """Return the seconds of CPU of all processes that have ended below this one."""
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
+
+
 def assert_one_line(text: str, holds: str) -> None:
     """Check that a complaint is one line, holds some words and no traceback."""
     assert text.endswith("\n")
@@ -185,12 +200,16 @@ def assert_one_line(text: str, holds: str) -> None:
 
 @pytest.mark.proof
 @both_at_length
-@pytest.mark.parametrize("wait", [0.4, 0.8, 1.2, 1.8, 2.5, 3.5, 5.0, 8.0])
+@pytest.mark.parametrize("wait", [0.4, 0.8, 1.2, 1.8, 2.5, 3.5, 5.0, 8.0] if ALL else [0.4, 1.2, 2.5, 5.0])
 @pytest.mark.parametrize("reloading", [False, True])
 def test_sigterm_ends_a_server_that_reads_a_large_table(
     tmp_path: Path, wait: float, reloading: bool, workers: Flags
 ) -> None:
-    """At any moment of the start or of a reload: within a second, for which a busy machine is given two."""
+    """At any moment of the start or of a reload: within a second, for which a busy machine is given ten.
+
+    So its CPU tells: to read the table takes over two seconds.
+    """
+    ended = measure_ended()
     kb = tmp_path / "kb"
     kb.mkdir()
     (kb / "terms.md").write_text("# Terms\n\nThe notice period is 14 days.\n")
@@ -200,7 +219,7 @@ def test_sigterm_ends_a_server_that_reads_a_large_table(
         with serve(tmp_path, *workers, kb=kb) as (process, _):
             (kb / "prices.md").write_text(table)
             time.sleep(wait)
-            began = time.perf_counter()
+            began, so_far = time.perf_counter(), measure_cpu(process.pid)
             assert end(process) == 0
             took = time.perf_counter() - began
     else:
@@ -211,8 +230,9 @@ def test_sigterm_ends_a_server_that_reads_a_large_table(
             stdout=subprocess.DEVNULL,
         ) as process:
             time.sleep(wait + 0.5)  # the interpreter and its imports
-            began = time.perf_counter()
+            began, so_far = time.perf_counter(), measure_cpu(process.pid)
             process.send_signal(signal.SIGTERM)
             assert process.wait(PATIENCE) in (0, -signal.SIGTERM)
             took = time.perf_counter() - began
-    assert took < 2
+    assert took < 10
+    assert measure_ended() - ended - so_far < 1.5

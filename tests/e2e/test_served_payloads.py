@@ -8,7 +8,7 @@ import trio
 
 from tests.strikes.upstream import after
 
-from .test_served_model import says, served
+from .test_served_model import SOON, says, served
 
 PHONE = "070-123 45 67"
 CALL = f"What does the Standard plan cost? Call me on {PHONE} tomorrow, I am Anna"
@@ -34,18 +34,18 @@ async def test_a_served_model_fills_in_a_payload(kind: str) -> None:
 @pytest.mark.proof
 @pytest.mark.parametrize("kind", ["openai", "anthropic"])
 async def test_a_cancel_reaches_both(kind: str) -> None:
-    """Within 100 ms both of the service's connections are closed, and nothing is suggested."""
+    """Within 100 ms, on a busy machine `SOON`, both connections of the service are closed; nothing is suggested."""
     hangs = after(says(kind, json.dumps({"name": "Anna"})), 2, "hang")
     async with served(kind, [hangs, hangs], payloads="model") as (client, service):
         await client.ask(CALL)
-        with trio.fail_after(10):
+        with trio.fail_after(60):
             await service.until(lambda: len(service.requests) == 2)
             await trio.sleep(0.3)
             began = trio.current_time()
             await client.cancel()
             frames = await client.frames_until("stream_end")
             await service.until(lambda: len(service.closed) == 2)
-        assert max(service.closed) - began < 0.1
+        assert max(service.closed) - began < SOON
         assert frames[-1]["reason"] == "cancelled"
         with trio.move_on_after(0.3):
             raise AssertionError(await client.next_frame())

@@ -112,7 +112,7 @@ async def test_nobody_waits_for_the_reader_plain(tmp_path: Path, workers: Flags)
         server.process.send_signal(signal.SIGTERM)
         began = time.monotonic()
         assert await trio.to_thread.run_sync(server.process.wait, PATIENCE) == 0
-        assert time.monotonic() - began < LOG_FLUSH + 5
+        assert time.monotonic() - began < LOG_FLUSH + 20
         server.read()
         assert len(server.lines()) > 100  # what the pipe held: it was full
 
@@ -169,7 +169,7 @@ async def test_a_second_signal_ends_it_now(tmp_path: Path, workers: Flags) -> No
             server.process.send_signal(signal.SIGTERM)
             began = time.monotonic()
             assert await trio.to_thread.run_sync(server.process.wait, PATIENCE) in (0, -signal.SIGTERM)
-            assert time.monotonic() - began < LOG_FLUSH + 5
+            assert time.monotonic() - began < LOG_FLUSH + 20
 
 
 @pytest.mark.proof

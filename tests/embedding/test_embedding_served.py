@@ -291,7 +291,7 @@ async def test_over_a_socket_a_cancel_closes_the_connection(nursery: trio.Nurser
     with trio.move_on_after(0.3) as scope:
         await made.embed(["x"])
     assert scope.cancelled_caught
-    with trio.fail_after(1.0):
+    with trio.fail_after(30):
         await ended.wait()
     assert np.allclose(await made.embed(["x"]), np.array([[1, 1, 0]]) / np.sqrt(2))
     nursery.cancel_scope.cancel()

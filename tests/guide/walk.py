@@ -34,7 +34,7 @@ from agent.settings import Settings
 from .blocks import Block, find_commands, read_blocks, split_installs
 from .readers import READERS, ROOT, check_imports, check_install
 
-PATIENCE = 60.0  # seconds for a command, or for a server to be ready, on a busy machine
+PATIENCE = 120.0  # seconds for a command, or for a server to be ready, on a busy machine
 _PORT = "8787"
 _READ_ONLY = re.compile(r"^(docker|pytest|python -m tests\.|agent demo)|\.venv/bin/", re.MULTILINE)
 _NEEDS = {"--otel": "otel"}

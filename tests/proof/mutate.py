@@ -39,7 +39,7 @@ PROOFS = ("-m", "proof")  # of the tests that are named
 TESTS, STRIKES = "tests.proof.copied_tests", "tests.proof.copied_strikes"
 AT_ONCE = 2
 PARSING = threading.Lock()  # CPython 3.11 fails where two threads parse at once (python/cpython#106905)
-HANGS = 120.0  # seconds for one examination, whose every test and run has a shorter deadline
+HANGS = 240.0  # seconds for one examination, whose every test and run has a shorter deadline
 OUTCOMES = {WELL: "survived", NOTICED: "killed", CRASHED: "crashed", OVERDUE: "hung", None: "hung"}
 
 

@@ -31,6 +31,7 @@ from .mutate import ROOT
 pytestmark = pytest.mark.proof
 
 PATIENCE = 60  # seconds for what has no limit of its own
+SOON = 15  # seconds for what takes up to 3; while the disk hangs, who waits for it waits for ever
 SHIM = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -153,6 +154,20 @@ async def result(client: Client) -> tuple[dict[str, Any], float]:
     return frame["result"], trio.current_time() - began
 
 
+async def until_ready(server: Served) -> None:
+    """Wait until /readyz says that all is well."""
+    with trio.fail_after(PATIENCE):
+        while (await trio.to_thread.run_sync(server.readyz))[0] != 200:  # noqa: ASYNC110 - another process
+            await trio.sleep(0.1)
+
+
+async def until_claimed(server: Served) -> None:
+    """Wait until the ledger's file has its one action, and says that it runs."""
+    with trio.fail_after(PATIENCE):
+        while server.statuses() != Counter(claimed=1):  # noqa: ASYNC110 - another process
+            await trio.sleep(0.02)
+
+
 async def ended(server: Served, within: float) -> int:
     """Return the exit status of a server that ends in time."""
     with trio.fail_after(within):
@@ -181,24 +196,23 @@ async def test_a_disk_that_hangs_keeps_nobody_waiting(tmp_path: Path, shim: Path
             await trio.sleep(0.3)
             await client.cancel()
             told, seconds = await result(client)
-            assert (told, seconds < 1) == ({"cancelled": True}, True)
+            assert (told, seconds < SOON) == ({"cancelled": True}, True)
             second = await suggested(client)
             await client.confirm(second)
             told, seconds = await result(client)
-            assert (told["success"], "unknown" in told, seconds < 3) == (False, False, True)
-            with trio.fail_after(3):
+            assert (told["success"], "unknown" in told, seconds < SOON) == (False, False, True)
+            with trio.fail_after(SOON):
                 await other.ask("What does the standard plan cost?")
                 await other.frames_until("response")
             status, words = await trio.to_thread.run_sync(server.readyz)
             assert (status, "its disk does not answer" in words) == (503, True)
             server.hangs.unlink()
-            await trio.sleep(2.5)
-            assert (await trio.to_thread.run_sync(server.readyz))[0] == 200
+            await until_ready(server)
             await client.confirm(await suggested(client))
             told, _ = await result(client)
             assert told["success"] is True
         server.process.send_signal(signal.SIGTERM)
-        assert await ended(server, 10) == 0
+        assert await ended(server, PATIENCE) == 0
         assert server.statuses() in (Counter(cancelled=1, done=1), Counter(cancelled=2, done=1))
 
 
@@ -224,9 +238,7 @@ async def test_who_begins_or_decides_over_http_is_told(tmp_path: Path, shim: Pat
     parameters = {"order_id": {"type": "string", "required": True}}
     tool = {"name": "refund_order", "parameters": parameters}
     with hanging(tmp_path, shim, *workers) as server:
-        with trio.fail_after(PATIENCE):
-            while (await trio.to_thread.run_sync(server.readyz))[0] != 200:  # noqa: ASYNC110 - another process
-                await trio.sleep(0.1)
+        await until_ready(server)
 
         def ask() -> tuple[int, dict[str, Any], float]:
             return post(server, "/chat", user_id="anna", message="refund order A-17", tools=[tool])
@@ -248,9 +260,10 @@ async def test_who_begins_or_decides_over_http_is_told(tmp_path: Path, shim: Pat
             for work in (ask, approve[0], begin[1], partial(post, server, f"/calls/{calls[0]}/reject")):
                 nursery.start_soon(asked, work)
         assert {(status, said["code"]) for status, said, _ in told} == {(503, "storage")}
-        assert max(seconds for _, _, seconds in told) < 3
+        assert max(seconds for _, _, seconds in told) < SOON
         server.hangs.unlink()
-        await trio.sleep(2.5)
+        await until_ready(server)
+        await trio.sleep(1)
         assert (await trio.to_thread.run_sync(begin[0]))[0] == 409
         assert (await trio.to_thread.run_sync(ask))[0] == 200
 
@@ -265,14 +278,14 @@ async def test_a_disk_that_hangs_does_not_keep_the_process(
         async with connect(server.url) as client, connect(server.url) as other:
             begun, late = await suggested(client), await suggested(other)
             await client.confirm(begun)
-            await trio.sleep(0.5)
+            await until_claimed(server)
             server.hangs.touch()
             await other.confirm(late)
-            await trio.sleep(0.2)
+            await trio.sleep(0.5)
             for _ in range(signals):
                 server.process.send_signal(signal.SIGTERM)
                 await trio.sleep(0.2)
-            assert await ended(server, 15 if signals == 1 else 8) == 0
+            assert await ended(server, PATIENCE) == 0
         said = server.said()
         assert "ledger left open, because its disk does not answer unrecorded=1" in said
         assert f"outcome not recorded suggestionId={short_hash(begun)}" in said
@@ -325,18 +338,18 @@ async def test_three_hundred_confirms_at_once_on_a_slow_disk(
 @both_at_length
 async def test_an_outcome_outlives_a_lock(tmp_path: Path, workers: Flags) -> None:
     """Another program locks the database for 3 s while an action runs: the client is told, then the row has it."""
-    with served(tmp_path, "--action-delay-ms", "0,500", *workers) as server:
+    with served(tmp_path, "--action-delay-ms", "0,1500", *workers) as server:
         async with connect(server.url) as client:
             await client.confirm(await suggested(client))
-            await trio.sleep(0.25)
+            await until_claimed(server)
             with closing(sqlite3.connect(server.data / FILE, isolation_level=None, timeout=5)) as other:
                 other.execute("BEGIN IMMEDIATE")
                 told, seconds = await result(client)
-                assert (told["success"], seconds < 3) == (True, True)
-                await trio.sleep(3 - seconds)
+                assert told["success"] is True
+                await trio.sleep(max(0, 3 - seconds))
                 assert server.statuses() == Counter(claimed=1)
                 other.execute("COMMIT")
-            with trio.fail_after(5):
+            with trio.fail_after(PATIENCE):
                 while server.statuses() != Counter(done=1):  # noqa: ASYNC110 - another process
                     await trio.sleep(0.1)
 
@@ -354,7 +367,7 @@ async def test_a_folder_deleted_under_the_server(tmp_path: Path, workers: Flags)
             status, words = await trio.to_thread.run_sync(server.readyz)
             assert (status, "restart the server" in words) == (503, True)
         server.process.send_signal(signal.SIGTERM)
-        assert await ended(server, 10) == 0
+        assert await ended(server, PATIENCE) == 0
         assert not (server.data / FILE).exists()  # a worker that was still reading may keep its index there
 
 
@@ -371,6 +384,6 @@ def test_a_thread_that_never_returns_does_not_keep_a_process(tmp_path: Path) -> 
         "trio.run(main)\n"
     )
     command = [sys.executable, "-c", life, str(tmp_path / "fifo")]
-    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=20)
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=PATIENCE)
     assert ended.stdout.endswith("True\n")
     assert "blocking call left behind" in ended.stdout

@@ -21,7 +21,7 @@ from .ledger_kill import BEFORE_CLAIM, BEFORE_RECORD, SPOTS, effects
 
 pytestmark = pytest.mark.proof
 
-PATIENCE = 20  # seconds for anything a process is to say
+PATIENCE = 90  # seconds for anything a process is to say
 TIMES = 20
 SIGKILL = -9
 

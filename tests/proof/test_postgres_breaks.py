@@ -35,7 +35,7 @@ KILLS = 3 if ALL else 1  # at each message: a statement has some seven
 AT_ONCE = 16  # connections that are broken at the same time
 SPARE = 3.0  # seconds on a busy machine, beside RECORD_TIMEOUT
 LATE_MOST = RECORD_TIMEOUT  # seconds of the event loop: a call that blocks it would take longer
-PATIENCE = 30.0  # seconds until the database can be asked again
+PATIENCE = 90.0  # seconds until the database can be asked again
 NOW = WallClock().now_ms()
 
 

@@ -86,7 +86,7 @@ async def keep_up(database: Database) -> None:
     """Have a database do at once what it does every few seconds."""
     database._upkeep_at = -inf
     database._wanted.set()
-    with trio.fail_after(10):
+    with trio.fail_after(60):
         while database._upkeep_at == -inf:  # noqa: ASYNC110
             await trio.sleep(0.005)
 

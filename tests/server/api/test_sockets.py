@@ -83,10 +83,10 @@ async def test_a_client_that_leaves_cancels_its_turn_at_once(headers: dict[str, 
             with trio.move_on_after(0.5):
                 await client.post(f"{url}/chat", json={"user_id": "a", "message": "b"}, headers=headers)
         left = trio.current_time()
-        with trio.fail_after(10):  # something would be written to it after 15 seconds
+        with trio.fail_after(12):  # something would be written to it after 15 seconds
             while not gone:  # noqa: ASYNC110 - what is waited for is told nobody
                 await trio.sleep(0.01)
-        assert gone[0] - left < 10
+        assert gone[0] - left < 12
         await ask.edge.limits.wait_unused()
         nursery.cancel_scope.cancel()
     ask.left()
