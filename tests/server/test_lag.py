@@ -331,12 +331,16 @@ def test_a_process_that_does_not_get_the_cpu_says_so() -> None:
     code = _HOLD_UP.replace("{what}", "compute_until_stopped()").replace("{seconds}", "0.3")
     process = subprocess.Popen([sys.executable, "-c", code], stdout=-1, stderr=-1, text=True)
     assert process.stdout is not None
-    process.stdout.readline()
-    time.sleep(0.05)
-    process.send_signal(signal.SIGSTOP)
-    time.sleep(3)  # more than it has computed by then
-    process.send_signal(signal.SIGCONT)
-    _, said = process.communicate(timeout=60)
+    try:
+        process.stdout.readline()
+        time.sleep(0.05)
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(3)  # more than it has computed by then
+        process.send_signal(signal.SIGCONT)
+        _, said = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.communicate()
     line = late(said, " in compute")
     assert (line["why"], line["seconds"] >= 1) == ("starved", True)
 
