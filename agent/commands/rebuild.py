@@ -10,13 +10,13 @@ from ..embedding.open import open_near
 from ..errors import StorageFailed, UsageError
 from ..host import WallClock, WorkerThreads
 from ..log import silence_log
-from ..memory.recall.index import RecallIndex
 from ..memory.recall.scope_index import index_everything
 from ..memory.recall.search import VectorArm
 from ..ports.archive import EVERY_SCOPE, MemoryArchive
 from ..ports.memory import LIVE
 from ..ports.recall_store import RecallStore
 from ..ports.work import RunSync
+from ..recall.index import RecallIndex
 from ..storage.open import open_archive
 from ..storage.settings import StorageSettings
 from .memory_access import Data

@@ -25,7 +25,6 @@ from ..memory.message_items import read_items
 from ..memory.note_taker import NoteTaker
 from ..memory.own_memory import OwnMemory
 from ..memory.own_threads import OwnThreads
-from ..memory.recall.index import RecallIndex
 from ..memory.recall.recall import IndexRecaller
 from ..memory.recall.search import VectorArm
 from ..memory.recollection import Recollection
@@ -37,6 +36,7 @@ from ..ports.note import Noter, ReadStore
 from ..ports.observe import Observer
 from ..ports.remember import MemoryAccess, Transcript
 from ..ports.work import RunSync
+from ..recall.index import RecallIndex
 from ..settings import Settings
 from ..storage.open import open_memory_store
 from .adapters import Adapters

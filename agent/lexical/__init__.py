@@ -4,7 +4,7 @@ Entry points: `fields.open_index` and `searcher.Searcher` (an index and the sear
 a question), `filters` (conditions beside the terms), `lexicon.Lexicon` (the words of one snapshot: how rare each
 is, and which words may stand for it), and `subject` (the words of a text that carry its subject).
 
-The room knows nothing of files, sections or messages: `agent.retrieval` and `agent.memory.recall` both build on it. It
+The room knows nothing of files, sections or messages: `agent.retrieval` and `agent.recall` both build on it. It
 imports `agent.text`, `agent.lang` and ports. Only `meanings` needs numpy, and only `agent.embedding` imports that
 module.
 Start reading with `lexicon`, then `alike`.

@@ -25,6 +25,7 @@ PASSED_OVER = (
     "trio._core._thread_cache",
     "agent.storage.schema",
     "agent.memory.recall",
+    "agent.recall",
     "agent.ports.memory",
     "agent.ports.recall_store",
     "agent.ports.conversation",

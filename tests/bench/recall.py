@@ -34,17 +34,18 @@ from agent.errors import UsageError
 from agent.heap import share_heaps
 from agent.host import WorkerThreads
 from agent.lang import Lang
-from agent.memory.recall.index import RecallIndex
-from agent.memory.recall.query import read_query
-from agent.memory.recall.rank import Arm
 from agent.memory.recall.recall import IndexRecaller
 from agent.memory.recall.search import IndexSearch, VectorArm
-from agent.memory.recall.sureness import FLOOR
 from agent.ports.conversation import Scope
 from agent.ports.embed import Embedder
 from agent.ports.memory import Remark, StoredTurn
 from agent.ports.recall import Reach, RecallQuery, RecallResult
 from agent.ports.recall_store import ChangeListener, Changes, GroupRows, ScopeGroup
+from agent.recall.bounds import ReachBounds
+from agent.recall.index import RecallIndex
+from agent.recall.query import read_query
+from agent.recall.rank import Arm
+from agent.recall.sureness import FLOOR
 
 KINDS = {
     "contradiction_resolution",
@@ -259,7 +260,7 @@ class Asked:
         """Return the ids of the ten best by the ranks in some arms."""
         index, scope = self.index, self.talk.scope
         asked = read_query(text, self.talk.lang, index.speakers("thread", scope), self.talk.at)
-        found = index.find(asked, "thread", scope, self.talk.at)
+        found = index.find(asked, ReachBounds("thread", scope), self.talk.at)
         rows = rank_reciprocal([getattr(found, name) for name in which])
         return [index.rows.messages[row] for row in rows[:K]]
 

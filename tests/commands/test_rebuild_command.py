@@ -14,10 +14,10 @@ from agent.commands import rebuild
 from agent.embedding.open import open_near as near_of
 from agent.errors import StorageFailed
 from agent.memory.recall.dense import RowVectors
-from agent.memory.recall.index import RecallIndex
 from agent.memory.recall.scope_index import index_everything
 from agent.ports.vectors import PackedVector, VectorKind, VectorStore
 from agent.ports.work import RunSync
+from agent.recall.index import RecallIndex
 from agent.storage.memories.store import DatabaseMemory, open_database_memory
 from agent.testing.fakes import Noon
 from agent.testing.network import inline

@@ -21,11 +21,12 @@ from agent.lang import Lang
 from agent.ports.embed import Embedder, Encoder, Vectors
 from agent.ports.vectors import PackedVector, VectorKind, VectorStore
 from agent.ports.work import RunSync
+from agent.recall.columns import NONE
+from agent.recall.rows import RecallRows
 
 from ..settings import MEMORY_WRITE
 from .packed import PackedVectors
 from .packed import Rows as RowNumbers
-from .rows import NONE, RecallRows
 
 NEAR: Final = 100
 """Rows that become candidates by their vectors alone."""

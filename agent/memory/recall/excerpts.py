@@ -13,8 +13,7 @@ from agent.numbers.number_tokens import tokens as numbers_in
 from agent.numbers.token import Kind
 from agent.ports.memory import Number
 from agent.ports.recall import Excerpt
-
-from .documents import SentenceSpan, split_sentences
+from agent.recall.documents import SentenceSpan, split_sentences
 
 EXCERPT: Final = 120
 """Tokens of one excerpt at most."""

@@ -21,14 +21,14 @@ from agent.ports.conversation import Scope
 from agent.ports.recall import Reach, RecallQuery, RecallResult
 from agent.ports.recall_store import Changes, RecallStore, ScopeGroup
 from agent.ports.work import RunSync
+from agent.recall.index import RecallIndex
+from agent.recall.rank import WEIGHTS, RankWeights
+from agent.recall.sureness import FLOOR
 
 from ..settings import MEMORY_INDEXES
 from .change_follower import ChangeFollower
-from .index import RecallIndex
-from .rank import WEIGHTS, RankWeights
 from .scope_index import ScopeIndex, group_of, split_changes
 from .search import IndexSearch, VectorArm
-from .sureness import FLOOR
 
 AGAIN: Final = 60.0
 """Seconds between two times that new vectors are stored, at which a failed served model is tried again too."""

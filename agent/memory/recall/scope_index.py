@@ -21,9 +21,9 @@ from agent.ports.memory import Item, StoredTurn
 from agent.ports.recall import Reach
 from agent.ports.recall_store import Changes, RecallStore, ScopeGroup
 from agent.ports.work import RunSync
+from agent.recall.index import BATCH, BULK, RecallIndex
 
 from .change_follower import PAGE
-from .index import BATCH, BULK, RecallIndex
 from .search import IndexSearch
 
 _STEP: Final = 16  # turns that are added without a pause: some ms of the event loop

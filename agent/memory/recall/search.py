@@ -13,13 +13,21 @@ from typing import Any, Final, Protocol
 from agent.lang import Lang
 from agent.ports.memory import Item
 from agent.ports.recall import NOTHING_RECALLED, Excerpt, RecallQuery, RecallResult
+from agent.recall.bounds import ReachBounds
+from agent.recall.index import BATCH, RecallIndex
+from agent.recall.query import AnalyzedQuestion, read_query
+from agent.recall.rank import WEIGHTS, Arm, RankWeights, rank_rows, sum_arms
+from agent.recall.rows import item_end
+from agent.recall.sureness import (
+    FLOOR,
+    LOOKED_AT,
+    QuestionCoverage,
+    QuestionMass,
+    estimate_sureness,
+    word_rarity,
+)
 
 from .excerpts import NumberClaim, cut_excerpt, find_disagreements, numbers_of, select_excerpts
-from .index import BATCH, RecallIndex
-from .query import AnalyzedQuestion, read_query
-from .rank import ASKING, WEIGHTS, Arm, RankWeights, short_penalties, sum_arms, turn_penalty
-from .rows import item_end
-from .sureness import FLOOR, LOOKED_AT, QuestionCoverage, QuestionMass, estimate_sureness, word_rarity
 
 RECALLED_SHOWN = 4  # messages of the shown conversation that may be cited besides the excerpts
 
@@ -73,7 +81,6 @@ class IndexSearch:
         self.floor = floor
         self.near: VectorArm | None = None
         self._weights = weights
-        self._off = short_penalties(weights)
 
     async def look(self, search: RecallQuery) -> Any:
         """Return what the vectors say of a question, for `search_index`: None without vectors, or while many rows or
@@ -148,8 +155,8 @@ class IndexSearch:
         self, search: RecallQuery, question: AnalyzedQuestion, look: Any = None
     ) -> list[tuple[float, int]]:
         """Return the candidates of all arms with their scores, best first; of equal scores the later row first."""
-        rows, weights = self.index.rows, self._weights
-        arm_scores = self.index.find(question, search.reach, search.scope, search.at)
+        weights = self._weights
+        arm_scores = self.index.find(question, ReachBounds(search.reach, search.scope), search.at)
         arms: list[tuple[float, Arm]] = [
             (weights.window, arm_scores.words),
             (weights.grams, arm_scores.grams),
@@ -159,23 +166,7 @@ class IndexSearch:
                 look, self.index.visibility_at(search.at), arm_scores.words.keys() | arm_scores.grams.keys()
             )
             arms += [(weights.own, own), (weights.around, around)]
-        by = rows.spoken_by(question.speakers)
-        ranking: list[tuple[float, int]] = []
-        sizes, asks, spoke, off = rows.sizes, rows.asks, rows.by, self._off
-        timed, when, dated = rows.is_timed, question.asks_time, question.has_dates
-        for row, score in sum_arms(arms).items():
-            size = sizes[row]
-            if size < ASKING:
-                score -= turn_penalty(size, asks[row] / 255, weights) if asks[row] else off[size]
-            if spoke[row] in by:
-                score += weights.speaker
-            if when and timed(row):
-                score += weights.time
-            if dated:
-                score += weights.date * question.fit_time(rows.at[row])
-            ranking.append((score, row))
-        ranking.sort(reverse=True)
-        return ranking
+        return rank_rows(self.index.rows, sum_arms(arms), question, weights)
 
     def _is_shown(self, search: RecallQuery, row: int) -> bool:
         """Tell whether a turn stands in the visible conversation."""
@@ -187,9 +178,10 @@ class IndexSearch:
     ) -> QuestionCoverage:
         """Return the shares of a question that the best candidates hold, of the speakers in question and of others."""
         rows = self.index.rows
+        index, bounds = self.index, ReachBounds(search.reach, search.scope)
         names = {rows.stems[each] for name in question.speakers for each in rows.name_stems(name)}
         stems = [term for term in self._known_stems(question) if term not in names]
-        documents, holding = self.index.count_stems(stems, search.reach, search.scope)
+        documents, holding = index.count_stems(stems, bounds)
         weighted_stems = [
             (rows.stem_number(term), question.terms[term] * word_rarity(documents, many))
             for term, many in zip(stems, holding, strict=True)

@@ -5,12 +5,12 @@ from typing import Any, Literal, TypeVar
 
 import trio
 
-from agent.memory.recall.index import RecallIndex
 from agent.memory.recall.recall import IndexRecaller
 from agent.ports.conversation import Scope
 from agent.ports.memory import LIVE, Item, Remark, StoredTurn
 from agent.ports.recall import RecallQuery, RecallResult
 from agent.ports.recall_store import ChangeListener, Changes, GroupRows, ScopeGroup
+from agent.recall.index import RecallIndex
 from tests.memory.made import MINE, NOW
 
 MINUTE = 60_000

@@ -14,10 +14,10 @@ import trio.testing
 from agent.errors import EmbeddingFailed, StorageFailed
 from agent.memory.recall import dense
 from agent.memory.recall.dense import AGAIN, AT_ONCE, KEPT, RowVectors
-from agent.memory.recall.index import BATCH, RecallIndex
 from agent.memory.recall.recall import IndexRecaller
 from agent.ports.conversation import Scope
 from agent.ports.vectors import PackedVector, VectorKind
+from agent.recall.index import BATCH, RecallIndex
 from agent.storage.memories.store import DatabaseMemory, open_database_memory
 from agent.testing.fakes import Noon
 from agent.testing.vectors import WordsEmbedder

@@ -11,9 +11,9 @@ from agent.memory.recall.excerpts import (
     numbers_of,
     select_excerpts,
 )
-from agent.memory.recall.rank import WEIGHTS, sum_arms, turn_penalty
-from agent.memory.recall.sureness import QuestionCoverage, QuestionMass, estimate_sureness, word_rarity
 from agent.ports.recall import Excerpt
+from agent.recall.rank import WEIGHTS, sum_arms, turn_penalty
+from agent.recall.sureness import QuestionCoverage, QuestionMass, estimate_sureness, word_rarity
 
 
 def test_each_arm_counts_by_its_share_of_its_best() -> None:

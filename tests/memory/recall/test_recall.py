@@ -7,13 +7,13 @@ import trio.testing
 from agent.errors import EmbeddingFailed
 from agent.memory.recall.change_follower import PAGE
 from agent.memory.recall.dense import RowVectors
-from agent.memory.recall.index import BATCH
 from agent.memory.recall.recall import AGAIN, IndexRecaller
 from agent.memory.recall.search import RECALLED_SHOWN
-from agent.memory.recall.sureness import FLOOR
 from agent.ports.conversation import Scope
 from agent.ports.recall import RecallResult
 from agent.ports.recall_store import Changes
+from agent.recall.index import BATCH
+from agent.recall.sureness import FLOOR
 from agent.testing.vectors import WordsEmbedder
 from tests.memory.made import DAY, MINE, NOW, item
 

@@ -16,7 +16,6 @@ import trio.testing
 
 from agent.errors import StorageFailed, UsageError
 from agent.host import WorkerThreads
-from agent.memory.recall.index import BATCH, RecallIndex
 from agent.memory.recall.recall import IndexRecaller
 from agent.memory.recall.scope_index import ScopeIndex, group_of
 from agent.memory.recall.search import IndexSearch
@@ -24,6 +23,7 @@ from agent.memory.settings import MemorySettings
 from agent.ports.conversation import Scope
 from agent.ports.memory import ExchangeRecord, Remark, StoredTurn
 from agent.ports.recall_store import Changes
+from agent.recall.index import BATCH, RecallIndex
 from agent.storage.memories.store import DatabaseMemory, open_database_memory
 from agent.testing.fakes import Noon
 from tests.examples import sample

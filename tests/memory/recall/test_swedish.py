@@ -4,8 +4,8 @@ import statistics
 from pathlib import Path
 
 from agent.lang import Lang
-from agent.memory.recall.documents import comparison_form
-from agent.memory.recall.query import read_query
+from agent.recall.documents import comparison_form
+from agent.recall.query import read_query
 from tests.bench.recall import Asked, dialogues, recall_at
 
 from .made import best, recall_of, search, turn

@@ -15,11 +15,10 @@ from typing import Final
 
 from agent.lexical.queries import Term, grams_of
 
+from .bounds import GRAMS, WORDS, SearchBounds
 from .documents import part_terms, window_terms
 from .rows import RecallRows, item_end
 
-WORDS: Final = "words"
-GRAMS: Final = "grams"
 K1, B = 1.2, 0.75
 """BM25's, as tantivy has them."""
 
@@ -133,25 +132,23 @@ class Tail:
 
     # --- searching
 
-    def count_rows(self, places: Collection[int]) -> int:
-        """Return the number of rows in `places`."""
-        return len(self) - len(self._rows_outside(places))
+    def count_rows(self, bounds: SearchBounds) -> int:
+        """Return the number of rows within `bounds`."""
+        return len(self) - len(self._rows_outside(bounds))
 
-    def count_holding(self, term: str, places: Collection[int]) -> int:
-        """Return the number of rows in `places` that hold `term`."""
+    def count_holding(self, term: str, bounds: SearchBounds) -> int:
+        """Return the number of rows within `bounds` that hold `term`."""
         self._cut()
-        holding, outside = self._windows.get(term, ()), self._rows_outside(places)
+        holding, outside = self._windows.get(term, ()), self._rows_outside(bounds)
         return sum(each >> _COUNT_BITS not in outside for each in holding) if outside else len(holding)
 
-    def _rows_outside(self, places: Collection[int]) -> Collection[int]:
-        """Return the rows that are in no place of `places`."""
-        if len(places) == len(self._rows.whose.scopes):
-            return ()
-        place = self._rows.place
-        return {row for row in self if place[row] not in places}
+    def _rows_outside(self, bounds: SearchBounds) -> Collection[int]:
+        """Return the rows that are outside `bounds`."""
+        is_within = bounds.test_of(self._rows)
+        return () if is_within is None else {row for row in self if not is_within(row)}
 
-    def _hidden_rows(self, places: Collection[int], at: int) -> Collection[int]:
-        """Return the rows that a search may not find: those outside its places, and items not valid at time `at`."""
+    def _hidden_rows(self, bounds: SearchBounds, at: int) -> Collection[int]:
+        """Return the rows that a search may not find: those outside its bounds, and items not valid at time `at`."""
         invalid = [
             row
             for row in self._rows.item_rows()
@@ -159,13 +156,13 @@ class Tail:
             and (item := self._rows.item(row)) is not None
             and not item.valid_from <= at < item_end(item)
         ]
-        return {*self._rows_outside(places), *invalid}
+        return {*self._rows_outside(bounds), *invalid}
 
     def score_rows(
         self,
         words: Terms,
         grams: Collection[str],
-        places: Collection[int],
+        bounds: SearchBounds,
         at: int,
         frequency: Callable[[Term], int],
         documents: int,
@@ -173,12 +170,12 @@ class Tail:
     ) -> tuple[dict[int, float], dict[int, float], dict[int, float]]:
         """Return scores by row: of windows, of the best part of long messages, of 4-grams.
 
-        `places`: those in the search's reach. `at`: its time, at which items have to be valid. `frequency`: of a term
+        `bounds`: of the search. `at`: its time, at which items have to be valid. `frequency`: of a term
         in the index. `documents`: those in the index. `lengths`: the average number of words and of 4-grams of its
         documents; 0 if it has none.
         """
         self._cut()
-        hidden = self._hidden_rows(places, at)
+        hidden = self._hidden_rows(bounds, at)
         shown = len(self._sizes) - len(hidden)
         if not shown:
             return {}, {}, {}

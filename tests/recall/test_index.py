@@ -5,15 +5,15 @@ from contextlib import suppress
 import pytest
 
 from agent.lang import Lang
-from agent.memory.recall.documents import TextTerms, read_terms
-from agent.memory.recall.index import BATCH, RecallIndex
-from agent.memory.recall.query import read_query
-from agent.memory.recall.rows import NONE
 from agent.ports.conversation import Scope
 from agent.ports.recall import Reach
+from agent.recall.bounds import ReachBounds
+from agent.recall.columns import NONE
+from agent.recall.documents import TextTerms, read_terms
+from agent.recall.index import BATCH, RecallIndex
+from agent.recall.query import read_query
 from tests.memory.made import DAY, MINE, NOW, item
-
-from .made import TALK, index_of, turn
+from tests.memory.recall.made import TALK, index_of, turn
 
 OTHERS = (Scope("p", "t", "eve"), Scope("q", "t", "ana"), Scope("p", "t", ""), Scope("", "", ""))
 
@@ -23,7 +23,7 @@ def found(
 ) -> dict[int, float]:
     """Return the rows that the arm of words finds."""
     asked = read_query(text, "en", (), at, langs=index.rows.langs)
-    return dict(index.find(asked, reach, scope, at).words)
+    return dict(index.find(asked, ReachBounds(reach, scope), at).words)
 
 
 @pytest.mark.parametrize("commit", [False, True])
@@ -41,7 +41,7 @@ def test_the_tail_scores_as_the_index_does() -> None:
     waiting, written = index_of(*TALK, commit=False), index_of(*TALK)
     for text in ("kitten shelter", "hiking", "rained mountains"):
         asked = read_query(text, "en", (), NOW)
-        one, other = (each.find(asked, "scope", MINE, NOW) for each in (waiting, written))
+        one, other = (each.find(asked, ReachBounds("scope", MINE), NOW) for each in (waiting, written))
         assert dict(one.words) == pytest.approx(dict(other.words), rel=0.02)
         assert dict(one.grams) == pytest.approx(
             dict(other.grams), rel=0.2
@@ -127,7 +127,7 @@ def test_a_turn_changes_what_those_before_it_are_found_by() -> None:
     assert set(found(index, "rained")) == {0, 1, 2}
     index.commit()
     assert set(found(index, "rained")) == {0, 1, 2}
-    assert index.counts("scope", MINE).documents == 3
+    assert index.counts(ReachBounds("scope", MINE)).documents == 3
 
 
 def test_what_comes_while_the_index_is_written_waits() -> None:
@@ -193,7 +193,7 @@ def test_a_turn_is_beside_another_once_all_of_it_is_there(monkeypatch: pytest.Mo
             beside.append(index.rows.neighbours(0)[1])
         return read_terms(text, lang)
 
-    monkeypatch.setattr("agent.memory.recall.rows.read_terms", read_while_it_is_written)
+    monkeypatch.setattr("agent.recall.rows.read_terms", read_while_it_is_written)
     index.add_turn(turn(2, "Another hat."))
     assert beside == [NONE]
     assert index.rows.neighbours(0) == (NONE, 1)
@@ -204,7 +204,7 @@ def test_words_count_by_what_is_in_the_scope() -> None:
     alone = index_of(*TALK)
     noise = [turn(100 + n, "hiking kitten kitten", scope=OTHERS[0]) for n in range(30)]
     among = index_of(*TALK, *noise)
-    counts = among.counts("scope", MINE)
+    counts = among.counts(ReachBounds("scope", MINE))
     assert (counts.documents, counts.frequency("kitten"), counts.frequency("nothing")) == (5, 5, 0)
     assert counts.weight("rain") < 1  # rare among all, common here
     one, other = (found(each, "hiking mountains") for each in (alone, among))

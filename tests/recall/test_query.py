@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from agent.memory.recall.query import read_query
+from agent.recall.query import read_query
 
 SPEAKERS = ("user", "assistant", "Ann", "Ben Ode")
 AT = int(datetime(2026, 5, 20, 12, tzinfo=UTC).timestamp() * 1000)  # a Wednesday

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.memory.recall.rows import TextColumn
+from agent.recall.columns import TextColumn
 
 ALL = st.lists(st.text(st.characters() | st.characters(categories=["Cs"]) | st.sampled_from("\0ÿåé😀")))
 

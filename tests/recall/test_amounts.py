@@ -5,11 +5,10 @@ import statistics
 import pytest
 
 from agent.lang import LANGUAGES, Lang
-from agent.memory.recall.amounts import find_amounts
+from agent.recall.amounts import find_amounts
 from agent.text.words import split_words
-
-from .made import recall_of, search
-from .numbers import talk
+from tests.memory.recall.made import recall_of, search
+from tests.memory.recall.numbers import talk
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,11 @@
-"""Holds the data of each turn and item that the index needs, in columns: some 300 bytes a row besides the text.
+"""Holds the data of each turn, item and statement that the index needs, in columns: some 300 bytes a row and its text.
 
 Strategy: a row is a number that is never used again; a forgotten row loses its text and is no longer live. Turns of one
-thread and sitting are chained, so that a turn's neighbours are found across messages of other threads. All words are in
-one array, by stem number.
+thread and sitting are chained, so that a turn's neighbours are found across messages of other threads; of statements,
+those that were added together. All words are in one array, by stem number.
 """
 
 from array import array
-from bisect import bisect_left
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -17,6 +16,7 @@ from agent.ports.memory import Item, StoredTurn
 from agent.text.language import detect_language
 from agent.text.words import split_words
 
+from .columns import NONE, TextColumn, TurnNumbers
 from .documents import (
     SentenceSpan,
     TextTerms,
@@ -32,39 +32,8 @@ from .documents import (
 from .place_directory import PlaceDirectory, reach_name
 from .query import ASSISTANT, USER
 
-_GONE: Final = b"\xff"  # no byte of UTF-8
-
-
-class TextColumn:
-    """Texts by number, from 0. One thread may add while others read."""
-
-    def __init__(self) -> None:
-        self._bytes = bytearray()
-        self._ends = array("Q", [0])
-
-    def __len__(self) -> int:
-        """Return the number of texts, including emptied ones."""
-        return len(self._ends) - 1
-
-    def __getitem__(self, at: int) -> str:
-        """Return a text, decoded anew; "" for an emptied one. Raises IndexError beyond the last."""
-        held = self._bytes[self._ends[at] : self._ends[at + 1]]
-        return "" if held[:1] == _GONE else held.decode(errors="surrogatepass")
-
-    def append(self, text: str) -> None:
-        """Add a text."""
-        self._bytes += text.encode(errors="surrogatepass")
-        self._ends.append(len(self._bytes))
-
-    def clear_text(self, at: int) -> None:
-        """Overwrite a text, so that its bytes are gone from memory."""
-        begin, end = self._ends[at], self._ends[at + 1]
-        self._bytes[begin:end] = _GONE * (end - begin)
-
-
-NONE: Final = -1
 FOR_EVER: Final = 2**63 - 1
-_TIMED, _USERS, _LIVE = 1, 2, 4
+_TIMED, _USERS, _LIVE, _BARE = 1, 2, 4, 8
 _MANY: Final = 65_535  # words that are counted
 _CUT: Final = 512  # rows whose sentences are known, some 2 KB of each
 
@@ -78,11 +47,27 @@ class _ThreadEnd:
     lang: Lang = DEFAULT
 
 
-class RecallRows:
-    """Turns and items by row, from 0. One thread may add while others read.
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement of a text that has neither a scope, a speaker nor a time.
 
-    `texts`: "" for a removed row. `at`: Unix milliseconds. `place`: the number of its scope in `whose`. `by`: the
-    number of its speaker in `speakers`. `sizes`: words. `asks`: the share of questions in it, in 1/255.
+    `source`: the id of the text. `place`, `seq`: where the text stands, as in `bounds.Lineage`. `lang`: of its stems.
+    """
+
+    text: str
+    source: str
+    place: int
+    seq: int
+    lang: Lang
+
+
+class RecallRows:
+    """Turns, items and statements by row, from 0. One thread may add while others read.
+
+    `texts`: "" for a removed row. `messages`: ids of messages, or a statement's source. `at`: Unix milliseconds.
+    `place`: the number of its scope in `whose`, or a statement's place. `seq`: the number of a turn, 0 for an item, or
+    a statement's seq. `by`: the number of its speaker in `speakers`. `sizes`: words. `asks`: the share of questions in
+    it, in 1/255.
     """
 
     def __init__(self) -> None:
@@ -90,6 +75,7 @@ class RecallRows:
         self.messages: list[str] = []
         self.at = array("q")
         self.place = array("I")
+        self.seq = array("q")
         self.by = array("I")
         self.sizes = array("H")
         self.asks = bytearray()
@@ -104,13 +90,11 @@ class RecallRows:
         self._letters: dict[int, str] = {}  # of rows not yet in the index
         self._sentences: dict[int, tuple[SentenceSpan, ...]] = {}  # of recently searched rows
         self._marks = bytearray()
-        self._turns = array("q")  # numbers of turns; of an item 0
         self._items: dict[int, Item] = {}
         self._item_rows: dict[str, int] = {}
         self._of_scope: dict[str, dict[str, Item]] = {}  # items by id, by the name of their scope
         self._taken_back: dict[str, Collection[int]] = {}  # by item: the numbers of its turns
-        self._turn_numbers = array("q")  # numbers of turns, ascending, ...
-        self._turn_rows = array("I")  # ... and the row of each: a tenth of what a dict takes
+        self._turn_rows = TurnNumbers()
         self._before = array("i")
         self._after = array("i")
         self._lang_of = array("H")
@@ -125,7 +109,7 @@ class RecallRows:
     def add_turn(self, turn: StoredTurn) -> int:
         """Add a turn and return its row; NONE for a turn that is there already, or that holds a refused answer."""
         remark = turn.remark
-        if remark.blocked or self._row_of(turn.n) != NONE:
+        if remark.blocked or self._turn_rows.find(turn.n) != NONE:
             return NONE
         place = self.whose.place(turn.scope)
         thread = self._threads.setdefault(place, _ThreadEnd())
@@ -133,36 +117,47 @@ class RecallRows:
         row = len(self)
         before = thread.last if thread.last != NONE and thread.sitting == remark.sitting else NONE
         thread.last, thread.sitting = row, remark.sitting
-        at = bisect_left(self._turn_numbers, turn.n)  # the end, nearly always
-        self._turn_numbers.insert(at, turn.n)
-        self._turn_rows.insert(at, row)
+        self._turn_rows.add(turn.n, row)
         speaker = self._number_speaker(remark.speaker or remark.role, place)
         terms = read_terms(remark.text, thread.lang)
         marks = _LIVE | (_USERS if remark.role == USER else 0) | (_TIMED if terms.timed else 0)
         self._add_row(remark.text, remark.message, remark.at, place, speaker, terms, marks)
-        self._turns.append(turn.n)
-        self._before.append(before)
-        self._after.append(NONE)
-        if before != NONE:  # last: a writer thread may follow this link from now on
-            self._after[before] = row
+        self._link_row(turn.n, before)
         return row
 
     def forget_turn(self, n: int) -> Sequence[int]:
         """Remove the words of a turn; return its row and the rows whose documents held them; () for an unknown turn."""
-        row = self._row_of(n)
+        row = self._turn_rows.find(n)
         if row == NONE or not self.is_live(row):
             return ()
         beside = [each for links in (self._before, self._after) for each in self._rows_holding(row, links)]
-        self._empty_row(row)
+        self.empty_row(row)
         self._parts.pop(row, None)
         for at in range(self._ends[row], self._ends[row + 1]):
             self._words[at] = 0
         return (row, *beside)
 
-    def _row_of(self, n: int) -> int:
-        """Return the row of turn `n`, or NONE."""
-        at = bisect_left(self._turn_numbers, n)
-        return self._turn_rows[at] if at < len(self._turn_numbers) and self._turn_numbers[at] == n else NONE
+    def _link_row(self, seq: int, before: int) -> None:
+        """Add the seq of a new row, and its links to the row `before`, or NONE."""
+        row = len(self.seq)
+        self.seq.append(seq)
+        self._before.append(before)
+        self._after.append(NONE)
+        if before != NONE:  # last: a writer thread may follow this link from now on
+            self._after[before] = row
+
+    def add_statements(self, statements: Sequence[Statement]) -> list[int]:
+        """Add statements, each a neighbour of the next, and return their rows."""
+        before, rows = NONE, []
+        for each in statements:
+            row = len(self)
+            terms = read_terms(each.text, each.lang)
+            marks = _LIVE | _BARE | (_TIMED if terms.timed else 0)
+            self._add_row(each.text, each.source, 0, each.place, 0, terms, marks)
+            self._link_row(each.seq, before)
+            rows.append(row)
+            before = row
+        return rows
 
     def add_item(self, item: Item) -> int:
         """Add an item, replacing its earlier state, and return its row."""
@@ -176,9 +171,7 @@ class RecallRows:
         speaker = self._number_speaker("", place)
         marks = _LIVE | _USERS | (_TIMED if terms.timed else 0)
         self._add_row(item.text, "", item.created_at, place, speaker, keyed, marks)
-        self._turns.append(0)
-        self._before.append(NONE)
-        self._after.append(NONE)
+        self._link_row(0, NONE)
         return row
 
     def drop_item(self, id: str) -> int:
@@ -187,7 +180,7 @@ class RecallRows:
         if row != NONE:
             item = self._items.pop(row)
             self._of_scope[reach_name(item.scope, "scope")].pop(id)
-            self._empty_row(row)
+            self.empty_row(row)
         return row
 
     def take_back(self, item: str, turns: Collection[int]) -> None:
@@ -207,7 +200,7 @@ class RecallRows:
             return item.valid_from <= at < item_end(item)
         if id[:1] != "t" or not id[1:].isdecimal():
             return False
-        row = self._row_of(int(id[1:]))
+        row = self._turn_rows.find(int(id[1:]))
         return (
             row != NONE
             and self.is_live(row)
@@ -215,7 +208,8 @@ class RecallRows:
             and not any(int(id[1:]) in turns for turns in self._taken_back.values())
         )
 
-    def _empty_row(self, row: int) -> None:
+    def empty_row(self, row: int) -> None:
+        """Overwrite the text of a row, which is no longer live."""
         self.texts.clear_text(row)
         self._marks[row] = 0
         self._sentences.pop(row, None)
@@ -301,7 +295,7 @@ class RecallRows:
     def id(self, row: int) -> str:
         """Return the id by which a row is cited."""
         item = self._items.get(row)
-        return f"t{self._turns[row]}" if item is None else item.id
+        return f"t{self.seq[row]}" if item is None else item.id
 
     def spoken_by(self, names: Collection[str]) -> frozenset[int]:
         """Return the numbers of the speakers in `names`, and of "", the speaker of items; empty for no names."""
@@ -378,8 +372,8 @@ class RecallRows:
         return rows
 
     def context_terms(self, row: int) -> Sequence[str]:
-        """Return the terms of a row's speaker and time; none for an item."""
-        if row in self._items:
+        """Return the terms of a row's speaker and time; none for an item or a statement."""
+        if row in self._items or self._marks[row] & _BARE:
             return ()
         name = self.speakers[self.by[row]]
         lang = list(self.langs)[self._lang_of[row]]

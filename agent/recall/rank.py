@@ -8,9 +8,14 @@ out (a bonus for length, whole sittings). `python -m tests.bench.recall` prints 
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
+
+from .query import AnalyzedQuestion
+from .rows import RecallRows
 
 ARM: Final = 100
 """Documents that the arm of stems proposes, ..."""
@@ -71,9 +76,64 @@ def turn_penalty(size: int, asks: float, weights: RankWeights) -> float:
     return off + weights.short * _SHORTNESS[size] if size < len(_SHORTNESS) else off
 
 
-def short_penalties(weights: RankWeights) -> tuple[float, ...]:
+@cache
+def _short_penalties(weights: RankWeights) -> tuple[float, ...]:
     """Return the penalties of turns without a question, by size below ASKING."""
     return tuple(turn_penalty(size, 0.0, weights) for size in range(ASKING))
+
+
+def rank_rows(
+    rows: RecallRows,
+    scores: Mapping[int, float],
+    question: AnalyzedQuestion,
+    weights: RankWeights,
+    bonus: Callable[[int], float] | None = None,
+) -> list[tuple[float, int]]:
+    """Return the candidates with their scores, best first; of equal scores the later row first.
+
+    `scores`: of each row, by `sum_arms`. `bonus`: returns what is added to the score of a row.
+    """
+    by, off = rows.spoken_by(question.speakers), _short_penalties(weights)
+    ranking: list[tuple[float, int]] = []
+    sizes, asks, spoke = rows.sizes, rows.asks, rows.by
+    timed, when, dated = rows.is_timed, question.asks_time, question.has_dates
+    for row, score in scores.items():
+        size = sizes[row]
+        if size < ASKING:
+            score -= turn_penalty(size, asks[row] / 255, weights) if asks[row] else off[size]
+        if spoke[row] in by:
+            score += weights.speaker
+        if when and timed(row):
+            score += weights.time
+        if dated:
+            score += weights.date * question.fit_time(rows.at[row])
+        if bonus is not None:
+            score += bonus(row)
+        ranking.append((score, row))
+    ranking.sort(reverse=True)
+    return ranking
+
+
+class NameFinder:
+    """Names of several words, by the stem numbers of a row.
+
+    `names`: the numbers of the stems of each name, in order.
+    """
+
+    def __init__(self, names: Iterable[tuple[int, ...]]) -> None:
+        self._rest: dict[int, list[tuple[int, ...]]] = {}  # by the first stem
+        for first, *rest in names:
+            self._rest.setdefault(first, []).append(tuple(rest))
+
+    def has_name(self, words: "array[int]") -> bool:
+        """Tell whether a name stands in a row of these stem numbers, whole."""
+        if self._rest.keys().isdisjoint(words):
+            return False
+        return any(
+            tuple(words[at + 1 : at + 1 + len(rest)]) == rest
+            for at, word in enumerate(words)
+            for rest in self._rest.get(word, ())
+        )
 
 
 _SHORTNESS: Final = tuple(1 - math.log(1 + size) / math.log(SHORT) for size in range(SHORT - 1))

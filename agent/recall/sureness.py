@@ -64,15 +64,19 @@ class QuestionMass:
         self._total = total or 1.0
         self.known = sum(self._weights.values()) / self._total
 
+    def share(self, words: Iterable[int]) -> float:
+        """Return the share of the question that these stem numbers hold, 0..1."""
+        weights = self._weights
+        return sum([weights[each] for each in weights.keys() & words]) / self._total
+
     def largest_share(self, documents: Iterable[Sequence[Sequence[int]]]) -> float:
         """Return the largest share of the question that one of `documents` holds, 0..1.
 
         `documents`: the stem numbers of each, in any number of parts.
         """
-        best, weights = 0.0, self._weights
+        best = 0.0
         for parts in documents:
-            shared = weights.keys() & chain.from_iterable(parts)
-            best = max(best, sum([weights[each] for each in shared]) / self._total)
+            best = max(best, self.share(chain.from_iterable(parts)))
             if best >= self.known:  # no document holds more
                 break
         return best

@@ -5,7 +5,8 @@ from itertools import pairwise
 
 import pytest
 
-from agent.memory.recall.documents import (
+from agent.recall.columns import NONE
+from agent.recall.documents import (
     AROUND,
     LEAST,
     LONG,
@@ -16,10 +17,9 @@ from agent.memory.recall.documents import (
     read_terms,
     window_terms,
 )
-from agent.memory.recall.rows import NONE, RecallRows
+from agent.recall.rows import RecallRows
 from tests.memory.made import MINE
-
-from .made import TALK, turn
+from tests.memory.recall.made import TALK, turn
 
 
 def test_a_text_is_read_into_what_it_says() -> None:
