@@ -17,6 +17,7 @@ from .fsm import StateTable, draw_matrix, draw_mermaid
 from .memory.states import TABLE as ITEM
 from .protocol import asyncapi, openapi
 from .session.states import TABLE as SESSION
+from .stories.versions import CHAPTERS, VERSIONS
 from .wire.life import TABLE as CONNECTION
 
 PACKAGE = Path(__file__).resolve().parent
@@ -32,6 +33,8 @@ def render() -> dict[str, str]:
         "session.md": _table(SESSION, "agent/session/states.py"),
         "suggestion.md": _table(SUGGESTION, "agent/actions/suggestions.py"),
         "item.md": _table(ITEM, "agent/memory/states.py"),
+        "version.md": _table(VERSIONS, "agent/stories/versions.py"),
+        "chapter.md": _table(CHAPTERS, "agent/stories/versions.py"),
         "connection.md": _table(CONNECTION, "agent/wire/life.py"),
         "layers.md": _layers(PACKAGE),
         "asyncapi.json": asyncapi.document().decode(),

@@ -182,6 +182,17 @@ class Conflict(AgentError):
         self.code = code
 
 
+class StoryRefused(AgentError):
+    """A request about a story is refused. `code` is an `agent.ports.stories.StoryFault`, `message` a sentence for the
+    reader with the remedy, which never repeats the request.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
 class BadEdit(AgentError):
     """Arguments that an approver put in place of others do not fit the tool; the message is a sentence for the
     approver. `pointer` is a JSON Pointer to the parameter in question, "" for all of them.

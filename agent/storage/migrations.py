@@ -1,9 +1,10 @@
 """Numbered steps that bring a database of an earlier schema to today's schema, in place and with all its rows.
 
-`LEDGER_STEPS` and `MEMORY_STEPS` map a number to the step that makes a file of that schema from a file of the schema
-before it. The highest number is the schema that this code reads and writes. A backend takes the missing steps when a
-file is opened, each in a transaction of its own: a step that fails leaves the file at the schema before it. A new file
-takes no step: its tables are made as they are declared today. On a server all missing steps are one transaction.
+`LEDGER_STEPS`, `MEMORY_STEPS` and `STORY_STEPS` map a number to the step that makes a file of that schema from a file
+of the schema before it. The highest number is the schema that this code reads and writes. A backend takes the missing
+steps when a file is opened, each in a transaction of its own: a step that fails leaves the file at the schema before
+it. A new file takes no step: its tables are made as they are declared today. On a server all missing steps are one
+transaction.
 
 Files and servers take the same steps, each of which is written once: `add_column` and `change_words` work
 in any database. `rebuild_table` is for files alone; servers' databases began with schema 5, and 3 for memory.
@@ -89,6 +90,14 @@ def _keep_threads(_: sa.Connection) -> None:
 
 MEMORY_STEPS: Final[Mapping[int, Step]] = {2: _count_reads, 3: _keep_threads}
 """The steps of the file of memory items. Schema 2 got the tables of vectors, too, schema 3 those of threads."""
+
+
+def _begin_stories(_: sa.Connection) -> None:
+    """Change no table: the first schema of stories is made as it is declared."""
+
+
+STORY_STEPS: Final[Mapping[int, Step]] = {1: _begin_stories}
+"""The steps of the file of stories."""
 
 
 def add_column(connection: sa.Connection, table: str, declaration: str) -> None:

@@ -6,14 +6,16 @@ SQLAlchemy costs 0.2 s to import, so these functions import it only when somethi
 import os
 import sys
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
+import trio
+
 from ..config import MEMORY, USER_DATA
-from ..errors import UsageError
+from ..errors import StorageFailed, UsageError
 from ..ports.archive import MemoryArchive
 from ..ports.clock import Clock
 from ..ports.ledger import Ledger
@@ -25,11 +27,15 @@ from .lazy_storage import OpenDatabase, make_lazy_store, open_lazily
 from .memories import FILE as MEMORY_FILE
 from .memory_ledger import MemoryLedger
 from .settings import StorageSettings, hide_login, is_server
+from .sqlite.header import NewerVersionError, refuse_newer
 from .store import Store
+from .stories import FILE as STORY_FILE
+from .stories import SCHEMA as STORY_SCHEMA
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from ..ports.story_store import StoryStore
     from .places import Data
 
 T = TypeVar("T")
@@ -97,6 +103,52 @@ async def open_memory_store(
 
 
 @asynccontextmanager
+async def open_story_store(
+    settings: StorageSettings, run_sync: RunSync, clock: Clock, told: Callable[[str], None] = lambda _: None
+) -> "AsyncGenerator[StoryStore, None]":
+    """Open the stories of `settings.data` at their first use within the block, and close them at its end.
+
+    A server that never sees a story makes no file for them. `run_sync` must run two calls at a time. `told` gets the
+    reason why stories cannot be opened or written, and "" when they can again. Raises `agent.errors.UsageError` for a
+    file that a newer version wrote; what fails at the first use raises `agent.errors.StorageFailed` there.
+    """
+    place: Data = None
+    if settings.data != MEMORY:
+        place = _open_place(settings.data)
+        if not is_server(settings.data):
+            file = ledger_folder(settings.data) / STORY_FILE
+            try:
+                await run_sync(partial(refuse_newer, file, STORY_SCHEMA))
+            except NewerVersionError as error:
+                raise UsageError(str(error)) from None
+            except OSError as error:
+                why = f"stories cannot be kept in {file.parent}: {error.strerror}"
+                raise UsageError(f"{why}; choose another place with --data DIR") from None
+
+    @asynccontextmanager
+    async def open_stories() -> "AsyncGenerator[StoryStore, None]":
+        open_database_stories = await run_sync(_load_stories)
+        tasks = AsyncExitStack()
+        try:
+            store = await tasks.enter_async_context(open_database_stories(place, run_sync, clock, told))
+        except UsageError as error:
+            told(str(error))
+            raise StorageFailed("the stories: they cannot be opened") from None
+        told("")
+        try:
+            yield store
+        finally:
+            await tasks.aclose()  # not handed the block's error, which would come out of it in a group
+
+    async def make_stories() -> "AbstractAsyncContextManager[StoryStore]":
+        await trio.lowlevel.checkpoint()
+        return open_stories()
+
+    async with open_lazily(make_stories) as storage:
+        yield cast("StoryStore", storage.make_proxy())
+
+
+@asynccontextmanager
 async def open_archive(
     settings: StorageSettings, run_sync: RunSync, clock: Clock
 ) -> AsyncGenerator[tuple[ReadStore, MemoryArchive], None]:
@@ -144,6 +196,12 @@ def _load_memory() -> "Callable[..., AbstractAsyncContextManager[ReadStore]]":
     from .memories.store import open_database_memory
 
     return open_database_memory
+
+
+def _load_stories() -> "Callable[..., AbstractAsyncContextManager[StoryStore]]":
+    from .stories.store import open_database_stories
+
+    return open_database_stories
 
 
 def _open_place(data: str, needs_sync: bool = False) -> "Data":

@@ -15,7 +15,7 @@ from collections.abc import Collection
 import sqlalchemy as sa
 
 from .rows import CALLER, LOST
-from .schema import actions, calls, idempotency, messages
+from .schema import CALLS_SINCE, actions, calls, idempotency, messages
 
 CLAIMED = f"SELECT owner FROM actions WHERE status = 'claimed' AND owner <> '{CALLER}'"
 AT_WORK = f"""{CLAIMED}
@@ -23,6 +23,11 @@ UNION SELECT owner FROM calls WHERE owner IS NOT NULL
 UNION SELECT owner FROM messages WHERE owner IS NOT NULL
 UNION SELECT owner FROM idempotency WHERE owner IS NOT NULL"""
 """The queries for owners that rows name as working on them: rows of the ledger, and all rows."""
+
+
+def find_work(version: int) -> str:
+    """Return the query for the owners that rows of a file name as working on them; `version` is its schema."""
+    return AT_WORK if version >= CALLS_SINCE else CLAIMED
 
 
 def owners_at_work(connection: sa.Connection) -> list[str]:

@@ -18,7 +18,7 @@ import trio
 
 from agent.embedding import open as module
 from agent.embedding.bert import Bert
-from agent.embedding.open import KEY, Choice, choose, open_embedder, open_words
+from agent.embedding.open import KEY, EmbedderChoice, choose, open_embedder, open_words
 from agent.embedding.served import ServedEmbedder
 from agent.embedding.static import Static
 from agent.embedding.threaded import Threaded
@@ -88,13 +88,13 @@ def test_a_folder_must_hold_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         choose(f"bert:{tmp_path}")
     Small().save(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path.parent))
-    assert choose(f"bert:~/{tmp_path.name}") == Choice("bert", str(tmp_path))
+    assert choose(f"bert:~/{tmp_path.name}") == EmbedderChoice("bert", str(tmp_path))
 
 
 def test_a_server_is_its_model_address_and_key() -> None:
     """The key comes from the environment, and no `repr` shows it; an empty one is none."""
     chosen = choose("openai:bge-m3:latest", URL, {KEY: "sk-SECRET"})
-    assert chosen == Choice("openai", "bge-m3:latest", URL, "sk-SECRET")
+    assert chosen == EmbedderChoice("openai", "bge-m3:latest", URL, "sk-SECRET")
     assert "SECRET" not in repr(chosen)
     without_key = choose("openai:m", URL, {KEY: ""})
     assert without_key is not None
@@ -134,16 +134,16 @@ def test_an_address_that_nothing_would_use_is_refused(setting: str) -> None:
 
 async def test_each_kind_opens_as_what_it_is(tmp_path: Path) -> None:
     """Local ones in threads, with the encoder for whoever is in a thread; a served one as it is."""
-    static = await open_embedder(Choice("static", module._package_folder("agent_wordllama")), inline)
+    static = await open_embedder(EmbedderChoice("static", module._package_folder("agent_wordllama")), inline)
     assert isinstance(static, Threaded)
     assert isinstance(static.encoder, Static)
     assert (static.name, static.dimension, static.langs) == (static.encoder.name, 256, None)
     assert np.array_equal(await static.embed(["some price"]), static.encoder.encode(["some price"]))
-    bert = await open_embedder(Choice("bert", str(Small().save(tmp_path))), inline)
+    bert = await open_embedder(EmbedderChoice("bert", str(Small().save(tmp_path))), inline)
     assert isinstance(bert, Threaded)
     assert isinstance(bert.encoder, Bert)
     assert bert.langs is None
-    served = await open_embedder(Choice("openai", "m", URL), inline)
+    served = await open_embedder(EmbedderChoice("openai", "m", URL), inline)
     assert isinstance(served, ServedEmbedder)
     words = await open_words(inline, static)
     assert words is static.encoder

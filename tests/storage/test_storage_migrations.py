@@ -15,7 +15,8 @@ from agent.storage.ledger import LEDGER
 from agent.storage.memories.schema import MEMORY
 from agent.storage.migrations import add_column, rebuild_table
 from agent.storage.sqlite.connection import make_engine
-from agent.storage.sqlite.database_file import DatabaseFile, NewerVersionError
+from agent.storage.sqlite.database_file import DatabaseFile
+from agent.storage.sqlite.header import NewerVersionError
 from agent.storage.sqlite.upgrade import read_version, stamp_version, upgrade_file
 from agent.testing.fakes import Noon
 from tests.examples import sample

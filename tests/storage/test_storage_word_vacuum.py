@@ -10,9 +10,11 @@ from agent.host import WorkerThreads
 from agent.memory.own_memory import OwnMemory
 from agent.storage.database import Database
 from agent.storage.memories.store import open_database_memory
+from agent.storage.stories.store import open_database_stories
 from agent.testing.fakes import Noon
 from tests.forgetting import WHOSE, WORD, say_everywhere
 from tests.servers import fresh_database, run_statement
+from tests.told import ANA, a_state, begin, tell
 
 psycopg: Any = pytest.importorskip("psycopg", reason="needs the extra agent-server[postgres]")
 from agent.storage.postgres.declarations import OF_WORDS  # noqa: E402  # only with the extra
@@ -24,7 +26,7 @@ from .nodes import database_of, keep_up, open_node  # noqa: E402
 pytestmark = pytest.mark.proof
 
 TABLES = """SELECT schemaname || '.' || relname FROM pg_stat_user_tables
-WHERE schemaname IN ('agent_ledger', 'agent_memory')"""
+WHERE schemaname IN ('agent_ledger', 'agent_memory', 'agent_stories')"""
 VACUUMED = "SELECT relname FROM pg_stat_user_tables WHERE vacuum_count > 0"
 VACUUMED_BY_ANY = f"{VACUUMED} OR autovacuum_count > 0"  # ours passes over a table that the server's works on
 WITH_WORDS = "SELECT count(*) FROM {} AS r WHERE r::text LIKE '%{}%' OR r::text LIKE '%{}%'"
@@ -61,8 +63,13 @@ async def test_forgotten_words_are_gone_for_every_reader_and_vacuumed(url: str) 
     async with (
         open_node(url) as store,
         open_database_memory(place, WorkerThreads(2), Noon()) as memory,
+        open_database_stories(place, WorkerThreads(2), Noon()) as stories,
     ):
         id = await say_everywhere(memory, store)
+        tip = await begin(stories, title=WORD)
+        await tell(stories, tip, WORD, [a_state(WORD, WORD)], snapshot=WORD.encode())
+        await stories.rename_branch(ANA, tip.story, tip.branch, WORD)
+        await stories.delete_story(ANA, tip.story)
         assert len(_tables_with(url, WORD)) >= 6
         desk = OwnMemory(memory, Noon(), [store.threads, store.feedback])
         assert (await desk.forget_item(WHOSE, id)).item.status == "forgotten"
@@ -71,6 +78,7 @@ async def test_forgotten_words_are_gone_for_every_reader_and_vacuumed(url: str) 
             lambda: OF_WORDS.issubset(name for (name,) in run_statement(url, VACUUMED_BY_ANY)),
             database_of(store),
             memory._database,
+            stories._database,
         )
         assert len(run_statement(url, VACUUMED)) > len(OF_WORDS) / 2
 

@@ -24,6 +24,7 @@ OF_WORDS: Final = frozenset(
     (
         *("actions", "audit", "calls", "documents", "feedback", "idempotency", "messages"),
         *("item_sources", "item_words", "thread_log", "turn_details", "turn_words", "vectors"),
+        *("branches", "snapshots", "state_words", "version_words", "words"),
     )
 )
 """The tables that hold words of users: autovacuum takes what is emptied out of them at its next round."""

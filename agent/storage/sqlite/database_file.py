@@ -40,6 +40,7 @@ from .connection import (
     set_pragma,
     write_transaction,
 )
+from .header import NewerVersionError, check_version, refuse_newer
 from .owners import LedgerOwner, find_abandoned, is_dead_owner, is_owner_at_work
 from .trust import Trust, Untrusted, connect_afresh
 from .upgrade import create_missing, read_version, stamp_version, upgrade_file
@@ -53,26 +54,12 @@ _PRAGMAS = {
     "ledger": ("secure_delete=ON",),  # overwrites what users have forgotten
     # Overwrites erased words; sorts in memory, not in files; and cuts off the log that a killed process left.
     "memory": ("secure_delete=ON", "temp_store=MEMORY", "wal_checkpoint(TRUNCATE)"),
+    "stories": ("secure_delete=ON", "temp_store=MEMORY", "wal_checkpoint(TRUNCATE)"),
 }
 """The pragmas of each database by its name."""
 
 _EMPTY_LOG = "PRAGMA wal_checkpoint(TRUNCATE)"
 _STILL_IN_LOG = "it is done, but another process reads, so that the log still has what was erased: try again"
-
-# A header begins with the first; https://www.sqlite.org/fileformat2.html#the_database_header
-_SQLITE = b"SQLite format 3\0"
-_VERSION = slice(60, 64)  # of a header
-
-
-class NewerVersionError(Exception):
-    """The file has a schema that only a newer version of this program reads; the message gives the remedy."""
-
-    def __init__(self, file: str, schema: int, known: int) -> None:
-        super().__init__(
-            f"{file} has schema {schema}, written by a newer version, and this version reads schemas up to {known}: "
-            "run the newer version"
-        )
-
 
 FAULTS = (OSError, sqlite3.Error, SQLAlchemyError, Untrusted, NewerVersionError)
 """Errors of opening and reading, when the file or the disk is at fault."""
@@ -126,7 +113,7 @@ class DatabaseFile:
             if self._data is not None:
                 _make_folder(self._data)
             if self._data is not None and not self._beside:
-                _refuse_newer(self._data / self._contents.file, self._contents.version)
+                refuse_newer(self._data / self._contents.file, self._contents.version)
                 _settle_if_alone(self._data / self._contents.file, self._contents, self.clock.now_ms())
             self._engine = make_engine(self._data and self._data / self._contents.file, OPEN_WAIT)
             self._connection = self._engine.connect()
@@ -136,7 +123,7 @@ class DatabaseFile:
                 set_pragma(self._connection, pragma)
             left: list[Path] = []
             with write_transaction(self._connection):
-                _check_version(self._contents.file, read_version(self._connection), self._contents.version)
+                check_version(self._contents.file, read_version(self._connection), self._contents.version)
                 create_missing(self._connection, self._contents, self.clock.now_ms())
                 stamp_version(self._connection, self._contents.version)
                 if self._contents.owned is not None:
@@ -242,9 +229,9 @@ class DatabaseFile:
         """Become an owner, settle dead owners, prune old rows; return the files of dead owners."""
         left: list[Path] = []
         if self._data is not None:
-            self._owner = LedgerOwner(self._data)
+            self._owner = LedgerOwner(self._data, owned.folder)
             owned.settle(connection, [*filter(self._is_dead, owned.at_work(connection))], self.clock.now_ms())
-            left = find_abandoned(self._data)
+            left = find_abandoned(self._data, owned.folder)
         self._pruned = owned.prune(connection, self.clock.now_ms(), 0)
         return left
 
@@ -256,7 +243,7 @@ class DatabaseFile:
         try:
             with write_transaction(self._connection):
                 if self._data and owned and self._owner and not self._owner.has_lock_file:
-                    place = LedgerOwner(self._data)
+                    place = LedgerOwner(self._data, owned.folder)
                     owned.move(self._connection, self._owner.id, place.id)
                 owner = place or self._owner
                 transaction = Transaction(
@@ -290,7 +277,8 @@ class DatabaseFile:
                 report.faults |= dict.fromkeys(report.erasing, _STILL_IN_LOG)
 
     def _is_dead(self, owner: str) -> bool:
-        return self._data is not None and is_dead_owner(self._data, owner)
+        data, owned = self._data, self._contents.owned
+        return data is not None and owned is not None and is_dead_owner(data, owner, owned.folder)
 
     def _judge(self, error: BaseException) -> str:
         """Return the reason why a batch failed. A file that SQLite finds damaged is not tried again."""
@@ -336,19 +324,6 @@ def _make_folder(data: Path) -> None:
         raise NotADirectoryError(ENOTDIR, os.strerror(ENOTDIR)) from None
 
 
-def _refuse_newer(file: Path, known: int) -> None:
-    """Raise `NewerVersionError` if the header names a newer schema, before SQLite opens the file and changes a byte."""
-    with suppress(FileNotFoundError), file.open("rb") as opened:
-        header = opened.read(_VERSION.stop)
-        if header.startswith(_SQLITE):
-            _check_version(file.name, int.from_bytes(header[_VERSION], "big"), known)
-
-
-def _check_version(file: str, schema: int, known: int) -> None:
-    if schema > known:
-        raise NewerVersionError(file, schema, known)
-
-
 def _enable_wal(connection: sa.Connection) -> None:
     """Switch the file to WAL mode, trying again for `OPEN_WAIT` seconds.
 
@@ -378,7 +353,7 @@ def _settle_if_alone(file: Path, contents: DatabaseContents, now: int) -> None:
     engine = make_engine(file, 0.0)
     try:
         with closing(connect_afresh(file, LOCK_WAIT)) as reader:
-            if not is_owner_at_work(reader):
+            if not is_owner_at_work(reader, contents):
                 return
         with engine.connect() as connection:
             set_pragma(connection, "locking_mode=EXCLUSIVE")

@@ -25,8 +25,7 @@ import sqlite3
 from contextlib import suppress
 from pathlib import Path
 
-from ..schema import CALLS_SINCE, SCHEMA
-from ..settle import AT_WORK, CLAIMED
+from ..contents import DatabaseContents
 
 FOLDER = "owners"
 
@@ -34,12 +33,12 @@ FOLDER = "owners"
 class LedgerOwner:
     """A place among the living, held until `leave` or the end of the process. All methods block.
 
-    `data` is the ledger's folder, in which `owners/` is made. Create a `LedgerOwner` inside a write transaction:
+    `data` is the data folder, in which `folder` is made. Create a `LedgerOwner` inside a write transaction:
     tidying up happens in one too, and so never sees a file whose lock is not held yet.
     """
 
-    def __init__(self, data: Path) -> None:
-        places = data / FOLDER
+    def __init__(self, data: Path, folder: str = FOLDER) -> None:
+        places = data / folder
         places.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._path = places / secrets.token_hex(8)
         self._file = os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
@@ -66,11 +65,11 @@ class LedgerOwner:
         os.close(self._file)
 
 
-def is_dead_owner(data: Path, owner: str) -> bool:
+def is_dead_owner(data: Path, owner: str, folder: str = FOLDER) -> bool:
     """Return whether an owner has certainly ended: its very file exists, and its lock is free."""
     name, _, inode = owner.rpartition(".")
     try:
-        file = os.open(data / FOLDER / name, os.O_RDWR | os.O_CLOEXEC)
+        file = os.open(data / folder / name, os.O_RDWR | os.O_CLOEXEC)
     except OSError:
         return False
     try:
@@ -79,10 +78,10 @@ def is_dead_owner(data: Path, owner: str) -> bool:
         os.close(file)
 
 
-def find_abandoned(data: Path) -> list[Path]:
+def find_abandoned(data: Path, folder: str = FOLDER) -> list[Path]:
     """Return the files with a free lock. Remove them only once no row is claimed by their owners."""
     abandoned = []
-    for path in (data / FOLDER).iterdir():
+    for path in (data / folder).iterdir():
         with suppress(OSError):
             file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
             if _is_unlocked(file):
@@ -100,9 +99,9 @@ def _is_unlocked(file: int) -> bool:
     return True
 
 
-def is_owner_at_work(reader: sqlite3.Connection) -> bool:
+def is_owner_at_work(reader: sqlite3.Connection, contents: DatabaseContents) -> bool:
     """Return whether some row names an owner at work; `False` for a file of a version that this code does not read."""
     (version,) = reader.execute("PRAGMA user_version").fetchone()
-    if not 0 < version <= SCHEMA:
+    if contents.owned is None or not 0 < version <= contents.version:
         return False
-    return reader.execute(AT_WORK if version >= CALLS_SINCE else CLAIMED).fetchone() is not None
+    return reader.execute(contents.owned.find_work(version)).fetchone() is not None
