@@ -59,7 +59,7 @@ class ModelDrafter:
                         yield Delta(rest[:end])
                         rest = rest[end:]
                 elif isinstance(piece, Finish):
-                    _check_end(piece, has_text)
+                    check_end(piece, has_text)
                     if piece.reason != "length" and rest:
                         yield Delta(rest)
 
@@ -75,7 +75,7 @@ def _find_whole_end(text: str) -> int:
     return max(ends, default=0)
 
 
-def _check_end(end: Finish, has_text: bool) -> None:
+def check_end(end: Finish, has_text: bool) -> None:
     """Raise `ModelFailed` for an end that leaves no draft. `has_text`: a piece was yielded."""
     if end.reason in ("refusal", "filtered"):
         raise ModelFailed("the model declined to answer", "request")

@@ -4,7 +4,8 @@ To add a drafter: write a class with `stream(prompt, evidence)`, an async genera
 that raises `ModelFailed` for everything it cannot do. Name it here and in `agent.models.settings`, and give it a line
 in tests/contracts/test_drafter_contract.py. No client sees a draft unverified, so a drafter needs no care of its own
 about numbers. A decider (`agent.ports.decide`) is added the same way, beside it; its contract is
-test_decider_contract.py.
+test_decider_contract.py. A teller of stories (`agent.ports.teller.Teller`) is added to `make_teller`; its contract is
+test_teller_contract.py.
 """
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
@@ -17,6 +18,7 @@ from ..ports.fill import Filler
 from ..ports.model import LanguageModel
 from ..ports.note import Noter
 from ..ports.search import Hit
+from ..ports.teller import Teller
 from ..ports.work import RunSync
 from .drafter import ModelDrafter
 from .mock import MockModel
@@ -24,7 +26,7 @@ from .mock_decider import MockDecider
 from .model_decider import ModelDecider
 from .prompt_assembly import assemble_decision, assemble_draft
 from .prompt_room import ModelContext
-from .script import ScriptDecider, ScriptModel
+from .script import ScriptDecider, ScriptModel, read_script
 from .settings import MockSettings
 
 
@@ -56,6 +58,26 @@ def make_model_noter(model: LanguageModel, run_sync: RunSync) -> Noter:
     from .note_reader import ModelNoter
 
     return ModelNoter(model, run_sync)
+
+
+def make_teller(
+    spec: str, model: LanguageModel | None, settings: MockSettings, max_tokens: int | None = None
+) -> Teller:
+    """Return the teller that goes with the setting `model`: `spec`.
+
+    `model`: the opened language model that `spec` names; `None` for the mock and for `script:FILE`. `max_tokens`: of a
+    scene. Raises `agent.errors.UsageError` when the script cannot be read or is no script. Blocks while it reads it.
+    """
+    from .story_teller import SCENE_TOKENS, ModelTeller, ScriptTeller
+
+    if model is not None:
+        return ModelTeller(model, spec, max(max_tokens or 0, SCENE_TOKENS))
+    kind, _, path = spec.partition(":")
+    if kind == "script":
+        return ScriptTeller(read_script(Path(path)))
+    from .mock_storyteller import MockTeller
+
+    return MockTeller(settings.mock_seed, settings.mock_delay_ms / 1000)
 
 
 def draft_sections(prompt: Prompt, evidence: Sequence[Hit]) -> tuple[PromptSection, ...]:
