@@ -25,6 +25,7 @@ from .compose.edge import EdgeParts, Siblings, make_api_services, make_edge
 from .compose.nodes import NodeComparison
 from .compose.readiness import Readiness
 from .compose.sessions import make_parts, make_question_parts, make_thread_desk
+from .compose.stories import StoryWing, make_story_wing
 from .config import ACTION_TIMEOUT, CLOSE_TIMEOUT, DRAIN_TIMEOUT, FLUSH_TIMEOUT, RECORD_TIMEOUT
 from .heap import release_heap
 from .host import WorkerThreads
@@ -45,6 +46,7 @@ from .wire.pulse import Pulse
 
 _log = structlog.get_logger("agent.app")
 _MEMORY_DRAIN = 5.0  # seconds of a drain in which the memory keeps the exchanges that still wait
+_STORY_DRAIN = 5.0  # seconds of a drain in which told scenes that still wait are stored
 # Threads that read uploads; each of them may take its turn at the interpreter before the event loop.
 _UPLOADS_READ_AT_ONCE = 2
 
@@ -99,6 +101,7 @@ class App:
             observer=self.metrics,
             on_ledger_trouble=self.readiness.note_ledger_trouble,
             on_memory_trouble=self.readiness.note_memory_trouble,
+            on_story_trouble=self.readiness.note_story_trouble,
             on_model_trouble=self.readiness.note_model_trouble,
         ) as composition:
             self.readiness.knowledge = composition.documents.knowledge
@@ -139,11 +142,13 @@ class App:
                     pulse=self.pulse,
                     observer=self.metrics,
                 )
-                edge_parts = self._edge_parts = self._make_edge_parts(composition, parts)
+                stories = self._make_stories(composition)
+                edge_parts = self._edge_parts = self._make_edge_parts(composition, parts, stories)
+                actions.start_soon(stories.keeper.run)
                 if memory is not None:
                     actions.start_soon(memory.run)
                 async with trio.open_nursery() as timers:
-                    await self._start_timers(timers, composition, parts, self.runner)
+                    await self._start_timers(timers, composition, parts, self.runner, stories)
                     timers.start_soon(self._keep_knowledge, listen)
                     if (comparison := self._make_comparison(composition)) is not None:
                         timers.start_soon(comparison.run)
@@ -164,10 +169,17 @@ class App:
                 if memory is not None:
                     with trio.move_on_after(_MEMORY_DRAIN):
                         await memory.keeper.wait_settled()
+                with trio.move_on_after(_STORY_DRAIN):
+                    await stories.keeper.wait_settled()
                 actions.cancel_scope.cancel()
 
     async def _start_timers(
-        self, timers: trio.Nursery, composition: Composition, parts: SessionContext, runner: Runner
+        self,
+        timers: trio.Nursery,
+        composition: Composition,
+        parts: SessionContext,
+        runner: Runner,
+        stories: StoryWing,
     ) -> None:
         """Start the threads over HTTP, where a store keeps them, and then the timers of the sessions."""
         store = composition.storage.store
@@ -179,6 +191,7 @@ class App:
                 desk=self.desk,
                 registry=self.registry,
                 run_sync=self._adapters.run_sync or WorkerThreads(_UPLOADS_READ_AT_ONCE),
+                stories=stories.desk,
             )
             await timers.start(self.desk.run)
         if parts.consultant is not None:
@@ -289,10 +302,23 @@ class App:
             self.readiness.note_differences,
         )
 
-    def _make_edge_parts(self, composition: Composition, parts: SessionContext) -> EdgeParts:
+    def _make_stories(self, composition: Composition) -> StoryWing:
+        return make_story_wing(
+            settings=self.settings,
+            adapters=self._adapters,
+            clock=composition.clock,
+            store=composition.stories,
+            model=composition.answering.model,
+            guests=bool(self._admission and self._admission.token and self._admission.lets_guests_in),
+        )
+
+    def _make_edge_parts(
+        self, composition: Composition, parts: SessionContext, stories: StoryWing
+    ) -> EdgeParts:
         store = composition.storage.store
         return EdgeParts(
             question_parts=make_question_parts(composition=composition, parts=parts),
+            stories=stories,
             branding=self._branding,
             openers=make_openers(
                 settings=self.settings.answers,

@@ -34,8 +34,8 @@ class TaleOpened(msgspec.Struct, frozen=True, tag="tale", tag_field="type"):
     id: str | None = None
 
 
-class SceneStored(msgspec.Struct, frozen=True, tag="scene_stored", tag_field="type"):
-    """Tell that a scene was stored."""
+class TaleStored(msgspec.Struct, frozen=True, tag="tale_stored", tag_field="type"):
+    """Tell that a part of a tale was stored."""
 
     scene: str
 
@@ -46,7 +46,7 @@ TALE = ConnectionKind(
     paths=(b"/tale",),
     operations=("tellFromClient", "tellFromServer"),
     inbound=Directive | Cancel | OpenTale,
-    outbound=Stream | StreamEnd | Response | Error | SceneStored | TaleOpened,
+    outbound=Stream | StreamEnd | Response | Error | TaleStored | TaleOpened,
     checks={"message": (), "cancel": CHECKS["cancel"], "open_tale": ()},
     texts=(TaleText,),
     suggests=False,

@@ -15,6 +15,7 @@ import pytest
 from agent.storage.ledger import LEDGER
 from agent.storage.memories.schema import MEMORY
 from agent.storage.places import Data
+from agent.storage.stories.schema import STORIES
 from agent.testing.fakes import Noon
 
 SERVER = "AGENT_TEST_POSTGRES"  # the variable of the environment that names one
@@ -81,7 +82,7 @@ def _find_server() -> tuple[str, str]:
     run_statement(url, f"CREATE DATABASE {template}")
     from agent.storage.postgres.postgres_database import PostgresDatabase  # noqa: PLC0415
 
-    for contents in (LEDGER, MEMORY):
+    for contents in (LEDGER, MEMORY, STORIES):
         database = PostgresDatabase(name_database(url, template), Noon(), contents, checks_clock=False)
         database.open()
         database.close()

@@ -10,6 +10,7 @@ The nesting is the order of shutdown: a wing closes after everything that uses i
     tracer      spans of turns, where the settings ask for them. Closes last, within `TRACE_FLUSH`.
     storage     ledger and store. Closes within `LEDGER_CLOSE_TIMEOUT`: every outcome is recorded.
     memory      the memory model, then the store of items, which closes before the model.
+    stories     the store of stories, opened at its first use.
     actions     MCP servers, then the executor over them.
     documents   the process that reads foreign files, killed on exit, and `Knowledge`, which holds nothing open.
     answering   the language model, then the drafter and the decider over it. Closes first.

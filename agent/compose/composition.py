@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ..host import WallClock
 from ..ports.action import Executor
@@ -18,7 +19,11 @@ from .answering import Answering, AnswerSources, log_reasons, open_answering
 from .knowledge import Documents, open_documents
 from .memory import UserMemory, open_memory
 from .storage import Storage, open_storage
+from .stories import open_stories
 from .tools import Toolbox, read_toolbox
+
+if TYPE_CHECKING:
+    from ..ports.story_store import StoryStore
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,6 +40,7 @@ class Composition:
     toolbox: Toolbox
     storage: Storage
     memory: UserMemory | None
+    stories: "StoryStore"
     executor: Executor
     documents: Documents
     answering: Answering
@@ -49,6 +55,15 @@ class Composition:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _LastingWings:
+    """The wings that outlive a restart."""
+
+    storage: Storage
+    memory: UserMemory | None
+    stories: "StoryStore"
+
+
 @asynccontextmanager
 async def open_composition(
     *,
@@ -57,18 +72,74 @@ async def open_composition(
     observer: Observer,
     on_ledger_trouble: Callable[[str], None],
     on_memory_trouble: Callable[[str], None] = lambda _: None,
+    on_story_trouble: Callable[[str], None] = lambda _: None,
     on_model_trouble: Callable[[str], None] = lambda _: None,
 ) -> AsyncGenerator[Composition, None]:
     """Open the wings that the settings name, or the parts of `adapters` instead, for the time of a block.
 
-    No document is read yet. `on_ledger_trouble`, `on_memory_trouble`, `on_model_trouble`: called with the reason when
-    no action can be claimed, nothing remembered or no model asked, and with "" when it works again. Raises `UsageError`
-    for a wing that cannot be opened. On exit, also when cancelled, the wings close in the order of `agent.compose`.
+    No document is read yet. Each `on_..._trouble` is called with the reason when no action can be claimed, nothing
+    remembered, no story kept or no model asked, and with "" when it works again. Raises `UsageError` for a wing that
+    cannot be opened. On exit, also when cancelled, the wings close in the order of `agent.compose`.
     """
     clock = adapters.clock or WallClock()
     toolbox = read_toolbox(settings=settings, clock=clock, own_functions=adapters.functions)
     async with (
         open_tracer(settings.tracing, adapters.tracer) as tracer,
+        _open_lasting(
+            settings=settings,
+            adapters=adapters,
+            clock=clock,
+            observer=observer,
+            on_ledger_trouble=on_ledger_trouble,
+            on_memory_trouble=on_memory_trouble,
+            on_story_trouble=on_story_trouble,
+        ) as stores,
+        open_actions(
+            settings=settings,
+            adapters=adapters,
+            toolbox=toolbox,
+            memory_executors=stores.memory.executors if stores.memory is not None else None,
+        ) as executor,
+        open_documents(settings=settings, adapters=adapters, observer=observer) as documents,
+        _open_brains(
+            settings=settings,
+            adapters=adapters,
+            observer=observer,
+            toolbox=toolbox,
+            storage=stores.storage,
+            memory=stores.memory,
+            documents=documents,
+            on_model_trouble=on_model_trouble,
+        ) as answering,
+    ):
+        yield Composition(
+            settings=settings,
+            clock=stores.storage.pick_clock(clock),
+            new_id=adapters.new_id,
+            toolbox=toolbox,
+            storage=stores.storage,
+            memory=stores.memory,
+            stories=stores.stories,
+            executor=executor,
+            documents=documents,
+            answering=answering,
+            tracer=tracer,
+        )
+
+
+@asynccontextmanager
+async def _open_lasting(
+    *,
+    settings: Settings,
+    adapters: Adapters,
+    clock: Clock,
+    observer: Observer,
+    on_ledger_trouble: Callable[[str], None],
+    on_memory_trouble: Callable[[str], None],
+    on_story_trouble: Callable[[str], None],
+) -> AsyncGenerator[_LastingWings, None]:
+    """Open what outlives a restart."""
+    async with (
         open_storage(
             settings=settings, adapters=adapters, clock=clock, observer=observer, on_trouble=on_ledger_trouble
         ) as storage,
@@ -80,36 +151,14 @@ async def open_composition(
             transcript=storage.store.threads if storage.store is not None else None,
             on_trouble=on_memory_trouble,
         ) as memory,
-        open_actions(
+        open_stories(
             settings=settings,
             adapters=adapters,
-            toolbox=toolbox,
-            memory_executors=memory.executors if memory is not None else None,
-        ) as executor,
-        open_documents(settings=settings, adapters=adapters, observer=observer) as documents,
-        _open_brains(
-            settings=settings,
-            adapters=adapters,
-            observer=observer,
-            toolbox=toolbox,
-            storage=storage,
-            memory=memory,
-            documents=documents,
-            on_model_trouble=on_model_trouble,
-        ) as answering,
-    ):
-        yield Composition(
-            settings=settings,
             clock=storage.pick_clock(clock),
-            new_id=adapters.new_id,
-            toolbox=toolbox,
-            storage=storage,
-            memory=memory,
-            executor=executor,
-            documents=documents,
-            answering=answering,
-            tracer=tracer,
-        )
+            on_trouble=on_story_trouble,
+        ) as stories,
+    ):
+        yield _LastingWings(storage, memory, stories)
 
 
 @asynccontextmanager

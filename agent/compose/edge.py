@@ -9,6 +9,7 @@ from ..ports.draft import Charter
 from ..ports.embed import Embedder
 from ..ports.projects import ProjectLibrary
 from ..ports.remember import NO_BACKLOG
+from ..ports.story_service import StoryService
 from ..ports.work import RunSync
 from ..protocol import asyncapi
 from ..protocol.route import Shape
@@ -43,6 +44,7 @@ from ..threads.desk import ThreadDesk
 from .composition import Composition
 from .readiness import Readiness
 from .sessions import list_transcripts, run_session
+from .stories import StoryWing
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,10 +69,11 @@ class EdgeParts:
 
     `question_parts`: makes those of a plain question, by the charter of its caller. `branding`: the operator's files
     for the page. `openers`: the questions that the page offers. `projects`: the documents of projects, and `key_watch`
-    their keys; `None` where there are no projects.
+    their keys; `None` where there are no projects. `stories`: the open stories.
     """
 
     question_parts: Callable[[Charter], SessionContext]
+    stories: StoryWing
     branding: Branding
     openers: Openers
     projects: ProjectLibrary | None = None
@@ -84,6 +87,7 @@ def make_api_services(
     desk: ThreadDesk,
     registry: Registry,
     run_sync: RunSync,
+    stories: StoryService,
 ) -> ApiServices:
     """Return the parts that the HTTP API works on. `registry`: lists all sessions. `run_sync`: reads uploads."""
     memory, house = composition.memory, composition.answering.house
@@ -106,6 +110,7 @@ def make_api_services(
         backlog=NO_BACKLOG if memory is None else memory.keeper,
         note_change=(lambda _: None) if house is None else house.note_change,
         own_project=composition.settings.socket_project,
+        stories=stories,
     )
 
 
@@ -152,7 +157,7 @@ def make_edge(
     return Edge(
         admission=admission,
         addresses=Addresses.of(settings.server),
-        handler=make_connection_handler((parts,), edge_parts.key_watch),
+        handler=make_connection_handler((parts, edge_parts.stories.make_parts(parts)), edge_parts.key_watch),
         http=HttpServer(
             Keys(admission, connection_limits.wrong_tokens, projects),
             connection_limits,

@@ -18,6 +18,7 @@ class Readiness:
         self.gate = Gate()
         self.knowledge: Knowledge | None = None
         self._memory_trouble = ""
+        self._story_trouble = ""
         self._model_trouble = ""
         self._differences = ""
 
@@ -50,7 +51,13 @@ class Readiness:
     def explain_limping(self) -> str:
         """Return which part does not work although clients are welcome; "" when all parts work."""
         unembedded = self.knowledge.unembedded if self.knowledge is not None else ""
-        troubles = (self._memory_trouble, self._model_trouble, unembedded, self._differences)
+        troubles = (
+            self._memory_trouble,
+            self._story_trouble,
+            self._model_trouble,
+            unembedded,
+            self._differences,
+        )
         return " ".join(filter(None, troubles))
 
     def note_ledger_trouble(self, trouble: str) -> None:
@@ -60,6 +67,10 @@ class Readiness:
     def note_memory_trouble(self, trouble: str) -> None:
         """Record why nothing can be remembered, or "" when it can be again. Turns go on meanwhile."""
         self._memory_trouble = f"What is said is not remembered: {trouble}." if trouble else ""
+
+    def note_story_trouble(self, trouble: str) -> None:
+        """Record why no story can be kept, or "" when stories can be again. Conversations go on meanwhile."""
+        self._story_trouble = f"Stories cannot be told: {trouble}." if trouble else ""
 
     def note_differences(self, differences: str) -> None:
         """Record in what the servers on one database differ, as sentences, or "" when they are alike again."""

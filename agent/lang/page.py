@@ -79,6 +79,13 @@ class Errors:
     unknown_answer: str
     feedback_off: str
     feedback_failed: str
+    unknown_story: str
+    no_story: str
+    stale_choice: str
+    moved: str
+    inherited: str
+    story_full: str
+    story_failed: str
 
 
 @dataclass(frozen=True, slots=True)

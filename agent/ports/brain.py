@@ -53,6 +53,7 @@ class Question:
     again. `unread` says that the conversation could not be read, so that the message stands alone. `context` is JSON of
     the client's program about the message, "" for none: part of the prompt, and no source. `progress` says that the
     client wants to be told what a slow turn does. `readings` keeps what was read from the words of `text`.
+    `directive` is the client's message itself, on a connection of a kind whose messages are more than words.
     """
 
     id: str
@@ -70,6 +71,7 @@ class Question:
     unread: bool = False
     context: str = ""
     progress: bool = False
+    directive: Any = None
     readings: MessageReadings = field(default_factory=MessageReadings, compare=False, repr=False)
 
     @property
@@ -142,6 +144,15 @@ class VerifiedText:
     def without_memory(self) -> "VerifiedText":
         """Return the text as made without part of the memory, which makes a confidence `low`."""
         return replace(self, confidence="low" if self.confidence else None, unread=True)
+
+
+class FictionText(VerifiedText):
+    """Text of a story: nothing vouches for it, it cites nothing, and only a connection of stories may be sent it.
+
+    Only `agent.stories.telling` constructs it.
+    """
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,13 +244,15 @@ class VerifiedPart:
 class TurnRefusal:
     """A refusal (`text.blocked` has the reason); it ends the turn, after any parts that were already sent.
 
-    `keeps` is as in `VerifiedPart`.
+    `keeps` is as in `VerifiedPart`. `is_error` says that the request itself could not be done: the client is sent an
+    error of the reason's code first.
     """
 
     text: VerifiedText
     proposals: tuple[Proposal, ...] = ()
     wishes: tuple[Wish, ...] = ()
     keeps: Any = None
+    is_error: bool = False
 
     def without_memory(self) -> "TurnRefusal":
         """Return the refusal as made without part of the memory."""

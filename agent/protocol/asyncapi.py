@@ -35,10 +35,11 @@ ERROR_CODES = {
     "bad_tool": "a tool of the message cannot be used, the sentence says which and why; the message was not taken",
     "bad_json": "the frame is not JSON; the connection stays",
     "bad_message": "the frame is JSON but no message of this document, or it is binary; or, with a suggestionId, the "
-    "confirm does not fill in the missing fields: the suggestion stays, and the connection",
+    "confirm does not fill in the missing fields: the suggestion stays, and the connection; or a reader's own scene "
+    "has no words, or no model told the scene that is to be told again: the story stays",
     "bad_item": "the text of an item cannot be kept, the sentence says why; nothing was done",
     "busy": "too many messages wait for the running action, ask again when it has ended; or too many "
-    "requests to memory wait, wait for an answer",
+    "requests to memory wait, wait for an answer; or a scene of the branch is being told",
     "changed": "an item, or one that it replaces, has changed since it was seen; nothing was done: list it again",
     "memory_failed": "memory cannot be read or changed just now; list it, then try again",
     "memory_off": "this server has no memory",
@@ -51,6 +52,13 @@ ERROR_CODES = {
     "feedback_failed": "the feedback could not be stored just now; send it again",
     "rate_limited": "too many messages that interrupt or queue, or too many from one address; wait, then ask again",
     "shutting_down": "the server is going down and takes no new message or confirm",
+    "unknown_story": "no such story or branch, or another user's; what was open stays open",
+    "no_story": "no story is open; send open_story first",
+    "stale_choice": "the choice is none of the branch's last scene; open the story again to see what it offers",
+    "moved": "the branch has gone on, or back, since this connection saw it; open the story again",
+    "inherited": "another branch has the scene, so it cannot change; begin a branch before it",
+    "story_full": "a limit of stories is reached, the sentence says which; the story stays",
+    "story_failed": "the story cannot be read or written just now, or its last scene is not stored yet; try again",
     "unknown_suggestion": "no such suggestion was made in this session",
 }
 

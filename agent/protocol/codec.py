@@ -18,7 +18,7 @@ from ..errors import BadFrame
 from .frame_faults import diagnose_fields
 from .kinds import CONVERSATION, ConnectionKind
 from .nul import json_without_nul
-from .outbound import Outbound
+from .stories import AnyOutbound
 
 _encoder = msgspec.json.Encoder()
 
@@ -62,7 +62,7 @@ def decode(frame: str | bytes, kind: ConnectionKind = CONVERSATION) -> Any:
     raise problem
 
 
-def encode(frame: Outbound) -> bytes:
+def encode(frame: AnyOutbound) -> bytes:
     """Return `frame` as UTF-8 JSON, without the fields that are unset."""
     return _encoder.encode(frame)
 

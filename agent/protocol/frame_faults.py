@@ -29,7 +29,7 @@ _NOT_AN_OBJECT = "Send a JSON object with a field type; this frame holds another
 _TWO_TYPES = "Give the field type once."
 
 
-class _RawFields(msgspec.Struct, rename="camel", kw_only=True):
+class RawFields(msgspec.Struct, rename="camel", kw_only=True):
     """The fields of all inbound messages, each as it was sent."""
 
     type: Raw | UnsetType = UNSET
@@ -54,12 +54,18 @@ class _RawFields(msgspec.Struct, rename="camel", kw_only=True):
     title: Raw | UnsetType = UNSET
     follow: Raw | UnsetType = UNSET
     fresh: Raw | UnsetType = UNSET
+    story: Raw | UnsetType = UNSET
+    branch: Raw | UnsetType = UNSET
+    choice: Raw | UnsetType = UNSET
+    retell: Raw | UnsetType = UNSET
+    own: Raw | UnsetType = UNSET
+    aside: Raw | UnsetType = UNSET
 
 
-_fields = msgspec.json.Decoder(_RawFields)
+_fields = msgspec.json.Decoder(RawFields)
 _LAST = (1 << 53) - 1  # of the whole numbers that every reader of JSON takes
 
-Check: TypeAlias = Callable[[_RawFields, str], str | None]
+Check: TypeAlias = Callable[[RawFields, str], str | None]
 """Returns the fault of a field of a frame as a sentence, or None. The second argument is the frame's type."""
 
 
@@ -73,14 +79,14 @@ def diagnose_fields(frame: str, checks: Mapping[str, tuple[Check, ...]]) -> BadF
         fields = _fields.decode(frame)
     except msgspec.ValidationError:
         return BadFrame("bad_message", _NOT_AN_OBJECT)
-    ref = _as_string(fields.id)
+    ref = as_string(fields.id)
     if ref is not None and not 1 <= len(ref) <= MAX_ID:
         ref = None
     return BadFrame("bad_message", _find_problem(fields, checks), ref)
 
 
-def _find_problem(fields: _RawFields, checks: Mapping[str, tuple[Check, ...]]) -> str:
-    kind = _as_string(fields.type)
+def _find_problem(fields: RawFields, checks: Mapping[str, tuple[Check, ...]]) -> str:
+    kind = as_string(fields.type)
     if fields.type is UNSET:
         return f"Add the field type: {_join(checks)}."
     if kind is None:
@@ -93,7 +99,7 @@ def _find_problem(fields: _RawFields, checks: Mapping[str, tuple[Check, ...]]) -
 # --- values of fields
 
 
-def _as_string(value: Raw | UnsetType) -> str | None:
+def as_string(value: Raw | UnsetType) -> str | None:
     """Return the value of a field where it is a JSON string, else None."""
     return _read(_string, value)
 
@@ -106,7 +112,7 @@ def _read(decoder: "msgspec.json.Decoder[T]", value: Raw | UnsetType) -> T | Non
     return None
 
 
-def _is_absent(value: Raw | UnsetType) -> bool:
+def is_absent(value: Raw | UnsetType) -> bool:
     return isinstance(value, UnsetType) or bytes(value).strip() == b"null"
 
 
@@ -132,7 +138,7 @@ def _check_text(name: str, value: Raw | UnsetType, meaning: str, most: int, kind
     """Return the fault of a field that must hold 1 to `most` characters, or None. `meaning` describes the field."""
     if value is UNSET:
         return f"Add the field {name} to the {kind}: {meaning}."
-    text = _as_string(value)
+    text = as_string(value)
     if text is None:
         return f"Make the field {name} of the {kind} a string."
     if not text:
@@ -142,20 +148,20 @@ def _check_text(name: str, value: Raw | UnsetType, meaning: str, most: int, kind
     return None
 
 
-def _required_text(name: str, meaning: str, most: int = MAX_ID) -> Check:
+def required_text(name: str, meaning: str, most: int = MAX_ID) -> Check:
     return lambda fields, kind: _check_text(name, getattr(fields, name), meaning, most, kind)
 
 
-def _optional_text(name: str, most: int = MAX_ID) -> Check:
-    def check(fields: _RawFields, kind: str) -> str | None:
+def optional_text(name: str, most: int = MAX_ID) -> Check:
+    def check(fields: RawFields, kind: str) -> str | None:
         value = getattr(fields, name)
-        return None if _is_absent(value) else _check_text(name, value, "", most, kind)
+        return None if is_absent(value) else _check_text(name, value, "", most, kind)
 
     return check
 
 
-def _flag(name: str) -> Check:
-    def check(fields: _RawFields, kind: str) -> str | None:
+def flag(name: str) -> Check:
+    def check(fields: RawFields, kind: str) -> str | None:
         value = getattr(fields, name)
         if value is UNSET or bytes(value).strip() in (b"true", b"false"):
             return None
@@ -164,19 +170,19 @@ def _flag(name: str) -> Check:
     return check
 
 
-def _check_lang(fields: _RawFields, kind: str) -> str | None:
-    if _is_absent(fields.lang) or _as_string(fields.lang) in LANGUAGES:
+def check_lang(fields: RawFields, kind: str) -> str | None:
+    if is_absent(fields.lang) or as_string(fields.lang) in LANGUAGES:
         return None
     return f"Set the field lang of the {kind} to {either()}, or leave it out."
 
 
-def _check_revision(fields: _RawFields, kind: str) -> str | None:
-    if _is_absent(fields.revision) or _is_whole_number(fields.revision, 1, _LAST):
+def _check_revision(fields: RawFields, kind: str) -> str | None:
+    if is_absent(fields.revision) or _is_whole_number(fields.revision, 1, _LAST):
         return None
     return f"Make the field revision of the {kind} the item's, a whole number, or leave it out."
 
 
-def _check_after(fields: _RawFields, kind: str) -> str | None:
+def _check_after(fields: RawFields, kind: str) -> str | None:
     if fields.after is UNSET or _is_whole_number(fields.after, 0, _LAST):
         return None
     return f"Make the field after of the {kind} what an answer to one had, or leave it out."
@@ -185,8 +191,8 @@ def _check_after(fields: _RawFields, kind: str) -> str | None:
 # --- checks of one type of frames
 
 
-def _check_tools(fields: _RawFields, _: str) -> str | None:
-    if _is_absent(fields.tools):
+def _check_tools(fields: RawFields, _: str) -> str | None:
+    if is_absent(fields.tools):
         return None
     tools = _read(_objects, fields.tools)
     if tools is None:
@@ -196,53 +202,53 @@ def _check_tools(fields: _RawFields, _: str) -> str | None:
     return None
 
 
-def _check_cancel_id(fields: _RawFields, _: str) -> str | None:
-    if _is_absent(fields.id) or _as_string(fields.id) is not None:
+def check_cancel_id(fields: RawFields, _: str) -> str | None:
+    if is_absent(fields.id) or as_string(fields.id) is not None:
         return None
     return "Make the field id of the cancel a string, or leave it out."
 
 
-def _check_suggestion_id(fields: _RawFields, _: str) -> str | None:
+def _check_suggestion_id(fields: RawFields, _: str) -> str | None:
     if fields.suggestion_id is UNSET:
         return "Add the field suggestionId: the one of the suggested action."
-    if _as_string(fields.suggestion_id) is None:
+    if as_string(fields.suggestion_id) is None:
         return "Make the field suggestionId a string."
     return None
 
 
-def _check_payload(fields: _RawFields, _: str) -> str | None:
-    if _is_absent(fields.payload) or _read(_object, fields.payload) is not None:
+def _check_payload(fields: RawFields, _: str) -> str | None:
+    if is_absent(fields.payload) or _read(_object, fields.payload) is not None:
         return None
     return "Make the field payload of the confirm_action an object, or leave it out."
 
 
-def _check_title(fields: _RawFields, _: str) -> str | None:
-    title = _as_string(fields.title)
+def _check_title(fields: RawFields, _: str) -> str | None:
+    title = as_string(fields.title)
     if title is not None and len(title) <= THREAD_TITLE:
         return None
     return f"Make the field title of the thread_rename a string of at most {THREAD_TITLE} characters."
 
 
-def _check_limit(fields: _RawFields, _: str) -> str | None:
+def _check_limit(fields: RawFields, _: str) -> str | None:
     if fields.limit is UNSET or _is_whole_number(fields.limit, 1, RECALL_MOST):
         return None
     return f"Make the field limit of the recall a whole number from 1 to {RECALL_MOST}, or leave it out."
 
 
-def _check_status(fields: _RawFields, _: str) -> str | None:
-    if _is_absent(fields.status) or _as_string(fields.status) in get_args(ItemStatus):
+def _check_status(fields: RawFields, _: str) -> str | None:
+    if is_absent(fields.status) or as_string(fields.status) in get_args(ItemStatus):
         return None
     return f"Make the field status of the memory_list one of {_join_words(ItemStatus)}, or leave it out."
 
 
-def _check_decision(fields: _RawFields, _: str) -> str | None:
-    if _as_string(fields.decision) in get_args(ItemDecision):
+def _check_decision(fields: RawFields, _: str) -> str | None:
+    if as_string(fields.decision) in get_args(ItemDecision):
         return None
     return f"Give the memory_decide the field decision, one of {_join_words(ItemDecision)}."
 
 
-def _check_replaces(fields: _RawFields, _: str) -> str | None:
-    if _is_absent(fields.replaces):
+def _check_replaces(fields: RawFields, _: str) -> str | None:
+    if is_absent(fields.replaces):
         return None
     ids = _read(_strings, fields.replaces)
     if ids is not None and len(ids) <= ITEM_REPLACES and all(1 <= len(id) <= MAX_ID for id in ids):
@@ -250,49 +256,49 @@ def _check_replaces(fields: _RawFields, _: str) -> str | None:
     return f"Make the field replaces of the memory_decide an array of at most {ITEM_REPLACES} ids, or leave it out."
 
 
-def _check_verdict(fields: _RawFields, _: str) -> str | None:
-    if _as_string(fields.verdict) in get_args(Verdict):
+def _check_verdict(fields: RawFields, _: str) -> str | None:
+    if as_string(fields.verdict) in get_args(Verdict):
         return None
     return f"Give the feedback the field verdict, {_join_words(Verdict)}."
 
 
-def _check_feedback_text(fields: _RawFields, kind: str) -> str | None:
-    return None if _as_string(fields.text) == "" else _optional_text("text", FEEDBACK_TEXT)(fields, kind)
+def _check_feedback_text(fields: RawFields, kind: str) -> str | None:
+    return None if as_string(fields.text) == "" else optional_text("text", FEEDBACK_TEXT)(fields, kind)
 
 
-_LABEL = _optional_text("id")
-_ITEM = _required_text("item", "the id of the item")
-_THREAD = _required_text("thread", "the id of the thread")
+_LABEL = optional_text("id")
+_ITEM = required_text("item", "the id of the item")
+_THREAD = required_text("thread", "the id of the thread")
 CHECKS: Mapping[str, tuple[Check, ...]] = {
     "message": (
-        _required_text("id", "a label of your own for it"),
-        _required_text("text", "the question", MAX_TEXT),
-        _check_lang,
+        required_text("id", "a label of your own for it"),
+        required_text("text", "the question", MAX_TEXT),
+        check_lang,
         _check_tools,
-        _flag("progress"),
+        flag("progress"),
     ),
-    "cancel": (_check_cancel_id,),
+    "cancel": (check_cancel_id,),
     "confirm_action": (_check_suggestion_id, _check_payload),
-    "reject_action": (_check_suggestion_id, _optional_text("text", MAX_TEXT)),
-    "open_thread": (_LABEL, _optional_text("thread"), _flag("fresh")),
-    "recall": (_LABEL, _required_text("query", "what to look for", RECALL_TEXT), _check_limit, _check_lang),
-    "memory_list": (_LABEL, _check_status, _check_after, _optional_text("item")),
+    "reject_action": (_check_suggestion_id, optional_text("text", MAX_TEXT)),
+    "open_thread": (_LABEL, optional_text("thread"), flag("fresh")),
+    "recall": (_LABEL, required_text("query", "what to look for", RECALL_TEXT), _check_limit, check_lang),
+    "memory_list": (_LABEL, _check_status, _check_after, optional_text("item")),
     "memory_decide": (_LABEL, _ITEM, _check_decision, _check_revision, _check_replaces),
     "memory_edit": (
         _LABEL,
         _ITEM,
-        _required_text("text", "what the item is to say", ITEM_TEXT),
+        required_text("text", "what the item is to say", ITEM_TEXT),
         _check_revision,
-        _check_lang,
+        check_lang,
     ),
     "memory_forget": (_LABEL, _ITEM),
-    "thread_list": (_LABEL, _check_after, _flag("follow")),
+    "thread_list": (_LABEL, _check_after, flag("follow")),
     "thread_messages": (_LABEL, _THREAD, _check_after),
     "thread_rename": (_LABEL, _THREAD, _check_title),
     "thread_delete": (_LABEL, _THREAD),
     "feedback": (
         _LABEL,
-        _required_text("message", "the id of the message that was answered"),
+        required_text("message", "the id of the message that was answered"),
         _check_verdict,
         _check_feedback_text,
     ),

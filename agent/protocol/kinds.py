@@ -11,10 +11,12 @@ from typing import Any
 
 import msgspec
 
-from ..ports.brain import VerifiedText
+from ..ports.brain import FictionText, VerifiedText
 from .frame_faults import CHECKS, Check
 from .inbound import Inbound
 from .outbound import Outbound
+from .stories import StoryInbound, StoryOutbound
+from .story_faults import STORY_CHECKS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -54,5 +56,16 @@ CONVERSATION = ConnectionKind(
     texts=(VerifiedText,),
     suggests=True,
 )
-KINDS: tuple[ConnectionKind, ...] = (CONVERSATION,)
+STORY = ConnectionKind(
+    name="story",
+    title="Story",
+    paths=(b"/story",),
+    operations=("fromReader", "toReader"),
+    inbound=StoryInbound,
+    outbound=StoryOutbound,
+    checks=STORY_CHECKS,
+    texts=(FictionText,),
+    suggests=False,
+)
+KINDS: tuple[ConnectionKind, ...] = (CONVERSATION, STORY)
 KIND_OF_PATH: Mapping[bytes, ConnectionKind] = {path: kind for kind in KINDS for path in kind.paths}

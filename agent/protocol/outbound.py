@@ -17,7 +17,7 @@ ProgressStep: TypeAlias = Literal["searching", "drafting", "checking", "calling"
 """What a slow turn does."""
 
 
-class _OutboundFrame(msgspec.Struct, frozen=True, tag_field="type", rename="camel", omit_defaults=True):
+class OutboundFrame(msgspec.Struct, frozen=True, tag_field="type", rename="camel", omit_defaults=True):
     """The base of all frames: camelCase names on the wire, a `type` tag, defaults left out."""
 
 
@@ -46,7 +46,7 @@ class Citation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     by: str | None = None
 
 
-class Stream(_OutboundFrame, frozen=True, tag="stream"):
+class Stream(OutboundFrame, frozen=True, tag="stream"):
     """The next piece of a verified text.
 
     `sources` numbers the sources of the part of the text that ends with this piece, before its white space, as the
@@ -58,7 +58,7 @@ class Stream(_OutboundFrame, frozen=True, tag="stream"):
     sources: tuple[int, ...] = ()
 
 
-class ProgressFrame(_OutboundFrame, frozen=True, tag="progress"):
+class ProgressFrame(OutboundFrame, frozen=True, tag="progress"):
     """A turn has done one thing for a while: only for a message with `progress`, and not in a quick turn.
 
     `step` is `searching` for evidence, `drafting` (a model is asked), `checking` a draft against its sources, or
@@ -69,19 +69,20 @@ class ProgressFrame(_OutboundFrame, frozen=True, tag="progress"):
     id: str | None = None
 
 
-class StreamEnd(_OutboundFrame, frozen=True, tag="stream_end"):
+class StreamEnd(OutboundFrame, frozen=True, tag="stream_end"):
     """No further delta of this message follows."""
 
     reason: Literal["done", "cancelled"]
     id: str | None = None
 
 
-class Response(_OutboundFrame, frozen=True, tag="response", kw_only=True):
+class Response(OutboundFrame, frozen=True, tag="response", kw_only=True):
     """The whole text (exactly its joined deltas) and its sources.
 
     `confidence` is left out of a text that answers no question: a greeting, a note, a request to confirm. `asks` says
     that it asks the user for missing arguments of a tool call. `withoutMemory` says that part of the memory could not
-    be read, or stored, so that facts missing from the answer may be known all the same.
+    be read, or stored, so that facts missing from the answer may be known all the same. `fiction` says that the text is
+    a story's, which nothing vouches for and which cites nothing.
     """
 
     text: str
@@ -91,9 +92,10 @@ class Response(_OutboundFrame, frozen=True, tag="response", kw_only=True):
     blocked: Blocked | None = None
     asks: bool = False
     without_memory: bool = False
+    fiction: bool = False
 
 
-class ActionSuggestion(_OutboundFrame, frozen=True, tag="action_suggestion", kw_only=True):
+class ActionSuggestion(OutboundFrame, frozen=True, tag="action_suggestion", kw_only=True):
     """An action that can be confirmed until `expiresAt` (Unix milliseconds).
 
     `missing` names the fields that it needs and `payload` lacks; a confirm fills them in. `risk` of a tool's call is
@@ -115,7 +117,7 @@ class ActionSuggestion(_OutboundFrame, frozen=True, tag="action_suggestion", kw_
     approved: bool = False
 
 
-class ActionExecuted(_OutboundFrame, frozen=True, tag="action_executed"):
+class ActionExecuted(OutboundFrame, frozen=True, tag="action_executed"):
     """The outcome of a confirm.
 
     `result` is `success` with `data`, or false with `error`, and `unknown` where it began and its outcome is not known;
@@ -130,14 +132,14 @@ class ActionExecuted(_OutboundFrame, frozen=True, tag="action_executed"):
     id: str | None = None
 
 
-class ActionClosed(_OutboundFrame, frozen=True, tag="action_closed"):
+class ActionClosed(OutboundFrame, frozen=True, tag="action_closed"):
     """The suggestion can no longer be confirmed."""
 
     suggestion_id: str
     reason: Literal["expired", "cancelled", "rejected", "answered"]
 
 
-class Error(_OutboundFrame, frozen=True, tag="error"):
+class Error(OutboundFrame, frozen=True, tag="error"):
     """A request was not done; `message` says how to mend it."""
 
     code: Literal[
@@ -160,6 +162,13 @@ class Error(_OutboundFrame, frozen=True, tag="error"):
         "unknown_answer",
         "feedback_off",
         "feedback_failed",
+        "unknown_story",
+        "no_story",
+        "stale_choice",
+        "moved",
+        "inherited",
+        "story_full",
+        "story_failed",
     ]
     message: str
     id: str | None = None
@@ -177,7 +186,7 @@ class Limits(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     rate_limit: float
 
 
-class Welcome(_OutboundFrame, frozen=True, tag="welcome"):
+class Welcome(OutboundFrame, frozen=True, tag="welcome"):
     """First frame, only to a client that offered the subprotocol `agent.v1`. `memory` says that this server has
     memory, `feedback` that it stores feedback.
     """
@@ -189,7 +198,7 @@ class Welcome(_OutboundFrame, frozen=True, tag="welcome"):
     feedback: bool = False
 
 
-class ThreadFrame(_OutboundFrame, frozen=True, tag="thread"):
+class ThreadFrame(OutboundFrame, frozen=True, tag="thread"):
     """The thread of the messages from here on. Anyone with its id can open it again; keep it secret."""
 
     thread: str
@@ -213,7 +222,7 @@ class FrameExcerpt(_FramePart, frozen=True, kw_only=True):
     thread: str = ""
 
 
-class _PartialFrame(_OutboundFrame, frozen=True):
+class _PartialFrame(OutboundFrame, frozen=True):
     """A frame whose field `incomplete` says that the user's latest exchanges could not be stored yet."""
 
     def as_incomplete(self) -> Self:
@@ -303,7 +312,7 @@ class MemoryFrame(_PartialFrame, frozen=True, tag="memory"):
     incomplete: bool = False
 
 
-class MemoryChanged(_OutboundFrame, frozen=True, tag="memory_changed"):
+class MemoryChanged(OutboundFrame, frozen=True, tag="memory_changed"):
     """An item as it is now; after an edit the new one. `replaced` holds the items that it replaces, as they are now."""
 
     item: FrameItem
@@ -311,7 +320,7 @@ class MemoryChanged(_OutboundFrame, frozen=True, tag="memory_changed"):
     id: str | None = None
 
 
-class FeedbackStored(_OutboundFrame, frozen=True, tag="feedback_stored"):
+class FeedbackStored(OutboundFrame, frozen=True, tag="feedback_stored"):
     """The feedback on the answer to `message` is stored, with these words."""
 
     message: str
@@ -393,7 +402,7 @@ class MessagesFrame(_PartialFrame, frozen=True, tag="messages"):
     incomplete: bool = False
 
 
-class ThreadChanged(_OutboundFrame, frozen=True, tag="thread_changed"):
+class ThreadChanged(OutboundFrame, frozen=True, tag="thread_changed"):
     """A thread as it is now: renamed, with another message, or new. Without an `id` another connection changed it, or
     a message of this one.
     """
@@ -402,14 +411,14 @@ class ThreadChanged(_OutboundFrame, frozen=True, tag="thread_changed"):
     id: str | None = None
 
 
-class ThreadDeleted(_OutboundFrame, frozen=True, tag="thread_deleted"):
+class ThreadDeleted(OutboundFrame, frozen=True, tag="thread_deleted"):
     """The thread is gone. A connection that had it open is in a new thread, which `open_thread` tells."""
 
     thread: str
     id: str | None = None
 
 
-class ExchangeFrame(_OutboundFrame, frozen=True, tag="exchange"):
+class ExchangeFrame(OutboundFrame, frozen=True, tag="exchange"):
     """What another connection of the user was told in the thread that this one has open."""
 
     thread: str

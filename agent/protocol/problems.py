@@ -138,6 +138,22 @@ FAULTS: Mapping[str, ProblemKind] = {
     "storage": ProblemKind(
         503, "Storage unavailable", "The server cannot store anything just now; send the request again.", 2
     ),
+    "bad_story": ProblemKind(
+        400, "Unusable story", "Change what the detail names, and send the story again."
+    ),
+    "inherited": ProblemKind(
+        409, "Scene inherited", "Another branch has the scene: begin a branch before it, and change that one."
+    ),
+    "moved": ProblemKind(409, "Branch moved", "The branch has gone on since; read it again."),
+    "story_full": ProblemKind(
+        409, "Story full", "The story has reached a limit; delete what it does not need."
+    ),
+    "story_failed": ProblemKind(
+        503, "Stories unavailable", "Stories cannot be read or written just now; send the request again.", 2
+    ),
+    "model_failed": ProblemKind(
+        502, "No answer of the model", "The model gave no answer; send the request again."
+    ),
     "shutting_down": ProblemKind(503, "Going down", "The server is going down; send the request again.", 2),
     "starting": ProblemKind(503, "Starting", "The server is not ready yet; send the request again.", 2),
     "full": ProblemKind(503, "Full", "All places are taken; send the request again in a moment.", 2),

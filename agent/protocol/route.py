@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from ..config import MAX_ID
+from ..config import BODY_MAX, MAX_ID
 from .http import NoQuery, Upload
 
 Access: TypeAlias = Literal["open", "user", "token", "owner", "project", "operator"]
@@ -50,7 +50,8 @@ class Route:
     project or the operator. `problems` are codes beyond those of every request. `turn` says that it may take as long as
     a turn does, and ends with its client. `events` says that the answer can be had as events. `body_optional` says that
     its body may be left out. `shape` is of its errors, `kind` the media type of its answers. `live` says that its
-    events have no end. `other` is the Struct of its answer in another form.
+    events have no end. `other` is the Struct of its answer in another form. `body_most` bounds the body in
+    bytes; where that is more than usual, the handler gets the bytes.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Route:
     kind: str = "application/json"
     live: bool = False
     other: type[msgspec.Struct] | None = None
+    body_most: int = BODY_MAX
 
     @property
     def pattern(self) -> "re.Pattern[str]":
@@ -89,6 +91,11 @@ class Route:
     def has_body(self) -> bool:
         """Whether a body is read."""
         return self.body is not None
+
+    @property
+    def takes_raw_body(self) -> bool:
+        """Whether the handler reads the body, which may be too large to be read beside other requests."""
+        return self.body_most > BODY_MAX
 
     @property
     def uploads(self) -> bool:

@@ -9,6 +9,7 @@ from . import http as h
 from . import views as v
 from .agent_inbox import AgentInboxPage, ResumeCall
 from .route import Route
+from .story_routes import STORY_ROUTES
 
 API_VERSION = "1.0.0"
 PREFIXES = (
@@ -19,6 +20,7 @@ PREFIXES = (
     b"/tools",
     b"/memory",
     b"/feedback",
+    b"/stories",
     b"/health",
     b"/openapi.json",
 )
@@ -428,4 +430,5 @@ ROUTES: tuple[Route, ...] = (
         turn=True,
         events=True,
     ),
+    *STORY_ROUTES,
 )

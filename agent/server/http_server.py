@@ -231,7 +231,7 @@ class HttpServer:
     ) -> None:
         """Read the body, do the work, and write the answer; see `http_exchange.PlacedHandler`."""
         with ExitStack() as upload:
-            if admitted.route.uploads:
+            if admitted.route.uploads or admitted.route.takes_raw_body:
                 if not self._uploads.acquire():
                     await self._answer(exchange, answer_problem("too_many_uploads"))
                     return
@@ -308,7 +308,9 @@ def _method(head: Head) -> str:
 
 
 def _bounds(route: Route) -> Bounds:
-    return _UPLOAD_BOUNDS if route.uploads else USUAL
+    if route.uploads:
+        return _UPLOAD_BOUNDS
+    return Bounds(route.body_most, UPLOAD_TIMEOUT) if route.takes_raw_body else USUAL
 
 
 def _access_of(match: PathMatch, route: Route | None, head: Head) -> Access:

@@ -6,8 +6,9 @@ They are answered one after the other, in their order, beside any turn. A reques
 from typing import Any
 
 from ..ports.conversation import Scope
-from ..protocol.inbound import Consult, RateAnswer, Search
+from ..protocol.inbound import RateAnswer, Search
 from ..protocol.outbound import Error
+from ..protocol.stories import AnyConsult
 from ..wire.bucket import Bucket
 from .core_output import CoreOutput
 from .effects import AskConsultant, StoreFeedback
@@ -35,12 +36,12 @@ class ConsultQueue:
     def __init__(self, out: CoreOutput, scope: Scope, answers: SentAnswers) -> None:
         self._out = out
         self._answers = answers
-        self._frames: list[Consult] = []  # the first is being answered, CONSULTS_WAITING wait
+        self._frames: list[AnyConsult] = []  # the first is being answered, CONSULTS_WAITING wait
         self._recalls = Bucket(RECALLS_PER_SECOND, RECALLS_PER_SECOND)
         self._ratings = Bucket(RATINGS_PER_SECOND, RATINGS_AT_ONCE)
         self.scope = scope
 
-    def add_frame(self, frame: Consult) -> None:
+    def add_frame(self, frame: AnyConsult) -> None:
         """Have `frame` answered, now or after the frames before it; or send the reason why not."""
         if self._out.draining:
             self._refuse("shutting_down", GOING_DOWN, frame)
@@ -66,12 +67,12 @@ class ConsultQueue:
         if self._frames:
             self._begin(self._frames[0])
 
-    def _begin(self, frame: Consult) -> None:
+    def _begin(self, frame: AnyConsult) -> None:
         if isinstance(frame, RateAnswer):
             self._out.add(StoreFeedback(frame, self._answers.find(frame.message), self.scope))
         else:
             self._out.add(AskConsultant(frame, self.scope))
 
-    def _refuse(self, code: Any, message: str, frame: Consult) -> None:
+    def _refuse(self, code: Any, message: str, frame: AnyConsult) -> None:
         self._out.send_frame(Error(code=code, message=message, id=frame.id))
         self._out.record_fact("errors", code)

@@ -25,6 +25,7 @@ from ..ports.conversation import NO_SCOPE, Scope
 from ..ports.tools import ToolDefinition
 from ..protocol import inbound
 from ..protocol.outbound import Error
+from ..protocol.stories import AnyConsult, AnyInbound, AnyMessage, StoryMessage
 from ..wire.bucket import Bucket
 from .actions import SessionActions, SuggestionEngine
 from .consult_queue import ConsultQueue
@@ -154,12 +155,12 @@ class Core:
         if not self._frames.take_token(event.at):
             self.end(1008, "too many frames per second")
             return
-        if isinstance(event.frame, inbound.Message):
+        if isinstance(event.frame, inbound.Message | StoryMessage):
             self._handle_message(event.frame, event.tools, event.key)
         else:
             self._FRAMES.get(type(event.frame), Core._add_consult)(self, event.frame)
 
-    def _add_consult(self, frame: inbound.Consult) -> None:
+    def _add_consult(self, frame: AnyConsult) -> None:
         """Have a request answered beside the turn; so is every frame that none of the other handlers takes."""
         self.consults.add_frame(frame)
 
@@ -173,7 +174,7 @@ class Core:
         if len(self._bad) == BAD_FRAMES and event.at - self._bad[0] < BAD_FRAMES_WINDOW:
             self.end(1008, "too many bad frames")
 
-    def _handle_message(self, frame: inbound.Message, tools: tuple[ToolDefinition, ...], key: str) -> None:
+    def _handle_message(self, frame: AnyMessage, tools: tuple[ToolDefinition, ...], key: str) -> None:
         self.react(
             SessionTrigger.MESSAGE,
             Question(
@@ -184,7 +185,8 @@ class Core:
                 scope=self.consults.scope,
                 tools=tools,
                 key=key,
-                progress=frame.progress,
+                progress=isinstance(frame, inbound.Message) and frame.progress,
+                directive=frame if isinstance(frame, StoryMessage) else None,
             ),
         )
 
@@ -323,7 +325,7 @@ class Core:
         KillRequested: lambda core, event: core.end(event.code, event.reason),
         ClientDisconnected: lambda core, _: core.react(SessionTrigger.DISCONNECT),
     }
-    _FRAMES: ClassVar[dict[type[inbound.Inbound], Callable[["Core", Any], object]]] = {
+    _FRAMES: ClassVar[dict[type[AnyInbound], Callable[["Core", Any], object]]] = {
         inbound.Cancel: _handle_cancel,
         inbound.ConfirmAction: lambda core, frame: core.actions.confirm(frame),
         inbound.RejectAction: lambda core, frame: core.actions.reject(frame),

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from ..protocol.outbound import Outbound
+from ..protocol.stories import AnyOutbound
 from .effects import Effect, RecordFact, SendFrame
 from .states import SessionTrigger
 
@@ -34,7 +34,7 @@ class CoreOutput:
         """Add an effect."""
         self.effects.append(effect)
 
-    def send_frame(self, frame: Outbound) -> None:
+    def send_frame(self, frame: AnyOutbound) -> None:
         """Add the effect that sends a frame which no cancel removes."""
         self.effects.append(SendFrame(frame))
 

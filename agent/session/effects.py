@@ -8,8 +8,8 @@ from ..ports.action import Call, Outcome
 from ..ports.brain import Question
 from ..ports.conversation import Scope
 from ..ports.remember import FinishedAnswer
-from ..protocol.inbound import Consult, RateAnswer
-from ..protocol.outbound import Outbound
+from ..protocol.inbound import RateAnswer
+from ..protocol.stories import AnyConsult, AnyOutbound
 from .cited_sources import SourceMark
 from .sent_answers import SentAnswer
 
@@ -17,7 +17,7 @@ from .sent_answers import SentAnswer
 class SendFrame(msgspec.Struct, frozen=True):
     """Queue a frame that no cancel removes."""
 
-    frame: Outbound
+    frame: AnyOutbound
 
 
 class BeginTurn(msgspec.Struct, frozen=True):
@@ -108,7 +108,7 @@ class DeclineItem(msgspec.Struct, frozen=True):
 class AskConsultant(msgspec.Struct, frozen=True):
     """Have the consultant answer `frame` for `scope`, and post `ConsultAnswered`. The next consult waits for that."""
 
-    frame: Consult
+    frame: AnyConsult
     scope: Scope
 
 

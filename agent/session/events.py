@@ -14,8 +14,7 @@ from ..ports.consult import ThreadUpdate
 from ..ports.conversation import NO_SCOPE, Exchange, Scope
 from ..ports.remember import RepeatMatcher
 from ..ports.tools import ToolDefinition
-from ..protocol.inbound import Inbound
-from ..protocol.outbound import Outbound
+from ..protocol.stories import AnyInbound, AnyOutbound
 
 LiveSuggestion: TypeAlias = tuple[str, Proposal, Question]
 """A suggestion's id, what it proposes, and the message that led to it."""
@@ -24,7 +23,7 @@ LiveSuggestion: TypeAlias = tuple[str, Proposal, Question]
 class FrameReceived(msgspec.Struct, frozen=True):
     """A client's `frame` arrived. `tools`: the parsed tools of a message. `key`: a fresh id for a message."""
 
-    frame: Inbound
+    frame: AnyInbound
     at: float
     tools: tuple[ToolDefinition, ...] = ()
     key: str = ""
@@ -115,7 +114,7 @@ class SuggestionOffered(msgspec.Struct, frozen=True):
 class KeeperReported(msgspec.Struct, frozen=True):
     """The recorder of the session's exchanges reported on one, in `frames` for the client."""
 
-    frames: Sequence[Outbound]
+    frames: Sequence[AnyOutbound]
     at: float
 
 
@@ -126,7 +125,7 @@ class ConsultAnswered(msgspec.Struct, frozen=True):
     first.
     """
 
-    frame: Outbound
+    frame: AnyOutbound
     at: float
     scope: Scope | None = None
     history: tuple[Exchange, ...] = ()

@@ -28,8 +28,9 @@ from ..ports.tools import ToolDefinition
 from ..ports.tracing import TRACE_PARENT, Span, end_turn
 from ..ports.wire import Wire
 from ..protocol.codec import decode, encode
-from ..protocol.inbound import Inbound, Message
-from ..protocol.outbound import Error, Limits, Outbound, StreamEnd, Welcome
+from ..protocol.inbound import Message
+from ..protocol.outbound import Error, Limits, StreamEnd, Welcome
+from ..protocol.stories import AnyInbound, AnyMessage, AnyOutbound
 from .consult_tasks import ConsultTasks
 from .context import SessionContext
 from .core import Core
@@ -238,13 +239,13 @@ class Session:
         now = trio.current_time()
         try:
             frame = decode(message, self._context.kind)
-            remembered = isinstance(frame, Message) and self._context.recorder is not NO_RECORDER
+            remembered = isinstance(frame, AnyMessage) and self._context.recorder is not NO_RECORDER
             key = self._context.new_id() if remembered else ""
             self.post(FrameReceived(frame, now, self._read_tools(frame), key))
         except BadFrame as error:
             self.post(BadFrameReceived(error.code, error.message, error.ref, now))
 
-    def _read_tools(self, frame: Inbound) -> tuple[ToolDefinition, ...]:
+    def _read_tools(self, frame: AnyInbound) -> tuple[ToolDefinition, ...]:
         """Return the tools that come with a message. Raises `BadFrame` for invalid ones."""
         if not isinstance(frame, Message) or not frame.tools:
             return ()
@@ -271,7 +272,7 @@ class Session:
 
     # --- effects, each by its performer
 
-    def _send(self, frame: Outbound) -> None:
+    def _send(self, frame: AnyOutbound) -> None:
         written = None
         if isinstance(frame, StreamEnd) and frame.reason == "cancelled":
             written = partial(_measure_cancel, self._context.observer, self._since)

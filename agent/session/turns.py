@@ -14,6 +14,7 @@ from ..ports.action import Outcome
 from ..ports.brain import (
     DraftBegun,
     DraftCompleted,
+    FictionText,
     Question,
     Redraft,
     TurnEvent,
@@ -170,6 +171,8 @@ class SessionTurns:
         if not self._react(_TRIGGERS[type(turn_event)], turn_event):
             self._out.add(StopBrain(turn.number))
             return False
+        if isinstance(turn_event, TurnRefusal) and turn_event.is_error:
+            self._send_error(turn, turn_event)
         if isinstance(turn_event, VerifiedPart | TurnRefusal):
             turn.complete = isinstance(turn_event, TurnRefusal) or turn_event.last
             if turn_event.proposals:
@@ -183,6 +186,13 @@ class SessionTurns:
         else:
             self._watch_state(turn)
         return True
+
+    def _send_error(self, turn: TurnInProgress, refusal: TurnRefusal) -> None:
+        blocked = refusal.text.blocked
+        if blocked is not None:
+            code: Any = blocked.code
+            self._out.send_frame(Error(code=code, message=blocked.message, id=turn.question.id))
+            self._out.record_fact("errors", blocked.code, turn.question.id)
 
     def _watch_state(self, turn: TurnInProgress) -> None:
         """Have it noticed when the state of `turn` lasts, for a client that asks to be told."""
@@ -417,6 +427,7 @@ def make_response(
         blocked=last.blocked,
         asks=asks,
         without_memory=unread,
+        fiction=isinstance(last, FictionText),
     )
 
 

@@ -84,6 +84,23 @@ VALUES: Mapping[str, Any] = {
     "text": "My door is blue.",
     "verdict": "up",
     "command": {"resume": [{"type": "ignore", "args": None}]},
+    "title": "A title",
+    "branch": "b999",
+    "seq": 0,
+    "version": "v999",
+    "entity": "Key",
+    "field": "place",
+    "value": "mill",
+    "kind": "person",
+    "query": "key",
+    "format": "agent-story/1",
+}
+TALE: Mapping[str, Any] = {
+    "format": "agent-story/1",
+    "title": "The mill",
+    "cast": [{"name": "Mira", "kind": "person"}],
+    "branches": [{"name": "main"}],
+    "scenes": [{"branch": "main", "seq": 1, "text": "Mira opens the gate."}],
 }
 DECISIONS: Mapping[str, Mapping[str, Any]] = {
     each: {"decision": each, **({"text": "My door is blue."} if each == "edit" else {})}
@@ -119,7 +136,9 @@ def every_request(with_users: bool = False) -> Iterator[Asked]:
                 for each in described.get("parameters", [])
                 if each.get("in") == "query" and (each.get("required") or each["name"].endswith("_id"))
             }
-            names_user = with_users or path.startswith("/memory")  # where programs must name one
+            names_user = with_users or path.startswith(
+                ("/memory", "/stories")
+            )  # where programs must name one
             if not names_user:
                 query.pop("user_id", None)
             operators = (
@@ -160,6 +179,7 @@ async def settled(server: Whole, project: str, key: str, word: str = "W-77123") 
     said = {"tool_call_id": reported["id"], "ok": True, "data": {"order": word}}
     await server.good("POST", "/tools/result", said, key=key)
     items = [await remembered(server, key, text) for text in told_by(word)]
+    tale = await told_tale(server, key)
     made = (await server.good("GET", f"/projects/{project}/keys"))["items"]
     calls = [each["id"] for each in (suggested, confirmed, begun, reported)]
     threads = [each["thread_id"] for each in (suggested, begun)]
@@ -175,6 +195,25 @@ async def settled(server: Whole, project: str, key: str, word: str = "W-77123") 
         "tool_call_id": calls,
         "key_id": [each["id"] for each in made],
         "item_id": items,
+        **tale,
+    }
+
+
+async def told_tale(server: Whole, key: str, user: str = "anna") -> dict[str, list[str]]:
+    """Store a story of a user; return the ids in it."""
+    of = f"user_id={user}"
+    made = await server.good("POST", f"/stories/import?{of}", TALE, key=key)
+    story, branch = made["id"], made["branch"]
+    chapter = {"branch": branch, "title": "One", "user_id": user}
+    chapters = await server.good("POST", f"/stories/{story}/chapters", chapter, key=key)
+    scenes = await server.good("GET", f"/stories/{story}/scenes?branch={branch}&{of}", key=key)
+    cast = await server.good("GET", f"/stories/{story}/cast?{of}", key=key)
+    return {
+        "story_id": [story],
+        "branch_id": [branch],
+        "scene_id": [each["scene"] for each in scenes["scenes"]],
+        "member_id": [each["id"] for each in cast["cast"]],
+        "chapter_id": [chapters["id"]],
     }
 
 
@@ -203,6 +242,8 @@ async def all_of(server: Whole, project: str) -> Any:
     seen.append(await server.good("GET", f"/memory{of}"))
     for item in seen[-1]["items"]:
         seen.append(await server.good("GET", f"/memory/{item['id']}{of}"))
+    for story in (await server.good("GET", f"/stories{of}"))["stories"]:
+        seen.insert(0, await server.good("GET", f"/stories/{story['id']}/export{of}"))
     return seen
 
 
@@ -242,6 +283,9 @@ async def test_what_only_the_operator_may_is_nowhere_for_a_project(
         assert len((await server.good("GET", "/projects"))["items"]) == 2  # the house's own, and ours
 
 
+TALES = {"story_id", "branch_id", "scene_id", "member_id", "chapter_id"}
+
+
 def whose(asked: Asked) -> set[str]:
     """Where a request that names a user names something that is one user's."""
     body = asked.body if isinstance(asked.body, Mapping) else {}
@@ -270,7 +314,7 @@ async def test_of_another_user_nothing_is_there(most: int, autojump_clock: trio.
         before, carried = await all_of(server, project), [*server.carried.called]
         asked = [each for each in every_request(with_users=True) if whose(each)]
         taken = {place for each in asked for place in whose(each)}
-        assert taken == {"thread_id", "message_id", "call_id", "tool_call_id", "item_id"}
+        assert taken == {"thread_id", "message_id", "call_id", "tool_call_id", "item_id", *TALES}
         for each in asked:
             for place, id in [(where, one) for where in sorted(whose(each)) for one in ids[where][:most]]:
                 answers = []

@@ -10,8 +10,8 @@ from typing import Any, get_args
 import pytest
 
 from agent.protocol.asyncapi import CLOSE_CODES, ERROR_CODES, document
-from agent.protocol.inbound import Inbound
-from agent.protocol.outbound import Error, Outbound
+from agent.protocol.kinds import KINDS
+from agent.protocol.outbound import Error
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def test_document_is_asyncapi_3(api: dict[str, Any]) -> None:
     assert all({"host", "protocol"} <= set(server) for server in api["servers"].values())
     for operation in api["operations"].values():
         assert operation["action"] in ("send", "receive")
-        assert resolve(api, operation["channel"]["$ref"]) is api["channels"]["session"]
+        assert resolve(api, operation["channel"]["$ref"]) in api["channels"].values()
 
 
 def test_every_reference_resolves(api: dict[str, Any]) -> None:
@@ -61,7 +61,14 @@ def test_every_reference_resolves(api: dict[str, Any]) -> None:
         assert isinstance(resolve(api, reference), dict)
 
 
-@pytest.mark.parametrize(("operation", "union"), [("fromClient", Inbound), ("fromServer", Outbound)])
+@pytest.mark.parametrize(
+    ("operation", "union"),
+    [
+        (name, union)
+        for kind in KINDS
+        for name, union in zip(kind.operations, (kind.inbound, kind.outbound), strict=True)
+    ],
+)
 def test_every_struct_is_a_message_of_its_direction(api: dict[str, Any], operation: str, union: Any) -> None:
     """Each message type stands in its operation, with its tag, its docstring and its fields."""
     listed = {}
@@ -77,9 +84,10 @@ def test_every_struct_is_a_message_of_its_direction(api: dict[str, Any], operati
         assert set(schema["properties"]) == {"type", *struct.__struct_encode_fields__}
 
 
-def test_channel_offers_every_message(api: dict[str, Any]) -> None:
-    """The channel's messages are those of the components."""
-    assert set(api["channels"]["session"]["messages"]) == set(api["components"]["messages"])
+def test_channels_offer_every_message(api: dict[str, Any]) -> None:
+    """The channels' messages are those of the components."""
+    offered = {each["$ref"] for channel in api["channels"].values() for each in channel["messages"].values()}
+    assert offered == {f"#/components/messages/{name}" for name in api["components"]["messages"]}
 
 
 def test_codes_are_described(api: dict[str, Any]) -> None:

@@ -72,6 +72,7 @@ def test_each_kind_has_a_channel_of_its_own() -> None:
     api = json.loads(document((*KINDS, TALE)))
     assert {name: each["address"] for name, each in api["channels"].items()} == {
         "session": "/ws",
+        "story": "/story",
         "tale": "/tale",
     }
     assert set(api["channels"]["tale"]["messages"]) == {
@@ -82,7 +83,7 @@ def test_each_kind_has_a_channel_of_its_own() -> None:
             "stream_end",
             "response",
             "error",
-            "scene_stored",
+            "tale_stored",
             "open_tale",
             "tale",
         )

@@ -19,6 +19,7 @@ from agent.ports.brain import (
 from agent.ports.conversation import Exchange, Scope
 from agent.ports.search import Snippet
 from agent.protocol import inbound, outbound
+from agent.protocol.stories import AnyOutbound
 from agent.session.actions import SuggestionEngine
 from agent.session.core import Core, SessionEngine
 from agent.session.effects import (
@@ -70,7 +71,7 @@ def text(words: str = "It is 299 kr.", blocked: Blocked | None = None) -> Verifi
 REFUSAL = text("I cannot verify that", Blocked("number_mismatch", "Verification failed: Number mismatch"))
 
 
-def short(frame: outbound.Outbound) -> tuple[Any, ...]:
+def short(frame: AnyOutbound) -> tuple[Any, ...]:
     """A frame as a tuple that a test can read."""
     match frame:
         case outbound.StreamEnd():

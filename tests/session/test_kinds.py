@@ -16,7 +16,7 @@ from agent.session.events import QuestionPosed
 from agent.session.session import Session
 from agent.session.single_turn import AnswerFailure, SingleTurn
 
-from ..kinds import TALE, SceneStored, TaleOpened, make_tale
+from ..kinds import TALE, TaleOpened, TaleStored, make_tale
 from .driver import text
 from .harness import Emit, Script, World, world
 
@@ -157,7 +157,7 @@ class SceneKeeper(NoRecorder):
         self.answers.append(answer)
         self.return_paths.append(return_path)
         if self._at_once:
-            return_path.send_frames([SceneStored("s1")])
+            return_path.send_frames([TaleStored("s1")])
 
 
 def telling(*parts: VerifiedPart, breaks: bool = False) -> Script:
@@ -230,10 +230,10 @@ async def test_a_keeper_tells_the_session_frames_after_the_answer(
         if not at_once:
             wire.push({"type": "cancel"})
             await trio.sleep(30)
-            keeper.return_paths[0].send_frames([SceneStored("s1"), SceneStored("s2")])
-        await wire.until("scene_stored", 1 if at_once else 2)
+            keeper.return_paths[0].send_frames([TaleStored("s1"), TaleStored("s2")])
+        await wire.until("tale_stored", 1 if at_once else 2)
         types = [each["type"] for each in wire.sent() if each["type"] != "stream"]
-        assert types == ["stream_end", "response", *["scene_stored"] * (1 if at_once else 2)]
+        assert types == ["stream_end", "response", *["tale_stored"] * (1 if at_once else 2)]
         wire.leave()
 
 
@@ -250,10 +250,10 @@ async def test_a_keeper_s_frames_are_sent_beside_the_next_turn(
         await wire.until("response")
         pose_question(made)
         await wire.until("stream", 9)
-        keeper.return_paths[0].send_frames([SceneStored("s1")])
+        keeper.return_paths[0].send_frames([TaleStored("s1")])
         wire.push({"type": "cancel"})
         await wire.until("stream_end", 2)
-        assert [each["scene"] for each in wire.sent("scene_stored")] == ["s1"]
+        assert [each["scene"] for each in wire.sent("tale_stored")] == ["s1"]
         assert [each["reason"] for each in wire.sent("stream_end")] == ["done", "cancelled"]
         wire.leave()
 
@@ -270,8 +270,8 @@ async def test_a_keeper_holds_no_session(autojump_clock: trio.testing.MockClock)
         wire.leave()
         await trio.sleep(1)
         made.nothing_is_left()
-        keeper.return_paths[0].send_frames([SceneStored("s1")])
-        assert wire.sent("scene_stored") == []
+        keeper.return_paths[0].send_frames([TaleStored("s1")])
+        assert wire.sent("tale_stored") == []
 
 
 class TaleConsultant:
@@ -335,8 +335,8 @@ async def test_a_session_that_ends_leaves_its_consultant(
         await trio.sleep(1)
         assert consultant.listeners == []
         assert len(wire.sent("tale")) == (stays > 1)
-        listener.tell_update(ThreadUpdate(consultant.left[-1], SceneStored("s1")))
-        assert wire.sent("scene_stored") == []
+        listener.tell_update(ThreadUpdate(consultant.left[-1], TaleStored("s1")))
+        assert wire.sent("tale_stored") == []
         del listener
         made.nothing_is_left()
 
@@ -376,8 +376,8 @@ async def test_a_session_tells_changes_of_its_user_s_threads_alone(
         await wire.until("tale")
         (listener,) = consultant.listeners
         scope = Scope(made.parts.project, "t1", "")
-        news = ExchangeUpdate("m9", SceneStored("s9"), False, Exchange("And?", "So.", message="m9"))
-        listener.tell_update(ThreadUpdate(scope, SceneStored("here"), (news,)))
-        listener.tell_update(ThreadUpdate(replace(scope, user="bo"), SceneStored("bo's"), (news,)))
-        assert [each["scene"] for each in wire.sent("scene_stored")] == ["here", "s9"]
+        news = ExchangeUpdate("m9", TaleStored("s9"), False, Exchange("And?", "So.", message="m9"))
+        listener.tell_update(ThreadUpdate(scope, TaleStored("here"), (news,)))
+        listener.tell_update(ThreadUpdate(replace(scope, user="bo"), TaleStored("bo's"), (news,)))
+        assert [each["scene"] for each in wire.sent("tale_stored")] == ["here", "s9"]
         wire.leave()

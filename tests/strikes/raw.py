@@ -11,7 +11,7 @@ import trio
 from agent.testing.faults import PipeEnd
 
 _UPGRADE = (
-    b"GET /ws HTTP/1.1\r\nHost: localhost:8787\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Host: localhost:8787\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
     b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
 )
 _TEXT, _CLOSE, _PING, _PONG = 0x1, 0x8, 0x9, 0xA
@@ -22,11 +22,15 @@ class RawClient:
     """A WebSocket client: sends at once, from synchronous code; reads in a task, which also answers.
 
     leaving: called once, with how, when the client begins to leave. answers: it answers a close frame and closes its
-    side when the server has; without, it stays as long as it is let.
+    side when the server has; without, it stays as long as it is let. path: of its upgrade.
     """
 
     def __init__(
-        self, end: PipeEnd, leaving: Callable[[str], None] = lambda how: None, answers: bool = True
+        self,
+        end: PipeEnd,
+        leaving: Callable[[str], None] = lambda how: None,
+        answers: bool = True,
+        path: bytes = b"/ws",
     ) -> None:
         self.end = end
         self.frames: list[dict[str, Any]] = []
@@ -37,7 +41,7 @@ class RawClient:
         self._rest = b""
         self._upgraded = False
         self._grown = trio.Event()
-        end.feed(_UPGRADE)
+        end.feed(b"GET %s HTTP/1.1\r\n%s" % (path, _UPGRADE))
 
     def send(self, kind: str, **fields: Any) -> None:
         """Send a frame; after the connection was cut it goes nowhere."""

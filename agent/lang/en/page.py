@@ -180,6 +180,13 @@ PAGE = PageTexts(
         unknown_answer="The server does not have this answer any more. Ask again, then rate the new answer.",
         feedback_off="The server keeps no feedback.",
         feedback_failed="It could not be kept just now. Press the thumb again in a moment.",
+        unknown_story="There is no such story. Choose one on the shelf.",
+        no_story="No story is open. Choose one on the shelf.",
+        stale_choice="The story has gone on since that was offered. Choose again, or write what should happen.",
+        moved="The story was continued somewhere else. Open it again to see it.",
+        inherited="Another branch has this scene, so it cannot change. Begin a branch before it.",
+        story_full="The story has reached a limit. Begin another story, or delete what you do not need.",
+        story_failed="The story cannot be read or kept just now. Try again in a moment.",
     ),
     close=Closings(
         gone="The server went down.",

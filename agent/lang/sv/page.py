@@ -183,6 +183,13 @@ PAGE = PageTexts(
         unknown_answer="Servern har inte kvar det svaret. Fråga igen och betygsätt det nya svaret.",
         feedback_off="Servern sparar inga omdömen.",
         feedback_failed="Det kunde inte sparas just nu. Tryck på tummen igen om en stund.",
+        unknown_story="Det finns ingen sådan berättelse. Välj en på hyllan.",
+        no_story="Ingen berättelse är öppen. Välj en på hyllan.",
+        stale_choice="Berättelsen har gått vidare sedan det erbjöds. Välj igen, eller skriv vad som ska hända.",
+        moved="Berättelsen fortsatte någon annanstans. Öppna den igen för att se den.",
+        inherited="En annan gren har den här scenen, så den kan inte ändras. Börja en gren före den.",
+        story_full="Berättelsen har nått en gräns. Börja en ny berättelse, eller ta bort det du inte behöver.",
+        story_failed="Berättelsen kan inte läsas eller sparas just nu. Försök igen om en stund.",
     ),
     close=Closings(
         gone="Servern stängdes av.",

@@ -16,6 +16,7 @@ from ...ports.inbox import InboxStore
 from ...ports.projects import ProjectStore, PromptDebug, ReadingReport
 from ...ports.remember import NO_BACKLOG, Backlog, MemoryService
 from ...ports.requests import RequestStore
+from ...ports.story_service import StoryService
 from ...ports.thread_service import Listener, ThreadService
 from ...ports.threads import ThreadStore
 from ...ports.tools import ToolDefinition
@@ -68,7 +69,7 @@ class ApiServices:
     bytes, in the form of `keys.KEY`. `tools`: the operator's present tools. `memory`: the users' memory; None if the
     server has none. `backlog`: the users' messages that the memory has not read yet. `model`: names the model that
     answers. `note_change`: called with a project after its documents were changed. `own_project`: the project in which
-    users with tokens of their own have their things, as on the WebSocket.
+    users with tokens of their own have their things, as on the WebSocket. `stories`: None if the server tells none.
     """
 
     desk: ThreadService
@@ -89,6 +90,7 @@ class ApiServices:
     model: str = ""
     note_change: Callable[[str], None] = lambda _: None
     own_project: str = ""
+    stories: StoryService | None = None
 
 
 @dataclass(frozen=True, slots=True)

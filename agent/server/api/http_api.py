@@ -26,7 +26,7 @@ from ..http_exchange import HttpExchange
 from ..request_head import Head, Refusal
 from ..responses import Answer
 from ..service import AdmittedRequest, DoorHandler
-from . import calls, documents, feedback, inbox, memory, projects, threads
+from . import calls, documents, feedback, inbox, memory, projects, stories, threads
 from .answers import answer_problem, answer_refusal, answer_with, catch_errors
 from .context import ApiServices, Handler, Request, UploadedFile, check_user
 from .events import EventStream
@@ -77,6 +77,7 @@ HANDLERS: Mapping[str, Handler] = {"list_project_threads": threads.list_threads}
         feedback.give_feedback,
         feedback.list_feedback,
         feedback.export_feedback,
+        *stories.HANDLERS,
     )
 }
 _EVENTS, _JSON = b"text/event-stream", b"application/json"
@@ -136,6 +137,8 @@ class HttpApi:
             return _DecodedBody(body, _digest_of_upload(body))
         if route.body is None:
             return _DecodedBody(None, b"")
+        if route.takes_raw_body:
+            return _DecodedBody(body, body)
         if route.body_optional and not body:
             return _DecodedBody(route.body(), b"")
         decoded = decode(route.body, body)

@@ -25,7 +25,7 @@ def check_owner(caller: Caller, route: Route, query: Any = None, body: Any = Non
     if route.access != "owner" or given is None:
         return
     if caller.user:
-        if named not in (UNSET, caller.user):
+        if named not in (UNSET, None, caller.user):
             raise ProblemError("not_found")
     elif named is UNSET and hasattr(given, "user_id"):
         if body is not None:
@@ -42,5 +42,5 @@ def find_owner(admitted: AdmittedRequest, body: Any, project: str, own_project: 
         return NO_SCOPE
     if admitted.caller.user:
         return Scope(own_project, "", admitted.caller.user)
-    named = getattr(admitted.query if body is None else body, "user_id", "")
-    return Scope(project, "", named)
+    named = getattr(admitted.query if body is None else body, "user_id", None)
+    return Scope(project, "", named or getattr(admitted.query, "user_id", None) or "")

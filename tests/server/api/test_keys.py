@@ -43,6 +43,16 @@ BODIES: dict[str, dict[str, Any]] = {
     "propose_item": {"user_id": "u", "type": "event", "subject": "x", "text": "x"},
     "decide_item": {"user_id": "u", "decision": "accept"},
     "give_feedback": {"user_id": "user", "message_id": "m", "verdict": "up"},
+    "create_story": {"title": "x"},
+    "import_story": {"format": "agent-story/1", "title": "x"},
+    "fork_branch": {"branch": "b", "seq": 1, "name": "x"},
+    "rename_branch": {"name": "x"},
+    "pick_version": {"version": "v"},
+    "edit_scene": {"text": "x"},
+    "set_state": {"entity": "x", "field": "place", "value": "x"},
+    "add_member": {"name": "x", "kind": "person"},
+    "change_member": {"name": "x", "kind": "person"},
+    "add_chapter": {"branch": "b", "title": "x"},
 }
 
 
@@ -73,8 +83,17 @@ def asked(route: Route, project: str) -> tuple[str, Any, tuple[str, ...]]:
     """Return target, body and headers of a request for the things of a project, which it names wherever it can."""
     names = {"project_id": project, "key_id": f"key-{project}", "document_id": f"doc-{project}"}
     names |= {"thread_id": f"thread-{project}", "call_id": f"call-{project}", "item_id": f"item-{project}"}
+    names |= {
+        "story_id": f"story-{project}",
+        "branch_id": "b",
+        "scene_id": "c",
+        "member_id": "k",
+        "chapter_id": "h",
+    }
     target = route.path.format(**names)
     query = {"project_id": project} if "project_id" in route.query.__struct_fields__ else {}
+    query |= {"branch": "b"} if "branch" in route.query.__struct_fields__ else {}
+    query |= {"query": "x"} if route.name == "recall_scenes" else {}
     query |= {"message": "x"} if route.name == "prompt_debug" else {}
     query |= {"user_id": "anna"} if route.name in ("list_items", "get_item") else {}
     target += "?" + "&".join(f"{name}={value}" for name, value in query.items()) if query else ""
