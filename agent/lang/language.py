@@ -17,6 +17,8 @@ from .dating import Dating
 from .inbox import InboxTexts
 from .page import PageTexts
 from .remembering import Remembering
+from .story_page import StoryPageTexts
+from .storytelling import Storytelling
 
 _CODE = re.compile(r"[a-z]{2}")
 
@@ -81,7 +83,7 @@ class Searching:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recalling:
-    """Words of questions about earlier conversations (`agent.memory.recall`)."""
+    """Words of questions about earlier conversations (`agent.recall.query`)."""
 
     asker: frozenset[str]  # words for oneself
     agent: frozenset[str]  # words for the addressee
@@ -297,6 +299,8 @@ class Language:
     inventing: Inventing
     page: PageTexts
     inbox: InboxTexts
+    story_page: StoryPageTexts
+    storytelling: Storytelling
 
     def __post_init__(self) -> None:
         """Check the form of `code`, which its type does not."""

@@ -78,6 +78,7 @@ PAGE: tuple[Route, ...] = (
         refusals=(400, 401, 404, 503),
     ),
     _page_route("inbox", "/inbox", "The page of an approver of calls", _HTML),
+    _page_route("story", "/story", "The page of stories, or their WebSocket", _HTML),
     _page_route("docs", "/docs", "The routes and frames, with a form to try each route, as HTML", _HTML),
     _page_route("guide", "/guide", "The list of the guide's pages, as HTML", _HTML),
     _page_route("guide_page", "/guide/{page}", "A page of the guide, as HTML", _HTML, refusals=(404,)),

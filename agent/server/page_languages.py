@@ -6,11 +6,12 @@ scripts spell theirs.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
 from ..lang import DEFAULT, LANGUAGES
+from ..lang.language import Language
 from ..lang.page import PageTexts
 
 _STATUSES = {401: "locked", 404: "gone", 503: "unread"}
@@ -36,10 +37,19 @@ def make_script() -> bytes:
 
 def make_inbox_script() -> bytes:
     """Return the module `/static/inbox-languages.js`, as `make_script` does for the page of approvers."""
+    return _write_words(lambda language: language.inbox)
+
+
+def make_story_script() -> bytes:
+    """Return the module `/static/story-languages.js`, as `make_script` does for the page of stories."""
+    return _write_words(lambda language: language.story_page)
+
+
+def _write_words(pick: Callable[[Language], Any]) -> bytes:
     languages = {
         code: {
             "name": language.name,
-            "words": {_to_camel_case(name): value for name, value in asdict(language.inbox).items()},
+            "words": {_to_camel_case(name): value for name, value in asdict(pick(language)).items()},
         }
         for code, language in LANGUAGES.items()
     }

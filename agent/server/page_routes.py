@@ -20,7 +20,7 @@ from .embed import make_embed_handlers, wrap_script
 from .etags import answer_tagged, make_tag
 from .guide import read_guide
 from .page_bundle import join_modules
-from .page_languages import make_inbox_script, make_script
+from .page_languages import make_inbox_script, make_script, make_story_script
 from .request_head import Head
 from .responses import JSON, Answer, plain_text
 from .service import DoorHandler
@@ -35,6 +35,9 @@ _ASSETS = {
     "inbox.html": "text/html; charset=utf-8",
     "inbox.js": "text/javascript; charset=utf-8",
     "inbox.css": "text/css; charset=utf-8",
+    "story.html": "text/html; charset=utf-8",
+    "story.js": "text/javascript; charset=utf-8",
+    "story.css": "text/css; charset=utf-8",
     "style.css": "text/css; charset=utf-8",
     "icon.svg": "image/svg+xml",
 }
@@ -42,9 +45,10 @@ _ASSETS = {
 _GENERATED: Mapping[str, Callable[[], bytes]] = {
     "/static/languages.js": make_script,
     "/static/inbox-languages.js": make_inbox_script,
+    "/static/story-languages.js": make_story_script,
 }
 """The modules that are no files."""
-_STYLES = {"inbox.css": ("style.css", "inbox.css")}
+_STYLES = {"inbox.css": ("style.css", "inbox.css"), "story.css": ("style.css", "story.css")}
 """The style sheets that consist of several files."""
 _CLIENT = {
     "agent.js": "text/javascript; charset=utf-8",
@@ -98,9 +102,6 @@ def make_page_handlers(contents: PageContents) -> Mapping[str, DoorHandler]:
         asset = assets.get(names["asset"])
         return plain_text(UNKNOWN_PAGE, 404) if asset is None else asset.answer(head)
 
-    async def of_docs(head: Head, _: Mapping[str, str]) -> Answer:
-        return assets["docs.html"].answer(head)
-
     async def of_source(head: Head, names: Mapping[str, str]) -> Answer:
         return answer_source(head, names["file"], contents.sections)
 
@@ -137,8 +138,9 @@ def make_page_handlers(contents: PageContents) -> Mapping[str, DoorHandler]:
         "metrics": of_figures,
         "openers": of_openers,
         "source": of_source,
-        "docs": of_docs,
+        "docs": _answer_file(assets["docs.html"]),
         "inbox": _answer_file(assets["inbox.html"]),
+        "story": _answer_file(assets["story.html"]),
         "guide": of_guide,
         "guide_page": of_guide,
         "asyncapi": _answer_always(Answer(status=200, content=contents.asyncapi)),

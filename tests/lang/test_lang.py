@@ -26,6 +26,8 @@ from agent.lang import (
     load_languages,
     page,
     remembering,
+    story_page,
+    storytelling,
 )
 from agent.lang import language as records
 from agent.lang.language import Language, table
@@ -46,6 +48,8 @@ RECORDS = [
         **vars(dating),
         **vars(page),
         **vars(inbox),
+        **vars(story_page),
+        **vars(storytelling),
         **vars(remembering),
     }.values()
     if is_dataclass(each) and isinstance(each, type)
@@ -199,7 +203,17 @@ def test_the_folders_hold_data_only() -> None:
                 assert node.level == 1 or (
                     node.level == 2
                     and node.module
-                    in ("acting", "counting", "dating", "inbox", "language", "page", "remembering")
+                    in (
+                        "acting",
+                        "counting",
+                        "dating",
+                        "inbox",
+                        "language",
+                        "page",
+                        "remembering",
+                        "story_page",
+                        "storytelling",
+                    )
                 ), name
 
 

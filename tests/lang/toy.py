@@ -261,6 +261,8 @@ LANGUAGE = Language(
     ),
     page=replace(ENGLISH.page, title="Demandu"),
     inbox=ENGLISH.inbox,
+    story_page=ENGLISH.story_page,
+    storytelling=ENGLISH.storytelling,
 )
 '''
 

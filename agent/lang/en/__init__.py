@@ -8,6 +8,8 @@ from .inbox import INBOX
 from .page import PAGE
 from .remembering import REMEMBERING
 from .sayings import COMPLETING, COURTESIES, DECIDING, INVENTING, PROMPTING, QUOTING, REFUSALS, TOOLING
+from .story_page import STORY_PAGE
+from .storytelling import STORYTELLING
 from .words import FILING, RECALLING, SEARCHING, STATING, TELLING, WRITING
 
 LANGUAGE = Language(
@@ -33,4 +35,6 @@ LANGUAGE = Language(
     inventing=INVENTING,
     page=PAGE,
     inbox=INBOX,
+    story_page=STORY_PAGE,
+    storytelling=STORYTELLING,
 )
