@@ -15,6 +15,7 @@ PAGES: Final = (
     "http",
     "websocket",
     "memory",
+    "stories",
     "running",
     "servers",
     "extending",
