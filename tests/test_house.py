@@ -57,6 +57,17 @@ def test_only_grounding_constructs_verified_text() -> None:
     assert not {name for name in copies if name.startswith(("session/", "answering/"))}
 
 
+def test_only_stories_construct_fiction() -> None:
+    """What nothing vouches for is made in one module, and never by a class of its own kind elsewhere."""
+    assert {name for name, node in nodes(ast.Call) if called(node) == "FictionText"} == {"stories/telling.py"}
+    heirs = {
+        name
+        for name, node in nodes(ast.ClassDef)
+        if isinstance(node, ast.ClassDef) and "FictionText" in map(called, node.bases)
+    }
+    assert heirs == set()
+
+
 def test_only_the_policy_decides_on_approval() -> None:
     """Nothing else makes one, so nothing else can lower it."""
     assert {name for name, node in nodes(ast.Call) if called(node) == "Approval"} == {"tools/policy.py"}

@@ -220,7 +220,7 @@ class StoryKeeper:
             text=text,
             kind=draft.kind,
         )
-        self._branches.advance(scope, draft.claim.branch, scene)
+        self._branches.advance(scope, scene)
 
     async def _keep_aside(self, told: ToldAside, aside: Aside) -> None:
         try:

@@ -43,10 +43,10 @@ class OpenedBranches:
             raise StoryRefused("no_story", "No story is open; send open_story with the id of a story first.")
         return opened
 
-    def advance(self, scope: Scope, branch: str, scene: SceneText) -> None:
-        """Note that the connection of `scope` was told `scene`, where it has `branch` open still."""
+    def advance(self, scope: Scope, scene: SceneText) -> None:
+        """Note that the connection of `scope` was told `scene`, where it has the same branch open still."""
         opened = self._by_thread.get(scope.thread)
-        if opened is not None and opened.tip.branch == branch:
+        if opened is not None:
             opened.tip = replace(opened.tip, seq=scene.seq, scene=scene, choices=())
 
     def leave(self, listener: ThreadListener) -> None:

@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import trio
+
 from agent.client.client import Client, connect_over
 from agent.compose.adapters import Adapters
 from agent.retrieval.load import SourceFile
@@ -16,6 +18,7 @@ from tests.server.api import held_to_the_document, read, request
 from tests.threads.lab import Wall
 
 HOUSE = SourceFile.of("kb/house.md", "# House\n\nThe house opens at 8.\n")
+PATIENCE = 120.0  # seconds for a frame
 FOUNDATION = "A valley without roads. Mira keeps the mill."
 
 
@@ -29,11 +32,13 @@ class Reader:
 
     async def until(self, kind: str) -> dict[str, Any]:
         """Return the next frame of a type; the ones before it are kept in `told`."""
-        while True:
-            frame: dict[str, Any] = await self.client.next_frame()
-            self.told.append(frame)
-            if frame["type"] == kind:
-                return frame
+        with trio.move_on_after(PATIENCE):
+            while True:
+                frame: dict[str, Any] = await self.client.next_frame()
+                self.told.append(frame)
+                if frame["type"] == kind:
+                    return frame
+        raise AssertionError(f"no {kind} came, after {self.told[-3:]}")
 
     async def open(self, story: str, branch: str | None = None) -> dict[str, Any]:
         """Open a branch; return the answer, a `story` or an `error`."""

@@ -5,9 +5,12 @@ a branch at times. Each seed is another order. The long form is a proof: STORY_D
 """
 
 import os
+import re
+import sqlite3
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -18,11 +21,14 @@ import trio.testing
 from agent.errors import WireClosed
 from agent.ports.stories import OPEN_STORIES
 from agent.soak.census import Census
+from agent.storage.stories import FILE as STORY_FILE
+from agent.stories.prompts import unpack_prompt
 
 from .harness import Reader, StoryServer, telling
 
 DIRECTIVES = int(os.environ.get("STORY_DIRECTIVES", "1000"))
 READERS, STORIES = 5, 3
+_WORD = re.compile(rb"Word\w+")
 PATIENCE = 60.0  # virtual seconds in which every turn has its end
 NAMES = ("Mira", "the miller", "Jon", "the ferryman", "an old smith")
 DEEDS = ("hides the copper key in the mill", "goes to the chapel", "opens the gate", "waits for the rain")
@@ -271,10 +277,28 @@ async def let_all_live(
     await trio.sleep(PATIENCE)
 
 
-async def live(seed: int, directives: int) -> Account:
-    """Let random readers live; check what is stored, and what is left."""
+def words_never_told(account: Account) -> list[str]:
+    """Return a word of each directive that led to no scene, which stands in no other."""
+    ends = ("cancelled", "refused")
+    return [each.words.split()[0] for each in account.deeds if each.end in ends and each.words]
+
+
+def find_words(folder: Path, words: list[str]) -> list[str]:
+    """Return the words that some file of a server that has ended holds, prompts unpacked."""
+    held = [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
+    with closing(sqlite3.connect(folder / STORY_FILE)) as file:
+        held += [
+            unpack_prompt(packed).fresh.encode() for (packed,) in file.execute("SELECT packed FROM snapshots")
+        ]
+    assert len(held) > 10
+    found = {each for content in held for each in _WORD.findall(content)}
+    return [word for word in words if word.encode() in found]
+
+
+async def live(seed: int, directives: int, folder: Path | None = None) -> Account:
+    """Let random readers live; check what is stored, and what is left. `folder`: of the data, None for memory."""
     account = Account()
-    async with telling(pace_ms=2, mock_delay_ms=3) as server:
+    async with telling(pace_ms=2, mock_delay_ms=3, data=str(folder or "memory")) as server:
         empty = [await server.story(f"Empty {number}") for number in range(OPEN_STORIES)]
         stories = [await server.story(f"Story {number}") for number in range(STORIES)]
         await let_live(server, (await server.story("Warm"))[0], seed, Account(), "warm", 25)
@@ -284,12 +308,15 @@ async def live(seed: int, directives: int) -> Account:
         for story, _ in stories:
             seen |= await check_story(server, story, account)
         assert {*account.receipts, *account.edits} <= seen
-        written = "\n".join(account.written)
-        never = [each.words for each in account.deeds if each.end in ("cancelled", "refused") and each.words]
-        assert [words for words in never if words.split()[0] in written.split()] == []
+        written = "\n".join(account.written).split()
+        assert [word for word in words_never_told(account) if word in written] == []
         after = await held(server, empty)
         assert after.find_growth(before) == {}
         assert after.tasks == before.tasks
+    if folder is not None:
+        assert find_words(folder, words_never_told(account)) == []
+        told = [each.words.split()[0] for each in account.deeds if each.end == "done" and each.words]
+        assert find_words(folder, told)
     return account
 
 
@@ -301,9 +328,11 @@ async def test_readers_are_told_what_is_stored(autojump_clock: trio.testing.Mock
 
 @pytest.mark.proof
 @pytest.mark.parametrize("seed", [1, 2, 3])
-async def test_a_thousand_directives(seed: int, autojump_clock: trio.testing.MockClock) -> None:
-    """The long form; each way of going on happens."""
-    account = await live(seed, DIRECTIVES)
+async def test_a_thousand_directives(
+    seed: int, autojump_clock: trio.testing.MockClock, tmp_path: Path
+) -> None:
+    """The long form, on files; each way of going on happens."""
+    account = await live(seed, DIRECTIVES, tmp_path)
     ways = {
         "stored",
         "cancelled",

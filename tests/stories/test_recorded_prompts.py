@@ -1,5 +1,6 @@
 """What a recorder in place of the model is asked: nothing that its branch does not have, and a retelling the same."""
 
+import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -68,11 +69,15 @@ async def tell_around(server: StoryServer, reader: Reader) -> str:
     await reader.tell("Mira puts the quince in the mill.", own=True)
     await reader.open(story, branch)
     _, stored = await reader.tell("Mira puts the gooseberry in the mill.", own=True)
+    recall = f"/stories/{story}/recall?branch={branch}&query=mill"
+    await server.good("GET", recall)  # so that the index has to let it go
     text = {"text": "Mira sat in the mill."}
     await server.good("POST", f"/stories/{story}/scenes/{stored['scene']}/edit", text)
     await reader.open(story, branch)
     await reader.tell("Mira puts the persimmon in the mill.", own=True)
+    await server.good("GET", recall)
     await server.good("POST", f"/stories/{story}/branches/{branch}/undo")
+    assert "persimmon" not in json.dumps(await server.good("GET", recall))
     await reader.open(story, branch)
     await reader.direct("Mira puts the tamarind in the mill.")
     await reader.client.cancel()

@@ -4,7 +4,7 @@ A run directs a story of its own in several ways. It is struck before the k-th s
 loss of the connection, by the next message, by a model that breaks, or by a store that fails for a while. Afterwards
 nothing of it is half stored, no claim is left, and no word of a cancelled directive is anywhere in the story.
 
-Every step is struck with STORY_STRIDE=1 (hours); else every so-manieth, each way of striking at others.
+Every step is struck with STORY_STRIDE=1 (minutes); else every so-manieth, each way of striking at others.
 """
 
 import json

@@ -1,0 +1,143 @@
+"""One branch and two workers in processes of their own: who tells, who waits, and what a kill leaves.
+
+STORY_KILLS=60 kills a worker at sixty frames of its telling.
+"""
+
+import json
+import os
+import signal
+import urllib.request
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import pytest
+import trio
+
+from agent.client.client import connect_over, open_stream
+from agent.errors import CannotConnect, WireClosed
+from tests.stories.harness import FOUNDATION, Reader
+from tests.workers.processes import Pair, pair
+
+pytestmark = pytest.mark.proof
+
+KILLS = int(os.environ.get("STORY_KILLS", "6"))
+FRAMES = 60  # of a reader that tells, far from the first to its seventh scene
+PATIENCE = 60.0  # seconds for what takes one
+GOES_ON = 2.0  # seconds of a claim that nobody holds
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+    """A server of two workers that tells slowly."""
+    flags = ("--mock-delay-ms", "10", "--pace-ms", "5", "--rate-limit", "0", "--api-rate", "0")
+    with pair(tmp_path_factory.mktemp("stories"), *flags) as running:
+        running.ready()
+        yield running
+
+
+def call(server: Pair, target: str, body: dict[str, Any] | None = None) -> Any:
+    """Call the HTTP API, of whichever worker; return the value."""
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{server.port}{target}", data, {"Content-Type": "application/json"}
+    )
+    with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+        return json.load(answer)
+
+
+@asynccontextmanager
+async def connected(server: Pair) -> AsyncGenerator[tuple[Reader, int], None]:
+    """Connect a reader; it comes with the process id of its worker."""
+    stream, host, path = await open_stream(f"ws://127.0.0.1:{server.port}/story")
+    assert isinstance(stream, trio.SocketStream)
+    port = stream.socket.getsockname()[1]
+    async with connect_over(stream, host, path) as client:
+        reader = Reader(client, [])
+        await reader.until("welcome")
+        yield reader, server.holders()[port]
+
+
+@asynccontextmanager
+async def connected_to_both(server: Pair) -> AsyncGenerator[tuple[Reader, int, Reader], None]:
+    """Connect a reader to each worker; the first comes with the process id of its own."""
+    with trio.fail_after(PATIENCE):
+        while True:
+            with suppress(CannotConnect, WireClosed, KeyError):  # a worker may be starting again
+                async with connected(server) as (one, first), connected(server) as (other, second):
+                    if first != second:
+                        break
+            await trio.sleep(0.1)
+    async with connected(server) as (one, first):
+        while True:
+            async with connected(server) as (other, second):
+                if first != second:
+                    yield one, first, other
+                    return
+
+
+def begin(server: Pair) -> tuple[str, str]:
+    """Begin a story; return its id and that of its branch."""
+    made = call(server, "/stories", {"title": "The mill", "foundation": FOUNDATION, "lang": "en"})
+    return made["id"], made["branch"]
+
+
+def texts(server: Pair, story: str, branch: str) -> dict[str, str]:
+    """Return the stored texts by their versions, oldest first."""
+    page = call(server, f"/stories/{story}/scenes?branch={branch}&limit=200")
+    assert [each["seq"] for each in page["scenes"]] == [*range(1, len(page["scenes"]) + 1)]
+    return {each["version"]: each["text"] for each in page["scenes"]}
+
+
+async def test_of_two_workers_one_tells(server: Pair) -> None:
+    """The other is busy, then moved, until it opens the branch again."""
+    story, branch = begin(server)
+    with trio.fail_after(PATIENCE):
+        async with connected_to_both(server) as (one, _, other):
+            await one.open(story)
+            await other.open(story)
+            await one.direct("Mira opens the gate.")
+            await one.until("stream")
+            assert await other.refused("Mira shuts the gate.") == "busy"
+            await one.until("scene_stored")
+            assert await other.refused("Mira shuts the gate.") == "moved"
+            assert (await other.open(story))["seq"] == 1
+            told, _ = await other.tell("Mira shuts the gate.")
+    assert list(texts(server, story, branch).values()) == [one.deltas("m1"), told]
+
+
+async def tell_until_killed(one: Reader, worker: int, frames: int) -> None:
+    """Tell scenes, and kill the worker once so many frames have come."""
+    with suppress(WireClosed):
+        while True:
+            await one.direct(f"Mira opens gate {one.sent}.")
+            while True:
+                frame = await one.client.next_frame()
+                one.told.append(frame)
+                if len(one.told) == frames:
+                    os.kill(worker, signal.SIGKILL)
+                if frame["type"] == "scene_stored":
+                    break
+
+
+@pytest.mark.parametrize("at", range(KILLS))
+async def test_a_kill_leaves_whole_scenes(at: int, server: Pair) -> None:
+    """Each receipt holds, each scene is whole, and the claim of the dead worker is free at once."""
+    story, branch = begin(server)
+    frames = 3 + at * FRAMES // KILLS
+    with trio.fail_after(PATIENCE):
+        async with connected_to_both(server) as (one, worker, other):
+            await one.open(story)
+            with suppress(WireClosed):
+                await tell_until_killed(one, worker, frames)
+            assert (await other.open(story))["type"] == "story"
+            with trio.fail_after(GOES_ON + 8):  # the scene itself takes seconds on a machine that is busy
+                text, stored = await other.tell("Mira goes on.", own=True)
+    found = texts(server, story, branch)
+    receipts = {each["version"]: each["id"] for each in one.told if each["type"] == "scene_stored"}
+    assert {version: one.deltas(message) for version, message in receipts.items()}.items() <= found.items()
+    rest = found.keys() - receipts.keys() - {stored["version"]}
+    assert len(rest) <= 1
+    assert all(found[version].startswith(one.deltas(f"m{one.sent}")) for version in rest)
+    assert found[stored["version"]] == text
+    assert stored["seq"] == len(found)
