@@ -9,6 +9,7 @@ import signal
 import urllib.request
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,11 +28,11 @@ PATIENCE = 60.0  # seconds for what takes one
 GOES_ON = 2.0  # seconds of a claim that nobody holds
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
-    """A server of two workers that tells slowly."""
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Pair]:
+    """A server of two workers that tells slowly; one for each kill, since it ends when its workers die too often."""
     flags = ("--mock-delay-ms", "10", "--pace-ms", "5", "--rate-limit", "0", "--api-rate", "0")
-    with pair(tmp_path_factory.mktemp("stories"), *flags) as running:
+    with pair(tmp_path, *flags) as running:
         running.ready()
         yield running
 
