@@ -310,9 +310,13 @@ async def live(seed: int, directives: int, folder: Path | None = None) -> Accoun
         assert {*account.receipts, *account.edits} <= seen
         written = "\n".join(account.written).split()
         assert [word for word in words_never_told(account) if word in written] == []
-        after = await held(server, empty)
+        for _ in range(5):  # a timer of the server's own may be at work in one moment, and not in each
+            await trio.sleep(0.37)
+            after = await held(server, empty)
+            if not after.find_growth(before) and after.tasks <= before.tasks:
+                break
         assert after.find_growth(before) == {}
-        assert after.tasks == before.tasks
+        assert after.tasks <= before.tasks
     if folder is not None:
         assert find_words(folder, words_never_told(account)) == []
         told = [each.words.split()[0] for each in account.deeds if each.end == "done" and each.words]
