@@ -28,7 +28,7 @@ from .http import Id, Name, RowNumber, TolerantStruct
 FOUNDATION_TEXT = 8_000  # characters
 STATE_TEXT = 300
 LOOK_TEXT = 1_000
-SCENES_MOST, SCENES_USUAL = 200, 50  # of one answer
+SCENES_MOST, SCENES_USUAL = 1_000, 50  # of one answer
 RECALLED_MOST, RECALLED_USUAL = 50, 10
 CHAPTER_MILESTONES = 20
 
@@ -49,9 +49,9 @@ class StoryQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class BranchQuery(StoryQuery, frozen=True, kw_only=True):
-    """Names a branch."""
+    """Names a branch; the one told last where none is named."""
 
-    branch: Id
+    branch: Id | None = None
 
 
 class ScenesQuery(BranchQuery, frozen=True, kw_only=True):

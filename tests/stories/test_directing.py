@@ -181,6 +181,24 @@ async def test_a_fork_has_what_was_before_it_and_nothing_after(
         assert len(await scenes(server, story, fork)) == 1
 
 
+async def test_the_branch_told_last_is_meant_where_none_is_named(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """For scenes, states, chapters, recall and the prompt."""
+    async with telling() as server, server.reader() as reader:
+        story, branch = await opened(server, reader)
+        await reader.tell("The lamp is lit.", own=True)
+        fork = {"branch": branch, "seq": 1, "name": "b"}
+        await reader.open(story, (await server.good("POST", f"/stories/{story}/branches", fork))["id"])
+        await reader.tell("The lamp goes out.", own=True)
+        page = await server.good("GET", f"/stories/{story}/scenes")
+        assert [each["text"] for each in page["scenes"]] == ["The lamp is lit.", "The lamp goes out."]
+        found = await server.good("GET", f"/stories/{story}/recall?query=lamp")
+        assert {each["seq"] for each in found["scenes"]} == {1, 2}
+        for path in ("states", "chapters", "prompt"):
+            await server.good("GET", f"/stories/{story}/{path}")
+
+
 async def test_undo_and_redo_move_the_tip(autojump_clock: trio.testing.MockClock) -> None:
     """What was undone is in no listing; told on, it can no more be redone."""
     async with telling() as server, server.reader() as reader:

@@ -104,7 +104,7 @@ async def list_scenes(services: ApiServices, request: Request) -> Answer:
     """Answer with a part of a branch's scenes."""
     query: p.ScenesQuery = request.query
     scenes = await _open(services).store.list_scenes(
-        *_names(services, request), query.branch, query.after, query.limit + 1
+        *await _branch(services, request), query.after, query.limit + 1
     )
     page = scenes[: query.limit]
     after = page[-1].seq if len(scenes) > len(page) else None
@@ -140,7 +140,7 @@ async def edit_scene(services: ApiServices, request: Request) -> Answer:
 async def recall_scenes(services: ApiServices, request: Request) -> Answer:
     """Answer with the scenes of a branch that fit a query."""
     query: p.SceneRecallQuery = request.query
-    scenes = await _open(services).recall(*_names(services, request), query.branch, query.query, query.limit)
+    scenes = await _open(services).recall(*await _branch(services, request), query.query, query.limit)
     views = tuple(from_record(p.RecalledView, each) for each in scenes)
     return answer_with(p.RecalledList(views, views[0].score if views else 0.0))
 
@@ -148,7 +148,7 @@ async def recall_scenes(services: ApiServices, request: Request) -> Answer:
 async def show_scene_prompt(services: ApiServices, request: Request) -> Answer:
     """Answer with the prompt that a directive would have."""
     query: p.ScenePromptQuery = request.query
-    shown = await _open(services).show_prompt(*_names(services, request), query.branch, query.text)
+    shown = await _open(services).show_prompt(*await _branch(services, request), query.text)
     return answer_with(p.ScenePromptView(shown.sections, shown.border))
 
 
@@ -156,7 +156,7 @@ async def list_states(services: ApiServices, request: Request) -> Answer:
     """Answer with the states of a branch, and their contradictions."""
     query: p.StatesQuery = request.query
     shown = await _open(services).show_states(
-        *_names(services, request), query.branch, query.at, query.history == "true"
+        *await _branch(services, request), query.at, query.history == "true"
     )
     return answer_with(p.StateList(tuple(map(_view_state, shown.states)), shown.contradictions))
 
@@ -164,7 +164,7 @@ async def list_states(services: ApiServices, request: Request) -> Answer:
 async def set_state(services: ApiServices, request: Request) -> Answer:
     """Set a state by hand."""
     body: p.NewState = request.body
-    branch = request.query.branch
+    scope, story, branch = await _branch(services, request)
     state = EntityState(
         entity=body.entity,
         field=body.field,
@@ -174,9 +174,7 @@ async def set_state(services: ApiServices, request: Request) -> Answer:
         by="hand",
         locked=body.locked,
     )
-    return answer_with(
-        _view_state(await _open(services).store.set_state(*_names(services, request), branch, state))
-    )
+    return answer_with(_view_state(await _open(services).store.set_state(scope, story, branch, state)))
 
 
 async def list_cast(services: ApiServices, request: Request) -> Answer:
@@ -204,7 +202,7 @@ async def _put_member(services: ApiServices, request: Request, id: str, status: 
 
 async def list_chapters(services: ApiServices, request: Request) -> Answer:
     """Answer with a branch's chapters."""
-    chapters = await _open(services).store.list_chapters(*_names(services, request), request.query.branch)
+    chapters = await _open(services).store.list_chapters(*await _branch(services, request))
     return answer_with(p.ChapterList(tuple(map(_view_chapter, chapters))))
 
 
@@ -300,6 +298,14 @@ def _scope(services: ApiServices, request: Request) -> Scope:
 
 def _names(services: ApiServices, request: Request) -> tuple[Scope, str]:
     return _scope(services, request), request.names["story_id"]
+
+
+async def _branch(services: ApiServices, request: Request) -> tuple[Scope, str, str]:
+    """Return the scope, the story and the branch of a request; the branch told last where it names none."""
+    scope, story = _names(services, request)
+    if request.query.branch is not None:
+        return scope, story, request.query.branch
+    return scope, story, (await _open(services).store.open_branch(scope, story, None)).branch
 
 
 def _answer_tip(tip: BranchTip) -> Answer:
