@@ -83,7 +83,7 @@ class Turned:
         self.last = last
         self.drafts: tuple[Draft, ...] = last.keeps or ()
         self.sentences = sum(isinstance(each, VerifiedPart) for each in events)
-        self.early = [draft for each in events[:-1] for draft in getattr(each, "remembers", ())]
+        self.early = [draft for each in events[:-1] for draft in getattr(each, "keeps", None) or ()]
         self.briefings = decider.briefings
         self.problems = decider.problems
         self.figures = figures
