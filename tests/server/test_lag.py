@@ -313,7 +313,9 @@ def test_a_computation_that_holds_a_loop_up_is_named(what: str, where: str, used
     said = subprocess.run([sys.executable, "-c", code], stderr=-1, text=True, timeout=60, check=True).stderr
     line = late(said, where)
     assert line["cpu"] >= used
-    assert line["why"] == ("busy" if line["cpu"] >= line["seconds"] / 2 else "starved")
+    share = line["cpu"] / line["seconds"]  # both are rounded
+    assert line["why"] in ("busy", "starved")
+    assert {"busy": share > 0.45, "starved": share < 0.55}[line["why"]]
 
 
 @pytest.mark.proof
