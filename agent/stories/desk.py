@@ -32,7 +32,9 @@ class StoryDesk:
         """Put a corrected text in the place of a branch's last scene, with the states that its words set."""
         branch = await self.store.scene_branch(scope, story, scene)
         context = await self.store.load_context(scope, story, branch)
-        return await self.store.edit_scene(scope, story, scene, text, find_scene_states(context, text))
+        return await self.store.edit_scene(
+            scope, story, scene, text, find_scene_states(context, text, context.tip)
+        )
 
     async def recall(
         self, scope: Scope, story: str, branch: str, query: str, limit: int

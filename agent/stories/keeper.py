@@ -187,7 +187,8 @@ class StoryKeeper:
         logged = False
         while True:
             try:
-                return await self._store.store_scene(told.draft, text, find_scene_states(told.context, text))
+                states = find_scene_states(told.context, text, told.draft.claim.seq)
+                return await self._store.store_scene(told.draft, text, states)
             except StorageFailed:
                 if not logged:
                     _log.warning(

@@ -20,15 +20,18 @@ _OTHERS: Final[Mapping[StateField, StateField]] = {"place": "holder", "holder": 
 """The fields that say together where a thing is: the later of the two counts."""
 
 
-def find_scene_states(context: StoryContext, text: str) -> tuple[EntityState, ...]:
-    """Return the states that the next scene of a branch sets, by its `text`."""
+def find_scene_states(context: StoryContext, text: str, seq: int) -> tuple[EntityState, ...]:
+    """Return the states that the `text` of the scene `seq`, the next or the last one of a branch, sets.
+
+    Those that another version of the scene set do not hold before it: the version gives way to this one.
+    """
     return find_states(
         text,
         context.cast,
-        context.states,
+        tuple(each for each in context.states if each.seq < seq or each.by == "hand"),
         context.story.lang,
         places=list_places(context),
-        seq=context.tip + 1,
+        seq=seq,
         branch=context.branch.id,
     )
 

@@ -217,6 +217,23 @@ async def test_undo_and_redo_move_the_tip(autojump_clock: trio.testing.MockClock
         assert await server.code("POST", f"{path}/redo") == "conflict"
 
 
+async def test_a_corrected_scene_sets_what_it_still_says(autojump_clock: trio.testing.MockClock) -> None:
+    """A state that the shelved version set too is one of the new version; what is not said any more is gone."""
+    async with telling() as server, server.reader() as reader:
+        story, _ = await opened(server, reader)
+        for name, kind in (("the mill", "place"), ("copper key", "thing"), ("silver cup", "thing")):
+            await server.good("POST", f"/stories/{story}/cast", {"name": name, "kind": kind})
+        _, stored = await reader.tell(
+            "The copper key lies in the mill. The silver cup lies in the mill.", own=True
+        )
+        edit = {"text": "It rained. The copper key lies in the mill."}
+        await server.good("POST", f"/stories/{story}/scenes/{stored['scene']}/edit", edit)
+        states = (await server.good("GET", f"/stories/{story}/states"))["states"]
+        assert [(each["entity"], each["value"], each["seq"]) for each in states] == [
+            ("copper key", "the mill", 1)
+        ]
+
+
 async def test_a_story_can_be_taken_elsewhere(autojump_clock: trio.testing.MockClock) -> None:
     """An export is imported and exported again, byte for byte but for ids and times; Markdown is for reading."""
     async with telling() as server, server.reader() as reader:

@@ -127,7 +127,7 @@ def test_the_last_statement_of_a_scene_counts() -> None:
 def test_a_scene_sets_the_states_of_its_branch() -> None:
     """With its place in the branch, and with the places of chapters."""
     told = context([scene(1, "It rained.")], CAST["en"])
-    (state,) = find_scene_states(told, "Mira hid the copper key in the chapel.")
+    (state,) = find_scene_states(told, "Mira hid the copper key in the chapel.", 2)
     assert (state.seq, state.branch, state.by, state.locked, state.version) == (2, "b", "rule", False, "")
 
 
