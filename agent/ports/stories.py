@@ -42,7 +42,6 @@ BRANCH_SCENES, STORY_BRANCHES, BRANCH_DEPTH = 5_000, 1_000, 64
 SCENE_VERSIONS, STORY_CAST, STORY_STATES = 20, 200, 5_000
 OPEN_STORIES = 16
 IMPORT_BYTES = 16 * 1024 * 1024
-DIRECTIVE_TEXT = 8_000  # characters
 
 Lineage: TypeAlias = tuple[tuple[str, int], ...]
 """Pairs of a branch's id and the last `seq` that counts there, the branch itself first."""

@@ -12,7 +12,6 @@ from .stories import (
     CastMember,
     Chapter,
     EntityState,
-    Lineage,
     SceneChanges,
     SceneChoice,
     SceneClaim,
@@ -72,10 +71,6 @@ class StoryStore(Protocol):
 
     async def delete_branch(self, scope: Scope, story: str, branch: str) -> None:
         """Erase a branch that no other comes from (else `inherited`), and that is not the only one."""
-        ...
-
-    async def lineage(self, scope: Scope, story: str, branch: str) -> Lineage:
-        """Return the lineage of a branch."""
         ...
 
     # --- telling
@@ -163,10 +158,6 @@ class StoryStore(Protocol):
 
     async def load_context(self, scope: Scope, story: str, branch: str) -> StoryContext:
         """Return all that a prompt needs, as of one moment."""
-        ...
-
-    async def load_active_scenes(self, story: str) -> tuple[SceneText, ...]:
-        """Return the active scenes of all branches, for the index of an open story."""
         ...
 
     async def scene_changes(self, story: str, after: int, limit: int) -> SceneChanges:

@@ -166,13 +166,17 @@ class NewChapter(StoryBody, frozen=True, kw_only=True):
 
 
 class ChapterChange(StoryBody, frozen=True, kw_only=True):
-    """Other words for a chapter; what is left out stays. `met` says by their numbers which milestones came about."""
+    """Other words for a chapter; what is left out stays. `met` says by their numbers which milestones came about.
+
+    `status` opens the last chapter of its branch again.
+    """
 
     title: Title | None = None
     place: Look | None = None
     scenario: Foundation | None = None
     direction: Foundation | None = None
     met: Mapping[str, bool] | None = None
+    status: Literal["open"] | None = None
 
 
 class ChapterEnd(StoryBody, frozen=True, kw_only=True):

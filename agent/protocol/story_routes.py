@@ -204,7 +204,15 @@ STORY_ROUTES: tuple[Route, ...] = (
     _route(
         "add_chapter", "POST", f"{_STORY}/chapters", "Begin a chapter", {201: ChapterView}, body=NewChapter
     ),
-    _route("change_chapter", "PUT", _CHAPTER, "Change a chapter", {200: ChapterView}, body=ChapterChange),
+    _route(
+        "change_chapter",
+        "PUT",
+        _CHAPTER,
+        "Change a chapter",
+        {200: ChapterView},
+        body=ChapterChange,
+        problems=("conflict",),
+    ),
     _route(
         "conclude_chapter",
         "POST",

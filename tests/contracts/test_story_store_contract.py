@@ -110,7 +110,11 @@ async def test_a_fork_has_what_came_before_and_nothing_after(stories: StoryStore
     again = await stories.fork(ANA, tip.story, fork.id, 2, "again")
     assert (again.parent, again.cut) == (tip.branch, 2)
     below = await stories.fork(ANA, tip.story, fork.id, 4, "below")
-    assert await stories.lineage(ANA, tip.story, below.id) == ((below.id, 4), (fork.id, 4), (tip.branch, 3))
+    assert (await stories.load_context(ANA, tip.story, below.id)).lineage == (
+        (below.id, 4),
+        (fork.id, 4),
+        (tip.branch, 3),
+    )
     assert await read(stories, tip.story, below.id) == ["Main 1.", "Main 2.", "Main 3.", "Other 4."]
     assert await read(stories, tip.story, again.id) == ["Main 1.", "Main 2."]
     inherited, own = await stories.list_scenes(ANA, tip.story, below.id, 2, 2)
@@ -141,7 +145,7 @@ async def test_forks_have_bounds(stories: StoryStore) -> None:
         branch = (await stories.fork(ANA, tip.story, branch, depth + 1, f"deep {depth}")).id
         tip = await tell(stories, await stories.open_branch(ANA, tip.story, branch), f"Deep {depth}.")
     assert await refused(stories.fork(ANA, tip.story, branch, tip.seq, "deeper")) == "story_full"
-    assert len(await stories.lineage(ANA, tip.story, branch)) == BRANCH_DEPTH + 1
+    assert len((await stories.load_context(ANA, tip.story, branch)).lineage) == BRANCH_DEPTH + 1
     first = await stories.fork(ANA, tip.story, branch, 1, "flat")
     assert first.cut == 1
     begun = await stories.fork(ANA, tip.story, branch, 0, "from the beginning")
@@ -413,7 +417,7 @@ async def test_an_index_hears_of_every_change(stories: StoryStore) -> None:
     assert tip.scene is not None
     all_of_it = await stories.scene_changes(tip.story, 0, 100)
     assert ([each.text for each in all_of_it.scenes], all_of_it.emptied) == (["One.", "Two."], ())
-    assert [each.text for each in await stories.load_active_scenes(tip.story)] == ["One.", "Two."]
+    assert [each.text for each in (await stories.scene_changes(tip.story, 0, 99)).scenes] == ["One.", "Two."]
     tip = await tell(stories, tip, "Two, again.", retold=tip.scene.scene)
     assert tip.scene is not None
     more = await stories.scene_changes(tip.story, all_of_it.upto, 100)

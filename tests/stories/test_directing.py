@@ -331,3 +331,6 @@ async def test_chapters_have_milestones_and_end_with_a_summary(
         ended = await server.good("POST", f"/stories/{story}/chapters/{chapter['id']}/conclude", {})
         assert ended["status"] == "concluded"
         assert ended["summary"]
+        target = f"/stories/{story}/chapters/{chapter['id']}"
+        assert (await server.good("PUT", target, {"status": "open"}))["status"] == "open"
+        assert await server.code("PUT", target, {"status": "open"}) == "conflict"

@@ -226,7 +226,7 @@ async def add_chapter(services: ApiServices, request: Request) -> Answer:
 
 
 async def change_chapter(services: ApiServices, request: Request) -> Answer:
-    """Change a chapter's words, or mark its milestones by hand."""
+    """Change a chapter's words, open it again, or mark its milestones by hand."""
     body: p.ChapterChange = request.body
     store, names, id = _open(services).store, _names(services, request), request.names["chapter_id"]
     chapter = await store.chapter(*names, id)
@@ -237,6 +237,8 @@ async def change_chapter(services: ApiServices, request: Request) -> Answer:
     }
     if words:
         chapter = await store.edit_chapter(*names, replace(chapter, **words))
+    if body.status is not None:
+        chapter = await store.reopen_chapter(*names, id)
     if body.met is not None:
         numbers = {str(each.number): each.number for each in chapter.milestones}
         if not body.met.keys() <= numbers.keys():

@@ -8,7 +8,6 @@ from ...ports.conversation import Scope
 from ...ports.stories import (
     Aside,
     BranchTip,
-    Lineage,
     SceneChanges,
     SceneText,
     SceneVersion,
@@ -63,7 +62,6 @@ _OF_STORY = (
     .join(version_words, version_words.c.version == versions.c.number)
     .where(branches.c.story == _OF)
 )
-_ALL = PreparedStatement(_OF_STORY.order_by(scenes.c.number))
 _SOME = PreparedStatement(_OF_STORY.where(are_among(scenes.c.number, "scenes")).order_by(scenes.c.number))
 _PLACE: Any = place_of_row(scene_log)
 _CHANGED = PreparedStatement(
@@ -176,11 +174,6 @@ def list_scenes(
     return read_scenes(connection, own, after, limit, lineage.find_tip(connection, own).seq)
 
 
-def load_active_scenes(story: str, connection: sa.Connection) -> tuple[SceneText, ...]:
-    """Return the active scenes of all branches."""
-    return tuple(map(_scene_of, _ALL.rows(connection, of=lineage.number_of(lineage.STORY, story))))
-
-
 def load_changes(story: str, after: int, limit: int, connection: sa.Connection) -> SceneChanges:
     """Return the scenes of a story that changed after a place (see `scene_changes` of the port `StoryStore`)."""
     of = lineage.number_of(lineage.STORY, story)
@@ -266,10 +259,3 @@ def read_asides(connection: sa.Connection, story: int) -> tuple[Aside, ...]:
         question, answer = decode_words(packed)
         made.append(Aside(question=question, answer=answer, at=at))
     return tuple(made)
-
-
-def read_lineage(scope: Scope, story: str, branch: str, connection: sa.Connection) -> Lineage:
-    """Return the lineage of a branch with the ids of its branches."""
-    own = lineage.find_branch(connection, lineage.find_story(connection, scope, story), branch)
-    tip = lineage.find_tip(connection, own).seq
-    return lineage.name_lineage(lineage.make_lineage(connection, own, tip))

@@ -19,7 +19,6 @@ from ...ports.stories import (
     CastMember,
     Chapter,
     EntityState,
-    Lineage,
     SceneChanges,
     SceneChoice,
     SceneClaim,
@@ -106,10 +105,6 @@ class DatabaseStories:
     async def delete_branch(self, scope: Scope, story: str, branch: str) -> None:
         """Erase a branch that no other comes from, and that is not the only one."""
         await self._database.write(partial(branching.delete_branch, scope, story, branch))
-
-    async def lineage(self, scope: Scope, story: str, branch: str) -> Lineage:
-        """Return the lineage of a branch."""
-        return await self._reader.read(partial(reading.read_lineage, scope, story, branch))
 
     # --- telling
     async def open_branch(self, scope: Scope, story: str, branch: str | None) -> BranchTip:
@@ -201,10 +196,6 @@ class DatabaseStories:
     async def load_context(self, scope: Scope, story: str, branch: str) -> StoryContext:
         """Return all that a prompt needs, as of one moment."""
         return await self._reader.read(partial(reading.load_context, scope, story, branch))
-
-    async def load_active_scenes(self, story: str) -> tuple[SceneText, ...]:
-        """Return the active scenes of all branches, for the index of an open story."""
-        return await self._reader.read(partial(reading.load_active_scenes, story))
 
     async def scene_changes(self, story: str, after: int, limit: int) -> SceneChanges:
         """Return the scenes that changed after a place, 0 for all, at most `limit` of them; by any process."""
