@@ -58,13 +58,13 @@ def assemble_scene(
 ) -> StoryPrompt:
     """Return the prompt for the next scene of a branch.
 
-    `recalled`: the best first; those of the window are left out. `contradictions`: sentences, the latest last. The
+    `recalled`: the best first; those of the window are among the facts only. `contradictions`: sentences, the latest last. The
     packed prompt is within `SNAPSHOT_BYTES`.
     """
     texts = LANGUAGES[context.story.lang].storytelling.prompting
     before = min((scene.seq for scene in context.window), default=context.tip + 1)
     statements = [each for each in recalled if each.seq < before]
-    window = list(context.window)
+    window, known = list(context.window), list(recalled)
     while True:
         fresh = {
             "window": _format_window(window, texts),
@@ -77,7 +77,7 @@ def assemble_scene(
         facts = _make_facts("scene", context, directive) | {
             "recalled": [
                 (each.seq, each.text[: settings.RECALLED_STATEMENT])
-                for each in statements[: settings.FACT_RECALLED]
+                for each in known[: settings.FACT_RECALLED]
             ],
             "states": _choose_states(context, directive),
         }
@@ -85,6 +85,7 @@ def assemble_scene(
         if _measure(prompt.prompt) <= SNAPSHOT_BYTES - _ROOM or not (statements or window):
             return prompt
         statements, window = statements[: len(statements) // 2], window if statements else window[1:]
+        known = known[: len(known) // 2]
 
 
 def assemble_choices(context: StoryContext) -> StoryPrompt:

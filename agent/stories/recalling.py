@@ -55,10 +55,8 @@ class StoryRecall:
         return tuple(_name_scene(held.scenes[each.version], each.text, each.score) for each in found.scenes)
 
     async def recall_for_prompt(self, context: StoryContext, directive: str) -> tuple[RecalledScene, ...]:
-        """Return the scenes before the prompt's window that a directive is about, best first."""
-        first = context.window[0].seq if context.window else context.tip + 1
-        found = await self.recall(context, directive, PROMPT_SCENES + len(context.window))
-        return tuple(each for each in found if each.seq < first)[:PROMPT_SCENES]
+        """Return the scenes that a directive is about, best first: enough of them before the prompt's window."""
+        return await self.recall(context, directive, PROMPT_SCENES + len(context.window))
 
     def _open_story(self, context: StoryContext) -> _HeldIndex:
         """Return the index of a story, a new one if it has none, as the one asked last."""

@@ -217,6 +217,15 @@ async def test_undo_and_redo_move_the_tip(autojump_clock: trio.testing.MockClock
         assert await server.code("POST", f"{path}/redo") == "conflict"
 
 
+async def test_the_mock_knows_what_the_last_scenes_said(autojump_clock: trio.testing.MockClock) -> None:
+    """Also of a thing that is in no cast, and in a scene that stands in the prompt's window."""
+    async with telling() as server, server.reader() as reader:
+        await opened(server, reader)
+        await reader.tell("The copper key lies in the old mill.", own=True)
+        text, _ = await reader.tell("Where is the copper key?")
+        assert "mill" in text
+
+
 async def test_a_corrected_scene_sets_what_it_still_says(autojump_clock: trio.testing.MockClock) -> None:
     """A state that the shelved version set too is one of the new version; what is not said any more is gone."""
     async with telling() as server, server.reader() as reader:

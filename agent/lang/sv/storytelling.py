@@ -209,7 +209,7 @@ _GRAMMAR = SceneGrammar(
     closings=(
         "Sedan blev det tyst igen, och nästa steg var vems som helst.",
         "Det som skulle komma måste väljas.",
-        "Och där, ett andetag lång, väntade allt.",
+        "Och där, ett andetag långt, väntade allt.",
         "Det var dags att bestämma sig.",
     ),
     article="",
