@@ -58,8 +58,8 @@ def assemble_scene(
 ) -> StoryPrompt:
     """Return the prompt for the next scene of a branch.
 
-    `recalled`: the best first; those of the window are among the facts only. `contradictions`: sentences, the latest last. The
-    packed prompt is within `SNAPSHOT_BYTES`.
+    `recalled`: the best first; those of the window are among the facts only. `contradictions`: sentences, the latest
+    last. The packed prompt is within `SNAPSHOT_BYTES`.
     """
     texts = LANGUAGES[context.story.lang].storytelling.prompting
     before = min((scene.seq for scene in context.window), default=context.tip + 1)
