@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
+from .change_mark import ChangeMark
 from .memory import Item, StoredTurn
 
 
@@ -16,14 +17,14 @@ class Changes:
     """The changed rows of a store, as they are now, each once.
 
     `turns` are new or were forgotten. `items`, of any status, are new or have a new status. `upto` is the `after` of
-    the next call; it stays the same where nothing has changed. `taken_back` has, for each of `items` that is rejected
-    or superseded, the numbers of the turns that it comes from, which may not be cited while it is so. `more` says that
-    there may be more changes; so does an `upto` that is `limit` or further on.
+    the next call; its number stays the same where nothing has changed. `taken_back` has, for each of `items` that is
+    rejected or superseded, the numbers of the turns that it comes from, which may not be cited while it is so. `more`
+    says that there may be more changes.
     """
 
     turns: tuple[StoredTurn, ...]
     items: tuple[Item, ...]
-    upto: int
+    upto: ChangeMark
     taken_back: Mapping[str, Collection[int]] = field(default_factory=dict)
     more: bool = False
 
@@ -51,11 +52,11 @@ class GroupRows:
     numbers: Sequence[int]
     turns: tuple[StoredTurn, ...]
     items: tuple[Item, ...]
-    upto: int
+    upto: ChangeMark
     taken_back: Mapping[str, Collection[int]] = field(default_factory=dict)
 
 
-ChangeListener: TypeAlias = Callable[[int, Changes], None]
+ChangeListener: TypeAlias = Callable[[ChangeMark, Changes], None]
 """Hears of a write of this process, once it is on disk: the `after` with which `changes_after` returns the changes, and
 these changes. Never blocks, never raises.
 """
@@ -67,15 +68,15 @@ class RecallStore(Protocol):
     Each method that is awaited raises `agent.errors.StorageFailed` when the store cannot be used.
     """
 
-    async def changes_after(self, after: int, limit: int) -> Changes:
-        """Return the changes of every scope since an earlier call; `after` is its `upto`, 0 is from the beginning.
+    async def changes_after(self, after: ChangeMark, limit: int) -> Changes:
+        """Return the changes of every scope since an earlier call, of which `after` is the `upto`.
 
-        `limit` bounds the changes that are looked at. A reader that follows all changes has all turns and items, as
-        they are.
+        All that were committed before this call are among them, whichever transactions have not ended. `limit` bounds
+        the changes that are looked at. A reader that follows all changes has all turns and items, as they are.
         """
         ...
 
-    async def find_last_change(self) -> int:
+    async def find_last_change(self) -> ChangeMark:
         """Return the `after` of the changes that are yet to come."""
         ...
 

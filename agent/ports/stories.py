@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ..lang import Lang
+from .change_mark import BEGINNING, ChangeMark
 from .conversation import Scope
 
 VersionStatus: TypeAlias = Literal["active", "shelved"]
@@ -192,7 +193,7 @@ class StoryContext:
 
     `window` holds the last scenes, oldest first, from a multiple of ten on. `chapters` are those of the lineage, oldest
     first. `states` are the latest of each entity and field, `window_states` those that held when the window began.
-    `changed` is the place of the latest change of any scene of the story, for `StoryStore.scene_changes`.
+    `changed` is the mark after all changes of its scenes, for `StoryStore.scene_changes`.
     """
 
     story: Story
@@ -204,19 +205,19 @@ class StoryContext:
     window: tuple[SceneText, ...] = ()
     window_states: tuple[EntityState, ...] = ()
     states: tuple[EntityState, ...] = ()
-    changed: int = 0
+    changed: ChangeMark = BEGINNING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SceneChanges:
-    """The scenes of a story that changed up to the place `upto`: their active versions, and those that have none now.
+    """The scenes of a story that changed up to the mark `upto`: their active versions, and those that have none now.
 
     Scenes of a deleted branch are not named: no lineage leads to them any more.
     """
 
     scenes: tuple[SceneText, ...] = ()
     emptied: tuple[str, ...] = ()
-    upto: int = 0
+    upto: ChangeMark = BEGINNING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from ..lang import Lang
+from .change_mark import ChangeMark
 from .conversation import Scope
 from .stories import (
     Aside,
@@ -160,8 +161,8 @@ class StoryStore(Protocol):
         """Return all that a prompt needs, as of one moment."""
         ...
 
-    async def scene_changes(self, story: str, after: int, limit: int) -> SceneChanges:
-        """Return the scenes that changed after a place, 0 for all, at most `limit` of them; by any process."""
+    async def scene_changes(self, story: str, after: ChangeMark, limit: int) -> SceneChanges:
+        """Return the first scenes that changed after a mark, some `limit` of them; by any process."""
         ...
 
     async def list_asides(self, scope: Scope, story: str) -> tuple[Aside, ...]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from ..errors import NotFound
+from .change_mark import BEGINNING, ChangeMark
 from .conversation import Scope
 from .memory import Side, StoredTurn
 from .pages import Page, Window
@@ -55,10 +56,10 @@ class ThreadMessage:
 
 @dataclass(frozen=True, slots=True)
 class ThreadMark:
-    """A place in the changes of all threads: the last change of words, and the last renaming or deletion."""
+    """A place in the changes of all threads: after some changes of words, and after some renamings and deletions."""
 
-    words: int = 0
-    names: int = 0
+    words: ChangeMark = BEGINNING
+    names: ChangeMark = BEGINNING
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ class ThreadChange:
 class ThreadChanges:
     """The changed threads of some users, each once, and all deleted threads. `upto` is the mark of the next call.
 
-    `more` says that the next call finds changes at once.
+    `more` says that there may be more changes.
     """
 
     threads: tuple[ThreadChange, ...]

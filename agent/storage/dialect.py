@@ -36,7 +36,7 @@ __all__ = [
     "made_row",
     "name_parameters",
     "place_of_row",
-    "rows_after",
+    "snapshot_of",
 ]
 
 NUMBER: Final = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
@@ -129,17 +129,20 @@ def place_of_row(table: Any) -> Any:
     return vary(table.c.number, sa.literal_column(f"{table.name}.{PLACE}"), NUMBER)
 
 
-def rows_after(table: Any, after: Any) -> Any:
-    """Return the condition that a row comes after a place, and no row will come before it any more."""
-    place = sa.literal_column(f"{table.name}.{PLACE}", NUMBER)
-    return vary(table.c.number > after, sa.and_(place > after, place <= sa.literal_column(_SETTLED)))
+def snapshot_of(table: Any) -> Any:
+    """Return the last number of a followed table or, where transactions overlap, the text of the snapshot."""
+    return vary(_last_number(table), sa.literal_column("pg_current_snapshot()::text"))
 
 
 def last_place(*tables: Any) -> Any:
     """Return the last place that has been reached: no row comes before it, or at it, any more."""
-    latest = [sa.func.coalesce(sa.select(sa.func.max(each.c.number)).scalar_subquery(), 0) for each in tables]
+    latest = [_last_number(each) for each in tables]
     usual = latest[0] if len(latest) == 1 else sa.func.max(*latest)
     return vary(usual, sa.literal_column(_SETTLED), NUMBER)
+
+
+def _last_number(table: Any) -> Any:
+    return sa.func.coalesce(sa.select(sa.func.max(table.c.number)).scalar_subquery(), 0)
 
 
 def commits_in_order(connection: sa.Connection) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import trio
 
+from ..ports.change_mark import BEGINNING, ChangeMark
 from ..ports.stories import OPEN_STORIES, RecalledScene, SceneText, StoryContext
 from ..ports.story_store import StoryStore
 from ..ports.work import RunSync
@@ -20,11 +21,11 @@ PROMPT_SCENES = 12  # recalled for a prompt
 
 @dataclass(slots=True, kw_only=True)
 class _HeldIndex:
-    """The index of a story. `upto`: the place of the last change that it has."""
+    """The index of a story. `upto`: the mark after the changes that it has."""
 
     index: SceneIndex
     lock: trio.Lock = field(default_factory=trio.Lock)
-    upto: int = 0
+    upto: ChangeMark = BEGINNING
     versions: dict[str, str] = field(default_factory=dict)  # by scene
     scenes: dict[str, SceneText] = field(default_factory=dict)  # by version
     branches: dict[str, int] = field(default_factory=dict)  # the numbers that the index knows them by
@@ -69,7 +70,7 @@ class StoryRecall:
 
     async def _catch_up(self, held: _HeldIndex, context: StoryContext) -> None:
         """Take the changes of the story that the context was read with, or later ones, into the index."""
-        while held.upto < context.changed:
+        while not held.upto.covers(context.changed):
             changes = await self._store.scene_changes(context.story.id, held.upto, CHANGES_READ)
             for scene in changes.emptied:
                 _drop(held, scene)
@@ -82,7 +83,7 @@ class StoryRecall:
             await held.index.add_scenes(
                 [_make_indexed(held, each) for each in changes.scenes], self._run_sync
             )
-            if changes.upto <= held.upto:
+            if changes.upto == held.upto:
                 break  # nothing more is there to read
             held.upto = changes.upto
 

@@ -36,6 +36,7 @@ from agent.host import WorkerThreads
 from agent.lang import Lang
 from agent.memory.recall.recall import IndexRecaller
 from agent.memory.recall.search import IndexSearch, VectorArm
+from agent.ports.change_mark import ChangeMark
 from agent.ports.conversation import Scope
 from agent.ports.embed import Embedder
 from agent.ports.memory import Remark, StoredTurn
@@ -93,19 +94,19 @@ class Said:
     def __init__(self, turns: Sequence[StoredTurn]) -> None:
         self._turns = turns
 
-    async def changes_after(self, after: int, limit: int) -> Changes:
+    async def changes_after(self, after: ChangeMark, limit: int) -> Changes:
         """Return the next turns."""
-        found = tuple(self._turns[after : after + limit])
-        return Changes(found, (), after + len(found))
+        found = tuple(self._turns[after.number : after.number + limit])
+        return Changes(found, (), ChangeMark(after.number + len(found)), more=len(found) == limit)
 
-    async def find_last_change(self) -> int:
-        """Return how many turns there are."""
-        return len(self._turns)
+    async def find_last_change(self) -> ChangeMark:
+        """Return the place after all turns."""
+        return ChangeMark(len(self._turns))
 
     async def load_group(self, group: ScopeGroup, limit: int) -> GroupRows:
         """Return all turns."""
         numbers = range(1, len(self._turns) + 1)
-        return GroupRows(numbers, tuple(self._turns[:limit]), (), len(self._turns))
+        return GroupRows(numbers, tuple(self._turns[:limit]), (), ChangeMark(len(self._turns)))
 
     async def load_turns(self, numbers: Sequence[int]) -> tuple[StoredTurn, ...]:
         """Return the turns of these numbers."""

@@ -8,6 +8,7 @@ import pytest
 from agent.config import PROPOSAL_LAPSES
 from agent.errors import Conflict, NotFound
 from agent.memory.states import TABLE, ItemGuard, ItemState
+from agent.ports.change_mark import BEGINNING
 from agent.ports.conversation import Scope
 from agent.ports.memory import ExchangeRecord, Item, MemoryStore, Remark, Source, StoredTurn
 from agent.ports.note import ReadStore
@@ -535,7 +536,7 @@ async def test_what_is_over_ends(memory: MemoryStore) -> None:
 async def test_an_index_catches_up_with_what_has_changed(memory: ReadStore) -> None:
     """From the beginning or from where it was, of every scope, each thing once, as it is now."""
     await memory.keep_exchanges([an_exchange("m1", "a", "b", budget(50))], NOW)
-    first = await memory.changes_after(0, 99)
+    first = await memory.changes_after(BEGINNING, 99)
     assert ([turn.id for turn in first.turns], [item.id for item in first.items]) == (["t1", "t2"], ["i1"])
     assert await memory.changes_after(first.upto, 99) == replace(first, turns=(), items=())
     await memory.accept_item(ANA, "i1", NOW)
@@ -547,11 +548,12 @@ async def test_an_index_catches_up_with_what_has_changed(memory: ReadStore) -> N
     assert [turn.remark.text for turn in third.turns] == ["", ""]
     assert [item.status for item in third.items] == ["forgotten"]
     seen: dict[str, StoredTurn | Item] = {}
-    upto = 0
-    while (page := await memory.changes_after(upto, 2)).upto != upto:
+    upto, more = BEGINNING, True
+    while more:
+        page = await memory.changes_after(upto, 2)
         seen |= {turn.id: turn for turn in page.turns} | {item.id: item for item in page.items}
-        upto = page.upto
-    assert upto == third.upto
+        upto, more = page.upto, page.more
+    assert (await memory.changes_after(upto, 99)).turns == ()
     assert {id: seen[id] for id in ("i1", "i2")} == {
         "i1": third.items[0],
         "i2": second.items[1],
@@ -685,7 +687,7 @@ async def test_the_rows_of_a_group_are_its_own(memory: ReadStore) -> None:
     superseded = await accepted(memory, a_draft("The door is blue", "door"))
     live = await memory.replace_item(ANA, superseded.id, a_draft("The door is red", "door"), NOW)
     await memory.forget_item(ANA, "i1", NOW)
-    last = (await memory.changes_after(0, 999)).upto
+    last = (await memory.changes_after(BEGINNING, 999)).upto
     assert await memory.find_last_change() == last
     turns = {each.n: each for each in await memory.turns(0, 99)}
     hers = [n for n, each in turns.items() if (each.scope.project, each.scope.user) == ("p1", "ana")]

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from agent.errors import AgentError, StoryRefused
+from agent.ports.change_mark import BEGINNING
 from agent.ports.stories import (
     BRANCH_DEPTH,
     SCENE_BYTES,
@@ -415,9 +416,12 @@ async def test_an_index_hears_of_every_change(stories: StoryStore) -> None:
     tip = await tell_all(stories, await begin(stories), "One.", "Two.")
     other = await tell(stories, await begin(stories), "Elsewhere.")
     assert tip.scene is not None
-    all_of_it = await stories.scene_changes(tip.story, 0, 100)
+    all_of_it = await stories.scene_changes(tip.story, BEGINNING, 100)
     assert ([each.text for each in all_of_it.scenes], all_of_it.emptied) == (["One.", "Two."], ())
-    assert [each.text for each in (await stories.scene_changes(tip.story, 0, 99)).scenes] == ["One.", "Two."]
+    assert [each.text for each in (await stories.scene_changes(tip.story, BEGINNING, 99)).scenes] == [
+        "One.",
+        "Two.",
+    ]
     tip = await tell(stories, tip, "Two, again.", retold=tip.scene.scene)
     assert tip.scene is not None
     more = await stories.scene_changes(tip.story, all_of_it.upto, 100)
@@ -428,7 +432,7 @@ async def test_an_index_hears_of_every_change(stories: StoryStore) -> None:
     nothing = await stories.scene_changes(tip.story, last.upto, 100)
     assert (nothing.scenes, nothing.emptied, nothing.upto) == ((), (), last.upto)
     await stories.delete_story(ANA, other.story)
-    assert await stories.scene_changes(other.story, 0, 100) == replace(nothing, upto=0)
+    assert await stories.scene_changes(other.story, BEGINNING, 100) == replace(nothing, upto=BEGINNING)
 
 
 async def test_another_scope_finds_nothing(stories: StoryStore) -> None:

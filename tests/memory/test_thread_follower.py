@@ -9,6 +9,7 @@ import trio.testing
 
 from agent.errors import StorageFailed
 from agent.memory.thread_follower import FOLLOW_EVERY, LOOK_EVERY, ThreadFollower, pair_exchange
+from agent.ports.change_mark import ChangeMark
 from agent.ports.consult import ExchangeUpdate, ThreadUpdate
 from agent.ports.conversation import Exchange, Scope
 from agent.ports.remember import MemoryAccess
@@ -43,7 +44,7 @@ class History(NoThreads):
 
     async def find_mark(self) -> ThreadMark:
         await trio.sleep(self.wait)
-        return ThreadMark(len(self.changes))
+        return ThreadMark(ChangeMark(len(self.changes)))
 
     async def thread_changes_after(
         self, mark: ThreadMark, owners: Collection[ThreadOwner], limit: int
@@ -54,10 +55,10 @@ class History(NoThreads):
             raise self.fault
         found = [
             each
-            for each in self.changes[mark.words :]
+            for each in self.changes[mark.words.number :]
             if each.is_deleted or (each.scope.project, each.scope.user) in owners
         ]
-        return ThreadChanges(tuple(found), ThreadMark(len(self.changes)))
+        return ThreadChanges(tuple(found), ThreadMark(ChangeMark(len(self.changes))))
 
     def add(self, scope: Scope, *texts: str, message: str = "m") -> None:
         """Change a thread: a question, and an answer."""

@@ -18,6 +18,7 @@ import sqlalchemy as sa
 import trio
 
 from agent.errors import NotFound, StorageFailed, UsageError
+from agent.ports.change_mark import BEGINNING
 from agent.ports.pages import Window
 from agent.ports.thread_history import ThreadMark
 from agent.ports.vectors import PackedVector, VectorKind
@@ -199,7 +200,7 @@ async def test_nothing_that_is_asked_looks_through_all_that_is_kept() -> None:
         await opened.live_items(ANA, NOW, ["fact"], 3)
         await opened.history(ANA, "i2")
         await opened.turns(0, 9)
-        await opened.changes_after(0, 9)
+        await opened.changes_after(BEGINNING, 9)
         await opened.citable_ids(["i1", "t1"], NOW)
         await opened.keep_vectors(VectorKind("mini:1", 1), [PackedVector("t1", b"a", 1.0)])
         await opened.vectors(VectorKind("mini:1", 1), ["i1", "t1"])

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -17,12 +17,9 @@ import trio
 from agent.errors import Conflict, StorageFailed, UsageError
 from agent.host import WallClock, WorkerThreads
 from agent.ports.calls import CallApproval
-from agent.ports.conversation import Scope
 from agent.ports.projects import HOUSE
 from agent.storage.ledger import LEDGER
-from agent.storage.memories.listing import load_changes
 from agent.storage.memories.schema import MEMORY
-from agent.storage.memories.store import open_database_memory
 from agent.storage.open import open_store
 from agent.storage.rows import ClaimRequest, find_row
 from agent.storage.schema import projects
@@ -30,8 +27,6 @@ from agent.storage.settings import StorageSettings
 from agent.storage.store import Store
 from agent.storage.transaction import FunctionRequest, Transaction
 from agent.testing.fakes import Noon
-from tests.remembered import NOW as SAID_AT
-from tests.remembered import an_exchange
 from tests.servers import empty_database, fresh_database, name_database, run_statement
 from tests.stored import NOW, a_call, an_opening, said, with_calls
 
@@ -47,7 +42,6 @@ from agent.storage.postgres.connecting import (  # noqa: E402
 )
 from agent.storage.postgres.declarations import OF_WORDS  # noqa: E402
 from agent.storage.postgres.faults import Unusable, explain  # noqa: E402
-from agent.storage.postgres.place import DatabaseServer  # noqa: E402
 from agent.storage.postgres.postgres_database import PostgresDatabase  # noqa: E402
 
 from .nodes import backend_of, database_of, kill, membership_of, open_node  # noqa: E402
@@ -381,76 +375,6 @@ def test_a_refused_request_leaves_nothing_and_others_of_its_batch_are_written(ur
     database.close()
     kept = run_statement(url, "SELECT suggestion_id FROM agent_ledger.actions ORDER BY number")
     assert [id for (id,) in kept] == ["a", "c", "d", "e", "g"]
-
-
-def _insert_late(url: str, count: int, seed: int) -> None:
-    """Insert rows of `feed` in transactions that stay open for a different while each."""
-    with psycopg.connect(url, options="-c search_path=agent_memory") as made:
-        for number in range(count):
-            made.execute("INSERT INTO feed (turn) VALUES (%s)", (seed * 1000 + number,))
-            time.sleep(0.001 * ((number * 7 + seed * 3) % 5))
-            made.commit()
-
-
-def _follow(url: str, last: Callable[[], bool]) -> tuple[set[int], set[int]]:
-    """Return the rows that a follower finds by their numbers, and by `load_changes`' own order."""
-    database = PostgresDatabase(url, Noon(), MEMORY, beside=True, checks_clock=False)
-    database.open()
-    by_number: set[int] = set()
-    seen: set[int] = set()
-    number = place = 0
-
-    def look(connection: Any) -> None:
-        nonlocal number, place
-        for at, turn in connection.exec_driver_sql(
-            f"SELECT number, turn FROM feed WHERE number > {number}"
-        ).all():
-            by_number.add(turn)
-            number = max(number, at)
-        upto = load_changes(place, 50, connection).upto
-        found = (
-            connection.exec_driver_sql(f"SELECT turn FROM feed WHERE tx > {place} AND tx <= {upto}")
-            .scalars()
-            .all()
-        )
-        assert seen.isdisjoint(found)
-        seen.update(found)
-        place = upto
-
-    while True:
-        ended = last()
-        for _ in range(40 if ended else 1):
-            [answer] = database.read_each([look])
-            assert answer is None, answer
-        if ended:
-            break
-    database.close()
-    return by_number, seen
-
-
-def test_rows_are_followed_by_transaction_since_numbers_come_late(url: str) -> None:
-    """A follower by number loses rows of transactions that commit late; by the transactions' order it has each once."""
-    writers = [threading.Thread(target=_insert_late, args=(url, 100, seed)) for seed in range(1, 7)]
-    for writer in writers:
-        writer.start()
-    by_number, seen = _follow(url, lambda: not any(writer.is_alive() for writer in writers))
-    assert len(seen) == 600
-    assert len(by_number) < 600  # so it is worth the trouble
-
-
-async def test_a_page_of_changes_never_splits_a_transaction(url: str) -> None:
-    """More rows than were asked for are told together, and that there may be more."""
-    async with open_database_memory(
-        DatabaseServer(url, checks_clock=False), WorkerThreads(2), Noon()
-    ) as memory:
-        scope = Scope("p", "t", "u")
-        await memory.keep_exchanges(
-            [an_exchange(f"m{n}", "hello", "yes", scope=scope) for n in range(4)], SAID_AT
-        )
-        first = await memory.changes_after(0, 3)
-        assert (len(first.turns), first.more) == (8, True)
-        rest = await memory.changes_after(first.upto, 3)
-        assert (rest.turns, rest.upto, rest.more) == ((), first.upto, False)
 
 
 def test_all_that_start_at_once_on_an_empty_database_come_up() -> None:

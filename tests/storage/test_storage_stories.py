@@ -14,6 +14,7 @@ import pytest
 import trio
 
 from agent.errors import StorageFailed, StoryRefused, UsageError
+from agent.ports.change_mark import BEGINNING
 from agent.ports.stories import Aside, BranchTip, CastMember, Chapter, Milestone, SceneDraft
 from agent.ports.story_store import StoryStore
 from agent.storage.open import open_story_store
@@ -68,7 +69,7 @@ async def test_two_processes_claim_one_branch(tmp_path: Path) -> None:
         assert await code_of(other.claim_scene(ANA, tip, "m1")) == "moved"
         await tell(other, await other.open_branch(ANA, tip.story, tip.branch), "Two.")
         assert await read(one, tip.story, tip.branch) == ["One.", "Two."]
-        changes = await one.scene_changes(tip.story, 0, 9)
+        changes = await one.scene_changes(tip.story, BEGINNING, 9)
         assert [each.text for each in changes.scenes] == ["One.", "Two."]
 
 

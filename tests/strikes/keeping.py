@@ -13,6 +13,7 @@ from agent.memory.recall.recall import IndexRecaller
 from agent.memory.recollection import Recollection
 from agent.ports.action import Call, Executor
 from agent.ports.brain import MemoryNotice, Question
+from agent.ports.change_mark import BEGINNING
 from agent.ports.clock import Clock
 from agent.ports.conversation import Scope
 from agent.ports.memory import LIVE, Change, Draft, Item, ItemType, Source, StoredTurn
@@ -91,7 +92,7 @@ class WatchedMemory:
         if self._opened is None:
             return
         store = self._opened.store
-        kept = await store.changes_after(0, _ALL)
+        kept = await store.changes_after(BEGINNING, _ALL)
         turns = await store.turns(0, _ALL)
         history = {item.id: await store.history(item.scope, item.id) for item in kept.items}
         self.rows = Rows(turns, kept.items, history)

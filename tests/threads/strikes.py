@@ -28,6 +28,7 @@ from agent.memory.own_memory import OwnMemory
 from agent.memory.recall.recall import IndexRecaller
 from agent.memory.recollection import Recollection
 from agent.ports.calls import CallReport, StoredCall
+from agent.ports.change_mark import BEGINNING
 from agent.ports.conversation import Scope
 from agent.ports.decide import Decision
 from agent.ports.memory import LIVE, Item
@@ -504,7 +505,7 @@ async def _remembered(c: Caller, memory: ReadStore) -> list[str]:
         for message in sides
         if said.get(message, "done") not in ("done", "refused")
     ]
-    items = {item.id: item for item in (await memory.changes_after(0, 999)).items}
+    items = {item.id: item for item in (await memory.changes_after(BEGINNING, 999)).items}
     wanted = {each.id for each in c.decided} | c.wants
     for item in items.values():
         messages = [each.ref for each in item.sources if not each.ref.startswith("edit:")]
@@ -542,7 +543,7 @@ async def _taken_back(c: Caller, memory: ReadStore) -> list[str]:
     if not words:
         return []
     places = {"turns": [each.remark.text for each in await memory.turns(0, 999)]}
-    places["items"] = [repr(each) for each in (await memory.changes_after(0, 999)).items]
+    places["items"] = [repr(each) for each in (await memory.changes_after(BEGINNING, 999)).items]
     for thread in (await c.lab.stores.threads.threads(HOUSE, ALL)).entries:
         places[f"messages of {thread.id}"] = [repr(each) for each in await c.lab.messages(thread.id)]
         before = len(c.lab.decider.briefings)

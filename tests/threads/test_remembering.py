@@ -8,6 +8,7 @@ from agent.memory.exchange_keeper import ExchangeKeeper
 from agent.memory.message_items import read_items
 from agent.memory.recollection import Recollection
 from agent.ports.brain import Question
+from agent.ports.change_mark import BEGINNING
 from agent.ports.conversation import Scope
 from agent.ports.decide import Act
 from agent.ports.memory import MemoryStore
@@ -127,7 +128,10 @@ async def test_what_a_model_proposes_is_stored_with_the_end_of_its_turn(
             await r.desk.cancel_turn(HOUSE, thread)
             await trio.sleep(10)
             assert asked.end == "cancelled"
-            assert (await memory.turns(0, 9), await memory.changes_after(0, 9)) == ((), Changes((), (), 0))
+            assert (await memory.turns(0, 9), await memory.changes_after(BEGINNING, 9)) == (
+                (),
+                Changes((), (), BEGINNING),
+            )
             reply = await r.chat("my order A-1 is urgent, price?", thread)
             (found,) = reply.remembered
             assert (found.item.text, found.item.status, found.new) == (

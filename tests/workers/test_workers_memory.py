@@ -18,6 +18,7 @@ import trio.testing
 from agent.config import MEMORY_READ
 from agent.errors import StorageFailed
 from agent.memory.recall.recall import LOOK, IndexRecaller
+from agent.ports.change_mark import BEGINNING
 from agent.ports.conversation import Scope
 from agent.ports.note import ReadStore
 from tests.e2e.plain import Plain, plain
@@ -214,7 +215,7 @@ async def test_a_proposal_that_is_confirmed_in_both_is_accepted_once(
         assert executed["result"]["success"]
         again = await other.told("memory_decide", item=item, decision="accept")
         assert again["item"]["revision"] == changed["item"]["revision"]
-        (found,) = (await other.store.changes_after(0, 99)).items
+        (found,) = (await other.store.changes_after(BEGINNING, 99)).items
         history = [each.trigger for each in await one.store.history(found.scope, found.id)]
         assert history == ["propose", "approve"]
         assert found.scope == Scope(found.scope.project, "", "anna")

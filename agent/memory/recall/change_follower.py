@@ -11,6 +11,7 @@ from typing import Final
 
 import trio
 
+from agent.ports.change_mark import ChangeMark
 from agent.ports.recall_store import Changes, RecallStore
 
 PAGE: Final = 64
@@ -26,10 +27,10 @@ class ChangeFollower:
     def __init__(self, store: RecallStore, take: Callable[[Changes], None]) -> None:
         self._store = store
         self._take = take
-        self._upto: int | None = None  # the last change that was taken; None before the start
+        self._upto: ChangeMark | None = None  # the last change that was taken; None before the start
         self._looks = self._ended = 0  # looks begun, and the last that reached the end
         self._unheard = -1  # `count_unheard_writes` before that look
-        self._heard: list[tuple[int, Changes]] = []  # while a look is read
+        self._heard: list[tuple[ChangeMark, Changes]] = []  # while a look is read
         self._reading = trio.Lock()
         self._listens = False
 
@@ -55,18 +56,18 @@ class ChangeFollower:
         while await self._read_page(came):
             pass
 
-    def hear_changes(self, after: int, changes: Changes) -> None:
+    def hear_changes(self, after: ChangeMark, changes: Changes) -> None:
         """Take the changes of a write of this process. Never blocks."""
         if self._reading.locked():
             self._heard.append((after, changes))
         elif self._upto is not None:
             self._take_heard(self._upto, after, changes)
 
-    def _take_heard(self, upto: int, after: int, changes: Changes) -> None:
-        if changes.upto <= upto:  # a look had them, and maybe what became of them since
+    def _take_heard(self, upto: ChangeMark, after: ChangeMark, changes: Changes) -> None:
+        if upto.covers(changes.upto):  # a look had them, and maybe what became of them since
             return
         self._take(changes)
-        if after <= upto:
+        if upto.covers(after):
             self._upto = changes.upto
         else:  # changes of another process come before
             self._unheard = -1
@@ -89,10 +90,9 @@ class ChangeFollower:
                 self._upto, more = await self._store.find_last_change(), False
             else:
                 changes = await self._store.changes_after(self._upto, PAGE)
-                more = changes.more or changes.upto - self._upto >= PAGE
-                if changes.upto > self._upto:
-                    self._take(changes)
-                    self._upto = changes.upto
+                more = changes.more
+                self._take(changes)
+                self._upto = changes.upto
             if not more:
                 self._ended = self._looks
                 if unheard is not None:

@@ -16,6 +16,7 @@ from typing import Final
 import trio
 
 from agent.heap import trim_heap
+from agent.ports.change_mark import BEGINNING
 from agent.ports.conversation import Scope
 from agent.ports.memory import Item, StoredTurn
 from agent.ports.recall import Reach
@@ -51,7 +52,7 @@ class ScopeIndex:
         self._settled: trio.Event | None = None  # set when a load has ended or failed, for those that wait
         self._lock: trio.Lock | None = None  # of those that read or write its rows
         self._numbers: array[int] | None = None  # of the turns that are yet to be read, the last first
-        self._upto = 0  # the last change that every page of its rows has
+        self._upto = BEGINNING  # of the changes that every page of its rows has
         self._waiting: list[Changes] = []  # changes that came before it was loaded
 
     def take(self, changes: Changes) -> None:
@@ -61,7 +62,7 @@ class ScopeIndex:
         """
         if not self.is_loaded:
             self._waiting.append(changes)
-        elif changes.upto > self._upto:
+        elif not self._upto.covers(changes.upto):
             self._apply(changes)
 
     def _apply(self, changes: Changes) -> None:
@@ -161,10 +162,10 @@ class ScopeIndex:
 
 async def index_everything(index: RecallIndex, store: RecallStore, run_sync: RunSync) -> None:
     """Read the rows of every scope into `index`, and write it. Raises `agent.errors.StorageFailed`."""
-    upto, more = 0, True
+    upto, more = BEGINNING, True
     while more:
         changes = await store.changes_after(upto, PAGE)
-        more, upto = changes.more or changes.upto - upto >= PAGE, changes.upto
+        more, upto = changes.more, changes.upto
         index.apply_changes(changes.turns, changes.items, changes.taken_back, later=True)
         if index.waiting_count and (index.waiting_count >= BULK or not more):
             batch = index.make_batch()

@@ -5,7 +5,7 @@ conditions all the same, and a trigger asks the table `moves` once more.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -16,7 +16,9 @@ from ...errors import Conflict
 from ...memory.states import ItemChange, change_item
 from ...ports.conversation import Scope
 from ...ports.memory import LIVE, Draft, Item, ItemDecider, Source
+from ..dialect import are_among
 from ..listing import make_record, require_row
+from ..prepared import encode_among
 from . import scopes
 from .schema import item_log, item_sources, item_words, items
 from .schema import scopes as scopes_table
@@ -50,6 +52,7 @@ _OF: sa.BindParameter[Any] = sa.bindparam("of")
 _SCOPE: sa.BindParameter[Any] = sa.bindparam("scope")
 _ONE = SELECT.where(items.c.number == _OF, items.c.scope == _SCOPE)
 _ANYBODYS = SELECT.where(items.c.number == _OF)
+_SOME = SELECT.where(are_among(items.c.number, "among")).order_by(items.c.number)
 _ABOUT = SELECT.where(
     items.c.scope == _SCOPE,
     items.c.about == sa.bindparam("about"),
@@ -106,6 +109,13 @@ def load_items(connection: sa.Connection, rows: Sequence[Any]) -> tuple[ItemRow,
         for one in connection.execute(_SOURCES, {"items": numbers[at : at + _IN_ONE_QUERY]}):
             sources[one.item].append(Source(one.kind, one.ref, one.first, one.last, one.quote))
     return tuple(ItemRow(row.number, row.since, _item(row, tuple(sources[row.number]))) for row in rows)
+
+
+def find_items(connection: sa.Connection, numbers: Collection[int]) -> tuple[ItemRow, ...]:
+    """Return the items of these numbers, in their order."""
+    if not numbers:
+        return ()
+    return load_items(connection, connection.execute(_SOME, {"among": encode_among(numbers)}).all())
 
 
 def find_item(connection: sa.Connection, scope: Scope, id: str) -> ItemRow:

@@ -1,16 +1,18 @@
 """Queries over items: pages, live items, their history, and changes since a number."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Generic, TypeVar, get_args
 
 import sqlalchemy as sa
 
+from ...ports.change_mark import ChangeMark
 from ...ports.conversation import Scope
 from ...ports.memory import Change, Item, ItemStatus, ItemType, StoredTurn
 from ...ports.pages import Page, Window
 from ...ports.recall_store import Changes
-from ..dialect import NUMBER, are_among, commits_in_order, last_place, place_of_row, rows_after
+from ..dialect import NUMBER, are_among
+from ..followed_rows import FollowedRows
 from ..listing import make_record
 from ..prepared import PreparedStatement, encode_among
 from ..transaction import Transaction, Write
@@ -52,14 +54,7 @@ _HISTORY = (
     .order_by(item_log.c.number.desc())
     .limit(ITEM_HISTORY)
 )
-_AFTER: sa.BindParameter[int] = sa.bindparam("after")
-_FED = PreparedStatement(
-    sa.select(place_of_row(feed), feed.c.turn, feed.c.item)
-    .where(rows_after(feed, _AFTER))
-    .order_by(place_of_row(feed), feed.c.number)
-    .limit(sa.bindparam("most"))
-)
-_LAST = PreparedStatement(sa.select(last_place(feed)))
+_FED = FollowedRows(feed, sa.select(feed.c.turn, feed.c.item))
 _SAID_IN = PreparedStatement(
     sa.select(item_sources.c.item, turns_table.c.number)
     .join(
@@ -68,15 +63,6 @@ _SAID_IN = PreparedStatement(
     )
     .where(are_among(item_sources.c.item, "among"), sa.text("item_sources.kind = 'message'"))
 )
-_WITHIN = (place_of_row(feed) > _AFTER, place_of_row(feed) <= sa.bindparam("upto"))
-_CHANGED_TURNS = PreparedStatement(
-    turns.SELECT.where(
-        turns_table.c.number.in_(sa.select(feed.c.turn).where(*_WITHIN, feed.c.turn.is_not(None)))
-    ).order_by(turns_table.c.number)
-)
-_CHANGED_ITEMS = item_rows.SELECT.where(
-    items.c.number.in_(sa.select(feed.c.item).where(*_WITHIN, feed.c.item.is_not(None)))
-).order_by(items.c.number)
 
 
 def load_page(
@@ -119,29 +105,14 @@ def load_line_history(connection: sa.Connection, number: int) -> tuple[Change, .
     return tuple(make_record(Change, line, item=scopes.id_of(line.item)) for line in reversed(lines))
 
 
-def load_changes(after: int, limit: int, connection: sa.Connection) -> Changes:
-    """Return changes after the number `after`, with each changed row as it is now."""
-    fed = _FED.rows(connection, after=after, most=limit)
-    if not fed:
-        return Changes((), (), after)
-    upto = int(fed[-1][0])
-    # of its last transaction the rest is read, too
-    cut = len(fed) >= limit and not commits_in_order(connection)
-    said: tuple[StoredTurn, ...] = ()
-    rows: tuple[item_rows.ItemRow, ...] = ()
-    if cut or any(turn is not None for _, turn, _ in fed):
-        said = turns.turns_of(_CHANGED_TURNS.rows(connection, after=after, upto=upto))
-    taken_back: dict[str, list[int]] = {}
-    if cut or any(item is not None for _, _, item in fed):
-        found = connection.execute(_CHANGED_ITEMS, {"after": after, "upto": upto}).all()
-        rows = item_rows.load_items(connection, found)
-        taken_back = find_taken_back(rows, connection)
-    return Changes(said, tuple(row.item for row in rows), upto, taken_back, cut)
-
-
-def find_taken_back(rows: Sequence[item_rows.ItemRow], connection: sa.Connection) -> dict[str, list[int]]:
-    """Return, for each rejected or superseded item, the numbers of the turns that it comes from."""
-    return find_source_turns([row.number for row in rows if row.item.status in TAKES_BACK], connection)
+def load_changes(after: ChangeMark, limit: int, connection: sa.Connection) -> Changes:
+    """Return changes after the mark `after`, with each changed row as it is now."""
+    fed, upto, more = _FED.read(connection, after, limit)
+    said = turns.find_turns(connection, {turn for turn, _, _ in fed if turn is not None})
+    rows = item_rows.find_items(connection, {item for _, item, _ in fed if item is not None})
+    closed = [row.number for row in rows if row.item.status in TAKES_BACK]
+    taken_back = find_source_turns(closed, connection)
+    return Changes(said, tuple(row.item for row in rows), upto, taken_back, more)
 
 
 def find_source_turns(numbers: Collection[int], connection: sa.Connection) -> dict[str, list[int]]:
@@ -152,28 +123,28 @@ def find_source_turns(numbers: Collection[int], connection: sa.Connection) -> di
     return turns_of
 
 
-def last_change(connection: sa.Connection) -> int:
-    """Return the number of the last change, 0 before the first."""
-    ((number,),) = _LAST.rows(connection)
-    return int(number)
+def find_mark(connection: sa.Connection) -> ChangeMark:
+    """Return the mark after all changes."""
+    return _FED.find_mark(connection)
 
 
 @dataclass(frozen=True, slots=True)
 class FollowedWrite(Generic[T]):
-    """The `answer` of a write, with its changes: those after the number `after`."""
+    """The `answer` of a write, with its changes: those after the mark `after`."""
 
     answer: T
-    after: int
+    after: ChangeMark
     changes: Changes
 
 
 def follow_write(work: Write[T], transaction: Transaction) -> FollowedWrite[T]:
     """Run a write and return its answer with its changes (a `Follow` of `Database.follow_writes`)."""
     connection = transaction.connection
-    after = last_change(connection)
+    after = find_mark(connection)
     answer = work(transaction)
-    upto = last_change(connection)
+    upto = find_mark(connection)
     new: tuple[StoredTurn, ...] = tuple(transaction.noted)
-    if upto - after == len(new):  # nothing else has changed
+    count = upto.number - after.number
+    if count == len(new):  # nothing else has changed
         return FollowedWrite(answer, after, Changes(new, (), upto))
-    return FollowedWrite(answer, after, load_changes(after, upto - after, connection))
+    return FollowedWrite(answer, after, load_changes(after, count, connection))

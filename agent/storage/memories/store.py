@@ -7,6 +7,7 @@ from typing import Any
 
 import trio
 
+from ...ports.change_mark import ChangeMark
 from ...ports.clock import Clock
 from ...ports.conversation import Scope
 from ...ports.memory import (
@@ -144,13 +145,13 @@ class DatabaseMemory:
         """Return turns of every scope, in the order they were kept."""
         return await self._reader.read(partial(turns.load_turns, after, limit))
 
-    async def changes_after(self, after: int, limit: int) -> Changes:
+    async def changes_after(self, after: ChangeMark, limit: int) -> Changes:
         """Return changes of every scope since an earlier call."""
         return await self._reader.read(partial(listing.load_changes, after, limit))
 
-    async def find_last_change(self) -> int:
-        """Return the number of the last change, 0 before the first."""
-        return await self._reader.read(listing.last_change)
+    async def find_last_change(self) -> ChangeMark:
+        """Return the mark after all changes."""
+        return await self._reader.read(listing.find_mark)
 
     async def load_group(self, group: ScopeGroup, limit: int) -> GroupRows:
         """Return the rows of a group, with its first `limit` turns."""
@@ -158,7 +159,7 @@ class DatabaseMemory:
 
     async def load_turns(self, numbers: Sequence[int]) -> tuple[StoredTurn, ...]:
         """Return the turns of these numbers, in their order."""
-        return await self._reader.read(partial(group_rows.load_turns, numbers))
+        return await self._reader.read(partial(turns.find_turns, numbers=numbers))
 
     async def listen_for_changes(self, hear: ChangeListener) -> None:
         """Call `hear` with the changes of each write of this process, in their order, from now on."""
@@ -180,7 +181,7 @@ class DatabaseMemory:
         answers = [each for each in changes.turns if each.remark.role != "user" and each.remark.text]
         keys = [(each.scope, each.remark.message) for each in answers]
         self._clean.add(self._database.unheard_before, keys)
-        if changes.upto > written.after:
+        if changes.upto != written.after:
             for hear in self._listeners:
                 hear(written.after, changes)
 

@@ -22,7 +22,7 @@ from ...ports.thread_history import (
     ThreadOwner,
     ThreadSummary,
 )
-from ..dialect import EVERY, commits_in_order, last_place, place_of_row
+from ..followed_rows import FollowedRows
 from ..prepared import PreparedStatement
 from ..transaction import Transaction
 from . import scopes
@@ -110,30 +110,19 @@ _IS_DELETED = (
     .where(thread_log.c.scope == _OF, sa.text(f"thread_log.{IS_DELETED}"))
     .limit(1)
 )
-_MARK = sa.select(*(last_place(table) for table in (feed, thread_log)))
-_FED = (
-    sa.select(place_of_row(feed).label("place"), feed.c.turn, scopes_table.c.project, scopes_table.c.user)
-    .select_from(
+_FED = FollowedRows(
+    feed,
+    sa.select(feed.c.turn, scopes_table.c.project, scopes_table.c.user).select_from(
         feed.outerjoin(turns, turns.c.number == feed.c.turn).outerjoin(
             scopes_table, scopes_table.c.number == turns.c.scope
         )
-    )
-    .where(place_of_row(feed) > _AFTER, place_of_row(feed) <= _UPTO)
-    .order_by(place_of_row(feed), feed.c.number)
-    .limit(_MOST)
+    ),
 )
-_NAMED = (
+_NAMED = FollowedRows(
+    thread_log,
     sa.select(
-        place_of_row(thread_log).label("place"),
-        thread_log.c.deleted,
-        thread_log.c.scope,
-        scopes_table.c.project,
-        scopes_table.c.user,
-    )
-    .join(scopes_table, scopes_table.c.number == thread_log.c.scope)
-    .where(place_of_row(thread_log) > _AFTER, place_of_row(thread_log) <= _UPTO)
-    .order_by(place_of_row(thread_log), thread_log.c.number)
-    .limit(_MOST)
+        thread_log.c.deleted, thread_log.c.scope, scopes_table.c.project, scopes_table.c.user
+    ).join_from(thread_log, scopes_table, scopes_table.c.number == thread_log.c.scope),
 )
 
 
@@ -219,45 +208,24 @@ def empty_titles(connection: sa.Connection, scope: Scope, repeats: Repeats) -> N
 
 def find_mark(connection: sa.Connection) -> ThreadMark:
     """Return the mark of the latest change."""
-    latest = connection.execute(_MARK).one()
-    return ThreadMark(int(latest[0]), int(latest[1]))
+    return ThreadMark(_FED.find_mark(connection), _NAMED.find_mark(connection))
 
 
 def load_changes(
     mark: ThreadMark, owners: Collection[ThreadOwner], limit: int, connection: sa.Connection
 ) -> ThreadChanges:
     """Return the threads that have changed after a mark (see `ThreadHistory.thread_changes_after`)."""
-    latest = find_mark(connection)
-    if latest == mark:
-        return ThreadChanges((), mark)
-    fed, words = _load_places(connection, _FED, mark.words, latest.words, limit)
-    named, names = _load_places(connection, _NAMED, mark.names, latest.names, limit)
-    upto = ThreadMark(words, names)
-    wanted = [row.turn for row in fed if row.turn is not None and (row.project, row.user) in owners]
+    fed, words, more_words = _FED.read(connection, mark.words, limit)
+    named, names, more_names = _NAMED.read(connection, mark.names, limit)
+    wanted = [turn for turn, *owner, _ in fed if turn is not None and tuple(owner) in owners]
     told: dict[int, list[ThreadMessage]] = {}
     for row in connection.execute(_CHANGED, {"among": wanted}).all() if wanted else ():
         told.setdefault(row.scope, []).append(_message_of(row))
     changed = dict.fromkeys(
-        [*told, *(row.scope for row in named if row.deleted or (row.project, row.user) in owners)]
+        [*told, *(scope for deleted, scope, *owner, _ in named if deleted or tuple(owner) in owners)]
     )
     threads = [_change_of(connection, number, told.get(number, ())) for number in changed]
-    return ThreadChanges(tuple(threads), upto, upto != latest)
-
-
-def _load_places(
-    connection: sa.Connection, query: sa.Select[Any], after: int, upto: int, limit: int
-) -> tuple[Sequence[Any], int]:
-    """Return the rows of `query` between two places, and the place up to which these are all.
-
-    With more than `limit` rows the first ones are returned, and those of a transaction together.
-    """
-    rows = connection.execute(query, {"after": after, "upto": upto, "most": limit}).all()
-    if len(rows) < limit:
-        return rows, upto
-    last = int(rows[-1].place)
-    if not commits_in_order(connection):
-        rows = connection.execute(query, {"after": after, "upto": last, "most": EVERY}).all()
-    return rows, last
+    return ThreadChanges(tuple(threads), ThreadMark(words, names), more_words or more_names)
 
 
 def _change_of(connection: sa.Connection, number: int, messages: Sequence[ThreadMessage]) -> ThreadChange:

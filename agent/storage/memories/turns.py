@@ -1,6 +1,6 @@
 """Turns as rows: an exchange is inserted whole and once, and turns are read in their order."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -8,8 +8,8 @@ import sqlalchemy as sa
 
 from ...ports.conversation import Scope
 from ...ports.memory import ExchangeRecord, ProposalOutcome, Remark, StoredTurn
-from ..dialect import clean_text, insert
-from ..prepared import PreparedStatement
+from ..dialect import are_among, clean_text, insert
+from ..prepared import PreparedStatement, encode_among
 from ..transaction import Transaction
 from . import known_ids, scopes, threads
 from .item_decisions import propose_drafts
@@ -38,6 +38,7 @@ _CITE = PreparedStatement(sa.insert(turn_cites), "turn", "ref")
 _OF: sa.BindParameter[int] = sa.bindparam("of")
 _AFTER = turns.c.number > sa.bindparam("after")
 _LISTED = SELECT.where(_AFTER).order_by(turns.c.number).limit(sa.bindparam("most"))
+_SOME = PreparedStatement(SELECT.where(are_among(turns.c.number, "among")).order_by(turns.c.number))
 _GAP = sa.insert(gaps)
 _GAPS = sa.select(sa.func.coalesce(sa.func.sum(gaps.c.count), 0))
 
@@ -52,6 +53,11 @@ def keep_exchanges(
 def load_turns(after: int, limit: int, connection: sa.Connection) -> tuple[StoredTurn, ...]:
     """Return turns in the order they were kept."""
     return turns_of(connection.execute(_LISTED, {"after": after, "most": limit}).all())
+
+
+def find_turns(connection: sa.Connection, numbers: Collection[int]) -> tuple[StoredTurn, ...]:
+    """Return the turns of these numbers, in their order."""
+    return turns_of(_SOME.rows(connection, among=encode_among(numbers))) if numbers else ()
 
 
 def record_gap(scope: Scope, at: int, count: int, transaction: Transaction) -> None:

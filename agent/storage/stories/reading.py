@@ -4,6 +4,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from ...ports.change_mark import ChangeMark
 from ...ports.conversation import Scope
 from ...ports.stories import (
     Aside,
@@ -14,7 +15,8 @@ from ...ports.stories import (
     Story,
     StoryContext,
 )
-from ..dialect import NUMBER, are_among, last_place, place_of_row, rows_after
+from ..dialect import NUMBER, are_among
+from ..followed_rows import FollowedRows
 from ..prepared import PreparedStatement, encode_among
 from . import cast, chapters, lineage, telling
 from . import states as state_rows
@@ -63,17 +65,7 @@ _OF_STORY = (
     .where(branches.c.story == _OF)
 )
 _SOME = PreparedStatement(_OF_STORY.where(are_among(scenes.c.number, "scenes")).order_by(scenes.c.number))
-_PLACE: Any = place_of_row(scene_log)
-_CHANGED = PreparedStatement(
-    sa.select(_PLACE, scene_log.c.scene)
-    .where(scene_log.c.story == _OF, rows_after(scene_log, sa.bindparam("after", type_=NUMBER)))
-    .order_by(_PLACE, scene_log.c.number)
-    .limit(_LIMIT)
-)
-_SAME_PLACE = PreparedStatement(
-    sa.select(scene_log.c.scene).where(scene_log.c.story == _OF, sa.bindparam("at", type_=NUMBER) == _PLACE)
-)
-_LAST = PreparedStatement(sa.select(last_place(scene_log)))
+_CHANGED = FollowedRows(scene_log, sa.select(scene_log.c.scene).where(scene_log.c.story == _OF))
 _VERSIONS = PreparedStatement(
     sa.select(
         versions.c.number,
@@ -174,15 +166,11 @@ def list_scenes(
     return read_scenes(connection, own, after, limit, lineage.find_tip(connection, own).seq)
 
 
-def load_changes(story: str, after: int, limit: int, connection: sa.Connection) -> SceneChanges:
-    """Return the scenes of a story that changed after a place (see `scene_changes` of the port `StoryStore`)."""
+def load_changes(story: str, after: ChangeMark, limit: int, connection: sa.Connection) -> SceneChanges:
+    """Return the scenes of a story that changed after a mark (see `scene_changes` of the port `StoryStore`)."""
     of = lineage.number_of(lineage.STORY, story)
-    logged = _CHANGED.rows(connection, of=of, after=after, limit=limit)
-    if not logged:
-        return SceneChanges(upto=after)
-    upto = logged[-1][0]
-    changed = {scene for _, scene in logged}
-    changed.update(scene for (scene,) in _SAME_PLACE.rows(connection, of=of, at=upto))
+    logged, upto, _ = _CHANGED.read(connection, after, limit, of=of)
+    changed = {scene for scene, _ in logged}
     found = tuple(map(_scene_of, _SOME.rows(connection, of=of, scenes=encode_among(changed))))
     emptied = {id_of(SCENE, each) for each in changed}.difference(each.scene for each in found)
     return SceneChanges(scenes=found, emptied=tuple(sorted(emptied)), upto=upto)
@@ -227,7 +215,6 @@ def load_context(scope: Scope, story: str, branch: str, connection: sa.Connectio
     begin = begin_window(tip)
     held = state_rows.latest_states(connection, own, begin) if begin else {}
     later = state_rows.states_after(connection, own, begin, tip)
-    ((changed,),) = _LAST.rows(connection)
     return StoryContext(
         story=of.story,
         branch=own.make_branch(),
@@ -238,7 +225,7 @@ def load_context(scope: Scope, story: str, branch: str, connection: sa.Connectio
         window=read_scenes(connection, own, begin, tip, tip),
         window_states=tuple(held.values()),
         states=state_rows.merge_states(held, later),
-        changed=changed,
+        changed=_CHANGED.find_mark(connection),
     )
 
 

@@ -10,6 +10,7 @@ import trio
 
 from ...errors import StorageFailed
 from ...lang import Lang
+from ...ports.change_mark import ChangeMark
 from ...ports.clock import Clock
 from ...ports.conversation import Scope
 from ...ports.stories import (
@@ -197,7 +198,7 @@ class DatabaseStories:
         """Return all that a prompt needs, as of one moment."""
         return await self._reader.read(partial(reading.load_context, scope, story, branch))
 
-    async def scene_changes(self, story: str, after: int, limit: int) -> SceneChanges:
+    async def scene_changes(self, story: str, after: ChangeMark, limit: int) -> SceneChanges:
         """Return the scenes that changed after a place, 0 for all, at most `limit` of them; by any process."""
         return await self._reader.read(partial(reading.load_changes, story, after, limit))
 

@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeVar
 import trio
 
 from agent.memory.recall.recall import IndexRecaller
+from agent.ports.change_mark import ChangeMark
 from agent.ports.conversation import Scope
 from agent.ports.memory import LIVE, Item, Remark, StoredTurn
 from agent.ports.recall import RecallQuery, RecallResult
@@ -46,18 +47,19 @@ class Feed:
         self.changes: list[StoredTurn | Item] = [*turns, *items]
         self.asked = 0
 
-    async def find_last_change(self) -> int:
+    async def find_last_change(self) -> ChangeMark:
         """Return how much was changed so far."""
         await trio.lowlevel.checkpoint()
-        return len(self.changes)
+        return ChangeMark(len(self.changes))
 
-    async def changes_after(self, after: int, limit: int) -> Changes:
+    async def changes_after(self, after: ChangeMark, limit: int) -> Changes:
         """Return the next changes."""
         await trio.lowlevel.checkpoint()
         self.asked += 1
-        new = self.changes[after : after + limit]
+        new = self.changes[after.number : after.number + limit]
         turns = tuple(each for each in new if isinstance(each, StoredTurn))
-        return Changes(turns, tuple(each for each in new if isinstance(each, Item)), after + len(new))
+        items = tuple(each for each in new if isinstance(each, Item))
+        return Changes(turns, items, ChangeMark(after.number + len(new)), more=len(new) == limit)
 
     async def load_group(self, group: ScopeGroup, limit: int) -> GroupRows:
         """Return what is kept of a group, as it is now."""
@@ -65,7 +67,7 @@ class Feed:
         turns = self._turns_of(group)
         items = {each.id: each for each in self.changes if isinstance(each, Item)}
         live = [each for each in items.values() if each.status in LIVE and holds(group, each.scope)]
-        return GroupRows([*turns], tuple(turns.values())[:limit], tuple(live), len(self.changes))
+        return GroupRows([*turns], tuple(turns.values())[:limit], tuple(live), ChangeMark(len(self.changes)))
 
     async def load_turns(self, numbers: Sequence[int]) -> tuple[StoredTurn, ...]:
         """Return these turns, as they are now."""

@@ -15,6 +15,7 @@ import trio.testing
 from agent.errors import StorageFailed
 from agent.memory.recall.change_follower import PAGE
 from agent.memory.recall.recall import IndexRecaller
+from agent.ports.change_mark import ChangeMark
 from agent.ports.memory import ExchangeRecord, Remark
 from agent.ports.recall_store import Changes
 from agent.storage.memories.store import DatabaseMemory, open_database_memory
@@ -178,7 +179,7 @@ async def test_a_look_of_an_earlier_state_undoes_nothing(
             await accepted(other, budget(50))
         real, goes_on = store.changes_after, trio.Event()
 
-        async def slow(after: int, limit: int) -> Changes:
+        async def slow(after: ChangeMark, limit: int) -> Changes:
             changes = await real(after, limit)
             await goes_on.wait()
             return changes
@@ -210,7 +211,7 @@ async def test_who_searches_waits_for_what_is_heard(
         assert await found(recall) == ["i1"]
         real, goes_on = store.changes_after, trio.Event()
 
-        async def slow(after: int, limit: int) -> Changes:
+        async def slow(after: ChangeMark, limit: int) -> Changes:
             changes = await real(after, limit)
             await goes_on.wait()
             return changes

@@ -9,6 +9,7 @@ from agent.memory.recall.change_follower import PAGE
 from agent.memory.recall.dense import RowVectors
 from agent.memory.recall.recall import AGAIN, IndexRecaller
 from agent.memory.recall.search import RECALLED_SHOWN
+from agent.ports.change_mark import ChangeMark
 from agent.ports.conversation import Scope
 from agent.ports.recall import RecallResult
 from agent.ports.recall_store import Changes
@@ -172,7 +173,7 @@ async def test_what_another_process_has_changed_is_seen_by_the_next_search() -> 
     feed.changes += [turn(2, ""), turn(900, "A black kitten.", sitting=900)]
     real, waiting = feed.changes_after, trio.Event()
 
-    async def changed(after: int, limit: int) -> Changes:
+    async def changed(after: ChangeMark, limit: int) -> Changes:
         before = await real(after, limit)
         await waiting.wait()
         return before
@@ -199,7 +200,7 @@ async def test_who_waits_together_looks_once() -> None:
     real, before = feed.changes_after, feed.asked
     feed.changes.append(turn(10, "Nothing much.", sitting=10))
 
-    async def changed(after: int, limit: int) -> Changes:
+    async def changed(after: ChangeMark, limit: int) -> Changes:
         await trio.testing.wait_all_tasks_blocked()
         return await real(after, limit)
 

@@ -20,6 +20,7 @@ from agent.memory.recall.recall import IndexRecaller
 from agent.memory.recall.scope_index import ScopeIndex, group_of
 from agent.memory.recall.search import IndexSearch
 from agent.memory.settings import MemorySettings
+from agent.ports.change_mark import ChangeMark
 from agent.ports.conversation import Scope
 from agent.ports.memory import ExchangeRecord, Remark, StoredTurn
 from agent.ports.recall_store import Changes
@@ -421,7 +422,7 @@ async def test_a_change_that_a_look_has_is_not_taken_after_it(
             await other.record_gap(OTHERS[0], NOW, 1)
             real = store.changes_after
 
-            async def late(after: int, limit: int) -> Any:
+            async def late(after: ChangeMark, limit: int) -> Any:
                 await goes_on.wait()
                 return await real(after, limit)
 
@@ -471,12 +472,12 @@ async def test_a_change_from_before_its_first_page_is_not_taken() -> None:
     """The page may know what became of it; a later one is, once all is read."""
     feed, index = Feed(turn(1, "A grey kitten."), turn(1, ""), turn(2, "A car.")), RecallIndex()
     held = ScopeIndex(group_of(MINE), IndexSearch(index))
-    held.take(Changes((turn(1, "A grey kitten."),), (), 1))
-    held.take(Changes((turn(3, "A red kitten."),), (), 4))
+    held.take(Changes((turn(1, "A grey kitten."),), (), ChangeMark(1)))
+    held.take(Changes((turn(3, "A red kitten."),), (), ChangeMark(4)))
     assert len(index.rows) == 0
     await held.load_first(feed)
     assert [index.rows.texts[row] for row in range(len(index.rows))] == ["A car.", "A red kitten."]
-    held.take(Changes((turn(1, "A grey kitten."),), (), 3))
+    held.take(Changes((turn(1, "A grey kitten."),), (), ChangeMark(3)))
     assert len(index.rows) == 2
 
 
