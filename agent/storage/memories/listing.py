@@ -1,4 +1,4 @@
-"""Queries over items: pages, live items, their history, and changes since a number."""
+"""Queries over items: pages, live items, their history, and changes since a mark."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
 """Connections to a PostgreSQL server: how they are made, and which checks come before the first use.
 
 Every wait ends: of the connection attempt, for a lock, for a statement, and for a network that has fallen silent. A
-transaction that this process leaves open, because it is stopped, is ended by the server, since readers that follow
-rows wait for the oldest one.
+transaction that this process leaves open, because it is stopped, is ended by the server, since others wait for its
+locks.
 
 A server that is away may take each attempt's whole time, and one that comes back has all its clients at the door. So
 attempts to connect again are made one at a time in a process (`Attempts`), with a pause after each that failed.

@@ -3,7 +3,8 @@
 Conditions are declared in SQL that both read, but for the phrases in `_PHRASES`. A trigger is a function and a trigger
 that runs it. Tables whose rows are followed get the column `dialect.PLACE`, the transaction that made the row: numbers
 come out of a sequence before their transactions commit, in any order, so a reader of "all rows after the last number"
-would miss the row of a transaction that commits late. Below the oldest transaction that still runs there are no more.
+would miss the row of a transaction that commits late (`agent.storage.followed_rows`). Below the oldest transaction
+that still runs there are no more.
 """
 
 from typing import Final
