@@ -324,15 +324,16 @@ def struck_tasks() -> list[str]:
     """Return the names of all tasks of the struck side but the current one."""
     here = trio.lowlevel.current_task()
     root = trio.lowlevel.current_root_task()
-    tasks = _below(root) if root else ()
+    tasks = tasks_below(root) if root else ()
     return [task.name for task in tasks if task is not here and task.context.get(SIDE) == STRUCK]
 
 
-def _below(task: trio.lowlevel.Task) -> Iterator[trio.lowlevel.Task]:
+def tasks_below(task: trio.lowlevel.Task) -> Iterator[trio.lowlevel.Task]:
+    """Yield the tasks in the nurseries of a task, and in theirs."""
     for nursery in task.child_nurseries:
         for child in nursery.child_tasks:
             yield child
-            yield from _below(child)
+            yield from tasks_below(child)
 
 
 def is_frame(entry: Entry, kind: str) -> bool:
