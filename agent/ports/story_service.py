@@ -34,6 +34,10 @@ class StoryService(Protocol):
         """The rows."""
         ...
 
+    async def delete_story(self, scope: Scope, story: str) -> None:
+        """Erase a story, and forget the words of it that are held in memory."""
+        ...
+
     async def edit_scene(self, scope: Scope, story: str, scene: str, text: str) -> BranchTip:
         """Put a corrected text in the place of a branch's last scene, with the states that its words set."""
         ...

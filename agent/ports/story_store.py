@@ -38,7 +38,7 @@ class StoryStore(Protocol):
     async def create_story(
         self, scope: Scope, title: str, foundation: str, lang: Lang
     ) -> tuple[Story, Branch]:
-        """Store a new story with one empty branch, "main"."""
+        """Store a new story with one empty branch, "main". Raises `story_full` for a user with `USER_STORIES`."""
         ...
 
     async def list_stories(self, scope: Scope) -> tuple[Story, ...]:
@@ -109,7 +109,7 @@ class StoryStore(Protocol):
         ...
 
     async def store_aside(self, scope: Scope, story: str, aside: Aside) -> None:
-        """Store talk beside a story."""
+        """Store talk beside a story; beyond `STORY_ASIDES` the oldest leaves."""
         ...
 
     async def choice(self, scope: Scope, tip: BranchTip, choice: str) -> SceneChoice:

@@ -76,7 +76,15 @@ _STORY, _BRANCH, _SCENE = "/{story_id}", "/{story_id}/branches/{branch_id}", "/{
 _MEMBER, _CHAPTER = "/{story_id}/cast/{member_id}", "/{story_id}/chapters/{chapter_id}"
 STORY_ROUTES: tuple[Route, ...] = (
     _route("list_stories", "GET", "", "A user's stories", {200: StoryList}),
-    _route("create_story", "POST", "", "Begin a story", {201: StoryCreated}, body=NewStory),
+    _route(
+        "create_story",
+        "POST",
+        "",
+        "Begin a story",
+        {201: StoryCreated},
+        body=NewStory,
+        problems=("story_full",),
+    ),
     _route(
         "import_story",
         "POST",

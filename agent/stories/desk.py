@@ -28,6 +28,11 @@ class StoryDesk:
         self._recall = recall
         self._run_sync = run_sync
 
+    async def delete_story(self, scope: Scope, story: str) -> None:
+        """Erase a story, and the index of it."""
+        await self.store.delete_story(scope, story)
+        self._recall.forget_story(story)
+
     async def edit_scene(self, scope: Scope, story: str, scene: str, text: str) -> BranchTip:
         """Put a corrected text in the place of a branch's last scene, with the states that its words set."""
         branch = await self.store.scene_branch(scope, story, scene)

@@ -17,6 +17,7 @@ from ..ports.stories import (
     BRANCH_SCENES,
     SCENE_BYTES,
     SCENE_VERSIONS,
+    STORY_ASIDES,
     STORY_BRANCHES,
     STORY_CAST,
     STORY_STATES,
@@ -215,6 +216,7 @@ def _check_limits(story: ExchangedStory) -> None:
     counted = (
         ("cast", story.cast, STORY_CAST),
         ("branches", story.branches, STORY_BRANCHES),
+        ("asides", story.asides, STORY_ASIDES),
         ("chapters", story.chapters, CHAPTERS),
     )
     for place, parts, most in counted:

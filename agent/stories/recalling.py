@@ -55,6 +55,10 @@ class StoryRecall:
         found = held.index.recall(tuple(lineage), text, limit)
         return tuple(_name_scene(held.scenes[each.version], each.text, each.score) for each in found.scenes)
 
+    def forget_story(self, story: str) -> None:
+        """Drop the index of a story, if it has one."""
+        self._open.pop(story, None)
+
     async def recall_for_prompt(self, context: StoryContext, directive: str) -> tuple[RecalledScene, ...]:
         """Return the scenes that a directive is about, best first: enough of them before the prompt's window."""
         return await self.recall(context, directive, PROMPT_SCENES + len(context.window))

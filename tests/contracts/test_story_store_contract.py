@@ -492,6 +492,35 @@ async def test_stories_are_listed_changed_and_deleted(stories: StoryStore) -> No
     assert [each.id for each in await stories.list_stories(ANA)] == [second.story]
 
 
+async def test_a_user_has_so_many_stories(stories: StoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One more is refused, imported or not, until one is deleted; other users have their own."""
+    monkeypatch.setattr("agent.storage.stories.branching.USER_STORIES", 2)
+    first, _ = [await begin(stories, title=title) for title in ("First", "Second")]
+    document = await stories.export_story(ANA, first.story)
+    assert await refused(stories.create_story(ANA, "Third", "", "en")) == "story_full"
+    assert await refused(stories.import_story(ANA, document)) == "story_full"
+    assert len(await stories.list_stories(ANA)) == 2
+    await stories.create_story(OTHERS[0], "Another's", "", "en")
+    await stories.delete_story(ANA, first.story)
+    await stories.import_story(ANA, document)
+    assert await refused(stories.create_story(ANA, "Third", "", "en")) == "story_full"
+
+
+async def test_the_last_asides_stay(stories: StoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest one leaves for each that is too many, and those of other stories stay."""
+    monkeypatch.setattr("agent.storage.stories.telling.STORY_ASIDES", 3)
+    tip, other = [await begin(stories, title=title) for title in ("First", "Second")]
+    asides = [Aside(question=f"Who {number}?", answer="Mira.", at=number) for number in range(6)]
+    await stories.store_aside(ANA, other.story, asides[0])
+    for aside in asides:
+        await stories.store_aside(ANA, tip.story, aside)
+    assert await stories.list_asides(ANA, tip.story) == tuple(asides[3:])
+    assert await stories.list_asides(ANA, other.story) == tuple(asides[:1])
+    document = await stories.export_story(ANA, tip.story)
+    monkeypatch.setattr("agent.stories.exchange.STORY_ASIDES", 2)
+    assert await refused(stories.import_story(ANA, document)) == "bad_story"
+
+
 async def a_rich_story(stories: StoryStore) -> str:
     tip = await begin(stories)
     await stories.put_member(ANA, tip.story, CastMember(id="", name="Mira", kind="person", look="tall"))

@@ -93,6 +93,23 @@ async def test_an_aside_is_in_no_scene(autojump_clock: trio.testing.MockClock) -
         assert await scenes(server, story, branch) == []
 
 
+async def test_a_deleted_story_is_in_no_index(autojump_clock: trio.testing.MockClock) -> None:
+    """The index of a story leaves memory with it; that of another story stays."""
+    async with telling() as server, server.reader() as reader:
+        parts = server.net.app._edge_parts
+        assert parts is not None
+        for _ in range(2):
+            story, branch = await opened(server, reader)
+            await reader.tell("Mira hides the key.", own=True)
+            found = await server.good("GET", f"/stories/{story}/recall?branch={branch}&query=key")
+            assert [each["seq"] for each in found["scenes"]] == [1]
+        indexes = parts.stories.desk._recall._open
+        assert len(indexes) == 2
+        await server.good("DELETE", f"/stories/{story}")
+        assert len(indexes) == 1
+        assert story not in indexes
+
+
 @pytest.mark.parametrize("how", ["cancel", "message", "leave"])
 async def test_a_scene_that_was_not_told_to_its_end_leaves_nothing(
     how: str, autojump_clock: trio.testing.MockClock, tmp_path: Path

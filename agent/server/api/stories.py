@@ -55,7 +55,7 @@ async def change_story(services: ApiServices, request: Request) -> Answer:
 
 async def delete_story(services: ApiServices, request: Request) -> Answer:
     """Erase a story."""
-    await _open(services).store.delete_story(*_names(services, request))
+    await _open(services).delete_story(*_names(services, request))
     return DONE
 
 

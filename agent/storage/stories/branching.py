@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from ...errors import StoryRefused
 from ...lang import Lang
 from ...ports.conversation import Scope
-from ...ports.stories import BRANCH_DEPTH, STORY_BRANCHES, Branch, Story
+from ...ports.stories import BRANCH_DEPTH, STORY_BRANCHES, USER_STORIES, Branch, Story
 from ..dialect import NUMBER
 from ..prepared import PreparedStatement
 from ..transaction import Transaction
@@ -48,6 +48,9 @@ _STORY_NEW: Final = (
     *("created_at", "updated_at", "revision", "told"),
 )
 _MAKE_STORY = PreparedStatement(sa.insert(stories).returning(stories.c.number), *_STORY_NEW)
+_COUNT_STORIES = PreparedStatement(
+    sa.select(sa.func.count()).select_from(stories).where(lineage.OWNED_STORIES)
+)
 _REWORD_STORY = PreparedStatement(
     sa.update(stories)
     .where(stories.c.number == _OF)
@@ -157,7 +160,13 @@ def write_story(
     connection: sa.Connection, scope: Scope, title: str, foundation: str, lang: Lang, at: int
 ) -> int:
     """Write a story without branches; return its number."""
-    row = (*lineage.owner_of(scope).values(), lang, 0, at, at, 1, 0)
+    owner = lineage.owner_of(scope)
+    ((count,),) = _COUNT_STORIES.rows(connection, **owner)
+    if count >= USER_STORIES:
+        raise StoryRefused(
+            "story_full", f"A user has at most {USER_STORIES} stories: export one, and delete it."
+        )
+    row = (*owner.values(), lang, 0, at, at, 1, 0)
     ((number,),) = _MAKE_STORY.rows(connection, **dict(zip(_STORY_NEW, row, strict=True)))
     packed = write_words(connection, number, title, foundation)
     _REWORD_STORY.rows(connection, of=number, packed=packed, at=at, more=0)

@@ -27,6 +27,13 @@ STORY, BRANCH, SCENE, VERSION, CHOICE, CHAPTER, MEMBER = "s", "b", "c", "v", "o"
 """The letters of ids: an id is a letter and the row's number, which is never used again."""
 
 _OF: sa.BindParameter[Any] = sa.bindparam("of", type_=NUMBER)
+OWNED_STORIES: Final = sa.and_(
+    stories.c.project == sa.bindparam("project"),
+    stories.c.user == sa.bindparam("user"),
+    stories.c.thread == sa.bindparam("thread"),
+)
+"""The condition for the stories of an owner; `owner_of` has its parameters."""
+
 _STORY = PreparedStatement(
     sa.select(
         stories.c.number,
@@ -38,12 +45,7 @@ _STORY = PreparedStatement(
         stories.c.told,
     )
     .join(words, words.c.number == stories.c.words)
-    .where(
-        stories.c.number == _OF,
-        stories.c.project == sa.bindparam("project"),
-        stories.c.user == sa.bindparam("user"),
-        stories.c.thread == sa.bindparam("thread"),
-    )
+    .where(stories.c.number == _OF, OWNED_STORIES)
 )
 _NUMBERS = PreparedStatement(
     sa.select(branches.c.number).where(branches.c.story == _OF).order_by(branches.c.number)

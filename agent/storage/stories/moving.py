@@ -236,7 +236,7 @@ class _Import:
             self._branches[branch.name] = own
             scenes = sorted(scenes_of[branch.name], key=lambda each: each.seq)
             for scene in scenes:
-                self._write_scene(of, own, scene)
+                self._write_scene(number, own, scene)
             for scene in reversed(scenes):  # what was undone, the last scene first
                 if scene.text is None:
                     version = self._versions.pop((scene.branch, scene.seq))
@@ -250,12 +250,18 @@ class _Import:
         _LAST_TOLD.rows(connection, of=number, branch=told.number)
         return lineage.find_story(connection, self._scope, of.story.id).story, told.make_branch()
 
-    def _write_scene(self, of: lineage.StoryRow, own: BranchRow, scene: ExchangedScene) -> None:
-        """Write the versions of a scene; the last one is active."""
+    def _write_scene(self, story: int, own: BranchRow, scene: ExchangedScene) -> None:
+        """Write the versions of a scene; the last one is active.
+
+        A scene of a new story has nothing before it that must be looked up, and large imports hold up other writes.
+        """
         told: Sequence[ExchangedVersion] = [*scene.shelved, *scene.list_active()]
+        number, version = telling.insert_scene(self._connection, own.number, scene.seq), 0
         for each in told:
+            if version:
+                telling.move(self._connection, version, VersionTrigger.SHELVE)
             new = NewVersion(kind=each.kind, directive=each.directive, text=each.text, at=self._at)
-            _, version = telling.write_version(self._connection, of, own, scene.seq, new)
+            version = telling.insert_version(self._connection, story, number, new)
             for state in each.states:
                 found = EntityState(
                     entity=state.entity,
@@ -265,8 +271,8 @@ class _Import:
                     branch="",
                     by=state.by,
                 )
-                state_rows.write_state(self._connection, of.number, own.number, version, scene.seq, found)
-            telling.write_choices(self._connection, of.number, version, each.choices)
+                state_rows.write_state(self._connection, story, own.number, version, scene.seq, found)
+            telling.write_choices(self._connection, story, version, each.choices)
             self._versions[scene.branch, scene.seq] = version
 
     def _write_hand_states(self, number: int) -> None:

@@ -92,11 +92,7 @@ _STORIES = PreparedStatement(
         stories.c.revision,
     )
     .join(words, words.c.number == stories.c.words)
-    .where(
-        stories.c.project == sa.bindparam("project"),
-        stories.c.user == sa.bindparam("user"),
-        stories.c.thread == sa.bindparam("thread"),
-    )
+    .where(lineage.OWNED_STORIES)
     .order_by(stories.c.updated_at.desc(), stories.c.number.desc())
 )
 _ASIDES = PreparedStatement(

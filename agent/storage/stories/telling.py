@@ -16,6 +16,7 @@ from ...ports.stories import (
     SCENE_BYTES,
     SCENE_VERSIONS,
     SNAPSHOT_BYTES,
+    STORY_ASIDES,
     Aside,
     BranchTip,
     DirectiveKind,
@@ -45,7 +46,7 @@ from .schema import (
     versions,
     words,
 )
-from .words import write_words
+from .words import empty_words, write_words
 
 _OF: sa.BindParameter[Any] = sa.bindparam("of", type_=NUMBER)
 _SCENE = PreparedStatement(
@@ -97,6 +98,14 @@ _OFFERS = PreparedStatement(
 )
 _SNAPSHOT = PreparedStatement(sa.select(snapshots.c.packed).where(snapshots.c.version == _OF))
 ASIDE: Final = PreparedStatement(sa.insert(asides), "story", "at", "words")
+_OLD_ASIDES = PreparedStatement(
+    sa.select(asides.c.number, asides.c.words)
+    .where(asides.c.story == _OF)
+    .order_by(asides.c.number.desc())
+    .limit(sa.bindparam("limit", type_=sa.Integer))
+    .offset(sa.bindparam("most", type_=sa.Integer))
+)
+_DROP_ASIDE = PreparedStatement(sa.delete(asides).where(asides.c.number == _OF))
 _DROP_VERSION = tuple(
     PreparedStatement(statement)
     for statement in (
@@ -179,28 +188,34 @@ def write_version(
 ) -> tuple[int, int]:
     """Write an active version at the place `seq` of a branch, and shelve the one before; return scene and version."""
     check_text(new.text)
-    place = {"branch": branch.number, "seq": seq}
-    ((scene,),) = _SCENE.rows(connection, **place) or _MAKE_SCENE.rows(connection, **place)
+    found = _SCENE.rows(connection, branch=branch.number, seq=seq)
+    scene = found[0][0] if found else insert_scene(connection, branch.number, seq)
     before = [active for (active,) in _ACTIVE.rows(connection, of=scene)]
     for active in before:
         move(connection, active, VersionTrigger.SHELVE)
-    row = (scene, "active", new.kind, new.seed, new.model, new.at, new.claim)
-    ((version,),) = _MAKE_VERSION.rows(connection, **dict(zip(_VERSION, row, strict=True)))
-    _WRITE.rows(
-        connection,
-        version=version,
-        story=story.number,
-        directive=new.directive,
-        text=new.text,
-    )
-    if new.snapshot:
-        _PACK.rows(connection, version=version, story=story.number, packed=new.snapshot)
+    version = insert_version(connection, story.number, scene, new)
     present = [each for (each,) in _VERSIONS.rows(connection, of=scene)]
     leaving = [each for each in present if each not in (version, *before)]
     for each in leaving[: max(0, len(present) - SCENE_VERSIONS)]:
         drop_version(connection, each)
     note_change(connection, story, branch, new.at)
     return scene, version
+
+
+def insert_scene(connection: sa.Connection, branch: int, seq: int) -> int:
+    """Write a scene without a version where the branch has none; return its number."""
+    ((scene,),) = _MAKE_SCENE.rows(connection, branch=branch, seq=seq)
+    return int(scene)
+
+
+def insert_version(connection: sa.Connection, story: int, scene: int, new: NewVersion) -> int:
+    """Write the active version of a scene that has no other active one; return its number."""
+    row = (scene, "active", new.kind, new.seed, new.model, new.at, new.claim)
+    ((version,),) = _MAKE_VERSION.rows(connection, **dict(zip(_VERSION, row, strict=True)))
+    _WRITE.rows(connection, version=version, story=story, directive=new.directive, text=new.text)
+    if new.snapshot:
+        _PACK.rows(connection, version=version, story=story, packed=new.snapshot)
+    return int(version)
 
 
 def move(connection: sa.Connection, version: int, trigger: VersionTrigger) -> None:
@@ -276,7 +291,10 @@ def read_snapshot(connection: sa.Connection, version: int) -> bytes:
 
 
 def store_aside(scope: Scope, story: str, aside: Aside, transaction: Transaction) -> None:
-    """Write talk beside a story."""
+    """Write talk beside a story; beyond `STORY_ASIDES` the oldest leaves."""
     of = lineage.find_story(transaction.connection, scope, story).number
     number = write_words(transaction.connection, of, clean_text(aside.question), clean_text(aside.answer))
     ASIDE.rows(transaction.connection, story=of, at=aside.at, words=number)
+    for old, packed in _OLD_ASIDES.rows(transaction.connection, of=of, limit=STORY_ASIDES, most=STORY_ASIDES):
+        _DROP_ASIDE.rows(transaction.connection, of=old)
+        empty_words(transaction.connection, packed)
