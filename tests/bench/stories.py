@@ -1,4 +1,4 @@
-"""What the store of stories costs: `python -m tests.bench.stories`.
+"""What stories cost: `python -m tests.bench.stories`; with `--only store` or `--only cancel` a part of it.
 
 A story of so many scenes, with its states, lies in a folder on a disk, as many branches deep as a story may be. All
 times are processor time of the one thread that does the work, so that other processes count for nothing; the figures of
@@ -8,30 +8,48 @@ context     all that a prompt needs, read as of one moment, on the branch that i
 opening     the tip of that branch with its choices
 telling     a scene with its snapshot and states, its claim before it
 forking     a fork of that branch at a random inherited scene, over a bare commit of one row
+importing   an import of 5,000 scenes: the transaction, which holds up other writes
+
+The last figures are of a server in a process of its own, which paces what it says: the time from a cancel, at a random
+moment of a scene, to its `stream_end`, beside that of an answer in a conversation. Each has the same clients, and they
+take turns, so that a busy moment of the machine meets both.
 """
 
 import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import httpx
 import sqlalchemy as sa
+import trio
 
+from agent.client.client import Client, connect
+from agent.errors import WireClosed
 from agent.ports.stories import BRANCH_DEPTH, CastMember, SceneClaim, SceneDraft
 from agent.storage.prepared import PreparedStatement
 from agent.storage.sqlite.database_file import DatabaseFile
-from agent.storage.stories import branching, cast, claims, reading, telling
+from agent.storage.stories import branching, cast, claims, moving, reading, telling
 from agent.storage.stories.schema import STORIES, moves
 from agent.storage.transaction import FunctionRequest, Transaction
+from agent.stories.exchange import read_story
 from agent.testing.fakes import Noon
+from tests.hostile.process import server_process
 from tests.told import ANA, a_state
 
 SCENES, ROUNDS = 1_000, 200
+CLIENTS, CANCELS = 20, 1_000
+WITHIN = 0.6  # seconds in which a cancel comes: less than what either says takes
+PACED = ("--pace-ms", "20", "--mock-delay-ms", "20", "--rate-limit", "0", "--api-rate", "0", "--kb", "kb")
+QUESTION = "Tell me about Right of withdrawal."  # an answer of 37 frames
+DIRECTIVE = "Mira goes to the harbour and waits for the keeper."
+PATIENCE = 60.0
 WORDS = (
     "the lamp stood by the window and nobody in the harbour had seen the keeper since the storm began " * 8
 ).strip()
@@ -74,9 +92,15 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--scenes", type=int, default=SCENES)
-    scenes: int = parser.parse_args().scenes
-    with tempfile.TemporaryDirectory() as folder:
-        measure(StoryFile(Path(folder)), scenes)
+    parser.add_argument("--cancels", type=int, default=CANCELS)
+    parser.add_argument("--only", choices=("store", "cancel"))
+    chosen = parser.parse_args()
+    if chosen.only != "cancel":
+        with tempfile.TemporaryDirectory() as folder:
+            measure(StoryFile(Path(folder)), chosen.scenes)
+    if chosen.only != "store":
+        with tempfile.TemporaryDirectory() as folder, server_process("--data", folder, *PACED) as server:
+            trio.run(measure_cancels, server.port, chosen.cancels)
 
 
 def measure(stories: StoryFile, scenes: int) -> None:
@@ -105,6 +129,64 @@ def measure(stories: StoryFile, scenes: int) -> None:
     _print("forking", forked)
     ratio = sorted(forked)[ROUNDS // 2] / sorted(bare)[ROUNDS // 2]
     _say(f"a fork takes {ratio:.2f} times a bare commit, by processor time")
+    document = read_story(make_document(5 * SCENES))
+    took = _time(partial(stories.write, partial(moving.import_story, ANA, document, 1)))
+    _say(f"importing {5 * SCENES} scenes takes {took:.2f} s")
+
+
+def make_document(scenes: int) -> dict[str, Any]:
+    """Return an import of one branch."""
+    told = [{"branch": "main", "seq": seq, "text": f"{seq} {WORDS}"} for seq in range(1, scenes + 1)]
+    return {"format": "agent-story/1", "title": "A long one", "foundation": "A harbour.", "scenes": told}
+
+
+async def measure_cancels(port: int, cancels: int) -> None:
+    """Print how long a cancel takes on both kinds of connections."""
+    waits: dict[str, list[float]] = {"/ws": [], "/story": []}
+    drawn = Random(1)
+    async with AsyncExitStack() as stack:
+        clients = {
+            path: [await stack.enter_async_context(_connect(port, path)) for _ in range(CLIENTS)]
+            for path in waits
+        }
+        kept: dict[str, list[float]] = {"/ws": [], "/story": []}  # the first round only warms up
+        while min(map(len, waits.values())) < cancels:
+            for path, each in clients.items():
+                async with trio.open_nursery() as nursery:
+                    for client in each:
+                        nursery.start_soon(_cancel_once, client, path, drawn.uniform(0, WITHIN), kept[path])
+            kept = waits
+    if min(map(len, waits.values())) < cancels:
+        raise RuntimeError("a connection was lost")
+    for path, name in (("/ws", "conversation"), ("/story", "story")):
+        _print(name, waits[path])
+
+
+@asynccontextmanager
+async def _connect(port: int, path: str) -> AsyncGenerator[Client, None]:
+    """Connect a client, on `/story` with a story of its own; how its connection ends is passed over."""
+    with suppress(WireClosed):
+        async with connect(f"ws://127.0.0.1:{port}{path}") as client:
+            await client.frames_until("welcome")
+            if path == "/story":
+                async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as http:
+                    made = await http.post("/stories", json={"title": "T", "foundation": WORDS, "lang": "en"})
+                await client.send({"type": "open_story", "story": made.json()["id"]})
+                await client.frames_until("story")
+            yield client
+
+
+async def _cancel_once(client: Client, path: str, after: float, waits: list[float]) -> None:
+    """Send a message and cancel it; a turn that was over before counts for nothing."""
+    id = await client.ask(DIRECTIVE if path == "/story" else QUESTION)
+    await trio.sleep(after)
+    began = time.perf_counter()
+    await client.cancel(id)
+    with trio.fail_after(PATIENCE):
+        while (frame := await client.next_frame())["type"] != "stream_end" or frame["id"] != id:
+            pass
+    if frame["reason"] == "cancelled":
+        waits.append(time.perf_counter() - began)
 
 
 def _create(scenes: int, transaction: Transaction) -> Any:
