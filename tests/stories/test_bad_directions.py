@@ -119,7 +119,7 @@ async def test_what_is_anothers_or_was_never(autojump_clock: trio.testing.MockCl
         for choice in (offered, "nonesuch", foreign["scene"]):
             assert await reader.refused(choice=choice) == "stale_choice"
         codes = [await reader.refused(retell=scene) for scene in (foreign["scene"], "c999", "nonesuch")]
-        assert codes == ["inherited", "inherited", "unknown_story"]
+        assert codes == ["unknown_story"] * 3
         path = f"/stories/{story}"
         requests: list[tuple[str, str, Any]] = [
             ("GET", "/stories/s999", None),

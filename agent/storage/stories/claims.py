@@ -17,7 +17,7 @@ from ..prepared import PreparedStatement
 from ..transaction import Transaction
 from . import lineage
 from .lineage import SCENE, VERSION, BranchRow, Tip
-from .schema import branches, claims
+from .schema import branches, claims, scenes
 
 _NAMES: Final = ("id", "branch", "owner", "message", "seq", "retold", "at")
 _OF: sa.BindParameter[Any] = sa.bindparam("of", type_=NUMBER)
@@ -33,6 +33,11 @@ _FREE = PreparedStatement(
 _RELEASE = PreparedStatement(sa.delete(claims).where(claims.c.id == sa.bindparam("id")))
 _FIND = PreparedStatement(
     sa.select(claims.c.branch, claims.c.seq, claims.c.retold).where(claims.c.id == sa.bindparam("id"))
+)
+_IS_OF_STORY = PreparedStatement(
+    sa.select(scenes.c.number)
+    .join(branches, branches.c.number == scenes.c.branch)
+    .where(scenes.c.number == _OF, branches.c.story == sa.bindparam("story", type_=NUMBER))
 )
 _INHERITED = PreparedStatement(
     sa.select(branches.c.number)
@@ -55,7 +60,9 @@ def claim_scene(
     seq, scene = tip.seq + 1, 0
     if wanted.retold:
         scene = lineage.number_of(SCENE, wanted.retold)
-        if not scene or scene != tip.scene:
+        if scene != tip.scene:
+            if not _IS_OF_STORY.rows(connection, of=scene, story=story.number):
+                raise lineage.unknown()
             raise StoryRefused(
                 "inherited", "Only the last scene of a branch is told again: fork before that one."
             )
