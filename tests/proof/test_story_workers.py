@@ -111,27 +111,32 @@ async def test_of_two_workers_one_tells(server: Pair) -> None:
     assert list(texts(server, story, branch).values()) == [one.deltas("m1"), told]
 
 
-async def tell_until_killed(one: Reader, worker: int, frames: int) -> float:
-    """Tell scenes, and kill the worker once so many frames have come; return the time of the kill."""
-    killed = 0.0
-    with suppress(WireClosed):
+async def tell_until_killed(one: Reader, worker: int, frames: int) -> None:
+    """Tell scenes, and kill the worker once so many frames have come."""
+    while True:
+        await one.direct(f"Mira opens gate {one.sent}.")
         while True:
-            await one.direct(f"Mira opens gate {one.sent}.")
-            while True:
-                frame = await one.client.next_frame()
-                one.told.append(frame)
-                if len(one.told) == frames:
-                    os.kill(worker, signal.SIGKILL)
-                    killed = trio.current_time()
-                if frame["type"] == "scene_stored":
-                    break
-    return killed
+            one.told.append(await one.client.next_frame())
+            if len(one.told) == frames:
+                os.kill(worker, signal.SIGKILL)
+                return
+            if one.told[-1]["type"] == "scene_stored":
+                break
+
+
+async def begin_scene(reader: Reader, story: str) -> str:
+    """Open a story and direct a scene; return its message once its first words have come."""
+    assert (await reader.open(story))["type"] == "story"
+    message = await reader.direct("Mira goes on.", own=True)
+    assert (await reader.until("stream"))["id"] == message
+    return message
 
 
 async def kill_once(server: Pair, frames: int, worker: int | None) -> tuple[int, float]:
-    """Kill `worker`, or some worker, at a frame; return the one that is left, and the seconds until a scene streams.
+    """Kill `worker`, or some worker, at a frame; return the one that is left, and the seconds that the kill cost.
 
-    Each receipt holds, each scene is whole, and the claim of the dead worker is free at once.
+    These are the seconds until the next scene streams, less those that the scene after it takes: a machine that is busy
+    with other things is slow with both. Each receipt holds, each scene is whole, and the dead worker's claim is free.
     """
     story, branch = begin(server)
     with trio.fail_after(PATIENCE):
@@ -140,20 +145,26 @@ async def kill_once(server: Pair, frames: int, worker: int | None) -> tuple[int,
             one = readers.pop(worker)
             ((left, other),) = readers.items()
             await one.open(story)
-            killed = await tell_until_killed(one, worker, frames)
-            assert (await other.open(story))["type"] == "story"
-            message = await other.direct("Mira goes on.", own=True)
-            assert (await other.until("stream"))["id"] == message
+            await tell_until_killed(one, worker, frames)
+            killed = trio.current_time()
+            message = await begin_scene(other, story)
             took = trio.current_time() - killed
             stored = await other.until("scene_stored")
+            again = trio.current_time()
+            await begin_scene(other, story)
+            took -= trio.current_time() - again
+            await other.until("scene_stored")
+            with suppress(WireClosed):  # what was on its way
+                while True:
+                    one.told.append(await one.client.next_frame())
     found = texts(server, story, branch)
     receipts = {each["version"]: each["id"] for each in one.told if each["type"] == "scene_stored"}
     assert {version: one.deltas(message) for version, message in receipts.items()}.items() <= found.items()
-    rest = found.keys() - receipts.keys() - {stored["version"]}
+    rest = [each for each in [*found][:-2] if each not in receipts]
     assert len(rest) <= 1
     assert all(found[version].startswith(one.deltas(f"m{one.sent}")) for version in rest)
     assert found[stored["version"]] == other.deltas(message) == "Mira goes on."
-    assert stored["seq"] == len(found)
+    assert stored["seq"] == len(found) - 1
     return left, took
 
 
