@@ -58,8 +58,13 @@ class StoryService(Protocol):
         """Return the states of a branch, as of its scene `at`."""
         ...
 
-    async def conclude_chapter(self, scope: Scope, story: str, chapter: str, summary: str | None) -> Chapter:
-        """Conclude a chapter; without a `summary` the model writes it. Raises `agent.errors.ModelFailed`."""
+    async def conclude_chapter(
+        self, scope: Scope, story: str, chapter: str, summary: str | None, branch: str = ""
+    ) -> Chapter:
+        """Conclude a chapter on `branch`, or on that on which it began; without a `summary` the model writes it.
+
+        Raises `agent.errors.ModelFailed`.
+        """
         ...
 
     async def import_story(self, scope: Scope, document: bytes) -> tuple[Story, Branch]:

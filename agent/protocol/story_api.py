@@ -168,7 +168,8 @@ class NewChapter(StoryBody, frozen=True, kw_only=True):
 class ChapterChange(StoryBody, frozen=True, kw_only=True):
     """Other words for a chapter; what is left out stays. `met` says by their numbers which milestones came about.
 
-    `status` opens the last chapter of its branch again.
+    `status` opens the last chapter of a branch again. It and `met` count for `branch` as of its last scene, and for the
+    branches that inherit that; by default for the one on which the chapter began.
     """
 
     title: Title | None = None
@@ -177,12 +178,17 @@ class ChapterChange(StoryBody, frozen=True, kw_only=True):
     direction: Foundation | None = None
     met: Mapping[str, bool] | None = None
     status: Literal["open"] | None = None
+    branch: Id | None = None
 
 
 class ChapterEnd(StoryBody, frozen=True, kw_only=True):
-    """The end of a chapter. Without a `summary`, the model writes it."""
+    """The end of a chapter on `branch`, by default the one on which it began.
+
+    Without a `summary`, the model writes it.
+    """
 
     summary: Foundation | None = None
+    branch: Id | None = None
 
 
 class ImportedStory(TolerantStruct, frozen=True, kw_only=True):

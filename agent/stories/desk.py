@@ -62,17 +62,19 @@ class StoryDesk:
         context = await self.store.load_context(scope, story, branch)
         return ShownStates(tuple(states), describe_contradictions(context))
 
-    async def conclude_chapter(self, scope: Scope, story: str, chapter: str, summary: str | None) -> Chapter:
-        """Conclude a chapter; without a `summary` the model writes it."""
+    async def conclude_chapter(
+        self, scope: Scope, story: str, chapter: str, summary: str | None, branch: str = ""
+    ) -> Chapter:
+        """Conclude a chapter on `branch`, or on that on which it began; without a `summary` the model writes it."""
         if summary is None:
-            summary = await self._summarise(scope, story, await self.store.chapter(scope, story, chapter))
-        return await self.store.conclude_chapter(scope, story, chapter, summary)
+            summary = await self._summarise(scope, story, chapter, branch)
+        return await self.store.conclude_chapter(scope, story, chapter, summary, branch)
 
-    async def _summarise(self, scope: Scope, story: str, chapter: Chapter) -> str:
-        context = await self.store.load_context(scope, story, chapter.branch)
-        scenes = await self.store.list_scenes(
-            scope, story, chapter.branch, chapter.from_seq - 1, SUMMARISED_SCENES
-        )
+    async def _summarise(self, scope: Scope, story: str, id: str, branch: str) -> str:
+        chapter = await self.store.chapter(scope, story, id)
+        branch = branch or chapter.branch
+        context = await self.store.load_context(scope, story, branch)
+        scenes = await self.store.list_scenes(scope, story, branch, chapter.from_seq - 1, SUMMARISED_SCENES)
         prompt = assemble_summary(context, chapter, scenes).prompt
         return await self._teller.write(prompt, 0, SUMMARY_TEXT)
 

@@ -360,3 +360,33 @@ async def test_chapters_have_milestones_and_end_with_a_summary(
         target = f"/stories/{story}/chapters/{chapter['id']}"
         assert (await server.good("PUT", target, {"status": "open"}))["status"] == "open"
         assert await server.code("PUT", target, {"status": "open"}) == "conflict"
+
+
+async def test_a_chapter_is_marked_and_concluded_for_the_branch_that_is_named(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """On a fork from before its end; a milestone comes about by hand in the last scene, so one must be told first."""
+    async with telling() as server, server.reader() as reader:
+        story, branch = await opened(server, reader)
+        chapter = await server.good(
+            "POST",
+            f"/stories/{story}/chapters",
+            {"branch": branch, "title": "One", "milestones": ["The xylophone plays"]},
+        )
+        target = f"/stories/{story}/chapters/{chapter['id']}"
+        assert await server.code("PUT", target, {"met": {"1": True}}) == "conflict"
+        await reader.tell("Mira waits.", own=True)
+        fork = {"branch": branch, "seq": 1, "name": "elsewhere"}
+        other = (await server.good("POST", f"/stories/{story}/branches", fork))["id"]
+        await reader.tell("Mira sleeps.", own=True)
+        marked = await server.good("PUT", target, {"met": {"1": True}, "branch": branch})
+        assert [each["met_at"] for each in marked["milestones"]] == [2]
+        await server.good("POST", f"{target}/conclude", {"branch": other})
+
+        async def seen_from(branch: str) -> tuple[str, int | None]:
+            path = f"/stories/{story}/chapters?branch={branch}"
+            [seen] = (await server.good("GET", path))["chapters"]
+            return seen["status"], seen["milestones"][0]["met_at"]
+
+        assert [await seen_from(each) for each in (branch, other)] == [("open", 2), ("concluded", None)]
+        assert (await server.good("PUT", target, {"status": "open", "branch": other}))["status"] == "open"

@@ -238,20 +238,26 @@ async def change_chapter(services: ApiServices, request: Request) -> Answer:
     if words:
         chapter = await store.edit_chapter(*names, replace(chapter, **words))
     if body.status is not None:
-        chapter = await store.reopen_chapter(*names, id)
+        chapter = await store.reopen_chapter(*names, id, body.branch or "")
     if body.met is not None:
         numbers = {str(each.number): each.number for each in chapter.milestones}
         if not body.met.keys() <= numbers.keys():
             raise ProblemError("bad_request", "Name milestones in met by their numbers.")
         met = {numbers[number]: value for number, value in body.met.items()}
-        chapter = await store.mark_milestones(*names, id, "", met)
+        tip = await store.open_branch(*names, body.branch or chapter.branch)
+        if tip.seq < chapter.from_seq:
+            raise ProblemError("conflict", "A milestone comes about in a scene: tell one first.")
+        chapter = await store.mark_milestones(*names, id, tip.version, met)
     return answer_with(_view_chapter(chapter))
 
 
 async def conclude_chapter(services: ApiServices, request: Request) -> Answer:
     """Conclude a chapter."""
     concluded = await _open(services).conclude_chapter(
-        *_names(services, request), request.names["chapter_id"], request.body.summary
+        *_names(services, request),
+        request.names["chapter_id"],
+        request.body.summary,
+        request.body.branch or "",
     )
     return answer_with(_view_chapter(concluded))
 
