@@ -1,4 +1,4 @@
-"""The page of stories in a browser: begin, direct, choose, stop and keep, retell, fork, lock a state, come back."""
+"""The page of stories in a browser: directing, branches, all that a story holds, and talk beside it."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ from . import check_accessibility
 from .conftest import OpenPage
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Locator, Page
 
 pytestmark = pytest.mark.proof
 
@@ -45,6 +45,29 @@ def tell(page: "Page", text: str, scenes: int, button: str = "#send") -> None:
     page.locator(f"#scenes li[data-scene]:nth-child({scenes})").wait_for()
 
 
+def write(page: "Page", *fields: tuple[str, str]) -> None:
+    """Fill in the form that is open, by its labels, and have it stored."""
+    form = page.locator("#form")
+    for label, text in fields:
+        field = form.get_by_label(label, exact=True)
+        if field.evaluate("each => each.tagName") == "SELECT":
+            field.select_option(label=text)
+        else:
+            field.fill(text)
+    page.locator("#form-save").click()
+    form.wait_for(state="hidden")
+
+
+def open_book(page: "Page", part: str) -> "Locator":
+    """Open the book beside the reader if need be, and a part of it; return that part."""
+    if page.locator("#book").is_hidden():
+        page.locator("#open-book").click()
+    found = page.locator(f"#book details[data-part={part}]")
+    if found.get_attribute("open") is None:
+        found.locator("summary").click()
+    return found
+
+
 @pytest.mark.parametrize(("width", "scheme", "lang"), [(360, "dark", "sv"), (1280, "light", "en")])
 def test_a_story_is_begun_directed_and_read_again(
     shelf: str, open_page: OpenPage, width: int, scheme: str, lang: str
@@ -65,7 +88,7 @@ def test_a_story_is_begun_directed_and_read_again(
     assert page.locator("#scenes").inner_text() == told
     page.locator("#open-book").click()
     page.locator("#book details[data-part=tree] button[aria-current=true]").wait_for()
-    for part in page.locator("#book summary").all()[1:]:
+    for part in page.locator("#book details:not([open]) > summary").all():
         part.click()
     check_accessibility(page)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -75,9 +98,9 @@ def test_a_story_is_begun_directed_and_read_again(
 
 
 def test_a_stopped_scene_is_not_kept_unless_its_reader_keeps_it(slow: str, open_page: OpenPage) -> None:
-    """Escape stops; what was read can become the reader's own scene."""
+    """Escape stops, an answer beside the story too; what was read of a scene can become the reader's own."""
     page = open_page(slow)
-    begin(page, "The lamp")
+    begin(page, "The lamp", "A valley" + " and a hill" * 40 + ".")
     page.locator("#text").fill("Mira lights the lamp.")
     page.locator("#send").click()
     page.locator("#scenes .telling .text", has_text="Mira").wait_for()
@@ -88,6 +111,13 @@ def test_a_stopped_scene_is_not_kept_unless_its_reader_keeps_it(slow: str, open_
     page.locator("#told button").click()
     page.locator("#scenes li[data-scene]").wait_for()
     assert page.locator("#scenes li[data-scene] .text").inner_text() == kept
+    page.locator("#text").fill("Where is this?")
+    page.locator("#aside").click()
+    page.locator("#asides .telling .text", has_text="valley").wait_for()
+    page.locator("#text").press("Escape")
+    page.locator("#beside").wait_for(state="hidden")
+    assert page.locator("#text").input_value() == "Where is this?"
+    assert page.locator("#told button").count() == 0
 
 
 def test_a_scene_is_told_otherwise_undone_and_branched(shelf: str, open_page: OpenPage) -> None:
@@ -105,8 +135,8 @@ def test_a_scene_is_told_otherwise_undone_and_branched(shelf: str, open_page: Op
     tell(page, "Mira shuts the gate.", 2)
     page.get_by_role("button", name="Undo").click()
     page.locator("#scenes li[data-scene]:nth-child(2)").wait_for(state="detached")
-    page.on("dialog", lambda dialog: dialog.accept("elsewhere"))
     page.get_by_role("button", name="Go on from here: scene 1").click()
+    write(page, ("Name of the new branch", "elsewhere"))
     page.locator("#said", has_text="elsewhere").wait_for(state="attached")
     tell(page, "Mira sails away.", 2)
     page.locator("#open-book").click()
@@ -124,14 +154,88 @@ def test_a_state_is_locked_by_hand(shelf: str, open_page: OpenPage) -> None:
     page.locator("#open-book").click()
     cast = page.locator("#book details[data-part=cast]")
     cast.locator("summary").click()
-    for name, kind in (("copper key", "thing"), ("the mill", "place")):
-        cast.get_by_label("Name").fill(name)
-        cast.get_by_label("Kind").select_option(kind)
-        cast.get_by_role("button", name="Add").click()
-        cast.locator("li", has_text=name).wait_for()
+    for name, kind in (("copper key", "Thing"), ("the mill", "Place")):
+        cast.get_by_role("button", name="Add to the cast").click()
+        write(page, ("Name", name), ("Kind", kind))
+        cast.locator("h2", has_text=name).wait_for()
     tell(page, "The copper key lies in the mill.", 1, "#own")
     states = page.locator("#book details[data-part=states]")
     states.locator("summary").click()
     states.get_by_role("button", name="Lock: copper key").click()
     states.get_by_role("button", name="Unlock: copper key").wait_for()
     check_accessibility(page)
+
+
+def test_what_a_story_holds_is_written_and_read_again(shelf: str, open_page: OpenPage) -> None:
+    """Its foundation; a chapter, changed, concluded and opened again; the look and the voice of a person."""
+    page = open_page(shelf)
+    begin(page, "The flood")
+    open_book(page, "words").get_by_role("button", name="Change").click()
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.dataset.key") == "words"
+    page.keyboard.press("Enter")
+    write(
+        page,
+        ("Title", "The great flood"),
+        ("What holds in all of it: the world, its rules, the tone", "No roads."),
+    )
+    chapters = open_book(page, "chapters")
+    chapters.get_by_role("button", name="Begin a chapter").click()
+    check_accessibility(page)
+    write(
+        page,
+        ("Title of the chapter", "Rain"),
+        ("Place", "the mill"),
+        ("Milestones that it leads to, one a line", "The wheel breaks"),
+    )
+    chapters.get_by_role("button", name="Change: Rain").click()
+    write(page, ("What is going on", "The river rises."), ("Where it is heading", "to the roof"))
+    chapters.get_by_role("button", name="Conclude: Rain").click()
+    write(page, ("What happened in it; leave this empty to have it written", "It rained."))
+    chapters.locator("dd", has_text="It rained.").wait_for()
+    chapters.get_by_role("button", name="Open again: Rain").press("Enter")
+    chapters.locator("dd", has_text="It rained.").wait_for(state="detached")
+    assert page.evaluate("document.activeElement.textContent") == "Conclude"
+    cast = open_book(page, "cast")
+    cast.get_by_role("button", name="Add to the cast").click()
+    write(page, ("Name", "Mira"), ("Look", "small"))
+    cast.get_by_role("button", name="Change: Mira").click()
+    write(page, ("Voice", "dry"))
+    check_accessibility(page)
+    held = [open_book(page, part).inner_text() for part in ("words", "chapters", "cast")]
+    for number, words in enumerate(
+        (
+            ("No roads.",),
+            ("Rain", "the mill", "The river rises.", "to the roof", "The wheel breaks"),
+            ("Mira", "small", "dry"),
+        )
+    ):
+        assert all(each in held[number] for each in words)
+    page.reload()
+    page.locator("#title", has_text="The great flood").wait_for()
+    open_book(page, "cast").locator("h2").wait_for()
+    assert [open_book(page, part).inner_text() for part in ("words", "chapters", "cast")] == held
+
+
+def test_talk_beside_the_story_stands_apart(shelf: str, open_page: OpenPage) -> None:
+    """It is there after a reload, in a list of its own, and in no text of the story; its choices stay."""
+    page = open_page(shelf)
+    begin(page, "The question")
+    tell(page, "Mira waits.", 1)
+    page.locator("#choices button").first.wait_for()
+    choices = page.locator("#choices").inner_text()
+    page.locator("#text").fill("Whose valley?")
+    page.locator("#aside").press("Enter")
+    asides = page.locator("#asides .aside")
+    asides.wait_for()
+    told = asides.inner_text()
+    assert told.startswith("Whose valley?")
+    assert (page.locator("#scenes li").count(), page.locator("#choices").inner_text()) == (1, choices)
+    check_accessibility(page)
+    page.reload()
+    page.locator("#beside summary").click()
+    assert asides.inner_text() == told
+    story = page.url.partition("#")[2].partition("/")[0]
+    text = page.request.get(f"{shelf.removesuffix('/story')}/stories/{story}/export?form=markdown").text()
+    assert "The question" in text
+    assert "valley?" not in text

@@ -1,6 +1,12 @@
-// Beside the reader: the tree of branches, chapters, cast, states with locks, contradictions, and what is recalled.
+// Beside the reader: title and foundation, the tree of branches, chapters, cast, states with locks, contradictions, and
+// what is recalled.
 
-import { byId, call, fill, make, texts } from "/static/story-parts.js";
+import { showForm } from "/static/story-form.js";
+import { byId, call, fill, make, redraw, texts } from "/static/story-parts.js";
+
+const WORDS = 8000; // characters, as on the server
+const LOOK = 1000;
+const STATE = 300;
 
 let here = null; // the open branch, and the ways to leave it; see story.js
 let goTo = null;
@@ -13,38 +19,69 @@ export function rememberBook(opened, ways) {
 const path = (rest) => `/${here.story}/${rest}`;
 
 export async function drawBook() {
-  const { branch } = here;
-  if (!branch) return;
-  const [{ branches }, { chapters }, { cast }, { states, contradictions }] = await Promise.all([
+  const { story, branch } = here;
+  if (!branch || byId("book").hidden) return;
+  const [about, { branches }, { chapters }, { cast }, { states, contradictions }] = await Promise.all([
+    call("GET", `/${story}`),
     call("GET", path("branches")),
     call("GET", path(`chapters?branch=${branch}`)),
     call("GET", path("cast")),
     call("GET", path(`states?branch=${branch}`)),
   ]);
-  const open = new Set([...byId("book").querySelectorAll("details[open]")].map((each) => each.dataset.part));
-  const first = !byId("book").childElementCount;
-  const part = (name, ...children) => make("details", { data: { part: name }, open: first ? name === "tree" : open.has(name) }, make("summary", { textContent: texts()[name] }), ...children);
-  byId("book").replaceChildren(
-    part("tree", tree(branches), make("div", { className: "buttons" }, make("button", { type: "button", textContent: texts().redo, on: () => act(() => goTo.move("redo")) }))),
-    part("chapters", ...chapters.map(chapterOf), chapterForm()),
-    part("cast", list(cast, (each) => `${each.name} (${texts().kinds[each.kind]})${each.look ? `: ${each.look}` : ""}`), castForm()),
-    part("states", ...states.map(stateOf)),
-    part("contradictions", contradictions.length ? list(contradictions, (each) => each) : make("p", { textContent: texts().noContradictions })),
-    part("recall", recallForm()),
-    make("p", { id: "book-told", role: "alert" }),
-  );
+  if (branch !== here.branch) return; // another one was opened meanwhile
+  byId("book-told").textContent = "";
+  const open = chapters.at(-1)?.status === "open";
+  put("words", 0, quiet(about.foundation || texts().noFoundation), buttons(button("words", texts().change, "", () => writeAbout(about))));
+  put("tree", branches.length, tree(branches), buttons(button("redo", texts().redo, "", () => act(() => goTo.move("redo")))));
+  put("chapters", chapters.length, chapters.length ? null : quiet(texts().noChapters), ...chapters.map((each) => chapterOf(each, each === chapters.at(-1))), buttons(button("begin", open ? texts().nextChapter : texts().beginChapter, "", beginChapter)));
+  put("cast", cast.length, cast.length ? list(cast, memberOf) : quiet(texts().noCast), buttons(button("add", texts().addMember, "", () => writeMember(null))));
+  put("states", states.length, states.length ? null : quiet(texts().noStates), ...states.map(stateOf));
+  put("contradictions", contradictions.length, contradictions.length ? list(contradictions, (each) => quiet(each)) : quiet(texts().noContradictions));
+}
+
+// Fill a part of the book: how many things it has, and what is shown.
+function put(name, count, ...children) {
+  const part = byId("book").querySelector(`[data-part="${name}"]`);
+  const shown = part.querySelector(".count");
+  if (shown) shown.textContent = count ? `(${count})` : "";
+  redraw(part.lastElementChild, ...children);
 }
 
 async function act(deed) {
   try {
     await deed();
   } catch (error) {
+    await drawBook().catch(() => null); // as it is on the server
     byId("book-told").textContent = error.message;
+    byId("book-told").scrollIntoView({ block: "nearest" });
   }
 }
 
-function list(entries, show) {
-  return make("ul", { role: "list" }, ...entries.map((each) => make("li", { dir: "auto", textContent: show(each) })));
+const quiet = (textContent) => make("p", { dir: "auto", className: "words", textContent });
+const buttons = (...children) => make("div", { className: "buttons" }, ...children);
+const list = (entries, show) => make("ul", { role: "list" }, ...entries.map((each) => make("li", null, show(each))));
+
+// A button. `key`: of its own in the book; `of`: the name of the thing that it is about.
+function button(key, textContent, of, on) {
+  return make("button", { type: "button", textContent, data: { key }, aria: of ? { label: `${textContent}: ${of}` } : {}, on });
+}
+
+function entries(pairs) {
+  return make("dl", null, ...pairs.filter(([, words]) => words).flatMap(([name, words]) => [make("dt", { textContent: texts()[name] }), make("dd", { dir: "auto", textContent: words })]));
+}
+
+// --- title and foundation
+
+function writeAbout(about) {
+  const fields = {
+    title: { label: texts().storyTitle, value: about.title, required: true },
+    foundation: { label: texts().foundation, value: about.foundation, rows: 8, most: WORDS },
+  };
+  showForm(texts().words, texts().save, fields, async (values) => {
+    await call("PUT", `/${here.story}`, values);
+    goTo.showTitle(values.title);
+    await drawBook();
+  });
 }
 
 // The branches as a nested list, each under the one that it comes from: a tree that a keyboard and a reader can walk.
@@ -52,66 +89,109 @@ function tree(branches) {
   const under = (parent) => {
     const children = branches.filter((each) => each.parent === parent);
     return children.length ? make("ul", { role: "list" }, ...children.map((each) => make("li", null,
-      make("button", { type: "button", dir: "auto", textContent: each.parent ? fill(texts().branchAt, { name: each.name, seq: each.cut }) : each.name, ...(each.id === here.branch ? { aria: { current: "true" } } : {}), on: () => act(() => goTo.openStory(here.story, each.id)) }),
+      make("button", { type: "button", dir: "auto", data: { key: each.id }, textContent: each.parent ? fill(texts().branchAt, { name: each.name, seq: each.cut }) : each.name, ...(each.id === here.branch ? { aria: { current: "true" } } : {}), on: () => act(() => goTo.openStory(here.story, each.id)) }),
       under(each.id)))) : null;
   };
   return under(null);
 }
 
-function chapterOf(chapter) {
+// --- chapters
+
+function chapterOf(chapter, isLast) {
+  const concluded = chapter.status === "concluded";
+  const status = concluded ? texts().concluded : fill(texts().began, { seq: chapter.from_seq });
   return make("article", null,
-    make("h3", { dir: "auto", textContent: chapter.title }),
-    chapter.summary ? make("p", { dir: "auto", textContent: chapter.summary }) : null,
-    list(chapter.milestones, (each) => `${each.met_at === null ? "○" : "●"} ${each.text}`),
-    chapter.status === "open" ? make("button", { type: "button", textContent: texts().conclude, on: () => act(async () => {
-      await call("POST", path(`chapters/${chapter.id}/conclude`), {});
-      await drawBook();
-    }) }) : null);
+    make("h2", null, make("span", { dir: "auto", textContent: chapter.title }), make("small", { textContent: ` ${status}` })),
+    entries([["chapterPlace", chapter.place], ["scenario", chapter.scenario], ["direction", chapter.direction], ["summary", chapter.summary]]),
+    chapter.milestones.length ? list(chapter.milestones, (each) => milestoneOf(chapter, each)) : null,
+    buttons(
+      button(`edit-${chapter.id}`, texts().change, chapter.title, () => writeChapter(chapter)),
+      concluded ? null : button(`move-${chapter.id}`, texts().conclude, chapter.title, () => conclude(chapter)),
+      concluded && isLast ? button(`move-${chapter.id}`, texts().reopen, chapter.title, () => act(() => changeChapter(chapter, { status: "open", branch: here.branch }))) : null));
 }
 
-// A form of one or more fields, and a button. `fields`: names of texts, which are the names of its inputs too.
-function form(fields, button, submit) {
-  const inputs = Object.fromEntries(fields.map((name) => [name, name === "milestones" ? make("textarea", { rows: 3 }) : make("input", { maxLength: 200, autocomplete: "off", required: true })]));
-  const made = make("form", null, ...fields.map((name) => make("label", null, make("span", { textContent: texts()[name] }), inputs[name])), make("button", { type: "submit", textContent: button }));
-  made.addEventListener("submit", (event) => {
-    event.preventDefault();
-    act(() => submit(Object.fromEntries(fields.map((name) => [name, inputs[name].value.trim()]))));
-  });
-  return made;
+function milestoneOf(chapter, milestone) {
+  const box = make("input", { type: "checkbox", checked: milestone.met_at !== null, data: { key: `met-${chapter.id}-${milestone.number}` } });
+  box.addEventListener("change", () => act(() => changeChapter(chapter, { met: { [milestone.number]: box.checked }, branch: here.branch })));
+  return make("label", null, box, make("span", { dir: "auto", textContent: milestone.text }));
 }
 
-function chapterForm() {
-  return form(["chapterTitle", "milestones"], texts().beginChapter, async ({ chapterTitle, milestones }) => {
-    await call("POST", path("chapters"), { branch: here.branch, title: chapterTitle, milestones: milestones.split("\n").map((each) => each.trim()).filter(Boolean) });
+async function changeChapter(chapter, values) {
+  await call("PUT", path(`chapters/${chapter.id}`), values);
+  await drawBook();
+}
+
+function chapterFields(chapter) {
+  return {
+    title: { label: texts().chapterTitle, value: chapter?.title, required: true },
+    place: { label: texts().chapterPlace, value: chapter?.place, most: LOOK },
+    scenario: { label: texts().scenario, value: chapter?.scenario, rows: 3, most: WORDS },
+    direction: { label: texts().direction, value: chapter?.direction, rows: 3, most: WORDS },
+  };
+}
+
+function beginChapter() {
+  const fields = { ...chapterFields(), milestones: { label: texts().milestones, rows: 3, most: 20 * STATE } };
+  showForm(texts().beginChapter, texts().save, fields, async ({ milestones, ...values }) => {
+    await call("POST", path("chapters"), { ...values, branch: here.branch, milestones: milestones.split("\n").map((each) => each.trim()).filter(Boolean) });
     await drawBook();
   });
 }
 
-function castForm() {
-  const kind = make("select", { required: true }, ...Object.entries(texts().kinds).map(([value, textContent]) => make("option", { value, textContent })));
-  const made = form(["memberName"], texts().addMember, async ({ memberName }) => {
-    await call("POST", path("cast"), { name: memberName, kind: kind.value });
+function writeChapter(chapter) {
+  showForm(`${texts().change}: ${chapter.title}`, texts().save, chapterFields(chapter), (values) => changeChapter(chapter, values));
+}
+
+function conclude(chapter) {
+  const fields = { summary: { label: texts().summaryOr, rows: 4, most: WORDS } };
+  showForm(`${texts().conclude}: ${chapter.title}`, texts().conclude, fields, async ({ summary }) => {
+    await call("POST", path(`chapters/${chapter.id}/conclude`), { branch: here.branch, ...(summary ? { summary } : {}) });
     await drawBook();
   });
-  made.lastElementChild.before(make("label", null, make("span", { textContent: texts().kind }), kind));
-  return made;
 }
+
+// --- cast
+
+function memberOf(member) {
+  return make("article", null,
+    make("h2", null, make("span", { dir: "auto", textContent: member.name }), make("small", { textContent: ` ${texts().kinds[member.kind]}` })),
+    entries([["look", member.look], ["voice", member.voice]]),
+    buttons(button(`edit-${member.id}`, texts().change, member.name, () => writeMember(member))));
+}
+
+function writeMember(member) {
+  const fields = {
+    name: { label: texts().memberName, value: member?.name, required: true },
+    kind: { label: texts().kind, value: member?.kind || "person", options: Object.entries(texts().kinds) },
+    look: { label: texts().look, value: member?.look, rows: 2, most: LOOK },
+    voice: { label: texts().voice, value: member?.voice, rows: 2, most: LOOK },
+  };
+  showForm(member ? `${texts().change}: ${member.name}` : texts().addMember, texts().save, fields, async (values) => {
+    await call(member ? "PUT" : "POST", path(member ? `cast/${member.id}` : "cast"), values);
+    await drawBook();
+  });
+}
+
+// --- states
 
 function stateOf(state) {
   const text = `${state.entity}: ${texts().fields[state.field]} ${state.value} (${fill(texts().sceneOf, { seq: state.seq })}, ${texts().setters[state.by]})`;
-  const label = state.locked ? texts().unlockState : texts().lockState;
-  return make("p", { className: "state" }, make("span", { dir: "auto", textContent: text }),
-    make("button", { type: "button", textContent: label, aria: { label: `${label}: ${state.entity}`, pressed: String(state.locked) }, on: () => act(async () => {
-      await call("PUT", path(`states?branch=${here.branch}`), { entity: state.entity, field: state.field, value: state.value, locked: !state.locked });
-      await drawBook();
-    }) }));
+  const key = `${state.field}-${state.entity}`;
+  const set = async (values) => {
+    await call("PUT", path(`states?branch=${here.branch}`), { entity: state.entity, field: state.field, value: state.value, locked: true, ...values });
+    await drawBook();
+  };
+  const lock = button(`lock-${key}`, state.locked ? texts().unlockState : texts().lockState, state.entity, () => act(() => set({ locked: !state.locked })));
+  const change = button(`set-${key}`, texts().change, state.entity, () => showForm(`${state.entity}: ${texts().fields[state.field]}`, texts().save, { value: { label: texts().value, value: state.value, most: STATE, required: true } }, set));
+  return make("div", { className: "state" }, make("span", { dir: "auto", textContent: text }), buttons(lock, change));
 }
 
-function recallForm() {
-  const found = make("ul", { role: "list", aria: { live: "polite" } });
-  const made = form(["query"], texts().search, async ({ query }) => {
-    const { scenes } = await call("GET", path(`recall?branch=${here.branch}&query=${encodeURIComponent(query)}`));
-    found.replaceChildren(...(scenes.length ? scenes.map((each) => make("li", { dir: "auto", textContent: `${fill(texts().sceneOf, { seq: each.seq })}: ${each.text}` })) : [make("li", { textContent: texts().nothing })]));
+// --- what is recalled
+
+byId("look").addEventListener("submit", (event) => {
+  event.preventDefault();
+  act(async () => {
+    const { scenes } = await call("GET", path(`recall?branch=${here.branch}&query=${encodeURIComponent(byId("query").value.trim())}`));
+    byId("found").replaceChildren(...(scenes.length ? scenes.map((each) => make("li", { dir: "auto", textContent: `${fill(texts().sceneOf, { seq: each.seq })}: ${each.text}` })) : [make("li", { textContent: texts().nothing })]));
   });
-  return make("div", null, made, found);
-}
+});

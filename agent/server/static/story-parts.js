@@ -15,6 +15,18 @@ export function make(tag, props, ...children) {
   return made;
 }
 
+// Put the focus on the element with a key, if there is one.
+export function focusOn(key) {
+  [...document.querySelectorAll("[data-key]")].find((each) => each.dataset.key === key)?.focus();
+}
+
+// Put children into an element; one with the key of an element that had the focus gets it.
+export function redraw(parent, ...children) {
+  const key = parent.contains(document.activeElement) ? document.activeElement.dataset.key : null;
+  parent.replaceChildren(...children.filter((each) => each));
+  if (key) focusOn(key);
+}
+
 const language = byId("language");
 for (const [code, { name }] of Object.entries(LANGUAGES)) {
   for (const select of [language, byId("new-lang")]) select.append(make("option", { value: code, lang: code, textContent: name }));
@@ -34,6 +46,7 @@ export const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => va
 export function speak() {
   document.documentElement.lang = code();
   for (const each of document.querySelectorAll("[data-text]")) each.textContent = texts()[each.dataset.text];
+  for (const each of document.querySelectorAll("[data-placeholder]")) each.placeholder = texts()[each.dataset.placeholder];
   for (const each of document.querySelectorAll("[data-aria]")) each.setAttribute("aria-label", texts()[each.dataset.aria]);
 }
 
@@ -51,10 +64,20 @@ export function setToken(text) {
 }
 
 // Ask for a token, and return once there is one.
-export function unlock() {
+function unlock() {
   const dialog = byId("locked");
-  if (!dialog.open) dialog.showModal();
+  if (!dialog.open) {
+    byId("locked-why").textContent = token === null ? "" : texts().wrongToken;
+    byId("token").value = "";
+    dialog.showModal();
+  }
   return new Promise((done) => dialog.addEventListener("close", () => done(), { once: true }));
+}
+
+// What a problem is, and what to do, in the page's language.
+function explain({ code: kind, detail }, path) {
+  const part = kind === "conflict" && Object.keys(texts().conflicts).find((each) => path.includes(`/${each}`));
+  return part ? texts().conflicts[part] : texts().errors[kind] || detail;
 }
 
 // Return the value of a request's answer; throw an Error with words for the reader where there is none.
@@ -71,6 +94,6 @@ export async function call(method, path, body) {
     return call(method, path, body);
   }
   const value = answer.status === 204 ? null : await answer.json();
-  if (!answer.ok) throw new Error(texts().errors[value.code] || value.detail);
+  if (!answer.ok) throw new Error(explain(value, path));
   return value;
 }

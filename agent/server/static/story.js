@@ -1,34 +1,47 @@
 // The page of stories: the shelf, and a reader that directs one branch. What was told is read from the server, which
-// stores a scene once its last word has come; a scene that was stopped can be kept as the reader's own.
+// stores a scene once its last word has come; a scene that was stopped can be kept as the reader's own. Talk beside the
+// story stands in a list of its own.
 
 import { drawBook, rememberBook } from "/static/story-book.js";
-import { byId, call, code, fill, make, say, setToken, shownToken, speak, texts } from "/static/story-parts.js";
+import { showForm } from "/static/story-form.js";
+import { byId, call, code, fill, make, redraw, say, setToken, shownToken, speak, texts } from "/static/story-parts.js";
 
 const PAGE = 20; // scenes that are read at once
-const here = { story: null, branch: null, name: "", seq: 0, scenes: [], choices: [], telling: null };
+const SCENE = 32768; // characters of a scene
+const NARROW = matchMedia("(max-width: 63.99rem)"); // the book takes the place of the reader; see story.css
+const here = { story: null, branch: null, title: "", name: "", seq: 0, scenes: [], choices: [], asides: [], telling: null };
 let socket = null;
 let sent = 0;
+let following = false; // until the reader scrolls
 
 // --- the shelf
 
 async function showShelf() {
+  leave();
   here.story = here.branch = null;
   history.replaceState(null, "", location.pathname);
-  byId("reader").hidden = byId("book").hidden = true;
-  byId("open-book").disabled = true;
+  showBook(false);
+  byId("reader").hidden = byId("open-book").hidden = byId("open-shelf").hidden = true;
   byId("shelf").hidden = false;
-  byId("title").textContent = texts().stories;
+  byId("shelf").append(byId("told"));
+  showTitle(texts().stories);
   const { stories } = await call("GET", "");
+  if (here.story) return; // one was opened meanwhile
   byId("none").hidden = stories.length > 0;
   byId("stories").replaceChildren(...stories.map((story) => make("li", null,
     make("button", { type: "button", textContent: story.title, dir: "auto", className: "title", on: () => guard(() => openStory(story.id)) }),
-    make("button", { type: "button", textContent: texts().erase, aria: { label: `${texts().erase}: ${story.title}` }, on: () => guard(() => eraseStory(story)) }))));
+    make("button", { type: "button", textContent: texts().erase, className: "quiet", aria: { label: `${texts().erase}: ${story.title}` }, on: () => guard(() => eraseStory(story)) }))));
 }
 
 async function eraseStory(story) {
   if (!confirm(fill(texts().eraseSure, { title: story.title }))) return;
   await call("DELETE", `/${story.id}`);
   await showShelf();
+  focusShelf();
+}
+
+function focusShelf() {
+  (byId("stories").querySelector("button") || byId("new-title")).focus();
 }
 
 byId("new").addEventListener("submit", (event) => {
@@ -36,6 +49,7 @@ byId("new").addEventListener("submit", (event) => {
   guard(async () => {
     const made = await call("POST", "", { title: byId("new-title").value, foundation: byId("new-foundation").value, lang: byId("new-lang").value });
     byId("new").reset();
+    byId("new-lang").value = code();
     await openStory(made.id, made.branch);
   });
 });
@@ -43,66 +57,114 @@ byId("new").addEventListener("submit", (event) => {
 // --- one branch
 
 async function openStory(story, branch = null) {
+  leave();
   const { title } = await call("GET", `/${story}`);
-  byId("title").textContent = title;
-  Object.assign(here, { story, branch, scenes: [], choices: [], telling: null });
+  Object.assign(here, { story, branch, title, name: "", scenes: [], choices: [] });
+  showTitle(title);
   byId("shelf").hidden = true;
-  byId("reader").hidden = false;
-  byId("open-book").disabled = false;
+  byId("reader").hidden = byId("open-book").hidden = byId("open-shelf").hidden = false;
+  byId("direct").prepend(byId("told"));
+  if (NARROW.matches) showBook(false);
   send({ type: "open_story", story, ...(branch ? { branch } : {}), id: "open" });
-  rememberBook(here, { move, openStory });
-  byId("text").focus();
+  rememberBook(here, { move, openStory, showTitle });
+  byId("text").focus({ preventScroll: true });
+}
+
+// Let go of what is told here, since another branch is shown, or this one anew.
+function leave() {
+  tell("");
+  if (here.telling) finish(true);
 }
 
 async function opened(frame) {
   Object.assign(here, { branch: frame.branch, name: frame.name, seq: frame.seq, choices: frame.choices || [] });
   history.replaceState(null, "", `#${here.story}/${here.branch}`);
+  showTitle(here.title);
+  const { asides } = await call("GET", `/${here.story}/asides`);
+  here.asides = asides.reverse();
   await readScenes(Math.max(0, frame.seq - PAGE));
   drawChoices();
-  if (!byId("book").hidden) await drawBook();
+  drawAsides();
+  const stoppedText = byId("told").querySelector("blockquote")?.textContent;
+  if (stoppedText && stoppedText === here.scenes.at(-1)?.text.trim()) tell(""); // it was told to its end after all
+  following = true;
+  follow();
+  await drawBook();
+}
+
+function showTitle(title) {
+  here.title = title;
+  byId("title").textContent = title;
+  byId("branch").textContent = here.story ? here.name : "";
+  document.title = title;
 }
 
 async function readScenes(after) {
   const { scenes } = await call("GET", `/${here.story}/scenes?branch=${here.branch}&after=${after}&limit=${PAGE}`);
-  here.scenes = after + 1 < (here.scenes[0]?.seq ?? 0) ? [...scenes, ...here.scenes] : scenes;
-  byId("earlier").hidden = !here.scenes.length || here.scenes[0].seq === 1;
+  const first = here.scenes[0]?.seq ?? 0;
+  here.scenes = after + 1 < first ? [...scenes.filter((each) => each.seq < first), ...here.scenes] : scenes;
   drawScenes();
 }
 
-byId("earlier").addEventListener("click", () => guard(() => readScenes(Math.max(0, here.scenes[0].seq - 1 - PAGE))));
+byId("earlier").addEventListener("click", () => guard(async () => {
+  const page = document.documentElement;
+  const below = page.scrollHeight - scrollY; // what was read stays where it was
+  await readScenes(Math.max(0, here.scenes[0].seq - 1 - PAGE));
+  scrollTo(0, page.scrollHeight - below);
+  if (byId("earlier").hidden) byId("scenes").querySelector("button").focus({ preventScroll: true });
+}));
 
 function drawScenes() {
-  const last = here.scenes.at(-1);
-  const shown = here.telling?.fields.retell ? here.scenes.slice(0, -1) : here.scenes;
-  byId("scenes").replaceChildren(...shown.map((scene) => sceneOf(scene, scene === last)), ...(here.telling ? [here.telling.item] : []));
+  const { scenes, telling } = here;
+  const last = scenes.at(-1);
+  const shown = telling?.fields.retell ? scenes.slice(0, -1) : scenes;
+  byId("earlier").hidden = !scenes.length || scenes[0].seq === 1;
+  byId("unwritten").hidden = scenes.length > 0 || telling !== null;
+  redraw(byId("scenes"), ...shown.map((scene) => sceneOf(scene, scene === last)), telling?.fields.aside ? null : telling?.item);
 }
 
 function sceneOf(scene, isLast) {
-  const act = (text, on) => make("button", { type: "button", textContent: text, aria: { label: `${text}: ${fill(texts().sceneOf, { seq: scene.seq })}` }, on: () => guard(on) });
+  const act = (text, on) => make("button", { type: "button", textContent: text, data: { key: `${text}-${scene.scene}` }, aria: { label: `${text}: ${fill(texts().sceneOf, { seq: scene.seq })}` }, on: () => guard(on) });
   const tools = make("div", { className: "buttons" }, act(texts().fork, () => fork(scene)));
-  if (isLast && here.telling === null) tools.append(act(texts().retell, () => direct({ retell: scene.scene })), act(texts().edit, () => edit(scene)), act(texts().undo, () => move("undo")), act(texts().versions, () => showVersions(scene, tools)));
+  if (isLast && here.telling === null) tools.append(act(texts().retell, () => direct({ retell: scene.scene })), act(texts().edit, () => edit(scene)), act(texts().undo, () => undo(scene)), act(texts().versions, () => showVersions(scene, tools)));
   return make("li", { data: { scene: scene.scene } },
     scene.directive ? make("p", { className: "directive", dir: "auto", textContent: scene.directive }) : null,
     make("p", { className: "text", dir: "auto", textContent: scene.text }), tools);
 }
 
 function drawChoices() {
-  byId("choices").replaceChildren(...here.choices.map((choice) => make("button", { type: "button", dir: "auto", textContent: choice.text, on: () => guard(() => direct({ choice: choice.id })) })));
+  const shown = here.telling && !here.telling.fields.aside ? [] : here.choices;
+  byId("choices").replaceChildren(...shown.map((choice) => make("button", { type: "button", dir: "auto", textContent: choice.text, on: () => guard(() => direct({ choice: choice.id })) })));
 }
 
-async function fork(scene) {
-  const name = prompt(texts().branchName);
-  if (!name) return;
-  const made = await call("POST", `/${here.story}/branches`, { branch: here.branch, seq: scene.seq, name });
-  await openStory(here.story, made.id);
-  say(fill(texts().forked, { name }));
+// Talk beside the story, the last first, so that an answer stands under the heading.
+function drawAsides() {
+  const asked = here.telling?.fields.aside ? here.telling : null;
+  byId("beside").hidden = !here.asides.length && !asked;
+  byId("beside").querySelector(".count").textContent = here.asides.length ? `(${here.asides.length})` : "";
+  redraw(byId("asides"), asked?.item, ...here.asides.map((each) => itemOf("aside", each.question, each.answer)));
 }
 
-async function edit(scene) {
-  const text = prompt(texts().edit, scene.text);
-  if (!text || text === scene.text) return;
-  await call("POST", `/${here.story}/scenes/${scene.scene}/edit`, { text });
-  await openStory(here.story, here.branch);
+const itemOf = (className, asked, text) => make("li", { className }, asked ? make("p", { className: "directive", dir: "auto", textContent: asked }) : null, make("p", { className: "text", dir: "auto", textContent: text }));
+
+function fork(scene) {
+  showForm(`${texts().fork}: ${fill(texts().sceneOf, { seq: scene.seq })}`, texts().fork, { name: { label: texts().branchName, required: true } }, async ({ name }) => {
+    const made = await call("POST", `/${here.story}/branches`, { branch: here.branch, seq: scene.seq, name });
+    await openStory(here.story, made.id);
+    say(fill(texts().forked, { name }));
+  });
+}
+
+function edit(scene) {
+  showForm(`${texts().edit}: ${fill(texts().sceneOf, { seq: scene.seq })}`, texts().save, { text: { label: texts().sceneText, value: scene.text, rows: 12, most: SCENE, required: true } }, async ({ text }) => {
+    if (text !== scene.text) await call("POST", `/${here.story}/scenes/${scene.scene}/edit`, { text });
+    await openStory(here.story, here.branch);
+  });
+}
+
+async function undo(scene) {
+  await move("undo");
+  tell(make("span", { textContent: fill(texts().undone, { seq: scene.seq }) }), make("button", { type: "button", textContent: texts().redo, on: () => guard(() => move("redo")) }));
 }
 
 async function move(way) {
@@ -111,6 +173,7 @@ async function move(way) {
 }
 
 async function showVersions(scene, tools) {
+  if (tools.nextElementSibling) return tools.nextElementSibling.remove(); // they are shown
   const { versions } = await call("GET", `/${here.story}/scenes/${scene.scene}`);
   const list = make("ul", { role: "list", className: "versions" }, ...versions.map((each, place) => make("li", null,
     make("span", { dir: "auto", textContent: `${place + 1}/${versions.length} ${each.text.slice(0, 120)}` }),
@@ -126,24 +189,49 @@ async function pick(scene, version) {
 
 // --- directing
 
+// Send a message, unless one is open or the server is away; return whether it was sent.
 function direct(fields) {
-  byId("told").replaceChildren();
+  if (here.telling || socket?.readyState !== WebSocket.OPEN) {
+    tell(here.telling ? texts().wait : texts().state.offline);
+    return false;
+  }
+  tell("");
   const id = String(++sent);
   const directive = fields.own ? "" : fields.text || here.choices.find((each) => each.id === fields.choice)?.text || (fields.retell && here.scenes.at(-1)?.directive) || "";
-  const item = make("li", { className: "telling" }, directive ? make("p", { className: "directive", dir: "auto", textContent: directive }) : null, make("p", { className: "text", dir: "auto" }));
-  here.telling = { id, item, fields, directive, text: "" };
-  drawScenes();
-  here.choices = [];
-  drawChoices();
-  byId("stop").hidden = false;
+  here.telling = { id, item: itemOf("telling", directive, ""), fields, directive, text: "" };
+  showTelling();
+  if (document.activeElement !== byId("text")) byId("stop").focus({ preventScroll: true });
+  if (fields.aside) byId("beside").open = true;
+  following = true;
+  follow();
   send({ type: "message", id, ...fields });
+  return true;
+}
+
+// Show what can be done while something is told, or else while nothing is.
+function showTelling() {
+  const isTelling = here.telling !== null;
+  const held = document.activeElement === byId("stop");
+  for (const id of ["send", "own", "aside"]) byId(id).hidden = isTelling;
+  byId("stop").hidden = !isTelling;
+  if (held && !isTelling) byId("send").focus({ preventScroll: true });
+  drawScenes();
+  drawChoices();
+  drawAsides();
+}
+
+// End what is told here. `isLost`: nothing of it is kept, and its words go back to where they were written.
+function finish(isLost) {
+  const { telling } = here;
+  here.telling = null;
+  if (isLost && telling.fields.text && !byId("text").value) byId("text").value = telling.fields.text;
+  showTelling();
 }
 
 function words(fields) {
   const text = byId("text").value.trim();
-  if (!text) return;
-  byId("text").value = "";
-  direct({ text, ...fields });
+  if (!text) byId("text").focus();
+  else if (direct({ text, ...fields })) byId("text").value = "";
 }
 
 byId("direct").addEventListener("submit", (event) => {
@@ -157,27 +245,41 @@ byId("text").addEventListener("keydown", (event) => {
   if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
     event.preventDefault();
     words({});
-  } else if (event.key === "Escape") stop();
+  }
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && !document.querySelector("dialog[open]")) stop();
 });
 
 function stop() {
   if (here.telling) send({ type: "cancel", id: here.telling.id });
 }
 
-function finish() {
-  here.telling = null;
-  byId("stop").hidden = true;
+// A scene that was stopped: what was read of it can be kept as the reader's own.
+function stopped() {
+  const { fields, text } = here.telling;
+  finish(true);
+  const read = fields.aside || fields.own ? "" : text.trim();
+  tell(make("span", { textContent: texts().stopped }), ...(read ? [
+    make("blockquote", { dir: "auto", tabIndex: 0, textContent: read }),
+    make("button", { type: "button", textContent: texts().keep, on: () => direct({ text: read, own: true }) }),
+  ] : []));
 }
 
-// A scene that was stopped: what was read of it can be kept as the reader's own.
-function stopped(telling) {
-  finish();
-  telling.item.remove();
-  drawScenes();
-  const text = telling.text.trim();
-  if (!text || telling.fields.aside) return;
-  byId("told").replaceChildren(make("span", { textContent: texts().stopped }), make("blockquote", { dir: "auto", textContent: text }),
-    make("button", { type: "button", textContent: texts().keep, on: () => direct({ text, own: true }) }));
+// Keep the end of what is told in sight, and its beginning; a reader who scrolls is left alone.
+function follow() {
+  const item = here.telling?.item || byId("scenes").lastElementChild;
+  if (!following || !item) return;
+  const end = !here.telling && byId("choices").childElementCount ? byId("choices") : item;
+  const above = item.getBoundingClientRect().top - document.querySelector("header").getBoundingClientRect().bottom - 8;
+  const below = end.getBoundingClientRect().bottom + 8 - byId("direct").getBoundingClientRect().top;
+  if (Math.min(above, below) > 0) scrollBy(0, Math.min(above, below));
+}
+
+for (const each of ["wheel", "touchmove", "keydown"]) {
+  addEventListener(each, () => {
+    following = false;
+  }, { capture: true, passive: true });
 }
 
 const takers = {
@@ -186,46 +288,47 @@ const takers = {
     if (frame.id !== here.telling?.id) return;
     here.telling.text += frame.delta;
     here.telling.item.lastElementChild.textContent = here.telling.text;
+    follow();
   },
   stream_end(frame) {
-    if (frame.reason === "cancelled" && frame.id === here.telling?.id) stopped(here.telling);
+    if (frame.reason === "cancelled" && frame.id === here.telling?.id) stopped();
   },
   response(frame) {
-    const telling = here.telling;
+    const { telling } = here;
     if (frame.id !== telling?.id) return;
     if (frame.blocked) {
-      finish();
-      telling.item.remove();
-      drawScenes();
+      finish(true);
       tell(texts().errors[frame.blocked.code] || frame.blocked.message);
     } else if (telling.fields.aside) {
-      finish();
-      telling.item.className = "aside";
+      here.asides.unshift({ question: telling.directive, answer: telling.text });
+      finish(false);
+      say(telling.text);
     } else {
-      say(texts().told);
+      say(texts().sceneTold);
     }
   },
   scene_stored(frame) {
-    const telling = here.telling;
+    const { telling } = here;
     if (frame.id !== telling?.id) return;
-    finish();
-    const scene = { scene: frame.scene, version: frame.version, seq: frame.seq, branch: frame.branch, directive: telling.directive, text: telling.text };
     here.seq = frame.seq;
-    here.scenes = [...here.scenes.filter((each) => each.seq < frame.seq), scene];
-    drawScenes();
-    if (!byId("book").hidden) guard(drawBook);
+    here.scenes = [...here.scenes.filter((each) => each.seq < frame.seq), { scene: frame.scene, version: frame.version, seq: frame.seq, branch: frame.branch, directive: telling.directive, text: telling.text }];
+    here.choices = [];
+    finish(false);
+    follow();
+    guard(drawBook);
   },
   choices(frame) {
-    if (frame.scene !== here.scenes.at(-1)?.scene || here.telling) return;
+    if (frame.scene !== here.scenes.at(-1)?.scene) return;
     here.choices = frame.choices;
     drawChoices();
+    follow();
   },
-  plot() {
-    if (!byId("book").hidden) guard(drawBook);
-  },
+  plot: () => guard(drawBook),
   error(frame) {
-    tell(texts().errors[frame.code] || frame.message);
-    if (frame.code === "moved") guard(() => openStory(here.story, here.branch));
+    const text = texts().errors[frame.code] || frame.message;
+    if (here.telling && frame.id === here.telling.id) finish(true);
+    if (frame.code === "moved") guard(() => openStory(here.story, here.branch).then(() => tell(text)));
+    else tell(text);
   },
 };
 
@@ -244,7 +347,7 @@ function connect() {
     takers[frame.type]?.(frame);
   });
   socket.addEventListener("close", () => {
-    if (here.telling) stopped(here.telling);
+    if (here.telling) stopped();
     showState("offline");
     setTimeout(connect, 2000);
   });
@@ -259,8 +362,10 @@ function showState(state) {
   byId("state").dataset.state = { live: "idle", connecting: "buffering", offline: "disconnected" }[state];
 }
 
-function tell(text) {
-  byId("told").replaceChildren(text);
+// Say something above the line of directives: a text alone is a fault, elements are news.
+function tell(...children) {
+  byId("told").className = typeof children[0] === "string" ? "fault" : "";
+  byId("told").replaceChildren(...children.filter((each) => each));
 }
 
 async function guard(act) {
@@ -268,25 +373,30 @@ async function guard(act) {
     await act();
   } catch (error) {
     tell(error.message);
-    say(error.message);
   }
 }
 
+function showBook(isShown) {
+  byId("book").hidden = !isShown;
+  byId("open-book").setAttribute("aria-expanded", String(isShown));
+  if (isShown) guard(drawBook);
+}
+
 byId("unlock").addEventListener("submit", () => {
-  setToken(byId("token").value);
+  setToken(byId("token").value.trim());
   socket?.close();
 });
-byId("open-shelf").addEventListener("click", () => guard(showShelf));
-byId("open-book").addEventListener("click", () => {
-  const book = byId("book");
-  book.hidden = !book.hidden;
-  byId("open-book").setAttribute("aria-expanded", String(!book.hidden));
-  if (!book.hidden) guard(drawBook);
-});
+byId("open-shelf").addEventListener("click", () => guard(() => showShelf().then(focusShelf)));
+byId("open-book").addEventListener("click", () => showBook(byId("book").hidden));
 byId("language").addEventListener("change", () => {
   localStorage.setItem("language", byId("language").value);
   speak();
-  drawScenes();
+  showState({ 0: "connecting", 1: "live" }[socket.readyState] || "offline");
+  if (here.story) {
+    showTitle(here.title);
+    drawScenes();
+    guard(drawBook);
+  } else guard(showShelf);
 });
 byId("new-lang").value = code();
 
