@@ -19,7 +19,6 @@ from .client import Client, Frame
 from .descriptions import (
     CLOSED,
     describe_action,
-    describe_close,
     describe_delta,
     describe_missing,
     describe_outcome,
@@ -30,6 +29,7 @@ from .descriptions import (
 )
 from .memory import COMMANDS, REMEMBER, MemoryCommands, describe_proposal, describe_usage, is_remembered
 from .source_view import CannotOpen, SourceOpener
+from .terminal_session import run_session
 
 HELP = """\
 Type a question. While it is answered: /cancel or Ctrl-C stops it, another
@@ -40,7 +40,6 @@ lacks is typed with it: /confirm 1 phone=070-123 45 67
 /accept ID, /decline ID, /start ID, /done ID, /block ID, /unblock ID and
 /reopen ID. /edit ID TEXT corrects one, /forget ID forgets it.
 /quit or Ctrl-C twice leaves."""
-TWICE = 2.0  # seconds within which a second Ctrl-C leaves
 LULL = 0.5  # seconds without a frame after which no suggestion follows an answer: a server sends them right behind it
 AT_HAND = 0.05  # seconds to take the frames that are here already
 
@@ -80,57 +79,39 @@ class TerminalChat:
         self._live: list[str] = []
         self._missing: dict[str, tuple[str, ...]] = {}  # the fields that each suggestion lacks
         self._memory = MemoryCommands()
-        self._scope = trio.CancelScope()
 
     async def run(self, lines: AsyncIterator[str], interrupts: AsyncIterator[object]) -> int:
         """Run the chat until the user leaves (return 0) or the connection ends (1). Cancelled, it stops at once."""
-        status = ANSWERED
+        return await run_session(
+            self._client,
+            lines,
+            interrupts,
+            show=self._show,
+            write_line=self._write_lines,
+            run_line=self._run_line,
+            stop=self._stop,
+            finish=self._finish,
+        )
 
-        async def show_all() -> None:
-            nonlocal status
-            try:
-                while True:
-                    self._show(await self._client.next_frame())
-            except WireClosed as closed:
-                status = FAILED
-                self._write_lines(f"! {describe_close(closed.code)}")
-            self._scope.cancel()
+    async def _stop(self) -> None:
+        """Cancel the answer in progress; without one a cancel would close the suggestions."""
+        if self._open:
+            await self._client.cancel()
 
-        async def handle_interrupts() -> None:
-            last = -TWICE
-            async for _ in interrupts:
-                if trio.current_time() - last < TWICE:
-                    self._scope.cancel()
-                    return
-                last = trio.current_time()
-                self._write_lines("(Ctrl-C again leaves)")
-                if self._open:  # with no answer in progress a cancel would close the suggestions
-                    await self._client.cancel()
+    async def _finish(self) -> None:
+        """Wait for the last answer, and in a pipe for the suggestions that follow it."""
+        await self._none_open.wait()
+        if not self._interactive:
+            await self._wait_for_lull()
 
-        with self._scope:
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(show_all)
-                nursery.start_soon(handle_interrupts)
-                try:
-                    async for line in lines:
-                        await self._run_line(line.strip())
-                    await self._none_open.wait()
-                    if not self._interactive:
-                        await self._wait_for_lull()
-                    self._scope.cancel()
-                except WireClosed:
-                    await trio.sleep_forever()  # `show_all` reports the close and ends the chat
-        return status
-
-    async def _run_line(self, line: str) -> None:
+    async def _run_line(self, line: str) -> bool:
+        """Do what a line says; return whether it leaves."""
         command, _, rest = line.partition(" ")
-        if not line:
-            return
         if not self._interactive and command != "/cancel":
             await self._none_open.wait()
         if command == "/quit":
-            self._scope.cancel()
-        elif command == "/cancel":
+            return True
+        if command == "/cancel":
             await self._client.cancel()
         elif command in ("/confirm", "/reject"):
             if not self._interactive:
@@ -144,6 +125,7 @@ class TerminalChat:
             self._write_lines(HELP)
         else:
             self._note_begin(await self._client.ask(line))
+        return False
 
     async def _confirm(self, typed: str) -> None:
         """Confirm the typed suggestion with its missing fields, or show how to type them."""
