@@ -126,6 +126,7 @@ function drawNow() {
   place(byId("list"), shown.map(rowOf));
   place(byId("lately"), ended.map(rowOf));
   byId("lately-box").hidden = !ended.length;
+  if (byId("pick")) byId("pick").hidden = !shown.length && !ended.length;
   const count = listed.waiting > listed.shown ? Math.max(listed.waiting, all.length) : all.length;
   const counted = fill(texts().waiting, { count });
   const told = shown.length === count ? counted : `${counted} (${fill(texts().shownOf, { shown: shown.length, count })})`;
