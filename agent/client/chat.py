@@ -105,7 +105,7 @@ class TerminalChat:
             await self._wait_for_lull()
 
     async def _run_line(self, line: str) -> bool:
-        """Do what a line says; return whether it leaves."""
+        """Run a command, or ask a question; return whether `/quit` leaves the chat."""
         command, _, rest = line.partition(" ")
         if not self._interactive and command != "/cancel":
             await self._none_open.wait()

@@ -72,7 +72,7 @@ class StoryTerminal:
         await self._wait_for_choices()
 
     async def _run_line(self, line: str) -> bool:
-        """Direct the story by a line once what was sent before it has ended; return whether the reader leaves."""
+        """Direct the story by a line, after the message before it; return whether `/quit` leaves the story."""
         await self._idle.wait()
         if line == "/quit":
             return True

@@ -23,10 +23,10 @@ async def run_session(
     stop: Callable[[], Awaitable[None]],
     finish: Callable[[], Awaitable[None]],
 ) -> int:
-    """Run until the user leaves (return 0) or the connection ends (1). Cancelled, it stops at once.
+    """Run a session until its user leaves (return 0) or its connection ends (1). A cancel stops it at once.
 
-    `run_line`: does what a line says, and returns whether the user leaves. `stop`: cancels what is in progress.
-    `finish`: waits for what is in progress once the lines have ended.
+    `run_line`: handles a line; returns whether the user leaves. `stop`: cancels the open message. `finish`: waits for
+    its end, once the lines have ended.
     """
     status = LEFT
     scope = trio.CancelScope()

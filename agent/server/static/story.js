@@ -267,10 +267,9 @@ function stopped() {
 }
 
 // Keep the end of what is told in sight, and its beginning; a reader who scrolls is left alone.
-function follow() {
-  const item = here.telling?.item || byId("scenes").lastElementChild;
+function follow(item = here.telling?.item || byId("scenes").lastElementChild) {
   if (!following || !item) return;
-  const end = !here.telling && byId("choices").childElementCount ? byId("choices") : item;
+  const end = item === byId("scenes").lastElementChild && byId("choices").childElementCount ? byId("choices") : item;
   const above = item.getBoundingClientRect().top - document.querySelector("header").getBoundingClientRect().bottom - 8;
   const below = end.getBoundingClientRect().bottom + 8 - byId("direct").getBoundingClientRect().top;
   if (Math.min(above, below) > 0) scrollBy(0, Math.min(above, below));
@@ -302,6 +301,7 @@ const takers = {
     } else if (telling.fields.aside) {
       here.asides.unshift({ question: telling.directive, answer: telling.text });
       finish(false);
+      follow(byId("asides").firstElementChild);
       say(telling.text);
     } else {
       say(texts().sceneTold);
