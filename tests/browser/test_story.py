@@ -18,7 +18,7 @@ pytestmark = pytest.mark.proof
 @pytest.fixture(scope="module")
 def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server that tells slowly enough to be stopped."""
-    with serve(tmp_path_factory.mktemp("slow"), "--pace-ms", "60", "--data", "memory") as (_, port):
+    with serve(tmp_path_factory.mktemp("slow"), "--pace-ms", "120", "--data", "memory") as (_, port):
         yield f"http://127.0.0.1:{port}/story"
 
 
