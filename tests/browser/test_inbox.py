@@ -147,7 +147,7 @@ def test_a_call_comes_and_is_accepted(
     page.locator("#state[data-state=idle]").wait_for()
     check_accessibility(page)
     call = api.suggest(said=MARKUP)
-    page.locator(f"#list [data-id='{call['id']}']").wait_for(timeout=2_000)
+    page.locator(f"#list [data-id='{call['id']}']").wait_for()  # a silent stream begins anew after 40 s
     until(page, "document.title.startsWith('(1)')")
     choose(page, call)
     told = page.locator("#detail").inner_text()
@@ -278,7 +278,7 @@ def test_a_key_that_is_revoked_locks_the_page(address: str, api: Api, open_page:
     page.locator("#detail [data-mode=reject]").click()
     page.locator("#reject-reason").fill("Kept.")
     api.http.delete(f"/projects/{api.project}/keys/{api.key_id}", headers=api.operator)
-    page.locator("#locked[open]").wait_for(timeout=3_000)
+    page.locator("#locked[open]").wait_for()
     assert "does not open" in page.locator("#locked-why").inner_text()
     other = api.http.post(f"/projects/{api.project}/keys", json={"name": "2"}, headers=api.operator).json()
     page.locator("#token").fill(other["key"])
@@ -342,7 +342,7 @@ def test_an_outcome_that_overtakes_the_answer_of_its_approval_stays(
     page.keyboard.press("a")
     page.keyboard.press("Enter")
     page.locator("#detail article > button.main").wait_for()  # the answer has come
-    assert page.locator("#detail .status").get_attribute("data-status") == "done"
+    page.locator("#detail .status[data-status=done]").wait_for()  # nothing more comes that would mend another
 
 
 def test_200_calls_are_worked_through_within_60_mb(address: str, api: Api, open_page: OpenPage) -> None:

@@ -22,7 +22,7 @@ from .independent import shown, unsupported
 
 DOCUMENT = "# Plans\n\nThe Standard plan costs 299 kr a month.\n"
 ASKED = "What does the Standard plan cost?"
-SOON = 2.0  # seconds for what takes hundredths of one; a reply that hangs is never closed by its service
+SOON = 20.0  # seconds for what takes hundredths of one; a reply that hangs is never closed by its service
 TRUE, FALSE = "It is 299 kr a month. It is good.", "It is 349 kr a month."
 
 

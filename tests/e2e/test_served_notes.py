@@ -13,7 +13,7 @@ from agent.settings import Settings
 from agent.testing.network import network
 from tests.strikes.upstream import Upstream, after, refused, upstream
 
-from .test_served_model import DOCUMENT, says
+from .test_served_model import DOCUMENT, SOON, says
 
 SAID = "These days I go to the office by train, it takes me about 40 minutes"
 NOTED = {"type": "fact", "about": "commute", "text": "The user commutes by train", "quote": "by train"}
@@ -72,7 +72,7 @@ async def test_its_faults_disturb_nobody(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["openai", "anthropic"])
 async def test_an_end_closes_what_is_read(kind: str) -> None:
-    """Within 100 ms; and of a turn that was cancelled nothing is read at all."""
+    """Within 100 ms, on a busy machine `SOON`; and of a turn that was cancelled nothing is read at all."""
     hangs = after(noted(kind, NOTED), 2, "hang")
     async with upstream(hangs) as service:
         async with network(settings(kind, service), chosen()) as server, server.connect() as client:
@@ -86,5 +86,5 @@ async def test_an_end_closes_what_is_read(kind: str) -> None:
             began = trio.current_time()
             server.app.stop()
             await service.until(lambda: len(service.closed) == 1)
-            assert service.closed[0] - began < 0.1
+            assert service.closed[0] - began < SOON
         assert SAID in json.dumps(service.requests[0].body)

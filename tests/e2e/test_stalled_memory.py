@@ -15,7 +15,7 @@ from tests.hostile.process import server_process
 
 ASKED = "What does the Standard plan cost?"
 HELD = 2.5  # seconds: longer than a write waits for the lock, and than a turn waits for what is remembered
-SLOW = 0.2  # seconds: a turn takes hundredths of one, and one that waits for the memory a quarter of a second at least
+SLOW = 0.2  # seconds more than usual: one that waits for the memory takes a quarter of a second more at least
 PATIENCE = 60.0  # seconds for another process
 
 
@@ -52,8 +52,7 @@ async def test_turns_go_on_while_the_memory_cannot_be_written(tmp_path: Path) ->
     asked = 6
     with server_process(*flags, "--rate-limit", "0") as server:
         async with connect(server.url) as client:
-            for _ in range(asked):
-                await turn(client)
+            usual = median([await turn(client) for _ in range(asked)])
             took = []
             with write_lock(file):
                 until = time.perf_counter() + HELD
@@ -64,4 +63,7 @@ async def test_turns_go_on_while_the_memory_cannot_be_written(tmp_path: Path) ->
             with trio.fail_after(PATIENCE):
                 while counted(file) < asked + len(took):  # noqa: ASYNC110 - another process counts
                     await trio.sleep(0.1)
-    assert median(took) < SLOW, took  # and not each of them: the machine does other things too
+    assert median(took) < usual + SLOW, (
+        usual,
+        took,
+    )  # and not each of them: the machine does other things too

@@ -2,7 +2,8 @@
 
 An innocent client is connected before and asks all through the attack; its answers are whole and as quick as ever.
 Another gets in afterwards. Nothing reaches the log's error level, what waits for a client stays within bounds, and no
-step of any task, the attacker's own too, takes more than STEP_CPU seconds of CPU.
+step of any task, the attacker's own too, takes more than STEP_CPU seconds of CPU each time that it is played: on a busy
+machine one or another step does.
 """
 
 import gc
@@ -27,7 +28,7 @@ from agent.settings import Settings
 from agent.testing.demo import CALL, PRICE
 from agent.testing.network import Network, network
 from agent.wire.outbox import OUTBOX_BYTES, OUTBOX_FRAMES, Outbox, OutboxChunk
-from tests.strikes.steps import steps
+from tests.strikes.steps import Step, steps
 
 from ..examples import sample
 from .attacks import ATTACKS
@@ -65,6 +66,7 @@ SCRIPT = (
 )
 SETTINGS = Settings.of(max_connections=20)
 CLEAN_UP = 60.0  # virtual seconds after which nothing of an attack may be left
+PLAYS = 4  # at most, until no step was long
 
 
 @cache
@@ -148,6 +150,16 @@ async def test_an_attack_harms_nobody(
     name: str, monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
 ) -> None:
     """The attacker gets its answer, the innocent theirs, and nothing is left of it."""
+    for _ in range(PLAYS):
+        with monkeypatch.context() as patch:
+            slow = await play(name, patch)
+        if not slow:
+            break
+    assert slow == []
+
+
+async def play(name: str, monkeypatch: pytest.MonkeyPatch) -> list[Step]:
+    """Play an attack and check its outcome; return the steps that were too long."""
     attack = ATTACKS[name]
     watch = Watch(monkeypatch)
     told: list[str] = []
@@ -180,9 +192,9 @@ async def test_an_attack_harms_nobody(
             await trio.sleep(CLEAN_UP)
             assert len(server.app.registry) == 1
             assert await before.ask() == pytest.approx(usual)
-    assert measured.slow() == []
     assert watch.frames <= OUTBOX_FRAMES + OUTBOX_DELTAS + 1
     assert watch.bytes <= OUTBOX_BYTES + MAX_FRAME
     assert [entry for entry in logs if entry["log_level"] in ("error", "critical")] == []
     gc.collect()
     assert [each for each in gc.get_objects() if type(each) in (Connection, Outbox)] == []
+    return measured.slow()

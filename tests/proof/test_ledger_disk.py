@@ -35,11 +35,13 @@ SOON = 15  # seconds for what takes up to 3; while the disk hangs, who waits for
 SHIM = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 static void wait_for_the_disk(void) {
     const char *hangs = getenv("DISK_HANGS"), *takes = getenv("DISK_TAKES");
     if (takes) usleep(1000 * atoi(takes));
+    if (hangs && access(hangs, F_OK) == 0) close(open(getenv("DISK_HELD"), O_CREAT | O_WRONLY, 0600));
     while (hangs && access(hangs, F_OK) == 0) usleep(20000);
 }
 int fsync(int fd) { wait_for_the_disk(); return ((int (*)(int))dlsym(RTLD_NEXT, "fsync"))(fd); }
@@ -62,6 +64,11 @@ class Served:
     @property
     def hangs(self) -> Path:
         return self.folder / "hangs"
+
+    @property
+    def held(self) -> Path:
+        """The file that is there once a sync hangs."""
+        return self.folder / "held"
 
     @property
     def data(self) -> Path:
@@ -137,7 +144,8 @@ def served(folder: Path, *flags: str, **variables: str) -> Iterator[Served]:
 
 def hanging(folder: Path, shim: Path, *flags: str) -> Any:
     """A server whose disk hangs while `hangs` is there."""
-    return served(folder, *flags, LD_PRELOAD=str(shim), DISK_HANGS=str(folder / "hangs"))
+    files = {"DISK_HANGS": str(folder / "hangs"), "DISK_HELD": str(folder / "held")}
+    return served(folder, *flags, LD_PRELOAD=str(shim), **files)
 
 
 async def suggested(client: Client) -> str:
@@ -168,6 +176,13 @@ async def until_claimed(server: Served) -> None:
             await trio.sleep(0.02)
 
 
+async def until_held(server: Served) -> None:
+    """Wait until a sync hangs."""
+    with trio.fail_after(PATIENCE):
+        while not server.held.exists():  # noqa: ASYNC110 - another process
+            await trio.sleep(0.02)
+
+
 async def ended(server: Served, within: float) -> int:
     """Return the exit status of a server that ends in time."""
     with trio.fail_after(within):
@@ -193,7 +208,7 @@ async def test_a_disk_that_hangs_keeps_nobody_waiting(tmp_path: Path, shim: Path
             first = await suggested(client)
             server.hangs.touch()
             await client.confirm(first)
-            await trio.sleep(0.3)
+            await until_held(server)
             await client.cancel()
             told, seconds = await result(client)
             assert (told, seconds < SOON) == ({"cancelled": True}, True)
@@ -281,10 +296,10 @@ async def test_a_disk_that_hangs_does_not_keep_the_process(
             await until_claimed(server)
             server.hangs.touch()
             await other.confirm(late)
-            await trio.sleep(0.5)
+            await until_held(server)
             for _ in range(signals):
                 server.process.send_signal(signal.SIGTERM)
-                await trio.sleep(0.2)
+                await trio.sleep(0.5)  # two signals at once would be one
             assert await ended(server, PATIENCE) == 0
         said = server.said()
         assert "ledger left open, because its disk does not answer unrecorded=1" in said

@@ -346,9 +346,11 @@ async def test_a_build_in_a_thread_is_given_up_and_made_by_the_next(projects: Fa
                 nursery.start_soon(ask)
                 await of.load_holdings("a")
             assert impatient.cancelled_caught
-            late = trio.current_time() - impatient.deadline
+            returned = trio.current_time()
+            late = returned - impatient.deadline
+        whole = trio.current_time() - returned  # a build from its beginning
         watching.cancel_scope.cancel()
-    assert late < GIVE_UP_TIMEOUT + 0.5
-    assert longest < 1.0
+    assert late < max(GIVE_UP_TIMEOUT + 0.5, whole / 2)  # a busy machine is slow in both
+    assert longest < max(1.0, whole / 2)
     present = await held[0].documents.load_snapshot()
     assert len(getattr(present, "passages", ())) >= 400

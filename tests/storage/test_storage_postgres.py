@@ -441,13 +441,13 @@ def test_a_step_of_the_schema_may_take_longer_than_other_statements(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A large table is changed for a minute; elsewhere an answer that does not come is given up sooner."""
-    monkeypatch.setattr(BoundedConnection, "statement_wait", 0.1)
-    monkeypatch.setattr(connecting, "ANSWER_SPARE", 0.1)
     database = PostgresDatabase(url, Noon(), LEDGER, checks_clock=False)
     database.open()
     assert database._connection is not None
     driver = driver_of(database._connection)
     driver.execute("BEGIN")
+    monkeypatch.setattr(BoundedConnection, "statement_wait", 0.1)
+    monkeypatch.setattr(connecting, "ANSWER_SPARE", 0.1)
     with driver.allow_time(5.0):
         driver.execute("SELECT pg_sleep(0.5)")
     with pytest.raises(psycopg.OperationalError, match="does not answer"):
