@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,8 @@ from .plain import plain
 ROOT = Path(__file__).parents[2]
 KB = ROOT / "kb"
 PATIENCE = 90.0  # seconds; a machine that is busy with other things is slow
-ALL = os.environ.get("SIGTERMS") == "all"  # else half of the moments at which a server is told to end
+ALL = os.environ.get("SIGTERMS") == "all"  # else two a day of the moments at which a server is told to end
+OF_THE_DAY = ((0.4, 2.5), (1.2, 5.0))[date.today().toordinal() % 2]
 URLS = re.compile(r"page +http://127\.0\.0\.1:(\d+)/\nsocket +ws://127\.0\.0\.1:\1/ws\n")
 
 
@@ -90,6 +92,7 @@ def end(process: "subprocess.Popen[str]") -> int:
     return process.wait(PATIENCE)
 
 
+@pytest.mark.proof
 def test_a_server_from_its_start_to_its_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It says where it is, answers `agent ask` and a socket, and on SIGTERM it drains and exits 0.
 
@@ -200,12 +203,12 @@ def assert_one_line(text: str, holds: str) -> None:
 
 @pytest.mark.proof
 @both_at_length
-@pytest.mark.parametrize("wait", [0.4, 0.8, 1.2, 1.8, 2.5, 3.5, 5.0, 8.0] if ALL else [0.4, 1.2, 2.5, 5.0])
+@pytest.mark.parametrize("wait", [0.4, 0.8, 1.2, 1.8, 2.5, 3.5, 5.0, 8.0] if ALL else OF_THE_DAY)
 @pytest.mark.parametrize("reloading", [False, True])
 def test_sigterm_ends_a_server_that_reads_a_large_table(
     tmp_path: Path, wait: float, reloading: bool, workers: Flags
 ) -> None:
-    """At any moment of the start or of a reload: within a second, for which a busy machine is given ten.
+    """At any moment of the start or of a reload: within a second, for which a busy machine is given thirty.
 
     So its CPU tells: to read the table takes over two seconds.
     """
@@ -234,5 +237,5 @@ def test_sigterm_ends_a_server_that_reads_a_large_table(
             process.send_signal(signal.SIGTERM)
             assert process.wait(PATIENCE) in (0, -signal.SIGTERM)
             took = time.perf_counter() - began
-    assert took < 10
+    assert took < 30
     assert measure_ended() - ended - so_far < 1.5

@@ -216,6 +216,7 @@ async def test_a_model_of_minilms_size_stops_within_a_moment(tmp_path: Path) -> 
     assert sorted(waits)[2] < 0.1
 
 
+@pytest.mark.proof
 def test_a_server_imports_only_what_it_uses_and_vectors_start_no_threads() -> None:
     """What reads a format, asks another server, checks tools, keeps records or makes vectors comes with its first use.
 
