@@ -116,12 +116,15 @@ def test_the_type_checker_names_what_a_language_lacks(tmp_path: Path) -> None:
         ]
         call.keywords = [keyword for keyword in call.keywords if keyword.arg != name]
         path.write_text(ast.unparse(tree), encoding="utf-8")
+    root = Path(agent.__file__).parents[1]
+    known = root / ".mypy_cache"  # of the whole package, where it has been checked: a tenth of the time
+    cache = known if known.is_dir() else tmp_path / "cache"
     checked = subprocess.run(
-        [sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path / "cache"), *map(str, lacking.values())],
+        [sys.executable, "-m", "mypy", "--cache-dir", str(cache), *map(str, lacking.values())],
         capture_output=True,
         text=True,
         check=False,
-        cwd=Path(agent.__file__).parents[1],
+        cwd=root,
     )
     for name, path in lacking.items():
         errors = [line for line in checked.stdout.splitlines() if line.startswith(str(path))]
