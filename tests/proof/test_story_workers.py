@@ -10,6 +10,7 @@ import sys
 import urllib.request
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +24,16 @@ from tests.workers.processes import Pair, pair
 
 pytestmark = pytest.mark.proof
 
-KILLS = int(os.environ.get("STORY_KILLS", "6"))
+KILLS = int(os.environ.get("STORY_KILLS", "3"))
 WORKERS = 2
 KILLS_OF_SERVER = 10  # the sixth death in a row of a worker that has just been started ends the server
 FRAMES = 60  # of a reader that tells, far from the first to its seventh scene
 PATIENCE = 60.0  # seconds for what takes one
 GOES_ON = 2.0  # seconds from a kill until the branch is told on
-_FRAMES = [3 + at * FRAMES // KILLS for at in range(KILLS)]
+_STEP = max(1, FRAMES // KILLS)
+_FRAMES = [
+    3 + at * FRAMES // KILLS + date.today().toordinal() % _STEP for at in range(KILLS)
+]  # each day others
 POINTS = [_FRAMES[at : at + KILLS_OF_SERVER] for at in range(0, KILLS, KILLS_OF_SERVER)]
 
 

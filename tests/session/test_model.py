@@ -653,7 +653,7 @@ def test_the_session_is_what_its_model_says_at_length() -> None:
     run_state_machine_as_test(
         SessionMachine,
         settings=settings(
-            max_examples=int(os.environ.get("SESSION_RUNS", "500")),
+            max_examples=int(os.environ.get("SESSION_RUNS", "300")),
             stateful_step_count=60,
             deadline=None,
             database=None,
