@@ -15,7 +15,7 @@ from tests.hostile.process import server_process
 
 ASKED = "What does the Standard plan cost?"
 HELD = 2.5  # seconds: longer than a write waits for the lock, and than a turn waits for what is remembered
-SLOW = 0.2  # seconds more than usual: one that waits for the memory takes a quarter of a second more at least
+SLOW = 0.15  # seconds more than usual: a turn that waits for the memory takes a quarter of a second more at least
 PATIENCE = 60.0  # seconds for another process
 
 
@@ -52,7 +52,7 @@ async def test_turns_go_on_while_the_memory_cannot_be_written(tmp_path: Path) ->
     asked = 6
     with server_process(*flags, "--rate-limit", "0") as server:
         async with connect(server.url) as client:
-            usual = median([await turn(client) for _ in range(asked)])
+            usual = [await turn(client) for _ in range(asked)]
             took = []
             with write_lock(file):
                 until = time.perf_counter() + HELD
@@ -60,10 +60,9 @@ async def test_turns_go_on_while_the_memory_cannot_be_written(tmp_path: Path) ->
                     took.append(await turn(client))
                     await trio.sleep(0.05)
             took += [await turn(client)]
+            usual += [await turn(client) for _ in range(asked)]
             with trio.fail_after(PATIENCE):
-                while counted(file) < asked + len(took):  # noqa: ASYNC110 - another process counts
+                while counted(file) < len(usual) + len(took):  # noqa: ASYNC110 - another process counts
                     await trio.sleep(0.1)
-    assert median(took) < usual + SLOW, (
-        usual,
-        took,
-    )  # and not each of them: the machine does other things too
+    slowest = 1.5 * median(usual) + SLOW
+    assert median(took) < slowest, (usual, took)  # and not each of them: the machine does other things too
