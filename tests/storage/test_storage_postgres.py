@@ -36,7 +36,6 @@ from psycopg.conninfo import conninfo_to_dict  # noqa: E402  # only with the ext
 from agent.storage.postgres import connecting  # noqa: E402
 from agent.storage.postgres.connecting import (  # noqa: E402
     Attempts,
-    BoundedConnection,
     check_url,
     driver_of,
 )
@@ -446,12 +445,12 @@ def test_a_step_of_the_schema_may_take_longer_than_other_statements(
     assert database._connection is not None
     driver = driver_of(database._connection)
     driver.execute("BEGIN")
-    monkeypatch.setattr(BoundedConnection, "statement_wait", 0.1)
+    monkeypatch.setattr(driver, "statement_wait", 1.5)
     monkeypatch.setattr(connecting, "ANSWER_SPARE", 0.1)
     with driver.allow_time(5.0):
-        driver.execute("SELECT pg_sleep(0.5)")
+        driver.execute("SELECT pg_sleep(2)")
     with pytest.raises(psycopg.OperationalError, match="does not answer"):
-        driver.execute("SELECT pg_sleep(0.5)")
+        driver.execute("SELECT pg_sleep(2)")
     database.close()
 
 
