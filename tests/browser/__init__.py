@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 CHROMIUM = shutil.which("chromium")
 WAIT = 20_000.0  # milliseconds until an expectation fails; a machine that is busy with other things is slow
+READY = 90.0  # seconds until a server has read its documents
 WIDTHS = {360: 740, 1280: 800}  # pixels: of a phone and of a desk
 _FLAGS = [
     "--no-sandbox",
@@ -53,7 +54,7 @@ def serve_read(folder: Path, *arguments: str) -> Iterator[str]:
     """Start a server of the documents in `kb/`; yield its address once it has read them."""
     with serve(folder, *arguments) as (_, port):
         address = f"http://127.0.0.1:{port}/"
-        until = monotonic() + WAIT / 1000
+        until = monotonic() + READY
         while httpx.get(f"{address}readyz").status_code != 200:
             assert monotonic() < until, "the server does not become ready"
             sleep(0.05)
