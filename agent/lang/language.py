@@ -17,6 +17,7 @@ from .dating import Dating
 from .inbox import InboxTexts
 from .page import PageTexts
 from .remembering import Remembering
+from .saying import Saying
 from .story_page import StoryPageTexts
 from .storytelling import Storytelling
 
@@ -301,6 +302,7 @@ class Language:
     inbox: InboxTexts
     story_page: StoryPageTexts
     storytelling: Storytelling
+    saying: Saying
 
     def __post_init__(self) -> None:
         """Check the form of `code`, which its type does not."""

@@ -141,9 +141,7 @@ def _may_join(before: NumberWord, after: NumberWord, s: str, end: int) -> bool:
 def _read_words(s: str, words: list[NumberWord], ends: list[int], ands: list[bool], article: bool) -> WordRun:
     """Read the collected words as one number, or as unread."""
     last = words[-1]
-    if last.sort == "fraction" or (
-        last.sort == "third" and (len(words) > 1 or (article and _SHARED.match(s, ends[-1])))
-    ):
+    if last.sort == "fraction" or (last.sort == "third" and _is_third(s, words, ends, article)):
         return _fraction(s, words, ends, ands)
     if last.sort in ("ordinal", "third"):
         if len(words) == 1 and len(last.atoms) == 1:
@@ -175,6 +173,14 @@ def _read_words(s: str, words: list[NumberWord], ends: list[int], ands: list[boo
                 return WordRun("unread", ends[-1])
             return _amount(s, shift_value(part, scale), last, ends[-1])
     return _cardinal(s, words, ends)
+
+
+def _is_third(s: str, words: list[NumberWord], ends: list[int], article: bool) -> bool:
+    """Tell whether "third" at the end of a run is a part ("one third"), rather than a place ("twenty-third")."""
+    if len(words) == 1:
+        return article and _SHARED.match(s, ends[-1]) is not None
+    between = s[ends[-2] : ends[-1]].lower().split()
+    return not (words[-2].atoms and words[-2].atoms[-1] >= 20 and ARTICLES.isdisjoint(between))
 
 
 def _year(atoms: tuple[int, ...]) -> int | None:

@@ -263,6 +263,7 @@ LANGUAGE = Language(
     inbox=ENGLISH.inbox,
     story_page=ENGLISH.story_page,
     storytelling=ENGLISH.storytelling,
+    saying=ENGLISH.saying,
 )
 '''
 

@@ -1,5 +1,6 @@
 """Each kind of number: whatever form it is rendered in, it is read as the same value."""
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -231,6 +232,21 @@ def test_ordinal(value: int) -> None:
     """An ordinal counts by its value."""
     suffix = "th" if value % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(value % 10, "th")
     assert (only(f"the {value}{suffix}").kind, only(f"the {value}{suffix}").value) == ("ordinal", str(value))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("the twenty-third floor", "23"),
+        ("the one hundred and third floor", "103"),
+        ("den tjugotredje gången", "23"),
+        ("den trettiofemte gången", "35"),
+    ],
+)
+def test_ordinal_of_several_words(text: str, value: str) -> None:
+    """A place behind tens is no part: "twenty-third" is no twenty thirds."""
+    assert (only(text).kind, only(text).value) == ("ordinal", value)
+    assert only("two hundred and a third hours").value == "601/3 hour"
 
 
 @given(st.integers(2, 999_999))

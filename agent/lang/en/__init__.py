@@ -7,6 +7,7 @@ from .dating import DATING
 from .inbox import INBOX
 from .page import PAGE
 from .remembering import REMEMBERING
+from .saying import SAYING
 from .sayings import COMPLETING, COURTESIES, DECIDING, INVENTING, PROMPTING, QUOTING, REFUSALS, TOOLING
 from .story_page import STORY_PAGE
 from .storytelling import STORYTELLING
@@ -37,4 +38,5 @@ LANGUAGE = Language(
     inbox=INBOX,
     story_page=STORY_PAGE,
     storytelling=STORYTELLING,
+    saying=SAYING,
 )

@@ -69,7 +69,7 @@ COUNTING = Counting(
             "tjugonde": 20, "trettionde": 30, "fyrtionde": 40, "femtionde": 50, "sextionde": 60, "sjuttionde": 70,
             "åttionde": 80, "nittionde": 90, "hundrade": 100, "tusende": 1000, "miljonte": 10**6,
         },
-        suffixes=words("nde de"),
+        suffixes=words("nde de te dje"),
         digit_suffixes=":e|:a",
         also_fractions=frozenset(),
         fraction_followers="",
