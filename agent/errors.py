@@ -129,6 +129,10 @@ class EmbeddingFailed(AgentError):
         self.kind = kind
 
 
+class VoiceFailed(AgentError):
+    """An engine of voice is missing, failed or took too long; the message is a clause of our own for the operator."""
+
+
 class BadTool(AgentError):
     """A tool's definition cannot be used; the message is one line with the part and the reason.
 

@@ -1,7 +1,7 @@
 """Runs a command in a process group of its own, which ends with all of its processes.
 
-A command's children outlive it when only the command is signalled. So the whole group gets SIGTERM, and SIGKILL after
-`PROCESS_TERMINATE` seconds if a process of it is left. POSIX only.
+A command's children outlive it when only the command is signalled. So the whole group gets SIGTERM, and SIGKILL some
+milliseconds later if a process of it is left. POSIX only.
 """
 
 import os
@@ -19,12 +19,16 @@ _LOOK = 0.002  # seconds between two checks whether the group has ended
 
 @asynccontextmanager
 async def run_in_group(
-    command: Sequence[str], folder: str, environment: Mapping[str, str]
+    command: Sequence[str],
+    folder: str,
+    environment: Mapping[str, str],
+    grace: float = PROCESS_TERMINATE,
 ) -> AsyncGenerator[trio.Process, None]:
     """Run `command` in `folder` with pipes for its input and output, and end it and its children on leaving.
 
     Its standard error is dropped, since it may repeat the input. Raises OSError when the command cannot be started.
-    Leaving, also by a cancel, takes at most `PROCESS_LEAVE_TIMEOUT` seconds; some 50 ms when SIGTERM is ignored.
+    Leaving, also by a cancel, takes at most `PROCESS_LEAVE_TIMEOUT` seconds. `grace`: seconds between SIGTERM and
+    SIGKILL, for a group that ignores SIGTERM.
     """
     process = await trio.lowlevel.open_process(
         command,
@@ -39,11 +43,11 @@ async def run_in_group(
         yield process
     finally:
         with trio.move_on_after(PROCESS_LEAVE_TIMEOUT, shield=True):
-            await _end_group(process)
+            await _end_group(process, grace)
 
 
-async def _end_group(process: trio.Process) -> None:
-    deadline = trio.current_time() + PROCESS_TERMINATE
+async def _end_group(process: trio.Process, grace: float) -> None:
+    deadline = trio.current_time() + grace
     _signal_group(process, signal.SIGTERM)
     while _is_running(process) and trio.current_time() < deadline:  # noqa: ASYNC110 - nothing tells when a group has ended
         await trio.sleep(_LOOK)
